@@ -1,0 +1,151 @@
+"""Results of earlier analyses in the user's cache directory; one that cannot be used is silently not there."""
+
+from __future__ import annotations
+
+import hashlib
+import marshal
+import os
+import sqlite3
+import sys
+from collections.abc import Iterable
+from contextlib import closing, suppress
+from functools import lru_cache
+from pathlib import Path
+from zlib import adler32
+
+from porter import __version__
+from porter.finding import Change, FileResult, Finding
+from porter.resources import cache_dir, rules_dir
+from porter.session import Session
+
+LAYOUT = 1
+MOST = 200_000_000  # bytes; a larger cache is begun anew
+TROUBLE = (sqlite3.Error, OSError, ValueError, TypeError, EOFError)
+
+
+class Cache:
+    def __init__(self, file: Path | None = None):
+        self.file = file or cache_dir() / "analyses.sqlite"
+
+    def known(
+        self, wanted: list[tuple[int, str, str]], session: Session
+    ) -> tuple[list[FileResult], list[tuple[int, str, str]]]:
+        """Results of what is known of `wanted` (size, path, digest), and the rest of it."""
+        found: list[FileResult] = []
+        missing = wanted
+        try:
+            if wanted and self.file.exists():
+                with closing(self._open()) as base:
+                    rows = dict(base.execute("select key, data from results where run = ?", (run_key(session),)))
+                found = [r for item in wanted if (r := _result(rows.get(f"{item[1]}\0{item[2]}"), item))]
+                names = {result.path for result in found}
+                missing = [item for item in wanted if item[1] not in names]
+        except TROUBLE:
+            return [], wanted
+        return found, missing
+
+    def keep(self, results: Iterable[FileResult], session: Session) -> None:
+        # a file that could not be read has no digest, and may be readable the next time
+        key = run_key(session)
+        rows = [(key, f"{r.path}\0{r.digest}", _packed(r)) for r in results if r.digest and not _crashed(r)]
+        try:
+            self.file.parent.mkdir(parents=True, exist_ok=True)
+            with suppress(FileNotFoundError):
+                if self.file.stat().st_size > MOST:
+                    self.file.unlink()
+            with closing(self._open()) as base, base:
+                base.executemany("insert or replace into results values (?, ?, ?)", rows)
+        except sqlite3.DatabaseError as error:
+            if not isinstance(error, sqlite3.OperationalError):  # damaged, not busy: the next run begins anew
+                with suppress(OSError):
+                    self.file.unlink()
+        except TROUBLE:
+            pass
+
+    def clean(self) -> bool:
+        """Remove everything that porter keeps there; whether there was anything."""
+        folder, removed = self.file.parent, False
+        for file in (self.file, *sorted(folder.glob("rules-*.bin*"))):
+            with suppress(OSError):
+                file.unlink()
+                removed = True
+        with suppress(OSError):
+            folder.rmdir()
+        return removed
+
+    def _open(self) -> sqlite3.Connection:
+        base = sqlite3.connect(self.file, timeout=2)
+        try:
+            base.execute("pragma synchronous = off")
+            base.execute("create table if not exists results (run text, key text, data blob, primary key (run, key))")
+        except BaseException:
+            base.close()
+            raise
+        return base
+
+
+def run_key(session: Session) -> str:
+    """All that a result depends on besides the bytes and the name of its file."""
+    target = session.target
+    raw = (
+        LAYOUT,
+        __version__,
+        sys.version_info[:3],
+        _rules(),
+        (target.torch_npu, target.soc, target.style),
+        session.facts.digest(),
+        sorted(session.quiet),
+        [(pattern, sorted(codes)) for pattern, codes in session.quiet_in],
+    )
+    return hashlib.sha256(repr(raw).encode()).hexdigest()
+
+
+@lru_cache(maxsize=1)
+def _rules() -> str:
+    """Of the code and the data that rules are made of: whoever edits one must not see what the old one said."""
+    rows = []
+    for top in (rules_dir(), Path(__file__).resolve().parent.parent):
+        for folder, folders, names in os.walk(top):
+            folders[:] = sorted(set(folders) - {"__pycache__", "report", "commands"})
+            for name in sorted(names):
+                status = os.stat(os.path.join(folder, name))
+                rows.append((name, status.st_size, status.st_mtime_ns))
+    return hashlib.sha256(repr(rows).encode()).hexdigest()
+
+
+def _crashed(result: FileResult) -> bool:
+    return any(f.code == "PRT003" for f in result.findings)
+
+
+def _packed(result: FileResult) -> bytes:
+    findings = [
+        (
+            f.path, f.line, f.column, f.code, f.why, f.values, f.end_line, f.end_column, f.severity, f.status, f.effort,
+            _plain(f.edit), f.suppressed,
+        )
+        for f in result.findings
+    ]  # fmt: skip
+    row = (
+        result.path, findings, _plain(result.auto), _plain(result.review), result.lines, result.parsed, result.digest,
+        result.apis,
+    )  # fmt: skip
+    data = marshal.dumps(row)
+    return adler32(data).to_bytes(4, "big") + data
+
+
+def _result(data: bytes | None, item: tuple[int, str, str]) -> FileResult | None:
+    if data is None or adler32(data[4:]).to_bytes(4, "big") != data[:4]:
+        return None
+    path, findings, auto, review, lines, parsed, digest, apis = marshal.loads(data[4:])
+    if (path, digest) != item[1:]:
+        return None
+    found = tuple(Finding(*row[:11], _changes(row[11]), row[12]) for row in findings)
+    return FileResult(path, found, _changes(auto), _changes(review), lines, parsed, digest, apis)
+
+
+def _plain(changes: Iterable[Change]) -> tuple:
+    return tuple((c.start, c.end, c.new) for c in changes)
+
+
+def _changes(rows: Iterable[tuple]) -> tuple[Change, ...]:
+    return tuple(Change(*row) for row in rows)

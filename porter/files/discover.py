@@ -1,0 +1,231 @@
+"""Which files a run is about."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from porter.files.errors import FilesError, reason
+from porter.files.ignore import Patterns, as_bytes, ignore_files
+from porter.files.read import has_python_shebang
+
+MARKERS = (".git", "pyproject.toml", "porter.toml", "setup.py")
+VCS = frozenset({".git", ".hg", ".svn", ".bzr", "_darcs", ".jj"})
+MADE = frozenset(
+    [".direnv", ".eggs", ".ipynb_checkpoints", ".mypy_cache", ".nox", ".porter", ".pytest_cache", ".ruff_cache"]
+    + [".tox", ".venv", "__pycache__", "__pypackages__", "node_modules", "site-packages"]
+)
+LEFT_OUT = VCS | MADE | {"build", "dist", "third_party"}
+ENVIRONMENTS = ("pyvenv.cfg", "conda-meta")  # what makes a directory a virtual environment, whatever its name
+SUFFIXES = (".py", ".pyw")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class File:
+    """A file to read, or (with an `error`) a place that could not be looked at."""
+
+    path: str  # POSIX, relative to the root; bytes that are no UTF-8 as lone surrogates
+    error: str = ""  # a key of errors.MESSAGES: unreadable, outside, special
+    detail: str = ""  # what the operating system said
+
+
+def find_root(paths: Sequence[str | os.PathLike]) -> Path:
+    """The project that holds `paths`: the nearest ancestor with a marker, else the directory they have in common."""
+    folders = []
+    for path in paths or ["."]:
+        real = _real(path)
+        folders.append(real if os.path.isdir(real) else os.path.dirname(real))
+    try:
+        common = Path(os.path.commonpath(folders))
+    except ValueError:  # two Windows drives
+        raise FilesError("outside", path=os.fspath(paths[-1]), root=folders[0]) from None
+    for folder in (common, *common.parents):
+        if any(os.path.lexists(folder / marker) for marker in MARKERS):
+            return folder
+    return common
+
+
+def discover(
+    paths: Sequence[str | os.PathLike],
+    *,
+    root: str | os.PathLike,
+    exclude: Iterable[str] = (),
+    force_exclude: bool = False,
+    left_out: list[str] | None = None,
+) -> list[File]:
+    """Python files below `paths`, sorted, each once.
+
+    A directory is walked without what `LEFT_OUT`, virtual environments, `.gitignore`, `.git/info/exclude` and
+    `exclude` (gitignore syntax, relative to `root`; `!name` takes back) leave out. A file named outright is taken
+    whatever it is called and whatever they say, unless `force_exclude`. `left_out` receives the directories that were
+    left out for their name alone, so that a summary can name them. Raises FilesError("missing").
+    """
+    return Walk(root, exclude, left_out).run(paths, force_exclude)
+
+
+class Walk:
+    def __init__(
+        self,
+        root: str | os.PathLike,
+        exclude: Iterable[str] = (),
+        left_out: list[str] | None = None,
+        names: frozenset[str] = LEFT_OUT,
+    ):
+        self.root = os.path.realpath(root)
+        self.exclude = Patterns.of_settings(exclude)
+        self.names = names
+        self.left_out = left_out if left_out is not None else []
+        self.chains: dict[str, tuple] = {}  # directory -> the ignore files in force
+        self.found: dict[str, File] = {}
+        self.links: list[str] = []
+
+    def run(self, paths: Sequence[str | os.PathLike], force_exclude: bool) -> list[File]:
+        for given in paths:
+            real = _real(given)
+            relative = self.relative(real)
+            if relative is None:
+                self.add(File(os.fspath(given).replace(os.sep, "/"), "outside"))
+            elif os.path.isdir(real):
+                if not (force_exclude and self.is_left_out(relative, True)):
+                    self.walk(relative)
+            elif not os.path.lexists(real):
+                raise FilesError("missing", path=os.fspath(given))
+            elif not (force_exclude and self.is_left_out(relative, False)):
+                if os.path.islink(real):
+                    self.add_link(relative, named=True)
+                else:
+                    self.add(File(relative))
+        for relative in sorted(self.links):
+            self.add_link(relative, named=False)
+        return sorted(self.found.values())
+
+    def add(self, file: File) -> None:
+        self.found.setdefault(file.path, file)
+
+    def relative(self, real: str) -> str | None:
+        """POSIX and below the root ("" for the root itself), or None."""
+        if real == self.root:
+            return ""
+        head = self.root if self.root.endswith(os.sep) else self.root + os.sep
+        return real[len(head) :].replace(os.sep, "/") if real.startswith(head) else None
+
+    def absolute(self, relative: str) -> str:
+        return os.path.join(self.root, *relative.split("/")) if relative else self.root
+
+    def add_link(self, relative: str, named: bool) -> None:
+        """A symlink to a file counts for its target: inside the root, and once. Where the target is taken under its
+        own name, the link is not."""
+        target = os.path.realpath(self.absolute(relative))
+        inside = self.relative(target)
+        if inside is None:
+            if named:
+                self.add(File(relative, "outside"))
+        elif inside not in self.found and os.path.isfile(target) and (named or not self.is_left_out(inside, False)):
+            self.add(File(inside))
+
+    def walk(self, start: str) -> None:
+        parts = start.split("/")
+        for depth in range(len(parts)):  # from the top down, so that no path is too deep for a recursion
+            self.chain("/".join(parts[:depth]))
+        stack = [start]
+        while stack:
+            folder = stack.pop()
+            try:
+                with os.scandir(self.absolute(folder)) as scan:
+                    entries = {entry.name: entry for entry in scan}
+            except OSError as error:
+                self.add(File(folder or ".", "unreadable", reason(error)))
+                continue
+            if folder != start and any(name in entries for name in ENVIRONMENTS):
+                self.left_out.append(folder)
+                continue
+            chain = self.chain(folder, entries)
+            prefix = folder + "/" if folder else ""
+            for name, entry in entries.items():
+                path = prefix + name
+                if entry.is_dir(follow_symlinks=False):
+                    if not _is_junction(entry) and not self.ignored(chain, path, name, True):
+                        stack.append(path)
+                elif (
+                    ("." not in name or name.endswith(SUFFIXES))
+                    and _is_file(entry)
+                    and not self.ignored(chain, path, name, False)
+                    and ("." in name or has_python_shebang(entry.path))
+                ):
+                    if entry.is_symlink():
+                        self.links.append(path)
+                    else:
+                        self.found[path] = File(path)
+
+    def ignored(self, chain: tuple, path: str, name: str, directory: bool) -> bool:
+        key, raw = as_bytes(path), as_bytes(name)
+        verdict = self.exclude.verdict(key, raw, directory)
+        if verdict is not None:
+            return verdict
+        if directory and name in self.names:
+            if name not in VCS and name not in MADE:
+                self.left_out.append(path)
+            return True
+        for prefix, length, patterns in chain:
+            verdict = patterns.verdict(prefix + key[length:], raw, directory)
+            if verdict is not None:
+                return verdict
+        return False
+
+    def is_left_out(self, relative: str, directory: bool) -> bool:
+        """Whether a walk from the root would not get there."""
+        parts = relative.split("/") if relative else []
+        for depth, name in enumerate(parts):
+            folder, path = "/".join(parts[:depth]), "/".join(parts[: depth + 1])
+            last = depth == len(parts) - 1
+            if self.ignored(self.chain(folder), path, name, directory or not last):
+                return True
+            if not last and any(os.path.lexists(os.path.join(self.absolute(path), x)) for x in ENVIRONMENTS):
+                return True
+        return False
+
+    def chain(self, folder: str, entries=None) -> tuple:
+        """The ignore files in force for what lies directly in `folder`, nearest first. A nested repository begins
+        afresh, as it does for git."""
+        if folder not in self.chains:
+            here, top = ignore_files(self.absolute(folder), entries)
+            above: tuple = ()
+            if not top:
+                above = self.chain(folder.rpartition("/")[0]) if folder else self.above()
+            length = len(as_bytes(folder)) + 1 if folder else 0
+            self.chains[folder] = tuple(("", length, patterns) for patterns in here) + above
+        return self.chains[folder]
+
+    def above(self) -> tuple:
+        """The ignore files between the root and the top of the repository it lies in; none outside of a repository."""
+        chain, prefix, folder = [], "", self.root
+        while True:
+            folder, name = os.path.split(folder)
+            if not name:
+                return ()
+            prefix = as_bytes(name) + "/" + prefix
+            here, top = ignore_files(folder)
+            chain += [(prefix, 0, patterns) for patterns in here]
+            if top:
+                return tuple(chain)
+
+
+def _is_file(entry: os.DirEntry) -> bool:
+    try:
+        return entry.is_file()
+    except OSError:  # a link that points at itself
+        return False
+
+
+def _is_junction(entry: os.DirEntry) -> bool:
+    return getattr(entry, "is_junction", bool)()
+
+
+def _real(path: str | os.PathLike) -> str:
+    """Absolute, with the links of every directory above resolved; a file that is a link stays one."""
+    absolute = os.path.abspath(path)
+    if os.path.isdir(absolute):
+        return os.path.realpath(absolute)
+    return os.path.join(os.path.realpath(os.path.dirname(absolute)), os.path.basename(absolute))

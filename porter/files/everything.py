@@ -1,0 +1,34 @@
+"""Every file of a project, whatever it is called: launch scripts hand values to the Python files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+from porter.files.discover import ENVIRONMENTS, Walk
+
+
+def everything(root: str | os.PathLike, exclude: Iterable[str] = ()) -> list[str]:
+    """Paths below `root`, sorted, without what a run leaves out; links and places that cannot be read are passed by."""
+    walk = Walk(root, exclude)
+    found, stack = [], [""]
+    while stack:
+        folder = stack.pop()
+        try:
+            with os.scandir(walk.absolute(folder)) as scan:
+                entries = {entry.name: entry for entry in scan}
+        except OSError:
+            continue
+        if folder and any(name in entries for name in ENVIRONMENTS):
+            continue
+        chain = walk.chain(folder, entries)
+        for name, entry in entries.items():
+            path = f"{folder}/{name}" if folder else name
+            directory = entry.is_dir(follow_symlinks=False)
+            if entry.is_symlink() or walk.ignored(chain, path, name, directory):
+                continue
+            if directory:
+                stack.append(path)
+            elif entry.is_file(follow_symlinks=False):
+                found.append(path)
+    return sorted(found)

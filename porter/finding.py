@@ -1,0 +1,68 @@
+"""The one record that flows through everything, and what a file's analysis returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+SEVERITIES = ("blocker", "wrong", "slow", "note")
+STATUSES = ("auto", "review", "manual")
+EFFORTS = ("minutes", "hours", "rewrite")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Change:
+    """Bytes `start:end` of the file as it is on disk become `new`; an insertion is an empty range."""
+
+    start: int
+    end: int
+    new: bytes
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Finding:
+    path: str  # POSIX, relative to the root of the run
+    line: int  # from 1
+    column: int  # from 1, in characters
+    code: str
+    why: str  # which of the rule's messages: a key into rules/*.toml, so that the text exists in every language
+    values: tuple[tuple[str, str], ...] = ()  # what the message's {placeholders} stand for
+    end_line: int = field(default=0, compare=False)
+    end_column: int = field(default=0, compare=False)
+    severity: str = field(default="note", compare=False)
+    status: str = field(default="manual", compare=False)
+    effort: str = field(default="minutes", compare=False)
+    edit: tuple[Change, ...] = field(default=(), compare=False)
+    suppressed: str | None = field(default=None, compare=False)  # the reason given, "" for none; None = not suppressed
+
+    @property
+    def rank(self) -> tuple:
+        """Worst first, then by place."""
+        return (SEVERITIES.index(self.severity), self.path, self.line, self.column, self.code)
+
+
+@dataclass(frozen=True, slots=True)
+class FileResult:
+    """All that leaves the analysis of one file: small and picklable, never a tree, never the new bytes.
+
+    `auto` and `review` are edits of the same original bytes: `auto` is what `migrate` applies, `review` what
+    `migrate --unsafe` applies (it includes the automatic ones).
+    """
+
+    path: str
+    findings: tuple[Finding, ...] = ()  # sorted
+    auto: tuple[Change, ...] = ()
+    review: tuple[Change, ...] = ()
+    lines: int = 0
+    parsed: bool = False  # False where nothing in the bytes could concern porter, so that no parser saw the file
+    digest: str = ""  # of the bytes that were read: what is written must start from the same bytes
+    apis: tuple[tuple[str, int], ...] = ()  # resolved names of interest with their counts: the inventory
+
+
+def apply(data: bytes, changes: tuple[Change, ...]) -> bytes:
+    """The bytes after `changes`, which are sorted and do not overlap."""
+    out, at = [], 0
+    for change in changes:
+        out += (data[at : change.start], change.new)
+        at = change.end
+    out.append(data[at:])
+    return b"".join(out)

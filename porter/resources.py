@@ -1,0 +1,36 @@
+"""Where the data lives: inside the package once installed, beside it in a checkout."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+_PACKAGE = Path(__file__).resolve().parent
+
+
+def _find(packaged: str, checkout: str) -> Path:
+    inside = _PACKAGE / "_data" / packaged
+    return inside if inside.is_dir() else _PACKAGE.parent / checkout
+
+
+def rules_dir() -> Path:
+    return _find("rules", "rules")
+
+
+def templates_dir() -> Path:
+    return _find("templates", "reports/templates")
+
+
+def cache_dir() -> Path:
+    """Where what can be rebuilt is kept. PORTER_CACHE_DIR overrides; the folder may not exist, or not be writable."""
+    if own := os.environ.get("PORTER_CACHE_DIR"):
+        return Path(own)
+    if sys.platform == "win32" and (local := os.environ.get("LOCALAPPDATA")):
+        return Path(local) / "porter"
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    if not os.path.isabs(base):
+        home = os.path.expanduser("~")
+        # a user without a home: never a folder that depends on where porter was started, nor one that others can write
+        base = os.path.join(home, ".cache") if os.path.isabs(home) else os.devnull
+    return Path(base) / "porter"

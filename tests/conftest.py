@@ -1,0 +1,91 @@
+"""What every test may ask for: goldens that `--accept` rewrites, and requirements that skip with one line saying why.
+
+With PORTER_REQUIRE=all a skip is a failure: continuous integration has everything, so nothing goes untested unnoticed.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+settings.register_profile("porter", deadline=None, derandomize="CI" in os.environ)
+settings.load_profile("porter")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--accept", action="store_true", help="rewrite the goldens with what porter says now")
+
+
+@pytest.fixture(scope="session")
+def accept(pytestconfig: pytest.Config) -> bool:
+    return pytestconfig.getoption("--accept")
+
+
+@pytest.fixture(scope="session")
+def golden(accept: bool) -> Callable[[Path, bytes], None]:
+    """`golden(path, data)`: the file holds these bytes, or gets them with --accept."""
+
+    def check(path: Path, data: bytes) -> None:
+        if accept:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+        assert path.is_file(), f"{path} is missing: pytest --accept writes it"
+        assert path.read_bytes() == data, f"{path.name} differs: look at the difference, then pytest --accept"
+
+    return check
+
+
+@pytest.fixture(scope="session")
+def needs_torch() -> None:
+    if importlib.util.find_spec("torch") is None:
+        pytest.skip("torch is not installed: `make test PORTER_REQUIRE=all` installs the version porter is tested with")
+
+
+@pytest.fixture(scope="session")
+def needs_linux() -> None:
+    if sys.platform != "linux":
+        pytest.skip(f"runs on Linux only, this is {sys.platform}")
+
+
+@pytest.fixture(scope="session")
+def needs_compiler() -> str:
+    """The C++ compiler."""
+    return _program("a C++ compiler", "c++", "g++", "clang++")
+
+
+@pytest.fixture(scope="session")
+def needs_chromium() -> str:
+    """The browser."""
+    return _program("Chromium", "chromium", "chromium-browser", "google-chrome")
+
+
+def _program(what: str, *names: str) -> str:
+    for name in names:
+        if found := shutil.which(name):
+            return found
+    pytest.skip(f"{what} is not on PATH (looked for {', '.join(names)})")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport():
+    return _required((yield))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report():
+    return _required((yield))
+
+
+def _required(report):
+    if report.skipped and not hasattr(report, "wasxfail") and os.environ.get("PORTER_REQUIRE") == "all":
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        report.outcome = "failed"
+        report.longrepr = f"PORTER_REQUIRE=all, but this was skipped: {reason.removeprefix('Skipped: ')}"
+    return report

@@ -1,0 +1,64 @@
+"""What the tests of porter/files share: trees, git, and another user to whom permissions mean something."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+CHECKOUT = Path(__file__).parents[1]
+POSIX = pytest.mark.skipif(os.name == "nt", reason="POSIX file system semantics")
+
+
+def make(root: Path, *names: str, text: str = "import torch\n") -> None:
+    for name in names:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+
+
+def git(root: Path, *arguments: str, check: bool = True, **options) -> subprocess.CompletedProcess:
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
+    environment |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+    identity = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main"]
+    command = ["git", *identity, "-C", str(root), *arguments]
+    return subprocess.run(command, env=environment, capture_output=True, check=check, **options)
+
+
+def python(code: str, *arguments: object, **options) -> subprocess.CompletedProcess:
+    start = f"import os, sys\nsys.path.insert(0, {str(CHECKOUT)!r})\n"
+    command = [sys.executable, "-c", start + code, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, **options)
+
+
+@contextmanager
+def common_folder() -> Iterator[Path]:
+    """A folder that `as_user` may enter: pytest's own are closed to others."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name).resolve()
+        folder.chmod(0o755)
+        try:
+            yield folder
+        finally:
+            for place in [folder, *(p for p in folder.rglob("*") if p.is_dir() and not p.is_symlink())]:
+                place.chmod(0o755)
+
+
+def as_user(folder: Path, code: str) -> str:
+    """What `code` prints when it runs in `folder`, which is given to the user it runs as."""
+    if os.geteuid() == 0:
+        for place in [folder, *folder.rglob("*")]:
+            os.chown(place, 65534, 65534, follow_symlinks=False)
+    start = (
+        "import porter.files.copy, porter.files.git, porter.files.journal, porter.files.lock, fcntl\n"
+        f"os.chdir({str(folder)!r})\n"
+        "if os.geteuid() == 0:\n    os.setgroups([])\n    os.setgid(65534)\n    os.setuid(65534)\n"
+    )
+    run = python(start + code)
+    assert run.returncode == 0, run.stderr
+    return run.stdout
