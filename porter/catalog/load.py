@@ -1,0 +1,148 @@
+"""What a shipped catalogue answers: does this name exist on the target, and what is it called with."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import zlib
+from functools import lru_cache
+from pathlib import Path
+
+from porter.errors import UserError
+from porter.resources import rules_dir
+
+FORMAT = 1
+_PREFIX, _SUFFIX = "torch_npu-", ".json.gz"
+_NPU, _CUDA = "torch_npu.npu", "torch.cuda"
+
+
+def versions(directory: Path | None = None) -> list[str]:
+    """The torch_npu versions there is a catalogue for, oldest first."""
+    try:
+        names = os.listdir(directory or rules_dir() / "catalog")
+    except OSError:
+        return []
+    found = [n[len(_PREFIX) : -len(_SUFFIX)] for n in names if n.startswith(_PREFIX) and n.endswith(_SUFFIX)]
+    return sorted(found, key=_order)
+
+
+def nearest(torch: str, directory: Path | None = None) -> str:
+    """The shipped torch_npu for a torch version such as "2.7.1+cpu" or "2.8"; of two equally near, the older."""
+    wanted = _order(torch)[:3]
+    known = versions(directory)
+    if not known:
+        raise UserError(f"{directory or rules_dir() / 'catalog'}: no catalogue of any torch_npu version")
+    if not wanted:
+        raise UserError(f"{torch!r} is no version of torch; catalogues there are for torch_npu {', '.join(known)}")
+    major, minor, patch, *_ = (*wanted, 0, 0)
+
+    def distance(version: str) -> tuple[int, ...]:
+        a, b, c, *post = (*_order(version), 0, 0)
+        apart = (a - major) * 1000 + b - minor
+        return abs(apart), apart, abs(c - patch), *(-n for n in post)  # of post releases the newest
+
+    return min(known, key=distance)
+
+
+def load(version: str, directory: Path | None = None) -> Catalogue:
+    """The catalogue of one torch_npu version, read once per process."""
+    return _load(version, directory or rules_dir() / "catalog")
+
+
+@lru_cache(maxsize=8)
+def _load(version: str, directory: Path) -> Catalogue:
+    known = versions(directory)
+    if version not in known:
+        raise UserError(f"no catalogue of torch_npu {version}; there are {', '.join(known) or 'none'}")
+    path = directory / f"{_PREFIX}{version}{_SUFFIX}"
+    try:
+        data = json.loads(zlib.decompress(path.read_bytes(), wbits=31))
+    except (OSError, ValueError, zlib.error) as error:
+        raise UserError(f"{path}: cannot be read: {error}; rebuild it with python -m porter.catalog.build") from None
+    if data.get("format") != FORMAT:
+        raise UserError(f"{path}: format {data.get('format')}, this porter reads format {FORMAT}; rebuild it")
+    return Catalogue(data)
+
+
+def _order(version: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in re.findall(r"\d+", version.partition("+")[0]))
+
+
+class Catalogue:
+    """Names are asked as they are written: `torch.npu.X` is a chain of attributes, `torch_npu.X` may be an import."""
+
+    def __init__(self, data: dict) -> None:
+        self.torch_npu: str = data["torch_npu"]
+        self.torch: str = data["torch"]
+        self.sources: list[dict[str, str]] = data["sources"]  # file and sha256 of every wheel that was read
+        self._npu: dict[str, dict[str, str]] = data["npu"]
+        self._cuda: dict[str, dict[str, str]] = data["cuda"]
+
+    def has(self, name: str) -> bool:
+        return self._find(name) is not None
+
+    def parameters(self, name: str) -> tuple[str, ...] | None:
+        """Parameter names in order, `*`, `*args`, `/` and `**kwargs` included; None where no source names them."""
+        found = self._find(name)
+        if found is None or found[0] not in "fc" or found[1:] == "?":
+            return None
+        return tuple(found[1:].split(",")) if found[1:] else ()
+
+    def cuda_names(self, members: bool = False) -> tuple[str, ...]:
+        """Every name below torch.cuda in the torch this version is for; with the members of its classes if asked."""
+        own = {f"{module}.{key}" for module, names in self._cuda.items() for key in names if members or "." not in key}
+        return tuple(sorted(own | self._cuda.keys() - {_CUDA}))
+
+    def npu_names(self, members: bool = False) -> tuple[str, ...]:
+        """Every name below torch_npu.npu, spelled torch.npu.X."""
+        own = {
+            f"{module}.{key}"
+            for module, names in self._npu.items()
+            if module == _NPU or module.startswith(_NPU + ".")
+            for key in names
+            if members or "." not in key
+        }
+        own |= {module for module in self._npu if module.startswith(_NPU + ".")}
+        return tuple(sorted("torch.npu" + name[len(_NPU) :] for name in own))
+
+    def counterpart(self, name: str) -> str | None:
+        """`torch.npu.X` for `torch.cuda.X`, where it exists. Says nothing about its meaning."""
+        if not name.startswith(_CUDA + "."):
+            return None
+        npu = "torch.npu" + name[len(_CUDA) :]
+        return npu if self.has(npu) else None
+
+    def _find(self, name: str) -> str | None:
+        if name == "torch.npu" or name.startswith("torch.npu."):
+            return _attribute(self._npu, _NPU, name[len("torch.npu.") :])
+        if name == _CUDA or name.startswith(_CUDA + "."):
+            return _attribute(self._cuda, _CUDA, name[len(_CUDA) + 1 :])
+        if name == "torch_npu" or name.startswith("torch_npu."):
+            return _attribute(self._npu, "torch_npu", name[len("torch_npu.") :]) or _import(self._npu, name)
+        return None
+
+
+def _attribute(names: dict[str, dict[str, str]], module: str, rest: str) -> str | None:
+    """The entry that the chain of attributes `rest` ends at: what a package binds hides a module of the same name."""
+    while rest:
+        bound = names.get(module, {})
+        if rest in bound:
+            return bound[rest]
+        first, _, rest = rest.partition(".")
+        below = bound.get(first, f"m{module}.{first}")
+        if below[0] != "m" or below[1:] not in names:
+            return None
+        module = below[1:]
+    return f"m{module}" if module in names else None
+
+
+def _import(names: dict[str, dict[str, str]], dotted: str) -> str | None:
+    """The entry that `from module import name` gives, for the longest module that exists."""
+    module, _, rest = dotted.rpartition(".")
+    while module:
+        if module in names:
+            return names[module].get(rest)
+        module, _, last = module.rpartition(".")
+        rest = f"{last}.{rest}"
+    return None

@@ -1,0 +1,81 @@
+"""Python sources inside wheels: read from the archive, never unpacked and never imported."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import re
+import warnings
+import zipfile
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from pathlib import Path
+
+
+class CatalogueError(ValueError):
+    """A wheel or a catalogue file that cannot be used. Says which and why."""
+
+
+class Wheel:
+    """One wheel on disk: its name, version, checksum and the Python modules in it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.name, _, rest = path.name.partition("-")
+        self.version = rest.partition("-")[0]
+        try:
+            self._archive = zipfile.ZipFile(path)
+        except (OSError, zipfile.BadZipFile) as error:
+            raise CatalogueError(f"{path}: not a readable wheel: {error}") from None
+        self._files = {
+            _module(name): name for name in self._archive.namelist() if name.endswith(".py") and name.count("/") > 0
+        }
+
+    @cached_property
+    def sha256(self) -> str:
+        digest = hashlib.sha256()
+        with open(self.path, "rb") as file:
+            while block := file.read(1 << 20):
+                digest.update(block)
+        return digest.hexdigest()
+
+    def modules(self) -> Iterable[str]:
+        return self._files
+
+    def is_package(self, module: str) -> bool:
+        return self._files.get(module, "").endswith("/__init__.py")
+
+    def parse(self, module: str) -> ast.Module | None:
+        if module not in self._files:
+            return None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # escapes in other people's strings
+            try:
+                return ast.parse(self._archive.read(self._files[module]))
+            except (SyntaxError, ValueError):
+                return None
+
+
+class Wheels:
+    """Several wheels seen as one import path: torch_npu's classes inherit from torch's."""
+
+    def __init__(self, wheels: Sequence[Wheel]) -> None:
+        self._wheels = wheels
+        self._owner = {module: wheel for wheel in wheels for module in wheel.modules()}
+
+    def __contains__(self, module: str) -> bool:
+        return module in self._owner
+
+    def is_package(self, module: str) -> bool:
+        return module in self._owner and self._owner[module].is_package(module)
+
+    def parse(self, module: str) -> ast.Module | None:
+        return self._owner[module].parse(module) if module in self._owner else None
+
+    def below(self, package: str) -> list[str]:
+        """`package` and every module under it, sorted."""
+        return sorted(m for m in self._owner if m == package or m.startswith(package + "."))
+
+
+def _module(file: str) -> str:
+    return re.sub(r"(/__init__)?\.py$", "", file).replace("/", ".")

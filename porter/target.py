@@ -1,0 +1,36 @@
+"""What a port is written for: torch_npu version, soc and style. Rules ask here and never spell the target themselves."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+DEFAULT_TORCH_NPU = "2.7.1.post11"
+DEFAULT_SOC = "A2"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    torch_npu: str = DEFAULT_TORCH_NPU
+    soc: str = DEFAULT_SOC
+    style: str = "rename"
+    origin: str = "default"  # command-line | configuration | requirements.txt:3 | default
+
+    device = "npu"
+    namespace = "torch.npu"  # how attribute chains are spelled
+    package = "torch_npu.npu"  # how imports are spelled: torch.npu is no importable package
+    backend = "hccl"
+    module = "torch_npu"  # what must be imported before any of these
+
+    def spelled(self, name: str, tail: str) -> str | None:
+        """How the counterpart of a CUDA name is written in this style; None where the style has no name for it."""
+        return f"{self.namespace}.{tail}"
+
+    @property
+    def torch(self) -> tuple[int, ...]:
+        return tuple(int(n) for n in re.findall(r"\d+", self.torch_npu.partition(".post")[0])[:3])
+
+    @property
+    def int_is_npu(self) -> bool:
+        """From torch 2.5.1 a bare integer device means the accelerator in use; before, it meant CUDA."""
+        return self.torch >= (2, 5, 1)
