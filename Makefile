@@ -1,0 +1,49 @@
+# make demo   port the bundled sample repository and write its report
+# make test   run the test suite; PORTER_REQUIRE=all also installs torch and turns every skip into a failure
+# make clean  remove what these two made, the virtual environment included
+#
+# PYTHON=python3.12 chooses the interpreter of a new .venv; ARGS="-k packaging -x" goes to pytest.
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN = $(VENV)/bin
+SAMPLE = examples/gpt_cnn
+DEMO = build/demo
+
+ifeq ($(PORTER_REQUIRE),all)
+EXTRAS = dev,verify
+STAMP = $(VENV)/.with-dev-verify
+else
+EXTRAS = dev
+STAMP = $(VENV)/.with-dev
+endif
+
+.PHONY: demo test clean
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.with-porter: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(STAMP): pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS)]'
+	@touch $@ $(VENV)/.with-porter
+
+demo: $(VENV)/.with-porter
+	@rm -rf $(DEMO) && mkdir -p $(DEMO)
+	@$(BIN)/porter analyze $(SAMPLE) --output $(DEMO)/report.txt --output $(DEMO)/report.json > /dev/null || test $$? -eq 1
+	@echo "porter analyze $(SAMPLE)" && echo
+	@awk 'index($$0, "$(SAMPLE)/") == 1 { exit } { print }' $(DEMO)/report.txt
+	@echo "porter migrate $(SAMPLE) --unsafe --out $(DEMO)/gpt_cnn" && echo
+	@$(BIN)/porter migrate $(SAMPLE) --unsafe --out $(DEMO)/gpt_cnn
+	@$(BIN)/porter migrate $(SAMPLE) --unsafe --quiet > $(DEMO)/port.diff
+	@echo && echo "The differences are in $(DEMO)/port.diff."
+	@echo "The report, as text and as JSON: $(DEMO)/report.txt $(DEMO)/report.json"
+
+test: $(STAMP)
+	$(BIN)/python -m pytest $(ARGS)
+
+clean:
+	rm -rf $(VENV) build dist
