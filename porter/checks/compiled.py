@@ -1,0 +1,102 @@
+"""rules/*.toml compiled into the user's cache: tomli and the schema run once per change, a start reads a marshal.
+
+The cache is a convenience: where it is missing, damaged, of another version or not writable, the rules are read anew.
+"""
+
+from __future__ import annotations
+
+import marshal
+import os
+import sys
+from pathlib import Path
+from zlib import crc32
+
+from porter import __version__
+from porter.resources import cache_dir
+
+SECTIONS = ("tables", "prose")
+_MAGIC = b"porter rules 1\n"
+_built: dict[str, dict[str, dict]] = {}
+
+
+def section(directory: Path, name: str) -> dict:
+    files = _files(directory)
+    key = _key(files)
+    if key in _built:
+        return _built[key][name]
+    place = cache_dir() / f"rules-{key}.bin"
+    data = _read(place, key, name)
+    if data is None:
+        from porter.checks.tabulate import build
+
+        _built[key] = build(files)
+        _write(place, key, _built[key])
+        data = _built[key][name]
+    return data
+
+
+def _files(directory: Path) -> list[tuple[str, bytes]]:
+    from porter.checks.table import RuleError
+
+    try:
+        with os.scandir(directory) as entries:
+            names = sorted(e.name for e in entries if e.name.endswith(".toml"))
+        files = []
+        for name in names:
+            with open(os.path.join(directory, name), "rb", 0) as file:
+                files.append((f"{os.path.basename(directory)}/{name}", file.read()))
+    except OSError as error:
+        raise RuleError(f"{directory}: {error.strerror}") from None
+    return files
+
+
+def _key(files: list[tuple[str, bytes]]) -> str:
+    """Of versions, names and bytes. The bytes cost 0.1 ms and are what matters: times lie in wheels and checkouts."""
+    sums = [(name, len(data), crc32(data)) for name, data in files]
+    versions = (__version__, sys.implementation.cache_tag, sys.hexversion, marshal.version)
+    raw = repr((versions, sums)).encode()
+    return f"{crc32(raw):08x}{crc32(raw[::-1]):08x}"
+
+
+def _read(place: Path, key: str, name: str) -> dict | None:
+    """One section of a compiled file, None where anything at all is odd about it."""
+    try:
+        with open(place, "rb", 0) as file:
+            data = file.read()
+        head, _, rest = data[len(_MAGIC) :].partition(b"\n")
+        if not data.startswith(_MAGIC) or not head.startswith(key.encode() + b" "):
+            return None
+        start = 0
+        for entry in head.decode("ascii").split(" ")[1:]:
+            title, size, checksum = entry.split(":")
+            part = memoryview(rest)[start : start + int(size)]
+            if title == name:
+                return marshal.loads(part) if crc32(part) == int(checksum) else None
+            start += int(size)
+    except (OSError, ValueError, EOFError, TypeError):
+        pass
+    return None
+
+
+def _write(place: Path, key: str, data: dict[str, dict]) -> None:
+    parts = [(name, marshal.dumps(data[name])) for name in SECTIONS]
+    head = " ".join([key, *(f"{name}:{len(part)}:{crc32(part)}" for name, part in parts)])
+    temporary = place.with_name(f"{place.name}.{os.getpid()}.tmp")
+    try:
+        os.makedirs(place.parent, exist_ok=True)
+        try:
+            temporary.write_bytes(_MAGIC + head.encode("ascii") + b"\n" + b"".join(part for _, part in parts))
+            os.replace(temporary, place)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+        _clear(place)
+    except OSError:
+        pass
+
+
+def _clear(place: Path) -> None:
+    """Compiled rules of other versions: the eight newest stay."""
+    others = sorted(place.parent.glob("rules-*.bin"), key=lambda p: (p != place, -p.stat().st_mtime_ns))
+    for old in others[8:]:
+        old.unlink(missing_ok=True)

@@ -1,0 +1,71 @@
+"""What a rule is: it names what it wants to be asked about, and answers one node with a Hit, or with nothing.
+
+A rule sees LibCST nodes and the `File` they stand in, nothing else. It never reports, counts or decides a status: no
+`new` is manual, `new` is review, `new` and `safe` is auto.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from porter.checks.table import Tables
+    from porter.python.file import File
+
+
+def _lazily(name: str):
+    """A module that runs on its first use: rules are loaded for every file, LibCST (0.1 s) only for one with a hit."""
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = importlib.util.find_spec(name)
+    spec.loader = importlib.util.LazyLoader(spec.loader)
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+if not TYPE_CHECKING:
+    cst = _lazily("libcst")
+
+NOTHING: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    at: cst.CSTNode  # node of the original tree to point at
+    why: str  # key of a message in the rule's stanza in rules/*.toml
+    new: cst.CSTNode | None = None  # what takes the place of the visited node; built from `updated`
+    safe: bool = False  # meaning is kept: may be applied without a person looking
+    values: tuple[tuple[str, str], ...] = ()  # for the {placeholders} of the message
+    after: tuple[str, ...] = ()  # statements to insert below the enclosing statement (needs no `new`)
+    loads: bool = False  # the edit needs torch_npu to be imported before it runs
+    code: str | None = None  # table rules carry many codes; others leave it
+    severity: str | None = None  # overrides what rules/*.toml says of `why`
+    effort: str | None = None
+    group: str | None = None  # edits that are right only together (a constant and its comparisons) share a name
+
+
+class Rule:
+    code: ClassVar[str]
+    slug: ClassVar[str]
+
+    calls: ClassVar[Iterable[str]] = NOTHING  # every call of these resolved names: asked with the cst.Call
+    references: ClassVar[Iterable[str]] = NOTHING  # every mention of these resolved names: cst.Attribute or cst.Name
+    prefixes: ClassVar[Iterable[str]] = NOTHING  # every mention of anything below these that no reference claims
+    methods: ClassVar[Iterable[str]] = NOTHING  # every call `x.NAME(...)` where x is no module: cst.Call
+    attributes: ClassVar[Iterable[str]] = NOTHING  # every mention `x.NAME` where x is no module: cst.Attribute
+    literals: ClassVar[Iterable[str]] = NOTHING  # strings of these kinds ("device", "backend"): string nodes
+    nodes: ClassVar[tuple[str, ...]] = ()  # every node of these LibCST types, by name: "ImportFrom", "Comparison", ...
+    text: ClassVar[str] = ""  # with `nodes`: a regular expression that the statement's text must match to be looked at
+
+    def __init__(self, tables: Tables):
+        """Rules that read rules/*.toml take their keys from `tables` here."""
+
+    def visit(self, original, updated, file: File) -> Hit | Iterable[Hit] | None:
+        raise NotImplementedError

@@ -1,0 +1,124 @@
+"""The stanzas of all files joined into the tables and the prose: nothing but dicts, lists, tuples and strings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from porter.checks.schema import read
+from porter.checks.table import LANGUAGES, RuleError
+
+_RULE_TEXT = ("title", "explain", "symptom", "reference", "before", "after", "by_hand")
+
+
+def build(files: Iterable[tuple[str, bytes]]) -> dict[str, dict]:
+    """`{"tables": ..., "prose": ...}` of (name, bytes) pairs."""
+    stanzas = [item for name, data in files for item in read(name, data)]
+    work = _Joined()
+    for kind, where, stanza in sorted(stanzas, key=lambda item: item[0] != "rule"):  # codes before those who name them
+        work.take[kind](where, stanza)
+    return {"tables": work.tables, "prose": work.prose}
+
+
+class _Joined:
+    def __init__(self) -> None:
+        self.tables: dict = {"rules": {}, "moves": {}, "variables": {}, "sinks": [], "parameters": {}}
+        self.prose: dict = {"rules": {}, "examples": {}}
+        self.slugs: dict[str, str] = {}
+        self.take: dict[str, Callable[[str, dict], None]] = {
+            "rule": self.rule,
+            "namespace": self.namespace,
+            "api": self.api,
+            "sink": self.sink,
+            "variable": self.variable,
+            "parameter": self.parameter,
+        }
+
+    def rule(self, where: str, s: dict) -> None:
+        code, slug = s["code"], s["slug"]
+        if code in self.tables["rules"]:
+            raise RuleError(f"{where}: the code {code} is taken by {self.tables['rules'][code]['slug']!r}")
+        if slug in self.slugs:
+            raise RuleError(f"{where}: the slug {slug!r} is taken by {self.slugs[slug]}")
+        self.slugs[slug] = code
+        weight = {
+            key: (m.get("severity", s["severity"]), m.get("effort", s["effort"])) for key, m in s["message"].items()
+        }
+        self.tables["rules"][code] = {key: s[key] for key in ("slug", "severity", "effort")} | {"messages": weight}
+        self.prose["rules"][code] = {key: s.get(key) for key in _RULE_TEXT} | {
+            "messages": {key: {lang: m[lang] for lang in LANGUAGES} for key, m in s["message"].items()},
+            "symptoms": {},
+            "references": {},
+        }
+
+    def namespace(self, where: str, s: dict) -> None:
+        rule = self._rule(where, s)
+        why, weight = self._why(where, s, ""), self._weight(rule, s, "default")
+        head = f"{s['under']}." if "under" in s else ""
+        for name in s["names"]:
+            self._put("moves", where, f"{s['from']}.{head}{name}", (s["code"], head + name, "safe", *weight, why))
+
+    def api(self, where: str, s: dict) -> None:
+        rule, names = self._rule(where, s), self._matches(s)
+        why = self._why(where, s, names[0])
+        weight = self._weight(rule, s, why)
+        for name in names:
+            self._put("moves", where, name, (s["code"], s.get("to"), s.get("fix"), *weight, why))
+            self.prose["examples"][name] = s["example"]
+
+    def variable(self, where: str, s: dict) -> None:
+        rule, names = self._rule(where, s), self._matches(s)
+        why = self._why(where, s, names[0])
+        weight = self._weight(rule, s, why)
+        row = (s["code"], s.get("to"), s.get("value", "keep"), s.get("fix"), *weight, why)
+        for name in names:
+            self._put("variables", where, name, row)
+
+    def parameter(self, where: str, s: dict) -> None:
+        rule, names = self._rule(where, s), self._matches(s)
+        why = self._why(where, s, f"{names[0]}()")
+        weight = self._weight(rule, s, why)
+        row = (s["code"], s.get("rename", {}), tuple(s.get("remove", ())), s.get("fix"), *weight, why, s.get("positional"))
+        for name in names:
+            self._put("parameters", where, name, row)
+            if "example" in s:
+                self.prose["examples"][f"{name}()"] = s["example"]
+
+    def sink(self, where: str, s: dict) -> None:
+        calls, methods, keywords = (tuple(s.get(key, ())) for key in ("call", "method", "keyword"))
+        self.tables["sinks"].append((s["kind"], calls, methods, s.get("position"), keywords))
+
+    def _rule(self, where: str, s: dict) -> dict:
+        if s["code"] not in self.tables["rules"]:
+            raise RuleError(f"{where}: no [[rule]] has the code {s['code']}")
+        return self.tables["rules"][s["code"]]
+
+    @staticmethod
+    def _matches(s: dict) -> list[str]:
+        return s["match"] if isinstance(s["match"], list) else [s["match"]]
+
+    def _why(self, where: str, s: dict, own: str) -> str:
+        """The key of the message: the stanza's own, else the rule's default."""
+        rule, prose = self.tables["rules"][s["code"]], self.prose["rules"][s["code"]]
+        default = prose["messages"].get("default")
+        if "message" not in s and default is None:
+            raise RuleError(f"{where}: no message, and {s['code']} has no message called 'default'")
+        if not own or not {"message", "symptom", "reference", "severity", "effort"} & s.keys():
+            return "default"
+        if own in prose["messages"]:
+            raise RuleError(f"{where}: {s['code']} already has a message called {own!r}")
+        prose["messages"][own] = {lang: s.get("message", default)[lang] for lang in LANGUAGES}
+        for key in ("symptom", "reference"):
+            if key in s:
+                prose[f"{key}s"][own] = s[key]
+        rule["messages"][own] = self._weight(rule, s.get("message", {}) | s, "default")
+        return own
+
+    @staticmethod
+    def _weight(rule: dict, s: dict, why: str) -> tuple[str, str]:
+        severity, effort = rule["messages"].get(why, (rule["severity"], rule["effort"]))
+        return s.get("severity", severity), s.get("effort", effort)
+
+    def _put(self, table: str, where: str, name: str, row: tuple) -> None:
+        if name in self.tables[table]:
+            raise RuleError(f"{where}: {name} is mapped twice")
+        self.tables[table][name] = row

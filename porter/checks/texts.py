@@ -1,0 +1,136 @@
+"""All that porter says about its findings, in every language, from rules/*.toml."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+from porter.checks import table
+from porter.finding import Finding
+from porter.target import Target
+
+_PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
+DEFAULT = Target()
+Languages = dict[str, str]
+
+
+class RuleText(NamedTuple):
+    code: str
+    slug: str
+    severity: str
+    effort: str
+    title: Languages
+    explain: Languages
+    symptom: str
+    reference: str
+    before: str
+    after: str
+    by_hand: str
+    messages: dict[str, Languages]
+
+
+class ApiText(NamedTuple):
+    """What becomes of one API, or of one environment variable."""
+
+    name: str
+    code: str
+    to: str | None  # as the target spells it; None where there is no counterpart
+    status: str  # auto | review | manual
+    severity: str
+    effort: str
+    message: Languages
+    symptom: str
+    reference: str
+    before: str  # one line of example, "" where there is none
+    after: str
+
+
+class Texts:
+    def __init__(self, directory: Path | None = None) -> None:
+        self._tables = table.load(directory)
+        self._prose = table.prose(directory)
+        self._codes = sorted(self._tables.rules)
+        self._by_slug = {rule["slug"]: code for code, rule in self._tables.rules.items()}
+
+    def codes(self) -> list[str]:
+        return self._codes
+
+    def rule(self, code: str) -> RuleText:
+        """Of a code or a slug; KeyError for neither."""
+        code = self._by_slug.get(code.lower(), code.upper())
+        rule, prose = self._tables.rules[code], self._prose["rules"][code]
+        title, explain = prose["title"], prose["explain"]
+        explain = {lang: text.strip() for lang, text in explain.items()}
+        rest = (prose[key] or "" for key in ("symptom", "reference", "before", "after", "by_hand"))
+        return RuleText(code, rule["slug"], rule["severity"], rule["effort"], title, explain, *rest, prose["messages"])
+
+    def message(self, finding: Finding, lang: str = "en") -> str:
+        messages = self._prose["rules"][finding.code]["messages"]
+        return fill(messages[finding.why][lang], dict(finding.values), f"{finding.code} {finding.why}")
+
+    def symptom(self, finding: Finding) -> str:
+        """What a user would see at run time; "" where nothing would be seen."""
+        return self._about(finding.code, finding.why, "symptom")
+
+    def reference(self, finding: Finding) -> str:
+        return self._about(finding.code, finding.why, "reference")
+
+    def severity(self, code: str, why: str) -> str:
+        return self._tables.rules[code]["messages"][why][0]
+
+    def effort(self, code: str, why: str) -> str:
+        return self._tables.rules[code]["messages"][why][1]
+
+    def apis(self) -> list[str]:
+        return sorted([*self._tables.moves, *self._tables.variables])
+
+    def api(self, name: str, target: Target = DEFAULT) -> ApiText | None:
+        moves, variables = self._tables.moves, self._tables.variables
+        if name in moves:
+            row = moves[name]
+            to = row.tail and (target.spelled(name, row.tail) or f"{target.namespace}.{row.tail}")
+        elif name in variables:
+            row = variables[name]
+            to = row.to
+        else:
+            return None
+        values = {"old": name, "name": name, "new": to or "", "to": to or ""}
+        texts = self._prose["rules"][row.code]["messages"][row.why]
+        message = {lang: fill(text, values, name, strict=False) for lang, text in texts.items()}
+        before, *after = self._prose["examples"].get(name, [""])
+        status = {"safe": "auto", "review": "review", None: "manual"}[row.fix]
+        about = (self._about(row.code, row.why, key) for key in ("symptom", "reference"))
+        rest = (message, *about, before, "".join(after))
+        return ApiText(name, row.code, to, status, row.severity, row.effort, *rest)
+
+    def suggest(self, word: str, most: int = 3) -> list[str]:
+        """The codes, slugs and APIs nearest to what somebody typed."""
+        import difflib
+
+        known = [*self._codes, *sorted(self._by_slug), *self.apis()]
+        folded: dict[str, str] = {}
+        for name in known:
+            folded.setdefault(name.lower(), name)
+        word = word.lower().strip()
+        near = difflib.get_close_matches(word, list(folded), most, 0.6)
+        tail = word.rpartition(".")[2]
+        same_tail = [name for name in folded if tail and name.rpartition(".")[2] == tail]
+        return [folded[name] for name in dict.fromkeys([*near, *same_tail])][:most]
+
+    def _about(self, code: str, why: str, key: str) -> str:
+        prose = self._prose["rules"][code]
+        return prose[f"{key}s"].get(why) or prose[key] or ""
+
+
+def fill(text: str, values: dict[str, str], where: str, *, strict: bool = True) -> str:
+    """`text` with its {placeholders} filled. A missing value is a mistake in a rule, not in what it looked at."""
+
+    def value(found: re.Match[str]) -> str:
+        if found[1] in values:
+            return values[found[1]]
+        if strict:
+            raise LookupError(f"{where}: no value for {found[0]} in {text!r}")
+        return found[0]
+
+    return _PLACEHOLDER.sub(value, text)

@@ -1,0 +1,33 @@
+"""One stanza of each kind, for the tests of rules/*.toml."""
+
+from __future__ import annotations
+
+from porter.checks import compiled, table
+
+RULE = """
+[[rule]]
+code = "PRT101"
+slug = "api-renamed"
+severity = "blocker"
+effort = "minutes"
+title = { en = "A name", zh = "名称" }
+explain = { en = "Why.", zh = "原因。" }
+symptom = "AttributeError"
+before = "x"
+after = "y"
+[rule.message]
+default = { en = "{old} is {new}", zh = "{old} 是 {new}" }
+note = { en = "so", zh = "如此", severity = "note", effort = "hours" }
+"""
+NAMESPACE = '[[namespace]]\ncode = "PRT101"\nfrom = "torch.cuda"\nnames = ["synchronize"]\n'
+API = '[[api]]\ncode = "PRT101"\nmatch = "torch.cuda.CUDAGraph"\nto = "NPUGraph"\nfix = "safe"\nexample = ["a", "b"]\n'
+SINK = '[[sink]]\nkind = "device"\ncall = ["torch.device"]\nposition = 0\n'
+VARIABLE = '[[variable]]\ncode = "PRT101"\nmatch = ["A", "B"]\nto = "C"\nfix = "review"\nvalue = "bytes-to-mb"\n'
+PARAMETER = '[[parameter]]\ncode = "PRT101"\nmatch = "torch.cuda.f"\nrename = { device = "device_name" }\n'
+ALL = RULE + NAMESPACE + API + SINK + VARIABLE + PARAMETER
+
+
+def forget() -> None:
+    compiled._built.clear()
+    table.load.cache_clear()
+    table.prose.cache_clear()
