@@ -1,0 +1,1 @@
+"""Facts that need more than one file."""

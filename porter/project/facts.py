@@ -1,0 +1,186 @@
+"""What one file cannot know of the others: gathered first, over the whole project, by byte scan and stdlib `ast`."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import re
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+_OWN = {
+    "cuda": re.compile(rb"^[ \t]+(?:async[ \t]+)?def[ \t]+cuda[ \t]*\(", re.MULTILINE),
+    "is_cuda": re.compile(rb"^[ \t]+(?:def[ \t]+is_cuda\b|(?:self\.)?is_cuda[ \t]*(?::[^=\n]+)?=(?!=))", re.MULTILINE),
+}
+_CONSTANT = re.compile(rb"^([A-Za-z_]\w*)[ \t]*(?::[^=\n]*)?=[ \t]*[\"'](cuda(?::\d+)?|nccl)[\"']", re.MULTILINE)
+_SHIM = re.compile(rb"^[ \t]*(?:from[ \t]+torch_npu\.contrib[ \t]+import[ \t]+transfer_to_npu|import[ \t]+torch_npu\.contrib\.transfer_to_npu)", re.M)
+_PASSED = re.compile(rb"(--?[A-Za-z][\w-]*)(?:[ \t]+|=|[\"'],[ \t]*[\"'])[\"']?(cuda(?::\d+)?|nccl)\b")
+_SCRIPTS = (".sh", ".bash", ".slurm", ".sbatch", ".cmd", ".bat", ".mk", ".yml", ".yaml", ".py")
+_SCRIPT_NAMES = ("Makefile", "makefile")
+_TWINS = (("cuda", "npu"), ("nccl", "hccl"), ("gpu", "npu"))
+_LARGEST = 2_000_000  # a script of more bytes is data
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Picklable and hashable: part of the cache key, so that a hook on one file and a run over all agree."""
+
+    own_cuda: tuple[str, ...] = ()  # "path:Class" of classes that define a method `cuda` of their own
+    own_is_cuda: tuple[str, ...] = ()  # and of those with an `is_cuda` of their own
+    constants: tuple[tuple[str, str, str, str], ...] = ()  # (path, name, kind, user): module constants used elsewhere
+    passed: tuple[tuple[str, str, str], ...] = ()  # (flag, value, script): old values that scripts hand over
+    shim: tuple[str, ...] = ()  # files that import transfer_to_npu
+    twins: tuple[str, ...] = ()  # files with a counterpart for NPUs beside them: cuda_worker.py and npu_worker.py
+
+    def digest(self) -> str:
+        return hashlib.sha256(repr(self).encode()).hexdigest()[:16]
+
+    def constants_of(self, path: str) -> frozenset[tuple[str, str]]:
+        return frozenset((name, kind) for at, name, kind, _ in self.constants if at == path)
+
+    def passes(self, flag: str, value: str) -> str | None:
+        """The script that hands this value to a flag."""
+        name = flag.lstrip("-").replace("_", "-")
+        for other, old, script in self.passed:
+            if old == value and other.lstrip("-").replace("_", "-") == name:
+                return script
+        return None
+
+
+def gather(root: Path, files: Sequence[str]) -> Facts:
+    """`files`: every file of the project, relative to its root, whatever a run was asked to look at."""
+    own: dict[str, set[str]] = {name: set() for name in _OWN}
+    passed: set[tuple[str, str, str]] = set()
+    shim: set[str] = set()
+    defined: dict[str, list[tuple[str, str]]] = {}
+    texts: dict[str, bytes] = {}
+    for path in files:
+        if not path.endswith(_SCRIPTS) and path.rpartition("/")[2] not in _SCRIPT_NAMES:
+            continue
+        data = _read(root / path)
+        if data is None:
+            continue
+        if b"cuda" in data or b"nccl" in data:
+            for flag, value in _PASSED.findall(data):
+                passed.add((flag.decode(), value.decode(), path))
+        if path.endswith(".py"):
+            if b"transfer_to_npu" in data and _SHIM.search(data):
+                shim.add(path)
+            if b"cuda" in data or b"nccl" in data:
+                for name, pattern in _OWN.items():
+                    if pattern.search(data):
+                        own[name].update(f"{path}:{owner}" for owner in _classes(data, name))
+                for name, value in _CONSTANT.findall(data):
+                    kind = "backend" if value == b"nccl" else "device"
+                    defined.setdefault(name.decode(), []).append((path, kind))
+            texts[path] = data if b"import" in data else b""
+    return Facts(
+        own_cuda=tuple(sorted(own["cuda"])),
+        own_is_cuda=tuple(sorted(own["is_cuda"])),
+        constants=tuple(sorted(_used(defined, texts))),
+        passed=tuple(sorted(passed)),
+        shim=tuple(sorted(shim)),
+        twins=tuple(sorted(_twins(files))),
+    )
+
+
+def _twins(files: Sequence[str]) -> Iterable[str]:
+    known = frozenset(files)
+    for path in known:
+        if any(path.replace(old, new) in known for old, new in _TWINS if old in path):
+            yield path
+
+
+def _read(path: Path) -> bytes | None:
+    try:
+        if path.stat().st_size > _LARGEST:
+            return None
+        return path.read_bytes()
+    except OSError:
+        return None
+
+
+def _parse(data: bytes) -> ast.Module | None:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(data)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _classes(data: bytes, member: str) -> Iterable[str]:
+    """Classes that define a method, or for `is_cuda` set an attribute, of this name."""
+    tree = _parse(data)
+    for node in ast.walk(tree) if tree else ():
+        if isinstance(node, ast.ClassDef) and (_defines(node, member) or member == "is_cuda" and _sets(node, member)):
+            yield node.name
+
+
+def _defines(node: ast.ClassDef, member: str) -> bool:
+    return any(isinstance(s, (ast.FunctionDef, ast.AsyncFunctionDef)) and s.name == member for s in node.body)
+
+
+def _sets(node: ast.ClassDef, member: str) -> bool:
+    for inner in ast.walk(node):
+        if isinstance(getattr(inner, "ctx", None), ast.Store):
+            if isinstance(inner, ast.Attribute) and inner.attr == member and getattr(inner.value, "id", "") == "self":
+                return True
+            if isinstance(inner, ast.Name) and inner.id == member and any(inner in _targets(s) for s in node.body):
+                return True
+    return False
+
+
+def _targets(statement: ast.stmt) -> list[ast.expr]:
+    if isinstance(statement, ast.Assign):
+        return statement.targets
+    return [statement.target] if isinstance(statement, ast.AnnAssign) else []
+
+
+def _used(defined: dict[str, list[tuple[str, str]]], texts: dict[str, bytes]) -> Iterable[tuple[str, str, str, str]]:
+    """Constants that another file imports by name and hands to something that takes a device or a backend."""
+    if not defined:
+        return
+    pattern = re.compile(rb"\b(" + b"|".join(sorted(re.escape(n).encode() for n in defined)) + rb")\b")
+    for path, data in texts.items():
+        names = {m.decode() for m in pattern.findall(data)} & defined.keys()
+        tree = _parse(data) if names else None
+        if tree is None:
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom):
+                for alias in node.names:
+                    for at, kind in defined.get(alias.name, ()):
+                        if at != path and _module(at, node.module) and _handed_over(tree, alias.asname or alias.name, kind):
+                            yield at, alias.name, kind, path
+
+
+def _module(path: str, module: str | None) -> bool:
+    """Whether an import of `module` can mean the file at `path`."""
+    parts = path.removesuffix(".py").removesuffix("/__init__").split("/")
+    wanted = (module or "").split(".") if module else []
+    return parts[-len(wanted) :] == wanted if wanted else True
+
+
+def _handed_over(tree: ast.Module, name: str, kind: str) -> bool:
+    from porter.python.evidence import call_name, like, named
+
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            for k in node.keywords:
+                if k.arg and like(k.arg, kind) and getattr(k.value, "id", "") == name:
+                    return True
+            if any(getattr(a, "id", "") == name for a in node.args):
+                last = call_name(node.func)
+                if last in ("to", "device", "init_process_group", "autocast") or like(last, kind):
+                    return True
+        elif isinstance(node, ast.Compare):
+            sides = [node.left, *node.comparators]
+            if any(getattr(s, "id", "") == name for s in sides) and any(named(s, kind) for s in sides):
+                return True
+        elif isinstance(node, ast.Assign) and getattr(node.value, "id", "") == name:
+            if any(named(t, kind) for t in node.targets):
+                return True
+    return False

@@ -1,0 +1,46 @@
+"""Files that are right only together: a constant that holds a device or a backend, and those who import and compare it.
+
+Where one of them had to stay as it was, the others stay too: "nccl" here and "hccl" there would be worse than no port.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from porter.finding import FileResult, Finding
+
+from .facts import Facts
+
+
+def hold_back(results: Iterable[FileResult], facts: Facts, refusal: Callable[..., Finding]) -> list[FileResult]:
+    """The results with the edits of files taken back that are joined to a refused one.
+
+    `refusal(path, culprit=..., codes=...) -> Finding` words what happened.
+    """
+    results = list(results)
+    partners: dict[str, set[str]] = {}
+    for path, _, _, user in facts.constants:
+        partners.setdefault(path, set()).add(user)
+        partners.setdefault(user, set()).add(path)
+    if not partners:
+        return results
+    culprit: dict[str, str] = {}
+    todo = sorted((r.path, r.path) for r in results if r.path in partners and _refused(r))
+    for path, origin in todo:  # grows while it is walked
+        for partner in sorted(partners.get(path, ())):
+            if partner not in culprit and partner != origin:
+                culprit[partner] = origin
+                todo.append((partner, origin))
+    return [_taken_back(r, culprit[r.path], refusal) if r.path in culprit and r.review else r for r in results]
+
+
+def _refused(result: FileResult) -> bool:
+    return any(f.code in ("PRT002", "PRT003") for f in result.findings)
+
+
+def _taken_back(result: FileResult, culprit: str, refusal: Callable[..., Finding]) -> FileResult:
+    codes = ", ".join(sorted({f.code for f in result.findings if f.edit}))
+    because = refusal(result.path, culprit=culprit, codes=codes)
+    findings = [f if f.status == "manual" else replace(f, status="manual", edit=()) for f in result.findings]
+    return replace(result, findings=tuple(sorted([*findings, because])), auto=(), review=())

@@ -1,0 +1,1 @@
+"""One Python file in, findings and byte edits out."""

@@ -1,0 +1,220 @@
+"""One Python file in, findings and byte edits out. Never raises: what cannot be analysed is a finding."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from dataclasses import dataclass, replace
+
+from porter.checks.registry import GATE
+from porter.checks.rule import Hit, Rule
+from porter.finding import Change, FileResult, Finding
+from porter.session import Session
+
+from .guard import Broken, check
+from .source import Source, Unreadable
+
+_PYTHON = ".".join(map(str, sys.version_info[:2]))
+
+
+def analyse(path: str, data: bytes, session: Session) -> FileResult:
+    result = FileResult(path, lines=data.count(b"\n") + (data[-1:] not in (b"\n", b"")), digest=digest(data))
+    if not GATE.search(data):
+        return result
+    try:
+        return _analyse(result, data, session)
+    except Unreadable as error:
+        found = _own(path, error.line, "PRT002", error.key, session, error=error.error)
+    except RecursionError:
+        found = _own(path, 1, "PRT002", "deep", session)
+    except Exception as error:
+        if "PORTER_DEBUG" in os.environ:
+            raise
+        found = _own(path, 1, "PRT003", "crashed", session, error=f"{type(error).__name__}: {error}".partition("\n")[0])
+    return replace(result, findings=(found,))
+
+
+def digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _analyse(result: FileResult, data: bytes, session: Session) -> FileResult:
+    source = Source(data)
+    looked = look(result.path, source, session)
+    result = replace(result, parsed=True, apis=tuple(sorted(looked.file.apis.items())))
+    findings = looked.findings()
+    changes: dict[bool, tuple[Change, ...]] = {}
+    for unsafe in (False, True):
+        if unsafe and not looked.reviews:
+            changes[True] = changes[False]
+            continue
+        try:
+            edits = looked.stored(looked.changes(unsafe))
+            check(looked, edits, unsafe)
+            changes[unsafe] = edits
+        except Broken as broken:
+            findings.append(_own(result.path, broken.line, "PRT003", broken.key, session, **broken.values))
+            lost = ("review",) if unsafe else ("auto", "review")  # the edits to review go on top of the automatic ones
+            findings = [replace(f, status="manual", edit=()) if f.status in lost else f for f in findings]
+            if not unsafe:
+                changes = {False: (), True: ()}
+                break
+            changes[True] = changes[False]
+    return replace(result, findings=tuple(sorted(set(findings))), auto=changes[False], review=changes[True])
+
+
+def look(path: str, source: Source, session: Session) -> Looked:
+    """Index the file, cut out the statements that matter, and ask every rule."""
+    from .file import File
+
+    file = File(path, source, session)
+    looked = Looked(file)
+    looked.own += [_own(path, line, "PRT002", "newer", session, python=_PYTHON) for line in file.hidden]
+    if file.suppressions.skip is not None:
+        return looked
+    links, units = list(file.candidates()), {}
+    if links:
+        from .units import unit_of  # needs libcst, which costs more than all of this
+    for link in links:
+        if (unit := unit_of(link, source)) is not None:
+            units.setdefault((unit.start, unit.end), unit)
+    for _, unit in sorted(units.items()):
+        looked.walk(unit)
+    return looked
+
+
+class Looked:
+    """What one look at a file found, and the edits that follow from it."""
+
+    def __init__(self, file):
+        self.file, self.source, self.session = file, file.source, file.session
+        self.found: list = []
+        self.unsafe: list = []  # the second walk of the statements with something to review
+        self.own: list[Finding] = []  # porter's findings about its own work
+        self._auto: list[Change] = []
+        self._review: list[Change] = []
+        self.reviews = False
+        self._builds: dict = {}
+
+    def walk(self, unit) -> None:
+        import libcst as cst
+
+        from .rewrite import rewrite
+        from .units import Piece
+
+        file = self.file
+        try:
+            piece = Piece(unit, self.source)
+            file.look_at(piece)
+            found, auto = rewrite(file, piece, lambda r, h, p: piece.exact and self.safe(h, p) and self.active(r, h, p))
+        except (cst.ParserSyntaxError, RecursionError):
+            line, column = self.source.place(unit.start)
+            self.own.append(_own(file.path, line, "PRT002", "statement", self.session, column=column))
+            return
+        review = auto
+        if piece.exact and any(not self.safe(f.hit, piece) and self._edits(f) and self.active(f.rule, f.hit, piece) for f in found):
+            unsafe, review = rewrite(file, piece, lambda r, h, p: self.active(r, h, p))
+            self.reviews = True
+            self.unsafe += unsafe
+            for f, twin in zip(found, unsafe):
+                if not f.applied:
+                    f.edit = twin.edit
+        else:
+            self.unsafe += found
+        self.found += found
+        self._auto += auto
+        self._review += review
+
+    @staticmethod
+    def _edits(found) -> bool:
+        return found.hit.new is not None or bool(found.hit.after)
+
+    def active(self, rule: Rule, hit: Hit, piece) -> bool:
+        """Not switched off, not suppressed."""
+        code = hit.code or rule.code
+        return code not in self.session.quiet_for(self.file.path) and self.reason(code, hit, piece) is None
+
+    def safe(self, hit: Hit, piece) -> bool:
+        """Where CUDA sources are built, CUDA is meant, and not the accelerator in use: a person looks."""
+        if hit.safe and piece.unit not in self._builds:  # asked for every hit, and reads the whole statement
+            self._builds[piece.unit] = self.file.builds_cuda(piece.unit)
+        return hit.safe and not self._builds[piece.unit]
+
+    def reason(self, code: str, hit: Hit, piece) -> str | None:
+        if not self.file.suppressions.ignores:
+            return None
+        first, last = self.source.line(piece.unit.start), self.source.line(piece.unit.end)
+        return self.file.suppressions.reason(code, first, last)
+
+    def changes(self, unsafe: bool) -> tuple[Change, ...]:
+        """Everything that is written, in offsets of the UTF-8 text."""
+        from .imports import below, place_imports
+
+        applied = [f for f in (self.unsafe if unsafe else self.found) if f.applied]
+        extra = {change for f in applied for change in below(self.file, f)}
+        extra |= set(place_imports(self.file, [f for f in applied if f.hit.loads]))
+        return tuple(sorted({*(self._review if unsafe else self._auto), *extra}))
+
+    def stored(self, changes: tuple[Change, ...]) -> tuple[Change, ...]:
+        """The same edits in offsets of the file as it is on disk."""
+        source = self.source
+        if not source.recoded:
+            shift = len(source.bom)
+            return tuple(Change(c.start + shift, c.end + shift, c.new) for c in changes) if shift else changes
+        try:
+            return tuple(
+                Change(*(len(source.stored(source.utf8[:n])) for n in (c.start, c.end)), source.stored(c.new))
+                for c in changes
+            )
+        except UnicodeError as error:
+            raise Broken("round-trip", error=str(error).partition("\n")[0]) from None
+
+    def _kept(self, edit: tuple[Change, ...]) -> tuple[Change, ...]:
+        """`stored`, where an edit that the encoding cannot hold is for `check` to refuse."""
+        try:
+            return self.stored(edit)
+        except Broken:
+            return ()
+
+    def findings(self) -> list[Finding]:
+        from .imports import not_inserted
+
+        session, path, source = self.session, self.file.path, self.source
+        quiet, texts, out = session.quiet_for(path), session.rules.weights, list(self.own)
+        for f in self.found:
+            hit, code = f.hit, f.hit.code or f.rule.code
+            if code in quiet:
+                continue
+            start, end = f.piece.span(hit.at)
+            reason = self.reason(code, hit, f.piece)
+            status = ("auto" if self.safe(hit, f.piece) else "review") if self._edits(f) and f.piece.exact else "manual"
+            severity, effort = texts(code, hit.why)
+            severity, effort = hit.severity or severity, hit.effort or effort
+            out.append(
+                Finding(path, *source.place(start), code, hit.why, hit.values, *source.place(end), severity, status,
+                        effort, self._kept(f.edit) if reason is None else (), reason)
+            )  # fmt: skip
+        unsafe = [f for f in self.unsafe if f.applied and f.hit.loads]
+        out += [_own(path, line, "PRT004", key, session) for line, key in not_inserted(self.file, unsafe)]
+        return out + self._about_suppressions(quiet)
+
+    def _about_suppressions(self, quiet: frozenset[str]) -> list[Finding]:
+        out, session, path = [], self.session, self.file.path
+        known = session.rules.codes
+        for line, column, text in self.file.suppressions.malformed:
+            out.append(_own(path, line, "PRT005", "codes", session, column=column, text=text))
+        for ignore in self.file.suppressions.ignores:
+            for code in ignore.codes:
+                if code not in known:
+                    out.append(_own(path, ignore.line, "PRT005", "unknown", session, column=ignore.column, code=code))
+                elif code not in ignore.used and code not in quiet:
+                    out.append(_own(path, ignore.line, "PRT001", "unused", session, column=ignore.column, code=code))
+        return [f for f in out if f.code not in quiet]
+
+
+def _own(
+    path: str, line: int, code: str, why: str, session: Session, /, *, column: int = 1, **values: str
+) -> Finding:
+    severity, effort = session.rules.weights(code, why)
+    return Finding(path, line, column, code, why, tuple(sorted(values.items())), line, column, severity, "manual", effort)

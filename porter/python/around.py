@@ -1,0 +1,186 @@
+"""What stands around a node: rules see LibCST nodes of one statement, the index knows the rest of the file."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from . import ranks
+from .evidence import call_name, constant
+from .index import Link, parents
+
+_RANK = re.compile(r"(?:^|_)(?:local_?)?rank$", re.IGNORECASE)
+_INTS = frozenset({"torch.cuda.current_device", "torch.distributed.get_rank", "torch.npu.current_device"})
+
+
+class Around:
+    def __init__(self, file):
+        self.file = file
+
+    def _link(self, node) -> Link | None:
+        """Of a chain, its whole, where `File.link` gives its first word; of a string, the string."""
+        literal = self.file.literal(node)
+        if literal is not None:
+            return literal.link
+        link = self.file.link(node)
+        while link is not None and link[1] is not None and link[1][0].__class__ is ast.Attribute:
+            if self.file.source.span(link[0])[1] == self.file.span(node)[1]:
+                break
+            link = link[1]
+        return link
+
+    def passed_to(self, node) -> tuple[str, int]:
+        """("getattr", 0) for `torch.cuda` in `getattr(torch.cuda, name)`; ("", -1) where it is no plain argument."""
+        link = self._link(node)
+        call = link and link[1] and link[1][0]
+        if call.__class__ is ast.Call and link[0] in call.args:
+            return call_name(call.func), call.args.index(link[0])
+        return "", -1
+
+    def is_builtin(self, node) -> bool:
+        """A bare name that nothing in sight binds."""
+        link = self.file.link(node)
+        return (
+            link is not None
+            and node.value not in self.file.names.imports
+            and not self.file.names.bindings(node.value, link)
+        )
+
+    def looked_up(self, node, lookups: tuple[str, ...]) -> bool:
+        """`torch.cuda` in `getattr(torch.cuda, "x")`, if that is the builtin."""
+        callee, at = self.passed_to(node)
+        if at != 0 or callee not in lookups:
+            return False
+        call = self._link(node)[1]
+        return call[0].func.__class__ is ast.Name and not self.file.names.bindings(callee, (call[0].func, call))
+
+    def is_within(self, node, callee: str) -> bool:
+        """Whether a chain or string stands in the arguments of a call of this name."""
+        for above in parents(self._link(node)):
+            if above.__class__ is ast.Call and call_name(above.func) == callee:
+                return True
+        return False
+
+    def positionals(self, node) -> int:
+        """How many positional arguments a chain is called with."""
+        link = self._link(node)
+        call = link and link[1] and link[1][0]
+        return len(call.args) if call.__class__ is ast.Call and call.func is link[0] else 0
+
+    def is_called(self, attribute) -> bool:
+        link = self.file.receivers.link(self.file.span(attribute)[1])
+        return link is not None and link[1][0].__class__ is ast.Call and link[1][0].func is link[0]
+
+    def is_value(self, attribute) -> bool:
+        """An attribute that is handed on: an argument, an element, what a name is bound to or a function returns."""
+        link = self.file.receivers.link(self.file.span(attribute)[1])
+        if link is None or link[0].ctx.__class__ is not ast.Load:
+            return False
+        above = link[1][0]
+        if above.__class__ is ast.Call:
+            return above.func is not link[0] and call_name(above.func) not in ("bool", "print", "str", "int", "repr")
+        return above.__class__ in (ast.keyword, ast.List, ast.Tuple, ast.Assign, ast.Return, ast.Lambda)
+
+    def is_statement(self, call) -> bool:
+        """Whether a call makes up its statement."""
+        link = self._link(call.func)
+        return (
+            link is not None and link[1] is not None and link[1][1] is not None and link[1][1][0].__class__ is ast.Expr
+        )
+
+    def method(self) -> tuple[frozenset[str], list[str]] | None:
+        """Of a method's header that is walked, all that its class binds, and its decorators; None of a function."""
+        statement = self.file.statement
+        for kind in (ast.FunctionDef, ast.AsyncFunctionDef):
+            for link in self.file.buckets[kind]:
+                if link[0] is statement:
+                    above = next((n for n in parents(link) if n.__class__ not in (ast.If, ast.Try, ast.With)), None)
+                    marks = [call_name(getattr(d, "func", d)) for d in statement.decorator_list]
+                    return (frozenset(_bound(above.body)), marks) if above.__class__ is ast.ClassDef else None
+        return None
+
+    def options(self, node) -> list[str]:
+        """`["-d", "--device"]` for a string somewhere in `add_argument("-d", "--device", default="cuda")`."""
+        literal = self.file.literal(node)
+        for above in parents(literal.link) if literal else ():
+            if above.__class__ is ast.Call:
+                texts = [constant(a) for a in above.args]
+                if flags := [t for t in texts if isinstance(t, str) and t.startswith("-")]:
+                    return flags
+        return []
+
+    def member(self, node) -> str | None:
+        """`Options` for the chain `dist.ProcessGroupNCCL` in `dist.ProcessGroupNCCL.Options`."""
+        link = self._link(node)
+        above = link and link[1] and link[1][0]
+        return above.attr if above.__class__ is ast.Attribute else None
+
+    def local_rank(self, node) -> str | None:
+        """How the rank of this process on its machine is spelled at a place, if it is in sight there."""
+        return ranks.local_rank(self.file, self.file.link(node))
+
+    def module_name(self, node, module: str) -> str | None:
+        """What a module is called at a place; None where it is not imported under one name."""
+        return ranks.module(self.file, self.file.link(node), module)
+
+    # ---- integers
+
+    def int_kind(self, node) -> str:
+        """Whether an expression is an int: 'known' by what binds it, 'likely' by its name, '' otherwise."""
+        kind = type(node).__name__
+        if kind == "Integer":
+            return "known"
+        if kind == "Call":
+            name = self.file.name(node.func)
+            plain = type(node.func).__name__ == "Name" and node.func.value == "int" and not self.file.names.bound("int")
+            return "known" if plain or name in _INTS else ""
+        link = self._link(node) if kind in ("Name", "Attribute") else None
+        if link is None:
+            return ""
+        last = link[0].attr if kind == "Attribute" else link[0].id
+        known = self._option_is_int(last) if kind == "Attribute" else self._name_is_int(link)
+        return "known" if known else "likely" if _RANK.search(last) else ""
+
+    def _name_is_int(self, link: Link) -> bool:
+        bindings = self.file.names.bindings(link[0].id, link)
+        return bool(bindings) and all(self._binds_int(at) for at in bindings)
+
+    def _binds_int(self, at: Link) -> bool:
+        node, above = at[0], at[1] and at[1][0]
+        if node.__class__ is ast.arg:
+            return getattr(node.annotation, "id", "") == "int"
+        if above.__class__ is ast.Assign and node in above.targets:
+            return self._is_int(above.value, at)
+        if above.__class__ is ast.AnnAssign:
+            return getattr(above.annotation, "id", "") == "int"
+        return (
+            above.__class__ is ast.For
+            and node is above.target
+            and call_name(getattr(above.iter, "func", node)) == "range"
+        )
+
+    def _is_int(self, value: ast.AST, link: Link) -> bool:
+        if value.__class__ is ast.Call:
+            return getattr(value.func, "id", "") == "int" or self.file.names.resolve(value.func, link) in _INTS
+        return type(constant(value)) is int
+
+    def _option_is_int(self, dest: str) -> bool:
+        """`args.local_rank` of `add_argument("--local-rank", type=int, default=0)`."""
+        for link in self.file.buckets[ast.Call]:
+            call = link[0]
+            if call_name(call.func) == "add_argument" and call.args:
+                names = {str(constant(a)).lstrip("-").replace("-", "_") for a in call.args}
+                given = {k.arg: k.value for k in call.keywords}
+                if dest in names and getattr(given.get("type"), "id", "") == "int":
+                    return type(constant(given.get("default"))) is int
+        return False
+
+
+def _bound(body: list[ast.stmt]):
+    for statement in body:
+        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            yield statement.name
+        elif isinstance(statement, ast.Assign):
+            yield from (t.id for t in statement.targets if t.__class__ is ast.Name)
+        elif isinstance(statement, (ast.If, ast.Try)):
+            yield from _bound([*statement.body, *statement.orelse])

@@ -1,0 +1,166 @@
+"""Code that already knows NPUs: a ladder `if cuda ... elif npu ...` would be ruined by a rename, so it is left alone."""
+
+from __future__ import annotations
+
+import ast
+import re
+from bisect import bisect_right
+
+from .index import Link, lines_with, on_lines
+
+_NPU = re.compile(r"(?i)(?:^|[._])(?:npu|torch_npu|hccl|ascend)(?:$|[._:])|_npu_|npu_avail|is_npu|use_npu|has_npu")
+_CUDA = re.compile(r"(?i)cuda|nccl|gpu")
+_BYTES = re.compile(rb"\bnpu|npu\b|_npu|npu_|hccl|ascend", re.IGNORECASE)
+
+
+def _as_npu(text: bytes) -> bytes:
+    return text.replace(b"cuda", b"npu").replace(b"nccl", b"hccl")
+
+
+def _words(node: ast.AST):
+    for inner in ast.walk(node):
+        kind = inner.__class__
+        if kind is ast.Name:
+            yield inner.id
+        elif kind is ast.Attribute:
+            yield inner.attr
+        elif kind is ast.Constant and isinstance(inner.value, str) and len(inner.value) < 30:
+            yield inner.value
+
+
+def _mentions(node: ast.AST, pattern: re.Pattern[str]) -> bool:
+    return any(pattern.search(word) for word in _words(node))
+
+
+def _leaves(body: list[ast.stmt]) -> bool:
+    return isinstance(body[-1], (ast.Return, ast.Raise, ast.Continue, ast.Break))
+
+
+class Awareness:
+    """Ranges of offsets in which CUDA code stands beside its NPU twin."""
+
+    def __init__(self, file):
+        self.source = file.source
+        self.ranges: list[tuple[int, int]] = []
+        self.whole = file.path in file.facts.shim or file.path in file.facts.twins
+        if not self.whole and (lines := lines_with(file.source, _BYTES)):
+            self._lines = lines
+            self._find(file.tree)
+        self._starts, self._reach = [], []  # of the ranges, and how far those up to here go
+        for start, end in sorted(self.ranges):
+            self._starts.append(start)
+            self._reach.append(max([end, *self._reach[-1:]]))
+
+    def covers(self, offset: int) -> bool:
+        at = bisect_right(self._starts, offset)
+        return self.whole or at > 0 and offset < self._reach[at - 1]
+
+    def covers_link(self, link: Link) -> bool:
+        if not self.ranges and not self.whole:
+            return False
+        node = link[0]
+        while not hasattr(node, "lineno"):
+            link = link[1]
+            node = link[0]
+        return self.covers(self.source.offset(node.lineno, node.col_offset))
+
+    def _find(self, node: ast.AST) -> None:
+        """Down through statements only, and only where a line speaks of an NPU at all."""
+        for field in ("body", "orelse", "finalbody", "handlers", "cases"):
+            block = getattr(node, field, None)
+            if block.__class__ is not list:
+                continue
+            if block and isinstance(block[0], ast.stmt):
+                self._block(block, elif_of=node if field == "orelse" and node.__class__ is ast.If else None)
+            elif field == "cases":
+                self._match(node)
+            for inner in block:
+                if (hasattr(inner, "body") or hasattr(inner, "cases")) and on_lines(inner, self._lines):
+                    self._find(inner)
+
+    def _block(self, block: list[ast.stmt], elif_of: ast.If | None) -> None:
+        branches: list[tuple[ast.AST | None, list[ast.stmt]]] = []
+        self._twins(block)
+        for statement in block:
+            near = on_lines(statement, self._lines)
+            if statement.__class__ is ast.If and not (elif_of and len(block) == 1):
+                ladder = list(_ladder(statement))
+                closed = all(_leaves(body) for test, body in ladder if test is not None)
+                if not closed or ladder[-1][0] is None:
+                    self._ladder([*branches, *ladder] if branches and closed else ladder)
+                    branches = []
+                else:  # `if a: return x` and the next `if`: a ladder in another spelling
+                    branches += ladder
+            else:
+                if branches:
+                    self._ladder([*branches, (None, [statement])] if isinstance(statement, ast.Return) else branches)
+                    branches = []
+                if near:
+                    self._statement(statement)
+        if branches:
+            self._ladder(branches)
+
+    def _twins(self, block: list[ast.stmt]) -> None:
+        """`a.is_cuda = ...` beside `a.is_npu = ...`, `if x == "cuda":` beside `if x == "npu":`: the same words, twice."""
+        known = {self._text(s) for s in block if on_lines(s, self._lines)}
+        for statement in block if known else ():
+            text = self._text(statement)
+            if _as_npu(text) != text and _as_npu(text) in known:
+                self.ranges.append(self.source.span(statement))
+
+    def _text(self, statement: ast.stmt) -> bytes:
+        """Of an `if` the condition, of a simple statement all."""
+        node = statement.test if statement.__class__ is ast.If else statement
+        start, end = self.source.span(node)
+        return b"" if hasattr(node, "body") else self.source.utf8[start:end]
+
+    def _ladder(self, branches: list[tuple[ast.AST | None, list[ast.stmt]]]) -> None:
+        npu = [test is not None and _mentions(test, _NPU) for test, _ in branches]
+        if not any(npu):
+            return
+        for known, (test, body) in zip(npu, branches):
+            if known and not (test is not None and _mentions(test, _CUDA)):
+                continue
+            parts = [*([] if test is None else [test]), *body]
+            if any(_mentions(part, _CUDA) for part in parts):
+                self.ranges += [self.source.span(part) for part in parts]
+
+    def _match(self, node) -> None:
+        self._ladder([(case.pattern, case.body) for case in node.cases])
+
+    def _statement(self, statement: ast.stmt) -> None:
+        """One expression that speaks of both: `x in ("cuda", "npu")`, `{"cuda": ..., "npu": ...}`, `a if npu else b`."""
+        if getattr(statement, "body", None).__class__ is list:
+            return
+        for node in ast.walk(statement):
+            if node.__class__ in (ast.Tuple, ast.List, ast.Set, ast.Dict, ast.Compare, ast.BoolOp):
+                parts = list(ast.iter_child_nodes(node))
+                texts = [p.value for p in parts if p.__class__ is ast.Constant and isinstance(p.value, str)]
+                pair = any(t.startswith(("npu", "hccl")) for t in texts) and any(t.startswith(("cuda", "nccl")) for t in texts)
+                if pair or node.__class__ is ast.BoolOp and any(_mentions(p, _NPU) for p in parts):
+                    if _mentions(node, _CUDA):
+                        self.ranges.append(self.source.span(node))
+            elif node.__class__ is ast.IfExp and node.orelse.__class__ is not ast.Constant:
+                ladder = list(_choices(node))
+                if any(_mentions(t, _NPU) for t, _ in ladder if t is not None):
+                    if any(_mentions(v, _CUDA) for t, v in ladder if t is None or not _mentions(t, _NPU)):
+                        self.ranges.append(self.source.span(node))
+
+
+def _ladder(node: ast.If):
+    """(test, body) of `if`, each `elif`, and (None, body) of `else`."""
+    while True:
+        yield node.test, node.body
+        if len(node.orelse) == 1 and node.orelse[0].__class__ is ast.If:
+            node = node.orelse[0]
+            continue
+        if node.orelse:
+            yield None, node.orelse
+        return
+
+
+def _choices(node: ast.IfExp):
+    while node.__class__ is ast.IfExp:
+        yield node.test, node.body
+        node = node.orelse
+    yield None, node

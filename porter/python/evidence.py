@@ -1,0 +1,94 @@
+"""What an expression's own words say: is it a device, a backend, a log call, another array library's?"""
+
+from __future__ import annotations
+
+import ast
+import re
+
+DEVICES = frozenset({"cpu", "cuda", "mps", "xpu", "meta", "hpu", "mlu", "musa", "npu", "ipu", "xla", "auto"})
+OTHER_LIBRARIES = frozenset(
+    """cupy cudf cuml cugraph cupyx rmm jax jaxlib flax tensorflow tf keras xgboost lightgbm catboost faiss numba paddle mxnet tvm
+    onnxruntime onnx warp mindspore pycuda taichi chainer theano dgl numpy pandas polars scipy sklearn cv2 PIL""".split()
+)
+OWN_DEVICES = frozenset("xgboost lightgbm catboost paddle jax cupy cudf faiss tensorflow".split())  # "cuda" is theirs
+_DEVICE_NAME = re.compile(
+    r"(?i)(?:^|_)(?:devices?|dev|device_?(?:types?|names?|str(?:ing)?|ids?|kind|map|spec)|map_?location|accelerators?)$|^(?:get|pick|select|choose|default|resolve|detect|best)_?\w*device\w*$"
+)
+_BACKEND_NAME = re.compile(r"(?i)backend|(?:^|_)dist(?:ributed)?_?(?:type|mode|impl)$|(?:^|_)comm(?:unication)?_?(?:type|lib)$")
+_LOGS = frozenset(
+    "print info warning warn debug error log exception critical write fatal print_rank_0 log_rank_0 echo secho fail skip".split()
+)
+
+
+def constant(node) -> object:
+    """The value of a constant, None for anything else."""
+    return node.value if node.__class__ is ast.Constant else None
+
+
+def call_name(func: ast.AST) -> str:
+    """The last word of what is called."""
+    return func.attr if func.__class__ is ast.Attribute else getattr(func, "id", "")
+
+
+def like(name: str, kind: str) -> bool:
+    """Whether a name promises a device, or a backend."""
+    return bool((_DEVICE_NAME if kind == "device" else _BACKEND_NAME).search(name.strip("-").replace("-", "_")))
+
+
+def flag(node: ast.AST) -> str | None:
+    """`--dist-backend` as a name."""
+    text = constant(node)
+    return text.lstrip("-").replace("-", "_") if isinstance(text, str) else None
+
+
+def device_like(node: ast.AST) -> bool:
+    """`device`, `x.device.type`, `str(device)`, `cfg["device"]`, `get_device()`, `args.get("device")`."""
+    kind = node.__class__
+    if kind is ast.Name:
+        return like(node.id, "device")
+    if kind is ast.Attribute:
+        return like(node.attr, "device") or node.attr == "type" and device_like(node.value)
+    if kind is ast.Subscript:
+        key = constant(node.slice)
+        return isinstance(key, str) and like(key, "device") or key is not None and device_like(node.value)
+    if kind is ast.Call:
+        last = call_name(node.func)
+        if last in ("str", "repr", "getattr", "get") and node.args:
+            key = constant(node.args[-1 if last == "get" else min(1, len(node.args) - 1)])
+            key = constant(node.args[0]) if last == "get" else key
+            return isinstance(key, str) and like(key, "device") or last in ("str", "repr") and device_like(node.args[0])
+        if last in ("lower", "strip", "split", "partition", "replace") and node.func.__class__ is ast.Attribute:
+            return device_like(node.func.value)
+        return like(last, "device")
+    return False
+
+
+def backend_like(node: ast.AST) -> bool:
+    kind = node.__class__
+    if kind is ast.Call:
+        if call_name(node.func) in ("lower", "str", "strip", "upper", "get"):
+            inside = [*node.args, getattr(node.func, "value", node)]
+            return any(isinstance(constant(a), str) and like(constant(a), "backend") for a in node.args) or any(
+                backend_like(a) for a in inside if a is not node
+            )
+        return like(call_name(node.func), "backend")
+    if kind is ast.Subscript:
+        return isinstance(constant(node.slice), str) and like(constant(node.slice), "backend")
+    if kind is ast.Attribute and node.value.__class__ in (ast.Name, ast.Attribute) and backend_like(node.value):
+        return True  # dist.Backend.NCCL, cfg.backend.type
+    return like(getattr(node, "attr", "") or getattr(node, "id", ""), "backend")
+
+
+def named(node: ast.AST, kind: str) -> bool:
+    return device_like(node) if kind == "device" else backend_like(node)
+
+
+def is_log(func: ast.AST, last: str) -> bool:
+    return last in _LOGS or last.endswith(("Error", "Warning", "Exception"))
+
+
+def other_library(resolved: str | None) -> bool:
+    """A function of a library whose devices and backends are not torch's."""
+    if resolved is None:
+        return False
+    return resolved.lstrip(".").partition(".")[0] in OTHER_LIBRARIES or resolved.startswith("ray.util.collective.")

@@ -1,0 +1,199 @@
+"""One Python file as rules see it: names resolved, strings and receivers judged, the target to write for."""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import cached_property
+
+import porter.python.index as index
+from porter.session import Session
+
+from .around import Around
+from .environ import Variable, variables
+from .index import Link
+from .literals import Literal, literals
+from .names import Names
+from .receivers import Receivers
+from .source import Source, Unreadable
+from .suppress import Suppressions
+
+_TOOLKIT = re.compile(rb"\bCUDA_HOME\b|\bCUDA_PATH\b|CUDAExtension|\bnvcc\b|TORCH_CUDA_ARCH_LIST|version\.cuda\b")
+
+
+def _parse(source: Source) -> tuple[ast.Module, list[int]]:
+    """The tree, and the lines of statements that this Python's grammar does not know."""
+    try:
+        return source.parse(), []
+    except Unreadable as refusal:
+        if refusal.key not in ("syntax", "python2"):
+            raise
+        from .mask import parse_around
+
+        return parse_around(source, refusal)
+
+
+class File:
+    def __init__(self, path: str, source: Source, session: Session):
+        self.path, self.source, self.session = path, source, session
+        self.rules, self.target, self.facts = session.rules, session.target, session.facts
+        self.tree, self.hidden = _parse(source)
+        self.buckets, uses = index.collect(self.tree, self.rules.wanted)
+        self.names = Names(self.buckets, uses)
+        self.names.aliases  # noqa: B018  computed before anything resolves through them
+        self.suppressions = Suppressions(source)
+        self.apis: dict[str, int] = {}
+        self._piece = None  # the piece that is walked right now: where LibCST nodes lie
+
+    # ---- which statements LibCST has to see
+
+    def candidates(self) -> list[Link]:
+        """Links of the nodes that some rule wants to be asked about."""
+        rules, names, found = self.rules, self.names, []
+        roots, aliases, Attribute = names.imports, names.aliases, ast.Attribute
+        references, calls, prefixes, interesting = rules.references, rules.calls, rules.prefixes, rules.inventory
+        apis = self.apis
+        for link in names.uses:
+            node = link[0]
+            if node.id not in roots and node.id not in aliases or node.ctx.__class__ is not ast.Load:
+                continue
+            full = names.root(node.id, link)
+            if full is None:
+                continue
+            top, above = node, link[1]
+            while above[0].__class__ is Attribute:
+                top = above[0]
+                full += "." + top.attr
+                above = above[1]
+            root = full.partition(".")[0]
+            if root in interesting:
+                apis[full] = apis.get(full, 0) + 1
+            if full in calls and above[0].__class__ is ast.Call and above[0].func is top:
+                found.append(link)
+            elif any(full == p or full.startswith(p + ".") for p in prefixes) or self._mentioned(full, references):
+                found.append(link)
+        methods, attributes = rules.methods, rules.attributes
+        for link in self.buckets[Attribute]:
+            attr = link[0].attr
+            if attr in attributes or attr in methods and link[1][0].__class__ is ast.Call and link[1][0].func is link[0]:
+                found.append(link)
+        for kind, pattern in rules.node_filters:
+            if pattern is not None and not pattern.search(self.source.utf8):
+                continue
+            for at in index.TYPES[kind]:
+                for link in self.buckets[at]:
+                    if pattern is None or pattern.search(self._head(link[0])):
+                        found.append(link)
+        found += [literal.link for literal in self.literals.values()]
+        return [link for link in found if not self.awareness.covers_link(link)]
+
+    @staticmethod
+    def _mentioned(full: str, references) -> bool:
+        while full:
+            if full in references:
+                return True
+            full = full.rpartition(".")[0]
+        return False
+
+    def _head(self, node: ast.AST) -> bytes:
+        """The text of a statement, of a compound one up to its body."""
+        start, end = self.source.span(node)
+        body = getattr(node, "body", None)
+        if body.__class__ is list and body and hasattr(body[0], "lineno"):
+            end = self.source.span(body[0])[0]
+        return self.source.utf8[start:end]
+
+    @cached_property
+    def literals(self) -> dict[int, Literal | Variable]:
+        """Device and backend strings and names of environment variables, by offset."""
+        return literals(self) | variables(self)
+
+    @cached_property
+    def receivers(self) -> Receivers:
+        return Receivers(self)
+
+    @cached_property
+    def _names_at(self) -> dict[int, Link]:
+        """Every use of a name, by offset: how a LibCST node finds its place in the index."""
+        offset = self.source.offset
+        return {offset(link[0].lineno, link[0].col_offset): link for link in self.names.uses}
+
+    # ---- what rules ask; nodes are LibCST's, of the original tree
+
+    def look_at(self, piece) -> None:
+        self._piece = piece
+
+    def link(self, node) -> Link | None:
+        """The index's link of the name that a chain starts with."""
+        while type(node).__name__ == "Attribute":
+            node = node.value
+        if type(node).__name__ != "Name" or not self._piece.knows(node):
+            return None
+        return self._names_at.get(self._piece.span(node)[0])
+
+    def name(self, node) -> str | None:
+        """'torch.cuda.synchronize' for `tc.synchronize`; None when unknown, local, or behind a call."""
+        tail, root = [], node
+        while type(root).__name__ == "Attribute":
+            tail.append(root.attr.value)
+            root = root.value
+        if type(root).__name__ != "Name" or not self.names.known(root.value):
+            return None
+        link = self.link(root)
+        base = link and self.names.root(root.value, link)
+        return base and ".".join((base, *reversed(tail)))
+
+    def is_object(self, node) -> bool:
+        """Whether `node.method()` is a method of something, and no function of a module that is known."""
+        name = self.name(node)
+        return name is None or name.partition(".")[0] not in self.rules.roots
+
+    def literal(self, node) -> Literal | Variable | None:
+        start, end = self._piece.span(node)
+        literal = self.literals.get(start)  # the first part of an implicit concatenation starts where the whole does
+        return literal if literal and self.source.span(literal.link[0])[1] == end else None
+
+    def receiver(self, node) -> str:
+        """Of `x.cuda` or `x.cuda()`, what x is: 'torch', 'other' (library), 'own' (class of the project) or 'unknown'."""
+        node = node.func if type(node).__name__ == "Call" else node
+        return self.receivers.judge(self._piece.span(node)[1])
+
+    def has(self, name: str) -> bool:
+        """Whether the target offers a name."""
+        return self.session.catalogue.has(name)
+
+    def span(self, node) -> tuple[int, int]:
+        """Where a node lies, in offsets of the UTF-8 text."""
+        return self._piece.span(node)
+
+    @property
+    def statement(self) -> ast.AST:
+        """The statement whose piece is walked."""
+        return self._piece.unit.statement
+
+    @cached_property
+    def around(self) -> Around:
+        return Around(self)
+
+    def builds_cuda(self, unit) -> bool:
+        """Whether a statement is about the CUDA toolkit: a build script, or a condition that asks for nvcc."""
+        if self.path.rpartition("/")[2] == "setup.py" or _TOOLKIT.search(self.source.utf8, unit.start, unit.end):
+            return True
+        if unit.statement.__class__ is ast.If and not unit.whole:
+            body = unit.statement.body
+            return bool(_TOOLKIT.search(self.source.utf8, unit.end, self.source.span(body[-1])[1]))
+        return False
+
+    def text(self, node) -> str:
+        start, end = self._piece.span(node)
+        return self.source.utf8[start:end].decode("utf-8")
+
+    def aware(self, node) -> bool:
+        """Whether the code around already handles NPUs, so that a rename would ruin it."""
+        return self.awareness.covers(self._piece.span(node)[0])
+
+    @cached_property
+    def awareness(self):
+        from .aware import Awareness
+
+        return Awareness(self)

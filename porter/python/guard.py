@@ -1,0 +1,73 @@
+"""The promises that every changed file keeps before a byte of it is written. A file that breaks one stays as it was."""
+
+from __future__ import annotations
+
+import builtins
+import io
+import tokenize
+from collections import Counter
+
+from porter.finding import Change, apply
+
+from .source import LINE_END, Source, Unreadable
+
+
+class Broken(Exception):
+    """`key` is a message of PRT003."""
+
+    def __init__(self, key: str, line: int = 1, **values: str):
+        super().__init__(key, values)
+        self.key, self.line, self.values = key, line, values
+
+
+def check(looked, changes: tuple[Change, ...], unsafe: bool) -> None:
+    """`changes` are in offsets of the stored bytes: outside them the bytes are the old ones by construction."""
+    if not changes:
+        return
+    from .analyse import look
+
+    source, file = looked.source, looked.file
+    codes = ", ".join(sorted({f.hit.code or f.rule.code for f in (looked.unsafe if unsafe else looked.found) if f.applied}))
+    if any(a.end > b.start for a, b in zip(changes, changes[1:])) or changes[-1].end > len(source.data):
+        raise Broken("overlap", codes=codes)
+    data = apply(source.data, changes)
+    if source.recoded and source.stored(source.utf8) != source.data:
+        raise Broken("round-trip", error=source.encoding, codes=codes)
+    try:
+        new = Source(data)
+        if new.encoding != source.encoding or new.bom != source.bom:
+            raise Broken("reparse", error="encoding", codes=codes)
+        again = look(file.path, new, looked.session)
+    except Unreadable as error:
+        raise Broken("reparse", line=1, error=error.error, codes=codes) from None
+    if len(again.file.hidden) > len(file.hidden):  # LibCST alone would read it
+        raise Broken("reparse", error="invalid syntax", codes=codes)
+    if any(b"#" in source.data[c.start : c.end] for c in changes):
+        if lost := comments(source) - comments(new):
+            raise Broken("comment", comment=min(lost), codes=codes)
+    if name := unbound(file, again.file):
+        raise Broken("unbound", name=name, codes=codes)
+    if again.changes(unsafe):
+        raise Broken("unstable", codes=codes)
+    ends = set(LINE_END.findall(source.utf8)) or {source.newline}
+    if not ends.issuperset(end for c in changes for end in LINE_END.findall(c.new)) or bool(
+        LINE_END.search(data[-2:])
+    ) != bool(LINE_END.search(source.data[-2:])):
+        raise Broken("newline", codes=codes)
+
+
+def comments(source: Source) -> Counter[str]:
+    lines = io.StringIO(source.utf8.decode("utf-8"), newline="")
+    return Counter(t.string for t in tokenize.generate_tokens(lines.readline) if t.type == tokenize.COMMENT)
+
+
+def unbound(before, after) -> str | None:
+    """A name that is used after the edits and bound nowhere, although it was bound, or was not there, before."""
+    old = {link[0].id for link in before.names.uses}
+    for link in after.names.uses:
+        name = link[0].id
+        if after.names.bound(name) or hasattr(builtins, name) or name.startswith("__"):
+            continue
+        if name not in old or before.names.bound(name):
+            return name
+    return None

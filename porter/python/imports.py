@@ -1,0 +1,104 @@
+"""Where `import torch_npu` goes, and statements that are added below others."""
+
+from __future__ import annotations
+
+import ast
+
+from porter.finding import Change
+
+from .index import FUNCTIONS, Link, ancestors
+
+_CATCHES_IMPORT_ERROR = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
+
+
+def _imports(file, package: str) -> list[Link]:
+    """Imports that load a package, in the order of the file."""
+    found = []
+    for kind in (ast.Import, ast.ImportFrom):
+        for link in file.buckets[kind]:
+            node = link[0]
+            names = [a.name for a in node.names] if kind is ast.Import else [node.module or ""] if not node.level else []
+            if any(name.partition(".")[0] == package for name in names):
+                found.append(link)
+    return sorted(found, key=lambda link: (link[0].lineno, link[0].col_offset))
+
+
+def _obstacle(link: Link) -> str | None:
+    """Why an import is no place to follow: a key of PRT004."""
+    child = link[0]
+    for above in ancestors(link):
+        node = above[0]
+        if isinstance(node, ast.If):
+            last = node.test.attr if isinstance(node.test, ast.Attribute) else getattr(node.test, "id", "")
+            if last == "TYPE_CHECKING" and child in node.body:
+                return "type-checking"
+        elif isinstance(node, ast.Try) and child in node.body:
+            for handler in node.handlers:
+                kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+                if any(k is None or getattr(k, "id", getattr(k, "attr", "")) in _CATCHES_IMPORT_ERROR for k in kinds):
+                    return "try"
+        child = node
+    return None
+
+
+def _function(link: Link | None) -> ast.AST | None:
+    return next((above[0] for above in ancestors(link) if isinstance(above[0], FUNCTIONS)), None)
+
+
+def _hosts(file, users: list) -> tuple[list[Link], list[tuple[int, str]]]:
+    """Imports that `import torch_npu` follows, and (line, obstacle) where it should but cannot."""
+    if not users or file.names.bound(file.target.module) or _loaded(file):
+        return [], []
+    imports = _imports(file, "torch")
+    outside = [link for link in imports if _function(link) is None]
+    if free := [link for link in outside if _obstacle(link) is None]:
+        return [free[0]], []
+    if outside:
+        return [], [(outside[0][0].lineno, _obstacle(outside[0]))]
+    hosts: dict[int, Link] = {}
+    for user in users:  # torch is imported inside functions only: in those whose edits need it
+        start = user.piece.unit.start
+        for link in imports:
+            function = _function(link)
+            begin, end = file.source.span(function)
+            if begin <= start < end and _obstacle(link) is None:
+                hosts.setdefault(id(function), link)
+                break
+    return list(hosts.values()), []
+
+
+def _loaded(file) -> bool:
+    """A module-level import loads torch_npu already, though it may bind another name."""
+    return any(_function(link) is None and _obstacle(link) is None for link in _imports(file, file.target.module))
+
+
+def place_imports(file, users: list) -> list[Change]:
+    """`import torch_npu` right behind the first torch import, in the same block, once."""
+    return [_insert_below(file, link[0], f"import {file.target.module}  # noqa: F401") for link in _hosts(file, users)[0]]
+
+
+def not_inserted(file, users: list) -> list[tuple[int, str]]:
+    return _hosts(file, users)[1]
+
+
+def below(file, found) -> list[Change]:
+    """The statements that a hit wants behind the one it stands in."""
+    statement = found.piece.unit.statement
+    return [_insert_below(file, statement, "\n".join(found.hit.after))] if found.hit.after else []
+
+
+def _insert_below(file, statement: ast.stmt, text: str) -> Change:
+    source = file.source
+    start, end = source.span(statement)
+    indent = source.indentation(start)
+    begin = source.starts[source.line(start) - 1]
+    before, behind = source.line_end(end)
+    rest = source.utf8[end:before].strip(b" \t\f")
+    if begin + len(indent) != start or rest and not rest.startswith(b"#"):  # others share its lines
+        code = "; ".join(line.partition("  #")[0] for line in text.split("\n") if line)
+        return Change(end, end, f"; {code}".encode())
+    lines = [indent + line.encode() if line else b"" for line in text.split("\n")]
+    if before == behind:  # the last line has no newline, and shall have none
+        return Change(before, before, source.newline + source.newline.join(lines))
+    newline = source.utf8[before:behind]  # of its neighbour: a file may mix them
+    return Change(behind, behind, b"".join(line + newline for line in lines))

@@ -1,0 +1,160 @@
+"""The C-speed index of one file: `ast` parsed once and walked once. It decides which statements LibCST has to see.
+
+A link is (node, link of its parent). Walking by hand over the fields that can hold a node worth having costs a quarter
+of `ast.walk`; operators, contexts and constants are never looked at.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from bisect import bisect_left
+from operator import attrgetter
+
+Link = tuple  # (ast.AST, Link | None)
+
+_LEAVES = frozenset(
+    [ast.Constant, ast.Load, ast.Store, ast.Del, ast.Pass, ast.Break, ast.Continue, int, str, type(None)]
+    + [k for base in (ast.operator, ast.unaryop, ast.boolop, ast.cmpop) for k in base.__subclasses__()]
+)
+_SKIPPED = frozenset(
+    "ctx op ops type_comment type_ignores attr id arg name asname level lineno kind conversion simple is_async rest kwd_attrs".split()
+)
+_ONLY = {ast.keyword: ("value",), ast.arg: ("annotation",), ast.Attribute: ("value",)}
+
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+STATEMENTS = tuple(
+    k for k in vars(ast).values() if isinstance(k, type) and issubclass(k, ast.stmt) and k is not ast.stmt
+)
+BINDERS = (
+    ast.Import,
+    ast.ImportFrom,
+    ast.arg,
+    ast.FunctionDef,
+    ast.AsyncFunctionDef,
+    ast.ClassDef,
+    ast.ExceptHandler,
+    ast.MatchAs,
+    ast.MatchStar,
+    ast.MatchMapping,
+    ast.Global,
+    ast.Nonlocal,
+)
+# LibCST's names for the nodes that a rule may ask for, as `ast` knows them
+TYPES: dict[str, tuple[type, ...]] = {
+    "Import": (ast.Import,),
+    "ImportFrom": (ast.ImportFrom,),
+    "FunctionDef": (ast.FunctionDef, ast.AsyncFunctionDef),
+    "ClassDef": (ast.ClassDef,),
+    "Call": (ast.Call,),
+    "List": (),  # asked for only in statements that something else singled out
+    "Tuple": (),
+    "Set": (),
+    "Arg": (),
+    "Comparison": (ast.Compare,),
+    "Subscript": (ast.Subscript,),
+    "With": (ast.With, ast.AsyncWith),
+    "IfExp": (ast.IfExp,),
+    "Assign": (ast.Assign,),
+    "Dict": (ast.Dict,),
+    "If": (ast.If,),
+    "Try": (ast.Try,),
+}
+
+
+def _getter(kind: type):
+    fields = _ONLY.get(kind) or tuple(f for f in kind._fields if f not in _SKIPPED)
+    if kind in (ast.Global, ast.Nonlocal, ast.Import, ast.ImportFrom, ast.alias) or not fields:
+        return None
+    if len(fields) == 1:
+        get = attrgetter(fields[0])
+        return lambda node: (get(node),)
+    return attrgetter(*fields)
+
+
+_CHILDREN = {
+    kind: _getter(kind)
+    for kind in vars(ast).values()
+    if isinstance(kind, type) and issubclass(kind, ast.AST) and kind not in _LEAVES
+}
+
+
+def collect(tree: ast.AST, wanted: frozenset[type]) -> tuple[dict[type, list[Link]], list[Link]]:
+    """Links by node type for the types wanted, and the links of every Name."""
+    buckets: dict[type, list[Link]] = {kind: [] for kind in wanted}
+    takers = {kind: (buckets[kind].append if kind in buckets else None, get) for kind, get in _CHILDREN.items()}
+    names: list[Link] = []
+    take_name, leaves, Name = names.append, _LEAVES, ast.Name
+    stack: list[Link] = [(tree, None)]
+    push, pop = stack.append, stack.pop
+    while stack:
+        link = pop()
+        node = link[0]
+        take, get = takers[node.__class__]
+        if take is not None:
+            take(link)
+        if get is None:
+            continue
+        for value in get(node):
+            kind = value.__class__
+            if kind is Name:
+                take_name((value, link))
+            elif kind is list:
+                for item in value:
+                    kind = item.__class__
+                    if kind is Name:
+                        take_name((item, link))
+                    elif kind not in leaves:
+                        push((item, link))
+            elif kind not in leaves:
+                push((value, link))
+    return buckets, names
+
+
+def lines_with(source, pattern: re.Pattern[bytes]) -> list[int]:
+    """The lines, from 1, on which the bytes match: sorted, each once."""
+    return sorted({source.line(m.start()) for m in pattern.finditer(source.utf8)})
+
+
+def on_lines(node: ast.AST, lines: list[int]) -> bool:
+    """Whether a node covers one of the lines; one without a position may."""
+    first = getattr(node, "lineno", None)
+    if first is None:
+        return True
+    if decorators := getattr(node, "decorator_list", None):
+        first = decorators[0].lineno
+    at = bisect_left(lines, first)
+    return at < len(lines) and lines[at] <= node.end_lineno
+
+
+def strings(tree: ast.AST, lines: list[int], pattern: re.Pattern[str]) -> list[Link]:
+    """Links of the string constants on these lines that match. Whole functions without such a line are not entered."""
+    found: list[Link] = []
+    stack: list[Link] = [(tree, None)]
+    push, pop = stack.append, stack.pop
+    Constant, AST, search = ast.Constant, ast.AST, pattern.search
+    while stack:
+        link = pop()
+        node = link[0]
+        for name in node._fields:
+            value = getattr(node, name, None)
+            for item in value if value.__class__ is list else (value,):
+                if item.__class__ is Constant:
+                    if item.value.__class__ is str and search(item.value):
+                        found.append((item, link))
+                elif isinstance(item, AST) and on_lines(item, lines):
+                    push((item, link))
+    return found
+
+
+def parents(link: Link | None):
+    """The nodes around, from the inside out."""
+    while link is not None and (link := link[1]) is not None:
+        yield link[0]
+
+
+def ancestors(link: Link | None):
+    """The links around, from the inside out."""
+    while link is not None and (link := link[1]) is not None:
+        yield link

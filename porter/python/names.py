@@ -1,0 +1,187 @@
+"""What a name refers to. A table first; scopes only for a root that is bound in more than one way."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from functools import cached_property
+
+from .index import COMPREHENSIONS, FUNCTIONS, Link
+
+_OTHER = "<other>"
+
+
+class Names:
+    def __init__(self, buckets: dict[type, list[Link]], uses: list[Link]):
+        self.imports: dict[str, list[tuple[str, Link]]] = defaultdict(list)  # name -> (what it is, its import statement)
+        self.others: dict[str, list[Link]] = defaultdict(list)  # name -> links of whatever else binds it
+        self.uses = uses
+        self._scopes: dict[str, dict] = {}
+        for link in buckets[ast.Import]:
+            for a in link[0].names:
+                first = a.name.partition(".")[0]
+                self.imports[a.asname or first].append((a.name if a.asname else first, link))
+        for link in buckets[ast.ImportFrom]:
+            node = link[0]
+            base = "." * node.level + (node.module + "." if node.module else "")
+            for a in node.names:
+                self.imports[a.asname or a.name].append((base + a.name, link))
+        for link in buckets[ast.arg]:
+            self.others[link[0].arg].append(link)
+        for kind in (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef):
+            for link in buckets[kind]:
+                self.others[link[0].name].append(link[1])  # bound outside itself
+        for kind, field in (
+            (ast.ExceptHandler, "name"),
+            (ast.MatchAs, "name"),
+            (ast.MatchStar, "name"),
+            (ast.MatchMapping, "rest"),
+        ):
+            for link in buckets[kind]:
+                if value := getattr(link[0], field):
+                    self.others[value].append(link)
+        for link in uses:
+            if link[0].ctx.__class__ is not ast.Load:
+                self.others[link[0].id].append(link)
+        self._outer: dict[str, list[tuple[type, Link]]] = defaultdict(list)
+        for kind in (ast.Global, ast.Nonlocal):
+            for link in buckets[kind]:
+                for name in link[0].names:
+                    self._outer[name].append((kind, link))
+        self._homes: dict[str, dict] = {}
+        self._readers: dict[str, dict] = {}
+
+    def bound(self, name: str) -> bool:
+        return name in self.imports or name in self.others
+
+    @cached_property
+    def aliases(self) -> dict[str, str]:
+        """`cuda = torch.cuda`, where nothing else binds that name in the file."""
+        found: dict[str, str] = {}
+        for name, links in self.others.items():
+            if len(links) == 1 and name not in self.imports and links[0][0].__class__ is ast.Name:
+                parent = links[0][1][0]
+                if parent.__class__ is ast.Assign and len(parent.targets) == 1 and parent.targets[0] is links[0][0]:
+                    value = parent.value
+                    if value.__class__ is ast.Attribute and (full := self.resolve(value, links[0][1])):
+                        found[name] = full
+        return found
+
+    def known(self, name: str) -> bool:
+        """Whether a chain that starts with this name can resolve at all."""
+        return name in self.imports or name in self.aliases
+
+    def resolve(self, node: ast.AST, link: Link) -> str | None:
+        """'torch.cuda.synchronize' for `tc.synchronize`; None when unknown, local, or behind a call. `link` is the
+        link of `node` itself or of any parent inside the same expression."""
+        tail, top = [], node
+        while node.__class__ is ast.Attribute:
+            tail.append(node.attr)
+            node = node.value
+        if node.__class__ is not ast.Name:
+            return None
+        base = self.root(node.id, link, top if link[0] is not top else None)
+        return base and ".".join((base, *reversed(tail)))
+
+    def root(self, name: str, link: Link, below: ast.AST | None = None) -> str | None:
+        """What a bare name refers to, seen from `link`."""
+        if name not in self.imports:
+            return self.__dict__.get("aliases", {}).get(name)
+        targets = {target for target, _ in self.imports[name]}
+        if len(targets) == 1 and name not in self.others:
+            return next(iter(targets))
+        return self._by_scope(name, link, below)
+
+    # Only for ambiguous roots from here on. A scope is its link; the module is None.
+
+    def _by_scope(self, name: str, link: Link, below) -> str | None:
+        if name not in self._scopes:
+            table = self._scopes[name] = defaultdict(set)
+            for target, at in self.imports[name]:
+                table[self.home(name, at)].add(target)
+            for at in self.others.get(name, ()):
+                table[self.home(name, at)].add(_OTHER)
+        table, scope, first = self._scopes[name], self.scope(link, below), True
+        while True:
+            node = scope and scope[0]
+            if node in table and (first or node.__class__ is not ast.ClassDef):
+                found = table[node] - {_OTHER}
+                return found.pop() if len(found) == 1 else None  # two answers are no answer, never "the first"
+            if scope is None:
+                return None
+            scope, first = self.scope(scope[1], node), False
+
+    def scope(self, link: Link | None, below=None) -> Link | None:
+        """Nearest scope around; defaults, decorators, annotations and a first iterable live outside theirs."""
+        path = [below, None, None]  # child, grandchild, great-grandchild on the way up
+        while link is not None:
+            node, (child, grand, great) = link[0], path
+            if node.__class__ in FUNCTIONS:
+                if not (
+                    child is not None
+                    and (
+                        child in getattr(node, "decorator_list", ())
+                        or child is getattr(node, "returns", 0)
+                        or child is node.args
+                        and (
+                            grand in node.args.defaults
+                            or grand in node.args.kw_defaults
+                            or great is not None
+                            and great is getattr(grand, "annotation", 0)
+                        )
+                    )
+                ):
+                    return link
+            elif node.__class__ is ast.ClassDef:
+                if child is None or child in node.body:
+                    return link
+            elif node.__class__ in COMPREHENSIONS:
+                if not (child is node.generators[0] and grand is child.iter):
+                    return link
+            path, link = [node, child, grand], link[1]
+        return None
+
+    def home(self, name: str, link: Link | None):
+        """The node of the scope that a binding belongs to; None is the module."""
+        scope = self.scope(link)
+        if link is not None and link[1] is not None and link[1][0].__class__ is ast.NamedExpr:
+            while scope is not None and scope[0].__class__ in COMPREHENSIONS:
+                scope = self.scope(scope[1], scope[0])
+        for kind, at in self._outer.get(name, ()):
+            if self.scope(at) is scope:
+                return None if kind is ast.Global else self.home(name, scope[1])
+        return scope and scope[0]
+
+    def bindings(self, name: str, link: Link) -> list[Link]:
+        """The links of what binds `name` as it is seen from `link`: in the nearest scope that binds it."""
+        if name not in self.others:
+            return []
+        if name not in self._homes:
+            homes = self._homes[name] = defaultdict(list)
+            for at in self.others[name]:
+                homes[self.home(name, at)].append(at)
+        homes, scope, first = self._homes[name], self.scope(link), True
+        while True:
+            node = scope and scope[0]
+            if node in homes and (first or node.__class__ is not ast.ClassDef):
+                return homes[node]
+            if scope is None:
+                return []
+            scope, first = self.scope(scope[1], node), False
+
+    @cached_property
+    def _loads(self) -> dict[str, list[Link]]:
+        found: dict[str, list[Link]] = defaultdict(list)
+        for link in self.uses:
+            if link[0].ctx.__class__ is ast.Load:
+                found[link[0].id].append(link)
+        return found
+
+    def readers(self, name: str, link: Link) -> list[Link]:
+        """Where the binding that stands at `link` may be read: the uses that see its scope."""
+        if name not in self._readers:
+            readers = self._readers[name] = defaultdict(list)
+            for use in self._loads.get(name, ()):
+                if bound := self.bindings(name, use):
+                    readers[self.home(name, bound[0])].append(use)
+        return self._readers[name].get(self.home(name, link), [])

@@ -1,0 +1,166 @@
+"""What stands before `.cuda()`, `.to(0)`, `.is_cuda`: evidence from the file, from strongest to weakest."""
+
+from __future__ import annotations
+
+import ast
+
+from .evidence import OTHER_LIBRARIES
+from .index import Link, ancestors
+
+TORCH, OTHER, OWN, UNKNOWN = "torch", "other", "own", "unknown"
+
+_TENSOR_METHODS = frozenset(
+    """cuda cpu to float half double long int bool bfloat16 detach contiguous clone view reshape permute transpose unsqueeze squeeze
+    expand repeat requires_grad_ pin_memory type new_zeros new_ones new_tensor new_empty new_full eval train parameters state_dict
+    flatten mean sum softmax matmul backward""".split()
+)
+_TORCH_ROOTS = frozenset({"torch", "torchvision", "torchaudio", "timm", "transformers", "diffusers", "torch_npu"})
+
+
+def _strongest(found: set[str]) -> str:
+    """Of several bindings of one name: `rois = numpy.array(...)` and later `rois = torch.tensor(rois)` is torch's."""
+    return next((kind for kind in (OWN, TORCH, OTHER) if kind in found), UNKNOWN)
+
+
+class Receivers:
+    def __init__(self, file):
+        self.file, self.names = file, file.names
+        self._own = {
+            "cuda": frozenset(entry.rpartition(":")[2] for entry in file.facts.own_cuda),
+            "is_cuda": frozenset(entry.rpartition(":")[2] for entry in file.facts.own_is_cuda),
+        }
+        self.own: frozenset[str] = frozenset()  # of the attribute that is judged
+        offset = file.source.offset
+        self._ends = {
+            offset(link[0].end_lineno, link[0].end_col_offset): link
+            for link in file.buckets[ast.Attribute]
+            if link[0].attr in file.rules.methods or link[0].attr in file.rules.attributes
+        }
+
+    def link(self, end: int) -> Link | None:
+        """Of an attribute that a rule may ask for, by the offset at which it ends."""
+        return self._ends.get(end)
+
+    def judge(self, end: int) -> str:
+        """Of the attribute that ends at this offset: 'torch', 'other', 'own' or 'unknown'."""
+        link = self._ends.get(end)
+        if link is None:
+            return UNKNOWN
+        self.own = self._own["is_cuda" if link[0].attr == "is_cuda" else "cuda"]
+        return self._expression(link[0].value, (link[0].value, link), 0)
+
+    def _expression(self, node: ast.AST, link: Link, depth: int) -> str:
+        if depth > 6:
+            return UNKNOWN
+        kind = node.__class__
+        if kind is ast.Call:
+            return self._call(node, link, depth)
+        if kind is ast.Name:
+            return self._name(node, link, depth)
+        if kind is ast.Attribute:
+            return self._attribute(node, link, depth)
+        if kind is ast.Subscript:
+            return self._expression(node.value, link, depth + 1)
+        if kind is ast.BinOp:
+            sides = {self._expression(s, link, depth + 1) for s in (node.left, node.right)}
+            return _strongest(sides)
+        if kind is ast.IfExp:
+            sides = {self._expression(s, link, depth + 1) for s in (node.body, node.orelse)}
+            return sides.pop() if len(sides) == 1 else UNKNOWN
+        return UNKNOWN
+
+    def _resolved(self, full: str) -> str:
+        root = full.lstrip(".").partition(".")[0]
+        if root in _TORCH_ROOTS:
+            return TORCH
+        if root in OTHER_LIBRARIES:
+            return OTHER
+        return OWN if full.rpartition(".")[2] in self.own else UNKNOWN
+
+    def _call(self, node: ast.Call, link: Link, depth: int) -> str:
+        if full := self.names.resolve(node.func, link):
+            return self._resolved(full)
+        func = node.func
+        if func.__class__ is ast.Name:
+            return self._class(func.id, link, depth)
+        if func.__class__ is ast.Attribute:
+            base = self._expression(func.value, link, depth + 1)
+            if base in (OTHER, OWN) and func.attr in ("copy", "get", "to", "cuda", "cpu", "astype", "reshape"):
+                return base
+            shared = self.own and func.attr in ("cuda", "cpu", "to")  # what a class of the project has too tells nothing
+            if base is TORCH or func.attr in _TENSOR_METHODS and base is UNKNOWN and not shared:
+                return TORCH
+        return UNKNOWN
+
+    def _class(self, name: str, link: Link, depth: int) -> str:
+        """An instance of a class that the file defines."""
+        if name in self.own:
+            return OWN
+        for at in self.names.bindings(name, link):
+            for statement in getattr(at[0] if at else self.file.tree, "body", ()):
+                if statement.__class__ is ast.ClassDef and statement.name == name and self._is_module(statement, link):
+                    return TORCH
+        return UNKNOWN
+
+    def _is_module(self, node: ast.ClassDef, link: Link) -> bool:
+        for base in node.bases:
+            full = self.names.resolve(base, link) or ""
+            if full.startswith("torch.nn.") or full.endswith((".Module", "LightningModule", "PreTrainedModel")):
+                return True
+        return False
+
+    def _name(self, node: ast.Name, link: Link, depth: int) -> str:
+        if full := self.names.root(node.id, link) if self.names.known(node.id) else None:
+            return self._resolved(full) if full.partition(".")[0] in OTHER_LIBRARIES else UNKNOWN
+        if node.id in ("self", "cls"):
+            owner = next((a for a in ancestors(link) if a[0].__class__ is ast.ClassDef), None)
+            if owner is None:
+                return UNKNOWN
+            return OWN if owner[0].name in self.own else TORCH if self._is_module(owner[0], owner) else UNKNOWN
+        found = {self._binding(at, link, depth) for at in self.names.bindings(node.id, link)[:8]}
+        return _strongest(found)
+
+    def _binding(self, at: Link, link: Link, depth: int) -> str:
+        node, up = at[0], at[1]
+        if node.__class__ is ast.arg:
+            return self._annotation(node.annotation, link)
+        parent = up[0] if up else None
+        if parent.__class__ is ast.Assign and node in parent.targets:
+            return self._expression(parent.value, (parent.value, up), depth + 1) if parent.value is not node else UNKNOWN
+        if parent.__class__ is ast.AnnAssign:
+            said = self._annotation(parent.annotation, link)
+            return said if said is not UNKNOWN or parent.value is None else self._expression(parent.value, up, depth + 1)
+        if parent.__class__ is ast.NamedExpr:
+            return self._expression(parent.value, up, depth + 1)
+        return UNKNOWN
+
+    def _annotation(self, node: ast.AST | None, link: Link) -> str:
+        if node.__class__ is ast.Constant and isinstance(node.value, str):
+            try:
+                node = ast.parse(node.value, mode="eval").body
+            except (SyntaxError, ValueError):
+                return UNKNOWN
+        if node is None:
+            return UNKNOWN
+        full = self.names.resolve(node, link)
+        if full is None:
+            return OWN if getattr(node, "id", "") in self.own else UNKNOWN
+        return self._resolved(full)
+
+    def _attribute(self, node: ast.Attribute, link: Link, depth: int) -> str:
+        if full := self.names.resolve(node, link):
+            return self._resolved(full)
+        if node.attr in ("data", "grad", "weight", "bias"):
+            return TORCH
+        if getattr(node.value, "id", "") != "self":
+            return UNKNOWN
+        owner = next((a for a in ancestors(link) if a[0].__class__ is ast.ClassDef), None)
+        found = set()
+        for inner in ast.walk(owner[0]) if owner else ():
+            if inner.__class__ is ast.Assign and any(
+                t.__class__ is ast.Attribute and t.attr == node.attr and getattr(t.value, "id", "") == "self" for t in inner.targets
+            ):
+                found.add(self._expression(inner.value, (inner.value, owner), depth + 3))
+        return _strongest(found)
+
+

@@ -1,0 +1,166 @@
+"""One LibCST pass over one piece: every rule is asked, inner nodes first, and what changed becomes byte edits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import libcst as cst
+
+from porter.checks.rule import Hit, Rule
+from porter.finding import Change
+
+from .units import Piece
+
+_TRIVIA = (
+    cst.SimpleWhitespace,
+    cst.ParenthesizedWhitespace,
+    cst.TrailingWhitespace,
+    cst.EmptyLine,
+    cst.Newline,
+    cst.Comment,
+    cst.Comma,
+    cst.Dot,
+    cst.LeftParen,
+    cst.RightParen,
+    cst.AssignEqual,
+    cst.Colon,
+)
+
+
+@dataclass(slots=True)
+class Found:
+    """A hit and what became of it."""
+
+    rule: Rule
+    hit: Hit
+    node: cst.CSTNode  # the visited node, which `hit.new` replaces
+    piece: Piece
+    applied: bool = False
+    edit: tuple[Change, ...] = ()
+
+
+class _Walk(cst.CSTTransformer):
+    def __init__(self, file, piece: Piece, wanted: Callable[[Rule, Hit, Piece], bool]):
+        super().__init__()
+        self.file, self.piece, self.wanted = file, piece, wanted
+        self.rules = file.rules
+        self.found: list[Found] = []
+        self.replaced: dict[cst.CSTNode, tuple[cst.CSTNode, Found]] = {}  # original -> what stands there now, and why
+        self._mentions: dict[cst.CSTNode, list[Rule]] = {}
+        self._inner: set[cst.CSTNode] = set()
+
+    def on_visit(self, node: cst.CSTNode) -> bool:
+        if isinstance(node, _TRIVIA):
+            return False
+        if isinstance(node, (cst.Attribute, cst.Name)) and node not in self._inner:
+            self._mention(node)
+        return True
+
+    def on_visit_attribute(self, node, attribute) -> None: ...
+
+    def on_leave_attribute(self, node, attribute) -> None: ...
+
+    def _mention(self, node) -> None:
+        """Only the longest chain is a mention: `torch.cuda` in `torch.cuda.synchronize` is none of its own."""
+        chain = [node]
+        while isinstance(chain[-1], cst.Attribute):
+            self._inner.add(chain[-1].attr)
+            chain.append(chain[-1].value)
+            self._inner.add(chain[-1])
+        name = self.file.name(node)
+        if name is None:
+            return
+        for part in chain:
+            if rules := self.rules.references.get(name):
+                self._mentions[part] = rules
+                return
+            if not isinstance(part, cst.Attribute):
+                break
+            name = name.rpartition(".")[0]
+        full = self.file.name(node)
+        for prefix, rules in self.rules.prefixes.items():
+            if full == prefix or full.startswith(prefix + "."):
+                self._mentions[node] = rules
+
+    def on_leave(self, original: cst.CSTNode, updated: cst.CSTNode) -> cst.CSTNode:
+        rules, asked = self.rules, ()
+        if isinstance(original, cst.Call):
+            name = self.file.name(original.func)
+            asked = rules.calls.get(name, ()) if name else ()
+            if not asked and isinstance(original.func, cst.Attribute) and original.func.attr.value in rules.methods:
+                if self.file.is_object(original.func.value):
+                    asked = rules.methods[original.func.attr.value]
+        elif original in self._mentions:
+            asked = self._mentions[original]
+        elif isinstance(original, cst.Attribute):
+            if original.attr.value in rules.attributes and self.file.is_object(original.value):
+                asked = rules.attributes[original.attr.value]
+        elif isinstance(original, (cst.SimpleString, cst.FormattedString, cst.ConcatenatedString)):
+            literal = self.file.literal(original)
+            asked = rules.literals.get(literal.kind, ()) if literal else ()
+        asked = (*asked, *rules.nodes.get(type(original).__name__, ()))
+        if asked and self.file.aware(original):
+            return updated
+        for rule in asked:
+            updated = self._ask(rule, original, updated)
+        return updated
+
+    def _ask(self, rule: Rule, original, updated):
+        answer = rule.visit(original, updated, self.file)
+        if answer is None:
+            return updated
+        for hit in (answer,) if isinstance(answer, Hit) else answer:
+            found = Found(rule, hit, original, self.piece)
+            self.found.append(found)
+            if (hit.new is not None or hit.after) and self.wanted(rule, hit, self.piece):
+                found.applied = True
+                if hit.new is not None:
+                    updated = hit.new
+                    self.replaced[original] = (updated, found)
+        return updated
+
+
+def rewrite(file, piece: Piece, wanted: Callable[[Rule, Hit, Piece], bool]) -> tuple[list[Found], tuple[Change, ...]]:
+    """All hits in the piece, and the edits of those that `wanted` lets through, in offsets of the UTF-8 text."""
+    walk = _Walk(file, piece, wanted)
+    module = piece.module.visit(walk)
+    if not walk.replaced:
+        return walk.found, ()
+    text, reach = piece.render(module)
+    old = file.source.utf8
+    changes, end = [], -1
+    for original, (new, found) in sorted(
+        walk.replaced.items(), key=lambda item: (piece.reach(item[0])[0], -piece.reach(item[0])[1])
+    ):
+        start, stop = piece.reach(original)
+        if new not in reach:  # went into a larger replacement, which owns the edit
+            continue
+        first, last = reach[new]
+        if start < piece.unit.start or stop > piece.unit.end:  # what only made the piece parsable is no part of the file
+            first, last = first + piece.unit.start - min(start, piece.unit.start), last - max(stop - piece.unit.end, 0)
+            start, stop = max(start, piece.unit.start), min(stop, piece.unit.end)
+        change = _trim(old, Change(start, stop, text[first:last].encode("utf-8")))
+        found.edit = (change,)
+        if stop <= end or change.start == change.end and not change.new:
+            continue
+        changes.append(change)
+        end = stop
+    return walk.found, tuple(changes)
+
+
+def _trim(old: bytes, change: Change) -> Change:
+    """Without what both sides share: the smallest range that carries the change, cut between characters."""
+    before, after = old[change.start : change.end], change.new
+    limit = min(len(before), len(after))
+    head = 0
+    while head < limit and before[head] == after[head]:
+        head += 1
+    tail = 0
+    while tail < limit - head and before[-1 - tail] == after[-1 - tail]:
+        tail += 1
+    while head and (before[head : head + 1] or after[head : head + 1] or b"a")[0] & 0xC0 == 0x80:
+        head -= 1
+    while tail and before[len(before) - tail] & 0xC0 == 0x80:
+        tail -= 1
+    return Change(change.start + head, change.end - tail, after[head : len(after) - tail])

@@ -1,0 +1,169 @@
+"""Where a string arrives: arguments, options, comparisons. The other half of `Flow`, which knows how it gets there."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import re
+from typing import NamedTuple
+
+from .evidence import call_name, constant, device_like, flag, is_log, like, named, other_library
+from .index import FUNCTIONS, Link, parents
+
+INDEXED = re.compile(r"cuda:\d+$")
+
+_OPTIONS = {
+    "add_argument",
+    "option",
+    "Option",
+    "argument",
+    "Argument",
+    "DEFINE_string",
+    "DEFINE_enum",
+    "add_option",
+    "Field",
+    "field",
+}
+_LOOKUPS = {"get", "pop", "setdefault", "getenv", "getattr", "get_option"}
+_NAMES_OF_THINGS = frozenset(  # calls whose strings are names, paths or texts
+    """str hasattr setattr delattr isinstance append add remove discard insert replace split find index count join write encode
+    set_defaults Path joinpath glob format __import__ import_module skipif skipIf mark TypeVar NewType Literal Extension
+    set_title set_xlabel set_ylabel text legend add_parser add_scalar section register""".split()
+)
+
+
+class Role(NamedTuple):
+    role: str
+    certain: bool
+
+
+class Sinks:
+    """Handlers by the type of the node around a value; each says what the value is there, or nothing."""
+
+    # ---- arguments
+
+    def _keyword(self, node, parent, up, kind, text, depth):
+        call = up[1]
+        if call is None or call[0].__class__ is not ast.Call:
+            return None
+        func, name = call[0].func, parent.arg
+        resolved, last = self.names.resolve(func, call), call_name(func)
+        if last in _OPTIONS and name in ("default", "const", "choices", "enum_values", "default_factory"):
+            return self._option(call, name, kind, text, depth)
+        sink = self.calls.get(resolved or "") or (self.methods.get(last) if resolved is None else None)
+        if sink and sink.kind == kind and name in sink.keywords:
+            return Role("argument", True)
+        if name and like(name, kind):
+            return None if other_library(resolved) else Role("argument", True)
+        return None
+
+    def _option(self, call: Link, name: str, kind: str, text: str, depth: int) -> Role | None:
+        role = "choices" if name in ("choices", "enum_values") else "option"
+        names = [flag(a) for a in call[0].args] + [constant(k.value) for k in call[0].keywords if k.arg == "dest"]
+        if any(n and like(n, kind) for n in names) or kind == "backend" or INDEXED.match(text):
+            return Role(role, True)
+        target = self.role(call, kind, text, depth + 1)  # field(default=...) of an annotated name
+        return Role(role, target.certain) if target else Role(role, False)
+
+    def _call(self, node, parent, up, kind, text, depth):
+        if node is parent.func:
+            return None
+        func = parent.func
+        resolved, last = self.names.resolve(func, up), call_name(func)
+        at = parent.args.index(node)
+        if is_log(func, last):
+            return None
+        sink = self.calls.get(resolved or "")
+        if sink is None and func.__class__ is ast.Attribute and not (resolved or "").startswith("torch."):
+            sink = self.methods.get(last)
+        if sink and sink.kind == kind and sink.position == at:
+            return None if other_library(resolved) else Role("argument", True)
+        if last in _OPTIONS:
+            first = flag(parent.args[0]) if parent.args else None
+            return Role("option", True) if at and first and like(first, kind) else None
+        if last in _LOOKUPS:
+            key = constant(parent.args[at - 1]) if at else None
+            return Role("default", True) if isinstance(key, str) and like(key, kind) else None
+        if last == "Choice":  # click's
+            outer = next((n for n in parents(up) if n.__class__ is ast.Call), None)
+            return Role("choices", any(n and like(n, kind) for n in map(flag, getattr(outer, "args", ()))))
+        if last in ("startswith", "endswith", "__eq__") and func.__class__ is ast.Attribute:
+            return (
+                Role("compared", True) if kind == "device" and self._asks(func.value, up, kind, text, depth) else None
+            )
+        if last in ("replace", "removeprefix", "split") and func.__class__ is ast.Attribute and kind == "device":
+            if at == 0:  # str(device).replace("cuda:", "")
+                return Role("compared", True) if device_like(func.value) else None
+            return self.role(up, kind, text, depth + 1)
+        if last.startswith("assert") and any(named(a, kind) for a in parent.args if a is not node):
+            return Role("compared", True)
+        if other_library(resolved):
+            return None
+        if last == "parametrize" and at == 1:
+            name = constant(parent.args[0])
+            return Role("argument", True) if isinstance(name, str) and like(name, kind) else None
+        if (parameter := self._parameter(func, at, up)) is not None:
+            return Role("argument", True) if like(parameter, kind) else None
+        if INDEXED.match(text) or text == "cuda:{}":
+            return Role("argument", True)
+        if (
+            resolved is None
+            and kind == "device"
+            and last not in _NAMES_OF_THINGS
+            and depth == 0
+            and not hasattr(builtins, last)
+        ):
+            return Role("argument", False)
+        return None
+
+    def _parameter(self, func: ast.AST, at: int, link: Link) -> str | None:
+        """The name of a parameter, where the function or method called is defined in this file."""
+        method = func.__class__ is ast.Attribute and getattr(func.value, "id", "") in ("self", "cls")
+        if func.__class__ is not ast.Name and not method:
+            return None
+        for kind in FUNCTIONS[:2]:
+            for owner in self.buckets[kind]:
+                function = owner[0]
+                if function.name == call_name(func) and (owner[1][0].__class__ is ast.ClassDef) == method:
+                    bound = method and not any(getattr(d, "id", "") == "staticmethod" for d in function.decorator_list)
+                    names = [a.arg for a in (*function.args.posonlyargs, *function.args.args)][bound:]
+                    return names[at] if at < len(names) else None
+        return None
+
+    # ---- conditions
+
+    def _compare(self, node, parent, up, kind, text, depth):
+        sides = [parent.left, *parent.comparators]
+        at = sides.index(node)
+        op = parent.ops[at - 1 if at else 0]
+        others = [s for s in sides if s is not node]
+        if any(str(constant(e)).startswith(("npu", "hccl")) for s in others for e in getattr(s, "elts", (s,))):
+            return None
+        if isinstance(op, (ast.In, ast.NotIn)) and at == 0:  # "cuda" in str(device)
+            return Role("compared", True) if named(others[0], kind) else None
+        if not isinstance(op, (ast.Eq, ast.NotEq, ast.Is, ast.IsNot, ast.In, ast.NotIn)):
+            return None
+        if any(named(s, kind) or kind == "device" and getattr(s, "attr", "") == "type" for s in others):
+            return Role("compared", True)
+        if any(self._asks(s, up, kind, text, depth) for s in others):
+            return Role("compared", True)
+        return Role("compared", False)
+
+    def _asks(self, node: ast.AST, up: Link, kind: str, text: str, depth: int) -> bool:
+        """Whether an expression is a device by its words, or a name by its other uses."""
+        if named(node, kind):
+            return True
+        if node.__class__ is not ast.Name:
+            return False
+        bound = [at[1][0] for at in self.names.bindings(node.id, up)]
+        if bound and all(at.__class__ is ast.Assign and named(at.value, kind) for at in bound):  # b = dist.get_backend()
+            return True
+        used = self._used(node.id, up, kind, text, depth)
+        return used is not None and used.certain and used.role != "compared"
+
+    def _matchvalue(self, node, parent, up, kind, text, depth):
+        while up and up[0].__class__.__name__ != "Match":
+            if up[0].__class__.__name__ not in ("MatchValue", "MatchOr", "MatchAs", "match_case"):
+                return None  # a part of something larger
+            up = up[1]
+        return Role("case", True) if up and named(up[0].subject, kind) else Role("case", False)

@@ -1,0 +1,102 @@
+"""One file's bytes, and the way between `ast` positions (line, UTF-8 column), offsets and what editors count."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+import warnings
+from bisect import bisect_right
+from functools import cached_property
+
+BOM = b"\xef\xbb\xbf"
+LINE_END = re.compile(rb"\r\n|\r|\n")  # what Python calls a line end; str.splitlines knows eight more
+CODING = re.compile(rb"^[ \t\f]*#.*?coding[:=]", re.MULTILINE)
+PYTHON2 = re.compile(rb"^[ \t]*(print[ \t]+[\"'\w]|exec[ \t]+[\"'\w]|except[ \t]+[\w.]+[ \t]*,[ \t]*\w+[ \t]*:|raise[ \t]+\w+[ \t]*,)", re.M)
+
+
+class Unreadable(Exception):
+    """The file is left alone. `key` is a message of PRT002."""
+
+    def __init__(self, key: str, error: str = "", line: int = 1):
+        super().__init__(key, error, line)
+        self.key, self.error, self.line = key, error, line
+
+
+class Source:
+    """`utf8` is what offsets point into: the file without its BOM, in UTF-8 whatever it was stored in."""
+
+    def __init__(self, data: bytes):
+        self.data = data
+        self.bom = BOM if data.startswith(BOM) else b""
+        self.encoding = "utf-8"
+        self.utf8 = data[len(self.bom) :]
+        try:
+            if CODING.match(b"\n".join(LINE_END.split(data[:1000], 2)[:2])) or not data.isascii():
+                stated = self.encoding = tokenize.detect_encoding(io.BytesIO(data).readline)[0]
+                if stated in ("utf-8", "utf-8-sig", "ascii"):
+                    self.encoding = "utf-8"
+                    self.utf8.decode(stated)
+                else:
+                    self.utf8 = data.decode(self.encoding).encode("utf-8")
+        except (SyntaxError, UnicodeDecodeError, LookupError) as error:
+            raise Unreadable("encoding", str(error).partition("\n")[0]) from None
+
+    @property
+    def recoded(self) -> bool:
+        """Offsets into `utf8` are not offsets into the file."""
+        return self.encoding != "utf-8"
+
+    def parse(self) -> ast.Module:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                # text, not bytes: a coding line must not be applied a second time
+                return ast.parse(self.utf8.decode("utf-8"))
+        except SyntaxError as error:
+            key = "python2" if PYTHON2.search(self.utf8) else "syntax"
+            raise Unreadable(key, error.msg or "invalid syntax", error.lineno or 1) from None
+        except ValueError as error:  # null bytes
+            raise Unreadable("syntax", str(error)) from None
+        except (RecursionError, MemoryError):
+            raise Unreadable("deep") from None
+
+    def stored(self, utf8: bytes) -> bytes:
+        """The way back to the bytes of the file. Raises UnicodeEncodeError where its encoding cannot hold the text."""
+        if self.recoded:
+            return utf8.decode("utf-8").encode(self.encoding)
+        return self.bom + utf8
+
+    @cached_property
+    def starts(self) -> list[int]:
+        return [0, *(m.end() for m in LINE_END.finditer(self.utf8))]
+
+    def offset(self, line: int, column: int) -> int:
+        return self.starts[line - 1] + column
+
+    def span(self, node) -> tuple[int, int]:
+        starts = self.starts
+        return starts[node.lineno - 1] + node.col_offset, starts[node.end_lineno - 1] + node.end_col_offset
+
+    def line(self, offset: int) -> int:
+        return bisect_right(self.starts, offset)
+
+    def place(self, offset: int) -> tuple[int, int]:
+        """Line and column as editors count them: both from 1, the column in characters."""
+        line = self.line(offset)
+        return line, len(self.utf8[self.starts[line - 1] : offset].decode("utf-8", "replace")) + 1
+
+    def line_end(self, offset: int) -> tuple[int, int]:
+        """Where the line that holds `offset` ends: before and behind its newline."""
+        found = LINE_END.search(self.utf8, offset)
+        return found.span() if found else (len(self.utf8), len(self.utf8))
+
+    def indentation(self, offset: int) -> bytes:
+        start = self.starts[self.line(offset) - 1]
+        return re.compile(rb"[ \t\f]*").match(self.utf8, start, offset)[0]
+
+    @cached_property
+    def newline(self) -> bytes:
+        found = LINE_END.search(self.utf8)
+        return found[0] if found else b"\n"

@@ -1,0 +1,194 @@
+"""The pieces LibCST gets to see: one simple statement, the header of a compound one, or a decorator's expression.
+
+Each is cut out of the file by its bytes, made parsable by what is put around it, and knows the way from LibCST's
+nodes back to offsets in the file.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import accumulate
+
+import libcst as cst
+from libcst._nodes.internal import CodegenState
+
+from .index import Link
+from .source import Source
+
+# LibCST's parser recurses without a limit of its own: far beyond this it takes the process down
+_DEEPEST = 400
+_OPENING = re.compile(rb"(?:[ \t\f(\\\r\n]|#[^\r\n]*)*")
+_COLON = re.compile(rb"(?:#[^\r\n]*|[^:#])*:")
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    start: int  # offsets into source.utf8
+    end: int
+    statement: ast.AST  # the statement that the piece belongs to
+    prefix: str = ""
+    suffix: str = ""
+    whole: bool = True  # the piece is the whole statement
+
+
+def unit_of(link: Link, source: Source) -> Unit | None:
+    """The piece that the node stands in, or None where it cannot be cut out."""
+    child, parent = None, link
+    while parent is not None:
+        node = parent[0]
+        if isinstance(node, (ast.stmt, ast.ExceptHandler, ast.match_case)):
+            return _cut(node, child, source)
+        child, parent = node, parent[1]
+    return None
+
+
+def _cut(node: ast.AST, child: ast.AST | None, source: Source) -> Unit | None:
+    if child is not None and child in getattr(node, "decorator_list", ()):
+        return Unit(*source.span(child), node, whole=False)
+    header = _header(node)
+    if header is None:
+        return Unit(*source.span(node), node) if isinstance(node, ast.stmt) else None
+    kind = node.__class__
+    start = source.offset(node.lineno, node.col_offset) if kind is not ast.match_case else _case(node, source)
+    last = max((source.offset(n.end_lineno, n.end_col_offset) for n in header), default=start)
+    colon = _COLON.match(source.utf8, last)
+    if colon is None or start is None:
+        return None
+    prefix = {ast.ExceptHandler: "try: pass\n", ast.match_case: "match _:\n "}.get(kind, "")
+    if kind is ast.If and source.utf8.startswith(b"elif", start):
+        start += 2
+    suffix = "\n case _: pass" if kind is ast.Match else " pass"
+    return Unit(start, colon.end(), node, prefix, suffix, whole=False)
+
+
+def _case(node: ast.match_case, source: Source) -> int | None:
+    """A match_case carries no position of its own: its keyword stands before its pattern."""
+    pattern = source.offset(node.pattern.lineno, node.pattern.col_offset)
+    at = pattern
+    while (at := source.utf8.rfind(b"case", 0, at)) >= 0:
+        begins = source.starts[source.line(at) - 1] + len(source.indentation(at)) == at
+        if begins and _OPENING.fullmatch(source.utf8, at + 4, pattern):
+            return at
+    return None
+
+
+def _header(node: ast.AST) -> list[ast.AST] | None:
+    """The nodes of a compound statement before its colon; None for a simple statement."""
+    kind = node.__class__
+    if kind in (ast.If, ast.While):
+        return [node.test]
+    if kind in (ast.For, ast.AsyncFor):
+        return [node.iter]
+    if kind in (ast.With, ast.AsyncWith):
+        return [n for i in node.items for n in (i.context_expr, i.optional_vars) if n is not None]
+    if kind in (ast.FunctionDef, ast.AsyncFunctionDef):
+        a = node.args
+        found = [*a.posonlyargs, *a.args, a.vararg, *a.kwonlyargs, a.kwarg, *a.defaults, *a.kw_defaults, node.returns]
+        return [n for n in [*found, *getattr(node, "type_params", ())] if n is not None]
+    if kind is ast.ClassDef:
+        return [*node.bases, *node.keywords, *getattr(node, "type_params", ())]
+    if kind is ast.ExceptHandler:
+        return [] if node.type is None else [node.type]
+    if kind is ast.match_case:
+        return [node.pattern] if node.guard is None else [node.pattern, node.guard]
+    if kind.__name__ == "Match":
+        return [node.subject]
+    if kind.__name__ in ("Try", "TryStar"):
+        return []
+    return None
+
+
+class _Positions(CodegenState):
+    """Where each node begins and ends in the generated text, with and without the whitespace and brackets it owns."""
+
+    def __init__(self, module: cst.Module):
+        super().__init__(default_indent=module.default_indent, default_newline=module.default_newline)
+        self.at = 0
+        self.outer: dict[cst.CSTNode, tuple[int, int]] = {}
+        self.inner: dict[cst.CSTNode, tuple[int, int]] = {}
+        self._stack: list[int] = []
+
+    def add_indent_tokens(self) -> None:
+        for token in self.indent_tokens:
+            self.add_token(token)
+
+    def add_token(self, value: str) -> None:
+        self.tokens.append(value)
+        self.at += len(value)
+
+    def before_codegen(self, node) -> None:
+        self._stack.append(self.at)
+
+    def after_codegen(self, node) -> None:
+        self.outer[node] = (self._stack.pop(), self.at)
+
+    @contextmanager
+    def record_syntactic_position(self, node, *, start_node=None, end_node=None):
+        start = self.at
+        yield
+        first = (self.inner.get(start_node) or self.outer[start_node])[0] if start_node is not None else start
+        last = (self.inner.get(end_node) or self.outer[end_node])[1] if end_node is not None else self.at
+        self.inner[node] = (first, last)
+
+
+def positions(module: cst.Module):
+    """A function from node to (start, end) in the module's text, in characters."""
+    state = _Positions(module)
+    module._codegen(state)
+    return lambda node: state.inner.get(node) or state.outer[node]
+
+
+def _deeper(unit: Unit, limit: int) -> bool:
+    """Whether LibCST's tree of the piece has more levels; a chain of `and` is flat here and one level each there."""
+    node = unit.statement
+    stack = [(n, 0) for n in ([node] if unit.whole else _header(node) if unit.suffix else node.decorator_list)]
+    while stack:
+        node, depth = stack.pop()
+        if node.__class__ is ast.BoolOp:
+            depth += len(node.values)
+        if depth > limit:
+            return True
+        stack += [(inner, depth + 1) for inner in ast.iter_child_nodes(node)]
+    return False
+
+
+class Piece:
+    """A unit as LibCST sees it. `span` is what a reader would mark, `reach` what the node owns."""
+
+    def __init__(self, unit: Unit, source: Source):
+        text = source.utf8[unit.start : unit.end].decode("utf-8")
+        if len(text) > _DEEPEST and _deeper(unit, _DEEPEST):
+            raise RecursionError
+        self.unit, self._at = unit, None
+        if not text.isascii():  # where each character begins in the file
+            self._at = list(accumulate((len(c.encode("utf-8")) for c in text), initial=unit.start))
+        self.text = unit.prefix + text + unit.suffix
+        self.module = cst.parse_module(self.text)
+        state = _Positions(self.module)
+        self.module._codegen(state)
+        self.exact = "".join(state.tokens) == self.text
+        self._state = state
+
+    def _offset(self, at: int) -> int:
+        at -= len(self.unit.prefix)
+        return self.unit.start + at if self._at is None or at < 0 else self._at[min(at, len(self._at) - 1)]
+
+    def span(self, node: cst.CSTNode) -> tuple[int, int]:
+        start, end = self._state.inner.get(node) or self._state.outer[node]
+        return self._offset(start), self._offset(end)
+
+    def reach(self, node: cst.CSTNode) -> tuple[int, int]:
+        start, end = self._state.outer[node]
+        return self._offset(start), self._offset(end)
+
+    def knows(self, node: cst.CSTNode) -> bool:
+        return node in self._state.outer
+
+    def render(self, module: cst.Module) -> tuple[str, dict]:
+        """The text of a rewritten tree and where its nodes lie in it, prefix included."""
+        state = _Positions(module)
+        module._codegen(state)
+        return "".join(state.tokens), state.outer

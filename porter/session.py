@@ -1,0 +1,48 @@
+"""All that the analysis of one file depends on besides its bytes. Picklable; a worker gets it once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from porter.project.facts import Facts
+from porter.target import Target
+
+
+@dataclass(frozen=True)
+class Session:
+    target: Target = Target()
+    facts: Facts = Facts()
+    quiet: frozenset[str] = frozenset()  # codes that are off everywhere
+    quiet_in: tuple[tuple[str, frozenset[str]], ...] = field(default=())  # (gitignore pattern, codes off there)
+
+    @cached_property
+    def rules(self):
+        from porter.checks.registry import load
+
+        return load()
+
+    @cached_property
+    def catalogue(self):
+        from porter.catalog.load import load, nearest, versions
+
+        wanted = self.target.torch_npu
+        return load(wanted if wanted in versions() else nearest(wanted))
+
+    def quiet_for(self, path: str) -> frozenset[str]:
+        """Codes that are switched off for a file."""
+        if not self.quiet_in:
+            return self.quiet
+        return self.quiet | self._matched(path)
+
+    def _matched(self, path: str) -> frozenset[str]:
+        import pathspec
+
+        found = frozenset()
+        for pattern, codes in self.quiet_in:
+            if pathspec.GitIgnoreSpec.from_lines([pattern]).match_file(path):
+                found |= codes
+        return found
+
+    def __getstate__(self):
+        return {k: v for k, v in self.__dict__.items() if k not in ("rules", "catalogue")}
