@@ -1,0 +1,95 @@
+"""`from torch.cuda.amp import X`, `import torch.cuda as C`, `from torch import cuda`: ported through the real package."""
+
+from __future__ import annotations
+
+from porter.checks.build import chain, dotted
+from porter.checks.rule import Hit, Rule, cst
+
+from .import_parts import counterpart, package_of, renamed, split
+
+
+class CudaImports(Rule):
+    code, slug = "PRT102", "cuda-import"
+    nodes = ("Import", "ImportFrom")
+    text = r"\bcuda\b"
+
+    def __init__(self, tables):
+        self.moves = tables.moves
+
+    def visit(self, original, updated, file):
+        if isinstance(original, cst.Import):
+            return self._import(original, updated, file)
+        if original.relative or original.module is None:
+            return None
+        module = ".".join(chain(original.module))
+        below = module == "torch.cuda" or module.startswith("torch.cuda.")
+        if isinstance(original.names, cst.ImportStar):
+            return Hit(original, "star") if below else None
+        if module == "torch":
+            return self._from_torch(original, updated, file)
+        return self._from_cuda(original, updated, module, file) if below else None
+
+    def _import(self, original, updated, file):
+        """`import torch.cuda` binds `torch`; with `as` it binds the module."""
+        names, missing, loads = list(updated.names), [], all(a.asname is None for a in original.names)
+        for at, alias in enumerate(original.names):
+            full = ".".join(chain(alias.name))
+            if full != "torch.cuda" and not full.startswith("torch.cuda."):
+                continue
+            if alias.asname is None and len(file.names.imports["torch"]) > 1:
+                continue  # it binds what another import binds too, and does no harm
+            target = package_of(full, file)
+            if target is not None:
+                names[at] = names[at].with_changes(name=dotted(target) if alias.asname else cst.Name("torch"))
+            elif (
+                (new := counterpart(full, self.moves, file)) and alias.asname and len(names) == 1
+            ):  # a class there: mstx
+                package, _, last = new.rpartition(".")
+                bound = names[at].with_changes(name=cst.Name(last))
+                return Hit(original, "import", new=cst.ImportFrom(module=dotted(package), names=[bound]), safe=True)
+            else:
+                missing.append(full)
+        if missing:
+            return Hit(original, "missing", values=(("names", ", ".join(missing)),))
+        if all(a is b for a, b in zip(names, updated.names)):
+            return None
+        return Hit(original, "import", new=updated.with_changes(names=names), safe=True, loads=loads)
+
+    @staticmethod
+    def _from_torch(original, updated, file):
+        """`from torch import cuda, nn`: the other names stay where they are."""
+        at = next((i for i, a in enumerate(original.names) if a.name.value == "cuda"), None)
+        if at is None:
+            return None
+        module, _, last = file.target.package.rpartition(".")
+        alias = renamed(updated.names[at], last)
+        if len(updated.names) == 1:
+            new = updated.with_changes(module=dotted(module), names=[alias])
+            return Hit(original, "from-torch", new=new, safe=True)
+        rest, after = split(updated, {at: alias}, module)
+        return Hit(original, "from-torch", new=rest, safe=True, after=(after,))
+
+    def _from_cuda(self, original, updated, module, file):
+        package = package_of(module, file)
+        moved, missing, elsewhere, safe = {}, [], [], True
+        for at, alias in enumerate(updated.names):
+            full = f"{module}.{alias.name.value}"
+            move, new = self.moves.get(full), counterpart(full, self.moves, file)
+            if new is None:
+                missing.append(full)
+            elif new.rpartition(".")[0] != package:
+                elsewhere.append((full, new))
+            else:
+                moved[at] = renamed(alias, new.rpartition(".")[2])
+                safe = safe and (move is None or move.fix == "safe")
+        if missing:
+            yield Hit(original, "missing", values=(("names", ", ".join(missing)),))
+        if elsewhere:
+            names, to = (", ".join(pair[i] for pair in elsewhere) for i in (0, 1))
+            yield Hit(original, "elsewhere", values=(("names", names), ("to", to)))
+        if len(moved) == len(updated.names):
+            new = updated.with_changes(module=dotted(package), names=list(moved.values()))
+            yield Hit(original, "from", new=new, safe=safe)
+        elif moved:
+            rest, after = split(updated, moved, package)
+            yield Hit(original, "from", new=rest, safe=safe, after=(after,))

@@ -1,0 +1,93 @@
+"""Everything below `torch.cuda`: moved by the tables, explained by them, or unknown to them and therefore reported."""
+
+from __future__ import annotations
+
+from porter.checks.build import chain, dotted
+from porter.checks.rule import Hit, Rule, cst
+
+from .dynamic_name import LOOKUPS
+from .typed_tensor import SETTER, TypedTensor
+
+
+class CudaNames(Rule):
+    code, slug = "PRT104", "cuda-name-unknown"
+    prefixes = {"torch.cuda"}
+
+    def __init__(self, tables):
+        self.moves, self.parameters = tables.moves, tables.parameters
+        self.references = frozenset(tables.moves)
+
+    def visit(self, original, updated, file):
+        name = file.name(original)
+        if name in self.moves:
+            return self._move(self.moves[name], name, original, updated, file)
+        if name == "torch.cuda":
+            if file.around.looked_up(original, LOOKUPS):
+                return None  # PRT108 answers the call as a whole
+            return self._module(original, updated, file)
+        if isinstance(original, cst.Name):  # the import says it once for all uses
+            return None
+        return Hit(original, "unknown", values=(("name", name),))
+
+    def _misplaced(self, name: str, original, file) -> bool:
+        """Called with more positional arguments than mean the same on the other side."""
+        row = self.parameters.get(name)
+        return row is not None and row.positional is not None and file.around.positionals(original) > row.positional
+
+    def _move(self, move, name, original, updated, file):
+        if move.code == TypedTensor.code and file.around.is_within(original, SETTER):
+            return None  # PRT106 answers that call as a whole
+        weight = {"code": move.code, "severity": move.severity, "effort": move.effort}
+        values = (("name", name), ("to", f"{file.target.namespace}.{move.tail}" if move.tail else ""))
+        if move.tail is None:
+            # the import explains it where the name was imported for itself
+            return None if isinstance(original, cst.Name) else Hit(original, move.why, values=values, **weight)
+        new = file.target.spelled(name, move.tail)
+        if new is None or not file.has(new):
+            return None if isinstance(original, cst.Name) else Hit(original, "absent", values=values, code="PRT104")
+        node = self._spell(original, updated, name, new)
+        if isinstance(original, cst.Name) or node is None:  # ported by the import or alias that binds it
+            return None
+        return Hit(
+            original,
+            move.why,
+            new=node or None,
+            safe=move.fix == "safe" and not self._misplaced(name, original, file),
+            values=values,
+            loads=True,
+            **weight,
+        )
+
+    @staticmethod
+    def _spell(original, updated, name: str, new: str):
+        """None where nothing is to be written, False where nothing can.
+
+        The author's alias stays: th.cuda.synchronize -> th.npu.synchronize; tc.synchronize is ported by its import.
+        """
+        words, old, parts = chain(original), name.split("."), new.split(".")
+        hidden = len(old) - len(words) + 1  # how many words of the full name the first word stands for
+        if hidden > 1:  # bound by an import or alias that is ported itself
+            if old[hidden:] == parts[hidden:] and len(old) == len(parts):
+                return None
+            if hidden > 2 and len(old) != len(parts):
+                return False
+            node = dotted(".".join([words[0], *parts[hidden:]]))
+            return node.with_changes(lpar=updated.lpar, rpar=updated.rpar)
+        node, steps = updated, []
+        while isinstance(node, cst.Attribute):
+            steps.append(node)
+            node = node.value
+        steps.reverse()
+        if len(steps) != len(parts) - 1:
+            return dotted(".".join([words[0], *parts[1:]])).with_changes(lpar=updated.lpar, rpar=updated.rpar)
+        for step, word in zip(steps, parts[1:]):  # dots, whitespace and comments between the words stay
+            node = step.with_changes(value=node, attr=step.attr.with_changes(value=word))
+        return node
+
+    @staticmethod
+    def _module(original, updated, file):
+        """`torch.cuda` itself, handed on: `cuda = torch.cuda`, `getattr(torch.cuda, name)`."""
+        if not isinstance(original, cst.Attribute) or len(chain(original)) != 2:
+            return None
+        new = updated.with_changes(attr=updated.attr.with_changes(value=file.target.namespace.rpartition(".")[2]))
+        return Hit(original, "module", new=new, safe=True, code="PRT109", loads=True)

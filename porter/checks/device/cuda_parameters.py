@@ -1,0 +1,44 @@
+"""Arguments that are called something else on the other side, or stand elsewhere: `get_device_name(device=0)`."""
+
+from __future__ import annotations
+
+from porter.checks.rule import Hit, Rule
+
+
+class CudaParameters(Rule):
+    code, slug = "PRT107", "cuda-parameter-renamed"
+
+    def __init__(self, tables):
+        self.parameters = tables.parameters
+        self.calls = frozenset(tables.parameters)
+
+    def visit(self, original, updated, file):
+        name = file.name(original.func)
+        row, args = self.parameters[name], original.args
+        weight = {"code": row.code, "severity": row.severity, "effort": row.effort}
+        given = [a.keyword.value for a in args if a.keyword is not None]
+        starred = any(a.star for a in args)
+        missing = [word for word in given if word in row.remove]
+        renamed = [word for word in given if word in row.rename]
+        if renamed:
+            safe = row.fix == "safe" and not any(a.star == "**" for a in args)
+            new = None
+            if row.fix is not None and not any(row.rename[word] in given for word in renamed):
+                new = updated.with_changes(args=[self._renamed(arg, row.rename) for arg in updated.args])
+            words = ", ".join(renamed), ", ".join(row.rename[word] for word in renamed)
+            values = (("name", name), ("old", words[0]), ("new", words[1]))
+            yield Hit(original, row.why, new=new, safe=safe, values=values, **weight)
+        if missing:
+            yield Hit(original, "removed", values=(("name", name), ("old", ", ".join(missing))), code="PRT107")
+        if row.positional is not None and sum(a.keyword is None and not a.star for a in args) > row.positional:
+            yield Hit(original, "positional", values=(("name", name), ("count", str(row.positional))), code="PRT107")
+        elif starred and not renamed and not missing:
+            words = ", ".join(sorted({*row.rename, *row.remove}))
+            if words:
+                yield Hit(original, "starred", values=(("name", name), ("old", words)), code="PRT107")
+
+    @staticmethod
+    def _renamed(arg, words: dict[str, str]):
+        if arg.keyword is None or arg.keyword.value not in words:
+            return arg
+        return arg.with_changes(keyword=arg.keyword.with_changes(value=words[arg.keyword.value]))

@@ -1,0 +1,43 @@
+"""Strings that are devices: "cuda", "cuda:0", f"cuda:{rank}", "cuda:%d" % rank, "cuda:{}".format(rank)."""
+
+from __future__ import annotations
+
+from porter.checks.rule import Hit, Rule, cst
+
+CODES = {"compared": "PRT122", "case": "PRT122", "option": "PRT123"}
+
+
+class DeviceLiteral(Rule):
+    code, slug = "PRT120", "device-literal"
+    literals = {"device"}
+
+    def visit(self, original, updated, file):
+        literal = file.literal(original)
+        if literal.role == "choices":  # a matter of the list as a whole
+            return None
+        code = CODES.get(literal.role, self.code)
+        why = literal.role if code != self.code else "literal"
+        values, script = (("old", file.text(original)),), None
+        if literal.role == "option" and isinstance(original, cst.SimpleString):
+            old = original.evaluated_value
+            script = next((s for o in file.around.options(original) if (s := file.facts.passes(o, old))), None)
+        new = self._new(updated, file.target.device)
+        if new is None:
+            why = "concatenated"
+        elif script:
+            why, values = "option-passed", (*values, ("script", script))
+        elif not literal.certain:
+            why = "uncertain" if why == "literal" else f"{why}-uncertain"
+        safe = literal.certain and script is None
+        code = self.code if why == "concatenated" else code
+        return Hit(original, why, new=new, safe=safe, values=values, code=code, loads=code == self.code)
+
+    @staticmethod
+    def _new(node, device: str):
+        if isinstance(node, cst.SimpleString):
+            head = len(node.prefix) + len(node.quote)
+            return node.with_changes(value=node.value[:head] + device + node.value[head + 4 :])
+        if isinstance(node, cst.FormattedString) and isinstance(node.parts[0], cst.FormattedStringText):
+            first = node.parts[0]
+            return node.with_changes(parts=[first.with_changes(value=device + first.value[4:]), *node.parts[1:]])
+        return None  # implicitly concatenated: a person's job

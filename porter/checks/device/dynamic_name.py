@@ -1,0 +1,71 @@
+"""Names of torch.cuda that are looked up as strings: `getattr(torch.cuda, "synchronize")`, `import_module("torch.cuda.amp")`."""
+
+from __future__ import annotations
+
+from porter.checks.build import chain, quoted
+from porter.checks.rule import Hit, Rule, cst
+
+LOOKUPS = ("getattr", "hasattr", "setattr", "delattr")
+
+
+class DynamicName(Rule):
+    code, slug = "PRT108", "dynamic-name"
+    nodes = ("Call",)
+    text = r"attr\s*\(\s*\w+\s*,\s*[\"']cuda[\"']|\bimport_module\s*\(\s*[\"']torch\.cuda\b"
+
+    def __init__(self, tables):
+        self.moves = tables.moves
+
+    def visit(self, original, updated, file):
+        args = original.args
+        if isinstance(original.func, cst.Name) and original.func.value in LOOKUPS:
+            if len(args) < 2 or any(a.star or a.keyword for a in args[:2]) or not file.around.is_builtin(original.func):
+                return None
+            of = file.name(args[0].value)
+            if of == "torch" and self._text(args[1]) == "cuda":
+                return self._edit(original, updated, file, {1: file.target.namespace.rpartition(".")[2]}, True)
+            return self._member(original, updated, file) if of == "torch.cuda" else None
+        if args and file.name(original.func) == "importlib.import_module":
+            return self._module(original, updated, self._text(args[0]), file)
+        return None
+
+    @staticmethod
+    def _text(arg) -> str | None:
+        value = arg.value
+        return value.evaluated_value if isinstance(value, cst.SimpleString) and not value.prefix else None
+
+    def _member(self, original, updated, file):
+        """`getattr(torch.cuda, "x")`: ported where x is known to have a counterpart."""
+        space, name = file.target.namespace.rpartition(".")[2], self._text(original.args[1])
+        safe = original.func.value in ("getattr", "hasattr")
+        module = {0: space} if len(chain(original.args[0].value)) == 2 else {}  # an alias is ported where it is bound
+        if name is None:
+            return self._edit(original, updated, file, module, False, "computed") if module else None
+        move = self.moves.get(f"torch.cuda.{name}")
+        tail = move.tail if move else name
+        if not tail or "." in tail or not file.has(f"{file.target.namespace}.{tail}"):
+            return Hit(original, "missing", values=(("name", f"torch.cuda.{name}"),))
+        renamed = {} if tail == name else {1: tail}
+        if not module and not renamed:
+            return None
+        return self._edit(original, updated, file, module | renamed, safe and (move is None or move.fix == "safe"))
+
+    def _module(self, original, updated, name: str | None, file):
+        if name is None or name != "torch.cuda" and not name.startswith("torch.cuda."):
+            return None
+        new = file.target.package + name.removeprefix("torch.cuda")
+        if not file.has(new):
+            return Hit(original, "missing", values=(("name", name),))
+        return self._edit(original, updated, file, {0: new}, True, loads=False)
+
+    @staticmethod
+    def _edit(original, updated, file, words: dict[int, str], safe: bool, why: str = "known", loads: bool = True):
+        args = list(updated.args)
+        for at, word in words.items():
+            value = args[at].value
+            if isinstance(value, cst.SimpleString):
+                args[at] = args[at].with_changes(value=quoted(value, word))
+            else:
+                args[at] = args[at].with_changes(value=value.with_changes(attr=value.attr.with_changes(value=word)))
+        values = (("old", file.text(original)),)
+        return Hit(original, why, new=updated.with_changes(args=args), safe=safe, values=values, loads=loads)

@@ -1,0 +1,55 @@
+"""Taking an import apart: some of its names move to another package, the rest stays as it is laid out."""
+
+from __future__ import annotations
+
+import re
+
+from porter.checks.build import dotted
+from porter.checks.rule import cst
+
+_COMMENT = re.compile(r"#[^\r\n]*")
+
+
+def split(node, moved: dict, module: str):
+    """`node` without the names at the indices `moved`, and the import of those from `module`, which goes below it."""
+    code = cst.Module([]).code_for_node
+    notes = "".join(f"  {note}" for at in moved for note in _COMMENT.findall(code(node.names[at])))
+    rest = [alias for at, alias in enumerate(node.names) if at not in moved]
+    last, end = rest[-1].comma, node.names[-1].comma
+    if not node.lpar:
+        last = cst.MaybeSentinel.DEFAULT
+    elif len(node.names) - 1 in moved and _broken(last) and _broken(end):  # the bracket stays where it was
+        tail = end.whitespace_after
+        space = last.whitespace_after.with_changes(indent=tail.indent, last_line=tail.last_line)
+        last = last.with_changes(whitespace_after=space)
+    rest[-1] = rest[-1].with_changes(comma=last)
+    names = [alias.with_changes(comma=cst.MaybeSentinel.DEFAULT) for alias in moved.values()]
+    return node.with_changes(names=rest), code(cst.ImportFrom(module=dotted(module), names=names)) + notes
+
+
+def _broken(comma) -> bool:
+    """A comma with a line break behind it."""
+    return isinstance(comma, cst.Comma) and isinstance(comma.whitespace_after, cst.ParenthesizedWhitespace)
+
+
+def renamed(alias, last: str):
+    """The alias of another name that is still bound under the old one."""
+    if alias.name.value == last:
+        return alias
+    asname = alias.asname or cst.AsName(cst.Name(alias.name.value))
+    return alias.with_changes(name=cst.Name(last), asname=asname)
+
+
+def package_of(module: str, file) -> str | None:
+    """torch.cuda.amp -> torch_npu.npu.amp, where that can be imported."""
+    new = file.target.package + module.removeprefix("torch.cuda")
+    return new if file.has(new) else None
+
+
+def counterpart(full: str, moves: dict, file) -> str | None:
+    """Of a name or submodule of torch.cuda, below the package that can be imported from."""
+    move = moves.get(full)
+    if move is None:  # a submodule
+        return package_of(full, file)
+    new = f"{file.target.package}.{move.tail}" if move.tail else None
+    return new if new and file.has(new) else None

@@ -1,0 +1,61 @@
+"""`x.to(0)`, `device=local_rank`: before torch 2.5.1 a bare integer meant a CUDA device, whatever else was there."""
+
+from __future__ import annotations
+
+from porter.checks.rule import Hit, Rule, cst
+
+_INT = r"(?:\d+\b|int\s*\(|(?:\w+\.)*(?:\w*rank|current_device|gpu|gpu_id|device_id)\b)"
+PLACES = {"torch.device": 0, "torch.set_default_device": 0}
+METHODS = ("to", "to_empty")
+
+
+class IntegerDevice(Rule):
+    code, slug = "PRT133", "integer-device"
+    nodes = ("Call",)
+    text = rf"(?:\.to|\.device|\.set_default_device|\bdevice)\s*\(\s*{_INT}|\bdevice\s*=\s*{_INT}"
+
+    def visit(self, original, updated, file):
+        if file.target.int_is_npu:
+            return None
+        at = self._place(original, file)
+        if at is None:
+            return None
+        value = original.args[at].value
+        kind = file.around.int_kind(value)
+        if not kind:
+            return None
+        text = self._spelled(file.text(value), updated.args[at].value, file)
+        values = (("old", file.text(value)), ("new", text or ""))
+        if text is None:
+            return Hit(original, "by-hand", values=values)
+        args = list(updated.args)
+        args[at] = args[at].with_changes(value=cst.parse_expression(text))
+        new = updated.with_changes(args=args)
+        return Hit(original, kind, new=new, safe=kind == "known", values=values, loads=True)
+
+    @staticmethod
+    def _place(original, file) -> int | None:
+        """Which argument is a device, if one is."""
+        name, func = file.name(original.func), original.func
+        method = isinstance(func, cst.Attribute) and file.is_object(func.value)
+        if any(a.star for a in original.args):
+            return None
+        for at, arg in enumerate(original.args):
+            if arg.keyword is not None and arg.keyword.value == "device":
+                torch = name is not None and name.partition(".")[0] == "torch" and not name.startswith("torch.cuda.")
+                moved = method and (func.attr.value in METHODS or func.attr.value.startswith("new_"))
+                return at if torch or moved else None
+        first = bool(original.args) and original.args[0].keyword is None
+        if first and (name in PLACES or method and func.attr.value == "to"):
+            return 0
+        return None
+
+    @staticmethod
+    def _spelled(old: str, updated, file) -> str | None:
+        """`"npu:0"` for 0, `f"npu:{rank}"` for the rest; None where no f-string can hold it."""
+        device = file.target.device
+        if isinstance(updated, cst.Integer):
+            return f'"{device}:{old}"' if old.isdecimal() else None
+        text = cst.Module([]).code_for_node(updated.with_changes(lpar=[], rpar=[]))
+        quote = '"' if '"' not in text else "'"
+        return None if set(text) & {"\\", "\n", "{", "}", "#", quote} else f"f{quote}{device}:{{{text}}}{quote}"

@@ -1,0 +1,18 @@
+"""`x.is_cuda`: False for every NPU tensor, so that the branch behind it is skipped in silence."""
+
+from __future__ import annotations
+
+from porter.checks.rule import Hit, Rule
+
+
+class IsCuda(Rule):
+    code, slug = "PRT132", "is-cuda"
+    attributes = {"is_cuda"}
+
+    def visit(self, original, updated, file):
+        said = file.receiver(original)
+        if said in ("other", "own"):
+            return None
+        new = updated.with_changes(attr=updated.attr.with_changes(value=f"is_{file.target.device}"))
+        safe = said == "torch" or said == "unknown" and not file.facts.own_is_cuda
+        return Hit(original, "attribute" if safe else "unknown", new=new, safe=safe, loads=True)

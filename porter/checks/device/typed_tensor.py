@@ -1,0 +1,43 @@
+"""`"torch.cuda.FloatTensor"` as a string, and the default tensor type; the classes themselves stand in rules/*.toml."""
+
+from __future__ import annotations
+
+from porter.checks.build import chain, dotted
+from porter.checks.rule import Hit, Rule, cst
+
+DTYPES = {"Float": "float32", "Double": "float64", "Half": "float16", "BFloat16": "bfloat16"}  # what may be a default
+SETTER = "set_default_tensor_type"
+
+
+class TypedTensor(Rule):
+    code, slug = "PRT106", "typed-tensor"
+    calls = {f"torch.{SETTER}"}
+    literals = {"tensor-type"}
+
+    def visit(self, original, updated, file):
+        if isinstance(original, cst.Call):
+            return self._default(original, updated, file)
+        if not isinstance(original, cst.SimpleString) or file.around.is_within(original, SETTER):
+            return None
+        old = original.evaluated_value
+        to = old.replace("torch.cuda", file.target.namespace, 1)
+        if not file.has(to):
+            return Hit(original, "absent", values=(("name", old),))
+        new = updated.with_changes(value=updated.value.replace("torch.cuda", file.target.namespace, 1))
+        return Hit(original, "string", new=new, safe=True, values=(("name", old), ("to", to)), loads=True)
+
+    def _default(self, original, updated, file):
+        """`set_default_tensor_type` refuses the classes of torch_npu: dtype and device are set apart."""
+        if len(original.args) != 1 or original.args[0].star:
+            return Hit(original, "setter-computed")
+        value = original.args[0].value
+        name = value.evaluated_value if isinstance(value, cst.SimpleString) else file.name(value)
+        if isinstance(name, str) and name.startswith("torch.") and name.endswith("Tensor") and name.count(".") == 1:
+            return None  # a type of the CPU
+        words, kind = chain(original.func), str(name).removeprefix("torch.cuda.").removesuffix("Tensor")
+        if len(words) != 2 or kind not in DTYPES or not file.around.is_statement(original):
+            return Hit(original, "setter-computed")
+        device = f'{words[0]}.set_default_device("{file.target.device}")'
+        func = updated.func.with_changes(attr=cst.Name("set_default_dtype"))
+        new = updated.with_changes(func=func, args=[cst.Arg(dotted(f"{words[0]}.{DTYPES[kind]}"))])
+        return Hit(original, "setter", new=new, after=(device,), loads=True, values=(("device", device),))

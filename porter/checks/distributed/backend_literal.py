@@ -1,0 +1,41 @@
+"""Strings that are process-group backends: "nccl", "cpu:gloo,cuda:nccl", and every comparison with them."""
+
+from __future__ import annotations
+
+import re
+
+from porter.checks.rule import Hit, Rule, cst
+
+CODES = {"compared": "PRT202", "case": "PRT202", "option": "PRT209"}
+
+
+class BackendLiteral(Rule):
+    code, slug = "PRT201", "process-group-backend"
+    literals = {"backend"}
+
+    def visit(self, original, updated, file):
+        literal = file.literal(original)
+        if literal.role == "choices":  # PRT209 answers the list as a whole
+            return None
+        code = CODES.get(literal.role, self.code)
+        why = literal.role if code != self.code else "literal"
+        values = (("old", file.text(original)), ("new", file.target.backend))
+        new = self._new(updated, file.target)
+        script = None
+        if literal.role == "option" and isinstance(original, cst.SimpleString):
+            old = original.evaluated_value
+            script = next((s for o in file.around.options(original) if (s := file.facts.passes(o, old))), None)
+        if script:
+            why, values = "option-passed", (*values, ("script", script))
+        elif not literal.certain or new is None:
+            why = "uncertain"
+        safe = literal.certain and script is None
+        return Hit(original, why, new=new, safe=safe, values=values, code=code, loads=code == self.code)
+
+    @staticmethod
+    def _new(node, target):
+        if not isinstance(node, cst.SimpleString):
+            return None
+        text = re.sub("(?i)cuda:nccl", f"{target.device}:{target.backend}", node.value)
+        text = text.replace("nccl", target.backend).replace("NCCL", target.backend.upper())
+        return node.with_changes(value=text) if text != node.value else None

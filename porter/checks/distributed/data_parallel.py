@@ -1,0 +1,21 @@
+"""`nn.DataParallel`: one process that drives several devices. On NPUs it is one process per device, DDP."""
+
+from __future__ import annotations
+
+from porter.checks.rule import Hit, Rule, cst
+
+CLASSES = ("torch.nn.DataParallel", "torch.nn.parallel.DataParallel", "torch.nn.parallel.data_parallel.DataParallel")
+FUNCTIONS = ("torch.nn.parallel.data_parallel", "torch.nn.parallel.data_parallel.data_parallel")
+
+
+class DataParallel(Rule):
+    code, slug = "PRT205", "data-parallel"
+    calls = {*CLASSES, *FUNCTIONS}
+    nodes = ("ClassDef",)
+    text = r"\bDataParallel\b"
+
+    def visit(self, original, updated, file):
+        if isinstance(original, cst.ClassDef):
+            base = next((b.value for b in original.bases if file.name(b.value) in CLASSES), None)
+            return base and Hit(base, "subclass", values=(("name", file.name(base)),))
+        return Hit(original.func, "call", values=(("name", file.name(original.func)),))

@@ -1,0 +1,33 @@
+"""`DistributedDataParallel(model, device_ids=[0, 1])`: one process drives one device, in every torch an NPU runs with."""
+
+from __future__ import annotations
+
+from porter.checks.build import positional
+from porter.checks.rule import Hit, Rule, cst
+
+
+class DdpDeviceIds(Rule):
+    code, slug = "PRT206", "ddp-device-ids"
+    calls = {
+        "torch.nn.parallel.DistributedDataParallel",
+        "torch.nn.parallel.distributed.DistributedDataParallel",
+    }
+
+    def visit(self, original, updated, file):
+        found = positional(original, 1, ("device_ids",))
+        if found is None or found[1] is None:
+            return None
+        value = found[1].value
+        return Hit(value, "several", values=(("old", file.text(value)),)) if self._several(value, file) else None
+
+    @staticmethod
+    def _several(value, file) -> bool:
+        if isinstance(value, cst.Call) and isinstance(value.func, cst.Name) and value.func.value == "list" and value.args:
+            value = value.args[0].value
+        if isinstance(value, (cst.List, cst.Tuple)):
+            return len(value.elements) > 1 and not any(isinstance(e, cst.StarredElement) for e in value.elements)
+        if not isinstance(value, cst.Call) or not isinstance(value.func, cst.Name) or value.func.value != "range":
+            return False
+        last = value.args[-1].value if len(value.args) == 1 else None
+        count = isinstance(last, cst.Call) and (file.name(last.func) or "").endswith(".device_count")
+        return count or isinstance(last, cst.Integer) and last.value not in ("0", "1")

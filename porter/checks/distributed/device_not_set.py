@@ -1,0 +1,39 @@
+"""`init_process_group(...)` in a program that never says which device a process uses: all ranks would share NPU 0."""
+
+from __future__ import annotations
+
+import re
+
+from porter.checks.build import positional
+from porter.checks.rule import Hit, Rule, cst
+
+CHOSEN = re.compile(  # whatever tells a process its device, in any spelling: one is enough to stay silent
+    rb"set_device|set_current_(?:accelerator|device)|\bdevice_id\b|_VISIBLE_DEVICES|\bcurrent_device\s*\(\s*\w"
+    rb"|cuda:(?:\{|%|[\"']\s*\+)|npu:(?:\{|%|[\"']\s*\+)|\bdevice\s*\(\s*(?:[\"']\w+[\"']\s*,|[\w.]*(?:rank|gpu|dev|idx|index))"
+    rb"|\.(?:cuda|npu|to)\s*\(\s*(?:device\s*=\s*)?(?:[\w.]*(?:rank|gpu|dev|idx|index)|\d)"
+)
+
+
+class DeviceNotSet(Rule):
+    code, slug = "PRT204", "device-not-set"
+    calls = {"torch.distributed.init_process_group", "torch.distributed.distributed_c10d.init_process_group"}
+
+    def visit(self, original, updated, file):
+        if CHOSEN.search(file.source.utf8) or self._other_backend(original, file):
+            return None
+        rank, torch = file.around.local_rank(original.func), file.around.module_name(original.func, "torch")
+        if rank is None or torch is None or not file.around.is_statement(original):
+            return Hit(original.func, "by-hand")
+        line = f"{torch}.{file.target.device}.set_device({rank})"
+        return Hit(original.func, "missing", after=(line,), values=(("new", line),), loads=True)
+
+    @staticmethod
+    def _other_backend(call, file) -> bool:
+        """gloo and mpi work on host memory; what `**options` hold nobody knows."""
+        found = positional(call, 0, ("backend",))
+        if found is None:
+            return True
+        value = found[1] and found[1].value
+        if isinstance(value, cst.SimpleString):
+            return not re.search("(?i)nccl|hccl|cuda|npu", value.value)
+        return False

@@ -1,0 +1,80 @@
+"""`dist.Backend.NCCL`, `dist.is_nccl_available()`, `ProcessGroupNCCL`: names of torch.distributed that mean NCCL."""
+
+from __future__ import annotations
+
+from porter.checks.build import chain, dotted
+from porter.checks.rule import Hit, Rule, cst
+
+MODULES = ("torch.distributed", "torch.distributed.distributed_c10d", "torch._C._distributed_c10d")
+GROUP = "ProcessGroupNCCL"
+RENAMED = {"NCCL": "HCCL", "is_nccl_available": "is_hccl_available"}  # torch_npu adds these names to torch.distributed
+IMPORTED = {  # an import goes through the real package: torch.distributed has the name only once torch_npu is loaded
+    "is_nccl_available": ("torch_npu.distributed", "is_hccl_available"),
+    GROUP: ("torch_npu._C._distributed_c10d", "ProcessGroupHCCL"),
+}
+
+
+class NcclName(Rule):
+    code, slug = "PRT203", "nccl-name"
+    references = frozenset(
+        [f"{m}.Backend.NCCL" for m in MODULES[:2]]
+        + [f"{m}.is_nccl_available" for m in MODULES[:2]]
+        + [f"{m}.{GROUP}" for m in MODULES]
+    )
+    nodes = ("ImportFrom",)
+    text = rf"\b(?:is_nccl_available|{GROUP})\b"
+
+    def visit(self, original, updated, file):
+        if isinstance(original, cst.ImportFrom):
+            return self._import(original, updated, file)
+        name = file.name(original)
+        last = name.rpartition(".")[2]
+        values = (("name", name),)
+        if isinstance(original, cst.Name):
+            return None  # ported by the import that binds it
+        if last in RENAMED:
+            new = updated.with_changes(attr=updated.attr.with_changes(value=RENAMED[last]))
+            values = (*values, ("new", RENAMED[last]))
+            return Hit(original, "renamed", new=new, safe=True, values=values, loads=True)
+        module, new = IMPORTED[GROUP]
+        if file.around.member(original) not in (None, "Options"):  # NCCL_CTA_POLICY_ZERO and its kin
+            return Hit(original, "member", values=values)
+        node = dotted(f"{module}.{new}").with_changes(lpar=updated.lpar, rpar=updated.rpar)
+        return Hit(original, "group", new=node, values=(*values, ("new", f"{module}.{new}")), loads=True)
+
+    def _import(self, original, updated, file):
+        """`from torch.distributed import is_nccl_available, ReduceOp`: the other names stay where they are."""
+        if original.relative or original.module is None or isinstance(original.names, cst.ImportStar):
+            return None
+        module = ".".join(chain(original.module))
+        hit = [i for i, a in enumerate(original.names) if a.name.value in IMPORTED] if module in MODULES else []
+        if not hit:
+            return None
+        names = list(updated.names)
+        moved, group = [], False
+        for at in hit:
+            old = original.names[at]
+            package, new = IMPORTED[old.name.value]
+            bound = old.asname.name.value if old.asname else old.name.value
+            moved.append(f"from {package} import {new} as {bound}")
+            group = group or old.name.value == GROUP
+        values = (("name", f"{module}.{original.names[hit[0]].name.value}"), ("new", moved[0].partition(" as ")[0]))
+        why = "group" if group else "imported"
+        rest = [n for i, n in enumerate(names) if i not in hit]
+        if any("#" in cst.Module([]).code_for_node(n) for i, n in enumerate(original.names) if i in hit):
+            return Hit(original, why, values=values)  # a comment beside the name belongs to it
+        if not rest:
+            package, names = moved[0].split()[1], [self._alias(line) for line in moved]
+            new = updated.with_changes(module=dotted(package), names=names, lpar=None, rpar=None)
+            if len(moved) > 1:
+                return Hit(original, why, values=values)
+            return Hit(original, why, new=new, safe=not group, values=values)
+        if not updated.lpar:
+            rest[-1] = rest[-1].with_changes(comma=cst.MaybeSentinel.DEFAULT)
+        new = updated.with_changes(names=rest)
+        return Hit(original, why, new=new, safe=not group, values=values, after=tuple(moved))
+
+    @staticmethod
+    def _alias(line: str):
+        _, _, _, new, _, bound = line.split()
+        return cst.ImportAlias(cst.Name(new), asname=cst.AsName(cst.Name(bound)))

@@ -1,0 +1,15 @@
+"""`nn.SyncBatchNorm`: torch_npu has its own kernel for it, with limits of its own."""
+
+from __future__ import annotations
+
+from porter.checks.rule import Hit, Rule
+
+CLASSES = ("torch.nn.SyncBatchNorm", "torch.nn.modules.SyncBatchNorm", "torch.nn.modules.batchnorm.SyncBatchNorm")
+
+
+class SyncBatchNorm(Rule):
+    code, slug = "PRT207", "sync-batch-norm"
+    calls = {*CLASSES, *(f"{name}.convert_sync_batchnorm" for name in CLASSES)}
+
+    def visit(self, original, updated, file):
+        return Hit(original.func, "limits")

@@ -1,0 +1,57 @@
+"""Names of environment variables in `os.environ`, `os.getenv`, env dictionaries: renamed, or explained."""
+
+from __future__ import annotations
+
+import re
+
+from porter.checks.build import quoted
+from porter.checks.rule import Hit, Rule, cst
+
+ORDERED = re.compile(r"(?:\d+(?:,\d+)*)?")
+
+
+class EnvironmentVariable(Rule):
+    code, slug = "PRT801", "environment-variable"
+    literals = {"variable"}
+    nodes = ("Arg",)  # dict(os.environ, CUDA_VISIBLE_DEVICES="0")
+
+    def __init__(self, tables):
+        self.rows = tables.variables
+
+    def visit(self, original, updated, file):
+        found = file.literal(original)
+        if found is None or found.kind != "variable" or (found.role == "keyword") != isinstance(original, cst.Arg):
+            return None
+        row, new = self.rows.get(found.name), None
+        if row is not None and row.to:
+            new = self._renamed(updated, row.to)
+        return self._hit(original, found, row, new)
+
+    @staticmethod
+    def _renamed(node, to: str):
+        if isinstance(node, cst.Arg):
+            return node.with_changes(keyword=node.keyword.with_changes(value=to))
+        return quoted(node, to) if isinstance(node, cst.SimpleString) else None
+
+    def _hit(self, at, found, row, new):
+        if row is None:
+            return Hit(at, "unknown", code="PRT803", values=(("old", found.name),))
+        if row.value != "keep":
+            return None  # PRT802 answers name and value together
+        values = (("old", found.name), ("new", row.to or ""))
+        if row.to is None:
+            return Hit(at, row.why, code=row.code, severity=row.severity, effort=row.effort, values=values)
+        listed = row.to.endswith("VISIBLE_DEVICES") and row.fix == "safe" and found.set
+        if listed and not self._ordered(found.value or ""):
+            return Hit(at, "order", new=new, values=(*values, ("value", found.value)))
+        safe = row.fix == "safe" and found.certain and new is not None
+        weight = {"severity": row.severity, "effort": row.effort}
+        return Hit(at, row.why, new=new, safe=safe, code=row.code, values=values, **weight)
+
+    @staticmethod
+    def _ordered(value: str) -> bool:
+        """CANN reads digits and commas, and wants the numbers to rise."""
+        if not ORDERED.fullmatch(value):
+            return False
+        numbers = [int(n) for n in value.split(",") if n]
+        return numbers == sorted(set(numbers))

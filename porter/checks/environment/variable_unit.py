@@ -1,0 +1,90 @@
+"""`NCCL_BUFFSIZE` counts bytes, `HCCL_BUFFSIZE` MB: name and value change together, where the value stands beside the name."""
+
+from __future__ import annotations
+
+from porter.checks.build import quoted
+from porter.checks.rule import Hit, Rule, cst
+
+MB = 1 << 20
+
+
+class EnvironmentVariableUnit(Rule):
+    code, slug = "PRT802", "environment-variable-unit"
+    literals = {"variable"}
+    nodes = ("Assign", "Call", "Arg", "Dict")
+
+    def __init__(self, tables):
+        self.rows = {name: row for name, row in tables.variables.items() if row.value == "bytes-to-mb"}
+        self.text = rf"\b(?:{'|'.join(sorted(self.rows))})\b"
+
+    def visit(self, original, updated, file):
+        answer = {cst.Assign: self._assign, cst.Call: self._call, cst.Arg: self._arg, cst.Dict: self._dict}.get(type(original))
+        if answer is not None:
+            return answer(original, updated, file)
+        found = self._found(original, file)  # the name alone: whatever is done with the value counts in bytes
+        return self._hit(original, found, None) if found and not self._converted(found.value) else None
+
+    def _assign(self, original, updated, file):
+        target = original.targets[0].target
+        if len(original.targets) != 1 or not isinstance(target, cst.Subscript):
+            return None
+        key = getattr(target.slice[0].slice, "value", None)
+        if (found := self._found(key, file)) is None or not self._converted(found.value):
+            return None
+        new = updated.targets[0].target
+        index = new.slice[0].slice.with_changes(value=self._renamed(new.slice[0].slice.value, found))
+        new = new.with_changes(slice=[new.slice[0].with_changes(slice=index)])
+        targets = [updated.targets[0].with_changes(target=new)]
+        return self._hit(key, found, updated.with_changes(targets=targets, value=self._value(updated.value, found)))
+
+    def _call(self, original, updated, file):
+        """`os.environ.setdefault("NCCL_BUFFSIZE", "8388608")`."""
+        found = self._found(original.args[0].value, file) if original.args else None
+        if found is None or not self._converted(found.value):
+            return None
+        args = list(updated.args)
+        args[0] = args[0].with_changes(value=self._renamed(args[0].value, found))
+        args[1] = args[1].with_changes(value=self._value(args[1].value, found))
+        return self._hit(original.args[0], found, updated.with_changes(args=args))
+
+    def _arg(self, original, updated, file):
+        """`dict(os.environ, NCCL_BUFFSIZE="8388608")`."""
+        found = self._found(original, file)
+        if found is None or found.role != "keyword":
+            return None
+        if not self._converted(found.value):
+            return self._hit(original, found, None)
+        keyword = updated.keyword.with_changes(value=self.rows[found.name].to)
+        return self._hit(original, found, updated.with_changes(keyword=keyword, value=self._value(updated.value, found)))
+
+    def _dict(self, original, updated, file):
+        elements, hit = list(updated.elements), None
+        for at, element in enumerate(original.elements):
+            found = self._found(getattr(element, "key", None), file)
+            if found is not None and self._converted(found.value):
+                new = elements[at]
+                elements[at] = new.with_changes(key=self._renamed(new.key, found), value=self._value(new.value, found))
+                hit = self._hit(element.key, found, updated.with_changes(elements=elements))
+        return hit
+
+    def _hit(self, at, found, new):
+        row = self.rows[found.name]
+        values = (("old", found.name), ("new", row.to))
+        return Hit(at, "computed" if new is None else row.why, new=new, code=row.code, values=values)
+
+    def _found(self, node, file):
+        found = file.literal(node) if isinstance(node, (cst.SimpleString, cst.Arg)) else None
+        return found if found is not None and found.kind == "variable" and found.name in self.rows else None
+
+    def _renamed(self, node, found):
+        return quoted(node, self.rows[found.name].to)
+
+    @staticmethod
+    def _converted(value: str | None) -> str | None:
+        """A number of bytes in MB; None where it is no whole number of them."""
+        number = int(value) if value and value.isdecimal() else 0
+        return str(number // MB) if number and number % MB == 0 else None
+
+    def _value(self, node, found):
+        text = self._converted(found.value)
+        return quoted(node, text) if isinstance(node, cst.SimpleString) else cst.Integer(text)

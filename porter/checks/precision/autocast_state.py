@@ -1,0 +1,32 @@
+"""`torch.is_autocast_enabled()` and its kin: without a device they ask about CUDA."""
+
+from __future__ import annotations
+
+from porter.checks.rule import Hit, Rule, cst
+
+CALLS = {  # torch.X -> what takes a device there, and how many arguments X takes
+    "is_autocast_enabled": ("is_autocast_enabled", 0),
+    "set_autocast_enabled": ("set_autocast_enabled", 1),
+    "get_autocast_gpu_dtype": ("get_autocast_dtype", 0),
+    "set_autocast_gpu_dtype": ("set_autocast_dtype", 1),
+}
+SINCE = (2, 4)  # the torch that made these functions take a device
+
+
+class AutocastState(Rule):
+    code, slug = "PRT301", "autocast-state"
+    calls = frozenset(f"torch.{name}" for name in CALLS)
+
+    def visit(self, original, updated, file):
+        old = file.name(original.func).rpartition(".")[2]
+        new, count = CALLS[old]
+        if len(original.args) > count and not any(a.star for a in original.args):
+            return None  # names its device already
+        values = (("old", f"torch.{old}"), ("new", f'torch.{new}("{file.target.device}")'))
+        plain = len(original.args) == count and not any(a.star or a.keyword for a in original.args)
+        if not plain or file.target.torch < SINCE or not isinstance(original.func, cst.Attribute):
+            return Hit(original.func, "by-hand", values=values)
+        device = cst.Arg(cst.SimpleString(f'"{file.target.device}"'))
+        func = updated.func.with_changes(attr=updated.func.attr.with_changes(value=new))
+        call = updated.with_changes(func=func, args=[device, *updated.args])
+        return Hit(original.func, "state", new=call, safe=True, values=values, loads=True)

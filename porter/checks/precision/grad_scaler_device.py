@@ -1,0 +1,22 @@
+"""`torch.amp.GradScaler()`: the device it scales for is CUDA unless it is told another."""
+
+from __future__ import annotations
+
+from porter.checks.build import positional
+from porter.checks.rule import Hit, Rule, cst
+
+
+class GradScalerDevice(Rule):
+    code, slug = "PRT302", "grad-scaler-device"
+    calls = {"torch.amp.GradScaler", "torch.amp.grad_scaler.GradScaler", "torch.GradScaler"}
+
+    def visit(self, original, updated, file):
+        found = positional(original, 0, ("device",))
+        if found is None:
+            return Hit(original.func, "starred")
+        if found[1] is not None:
+            return None
+        device = cst.Arg(cst.SimpleString(f'"{file.target.device}"'))
+        new = updated.with_changes(args=[device, *updated.args])
+        values = (("new", f'"{file.target.device}"'),)
+        return Hit(original.func, "missing", new=new, safe=True, values=values, loads=True)

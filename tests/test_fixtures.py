@@ -1,0 +1,72 @@
+"""One folder per case: before.py -> after.py (automatic edits), review.py (with --unsafe), findings.txt.
+
+Bytes are compared, not stripped text. Other files in the folder are the rest of the project. `pytest --accept` rewrites
+the goldens; `git diff` is the review.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from porter.checks.registry import load
+from porter.finding import apply
+from porter.project.facts import gather
+from porter.python.analyse import analyse
+from porter.session import Session
+from porter.target import DEFAULT_TORCH_NPU, Target
+
+HERE = Path(__file__).parent / "fixtures"
+CASES = sorted(p.parent for p in HERE.glob("*/before.py"))
+
+
+def session(case: Path) -> Session:
+    others = sorted(p.name for p in case.iterdir() if p.name not in ("after.py", "review.py", "findings.txt"))
+    target = (case / "target.txt").read_text().strip() if (case / "target.txt").exists() else DEFAULT_TORCH_NPU
+    return Session(target=Target(torch_npu=target), facts=gather(case, others))
+
+
+def lines(findings) -> str:
+    return "".join(
+        f"{f.line}:{f.column} {f.code} {f.why} {f.severity} {f.status}{'' if f.suppressed is None else ' suppressed'}\n"
+        for f in findings
+    )
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda p: p.name)
+def test_fixture(case: Path, request) -> None:
+    before, about = (case / "before.py").read_bytes(), session(case)
+    result = analyse("before.py", before, about)
+    after, review = apply(before, result.auto), apply(before, result.review)
+    if request.config.getoption("--accept"):
+        (case / "findings.txt").write_text(lines(result.findings), newline="\n")
+        (case / "after.py").write_bytes(after)
+        (case / "review.py").write_bytes(review) if review != after else (case / "review.py").unlink(missing_ok=True)
+    assert lines(result.findings) == (case / "findings.txt").read_text()
+    assert after == (case / "after.py").read_bytes()
+    assert review == ((case / "review.py") if (case / "review.py").exists() else (case / "after.py")).read_bytes()
+    again = analyse("before.py", after, about)
+    assert not again.auto, "a second pass edits again"
+    assert not [f for f in again.findings if f.status == "auto" and f.suppressed is None], "reported, but not made"
+    assert not analyse("before.py", review, about).review, "a second pass with --unsafe edits again"
+    assert not [f for f in result.findings if f.code == "PRT003"], "a promise was broken"
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda p: p.name)
+def test_folder_is_named_for_a_code(case: Path) -> None:
+    assert case.name.partition("_")[0] in load().codes
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda p: p.name)
+def test_as_much_stays_as_changes(case: Path) -> None:
+    """A case that only shows what changes does not show where the rule stops."""
+    before = (case / "before.py").read_bytes().splitlines()
+    review = case / "review.py" if (case / "review.py").exists() else case / "after.py"
+    kept = sum(1 for line in review.read_bytes().splitlines() if line.strip() and line in before)
+    assert kept * 2 >= sum(1 for line in before if line.strip())
+
+
+def test_every_code_has_a_fixture() -> None:
+    """But PRT003: no file that porter can read brings it about; test_engine_promises plants bugs that do."""
+    assert sorted(load().codes - {case.name.partition("_")[0] for case in CASES}) == ["PRT003"]
