@@ -219,6 +219,10 @@ def test_find_root(tmp_path, monkeypatch):
     assert find_root([tmp_path / "one/a", tmp_path / "two/b"]) == tmp_path
     (tmp_path / "two/porter.toml").touch()
     assert find_root([tmp_path / "two/b/y.py", tmp_path / "two/b/z"]) == tmp_path / "two"
+    make(tmp_path, "repo/.git/HEAD", "repo/package/setup.py", "repo/package/m.py", "repo/own/m.py")
+    (tmp_path / "repo/own/pyproject.toml").write_text('[tool.porter]\nselect = ["PRT1"]\n')
+    assert find_root([tmp_path / "repo/package/m.py"]) == tmp_path / "repo"  # a hook and a run over all agree
+    assert find_root([tmp_path / "repo/own/m.py"]) == tmp_path / "repo/own"
     monkeypatch.chdir(tmp_path / "one/a")
     assert find_root([]) == find_root(["x.py"]) == tmp_path / "one"
 

@@ -1,0 +1,69 @@
+"""Findings that are known and stay quiet. A line that moves keeps its fingerprint, a line that is edited does not."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from porter.errors import UserError
+from porter.finding import Finding
+
+VERSION = 1
+Data = Callable[[str], bytes]  # the bytes of a file of the run
+
+
+def fingerprints(findings: Iterable[Finding], data: Data) -> dict[Finding, str]:
+    """Path, code, message, the text of the line without its layout, and which one of those it is."""
+    lines: dict[str, list[bytes]] = {}
+    seen: Counter[tuple] = Counter()
+    found = {}
+    for finding in sorted(findings):
+        if finding.path not in lines:
+            lines[finding.path] = _lines(data, finding.path)
+        here = lines[finding.path]
+        text = b"".join(here[finding.line - 1].split()) if finding.line <= len(here) else b""
+        what = (finding.path, finding.code, finding.why, text)
+        seen[what] += 1
+        raw = "\0".join([*what[:3], text.hex(), str(seen[what])])
+        found[finding] = hashlib.sha256(raw.encode("utf-8", "surrogatepass")).hexdigest()[:24]
+    return found
+
+
+def _lines(data: Data, path: str) -> list[bytes]:
+    from porter.files.errors import FilesError
+
+    try:
+        return data(path).replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
+    except FilesError:
+        return []
+
+
+def render(findings: Iterable[Finding], data: Data) -> str:
+    marks = fingerprints((f for f in findings if f.suppressed is None), data)
+    entries = [{"path": f.path, "code": f.code, "why": f.why, "fingerprint": marks[f]} for f in sorted(marks)]
+    return json.dumps({"porter-baseline": VERSION, "findings": entries}, indent=1) + "\n"
+
+
+def read(file: Path, name: str) -> frozenset[str]:
+    try:
+        document = json.loads(file.read_bytes())
+    except OSError as error:
+        cure = "; `porter analyze --write-baseline` makes one" if isinstance(error, FileNotFoundError) else ""
+        raise UserError(f"{name}: {error.strerror}{cure}") from None
+    except ValueError as error:
+        raise UserError(f"{name}: not a baseline: {error}") from None
+    version = document.get("porter-baseline") if isinstance(document, dict) else None
+    if version != VERSION:
+        raise UserError(f"{name}: not a baseline of version {VERSION}; write it anew with --write-baseline")
+    try:
+        return frozenset(entry["fingerprint"] for entry in document["findings"])
+    except (KeyError, TypeError):
+        raise UserError(f"{name}: damaged; write it anew with --write-baseline") from None
+
+
+def known(findings: Iterable[Finding], data: Data, marks: frozenset[str]) -> frozenset[Finding]:
+    loud = (f for f in findings if f.suppressed is None)
+    return frozenset(f for f, mark in fingerprints(loud, data).items() if mark in marks)

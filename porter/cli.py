@@ -1,0 +1,187 @@
+"""Commands, options, exit codes; no logic. What a command does is in porter/commands."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Annotated, Optional
+
+import typer
+
+from porter import __version__
+from porter.options import (
+    Baseline,
+    Exclude,
+    Force,
+    Ignore,
+    Jobs,
+    Lang,
+    NoCache,
+    Paths,
+    Quiet,
+    Select,
+    StdinName,
+    Style,
+    TargetText,
+    Verbose,
+    given,
+)
+
+OK, FOUND, USAGE, INTERNAL, INTERRUPTED = 0, 1, 2, 123, 130
+
+EPILOG = """\b
+Examples:
+  porter analyze .                       what stands in the way of running this on an NPU
+  porter migrate src/                    the same run, shown as a diff; nothing is written
+  porter migrate src/ --inplace          write it;  `porter undo` takes it back
+  porter migrate . --out ../ported       write a ported copy of the tree
+  porter explain PRT201                  one code, or one API: porter explain torch.cuda.nvtx.range_push
+
+\b
+Exit codes: 0 fine, 1 findings at or above --fail-on (migrate --check: it would change files),
+2 usage or configuration, 123 porter failed or refused to write a file that broke a promise.
+Settings: [tool.porter] in pyproject.toml, or porter.toml; the command line wins.
+"""
+
+app = typer.Typer(
+    name="porter",
+    help="Port PyTorch training code from NVIDIA GPUs to Ascend NPUs.",
+    epilog=EPILOG,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+cache_app = typer.Typer(help="The cache of earlier analyses: dir, clean.")
+
+
+@app.callback(invoke_without_command=True)
+def porter(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("-V", "--version", help="Show the version and exit.")] = False,
+) -> None:
+    if version:
+        print(f"porter {__version__}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+        raise typer.Exit(USAGE)
+
+
+@app.command()
+def analyze(
+    paths: Paths = None,
+    format: Annotated[Optional[str], typer.Option("--format", help="text (default) or json, on stdout.")] = None,
+    output: Annotated[
+        Optional[list[str]],
+        typer.Option("--output", "-o", help="Also write FILE; .txt, .json. Repeatable.", metavar="FILE"),
+    ] = None,
+    select: Select = None,
+    ignore: Ignore = None,
+    exclude: Exclude = None,
+    force_exclude: Force = False,
+    fail_on: Annotated[
+        Optional[str], typer.Option(help="Exit 1 from this severity: blocker, wrong (default), slow, note.")
+    ] = None,
+    target: TargetText = None,
+    style: Style = None,
+    baseline: Baseline = None,
+    write_baseline: Annotated[
+        Optional[str], typer.Option(help="Write all findings to FILE and exit 0.", metavar="FILE")
+    ] = None,
+    stdin_filename: StdinName = None,
+    jobs: Jobs = None,
+    lang: Lang = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+    no_cache: NoCache = False,
+) -> int:
+    """What stands in the way, ranked."""
+    return _do("analyze", given(locals()))
+
+
+@app.command()
+def migrate(
+    paths: Paths = None,
+    inplace: Annotated[bool, typer.Option("--inplace", help="Write the files.")] = False,
+    out: Annotated[Optional[str], typer.Option("--out", help="Write a ported copy of the tree.", metavar="DIR")] = None,
+    unsafe: Annotated[bool, typer.Option("--unsafe", help="Also make the edits a person should look at.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Write nothing; exit 1 if something would change.")] = False,
+    annotate: Annotated[
+        bool, typer.Option("--annotate", help="Put `# PRT110: ...` above what has to be ported by hand.")
+    ] = False,
+    allow_dirty: Annotated[bool, typer.Option("--allow-dirty", help="Write files that have unstaged changes.")] = False,
+    select: Select = None,
+    ignore: Ignore = None,
+    exclude: Exclude = None,
+    force_exclude: Force = False,
+    target: TargetText = None,
+    style: Style = None,
+    stdin_filename: StdinName = None,
+    jobs: Jobs = None,
+    lang: Lang = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+    no_cache: NoCache = False,
+) -> int:
+    """The same run as a diff; --inplace or --out writes it."""
+    return _do("migrate", given(locals()))
+
+
+@app.command()
+def explain(
+    name: Annotated[str, typer.Argument(help="PRT201, process-group-backend, torch.cuda.nvtx.range_push, NCCL_DEBUG.")],
+    target: TargetText = None,
+    lang: Lang = None,
+) -> int:
+    """One code or one API: what happens to it, and why."""
+    from porter.commands.explain import explain as command
+
+    return command(name, target, lang)
+
+
+@app.command()
+def rules(
+    format: Annotated[Optional[str], typer.Option("--format", help="text (default) or json.")] = None,
+    lang: Lang = None,
+) -> int:
+    """All codes."""
+    from porter.commands.explain import rules as command
+
+    return command(format, lang)
+
+
+@app.command()
+def undo(path: Annotated[str, typer.Argument(help="Anything inside the project.")] = ".", lang: Lang = None) -> int:
+    """Take back the last `migrate --inplace`."""
+    from porter.commands.undo import undo as command
+
+    return command(path, lang)
+
+
+@cache_app.command("dir")
+def cache_dir() -> int:
+    """Where it is."""
+    from porter.resources import cache_dir as directory
+
+    print(directory())
+    return OK
+
+
+@cache_app.command("clean")
+def cache_clean(lang: Lang = None) -> int:
+    """Remove it."""
+    from porter.commands.undo import clean
+
+    return clean(lang)
+
+
+app.add_typer(cache_app, name="cache")
+
+
+def _do(name: str, values: dict) -> int:
+    return getattr(import_module(f"porter.commands.{name}"), name)(**values)
+
+
+def main() -> int:
+    from porter.commands.outcome import outcome
+
+    return outcome(typer.main.get_command(app))

@@ -1,0 +1,65 @@
+"""`porter analyze`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from porter.cli import FOUND, INTERNAL, OK
+from porter.commands.job import prepare
+from porter.commands.undo import mend
+from porter.commands.view import report_of
+from porter.errors import UserError, suggestion
+from porter.report import FORMATS, format_of, render
+from porter.report.words import say
+
+
+def analyze(
+    paths: Sequence[str],
+    format: str | None,
+    output: Sequence[str] | None,
+    write_baseline: str | None,
+    quiet: bool,
+    verbose: bool,
+    **given: object,
+) -> int:
+    name = format or "text"
+    if name not in FORMATS:
+        known = ", ".join(FORMATS)
+        raise UserError(f"--format: {name!r} is none of {known}{suggestion(name, FORMATS)}")
+    outputs = [(file, format_of(file)) for file in output or ()]
+    job = prepare(paths, **given)
+    mend(job)
+    run = job.run(quiet)
+    report = report_of(job, run, 1 if verbose else -1 if quiet else 0)
+    for file, kind in outputs:
+        _write(file, render(report, kind))
+    if name == "text":
+        from porter.report.console import lines, show
+
+        show(lines(report), sys.stdout)
+    else:
+        _print(render(report, name))
+    if write_baseline:
+        from porter import baseline
+
+        _write(write_baseline, baseline.render(report.findings, run.data))
+        written = len(report.open) + len(report.old)
+        print(say("baseline.written", job.lang, file=write_baseline, n=written), file=sys.stderr)
+    if run.broken:
+        return INTERNAL
+    return FOUND if not write_baseline and report.fails(job.settings.fail_on) else OK
+
+
+def _write(file: str, text: str) -> None:
+    try:
+        Path(file).write_bytes(text.encode("utf-8", "backslashreplace"))
+    except OSError as error:
+        raise UserError(f"{file}: cannot be written: {error.strerror or error}") from None
+
+
+def _print(text: str) -> None:
+    sys.stdout.flush()
+    sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
+    sys.stdout.buffer.flush()

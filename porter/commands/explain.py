@@ -1,0 +1,121 @@
+"""`porter explain` and `porter rules`: what rules/*.toml says, for people and for programs."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+from porter.cli import OK
+from porter.commands.job import choose_target, root_of
+from porter.config import Settings, read
+from porter.errors import UserError, suggestion
+from porter.report.console import STYLES, Line, columns, pad, show
+from porter.report.words import say
+from porter.target import Target
+
+
+def explain(name: str, target: str | None, lang: str | None) -> int:
+    from porter.checks.registry import load
+
+    settings, aim = _settings(target, lang)
+    texts = load().texts
+    api = texts.api(name, aim)
+    try:
+        rows = _api(api, texts.rule(api.code), settings.lang) if api else _rule(texts.rule(name), settings.lang)
+    except KeyError:
+        near = texts.suggest(name)
+        cure = f"; did you mean {', '.join(near)}?" if near else "; `porter rules` lists the codes"
+        raise UserError(f"nothing is known about {name!r}{cure}") from None
+    show(rows, sys.stdout)
+    return OK
+
+
+def rules(format: str | None, lang: str | None) -> int:
+    from porter.checks.registry import load
+
+    if format not in (None, "text", "json"):
+        raise UserError(f"--format: {format!r} is none of text, json{suggestion(format, ('text', 'json'))}")
+    settings, _ = _settings(None, lang)
+    texts = load().texts
+    found = [texts.rule(code) for code in texts.codes()]
+    if format == "json":
+        keys = ("code", "slug", "severity", "effort", "title", "explain", "symptom", "reference")
+        document = {"schema": 1, "rules": [{key: getattr(rule, key) for key in keys} for rule in found]}
+        sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+        return OK
+    wide = max(len(rule.slug) for rule in found)
+    names = {rule.severity: say(rule.severity, settings.lang) for rule in found}
+    pads = max(map(columns, names.values()))
+    rows: list[Line] = [
+        [
+            (f"{rule.code}  ", "bold"),
+            (f"{rule.slug:<{wide}}  ", ""),
+            (pad(names[rule.severity], pads, False) + "  ", STYLES[rule.severity]),
+            (rule.title[settings.lang], ""),
+        ]
+        for rule in found
+    ]
+    show(rows, sys.stdout)
+    return OK
+
+
+def _settings(target: str | None, lang: str | None) -> tuple[Settings, Target]:
+    root, table = root_of(["."])
+    settings = read(table).overridden(target=target, lang=lang)
+    return settings, choose_target(settings, root, table)
+
+
+def _rule(rule, lang: str) -> list[Line]:
+    rows = _head(rule, lang, rule.severity, rule.effort)
+    rows += [[(line, "")] for line in _paragraphs(rule.explain[lang])]
+    rows += _symptom(rule.symptom, lang)
+    if rule.before and rule.before != rule.after:
+        rows += _code("explain.before", rule.before, lang) + _code("explain.after", rule.after, lang)
+    elif rule.before:
+        rows += _code("explain.example", rule.before, lang)
+    rows += _code("explain.by_hand", rule.by_hand, lang)
+    if len(rule.messages) > 1:
+        rows += [[], [(say("explain.messages", lang), "bold")]]
+        rows += [[(f"  {text[lang]}", "")] for _, text in sorted(rule.messages.items())]
+    return rows + _foot(rule.code, rule.reference, lang)
+
+
+def _api(api, rule, lang: str) -> list[Line]:
+    head = say("explain.becomes", lang, api=api.name, to=api.to) if api.to else say("explain.none", lang, api=api.name)
+    rows: list[Line] = [[(head, "bold"), ("  ", ""), (say(api.status, lang), STYLES[api.status])]]
+    rows += [[(api.message[lang], "")]] if api.message.get(lang) else []
+    rows += _symptom(api.symptom, lang)
+    if api.before:
+        rows += _code("explain.before" if api.after else "explain.example", api.before, lang)
+        rows += _code("explain.after", api.after, lang)
+    rows.append([])
+    rows += _head(rule, lang, api.severity, api.effort)
+    rows += [[(line, "")] for line in _paragraphs(rule.explain[lang])]
+    rows += _code("explain.by_hand", rule.by_hand, lang)
+    return rows + _foot(rule.code, api.reference, lang)
+
+
+def _head(rule, lang: str, severity: str, effort: str) -> list[Line]:
+    weight = say("explain.severity", lang, severity=say(severity, lang), effort=say(effort, lang))
+    return [[(f"{rule.code} {rule.slug}", "bold"), (f": {rule.title[lang]}", "")], [(weight, STYLES[severity])], []]
+
+
+def _symptom(text: str, lang: str) -> list[Line]:
+    return _code("explain.symptom", text, lang)
+
+
+def _code(key: str, text: str, lang: str) -> list[Line]:
+    rows: list[Line] = [[(f"    {line}", "")] for line in text.strip("\n").splitlines()]
+    return [[], [(say(key, lang), "bold")], *rows] if text else []
+
+
+def _foot(code: str, reference: str, lang: str) -> list[Line]:
+    rows: list[Line] = [[]]
+    if reference:
+        rows.append([(f"{say('explain.reference', lang)}: {reference}", "")])
+    return [*rows, [(say("explain.suppress", lang, code=code), "dim")]]
+
+
+def _paragraphs(text: str) -> list[str]:
+    """The lines as they stand in the data; a terminal wraps what is longer."""
+    return text.strip("\n").splitlines()

@@ -1,0 +1,154 @@
+"""What a command was asked to do, resolved once: root, settings, target, session."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from porter import config
+from porter.config import Settings, Table
+from porter.errors import UserError, suggestion
+from porter.files.discover import find_root
+from porter.files.errors import FilesError
+from porter.run import Run, run
+from porter.session import Session
+from porter.target import DEFAULT_SOC, DEFAULT_TORCH_NPU, Target
+
+SOCS = ("A2", "A3")
+
+
+@dataclass(frozen=True)
+class Job:
+    root: Path
+    paths: tuple[str, ...]
+    settings: Settings
+    session: Session
+    baseline: Path | None = None
+    stdin: tuple[str, bytes] | None = None  # its name relative to the root, and what was read
+    cached: bool = True
+    force_exclude: bool = False
+
+    @property
+    def lang(self) -> str:
+        return self.settings.lang
+
+    def run(self, quiet: bool = False) -> Run:
+        from porter.commands.progress import progress
+
+        cache = None
+        if self.cached and self.stdin is None:
+            from porter.files.cache import Cache
+
+            cache = Cache()
+        with progress(self.lang, quiet) as show:
+            return run(
+                self.root,
+                self.paths,
+                self.settings,
+                self.session,
+                stdin=self.stdin,
+                cache=cache,
+                progress=show,
+                force_exclude=self.force_exclude,
+            )
+
+
+def prepare(
+    paths: Sequence[str],
+    *,
+    stdin_filename: str | None = None,
+    no_cache: bool = False,
+    force_exclude: bool = False,
+    **given: object,
+) -> Job:
+    """`given` is what the command line says of Settings, None or () where it says nothing."""
+    paths = tuple(paths or ()) or (".",)
+    piped = "-" in paths
+    if piped and len(paths) > 1:
+        raise UserError("'-' reads standard input and stands alone; name the files in another call")
+    if stdin_filename and not piped:
+        raise UserError("--stdin-filename names what '-' reads; pass '-' as the path")
+    named = (stdin_filename or "stdin.py",) if piped else paths
+    root, table = root_of(named)
+    settings = config.read(table).overridden(**given)
+    target = choose_target(settings, root, table)
+    session = Session(target, **_switched_off(settings, table, target))
+    stdin = None
+    if piped:
+        stdin = (relative(root, named[0]), sys.stdin.buffer.read())
+    baseline = _baseline(settings, table, bool(given.get("baseline")))
+    return Job(root, named, settings, session, baseline, stdin, not no_cache, force_exclude)
+
+
+def root_of(paths: Sequence[str]) -> tuple[Path, Table | None]:
+    root = find_root(paths)
+    table = config.find(root)
+    # a configuration names paths from where it stands
+    return (table.file.parent if table else root), table
+
+
+def relative(root: Path, path: str) -> str:
+    real = os.path.join(os.path.realpath(os.path.dirname(os.path.abspath(path))), os.path.basename(path))
+    inside = os.path.relpath(real, os.path.realpath(root))
+    if inside.startswith(".."):
+        raise FilesError("outside", path=path, root=root.name)
+    return inside.replace(os.sep, "/")
+
+
+def choose_target(settings: Settings, root: Path, table: Table | None) -> Target:
+    """Command line, else configuration, else the repository's own torch pin, else the default; never the machine."""
+    from porter.catalog.load import versions
+
+    place = "--target: " if settings.origin == "command-line" else _place(table, "target")
+    chosen = _parts(settings.target, place)
+    known = versions()
+    version, soc = chosen.get("torch_npu", ""), chosen.get("soc") or settings.soc
+    if version and known and version not in known:
+        raise UserError(f"{place}no catalogue of torch_npu {version!r}; there are {', '.join(known)}")
+    if soc and soc not in SOCS:
+        place = place if "soc" in chosen else _place(table, "soc")
+        raise UserError(f"{place}soc {soc!r} is none of {', '.join(SOCS)}")
+    origin = settings.origin
+    if not version:
+        from porter.project.pins import choose
+
+        version, found = choose(root, DEFAULT_TORCH_NPU) if known else (DEFAULT_TORCH_NPU, "default")
+        origin = found if found != "default" or not soc else origin
+    return Target(version, soc or DEFAULT_SOC, settings.style, origin)
+
+
+def _parts(text: str, place: str) -> dict[str, str]:
+    parts = {}
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        key, equals, value = (piece.strip() for piece in part.partition("="))
+        if key not in ("torch_npu", "soc") or not value:
+            hint = suggestion(key, ("torch_npu", "soc")) if equals else ""
+            raise UserError(f"{place}{part!r} is not understood{hint}; write torch_npu={DEFAULT_TORCH_NPU},soc=A2")
+        parts[key] = re.sub(r"^v(?=\d)", "", value) if key == "torch_npu" else value.upper()
+    return parts
+
+
+def _place(table: Table | None, key: str) -> str:
+    return f"{table.file.name}:{table.line(key)}: " if table and key in table.values else f"--{key}: "
+
+
+def _switched_off(settings: Settings, table: Table | None, target: Target) -> dict:
+    if not (settings.select or settings.ignore or settings.per_file_ignores):
+        return {}
+    from porter.checks.table import load
+
+    slugs = {code: rule["slug"] for code, rule in sorted(load().rules.items())}
+    try:
+        return {"quiet": config.quiet(settings, slugs), "quiet_in": config.quiet_in(settings, slugs)}
+    except KeyError as error:
+        raise config.unknown_code(error.args[0], table, slugs) from None
+
+
+def _baseline(settings: Settings, table: Table | None, named: bool) -> Path | None:
+    if not settings.baseline:
+        return None
+    return Path(settings.baseline) if named or table is None else table.file.parent / settings.baseline

@@ -1,0 +1,200 @@
+"""`porter migrate`: the edits of a run as a diff, or written."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from porter.cli import FOUND, INTERNAL, OK, USAGE
+from porter.commands.job import Job, prepare
+from porter.commands.undo import mend
+from porter.commands.view import place, report_of
+from porter.errors import UserError
+from porter.files.errors import FilesError, printable
+from porter.files.read import digest
+from porter.finding import Change, FileResult, apply
+from porter.report.diff import unified
+from porter.report.words import say
+from porter.run import Run
+
+SHOWN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Edited:
+    result: FileResult
+    data: bytes
+    main: tuple[Change, ...]  # what this run makes
+    more: tuple[Change, ...]  # with the edits that a person should look at
+    notes: int  # annotations among them
+
+    @property
+    def changed(self) -> bool:
+        return apply(self.data, self.main) != self.data
+
+
+def migrate(
+    paths: Sequence[str],
+    inplace: bool,
+    out: str | None,
+    unsafe: bool,
+    check: bool,
+    annotate: bool,
+    allow_dirty: bool,
+    quiet: bool,
+    verbose: bool,
+    **given: object,
+) -> int:
+    chosen = [name for name, on in (("--inplace", inplace), ("--out", out), ("--check", check)) if on]
+    if len(chosen) > 1:
+        raise UserError(f"{' and '.join(chosen)} exclude each other")
+    job = prepare(paths, **given)
+    if job.stdin is not None and (inplace or out):
+        raise UserError(f"{chosen[0]} needs files; '-' is shown as a diff")
+    mend(job)
+    run = job.run(quiet)
+    errors: list[FilesError] = []
+    edits = list(_edits(job, run, unsafe, annotate, errors))
+    changed = [edit for edit in edits if edit.changed]
+    if inplace:
+        changed = _write(job, changed, allow_dirty, errors)
+    elif out:
+        _copy(job, changed, out)
+    elif not check:
+        _show(run, edits, unsafe, job.lang)
+    for error in errors:
+        print("porter: " + error.text(job.lang), file=sys.stderr)
+    if not quiet:
+        kind = "done" if inplace else "copied" if out else "would"
+        for line in _summary(job, run, changed, unsafe, annotate, kind, out or ""):
+            print(line, file=sys.stderr)
+    if errors:
+        return USAGE
+    if run.broken:
+        return INTERNAL
+    return FOUND if check and changed else OK
+
+
+def _edits(job: Job, run: Run, unsafe: bool, annotate: bool, errors: list[FilesError]) -> Iterator[Edited]:
+    """Every file that has something to show; those that changed since they were analysed are `errors`."""
+    for result in run.files:
+        if not (result.auto or result.review or annotate and result.digest):
+            continue
+        try:
+            data = run.data(result.path)
+            if digest(data) != result.digest:
+                raise FilesError("changed", path=result.path)
+        except FilesError as error:
+            errors.append(error)
+            continue
+        auto, review, notes = result.auto, result.review, ()
+        if annotate:
+            from porter.annotate import annotated, annotations
+
+            texts = job.session.rules.texts
+            notes = annotations(data, result.findings, texts.message, job.lang)
+            auto, review = annotated(data, auto, notes), annotated(data, review, notes)
+        if auto or review:
+            yield Edited(result, data, review if unsafe else auto, review, len(notes))
+
+
+def _write(job: Job, changed: list[Edited], allow_dirty: bool, errors: list[FilesError]) -> list[Edited]:
+    from porter.files.git import dirty
+    from porter.files.journal import Transaction
+
+    if not changed:
+        return []
+    written = []
+    with Transaction(job.root) as transaction:
+        if not allow_dirty:
+            ours = {e.result.path for e in changed if transaction.written.get(e.result.path) == e.result.digest}
+            names = dirty(job.root, [e.result.path for e in changed if e.result.path not in ours])
+            if names:
+                raise UserError(_dirty(job, names))
+        for edit in changed:
+            try:
+                transaction.add(edit.result.path, apply(edit.data, edit.main), edit.result.digest)
+            except FilesError as error:
+                if error.key == "journal":
+                    raise
+                errors.append(error)
+            else:
+                written.append(edit)
+        transaction.commit()
+    return written
+
+
+def _dirty(job: Job, names: list[str]) -> str:
+    shown = ", ".join(printable(name) for name in names[:SHOWN])
+    more = say("more", job.lang, n=len(names) - SHOWN) if len(names) > SHOWN else ""
+    return say("dirty", job.lang, names=shown + more)
+
+
+def _copy(job: Job, changed: list[Edited], out: str) -> None:
+    """Of the directory that was named; of the project where single files or several were."""
+    from porter.files.copy import write_copy
+
+    root, prefix = job.root, ""
+    if len(job.paths) == 1 and os.path.isdir(job.paths[0]):
+        root = Path(os.path.realpath(job.paths[0]))
+        inside = os.path.relpath(root, os.path.realpath(job.root)).replace(os.sep, "/")
+        prefix = "" if inside == "." else f"{inside}/"
+    files = {edit.result.path[len(prefix) :]: apply(edit.data, edit.main) for edit in changed}
+    write_copy(root, out, files, job.settings.exclude)
+
+
+def _show(run: Run, edits: list[Edited], unsafe: bool, lang: str) -> None:
+    """Names start where the command runs, so that `git apply` and `patch -p1` work there."""
+    prefix, _ = place(run.root)
+    first = b"".join(unified(prefix + e.result.path, e.data, e.main) for e in edits)
+    second = b""
+    if not unsafe:
+        second = b"".join(unified(prefix + e.result.path, e.data, e.more, e.main) for e in edits)
+    if second:  # marked, so that a patch tool takes it for the comment it is
+        title = say("diff.review", lang).encode(sys.stdout.encoding or "utf-8", "backslashreplace")
+        second = b"".join(b"# " + row + b"\n" for row in [title, *second.split(b"\n")[:-1]])
+    stream = sys.stdout
+    stream.flush()
+    stream.buffer.write(_coloured(first + second) if stream.isatty() and _takes_colour() else first + second)
+    stream.buffer.flush()
+
+
+def _takes_colour() -> bool:
+    return os.name != "nt" and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def _coloured(diff: bytes) -> bytes:
+    colours = {b"+": b"32", b"-": b"31", b"@": b"36", b"#": b"2"}
+    rows = diff.split(b"\n")
+    shown = (b"\033[%sm%s\033[0m" % (colours[row[:1]], row) if row[:1] in colours else row for row in rows)
+    return b"\n".join(shown)
+
+
+def _summary(
+    job: Job, run: Run, changed: list[Edited], unsafe: bool, annotate: bool, kind: str, out: str
+) -> Iterator[str]:
+    from porter.report.console import target_line
+
+    lang = job.lang
+    report = report_of(job, run)
+    yield target_line(report)
+    counts = {status: sum(f.status == status for f in report.open) for status in ("auto", "review", "manual")}
+    here = [f for e in changed for f in e.result.findings if f.suppressed is None]
+    auto, review = (sum(f.status == status for f in here) for status in ("auto", "review"))
+    if changed:
+        seen = report.prefix.rstrip("/")
+        undo = f"porter undo {seen}" if seen else "porter undo"
+        more = say("migrate.reviewed", lang, n=review) if unsafe and review else ""
+        yield say(f"migrate.{kind}", lang, files=len(changed), auto=auto, review=more, out=out, undo=undo)
+    else:
+        yield say("migrate.none", lang)
+    if annotate and (files := sum(e.notes > 0 for e in changed)):
+        yield say("annotated", lang, n=files)
+    left = 0 if unsafe else counts["review"]
+    if left or counts["manual"]:
+        yield say("migrate.left", lang, review=left, manual=counts["manual"])
+    for finding in report.refused:
+        yield f"{printable(report.prefix + finding.path)}:{finding.line}: {finding.code} {report.message(finding)}"

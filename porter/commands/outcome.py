@@ -1,0 +1,56 @@
+"""How a command ends: an exit code, and one line on stderr where something went wrong."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from porter.cli import INTERNAL, INTERRUPTED, OK, USAGE
+from porter.errors import UserError
+from porter.files.errors import FilesError, printable
+
+
+def outcome(command) -> int:
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # a name or a message may hold what the terminal cannot show
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        code = command.main(prog_name="porter", standalone_mode=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else OK
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # `porter ... | head`: nobody reads on, and Python must not complain about it when it ends
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
+    except UserError as error:
+        return _say(str(error), USAGE)
+    except FilesError as error:
+        return _say(error.text(_language()), USAGE)
+    except Exception as error:
+        if type(error).__name__ == "Abort":
+            return INTERRUPTED
+        if hasattr(error, "format_message"):  # what typer and click raise for a wrong command line
+            return _say(_usage(error), USAGE)
+        if "PORTER_DEBUG" in os.environ:
+            raise
+        place = f"{type(error).__name__}: {error}"
+        return _say(f"internal error, please report it (PORTER_DEBUG=1 shows more): {place}", INTERNAL)
+
+
+def _say(text: str, code: int) -> int:
+    print("porter: " + printable(" ".join(text.split())), file=sys.stderr)
+    return code
+
+
+def _usage(error) -> str:
+    context = getattr(error, "ctx", None)
+    command = f"{context.command_path} --help" if context else "porter --help"
+    return f"{error.format_message()} ({command} says what there is)"
+
+
+def _language() -> str:
+    """Before the settings are known, the command line is all there is to ask."""
+    words = sys.argv[1:]
+    return "zh" if "--lang=zh" in words or ("--lang", "zh") in zip(words, words[1:]) else "en"

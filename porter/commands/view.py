@@ -1,0 +1,33 @@
+"""From a Run to the Report that is shown: with the baseline applied, and with paths that can be opened."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from porter import __version__
+from porter.commands.job import Job
+from porter.report.model import Report
+from porter.run import Run
+
+
+def report_of(job: Job, run: Run, detail: int = 0) -> Report:
+    known = frozenset()
+    if job.baseline is not None:
+        from porter import baseline
+
+        marks = baseline.read(job.baseline, os.path.basename(job.baseline))
+        known = baseline.known([f for file in run.files for f in file.findings], run.data, marks)
+    prefix, root = place(run.root)
+    return Report(__version__, run.target, run.files, job.session, job.lang, run.left_out, known, prefix, root, detail)
+
+
+def place(root: Path) -> tuple[str, str]:
+    """What to put before a path of the run to open it from here, and the root as seen from here.
+
+    ("", ".") at the root, ("repo/", "repo") above it; elsewhere ("", ""), and the report says what paths start from.
+    """
+    seen = os.path.relpath(os.path.realpath(root), os.path.realpath(".")).replace(os.sep, "/")
+    if seen == ".":
+        return "", "."
+    return ("", "") if seen.startswith("..") else (f"{seen}/", seen)

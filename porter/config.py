@@ -1,0 +1,184 @@
+"""`[tool.porter]` of the nearest pyproject.toml, or porter.toml -> frozen Settings; the command line wins."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+
+from porter.errors import UserError, suggestion
+from porter.finding import SEVERITIES
+
+LANGUAGES = ("en", "zh")
+STYLES = ("rename", "portable")
+CHOICES = {"fail_on": SEVERITIES, "lang": LANGUAGES, "style": STYLES}
+PREFIX = re.compile(r"PRT\d{0,3}$")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    select: tuple[str, ...] = ()  # codes, code prefixes or slugs; () = all
+    ignore: tuple[str, ...] = ()
+    per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    exclude: tuple[str, ...] = ()
+    target: str = ""  # "torch_npu=2.7.1.post11,soc=A2"; "" = not chosen
+    soc: str = ""
+    style: str = "rename"
+    fail_on: str = "wrong"
+    lang: str = "en"
+    baseline: str = ""
+    jobs: int = 0  # 0 = as many as there are cores
+    origin: str = "default"  # of the target: command-line | configuration | default
+
+    def overridden(self, **given) -> Settings:
+        """What the command line names wins; None and () mean that it named nothing."""
+        given = {key: value for key, value in given.items() if value not in (None, ())}
+        if "target" in given or "soc" in given:
+            given["origin"] = "command-line"
+        for key in CHOICES.keys() & given.keys():
+            if given[key] not in CHOICES[key]:
+                known = ", ".join(CHOICES[key])
+                raise UserError(f"--{key.replace('_', '-')}: {given[key]!r} is none of {known}")
+        return replace(self, **given)
+
+
+DEFAULTS = {field.name: field.default for field in fields(Settings)}
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One configuration table and the text it came from: complaints name the line."""
+
+    file: Path
+    text: str
+    values: Mapping
+    header: str  # "[tool.porter]", "[porter]" or ""
+
+    def line(self, key: str, word: str = "") -> int:
+        lines = self.text.splitlines()
+        start = next((n for n, line in enumerate(lines) if self.header and line.strip().startswith(self.header)), 0)
+        named = re.compile(rf"""(^|[.\s\[{{,])["']?{re.escape(key)}["']?\s*[\].=]""")
+        at = next((n for n in range(start, len(lines)) if named.search(lines[n])), start)
+        if word:
+            at = next((n for n in range(at, len(lines)) if word in lines[n]), at)
+        return at + 1
+
+    def complain(self, key: str, text: str, word: str = "") -> UserError:
+        return UserError(f"{self.file.name}:{self.line(key, word)}: {text}")
+
+
+def find(start: Path) -> Table | None:
+    """The nearest configuration at or above `start`, no further up than the repository it stands in."""
+    for folder in (start, *start.parents):
+        for name, header in (("porter.toml", "[porter]"), ("pyproject.toml", "[tool.porter]")):
+            table = _table(folder / name, header)
+            if table is not None:
+                return table
+        if (folder / ".git").exists():
+            return None
+    return None
+
+
+def _table(file: Path, header: str) -> Table | None:
+    try:
+        data = file.read_bytes()
+    except OSError:
+        return None
+    if file.name == "pyproject.toml" and b"porter" not in data:
+        return None
+    import tomli
+
+    try:
+        text = data.decode("utf-8")
+        document = tomli.loads(text)
+    except (tomli.TOMLDecodeError, UnicodeDecodeError) as error:
+        at = re.search(r"at line (\d+)", str(error))
+        raise UserError(f"{file.name}:{at[1] if at else 1}: not valid TOML: {error}") from None
+    if file.name == "pyproject.toml":
+        tool = document.get("tool", {})
+        values = tool.get("porter") if isinstance(tool, dict) else None
+        return Table(file, text, values, header) if isinstance(values, dict) else None
+    if isinstance(document.get("porter"), dict):
+        table = Table(file, text, document["porter"], header)
+        for key in document.keys() - {"porter"}:
+            raise Table(file, text, document, "").complain(key, f"{key!r} stands outside [porter]; move it there")
+        return table
+    return Table(file, text, document, "")
+
+
+def read(table: Table | None) -> Settings:
+    if table is None:
+        return Settings()
+    known = {field.name.replace("_", "-"): field for field in fields(Settings) if field.name != "origin"}
+    given: dict[str, object] = {}
+    for key, value in table.values.items():
+        if key not in known:
+            cure = suggestion(key, known) or f"; known keys: {', '.join(known)}"
+            raise table.complain(key, f"unknown key {key!r}{cure}")
+        name = known[key].name
+        given[name] = _checked(table, key, name, value)
+    if "target" in given or "soc" in given:
+        given["origin"] = "configuration"
+    return Settings(**given)
+
+
+def _checked(table: Table, key: str, name: str, value: object) -> object:
+    if name == "per_file_ignores":
+        if isinstance(value, dict) and all(_is_words(codes) for codes in value.values()):
+            return tuple((pattern, tuple(codes)) for pattern, codes in value.items())
+        raise table.complain(key, f'{key} is a table of lists: {key} = {{ "tests/*" = ["PRT101"] }}')
+    default = DEFAULTS[name]
+    if isinstance(default, tuple):
+        if _is_words(value):
+            return tuple(value)  # type: ignore[arg-type]
+        raise table.complain(key, f'{key} is a list of strings: {key} = ["PRT101"]')
+    if isinstance(default, int):
+        if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+            return value
+        raise table.complain(key, f"{key} is a number, 0 or more")
+    if not isinstance(value, str):
+        raise table.complain(key, f'{key} is a string: {key} = "{default or "..."}"')
+    if name in CHOICES and value not in CHOICES[name]:
+        cure = suggestion(value, CHOICES[name]) or f"; one of {', '.join(CHOICES[name])}"
+        raise table.complain(key, f"{key}: {value!r} is not known{cure}", value)
+    return value
+
+
+def _is_words(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(word, str) for word in value)
+
+
+def codes(words: Iterable[str], slugs: Mapping[str, str]) -> frozenset[str]:
+    """The codes that `words` name: codes, code prefixes or slugs. `slugs`: code -> slug. Raises KeyError(word)."""
+    found: set[str] = set()
+    for word in words:
+        named = {code for code, slug in slugs.items() if word == slug}
+        if PREFIX.match(word):
+            named |= {code for code in slugs if code.startswith(word)}
+        if not named:
+            raise KeyError(word)
+        found |= named
+    return frozenset(found)
+
+
+def quiet(settings: Settings, slugs: Mapping[str, str]) -> frozenset[str]:
+    """Codes that are off everywhere. What porter says about itself (family 0) is never off by not being selected."""
+    chosen = codes(settings.select, slugs) if settings.select else frozenset(slugs)
+    off = {code for code in slugs if code not in chosen and not code.startswith("PRT0")}
+    return frozenset(off | codes(settings.ignore, slugs))
+
+
+def quiet_in(settings: Settings, slugs: Mapping[str, str]) -> tuple[tuple[str, frozenset[str]], ...]:
+    return tuple((pattern, codes(words, slugs)) for pattern, words in settings.per_file_ignores)
+
+
+def unknown_code(word: str, table: Table | None, slugs: Mapping[str, str]) -> UserError:
+    """Who wrote the code that no rule has, and what was probably meant."""
+    cure = suggestion(word, [*slugs, *slugs.values()]) or "; `porter rules` lists all"
+    for key in ("select", "ignore", "per-file-ignores"):
+        value = table.values.get(key, ()) if table else ()
+        named = [w for words in value.values() for w in words] if isinstance(value, dict) else value
+        if table and word in named:
+            return table.complain(key, f"{key}: no rule is called {word!r}{cure}", word)
+    return UserError(f"no rule is called {word!r}{cure}")

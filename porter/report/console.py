@@ -1,0 +1,183 @@
+"""The report for people: plain lines for a pipe or a file, the same lines in colour for a terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TextIO
+from unicodedata import east_asian_width
+
+from porter.files.errors import printable
+from porter.finding import SEVERITIES, STATUSES, Finding
+from porter.report.words import say
+
+if TYPE_CHECKING:
+    from porter.report.model import Report
+
+Line = list[tuple[str, str]]  # pieces of text with the style each is shown in
+STYLES = {
+    "blocker": "bold red",
+    "wrong": "red",
+    "slow": "yellow",
+    "note": "blue",
+    "auto": "green",
+    "review": "yellow",
+    "manual": "magenta",
+}
+
+
+def render(report: Report) -> str:
+    return plain(lines(report))
+
+
+def plain(rows: list[Line]) -> str:
+    return "".join("".join(text for text, _ in row).rstrip() + "\n" for row in rows)
+
+
+def show(rows: list[Line], stream: TextIO) -> None:
+    """In colour where `stream` is a terminal that takes it (rich obeys NO_COLOR), plain elsewhere."""
+    if not stream.isatty():
+        stream.write(plain(rows))
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(file=stream, highlight=False, soft_wrap=True)
+    for row in rows:
+        console.print(Text.assemble(*row))
+
+
+def lines(report: Report) -> list[Line]:
+    if report.detail < 0:
+        return [_flat(report, finding) for _, findings in report.by_file for finding in findings]
+    rows = summary(report)
+    for path, findings in report.by_file:
+        rows += _file(report, path, findings)
+    return rows + _end(report)
+
+
+def summary(report: Report) -> list[Line]:
+    lang = report.lang
+    auto, places = report.readiness
+    rows = [[(target_line(report), "")]]
+    if not report.root:
+        rows.append([(say("paths", lang), "dim")])
+    counts = {"scanned": report.scanned, "parsed": report.parsed, "found": len(report.by_file)}
+    rows.append([(say("files", lang, **counts), "")])
+    if places:
+        percent = 100 * auto // places  # rounded down: 100 % means all of them
+        rows.append([(say("readiness", lang, auto=auto, all=places, percent=percent), "bold")])
+    else:
+        rows.append([(say("readiness.none", lang), "bold")])
+    rows += _table(report) + _refused(report) + _left_out(report)
+    hidden = {"hidden.suppressed": len(report.suppressed), "hidden.baseline": len(report.old)}
+    return rows + [[(say(key, lang, n=n), "dim")] for key, n in hidden.items() if n]
+
+
+def target_line(report: Report) -> str:
+    target = report.target
+    key = f"origin.{target.origin}"
+    known = target.origin in ("command-line", "configuration", "default")
+    origin = say(key, report.lang) if known else say("origin.file", report.lang, place=target.origin)
+    values = {"torch_npu": target.torch_npu, "soc": target.soc, "style": target.style}
+    return say("target", report.lang, **values, origin=origin)
+
+
+def _table(report: Report) -> list[Line]:
+    if not report.open:
+        return []
+    names = ["", *(say(status, report.lang) for status in STATUSES), say("total", report.lang)]
+    body = []
+    for severity in SEVERITIES:
+        counts = [report.table[severity][status] for status in STATUSES]
+        body.append([say(severity, report.lang), *(str(n) if n else "-" for n in counts), str(sum(counts))])
+    widths = [max(columns(row[i]) for row in [names, *body]) for i in range(len(names))]
+    rows: list[Line] = [[], [("  " + "  ".join(pad(name, width, True) for name, width in zip(names, widths)), "dim")]]
+    for severity, row in zip(SEVERITIES, body):
+        rest = "  ".join(pad(cell, width, True) for cell, width in zip(row[1:], widths[1:]))
+        rows.append([("  ", ""), (pad(row[0], widths[0], False), STYLES[severity]), ("  " + rest, "")])
+    return rows
+
+
+def _refused(report: Report) -> list[Line]:
+    if not report.refused:
+        return []
+    rows: list[Line] = [[(say("refused", report.lang, n=len(report.refused)), "bold red")]]
+    for finding in report.refused:
+        rows.append([(f"  {printable(report.prefix + finding.path)}:{finding.line}: {report.message(finding)}", "")])
+    return rows
+
+
+def _left_out(report: Report) -> list[Line]:
+    """Directories that a name alone kept out: a user may have meant them."""
+    names = [printable(report.prefix + path) for path in report.left_out]
+    if not names:
+        return []
+    if report.detail > 0 or len(names) <= 3:
+        return [[(say("left-out", report.lang, names=", ".join(names)), "dim")]]
+    return [[(say("left-out.many", report.lang, n=len(names)), "dim")]]
+
+
+def _file(report: Report, path: str, findings: list[Finding]) -> list[Line]:
+    notes = [f for f in findings if f.severity == "note"]
+    shown = findings if report.detail else [f for f in findings if f.severity != "note"]
+    key = "findings.one" if len(findings) == 1 else "findings"
+    count = say(key, report.lang, n=len(findings))
+    rows: list[Line] = [[], [(printable(report.prefix + path), "bold underline"), (f"  {count}", "dim")]]
+    places = [f"{f.line}:{f.column}" for f in shown]
+    wide = max(map(len, places), default=0)
+    names = {word: say(word, report.lang) for word in (*SEVERITIES, *STATUSES)}
+    pads = [max(columns(names[word]) for word in words) for words in (SEVERITIES, STATUSES)]
+    for place, finding in zip(places, shown):
+        row = [(f"  {place:>{wide}}  ", "dim"), (finding.code, "bold"), ("  ", "")]
+        for word, space in zip((finding.severity, finding.status), pads):
+            row += [(pad(names[word], space, False), STYLES[word]), ("  ", "")]
+        rows.append([*row, (report.message(finding), "")])
+        if report.detail > 0:
+            rows += [[(" " * (wide + 4) + text, "dim")] for text in _more(report, finding)]
+    if notes and not report.detail:
+        rows.append([("  " + say("hidden.notes", report.lang, n=len(notes)), "dim")])
+    return rows
+
+
+def _more(report: Report, finding: Finding) -> list[str]:
+    symptom = report.texts.symptom(finding)
+    rows = [say("symptom", report.lang, text=" ".join(symptom.split()))] if symptom else []
+    if finding.status == "review":
+        rows.append(say("look", report.lang, code=finding.code))
+    elif finding.status == "manual":
+        effort = say(finding.effort, report.lang)
+        rows.append(say("do", report.lang, effort=effort, code=finding.code))
+    return rows
+
+
+def _flat(report: Report, finding: Finding) -> Line:
+    place = f"{printable(report.prefix + finding.path)}:{finding.line}:{finding.column}: "
+    severity, status = say(finding.severity, report.lang), say(finding.status, report.lang)
+    return [
+        (place, "bold"),
+        (f"{finding.code} ", ""),
+        (severity, STYLES[finding.severity]),
+        (" ", ""),
+        (status, STYLES[finding.status]),
+        (f" {report.message(finding)}", ""),
+    ]
+
+
+def _end(report: Report) -> list[Line]:
+    if not report.open:
+        return []
+    sums = {status: sum(f.status == status for f in report.open) for status in STATUSES}
+    worst = report.by_file[0][1][0].code
+    return [
+        [],
+        [(say("end", report.lang, all=len(report.open), **sums), "bold")],
+        [(say("end.next", report.lang, code=worst), "dim")],
+    ]
+
+
+def columns(text: str) -> int:
+    return sum(2 if east_asian_width(c) in "WF" else 1 for c in text)
+
+
+def pad(text: str, width: int, right: bool) -> str:
+    space = " " * (width - columns(text))
+    return space + text if right else text + space

@@ -1,0 +1,108 @@
+"""The one thing every format is rendered from, and the numbers in it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from porter.finding import SEVERITIES, STATUSES, FileResult, Finding
+from porter.target import Target
+
+if TYPE_CHECKING:
+    from porter.checks.texts import Texts
+    from porter.session import Session
+
+DEPENDENT = ("blocker", "wrong", "slow")  # a note is no place that stands in the way
+REFUSED = ("PRT002", "PRT003")  # could not be parsed; could not be analysed or written
+
+
+@dataclass(frozen=True)
+class Report:
+    version: str
+    target: Target
+    files: tuple[FileResult, ...]  # sorted by path
+    session: Session  # whose rules know the texts
+    lang: str = "en"
+    left_out: tuple[str, ...] = ()  # directories, for their name alone
+    known: frozenset[Finding] = frozenset()  # in the baseline
+    prefix: str = ""  # what to put before a path so that it can be opened from where the command runs
+    root: str = "."  # where paths are relative to, seen from there
+    detail: int = 0  # -1 findings only, 0, 1 everything
+
+    @cached_property
+    def texts(self) -> Texts:
+        return self.session.rules.texts
+
+    @cached_property
+    def findings(self) -> tuple[Finding, ...]:
+        return tuple(sorted((f for file in self.files for f in file.findings), key=lambda f: (f.rank, f)))
+
+    @cached_property
+    def open(self) -> tuple[Finding, ...]:
+        """What is neither suppressed nor known: what decides the exit code."""
+        return tuple(f for f in self.findings if f.suppressed is None and f not in self.known)
+
+    @cached_property
+    def suppressed(self) -> tuple[Finding, ...]:
+        return tuple(f for f in self.findings if f.suppressed is not None)
+
+    @cached_property
+    def old(self) -> tuple[Finding, ...]:
+        return tuple(f for f in self.findings if f.suppressed is None and f in self.known)
+
+    @property
+    def scanned(self) -> int:
+        return len(self.files)
+
+    @property
+    def parsed(self) -> int:
+        return sum(file.parsed for file in self.files)
+
+    @cached_property
+    def table(self) -> dict[str, dict[str, int]]:
+        """How many open findings of each severity have each status."""
+        counts = Counter((f.severity, f.status) for f in self.open)
+        return {severity: {status: counts[severity, status] for status in STATUSES} for severity in SEVERITIES}
+
+    @cached_property
+    def readiness(self) -> tuple[int, int]:
+        """CUDA-dependent places that porter ports by itself, and all of them; the baseline does not hide any."""
+        places = [
+            f
+            for f in self.findings
+            if f.suppressed is None and f.severity in DEPENDENT and not f.code.startswith("PRT0")
+        ]
+        return sum(f.status == "auto" for f in places), len(places)
+
+    @cached_property
+    def refused(self) -> tuple[Finding, ...]:
+        return tuple(f for f in self.findings if f.code in REFUSED)
+
+    @cached_property
+    def by_file(self) -> list[tuple[str, list[Finding]]]:
+        """Open findings: the file with the worst one first, worst first inside."""
+        groups: dict[str, list[Finding]] = {}
+        for finding in self.open:
+            groups.setdefault(finding.path, []).append(finding)
+        return sorted(groups.items(), key=lambda item: (SEVERITIES.index(item[1][0].severity), item[0]))
+
+    @cached_property
+    def apis(self) -> list[tuple[str, int, int]]:
+        """The inventory: every resolved name, how often and in how many files it occurs; most used first."""
+        counts: Counter[str] = Counter()
+        places: Counter[str] = Counter()
+        for file in self.files:
+            for name, n in file.apis:
+                counts[name] += n
+                places[name] += 1
+        return sorted(((name, n, places[name]) for name, n in counts.items()), key=lambda row: (-row[1], row[0]))
+
+    def fails(self, severity: str) -> bool:
+        """Is an open finding at or above `severity`?"""
+        limit = SEVERITIES.index(severity)
+        return any(SEVERITIES.index(f.severity) <= limit for f in self.open)
+
+    def message(self, finding: Finding) -> str:
+        return self.texts.message(finding, self.lang)

@@ -1,0 +1,167 @@
+"""Many files: which ones matter, in this process or in many, and always the same answer in the same order."""
+
+from __future__ import annotations
+
+import gc
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from porter.checks.registry import GATE
+from porter.config import Settings
+from porter.files.discover import MARKERS, discover
+from porter.files.errors import FilesError
+from porter.files.read import read
+from porter.finding import FileResult, Finding
+from porter.project.facts import Facts
+from porter.project.joined import hold_back
+from porter.python.analyse import analyse
+from porter.session import Session
+from porter.target import Target
+
+PARALLEL_FROM = 200  # files that pass the gate; below, one process is done before others have started
+Progress = Callable[[int, int], None]
+REFUSALS = {"missing": "vanished", "large": "too-large"}  # what reading calls it -> what PRT003 calls it
+OUTSIDE = frozenset({"unreadable", "too-large", "changed", "vanished", "binary", "special", "outside"})
+
+
+@dataclass(frozen=True)
+class Run:
+    root: Path
+    files: tuple[FileResult, ...]  # sorted by path
+    settings: Settings
+    target: Target
+    facts: Facts = Facts()
+    left_out: tuple[str, ...] = ()  # directories, for their name alone
+    stdin: bytes | None = field(default=None, repr=False)
+
+    @property
+    def broken(self) -> bool:
+        """Did porter fail, or break a promise? Files that nobody could have read do not count."""
+        return any(f.code == "PRT003" and f.why not in OUTSIDE for file in self.files for f in file.findings)
+
+    def data(self, path: str) -> bytes:
+        """The bytes that were analysed. Raises FilesError where the file has changed since."""
+        if self.stdin is not None:
+            return self.stdin
+        return read(self.root / path, path)
+
+
+def run(
+    root: Path,
+    paths: Sequence[str],
+    settings: Settings,
+    session: Session,
+    *,
+    stdin: tuple[str, bytes] | None = None,
+    cache=None,
+    progress: Progress | None = None,
+    force_exclude: bool = False,
+) -> Run:
+    """Analyse `paths`, or `stdin` (its name relative to the root, its bytes)."""
+    left_out: list[str] = []
+    done: list[FileResult] = []
+    gated: list[tuple[int, str, str]] = []
+    with tuned():
+        if stdin is None:
+            exclude = settings.exclude
+            for file in discover(paths, root=root, exclude=exclude, force_exclude=force_exclude, left_out=left_out):
+                try:
+                    if file.error:
+                        raise FilesError(file.error, path=file.path, error=file.detail, root="")
+                    data = read(root / file.path, file.path)
+                except FilesError as error:
+                    done.append(_refused(file.path, error, session))
+                    continue
+                if GATE.search(data):
+                    gated.append((len(data), file.path, _digest(data) if cache else ""))
+                else:
+                    done.append(analyse(file.path, data, session))
+        if gated or stdin:
+            session = replace(session, facts=_facts(root, paths, settings))
+        if stdin:
+            done.append(analyse(*stdin, session))
+        done += _gated(root, gated, settings, session, cache, progress, len(done))
+    done = hold_back(done, session.facts, lambda path, **values: refusal(path, "joined", session, **values).findings[0])
+    files = tuple(sorted(done, key=lambda result: result.path))
+    given = stdin[1] if stdin else None
+    return Run(root, files, settings, session.target, session.facts, tuple(sorted(left_out)), given)
+
+
+def _facts(root: Path, paths: Sequence[str], settings: Settings) -> Facts:
+    """Over the whole project, also when only some files are named: a hook and a full run must not disagree.
+
+    A directory that nothing marks as a project is not one (it may be somebody's home): files in it that were not
+    asked about are none of ours.
+    """
+    from porter.files.everything import everything
+    from porter.project.facts import gather
+
+    if any(os.path.lexists(root / marker) for marker in MARKERS) or any(map(os.path.isdir, paths)):
+        return gather(root, everything(root, settings.exclude))
+    real = os.path.realpath(root)
+    return gather(root, sorted({os.path.relpath(os.path.realpath(p), real).replace(os.sep, "/") for p in paths}))
+
+
+def _gated(root, gated, settings, session, cache, progress, before) -> list[FileResult]:
+    found, missing = cache.known(gated, session) if cache else ([], gated)
+    names = [path for *_, path, _ in sorted(missing, key=lambda item: (-item[0], item[1]))]
+    jobs = settings.jobs or _cores()
+    if jobs > 1 and len(names) >= PARALLEL_FROM:
+        from porter.pool import pooled
+
+        results = pooled(root, names, session, jobs)
+    else:
+        results = (analyse_file(root, name, session) for name in names)
+    total, new = before + len(gated), []
+    for result in results:
+        new.append(result)
+        if progress:
+            progress(before + len(found) + len(new), total)
+    if cache and new:
+        cache.keep(new, session)
+    return found + new
+
+
+def analyse_file(root: Path, path: str, session: Session) -> FileResult:
+    try:
+        data = read(root / path, path)
+    except FilesError as error:
+        return _refused(path, error, session)
+    return analyse(path, data, session)
+
+
+def refusal(path: str, why: str, session: Session, **values: str) -> FileResult:
+    severity, effort = session.rules.weights("PRT003", why)
+    finding = Finding(path, 1, 1, "PRT003", why, tuple(sorted(values.items())), 1, 1, severity, "manual", effort)
+    return FileResult(path, (finding,))
+
+
+def _refused(path: str, error: FilesError, session: Session) -> FileResult:
+    values = {key: value for key, value in error.message.values.items() if key != "path"}
+    return refusal(path, REFUSALS.get(error.key, error.key), session, **values)
+
+
+def _digest(data: bytes) -> str:
+    from porter.files.read import digest
+
+    return digest(data)
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@contextmanager
+def tuned() -> Iterator[None]:
+    """What is loaded is not looked at again, and cycles are still freed: as fast as without a collector."""
+    old = gc.get_threshold()
+    gc.freeze()
+    gc.set_threshold(100_000, 20, 100)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*old)
+        gc.unfreeze()
