@@ -1,0 +1,91 @@
+"""Real code to measure on: wheels by name and version, unpacked outside the repository. Nothing of it is imported or run.
+
+    python benchmarks/corpora.py        fetch what is missing and say where it lies
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import NamedTuple
+
+
+class Corpus(NamedTuple):
+    name: str
+    version: str
+    sha256: str  # of the wheel, which is the same file on every platform
+
+
+CORPORA = (
+    Corpus("transformers", "4.46.3", "a12ef6f52841fd190a3e5602145b542d03507222f2c64ebb7ee92e8788093aef"),
+    Corpus("diffusers", "0.31.0", "cbc498ae63f4abfc7c3a07649cdcbee229ef2f9a9a1f0d19c9bbaf22f8d30c1f"),
+    Corpus("monai", "1.4.0", "a715ca9ff8a068e36efdd147420f0ff02ead744909e7ea0998f31129c4997c9b"),
+    Corpus("lightning", "2.4.0", "560163af9711cf59055c448232c473150a299089efce0d2be3cc3288082d8768"),
+    Corpus("mmengine", "0.10.5", "7c204dde312008a8a1afa09437408fde00675d326c73bcaac688c46dfb633cad"),
+    Corpus("accelerate", "1.1.1", "61edd81762131b8d4bede008643fa1e1f3bf59bec710ebda9771443e24feae02"),
+)
+
+
+class Missing(Exception):
+    """A corpus that cannot be had; says which and what to do."""
+
+
+def directory() -> Path:
+    """PORTER_CORPORA, or a folder of the user's cache."""
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    cache = Path(base) if os.path.isabs(base) else Path.home() / ".cache"
+    return Path(os.environ.get("PORTER_CORPORA") or cache / "porter-benchmarks")
+
+
+def fetch(corpus: Corpus, into: Path) -> Path:
+    """The folder with the unpacked wheel."""
+    folder = into / f"{corpus.name}-{corpus.version}"
+    if folder.is_dir():
+        return folder
+    with tempfile.TemporaryDirectory() as temporary:
+        wheel = _download(corpus, Path(temporary))
+        unpacked = Path(temporary) / "unpacked"
+        with zipfile.ZipFile(wheel) as archive:
+            archive.extractall(unpacked)
+        into.mkdir(parents=True, exist_ok=True)
+        half = into / f".{folder.name}.{os.getpid()}"
+        shutil.move(unpacked, half)
+        half.rename(folder)
+    return folder
+
+
+def _download(corpus: Corpus, into: Path) -> Path:
+    wanted = f"{corpus.name}=={corpus.version}"
+    # a wheel for every platform is data: pip has nothing to build, and nothing of it runs
+    only = ["--no-deps", "--only-binary=:all:", "--platform=any", "--abi=none", "--implementation=py"]
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", *only, "--dest", str(into)]
+    done = subprocess.run([*command, wanted], stderr=subprocess.PIPE, text=True)
+    wheels = list(into.glob("*.whl"))
+    if done.returncode or len(wheels) != 1:
+        last = (done.stderr.strip().splitlines() or ["no wheel came"])[-1]
+        raise Missing(f"{wanted}: pip cannot download it: {last}")
+    found = hashlib.sha256(wheels[0].read_bytes()).hexdigest()
+    if found != corpus.sha256:
+        raise Missing(f"{wanted}: {wheels[0].name} has sha256 {found}, not {corpus.sha256}")
+    return wheels[0]
+
+
+def main() -> int:
+    try:
+        for corpus in CORPORA:
+            folder = fetch(corpus, directory())
+            print(f"{folder}: {sum(1 for _ in folder.rglob('*.py'))} Python files")
+    except Missing as error:
+        print(f"benchmarks: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,224 @@
+"""How fast is porter? One run gives every number of the README's table.
+
+    python benchmarks/speed.py [--sample N] [--rounds N] [--write-readme]
+
+CPU seconds, never the clock: other programs on the machine disturb them least. What is compared is measured in turn, in
+one run; what is quoted are ratios, because seconds say more about the machine. Needs a network once, for the corpora.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import os
+import platform
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+sys.path[:0] = [str(Path(__file__).resolve().parent.parent)]
+
+from benchmarks import corpora, texts  # noqa: E402
+from benchmarks.process import REPOSITORY, cost, medians, porter  # noqa: E402
+
+START, END = "<!-- speed:start -->", "<!-- speed:end -->"
+WORKER = """
+import sys
+from porter.checks.registry import GATE
+from porter.pool import _analyse, _initialise
+from porter.session import Session
+from pathlib import Path
+_initialise(Path(sys.argv[1]), Session())
+_analyse(Path(sys.argv[2]).read_text().split("\\n"))
+"""
+
+
+class Row(NamedTuple):
+    name: str
+    files: int  # that pass the gate
+    lines: int
+    changed: int
+    parse: float
+    whole: float
+    facts: float
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--sample", type=int, default=1, metavar="N", help="only every Nth file of each corpus")
+    parser.add_argument("--rounds", type=int, default=3, metavar="N", help="of the corpora; the smallest counts")
+    parser.add_argument("--write-readme", action="store_true", help="put the table into README.md")
+    args = parser.parse_args()
+    try:
+        folders = {f"{c.name} {c.version}": corpora.fetch(c, corpora.directory()) for c in corpora.CORPORA}
+    except corpora.Missing as error:
+        print(f"benchmarks: {error}", file=sys.stderr)
+        return 2
+    with tempfile.TemporaryDirectory() as temporary:
+        text = "\n".join(report(folders, args.sample, args.rounds, Path(temporary)))
+    print(text)
+    if args.write_readme:
+        write(REPOSITORY / "README.md", text)
+    return 0
+
+
+def report(folders: dict[str, Path], sample: int, rounds: int, work: Path) -> Iterator[str]:
+    option = f" --sample {sample}" if sample > 1 else ""
+    yield f"`python benchmarks/speed.py{option} --write-readme` wrote this ({_machine()}). CPU time, measured in turn in one"
+    yield "run on a machine that others used too: take ratios for good to about a tenth."
+    yield ""
+    yield "Whole analysis on one core, promises checked, against `libcst.parse_module` of the same files (those in which"
+    yield "anything could concern porter); facts are what is gathered over all files of a project first."
+    yield ""
+    yield from table(("corpus", "files", "lines", "changed", "analysis / parse", "with facts", "lines per CPU second"))
+    rows = [row for name, folder in folders.items() if (row := against_parse(name, folder, sample, rounds)).files]
+    total = Row("**all**", *(sum(row[n] for row in rows) for n in range(1, 7)))
+    for r in (*rows, total):
+        ratio, full, speed = r.whole / r.parse, (r.whole + r.facts) / r.parse, r.lines / r.whole
+        yield line(r.name, f"{r.files:,}", f"{r.lines:,}", r.changed, f"{ratio:.2f}", f"{full:.2f}", f"{speed:,.0f}")
+    yield ""
+    yield "A process from start to end, without cached findings, against `python -c 'import libcst'`:"
+    yield ""
+    yield from start_up(work)
+    yield ""
+    yield from table(("", ""))
+    yield from memory(folders, work)
+    yield from linear(work)
+    yield from again(next(folder for name, folder in folders.items() if name.startswith("diffusers")), work)
+
+
+def against_parse(name: str, folder: Path, sample: int, rounds: int) -> Row:
+    import libcst
+
+    from porter.checks.registry import GATE
+    from porter.project.facts import gather
+    from porter.python.analyse import analyse
+    from porter.run import tuned
+    from porter.session import Session
+
+    paths = sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*.py"))
+    began = time.process_time()
+    facts = gather(folder, paths)
+    gathering = (time.process_time() - began) / sample
+    session = Session(facts=facts)
+    session.rules, session.catalogue  # noqa: B018  loaded once per process
+    files = [(path, data) for path in paths[::sample] if GATE.search(data := (folder / path).read_bytes())]
+    parse, whole, changed = [], [], 0
+    with tuned():
+        for _ in range(rounds):
+            gc.collect()
+            began = time.process_time()
+            for _, data in files:
+                try:
+                    libcst.parse_module(data)
+                except libcst.ParserSyntaxError:
+                    pass
+            parse.append(time.process_time() - began)
+            gc.collect()
+            began = time.process_time()
+            changed = sum(bool(analyse(path, data, session).review) for path, data in files)
+            whole.append(time.process_time() - began)
+    lines = sum(data.count(b"\n") for _, data in files)
+    return Row(name, len(files), lines, changed, min(parse), min(whole), gathering)
+
+
+def start_up(work: Path, rounds: int = 15) -> Iterator[str]:
+    folders = {}
+    for name, text in (("plain", texts.PLAIN), ("model", texts.MODEL), ("train", texts.TRAIN.format(n=""))):
+        folders[name] = work / name
+        folders[name].mkdir()
+        (folders[name] / "file.py").write_text(text)
+    one = porter("analyze", "file.py", "--no-cache")
+    commands = {
+        "`python -c pass`": ([sys.executable, "-c", "pass"], work),
+        "`import libcst`": ([sys.executable, "-c", "import libcst"], work),
+        "`porter --version`": (porter("--version"), work),
+        "`porter analyze` of one file without torch": (one, folders["plain"]),
+        "... with torch and nothing to find": (one, folders["model"]),
+        "... with edits": (one, folders["train"]),
+    }
+    found = medians(commands, work / "cache", rounds)
+    yield from table(("process", "x `import libcst`"))
+    for name, seconds in found.items():
+        yield line(name, f"{seconds / found['`import libcst`']:.2f}")
+
+
+def memory(folders: dict[str, Path], work: Path) -> Iterator[str]:
+    top = Path(os.path.commonpath(folders.values()))
+    have, chosen = 0, []
+    for path in sorted(p for folder in folders.values() for p in folder.rglob("*.py")):
+        if have < 100_000:
+            have += path.read_bytes().count(b"\n")
+            chosen.append(path.relative_to(top).as_posix())
+    listed = work / "listed"
+    listed.write_text("\n".join(chosen))
+    many = cost([sys.executable, "-c", WORKER, str(top), str(listed)], work, work / "cache")
+    yield line(f"peak memory of a worker after {len(chosen)} files of {have:,} lines together", f"{many.memory:.0f} MiB")
+    (work / "long.py").write_text(texts.long(100_000))
+    listed.write_text("long.py")
+    one = cost([sys.executable, "-c", WORKER, str(work), str(listed)], work, work / "cache")
+    yield line("... and after a single file of 100,000 lines", f"{one.memory:.0f} MiB")
+
+
+def linear(work: Path) -> Iterator[str]:
+    from porter.python.analyse import analyse
+    from porter.run import tuned
+    from porter.session import Session
+
+    session, per_line = Session(), {}
+    with tuned():
+        for lines in (5_000, 10_000, 50_000):
+            data, times = texts.long(lines).encode(), []
+            for _ in range(3):
+                began = time.process_time()
+                assert analyse("long.py", data, session).auto
+                times.append(time.process_time() - began)
+            per_line[lines] = min(times) / data.count(b"\n")
+    for lines in (10_000, 50_000):
+        yield line(f"time per line, one file of {lines:,} lines against one of 5,000", f"{per_line[lines] / per_line[5_000]:.2f}")
+
+
+def again(folder: Path, work: Path) -> Iterator[str]:
+    """The command over a whole package: its cache, and a second process."""
+    tree = work / "tree"
+    shutil.copytree(folder, tree)
+    cold, warm, one, two = [], [], [], []
+    for _ in range(3):
+        shutil.rmtree(work / "fresh", ignore_errors=True)
+        cold.append(cost(porter("analyze", ".", "-j", "1"), tree, work / "fresh").cpu)
+        warm.append(cost(porter("analyze", ".", "-j", "1"), tree, work / "fresh").cpu)
+        one.append(cost(porter("analyze", ".", "-j", "1", "--no-cache"), tree, work / "cache").wall)
+        two.append(cost(porter("analyze", ".", "-j", "2", "--no-cache"), tree, work / "cache").wall)
+    yield line(f"`porter analyze` of {folder.name} again, nothing changed: CPU against the first run", f"{min(warm) / min(cold):.2f}")
+    yield line("... with `-j 2` against `-j 1`, by the clock", f"{min(two) / min(one):.2f}")
+
+
+def table(titles: Sequence[str]) -> list[str]:
+    return [line(*titles), "|" + "---|" * len(titles)]
+
+
+def line(*cells: object) -> str:
+    return "| " + " | ".join(map(str, cells)) + " |"
+
+
+def _machine() -> str:
+    from importlib.metadata import version
+
+    return f"Python {platform.python_version()}, libcst {version('libcst')}, {platform.system()} {platform.machine()}"
+
+
+def write(readme: Path, text: str) -> None:
+    old = readme.read_text(encoding="utf-8")
+    head, found, rest = old.partition(START)
+    _, closed, tail = rest.partition(END)
+    if not found or not closed:
+        raise SystemExit(f"benchmarks: {readme.name} has no {START} and {END} to write between")
+    readme.write_text(f"{head}{START}\n{text}\n{END}{tail}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
