@@ -31,8 +31,27 @@ class File:
     detail: str = ""  # what the operating system said
 
 
+def _configured(folder: Path) -> bool:
+    try:
+        return os.path.lexists(folder / "porter.toml") or b"[tool.porter" in (folder / "pyproject.toml").read_bytes()
+    except OSError:
+        return False
+
+
+def _repository(folder: Path) -> bool:
+    return os.path.lexists(folder / ".git")
+
+
+def _package(folder: Path) -> bool:
+    return any(os.path.lexists(folder / marker) for marker in MARKERS)
+
+
 def find_root(paths: Sequence[str | os.PathLike]) -> Path:
-    """The project that holds `paths`: the nearest ancestor with a marker, else the directory they have in common."""
+    """The project that holds `paths`: what porter's configuration marks, else the repository, else the package.
+
+    A package inside a repository is no project of its own unless it says so: a hook on one of its files and a run
+    over the repository have to agree. Without any marker it is the directory that the paths have in common.
+    """
     folders = []
     for path in paths or ["."]:
         real = _real(path)
@@ -41,9 +60,10 @@ def find_root(paths: Sequence[str | os.PathLike]) -> Path:
         common = Path(os.path.commonpath(folders))
     except ValueError:  # two Windows drives
         raise FilesError("outside", path=os.fspath(paths[-1]), root=folders[0]) from None
-    for folder in (common, *common.parents):
-        if any(os.path.lexists(folder / marker) for marker in MARKERS):
-            return folder
+    folders = (common, *common.parents)
+    for marks in (_configured, _repository, _package):
+        if found := next((folder for folder in folders if marks(folder)), None):
+            return found
     return common
 
 

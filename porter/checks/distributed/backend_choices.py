@@ -30,7 +30,9 @@ class BackendChoices(Rule):
 
     @staticmethod
     def _string(element):
-        return element.slice.value if isinstance(element, cst.SubscriptElement) and isinstance(element.slice, cst.Index) else getattr(element, "value", None)
+        """The expression in an element of a list, or of `Literal[...]`."""
+        inner = element.slice if isinstance(element, cst.SubscriptElement) else element
+        return getattr(inner, "value", None)
 
     @staticmethod
     def _is_choice(value, file) -> bool:
