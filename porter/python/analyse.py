@@ -136,7 +136,10 @@ class Looked:
         return code not in self.session.quiet_for(self.file.path) and self.reason(code, hit, piece) is None
 
     def safe(self, hit: Hit, piece) -> bool:
-        """Where CUDA sources are built, CUDA is meant, and not the accelerator in use: a person looks."""
+        """Where CUDA sources are built, CUDA is meant, and not the accelerator in use; where a file speaks of NPUs
+        already, what it says of CUDA may be meant so. A person looks at both."""
+        if hit.safe and self.file.awareness.partly:
+            return False
         if hit.safe and piece.unit not in self._builds:  # asked for every hit, and reads the whole statement
             self._builds[piece.unit] = self.file.builds_cuda(piece.unit)
         return hit.safe and not self._builds[piece.unit]

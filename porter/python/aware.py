@@ -10,6 +10,8 @@ from .index import Link, lines_with, on_lines
 
 _NPU = re.compile(r"(?i)(?:^|[._])(?:npu|torch_npu|hccl|ascend)(?:$|[._:])|_npu_|npu_avail|is_npu|use_npu|has_npu")
 _CUDA = re.compile(r"(?i)cuda|nccl|gpu")
+_ASKS = re.compile(rb"is_(?:torch_)?npu_(?:is_)?available|get_accelerator\(\)|torch\.accelerator\.|device_module\s*=\s*getattr\(torch\b")
+_LOOKED_UP = re.compile(rb"getattr\(\s*torch\s*,\s*(?![\"'\s])")  # the name of the module is only known at run time
 _BYTES = re.compile(rb"\bnpu|npu\b|_npu|npu_|hccl|ascend", re.IGNORECASE)
 
 
@@ -42,10 +44,15 @@ class Awareness:
     def __init__(self, file):
         self.source = file.source
         self.ranges: list[tuple[int, int]] = []
+        self._ladders = False
         self.whole = file.path in file.facts.shim or file.path in file.facts.twins
         if not self.whole and (lines := lines_with(file.source, _BYTES)):
             self._lines = lines
             self._find(file.tree)
+        if _LOOKED_UP.search(file.source.utf8):
+            self._looked_up(file)
+        # porter never writes such a question, so that a half-ported file does not count as one that knows
+        self.partly = self._ladders or bool(_ASKS.search(file.source.utf8))
         self._starts, self._reach = [], []  # of the ranges, and how far those up to here go
         for start, end in sorted(self.ranges):
             self._starts.append(start)
@@ -63,6 +70,14 @@ class Awareness:
             link = link[1]
             node = link[0]
         return self.covers(self.source.offset(node.lineno, node.col_offset))
+
+    def _looked_up(self, file) -> None:
+        """`getattr(torch, device_type, torch.cuda)`: the last word is what else is left, not what is meant."""
+        for link in file.buckets[ast.Call]:
+            call = link[0]
+            if getattr(call.func, "id", "") == "getattr" and len(call.args) == 3 and call.args[1].__class__ is not ast.Constant:
+                if file.names.resolve(call.args[0], link) == "torch":
+                    self.ranges.append(self.source.span(call.args[2]))
 
     def _find(self, node: ast.AST) -> None:
         """Down through statements only, and only where a line speaks of an NPU at all."""
@@ -124,6 +139,7 @@ class Awareness:
             parts = [*([] if test is None else [test]), *body]
             if any(_mentions(part, _CUDA) for part in parts):
                 self.ranges += [self.source.span(part) for part in parts]
+                self._ladders = True
 
     def _match(self, node) -> None:
         self._ladder([(case.pattern, case.body) for case in node.cases])

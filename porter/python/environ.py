@@ -17,7 +17,9 @@ _BYTES = re.compile(rf"[\"']{HEADS}\w*[\"']|\b{HEADS}\w*\s*=".encode())
 _NAME = re.compile(rf"{HEADS}[A-Z0-9_]*$")
 UNKNOWN = re.compile(r"(?:TORCH_NCCL|PYTORCH_CUDA|NCCL|CUDA|CUDNN|CUBLAS|CUBLASLT)_[A-Z0-9_]+$")
 _LIKE = re.compile(r"(?i)(?:^|_)(?:env|envs|environ|environment|env_?(?:vars?|variables|dict|map|overrides))$")
-_HELPER = re.compile(r"(?i)(?:^|_)(?:get|set|read|del|unset|pop|has|check|require|parse)?_?env(?:iron(?:ment)?)?(?:$|_)|^(?:get|set|put)env$")
+_HELPER = re.compile(
+    r"(?i)(?:^|_)(?:get|set|read|del|unset|pop|has|check|require|parse)?_?env(?:iron(?:ment)?)?(?:$|_)|^(?:get|set|put)env$"
+)
 _FUNCTIONS = frozenset({"os.getenv", "os.putenv", "os.unsetenv"})
 _METHODS = frozenset({"get", "pop", "setdefault", "__getitem__", "__setitem__", "__delitem__", "__contains__"})
 _READS = frozenset({"get", "pop", "getenv"})  # the value beside the name is a default
@@ -52,7 +54,12 @@ class Environment:
                 self._take(link, "key", link[0].value, *place)
         for link in file.buckets[ast.Call]:
             for keyword in link[0].keywords:
-                if keyword.arg and _NAME.match(keyword.arg) and self._wanted(keyword.arg) and (said := self._keywords(link)):
+                if (
+                    keyword.arg
+                    and _NAME.match(keyword.arg)
+                    and self._wanted(keyword.arg)
+                    and (said := self._keywords(link))
+                ):
                     self._take((keyword, link), "keyword", keyword.arg, said, keyword.value)
 
     def _wanted(self, name: str) -> bool:
@@ -78,7 +85,9 @@ class Environment:
             if isinstance(node, ast.stmt):
                 wanted = self._text(node).replace(name.encode(), to.encode())
                 blocks = (getattr(above[1][0], field, None) for field in ("body", "orelse", "finalbody"))
-                return any(self._text(s) == wanted for b in blocks if b.__class__ is list for s in b if isinstance(s, ast.stmt))
+                return any(
+                    self._text(s) == wanted for b in blocks if b.__class__ is list for s in b if isinstance(s, ast.stmt)
+                )
         return False
 
     def _text(self, statement: ast.AST) -> bytes:
@@ -238,4 +247,3 @@ class Environment:
         if func.__class__ is ast.Name and last == "dict":
             return self._made(call, link, 0) or self._mapping(link, 0)
         return None
-

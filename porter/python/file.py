@@ -77,8 +77,9 @@ class File:
             attr = link[0].attr
             if attr in attributes or attr in methods and link[1][0].__class__ is ast.Call and link[1][0].func is link[0]:
                 found.append(link)
+        present = {pattern for pattern in rules.filters if pattern.search(self.source.utf8)}
         for kind, pattern in rules.node_filters:
-            if pattern is not None and not pattern.search(self.source.utf8):
+            if pattern is not None and pattern not in present:
                 continue
             for at in index.TYPES[kind]:
                 for link in self.buckets[at]:

@@ -122,6 +122,8 @@ class Flow(Sinks):
             return self.role(up, kind, text, depth + 1)
         if isinstance(name, str) and like(name, kind):
             return Role("mapped", not self.foreign)
+        if kind == "backend" and name in DEVICES:  # {"cuda": "nccl", "cpu": "gloo"}
+            return self.role(up, kind, text, depth + 1) or Role("mapped", False)
         if isinstance(name, str) and name.partition(":")[0] in DEVICES and kind == "device":
             return self.role(up, kind, text, depth + 1)
         return None

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import io
-import tokenize
 from collections import Counter
 
 from porter.finding import Change, apply
@@ -57,8 +55,7 @@ def check(looked, changes: tuple[Change, ...], unsafe: bool) -> None:
 
 
 def comments(source: Source) -> Counter[str]:
-    lines = io.StringIO(source.utf8.decode("utf-8"), newline="")
-    return Counter(t.string for t in tokenize.generate_tokens(lines.readline) if t.type == tokenize.COMMENT)
+    return Counter(text for _, _, text in source.comments)
 
 
 def unbound(before, after) -> str | None:

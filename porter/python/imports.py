@@ -100,5 +100,4 @@ def _insert_below(file, statement: ast.stmt, text: str) -> Change:
     lines = [indent + line.encode() if line else b"" for line in text.split("\n")]
     if before == behind:  # the last line has no newline, and shall have none
         return Change(before, before, source.newline + source.newline.join(lines))
-    newline = source.utf8[before:behind]  # of its neighbour: a file may mix them
-    return Change(behind, behind, b"".join(line + newline for line in lines))
+    return Change(behind, behind, b"".join(line + source.newline for line in lines))

@@ -20,7 +20,11 @@ def local_rank(file, link: Link | None) -> str | None:
             return name
     for at in file.buckets[ast.Attribute]:
         node = at[0]
-        if _LOCAL_RANK.fullmatch(node.attr) and node.value.__class__ is ast.Name and _bound_before(file, node.value.id, link):
+        if (
+            _LOCAL_RANK.fullmatch(node.attr)
+            and node.value.__class__ is ast.Name
+            and _bound_before(file, node.value.id, link)
+        ):
             return f"{node.value.id}.{node.attr}"
     if _FROM_ENVIRONMENT.search(file.source.utf8) and (os := module(file, link, "os")):
         return f'int({os}.environ["LOCAL_RANK"])'

@@ -97,6 +97,22 @@ class Source:
         return re.compile(rb"[ \t\f]*").match(self.utf8, start, offset)[0]
 
     @cached_property
+    def comments(self) -> list[tuple[int, int, str]]:
+        """(line, column in characters, text) of every comment. Behind what this Python's tokenizer cannot read, whatever
+        looks like one."""
+        text, found, line = LINE_END.sub(b"\n", self.utf8).decode("utf-8"), [], 0  # it knows no lone \r
+        try:
+            for token in tokenize.generate_tokens(io.StringIO(text).readline):
+                line = token.end[0]
+                if token.type == tokenize.COMMENT:
+                    found.append((*token.start, token.string))
+        except (tokenize.TokenError, SyntaxError):
+            for number, row in enumerate(text.split("\n")[line:], line + 1):
+                if "#" in row:
+                    found.append((number, row.index("#"), row[row.index("#") :]))
+        return found
+
+    @cached_property
     def newline(self) -> bytes:
         found = LINE_END.search(self.utf8)
         return found[0] if found else b"\n"

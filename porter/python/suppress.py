@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import re
-import tokenize
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 from operator import attrgetter
@@ -38,24 +36,20 @@ class Suppressions:
             self._read(source)
 
     def _read(self, source: Source) -> None:
-        text = io.StringIO(source.utf8.decode("utf-8"), newline="")
-        try:
-            for token in tokenize.generate_tokens(text.readline):
-                if token.type == tokenize.COMMENT and "porter:" in token.string:
-                    self._comment(token)
-        except (tokenize.TokenError, SyntaxError):
-            return
+        for line, column, text in source.comments:
+            if "porter:" in text:
+                start = source.starts[line - 1]
+                before = source.utf8[start : source.line_end(start)[0]].decode("utf-8")[:column]
+                self._comment(line, column, text, alone=not before.strip())
 
-    def _comment(self, token: tokenize.TokenInfo) -> None:
-        line, column = token.start
-        if (found := _SKIP.match(token.string)) and line <= 10:
+    def _comment(self, line: int, column: int, text: str, alone: bool) -> None:
+        if (found := _SKIP.match(text)) and line <= 10:
             self.skip = found[1].strip()
-        elif found := _IGNORE.match(token.string):
+        elif found := _IGNORE.match(text):
             codes = tuple(c.strip() for c in (found[1] or "").split(",") if c.strip())
             if not codes or not all(_CODE.match(c) for c in codes):
                 self.malformed.append((line, column + 1, found[1] or ""))
                 return
-            alone = not token.line[:column].strip()
             self.ignores.append(Ignore(line, column + 1, codes, found[2].strip(), alone))
 
     def reason(self, code: str, first: int, last: int) -> str | None:
