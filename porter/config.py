@@ -9,9 +9,9 @@ from pathlib import Path
 
 from porter.errors import UserError, suggestion
 from porter.finding import SEVERITIES
+from porter.target import STYLES
 
 LANGUAGES = ("en", "zh")
-STYLES = ("rename", "portable")
 CHOICES = {"fail_on": SEVERITIES, "lang": LANGUAGES, "style": STYLES}
 PREFIX = re.compile(r"PRT\d{0,3}$")
 

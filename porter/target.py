@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 DEFAULT_TORCH_NPU = "2.7.1.post11"
 DEFAULT_SOC = "A2"
+STYLES = ("rename", "portable")  # what each writes is in styles.py
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,10 +22,6 @@ class Target:
     package = "torch_npu.npu"  # how imports are spelled: torch.npu is no importable package
     backend = "hccl"
     module = "torch_npu"  # what must be imported before any of these
-
-    def spelled(self, name: str, tail: str) -> str | None:
-        """How the counterpart of a CUDA name is written in this style; None where the style has no name for it."""
-        return f"{self.namespace}.{tail}"
 
     @property
     def torch(self) -> tuple[int, ...]:

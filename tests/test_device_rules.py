@@ -46,7 +46,8 @@ def test_the_example_of_a_rule(code):
         "def helper(torch): return torch.cuda.is_available()",
         "def cuda(v): return v\n\n\nprint(cuda(3))",
         "class Fake:\n    is_cuda = False\n    CUDA = 'x'\n\n\nprint(Fake.CUDA)",
-        "q = 'SELECT cuda: FROM t', 'nvidia/cuda:12.1.0-cudnn8-devel', 'https://e.org/cuda:12.1', 'docs/torch.cuda.html'",
+        "q = 'SELECT cuda: FROM t', 'nvidia/cuda:12.1.0-cudnn8-devel', 'docs/torch.cuda.html'",
+        "q = 'https://example.org/cuda:12.1'",
         "a = {'cuda': 1}['cuda'], cfg.get('cuda'), getattr(ns, 'cuda'), dict(cuda=True)",
         "class C:\n    cuda = 'cuda kernels'",
         'def f():\n    """cuda:0 or any torch.cuda device"""',
@@ -85,7 +86,7 @@ def test_an_import_in_a_function_before_that_of_the_module():
 
 
 @pytest.mark.parametrize(
-    "encoding, head", [("gbk", "# -*- coding: gbk -*-\n"), ("utf-8-sig", ""), ("latin-1", "# coding: latin-1\n")]
+    "encoding, head", [("gbk", "# -*- coding: gbk -*-\r\n"), ("utf-8-sig", ""), ("latin-1", "# coding: latin-1\r\n")]
 )
 def test_encodings_stay(encoding, head):
     word = {"gbk": "设备", "utf-8-sig": "设备", "latin-1": "Gerät"}[encoding]

@@ -16,7 +16,10 @@ from porter.python.index import BINDERS, TYPES
 
 ROOTS = frozenset({"torch", "torch_npu", "apex", "amp_C", "torchvision", "torchaudio"})
 # asked of every file before a rule is loaded
-GATE = re.compile(rb"\btorch\b|cuda|nccl|CUDA|NCCL|\bapex\b|\bamp_C\b|CUBLAS|CUDNN|NVIDIA")
+GATE = re.compile(
+    rb"\btorch\b|cuda|nccl|CUDA|NCCL|\bapex\b|\bamp_C\b|CUBLAS|CUDNN|NVIDIA|NVCC|VLLM_WORKER"
+    rb"|TORCH_(?:ALLOC|KERNEL|NVFUSER|DEVICE_BACKEND|FR_)"
+)
 
 
 class RuleMistake(Exception):
@@ -49,20 +52,32 @@ class Rules:
         self.calls, self.references, self.prefixes, self.methods, self.attributes, self.literals, self.nodes = (
             defaultdict(list) for _ in range(7)
         )
-        filters: list[tuple[str, re.Pattern[bytes] | None]] = []
+        filters: list[tuple[tuple[type, ...], tuple[re.Pattern[bytes], ...]]] = []
         for rule in rules:
             for index in ("calls", "references", "prefixes", "methods", "attributes", "literals", "nodes"):
                 for key in getattr(rule, index):
                     getattr(self, index)[key].append(rule)
+            texts = (rule.text,) if isinstance(rule.text, str) else rule.text
             for kind in rule.nodes:
                 if kind not in TYPES:
                     raise RuleMistake(f"{rule.code} asks for {kind!r}; the index knows {', '.join(TYPES)}")
-                filters.append((kind, re.compile(rule.text.encode()) if rule.text else None))
+            kinds = tuple({at: None for kind in rule.nodes for at in TYPES[kind]})
+            filters.append((kinds, tuple(re.compile(text.encode()) for text in texts)))
             if not any((rule.calls, rule.references, rule.prefixes, rule.methods, rule.attributes, rule.literals, rule.nodes)):
                 raise RuleMistake(f"{rule.code} does not say what it wants to be asked about")
-        self.node_filters = filters
-        kinds = {kind for name, _ in filters for kind in TYPES[name]}
-        self.wanted = frozenset({ast.Call, ast.Attribute, *BINDERS, *kinds})
+        self.node_filters = [(kinds, patterns) for kinds, patterns in filters if kinds]
+        asked = (*self.calls, *self.references, *self.prefixes)
+        self.origins = self.inventory | {name.partition(".")[0] for name in asked}
+        self.wanted = frozenset({ast.Call, ast.Attribute, *BINDERS, *(kind for kinds, _ in filters for kind in kinds)})
+
+    def mentioned(self, name: str) -> bool:
+        """Whether a rule asks for mentions of a name, or of something it starts with."""
+        references, prefixes = self.references, self.prefixes
+        while name:
+            if name in references or name in prefixes:
+                return True
+            name = name.rpartition(".")[0]
+        return False
 
     def weights(self, code: str, why: str) -> tuple[str, str]:
         """Severity and effort of a message."""

@@ -89,7 +89,7 @@ class Texts:
         moves, variables = self._tables.moves, self._tables.variables
         if name in moves:
             row = moves[name]
-            to = row.tail and (target.spelled(name, row.tail) or f"{target.namespace}.{row.tail}")
+            to = row.tail and f"{target.namespace}.{row.tail}"
         elif name in variables:
             row = variables[name]
             to = row.to

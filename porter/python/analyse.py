@@ -107,13 +107,13 @@ class Looked:
         try:
             piece = Piece(unit, self.source)
             file.look_at(piece)
-            found, auto = rewrite(file, piece, lambda r, h, p: piece.exact and self.safe(h, p) and self.active(r, h, p))
+            found, auto = rewrite(file, piece, lambda r, h, p: piece.exact and self.safe(r, h, p) and self.active(r, h, p))
         except (cst.ParserSyntaxError, RecursionError):
             line, column = self.source.place(unit.start)
             self.own.append(_own(file.path, line, "PRT002", "statement", self.session, column=column))
             return
         review = auto
-        if piece.exact and any(not self.safe(f.hit, piece) and self._edits(f) and self.active(f.rule, f.hit, piece) for f in found):
+        if piece.exact and any(not self.safe(f.rule, f.hit, piece) and self._edits(f) and self.active(f.rule, f.hit, piece) for f in found):
             unsafe, review = rewrite(file, piece, lambda r, h, p: self.active(r, h, p))
             self.reviews = True
             self.unsafe += unsafe
@@ -135,10 +135,10 @@ class Looked:
         code = hit.code or rule.code
         return code not in self.session.quiet_for(self.file.path) and self.reason(code, hit, piece) is None
 
-    def safe(self, hit: Hit, piece) -> bool:
+    def safe(self, rule: Rule, hit: Hit, piece) -> bool:
         """Where CUDA sources are built, CUDA is meant, and not the accelerator in use; where a file speaks of NPUs
         already, what it says of CUDA may be meant so. A person looks at both."""
-        if hit.safe and self.file.awareness.partly:
+        if hit.safe and (self.file.awareness.partly or not self.file.style.settles(hit.code or rule.code)):
             return False
         if hit.safe and piece.unit not in self._builds:  # asked for every hit, and reads the whole statement
             self._builds[piece.unit] = self.file.builds_cuda(piece.unit)
@@ -191,7 +191,7 @@ class Looked:
                 continue
             start, end = f.piece.span(hit.at)
             reason = self.reason(code, hit, f.piece)
-            status = ("auto" if self.safe(hit, f.piece) else "review") if self._edits(f) and f.piece.exact else "manual"
+            status = ("auto" if self.safe(f.rule, hit, f.piece) else "review") if self._edits(f) and f.piece.exact else "manual"
             severity, effort = texts(code, hit.why)
             severity, effort = hit.severity or severity, hit.effort or effort
             out.append(

@@ -115,6 +115,10 @@ class Around:
         above = link and link[1] and link[1][0]
         return above.attr if above.__class__ is ast.Attribute else None
 
+    def is_fallback(self, node) -> bool:
+        """Whether a chain stands in an `except` block: what runs where the call of a newer torch failed."""
+        return any(above.__class__ is ast.ExceptHandler for above in parents(self.file.link(node)))
+
     def local_rank(self, node) -> str | None:
         """How the rank of this process on its machine is spelled at a place, if it is in sight there."""
         return ranks.local_rank(self.file, self.file.link(node))

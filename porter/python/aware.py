@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from bisect import bisect_right
+from functools import cached_property
 
 from .index import Link, lines_with, on_lines
 
@@ -12,7 +13,8 @@ _NPU = re.compile(r"(?i)(?:^|[._])(?:npu|torch_npu|hccl|ascend)(?:$|[._:])|_npu_
 _CUDA = re.compile(r"(?i)cuda|nccl|gpu")
 _ASKS = re.compile(rb"is_(?:torch_)?npu_(?:is_)?available|get_accelerator\(\)|torch\.accelerator\.|device_module\s*=\s*getattr\(torch\b")
 _LOOKED_UP = re.compile(rb"getattr\(\s*torch\s*,\s*(?![\"'\s])")  # the name of the module is only known at run time
-_BYTES = re.compile(rb"\bnpu|npu\b|_npu|npu_|hccl|ascend", re.IGNORECASE)
+# of lower-case text; a pattern that begins with plain letters is searched for at twenty times the speed of others
+_BYTES = tuple(map(re.compile, (rb"npu(?:\b|_|(?<![a-z0-9]npu))", rb"hccl", rb"ascend")))
 
 
 def _as_npu(text: bytes) -> bytes:
@@ -46,17 +48,20 @@ class Awareness:
         self.ranges: list[tuple[int, int]] = []
         self._ladders = False
         self.whole = file.path in file.facts.shim or file.path in file.facts.twins
-        if not self.whole and (lines := lines_with(file.source, _BYTES)):
+        if not self.whole and (lines := lines_with(file.source, *_BYTES, lowered=True)):
             self._lines = lines
             self._find(file.tree)
         if _LOOKED_UP.search(file.source.utf8):
             self._looked_up(file)
-        # porter never writes such a question, so that a half-ported file does not count as one that knows
-        self.partly = self._ladders or bool(_ASKS.search(file.source.utf8))
         self._starts, self._reach = [], []  # of the ranges, and how far those up to here go
         for start, end in sorted(self.ranges):
             self._starts.append(start)
             self._reach.append(max([end, *self._reach[-1:]]))
+
+    @cached_property
+    def partly(self) -> bool:
+        """Whether the file asks which device there is. porter never writes such a question: a half-ported file does not."""
+        return self._ladders or bool(_ASKS.search(self.source.utf8))
 
     def covers(self, offset: int) -> bool:
         at = bisect_right(self._starts, offset)

@@ -13,7 +13,8 @@ from .evidence import call_name, constant, is_log
 from .index import FUNCTIONS, Link, ancestors, lines_with, strings
 
 HEADS = r"(?:CUDA|NCCL|CUDNN|CUBLAS|NVIDIA|NVCC|TORCH|PYTORCH|TF_CUDNN|VLLM_WORKER|FORCE_CUDA|DISABLE_ADDMM_CUDA)"
-_BYTES = re.compile(rf"[\"']{HEADS}\w*[\"']|\b{HEADS}\w*\s*=".encode())
+_WORDS = ("CUDA", "NCCL", "CUDNN", "CUBLAS", "NVIDIA", "NVCC", "TORCH", "VLLM_WORKER")  # every head holds one of them
+_BYTES = tuple(re.compile(rf"{word}\w*(?:[\"']|\s*=)".encode()) for word in _WORDS)
 _NAME = re.compile(rf"{HEADS}[A-Z0-9_]*$")
 UNKNOWN = re.compile(r"(?:TORCH_NCCL|PYTORCH_CUDA|NCCL|CUDA|CUDNN|CUBLAS|CUBLASLT)_[A-Z0-9_]+$")
 _LIKE = re.compile(r"(?i)(?:^|_)(?:env|envs|environ|environment|env_?(?:vars?|variables|dict|map|overrides))$")
@@ -40,7 +41,7 @@ class Variable(NamedTuple):
 
 def variables(file) -> dict[int, Variable]:
     """By offset. Costs a walk of its own, and only where the bytes hold such a name."""
-    lines = lines_with(file.source, _BYTES)
+    lines = lines_with(file.source, *_BYTES)
     return Environment(file, lines).found if lines else {}
 
 

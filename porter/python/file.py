@@ -8,6 +8,7 @@ from functools import cached_property
 
 import porter.python.index as index
 from porter.session import Session
+from porter.styles import STYLES
 
 from .around import Around
 from .environ import Variable, variables
@@ -37,6 +38,7 @@ class File:
     def __init__(self, path: str, source: Source, session: Session):
         self.path, self.source, self.session = path, source, session
         self.rules, self.target, self.facts = session.rules, session.target, session.facts
+        self.style = STYLES[session.target.style](session.target, self.has)
         self.tree, self.hidden = _parse(source)
         self.buckets, uses = index.collect(self.tree, self.rules.wanted)
         self.names = Names(self.buckets, uses)
@@ -51,50 +53,45 @@ class File:
         """Links of the nodes that some rule wants to be asked about."""
         rules, names, found = self.rules, self.names, []
         roots, aliases, Attribute = names.imports, names.aliases, ast.Attribute
-        references, calls, prefixes, interesting = rules.references, rules.calls, rules.prefixes, rules.inventory
-        apis = self.apis
+        origins, plain = rules.origins, names.plain
+        calls, interesting, apis = rules.calls, rules.inventory, self.apis
         for link in names.uses:
             node = link[0]
             if node.id not in roots and node.id not in aliases or node.ctx.__class__ is not ast.Load:
                 continue
-            full = names.root(node.id, link)
-            if full is None:
+            full = plain.get(node.id) or names.root(node.id, link)
+            if full is None or (root := full.partition(".")[0]) not in origins:
                 continue
             top, above = node, link[1]
             while above[0].__class__ is Attribute:
                 top = above[0]
                 full += "." + top.attr
                 above = above[1]
-            root = full.partition(".")[0]
             if root in interesting:
                 apis[full] = apis.get(full, 0) + 1
             if full in calls and above[0].__class__ is ast.Call and above[0].func is top:
                 found.append(link)
-            elif any(full == p or full.startswith(p + ".") for p in prefixes) or self._mentioned(full, references):
+            elif rules.mentioned(full):
                 found.append(link)
         methods, attributes = rules.methods, rules.attributes
         for link in self.buckets[Attribute]:
             attr = link[0].attr
             if attr in attributes or attr in methods and link[1][0].__class__ is ast.Call and link[1][0].func is link[0]:
                 found.append(link)
-        present = {pattern for pattern in rules.filters if pattern.search(self.source.utf8)}
-        for kind, pattern in rules.node_filters:
-            if pattern is not None and pattern not in present:
+        for kinds, patterns in rules.node_filters:
+            present = [p for p in patterns if p.search(self.source.utf8)]
+            if patterns and not present:
                 continue
-            for at in index.TYPES[kind]:
+            for at in kinds:
                 for link in self.buckets[at]:
-                    if pattern is None or pattern.search(self._head(link[0])):
+                    if not present or self._says(link[0], present):
                         found.append(link)
         found += [literal.link for literal in self.literals.values()]
         return [link for link in found if not self.awareness.covers_link(link)]
 
-    @staticmethod
-    def _mentioned(full: str, references) -> bool:
-        while full:
-            if full in references:
-                return True
-            full = full.rpartition(".")[0]
-        return False
+    def _says(self, node: ast.AST, patterns: list[re.Pattern[bytes]]) -> bool:
+        head = self._head(node)
+        return any(p.search(head) for p in patterns)
 
     def _head(self, node: ast.AST) -> bytes:
         """The text of a statement, of a compound one up to its body."""

@@ -47,7 +47,7 @@ def _function(link: Link | None) -> ast.AST | None:
 
 def _hosts(file, users: list) -> tuple[list[Link], list[tuple[int, str]]]:
     """Imports that `import torch_npu` follows, and (line, obstacle) where it should but cannot."""
-    if not users or file.names.bound(file.target.module) or _loaded(file):
+    if not users or not file.style.loads or file.names.bound(file.target.module) or _loaded(file):
         return [], []
     imports = _imports(file, "torch")
     outside = [link for link in imports if _function(link) is None]

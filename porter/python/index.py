@@ -112,9 +112,10 @@ def collect(tree: ast.AST, wanted: frozenset[type]) -> tuple[dict[type, list[Lin
     return buckets, names
 
 
-def lines_with(source, pattern: re.Pattern[bytes]) -> list[int]:
-    """The lines, from 1, on which the bytes match: sorted, each once."""
-    return sorted({source.line(m.start()) for m in pattern.finditer(source.utf8)})
+def lines_with(source, *patterns: re.Pattern[bytes], lowered: bool = False) -> list[int]:
+    """The lines, from 1, on which a pattern matches the bytes: sorted, each once."""
+    text = source.utf8.lower() if lowered else source.utf8  # bytes keep their length
+    return sorted({source.line(m.start()) for pattern in patterns for m in pattern.finditer(text)})
 
 
 def on_lines(node: ast.AST, lines: list[int]) -> bool:

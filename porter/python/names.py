@@ -67,6 +67,16 @@ class Names:
                         found[name] = full
         return found
 
+    @cached_property
+    def plain(self) -> dict[str, str]:
+        """Names that mean one thing wherever they stand: bound by imports alone, all of the same."""
+        others = self.others
+        return {
+            name: bound[0][0]
+            for name, bound in self.imports.items()
+            if name not in others and (len(bound) == 1 or len({target for target, _ in bound}) == 1)
+        }
+
     def known(self, name: str) -> bool:
         """Whether a chain that starts with this name can resolve at all."""
         return name in self.imports or name in self.aliases
@@ -87,10 +97,7 @@ class Names:
         """What a bare name refers to, seen from `link`."""
         if name not in self.imports:
             return self.__dict__.get("aliases", {}).get(name)
-        targets = {target for target, _ in self.imports[name]}
-        if len(targets) == 1 and name not in self.others:
-            return next(iter(targets))
-        return self._by_scope(name, link, below)
+        return self.plain.get(name) or self._by_scope(name, link, below)
 
     # Only for ambiguous roots from here on. A scope is its link; the module is None.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import defaultdict
 
 from .evidence import OTHER_LIBRARIES
 from .index import Link, ancestors
@@ -30,6 +31,7 @@ class Receivers:
             "is_cuda": frozenset(entry.rpartition(":")[2] for entry in file.facts.own_is_cuda),
         }
         self.own: frozenset[str] = frozenset()  # of the attribute that is judged
+        self._members: dict[ast.ClassDef, dict[str, list[ast.expr]]] = {}
         offset = file.source.offset
         self._ends = {
             offset(link[0].end_lineno, link[0].end_col_offset): link
@@ -87,7 +89,7 @@ class Receivers:
             base = self._expression(func.value, link, depth + 1)
             if base in (OTHER, OWN) and func.attr in ("copy", "get", "to", "cuda", "cpu", "astype", "reshape"):
                 return base
-            shared = self.own and func.attr in ("cuda", "cpu", "to")  # what a class of the project has too tells nothing
+            shared = self.own and func.attr in ("cuda", "cpu", "to")  # a class of the project has them too
             if base is TORCH or func.attr in _TENSOR_METHODS and base is UNKNOWN and not shared:
                 return TORCH
         return UNKNOWN
@@ -155,12 +157,18 @@ class Receivers:
         if getattr(node.value, "id", "") != "self":
             return UNKNOWN
         owner = next((a for a in ancestors(link) if a[0].__class__ is ast.ClassDef), None)
-        found = set()
-        for inner in ast.walk(owner[0]) if owner else ():
-            if inner.__class__ is ast.Assign and any(
-                t.__class__ is ast.Attribute and t.attr == node.attr and getattr(t.value, "id", "") == "self" for t in inner.targets
-            ):
-                found.add(self._expression(inner.value, (inner.value, owner), depth + 3))
-        return _strongest(found)
+        values = self._assigned(owner[0]).get(node.attr, ()) if owner else ()
+        return _strongest({self._expression(value, (value, owner), depth + 3) for value in values})
+
+    def _assigned(self, owner: ast.ClassDef) -> dict[str, list[ast.expr]]:
+        """What `self.x = ...` gives each attribute, anywhere in a class."""
+        if owner not in self._members:
+            members = self._members[owner] = defaultdict(list)
+            for inner in ast.walk(owner):
+                if inner.__class__ is ast.Assign:
+                    for target in inner.targets:
+                        if target.__class__ is ast.Attribute and getattr(target.value, "id", "") == "self":
+                            members[target.attr].append(inner.value)
+        return self._members[owner]
 
 

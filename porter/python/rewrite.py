@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import libcst as cst
 
@@ -12,20 +12,25 @@ from porter.finding import Change
 
 from .units import Piece
 
-_TRIVIA = (
-    cst.SimpleWhitespace,
-    cst.ParenthesizedWhitespace,
-    cst.TrailingWhitespace,
-    cst.EmptyLine,
-    cst.Newline,
-    cst.Comment,
-    cst.Comma,
-    cst.Dot,
-    cst.LeftParen,
-    cst.RightParen,
-    cst.AssignEqual,
-    cst.Colon,
+# nodes are compared by class and not by isinstance: they are abstract classes, whose check runs in Python
+_TRIVIA = frozenset(
+    {
+        cst.SimpleWhitespace,
+        cst.ParenthesizedWhitespace,
+        cst.TrailingWhitespace,
+        cst.EmptyLine,
+        cst.Newline,
+        cst.Comment,
+        cst.Comma,
+        cst.Dot,
+        cst.LeftParen,
+        cst.RightParen,
+        cst.AssignEqual,
+        cst.Colon,
+    }
 )
+_CHAIN = frozenset({cst.Attribute, cst.Name})
+_STRINGS = frozenset({cst.SimpleString, cst.FormattedString, cst.ConcatenatedString})
 
 
 @dataclass(slots=True)
@@ -51,9 +56,10 @@ class _Walk(cst.CSTTransformer):
         self._inner: set[cst.CSTNode] = set()
 
     def on_visit(self, node: cst.CSTNode) -> bool:
-        if isinstance(node, _TRIVIA):
+        kind = node.__class__
+        if kind in _TRIVIA:
             return False
-        if isinstance(node, (cst.Attribute, cst.Name)) and node not in self._inner:
+        if kind in _CHAIN and node not in self._inner:
             self._mention(node)
         return True
 
@@ -64,7 +70,7 @@ class _Walk(cst.CSTTransformer):
     def _mention(self, node) -> None:
         """Only the longest chain is a mention: `torch.cuda` in `torch.cuda.synchronize` is none of its own."""
         chain = [node]
-        while isinstance(chain[-1], cst.Attribute):
+        while chain[-1].__class__ is cst.Attribute:
             self._inner.add(chain[-1].attr)
             chain.append(chain[-1].value)
             self._inner.add(chain[-1])
@@ -75,7 +81,7 @@ class _Walk(cst.CSTTransformer):
             if rules := self.rules.references.get(name):
                 self._mentions[part] = rules
                 return
-            if not isinstance(part, cst.Attribute):
+            if part.__class__ is not cst.Attribute:
                 break
             name = name.rpartition(".")[0]
         full = self.file.name(node)
@@ -84,22 +90,24 @@ class _Walk(cst.CSTTransformer):
                 self._mentions[node] = rules
 
     def on_leave(self, original: cst.CSTNode, updated: cst.CSTNode) -> cst.CSTNode:
-        rules, asked = self.rules, ()
-        if isinstance(original, cst.Call):
+        rules, asked, kind = self.rules, (), original.__class__
+        if kind in _TRIVIA:
+            return updated
+        if kind is cst.Call:
             name = self.file.name(original.func)
             asked = rules.calls.get(name, ()) if name else ()
-            if not asked and isinstance(original.func, cst.Attribute) and original.func.attr.value in rules.methods:
+            if not asked and original.func.__class__ is cst.Attribute and original.func.attr.value in rules.methods:
                 if self.file.is_object(original.func.value):
                     asked = rules.methods[original.func.attr.value]
-        elif original in self._mentions:
+        elif kind in _CHAIN and original in self._mentions:
             asked = self._mentions[original]
-        elif isinstance(original, cst.Attribute):
+        elif kind is cst.Attribute:
             if original.attr.value in rules.attributes and self.file.is_object(original.value):
                 asked = rules.attributes[original.attr.value]
-        elif isinstance(original, (cst.SimpleString, cst.FormattedString, cst.ConcatenatedString)):
+        elif kind in _STRINGS:
             literal = self.file.literal(original)
             asked = rules.literals.get(literal.kind, ()) if literal else ()
-        asked = (*asked, *rules.nodes.get(type(original).__name__, ()))
+        asked = (*asked, *rules.nodes.get(kind.__name__, ()))
         if asked and self.file.aware(original):
             return updated
         for rule in asked:
@@ -111,6 +119,8 @@ class _Walk(cst.CSTTransformer):
         if answer is None:
             return updated
         for hit in (answer,) if isinstance(answer, Hit) else answer:
+            if not self.file.style.writes(hit.code or rule.code):
+                hit = replace(hit, new=None, after=())
             found = Found(rule, hit, original, self.piece)
             self.found.append(found)
             if (hit.new is not None or hit.after) and self.wanted(rule, hit, self.piece):

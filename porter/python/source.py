@@ -9,6 +9,7 @@ import tokenize
 import warnings
 from bisect import bisect_right
 from functools import cached_property
+from itertools import accumulate
 
 BOM = b"\xef\xbb\xbf"
 LINE_END = re.compile(rb"\r\n|\r|\n")  # what Python calls a line end; str.splitlines knows eight more
@@ -70,7 +71,9 @@ class Source:
 
     @cached_property
     def starts(self) -> list[int]:
-        return [0, *(m.end() for m in LINE_END.finditer(self.utf8))]
+        lines = self.utf8.splitlines(keepends=True)  # of bytes, it knows the line ends that Python knows
+        starts = [0, *accumulate(map(len, lines))]
+        return starts if not lines or lines[-1].endswith((b"\n", b"\r")) else starts[:-1]
 
     def offset(self, line: int, column: int) -> int:
         return self.starts[line - 1] + column

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import re
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -125,13 +124,26 @@ class _Positions(CodegenState):
     def after_codegen(self, node) -> None:
         self.outer[node] = (self._stack.pop(), self.at)
 
-    @contextmanager
     def record_syntactic_position(self, node, *, start_node=None, end_node=None):
-        start = self.at
-        yield
-        first = (self.inner.get(start_node) or self.outer[start_node])[0] if start_node is not None else start
-        last = (self.inner.get(end_node) or self.outer[end_node])[1] if end_node is not None else self.at
-        self.inner[node] = (first, last)
+        return _Mark(self, node, start_node, end_node)
+
+
+class _Mark:
+    """Where a node's own text begins and ends. Most nodes have one: a generator for each would cost as much again."""
+
+    __slots__ = ("state", "node", "first", "last", "start")
+
+    def __init__(self, state: _Positions, node, first, last):
+        self.state, self.node, self.first, self.last = state, node, first, last
+
+    def __enter__(self) -> None:
+        self.start = self.state.at
+
+    def __exit__(self, *error) -> None:
+        state = self.state
+        start = self.start if self.first is None else (state.inner.get(self.first) or state.outer[self.first])[0]
+        end = state.at if self.last is None else (state.inner.get(self.last) or state.outer[self.last])[1]
+        state.inner[self.node] = (start, end)
 
 
 def positions(module: cst.Module):

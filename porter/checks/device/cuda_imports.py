@@ -1,4 +1,4 @@
-"""`from torch.cuda.amp import X`, `import torch.cuda as C`, `from torch import cuda`: ported through the real package."""
+"""`from torch.cuda.amp import X`, `import torch.cuda as C`, `from torch import cuda`: moved to the real package."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .import_parts import counterpart, package_of, renamed, split
 class CudaImports(Rule):
     code, slug = "PRT102", "cuda-import"
     nodes = ("Import", "ImportFrom")
-    text = r"\bcuda\b"
+    text = r"cuda\b"
 
     def __init__(self, tables):
         self.moves = tables.moves

@@ -23,7 +23,7 @@ class CudaMethod(Rule):
             return None
         if isinstance(original, cst.Attribute):
             return self._reference(original, updated, said, file)
-        new = updated.with_changes(func=self._renamed(attribute, updated.func, file))
+        new = file.style.method(updated, file)
         free = not file.facts.own_cuda and not self._module_function(original, file)
         if said == "torch" or said == "unknown" and free:
             return Hit(original, "call", new=new, safe=True, loads=True)
@@ -33,7 +33,7 @@ class CudaMethod(Rule):
     def _renamed(original, updated, file):
         if not isinstance(original, cst.Attribute):  # a name: ported by the import that binds it
             return updated
-        return updated.with_changes(attr=updated.attr.with_changes(value=file.target.device))
+        return file.style.attribute(updated)
 
     @staticmethod
     def _module_function(original, file) -> bool:

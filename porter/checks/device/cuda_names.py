@@ -38,14 +38,17 @@ class CudaNames(Rule):
         if move.code == TypedTensor.code and file.around.is_within(original, SETTER):
             return None  # PRT106 answers that call as a whole
         weight = {"code": move.code, "severity": move.severity, "effort": move.effort}
-        values = (("name", name), ("to", f"{file.target.namespace}.{move.tail}" if move.tail else ""))
+        new = file.style.name(move.tail) if move.tail else None
+        values = (("name", name), ("to", new or (f"{file.target.namespace}.{move.tail}" if move.tail else "")))
         if move.tail is None:
             # the import explains it where the name was imported for itself
             return None if isinstance(original, cst.Name) else Hit(original, move.why, values=values, **weight)
-        new = file.target.spelled(name, move.tail)
-        if new is None or not file.has(new):
-            return None if isinstance(original, cst.Name) else Hit(original, "absent", values=values, code="PRT104")
-        node = self._spell(original, updated, name, new)
+        if new is None and isinstance(original, cst.Name):
+            return None
+        if new is None:  # the target lacks it, or only the style has no spelling for it
+            known = file.has(f"{file.target.namespace}.{move.tail}")
+            return Hit(original, move.why, values=values, **weight) if known else Hit(original, "absent", values=values)
+        node = self._spell(original, updated, name, new, file.target.namespace)
         if isinstance(original, cst.Name) or node is None:  # ported by the import or alias that binds it
             return None
         return Hit(
@@ -59,7 +62,7 @@ class CudaNames(Rule):
         )
 
     @staticmethod
-    def _spell(original, updated, name: str, new: str):
+    def _spell(original, updated, name: str, new: str, namespace: str):
         """None where nothing is to be written, False where nothing can.
 
         The author's alias stays: th.cuda.synchronize -> th.npu.synchronize; tc.synchronize is ported by its import.
@@ -67,6 +70,8 @@ class CudaNames(Rule):
         words, old, parts = chain(original), name.split("."), new.split(".")
         hidden = len(old) - len(words) + 1  # how many words of the full name the first word stands for
         if hidden > 1:  # bound by an import or alias that is ported itself
+            if not new.startswith(f"{namespace}."):
+                return False
             if old[hidden:] == parts[hidden:] and len(old) == len(parts):
                 return None
             if hidden > 2 and len(old) != len(parts):

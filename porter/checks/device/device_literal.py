@@ -21,7 +21,7 @@ class DeviceLiteral(Rule):
         if literal.role == "option" and isinstance(original, cst.SimpleString):
             old = original.evaluated_value
             script = next((s for o in file.around.options(original) if (s := file.facts.passes(o, old))), None)
-        new = self._new(updated, file.target.device)
+        new = file.style.device(updated, file)
         if new is None:
             why = "concatenated"
         elif script:
@@ -31,13 +31,3 @@ class DeviceLiteral(Rule):
         safe = literal.certain and script is None
         code = self.code if why == "concatenated" else code
         return Hit(original, why, new=new, safe=safe, values=values, code=code, loads=code == self.code)
-
-    @staticmethod
-    def _new(node, device: str):
-        if isinstance(node, cst.SimpleString):
-            head = len(node.prefix) + len(node.quote)
-            return node.with_changes(value=node.value[:head] + device + node.value[head + 4 :])
-        if isinstance(node, cst.FormattedString) and isinstance(node.parts[0], cst.FormattedStringText):
-            first = node.parts[0]
-            return node.with_changes(parts=[first.with_changes(value=device + first.value[4:]), *node.parts[1:]])
-        return None  # implicitly concatenated: a person's job

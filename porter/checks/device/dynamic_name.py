@@ -1,4 +1,4 @@
-"""Names of torch.cuda that are looked up as strings: `getattr(torch.cuda, "synchronize")`, `import_module("torch.cuda.amp")`."""
+"""Names of torch.cuda looked up as strings: `getattr(torch.cuda, "synchronize")`, `import_module("torch.cuda.amp")`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ LOOKUPS = ("getattr", "hasattr", "setattr", "delattr")
 class DynamicName(Rule):
     code, slug = "PRT108", "dynamic-name"
     nodes = ("Call",)
-    text = r"attr\s*\(\s*\w+\s*,\s*[\"']cuda[\"']|\bimport_module\s*\(\s*[\"']torch\.cuda\b"
+    text = (r"attr\s*\(\s*\w+\s*,\s*[\"']cuda[\"']", r"import_module\s*\(\s*[\"']torch\.cuda\b")
 
     def __init__(self, tables):
         self.moves = tables.moves

@@ -12,7 +12,7 @@ METHODS = ("to", "to_empty")
 class IntegerDevice(Rule):
     code, slug = "PRT133", "integer-device"
     nodes = ("Call",)
-    text = rf"(?:\.to|\.device|\.set_default_device|\bdevice)\s*\(\s*{_INT}|\bdevice\s*=\s*{_INT}"
+    text = (rf"\.to\s*\(\s*{_INT}", rf"device\s*[(=]\s*{_INT}")
 
     def visit(self, original, updated, file):
         if file.target.int_is_npu:

@@ -13,6 +13,6 @@ class IsCuda(Rule):
         said = file.receiver(original)
         if said in ("other", "own"):
             return None
-        new = updated.with_changes(attr=updated.attr.with_changes(value=f"is_{file.target.device}"))
+        new = file.style.on_device(updated, file)
         safe = said == "torch" or said == "unknown" and not file.facts.own_is_cuda
         return Hit(original, "attribute" if safe else "unknown", new=new, safe=safe, loads=True)

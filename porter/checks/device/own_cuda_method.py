@@ -11,7 +11,7 @@ VALUES = ("property", "cached_property", "setter", "getter", "deleter")  # of no
 class OwnCudaMethod(Rule):
     code, slug = "PRT131", "own-cuda-method"
     nodes = ("FunctionDef",)
-    text = r"\bdef\s+cuda\s*\("
+    text = r"cuda\s*\("
 
     def visit(self, original, updated, file):
         device = file.target.device

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from porter.checks.rule import Hit, Rule, cst
 
 CODES = {"compared": "PRT202", "case": "PRT202", "option": "PRT209"}
@@ -20,7 +18,7 @@ class BackendLiteral(Rule):
         code = CODES.get(literal.role, self.code)
         why = literal.role if code != self.code else "literal"
         values = (("old", file.text(original)), ("new", file.target.backend))
-        new = self._new(updated, file.target)
+        new = file.style.backend(updated, file)
         script = None
         if literal.role == "option" and isinstance(original, cst.SimpleString):
             old = original.evaluated_value
@@ -31,11 +29,3 @@ class BackendLiteral(Rule):
             why = "uncertain"
         safe = literal.certain and script is None
         return Hit(original, why, new=new, safe=safe, values=values, code=code, loads=code == self.code)
-
-    @staticmethod
-    def _new(node, target):
-        if not isinstance(node, cst.SimpleString):
-            return None
-        text = re.sub("(?i)cuda:nccl", f"{target.device}:{target.backend}", node.value)
-        text = text.replace("nccl", target.backend).replace("NCCL", target.backend.upper())
-        return node.with_changes(value=text) if text != node.value else None

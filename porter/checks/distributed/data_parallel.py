@@ -12,7 +12,7 @@ class DataParallel(Rule):
     code, slug = "PRT205", "data-parallel"
     calls = {*CLASSES, *FUNCTIONS}
     nodes = ("ClassDef",)
-    text = r"\bDataParallel\b"
+    text = r"DataParallel\b"
 
     def visit(self, original, updated, file):
         if isinstance(original, cst.ClassDef):

@@ -22,7 +22,12 @@ class DdpDeviceIds(Rule):
 
     @staticmethod
     def _several(value, file) -> bool:
-        if isinstance(value, cst.Call) and isinstance(value.func, cst.Name) and value.func.value == "list" and value.args:
+        if (
+            isinstance(value, cst.Call)
+            and isinstance(value.func, cst.Name)
+            and value.func.value == "list"
+            and value.args
+        ):
             value = value.args[0].value
         if isinstance(value, (cst.List, cst.Tuple)):
             return len(value.elements) > 1 and not any(isinstance(e, cst.StarredElement) for e in value.elements)

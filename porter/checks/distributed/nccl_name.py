@@ -22,7 +22,7 @@ class NcclName(Rule):
         + [f"{m}.{GROUP}" for m in MODULES]
     )
     nodes = ("ImportFrom",)
-    text = rf"\b(?:is_nccl_available|{GROUP})\b"
+    text = (r"is_nccl_available\b", rf"{GROUP}\b")
 
     def visit(self, original, updated, file):
         if isinstance(original, cst.ImportFrom):

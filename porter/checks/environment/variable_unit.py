@@ -15,10 +15,12 @@ class EnvironmentVariableUnit(Rule):
 
     def __init__(self, tables):
         self.rows = {name: row for name, row in tables.variables.items() if row.value == "bytes-to-mb"}
-        self.text = rf"\b(?:{'|'.join(sorted(self.rows))})\b"
+        self.text = tuple(rf"{name}\b" for name in sorted(self.rows))
 
     def visit(self, original, updated, file):
-        answer = {cst.Assign: self._assign, cst.Call: self._call, cst.Arg: self._arg, cst.Dict: self._dict}.get(type(original))
+        answer = {cst.Assign: self._assign, cst.Call: self._call, cst.Arg: self._arg, cst.Dict: self._dict}.get(
+            type(original)
+        )
         if answer is not None:
             return answer(original, updated, file)
         found = self._found(original, file)  # the name alone: whatever is done with the value counts in bytes
@@ -55,7 +57,9 @@ class EnvironmentVariableUnit(Rule):
         if not self._converted(found.value):
             return self._hit(original, found, None)
         keyword = updated.keyword.with_changes(value=self.rows[found.name].to)
-        return self._hit(original, found, updated.with_changes(keyword=keyword, value=self._value(updated.value, found)))
+        return self._hit(
+            original, found, updated.with_changes(keyword=keyword, value=self._value(updated.value, found))
+        )
 
     def _dict(self, original, updated, file):
         elements, hit = list(updated.elements), None

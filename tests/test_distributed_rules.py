@@ -1,0 +1,95 @@
+"""What the fixtures cannot show: names against every shipped catalogue, the gate, and facts of more than one file."""
+
+from __future__ import annotations
+
+import pytest
+
+from porter.catalog.load import load as catalogue
+from porter.catalog.load import versions
+from porter.checks import table
+from porter.checks.distributed.nccl_name import IMPORTED
+from porter.checks.registry import GATE
+from porter.finding import apply
+from porter.project.facts import gather
+from porter.python.analyse import analyse
+from porter.python.environ import HEADS, UNKNOWN, variables
+from porter.python.file import File
+from porter.python.source import Source
+from porter.session import Session
+from porter.target import Target
+
+
+@pytest.mark.parametrize("version", versions())
+def test_amp_names_exist(version):
+    rows = table.load().moves
+    amp = [row.tail for name, row in rows.items() if name.startswith("torch.cuda.amp.") and row.tail]
+    assert {"amp.autocast", "amp.GradScaler", "amp.custom_fwd", "amp.custom_bwd"} <= set(amp)
+    for tail in [*amp, "is_bf16_supported", "is_autocast_enabled", "get_autocast_dtype", "set_device"]:
+        assert catalogue(version).has(f"torch.npu.{tail}"), tail
+
+
+@pytest.mark.parametrize("version", versions())
+def test_names_of_torch_npu_distributed_exist(version):
+    package, name = IMPORTED["is_nccl_available"]
+    assert catalogue(version).has(f"{package}.{name}")
+
+
+@pytest.mark.parametrize("name", sorted(table.load().variables))
+def test_every_variable_is_seen(name):
+    """A file that does nothing but set it passes the gate, and the string is found where it stands."""
+    line = f'import os\n\nos.environ["{name}"] = "0"\n'.encode()
+    assert GATE.search(line), "the gate would leave the file unread"
+    found = variables(File("a.py", Source(line), Session()))
+    assert [v.name for v in found.values()] == [name]
+    (finding,) = analyse("a.py", line, Session()).findings
+    assert finding.code in ("PRT801", "PRT802", "PRT803") and dict(finding.values)["old"] == name
+
+
+def test_an_unknown_variable_is_seen():
+    assert UNKNOWN.match("NCCL_SOMETHING_NEW") and GATE.search(b'os.environ["NCCL_SOMETHING_NEW"]') and HEADS
+    (finding,) = analyse("a.py", b'import os\nos.environ["NCCL_SOMETHING_NEW"] = "1"\n', Session()).findings
+    assert (finding.code, finding.why, finding.status) == ("PRT803", "unknown", "manual")
+
+
+def test_older_torch_asks_for_autocast_by_hand():
+    before = b"import torch\n\nprint(torch.is_autocast_enabled())\n"
+    old, new = (
+        analyse("a.py", before, Session(target=Target(torch_npu=v))).findings for v in ("2.3.1", "2.7.1.post11")
+    )
+    assert [(f.code, f.status) for f in old] == [("PRT301", "manual")]
+    assert [(f.code, f.status) for f in new] == [("PRT301", "auto")]
+
+
+TWIN = b'import torch.distributed as dist\n\n\ndef start():\n    dist.init_process_group(backend="nccl")\n'
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        ("accelerator/cuda_worker.py", "accelerator/npu_worker.py"),
+        ("engines/nccl.py", "engines/hccl.py"),
+        ("kernels/cuda/ops.py", "kernels/npu/ops.py"),
+        ("test_on_gpu.py", "test_on_npu.py"),
+    ],
+)
+def test_a_file_with_a_twin_for_npus_is_left_alone(tmp_path, pair):
+    """A repository that keeps one module per device has been ported: the CUDA module has to stay CUDA's."""
+    mine, twin = pair
+    (tmp_path / mine).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / mine).write_bytes(TWIN)
+    alone = analyse(mine, TWIN, Session(facts=gather(tmp_path, [mine])))
+    assert b'"hccl"' in apply(TWIN, alone.auto)
+    facts = gather(tmp_path, sorted([mine, twin]))
+    assert facts.twins == (mine,)
+    together = analyse(mine, TWIN, Session(facts=facts))
+    assert together.auto == together.review == () and not together.findings
+
+
+def test_a_constant_of_another_file_moves_with_its_use(tmp_path):
+    (tmp_path / "names.py").write_text('BACKEND = "nccl"\nTITLE = "nccl"\n')
+    (tmp_path / "main.py").write_text(
+        "import torch.distributed as dist\nfrom names import BACKEND\n\ndist.init_process_group(BACKEND)\n"
+    )
+    facts = gather(tmp_path, ["main.py", "names.py"])
+    data = (tmp_path / "names.py").read_bytes()
+    assert apply(data, analyse("names.py", data, Session(facts=facts)).auto) == b'BACKEND = "hccl"\nTITLE = "nccl"\n'
