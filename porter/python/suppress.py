@@ -11,6 +11,7 @@ from .source import Source
 
 _IGNORE = re.compile(r"#\s*porter:\s*ignore(?:\[([^\]]*)\])?[ \t:,-]*(.*)")
 _SKIP = re.compile(r"#\s*porter:\s*skip-file[ \t:,-]*(.*)")
+_ANNOTATION = re.compile(r"# PRT\d{3}: ")
 _CODE = re.compile(r"PRT\d{3}$")
 
 
@@ -32,12 +33,15 @@ class Suppressions:
         self.ignores: list[Ignore] = []
         self.malformed: list[tuple[int, int, str]] = []  # line, column, what is wrong: a key of PRT005
         self.skip: str | None = None
+        self._annotated: set[int] = set()
         if b"porter:" in source.data:
             self._read(source)
 
     def _read(self, source: Source) -> None:
         for line, column, text in source.comments:
-            if "porter:" in text:
+            if _ANNOTATION.match(text):
+                self._annotated.add(line)
+            elif "porter:" in text:
                 start = source.starts[line - 1]
                 before = source.utf8[start : source.line_end(start)[0]].decode("utf-8")[:column]
                 self._comment(line, column, text, alone=not before.strip())
@@ -63,6 +67,9 @@ class Suppressions:
     def _above(self, first: int) -> int:
         """Of the comments for a statement that begins on this line, the first: several may stand alone above it."""
         at = bisect_left(self.ignores, first, key=_line)
-        while at and self.ignores[at - 1].alone and self.ignores[at - 1].line == first - 1:
-            at, first = at - 1, first - 1
-        return at
+        while True:
+            first -= 1
+            if at and self.ignores[at - 1].alone and self.ignores[at - 1].line == first:
+                at -= 1
+            elif first not in self._annotated:  # `migrate --annotate` puts its comments in between
+                return at
