@@ -33,14 +33,15 @@ $(STAMP): pyproject.toml | $(BIN)/python
 
 demo: $(VENV)/.with-porter
 	@rm -rf $(DEMO) && mkdir -p $(DEMO)
-	@$(BIN)/porter analyze $(SAMPLE) --output $(DEMO)/report.txt --output $(DEMO)/report.json > /dev/null || test $$? -eq 1
+	@$(BIN)/porter analyze $(SAMPLE) --output $(DEMO)/report.txt --output $(DEMO)/report.json --output $(DEMO)/report.html > /dev/null || test $$? -eq 1
 	@echo "porter analyze $(SAMPLE)" && echo
 	@awk 'index($$0, "$(SAMPLE)/") == 1 { exit } { print }' $(DEMO)/report.txt
 	@echo "porter migrate $(SAMPLE) --unsafe --out $(DEMO)/gpt_cnn" && echo
 	@$(BIN)/porter migrate $(SAMPLE) --unsafe --out $(DEMO)/gpt_cnn
 	@$(BIN)/porter migrate $(SAMPLE) --unsafe --quiet > $(DEMO)/port.diff
 	@echo && echo "The differences are in $(DEMO)/port.diff."
-	@echo "The report, as text and as JSON: $(DEMO)/report.txt $(DEMO)/report.json"
+	@echo "The report, for programs: $(DEMO)/report.json"
+	@echo "The report, to read and to pass around: $(DEMO)/report.html"
 
 test: $(STAMP)
 	$(BIN)/python -m pytest $(ARGS)

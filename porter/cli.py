@@ -9,20 +9,26 @@ import typer
 
 from porter import __version__
 from porter.options import (
+    Annotate,
     Baseline,
     Exclude,
+    FailOn,
     Force,
+    Format,
     Ignore,
     Jobs,
     Lang,
     NoCache,
+    Outputs,
     Paths,
+    Plain,
     Quiet,
     Select,
     StdinName,
     Style,
     TargetText,
     Verbose,
+    WriteBaseline,
     given,
 )
 
@@ -31,6 +37,7 @@ OK, FOUND, USAGE, INTERNAL, INTERRUPTED = 0, 1, 2, 123, 130
 EPILOG = """\b
 Examples:
   porter analyze .                       what stands in the way of running this on an NPU
+  porter analyze . -o report.html        the report as one page to pass around
   porter migrate src/                    the same run, shown as a diff; nothing is written
   porter migrate src/ --inplace          write it;  `porter undo` takes it back
   porter migrate . --out ../ported       write a ported copy of the tree
@@ -69,24 +76,17 @@ def porter(
 @app.command()
 def analyze(
     paths: Paths = None,
-    format: Annotated[Optional[str], typer.Option("--format", help="text (default) or json, on stdout.")] = None,
-    output: Annotated[
-        Optional[list[str]],
-        typer.Option("--output", "-o", help="Also write FILE; .txt, .json. Repeatable.", metavar="FILE"),
-    ] = None,
+    format: Format = None,
+    output: Outputs = None,
     select: Select = None,
     ignore: Ignore = None,
     exclude: Exclude = None,
     force_exclude: Force = False,
-    fail_on: Annotated[
-        Optional[str], typer.Option(help="Exit 1 from this severity: blocker, wrong (default), slow, note.")
-    ] = None,
+    fail_on: FailOn = None,
     target: TargetText = None,
     style: Style = None,
     baseline: Baseline = None,
-    write_baseline: Annotated[
-        Optional[str], typer.Option(help="Write all findings to FILE and exit 0.", metavar="FILE")
-    ] = None,
+    write_baseline: WriteBaseline = None,
     stdin_filename: StdinName = None,
     jobs: Jobs = None,
     lang: Lang = None,
@@ -105,9 +105,7 @@ def migrate(
     out: Annotated[Optional[str], typer.Option("--out", help="Write a ported copy of the tree.", metavar="DIR")] = None,
     unsafe: Annotated[bool, typer.Option("--unsafe", help="Also make the edits a person should look at.")] = False,
     check: Annotated[bool, typer.Option("--check", help="Write nothing; exit 1 if something would change.")] = False,
-    annotate: Annotated[
-        bool, typer.Option("--annotate", help="Put `# PRT110: ...` above what has to be ported by hand.")
-    ] = False,
+    annotate: Annotate = False,
     allow_dirty: Annotated[bool, typer.Option("--allow-dirty", help="Write files that have unstaged changes.")] = False,
     select: Select = None,
     ignore: Ignore = None,
@@ -133,28 +131,44 @@ def explain(
     lang: Lang = None,
 ) -> int:
     """One code or one API: what happens to it, and why."""
-    from porter.commands.explain import explain as command
-
-    return command(name, target, lang)
+    return _do("explain", locals())
 
 
 @app.command()
 def rules(
-    format: Annotated[Optional[str], typer.Option("--format", help="text (default) or json.")] = None,
+    format: Plain = None,
     lang: Lang = None,
 ) -> int:
     """All codes."""
-    from porter.commands.explain import rules as command
+    return _do("rules", locals(), "explain")
 
-    return command(format, lang)
+
+@app.command()
+def report(
+    file: Annotated[str, typer.Argument(help="What `porter analyze --output findings.json` wrote.")],
+    output: Outputs = None,
+    format: Format = None,
+    lang: Lang = None,
+) -> int:
+    """A report of earlier findings, made elsewhere."""
+    return _do("report", locals())
+
+
+@app.command()
+def diff(
+    before: Annotated[str, typer.Argument(help="findings.json of then.")],
+    after: Annotated[str, typer.Argument(help="findings.json of now.")],
+    format: Plain = None,
+    lang: Lang = None,
+) -> int:
+    """What got fixed between two reports, and what is new."""
+    return _do("diff", locals(), "report")
 
 
 @app.command()
 def undo(path: Annotated[str, typer.Argument(help="Anything inside the project.")] = ".", lang: Lang = None) -> int:
     """Take back the last `migrate --inplace`."""
-    from porter.commands.undo import undo as command
-
-    return command(path, lang)
+    return _do("undo", locals())
 
 
 @cache_app.command("dir")
@@ -169,16 +183,14 @@ def cache_dir() -> int:
 @cache_app.command("clean")
 def cache_clean(lang: Lang = None) -> int:
     """Remove it."""
-    from porter.commands.undo import clean
-
-    return clean(lang)
+    return _do("clean", locals(), "undo")
 
 
 app.add_typer(cache_app, name="cache")
 
 
-def _do(name: str, values: dict) -> int:
-    return getattr(import_module(f"porter.commands.{name}"), name)(**values)
+def _do(name: str, values: dict, module: str = "") -> int:
+    return getattr(import_module(f"porter.commands.{module or name}"), name)(**values)
 
 
 def main() -> int:

@@ -162,9 +162,11 @@ def codes(words: Iterable[str], slugs: Mapping[str, str]) -> frozenset[str]:
     return frozenset(found)
 
 
-def quiet(settings: Settings, slugs: Mapping[str, str]) -> frozenset[str]:
-    """Codes that are off everywhere. What porter says about itself (family 0) is never off by not being selected."""
+def quiet(settings: Settings, slugs: Mapping[str, str], optional: frozenset[str] = frozenset()) -> frozenset[str]:
+    """Codes that are off everywhere. What porter says about itself (family 0) is never off by not being selected;
+    what is off by default (`optional`) is on only where its code or slug is selected, not by a shorter prefix."""
     chosen = codes(settings.select, slugs) if settings.select else frozenset(slugs)
+    chosen -= {code for code in optional if not {code, slugs[code]} & {*settings.select}}
     off = {code for code in slugs if code not in chosen and not code.startswith("PRT0")}
     return frozenset(off | codes(settings.ignore, slugs))
 

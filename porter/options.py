@@ -9,6 +9,20 @@ import typer
 Paths = Annotated[
     Optional[list[str]], typer.Argument(help="Directories or files; '-' is standard input.", show_default=False)
 ]
+FailOn = Annotated[Optional[str], typer.Option(help="Exit 1 from this severity: blocker, wrong (default), slow, note.")]
+Annotate = Annotated[bool, typer.Option("--annotate", help="Put `# PRT110: ...` above what has to be ported by hand.")]
+WriteBaseline = Annotated[Optional[str], typer.Option(help="Write all findings to FILE and exit 0.", metavar="FILE")]
+Format = Annotated[
+    Optional[str],
+    typer.Option("--format", help="On stdout: json, html, sarif, markdown, github, csv; analyze: text (default)."),
+]
+Outputs = Annotated[
+    Optional[list[str]],
+    typer.Option(
+        "--output", "-o", help="Also write FILE: .html, .json, .sarif, .md, .csv, .txt; repeatable.", metavar="FILE"
+    ),
+]
+Plain = Annotated[Optional[str], typer.Option("--format", help="text (default) or json.")]
 Select = Annotated[
     Optional[list[str]],
     typer.Option("--select", help="Only these: codes, prefixes (PRT1) or slugs, with commas.", metavar="CODES"),

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from porter.checks.registry import GATE
+from porter.checks.gate import GATE
 from porter.config import Settings
 from porter.files.discover import MARKERS, discover
 from porter.files.errors import FilesError

@@ -20,7 +20,7 @@ class Session:
     def rules(self):
         from porter.checks.registry import load
 
-        return load()
+        return load(self.target.soc)
 
     @cached_property
     def catalogue(self):
@@ -28,6 +28,10 @@ class Session:
 
         wanted = self.target.torch_npu
         return load(wanted if wanted in versions() else nearest(wanted))
+
+    def has(self, name: str) -> bool:
+        """Whether the target offers a name."""
+        return self.catalogue.has(name)
 
     def quiet_for(self, path: str) -> frozenset[str]:
         """Codes that are switched off for a file."""

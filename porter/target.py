@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 DEFAULT_TORCH_NPU = "2.7.1.post11"
 DEFAULT_SOC = "A2"
+SOCS = ("A2", "A3", "910", "310P")
 STYLES = ("rename", "portable")  # what each writes is in styles.py
 
 
@@ -26,6 +27,11 @@ class Target:
     @property
     def torch(self) -> tuple[int, ...]:
         return tuple(int(n) for n in re.findall(r"\d+", self.torch_npu.partition(".post")[0])[:3])
+
+    @property
+    def early(self) -> bool:
+        """Chips before A2: no bfloat16, and a float16 overflow stays at the largest number instead of becoming inf."""
+        return self.soc in ("910", "310P")
 
     @property
     def int_is_npu(self) -> bool:

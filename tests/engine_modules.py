@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import warnings
 
 from hypothesis import strategies as st
 
@@ -13,7 +14,11 @@ IMPORTS = {
     "import os; import torch": ("torch.cuda", "torch.device", "torch.distributed.init_process_group"),
     "import torch\nimport torch_npu": ("torch.cuda", "torch.device", "torch.distributed.init_process_group"),
     "import torch\nfrom torch import cuda, nn": ("cuda", "torch.device", "torch.distributed.init_process_group"),
-    "from torch import (  # c\n    device,\n    cuda as C,\n    distributed,\n)": ("C", "device", "distributed.init_process_group"),
+    "from torch import (  # c\n    device,\n    cuda as C,\n    distributed,\n)": (
+        "C",
+        "device",
+        "distributed.init_process_group",
+    ),
     "import torch.cuda": ("torch.cuda", "torch.device", "torch.distributed.init_process_group"),
     "import torch.cuda as tc\nfrom torch import device": ("tc", "device", "f"),
     "import torch\nfrom torch.cuda import synchronize, Stream as S  # names": ("torch.cuda", "torch.device", "S"),
@@ -24,8 +29,27 @@ IMPORTS = {
     "# torch comes from elsewhere": ("torch.cuda", "torch.device", "f"),
     "def load():\n    import torch\n    return torch.cuda.is_available()": ("torch.cuda", "torch.device", "f"),
 }
-NAMES = ["is_available()", "device_count()", "synchronize", "synchronize(0)", "CUDAGraph()", "no_such_name(1)", "current_stream().query()"]
-LEAVES = ["x", "1", '"ö😀"', "'a cuda word'", "x.is_cuda", "d.type == 'cuda'", "x.cuda", "y.npu()", "f'{x.cuda()}'", "f'cuda {n:>{w}}'"]
+NAMES = [
+    "is_available()",
+    "device_count()",
+    "synchronize",
+    "synchronize(0)",
+    "CUDAGraph()",
+    "no_such_name(1)",
+    "current_stream().query()",
+]
+LEAVES = [
+    "x",
+    "1",
+    '"ö😀"',
+    "'a cuda word'",
+    "x.is_cuda",
+    "d.type == 'cuda'",
+    "x.cuda",
+    "y.npu()",
+    "f'{x.cuda()}'",
+    "f'cuda {n:>{w}}'",
+]
 SHAPES = [
     "({a}).cuda({b})", "f({a}, k=({b}))", "({a} if {b} else {a})", "[{a}, {b}]", "(lambda p={a}, *q: {b})", "[i for i in ({a}) if {b}]",
     "{{'k': {a}, **({b})}}", "g[{a}:{b}]", "({a}) @ ({b})", "m.to({a}, device='cuda')", "({a}).to('cuda:0')", "not ({a})", "f(*({a}), **{b})",
@@ -42,13 +66,28 @@ FRAMES = [
     "assert {e}, {e}{t}\ndel g[{e}]\n", "v = '''cuda\n  torch.cuda\n'''; {e}{t}\n", "# porter: ignore[PRT130, PRT101] above\n{e}{t}\n",
     "if is_npu:\n    v = {e}{t}\nelse:\n    v = {e}\n", "DEVICE = 'cuda'\nx.to(DEVICE){t}\n", "lambda: {e}{t}\n", "\x0cv = {e}{t}\n",
 ]  # fmt: skip
-TAILS = ["", "", "", "  # keep me", "  # porter: ignore[PRT101] why", "  # porter: ignore[PRT130,PRT999] why", "  # type: ignore", "  # cuda ö"]
+TAILS = [
+    "",
+    "",
+    "",
+    "  # keep me",
+    "  # porter: ignore[PRT101] why",
+    "  # porter: ignore[PRT130,PRT999] why",
+    "  # type: ignore",
+    "  # cuda ö",
+]
 NEWLINES = ["\n", "\n", "\r\n", "\r"]
 
 
 def expressions(cuda: str, device: str, group: str) -> st.SearchStrategy[str]:
     leaves = st.sampled_from(
-        [*LEAVES, *(f"{cuda}.{name}" for name in NAMES), f"{device}('cuda')", f'{device}(f"cuda:{{n}}")', f"{group}(backend='nccl')"]
+        [
+            *LEAVES,
+            *(f"{cuda}.{name}" for name in NAMES),
+            f"{device}('cuda')",
+            f'{device}(f"cuda:{{n}}")',
+            f"{group}(backend='nccl')",
+        ]
     )
 
     def nest(inner):
@@ -59,7 +98,9 @@ def expressions(cuda: str, device: str, group: str) -> st.SearchStrategy[str]:
 
 def _python(text: str) -> bool:
     try:
-        compile(text, "x", "exec", dont_inherit=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compile(text, "x", "exec", dont_inherit=True)
     except (SyntaxError, ValueError):
         return False
     return True
@@ -75,7 +116,12 @@ def modules(draw) -> bytes:
         frame = draw(st.sampled_from(FRAMES))
         parts = frame.split("{e}")
         text = "".join(p + (draw(nest) if n < len(parts) - 1 else "") for n, p in enumerate(parts))
-        text = text.replace("{i}", str(i)).replace("{t}", draw(st.sampled_from(TAILS))).replace("{{", "{").replace("}}", "}")
+        text = (
+            text.replace("{i}", str(i))
+            .replace("{t}", draw(st.sampled_from(TAILS)))
+            .replace("{{", "{")
+            .replace("}}", "}")
+        )
         if _python(text):
             body.append(text)
     text = opening + draw(st.sampled_from(["", "  # first"])) * (not opening.endswith(")")) + "\n" + "".join(body)
@@ -93,7 +139,7 @@ def modules(draw) -> bytes:
 BOTH = [  # (before, after) of a leaf
     ("x", "x"), ("torch.cuda.device_count()", "torch.npu.device_count()"), ("'a cuda word'",) * 2, ("d.type == 'cuda'", "d.type == 'npu'"),
     ("torch.device('cuda:0')", "torch.device('npu:0')"), ("z.cuda",) * 2, ("f'cuda{y.cuda()}'", "f'cuda{y.npu()}'"), ('"ö😀"',) * 2,
-    ("torch.cuda.Stream", "torch.npu.Stream"), ("q.is_cuda", "q.is_npu"), ("torch.cuda.CUDAGraph()", "torch.npu.NPUGraph()"),
+    ("[torch.cuda.Stream]", "[torch.npu.Stream]"), ("q.is_cuda", "q.is_npu"), ("torch.cuda.CUDAGraph()", "torch.npu.NPUGraph()"),
 ]  # fmt: skip
 GROWTH = [
     ("({a}).cuda({b})", "({a}).npu({b})"), ("f({a}, k=({b}))",) * 2, ("({a} if {b} else {a})",) * 2, ("[{a}, {b}]",) * 2,

@@ -132,6 +132,15 @@ def test_quiet():
     assert quiet(Settings(ignore=("PRT0",)), SLUGS) == {"PRT001"}
 
 
+def test_what_is_off_by_default_is_turned_on_by_its_own_name_only():
+    off = frozenset({"PRT201"})
+    assert quiet(Settings(), SLUGS, off) == {"PRT201"}
+    assert quiet(Settings(select=("PRT",)), SLUGS, off) == quiet(Settings(select=("PRT2",)), SLUGS, off) - {"PRT101", "PRT120"}
+    assert quiet(Settings(select=("PRT", "PRT201")), SLUGS, off) == set()
+    assert quiet(Settings(select=("backend", "PRT1")), SLUGS, off) == set()
+    assert quiet(Settings(select=("PRT201",), ignore=("PRT2",)), SLUGS, off) >= {"PRT201"}
+
+
 @pytest.fixture
 def porter(tmp_path, monkeypatch):
     (tmp_path / "r").mkdir()
@@ -154,7 +163,7 @@ def porter(tmp_path, monkeypatch):
             'target = "torch=2.7"',
             "porter.toml:1: 'torch=2.7' is not understood; did you mean 'torch_npu'?; write torch_npu=",
         ),
-        ('soc = "A9"', "porter.toml:1: soc 'A9' is none of A2, A3"),
+        ('soc = "A9"', "porter.toml:1: soc 'A9' is none of A2, A3, 910, 310P"),
         ('baseline = "gone.json"', "gone.json: No such file or directory; `porter analyze --write-baseline` makes one"),
     ],
 )

@@ -60,7 +60,6 @@ def test_a_run_goes_on_from_its_checkpoint(needs_torch: None, tmp_path: Path) ->
 EXPLAINED = {
     'choices=["cuda", "npu", "cpu"]': "an option gains a choice and loses none",
     'choices=["nccl", "hccl", "gloo"]': "an option gains a choice and loses none",
-    "torch.backends.cuda.matmul.allow_tf32": "a switch of the CUDA backend: it exists without a GPU and does nothing",
     '"cuda_rng"': "a key of checkpoints that exist already",
     '"no GPU is visible: check nvidia-smi and CUDA_VISIBLE_DEVICES, or pass --device cpu"': "a message for people",
     '"this torch was built without NCCL"': "a message for people",

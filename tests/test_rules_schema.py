@@ -56,6 +56,10 @@ BAD = {
     "unknown stanza": (RULE + "[[rul]]\ncode = 1\n", r"unknown stanza 'rul'"),
     "stanza that is no list": (RULE + "[api]\ncode = 1\n", r"unknown stanza 'api'"),
     "unknown key": (RULE + API + 'colour = "red"\n', r"\[\[api\]\] 1 \(torch\.cuda\.CUDAGraph\): unknown key 'colour'"),
+    "default of neither kind": (
+        RULE.replace('severity = "blocker"', 'severity = "blocker"\ndefault = "maybe"', 1),
+        r"\[\[rule\]\] 1 \(PRT101\): default is not one of on, off",
+    ),
     "missing key": (RULE.replace('slug = "api-renamed"\n', ""), r"\[\[rule\]\] 1 \(PRT101\): 'slug' is missing"),
     "symptom of a namespace": (RULE + NAMESPACE + 'symptom = "x"\n', r"unknown key 'symptom'"),
     "no code like that": (API, r"no \[\[rule\]\] has the code PRT101"),

@@ -40,3 +40,26 @@ def quoted(node, new: str):
     """A plain string with other text in the author's prefix and quotes."""
     mark = node.quote
     return node.with_changes(value=f"{node.prefix}{mark}{new}{mark}")
+
+
+def imported(node) -> list[str]:
+    """What an import statement names: ["a.b", "a.c"] for `from a import b, c`, ["a"] for its star; nothing relative."""
+    if isinstance(node, cst.Import):
+        return [".".join(chain(alias.name)) for alias in node.names]
+    if node.relative or node.module is None:
+        return []
+    module = ".".join(chain(node.module))
+    return [module] if isinstance(node.names, cst.ImportStar) else [f"{module}.{a.name.value}" for a in node.names]
+
+
+def with_keyword(call, keyword: str, value):
+    """A call with one more argument at its end."""
+    none = cst.SimpleWhitespace("")
+    equal = cst.AssignEqual(whitespace_before=none, whitespace_after=none)
+    return call.with_changes(args=[*call.args, cst.Arg(value, cst.Name(keyword), equal=equal)])
+
+
+def in_tests(file) -> bool:
+    """A file of tests, in which what only costs time, or drifts a little, is no concern."""
+    *folders, name = file.path.split("/")
+    return name.startswith("test_") or name.endswith("_test.py") or not {"test", "tests"}.isdisjoint(folders)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from porter.checks.texts import Texts
 
+OFF = {"en": " (off by default)", "zh": "（默认关闭）"}
 START, END = "<!-- rules:start -->", "<!-- rules:end -->"
 
 
@@ -16,7 +17,8 @@ def rule_table(texts: Texts, lang: str = "en") -> str:
         rule = texts.rule(code)
         severities = {texts.severity(code, why) for why in rule.messages}
         worst_first = ", ".join(severity for severity in SEVERITIES if severity in severities)
-        lines.append(f"| {code} | {rule.slug} | {worst_first} | {rule.title[lang].replace('|', chr(92) + '|')} |")
+        title = rule.title[lang].replace("|", chr(92) + "|") + (OFF[lang] if rule.default == "off" else "")
+        lines.append(f"| {code} | {rule.slug} | {worst_first} | {title} |")
     return "\n".join(lines)
 
 

@@ -49,22 +49,28 @@ class Hit:
     severity: str | None = None  # overrides what rules/*.toml says of `why`
     effort: str | None = None
     group: str | None = None  # edits that are right only together (a constant and its comparisons) share a name
+    optional: bool = False  # an opportunity that the program runs well without: a note to look at, without an edit
 
 
 class Rule:
     code: ClassVar[str]
     slug: ClassVar[str]
+    socs: ClassVar[Iterable[str]] = NOTHING  # the chips it is about, where it is not about all of them
 
     calls: ClassVar[Iterable[str]] = NOTHING  # every call of these resolved names: asked with the cst.Call
     references: ClassVar[Iterable[str]] = NOTHING  # every mention of these resolved names: cst.Attribute or cst.Name
     prefixes: ClassVar[Iterable[str]] = NOTHING  # every mention of anything below these that no reference claims
     methods: ClassVar[Iterable[str]] = NOTHING  # every call `x.NAME(...)` where x is no module: cst.Call
+    builtins: ClassVar[Iterable[str]] = NOTHING  # every call of these names that nothing in the file binds: cst.Call
     attributes: ClassVar[Iterable[str]] = NOTHING  # every mention `x.NAME` where x is no module: cst.Attribute
+    imports: ClassVar[Iterable[str]] = NOTHING  # every import statement of these top-level packages: Import, ImportFrom
     literals: ClassVar[Iterable[str]] = NOTHING  # strings of these kinds ("device", "backend"): string nodes
     nodes: ClassVar[tuple[str, ...]] = ()  # every node of these LibCST types, by name: "ImportFrom", "Comparison", ...
     # with `nodes`: regular expressions, one of which the statement's text must match to be looked at; every file is
     # searched for each, which costs next to nothing only where it begins with plain letters: r"cuda\b", not r"\bcuda\b"
     text: ClassVar[str | tuple[str, ...]] = ()
+    # of calls, methods, builtins and nodes, only the places that this look at the index lets through: python/glances.py
+    only: ClassVar[str] = ""
 
     def __init__(self, tables: Tables):
         """Rules that read rules/*.toml take their keys from `tables` here."""

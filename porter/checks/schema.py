@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from porter.checks.table import LANGUAGES, RuleError
+from porter.checks.schema_report import kinds
+from porter.checks.table import LANGUAGES, STATUSES, RuleError
 from porter.finding import EFFORTS, SEVERITIES
 
 PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
@@ -84,6 +85,7 @@ _code = _matches(_CODE, "a code like PRT101")
 _severity, _effort, _fix = _one_of(*SEVERITIES), _one_of(*EFFORTS), _one_of("safe", "review")
 _weight = {"severity": _severity, "effort": _effort, "reference": _string, "symptom": _string}
 
+_TITLES = ("match", "from", "import", "keyword", "code", "kind", "name")
 # kind -> (required keys, all keys)
 KINDS: dict[str, tuple[tuple[str, ...], dict[str, Check]]] = {
     "rule": (
@@ -96,6 +98,7 @@ KINDS: dict[str, tuple[tuple[str, ...], dict[str, Check]]] = {
             "before": _string,
             "after": _string,
             "by_hand": _string,
+            "default": _one_of("on", "off"),
             "message": _messages,
             **_weight,
         },
@@ -139,6 +142,32 @@ KINDS: dict[str, tuple[tuple[str, ...], dict[str, Check]]] = {
             **_weight,
         },
     ),
+    "package": (
+        ("code", "import", "status", "evidence"),
+        {
+            "code": _code,
+            "import": _or_list(_dotted),
+            "name": _or_list(_string),
+            "status": _one_of(*STATUSES),
+            "since": _string,
+            "replacement": _or_list(_string),
+            "message": _message,
+            "evidence": _string,
+            **_weight,
+        },
+    ),
+    "option": (
+        ("code", "keyword", "value", "message"),
+        {
+            "code": _code,
+            "keyword": _or_list(_dotted),
+            "value": _or_list(_string),
+            "call": _or_list(_dotted),
+            "to": _string,
+            "message": _message,
+            **_weight,
+        },
+    ),
     "parameter": (
         ("code", "match"),
         {
@@ -155,6 +184,8 @@ KINDS: dict[str, tuple[tuple[str, ...], dict[str, Check]]] = {
     ),
 }
 
+KINDS |= kinds(_dotted, _string, _index, _languages, _list_of)
+
 
 def read(name: str, data: bytes) -> list[tuple[str, str, dict]]:
     """(kind, where, stanza) for every stanza of one file, each checked for itself."""
@@ -169,7 +200,7 @@ def read(name: str, data: bytes) -> list[tuple[str, str, dict]]:
         if kind not in KINDS or not isinstance(stanzas, list):
             raise RuleError(f"{name}: unknown stanza {kind!r}; known: {', '.join(f'[[{k}]]' for k in KINDS)}")
         for number, stanza in enumerate(stanzas, 1):
-            title = next((stanza[key] for key in ("match", "from", "code", "kind") if key in stanza), "unnamed")
+            title = next((stanza[key] for key in _TITLES if key in stanza), "unnamed")
             where = f"{name}: [[{kind}]] {number} ({title[0] if isinstance(title, list) and title else title})"
             _check(kind, stanza, where)
             found.append((kind, where, stanza))
@@ -201,6 +232,10 @@ def _contradictions(kind: str, stanza: dict):
         yield "'example' is one line, and a second one where the name moves"
     if kind == "variable" and "value" in stanza and "to" not in stanza:
         yield "'value' without 'to'"
+    if kind == "package" and "message" in stanza and stanza["status"] == "native":
+        yield "a native package is no finding and has no 'message'"
+    if kind == "package" and "since" in stanza and stanza["status"] != "native":
+        yield "'since' is the first version that runs on NPUs by itself: only a native package has one"
     if kind == "sink" and not ("call" in stanza or "method" in stanza):
         yield "a sink needs 'call' or 'method'"
     if kind == "sink" and not ("position" in stanza or "keyword" in stanza):

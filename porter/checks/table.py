@@ -14,6 +14,7 @@ from porter.errors import UserError
 from porter.resources import rules_dir
 
 LANGUAGES = ("en", "zh")
+STATUSES = ("native", "plugin", "replace", "none")  # of a package: what it takes to use it on NPUs
 
 
 class RuleError(UserError):
@@ -66,12 +67,39 @@ class Parameter(NamedTuple):
     positional: int | None  # how many positional arguments mean the same on both sides; None where all do
 
 
+class Package(NamedTuple):
+    """A third-party package that is imported."""
+
+    code: str
+    status: str  # of STATUSES
+    since: str | None  # native: the first version that is
+    replacement: tuple[str, ...]  # what is installed, imported or called in its place
+    names: tuple[str, ...]  # what it is called where packages are installed from
+    severity: str
+    effort: str
+    why: str
+
+
+class Option(NamedTuple):
+    """A keyword argument, or an entry of a mapping, with a value that only GPUs know."""
+
+    code: str
+    values: tuple[str, ...]  # as written in the source, strings without their quotes
+    calls: tuple[str, ...]  # resolved names or last words of what is called; empty where the keyword says it all
+    to: str | None
+    severity: str
+    effort: str
+    why: str
+
+
 class Tables(NamedTuple):
     rules: dict[str, dict]  # code -> slug, severity, effort, messages {why: (severity, effort)}
     moves: dict[str, Move]
     variables: dict[str, Variable]
     sinks: list[Sink]
     parameters: dict[str, Parameter]
+    packages: dict[str, Package]  # by the name that is imported
+    options: dict[str, list[Option]]  # by keyword
 
 
 @lru_cache(maxsize=4)
@@ -83,6 +111,8 @@ def load(directory: Path | None = None) -> Tables:
         {name: Variable._make(row) for name, row in data["variables"].items()},
         [Sink._make(row) for row in data["sinks"]],
         {name: Parameter._make(row) for name, row in data["parameters"].items()},
+        {name: Package._make(row) for name, row in data["packages"].items()},
+        {name: [Option._make(row) for row in rows] for name, rows in data["options"].items()},
     )
 
 

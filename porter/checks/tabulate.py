@@ -19,10 +19,15 @@ def build(files: Iterable[tuple[str, bytes]]) -> dict[str, dict]:
     return {"tables": work.tables, "prose": work.prose}
 
 
+def _listed(value: str | list[str]) -> list[str]:
+    return value if isinstance(value, list) else [value]
+
+
 class _Joined:
     def __init__(self) -> None:
         self.tables: dict = {"rules": {}, "moves": {}, "variables": {}, "sinks": [], "parameters": {}}
-        self.prose: dict = {"rules": {}, "examples": {}}
+        self.tables |= {"packages": {}, "options": {}}
+        self.prose: dict = {"rules": {}, "examples": {}, "signals": {}, "routes": {}, "steps": {}}
         self.slugs: dict[str, str] = {}
         self.take: dict[str, Callable[[str, dict], None]] = {
             "rule": self.rule,
@@ -31,6 +36,11 @@ class _Joined:
             "sink": self.sink,
             "variable": self.variable,
             "parameter": self.parameter,
+            "package": self.package,
+            "option": self.option,
+            "signal": lambda where, s: self._named("signals", where, s),
+            "route": lambda where, s: self._named("routes", where, s),
+            "step": lambda where, s: self._named("steps", where, s),
         }
 
     def rule(self, where: str, s: dict) -> None:
@@ -43,7 +53,11 @@ class _Joined:
         weight = {
             key: (m.get("severity", s["severity"]), m.get("effort", s["effort"])) for key, m in s["message"].items()
         }
-        self.tables["rules"][code] = {key: s[key] for key in ("slug", "severity", "effort")} | {"messages": weight}
+        self.tables["rules"][code] = {
+            **{key: s[key] for key in ("slug", "severity", "effort")},
+            "default": s.get("default", "on"),
+            "messages": weight,
+        }
         self.prose["rules"][code] = {key: s.get(key) for key in _RULE_TEXT} | {
             "messages": {key: {lang: m[lang] for lang in LANGUAGES} for key, m in s["message"].items()},
             "symptoms": {},
@@ -58,7 +72,7 @@ class _Joined:
             self._put("moves", where, f"{s['from']}.{head}{name}", (s["code"], head + name, "safe", *weight, why))
 
     def api(self, where: str, s: dict) -> None:
-        rule, names = self._rule(where, s), self._matches(s)
+        rule, names = self._rule(where, s), _listed(s["match"])
         why = self._why(where, s, names[0])
         weight = self._weight(rule, s, why)
         for name in names:
@@ -66,7 +80,7 @@ class _Joined:
             self.prose["examples"][name] = s["example"]
 
     def variable(self, where: str, s: dict) -> None:
-        rule, names = self._rule(where, s), self._matches(s)
+        rule, names = self._rule(where, s), _listed(s["match"])
         why = self._why(where, s, names[0])
         weight = self._weight(rule, s, why)
         row = (s["code"], s.get("to"), s.get("value", "keep"), s.get("fix"), *weight, why)
@@ -74,7 +88,7 @@ class _Joined:
             self._put("variables", where, name, row)
 
     def parameter(self, where: str, s: dict) -> None:
-        rule, names = self._rule(where, s), self._matches(s)
+        rule, names = self._rule(where, s), _listed(s["match"])
         why = self._why(where, s, f"{names[0]}()")
         weight = self._weight(rule, s, why)
         row = (s["code"], s.get("rename", {}), tuple(s.get("remove", ())), s.get("fix"), *weight, why, s.get("positional"))
@@ -83,18 +97,39 @@ class _Joined:
             if "example" in s:
                 self.prose["examples"][f"{name}()"] = s["example"]
 
+    def package(self, where: str, s: dict) -> None:
+        rule, names = self._rule(where, s), _listed(s["import"])
+        why = self._why(where, s, names[0]) if "message" in s else ""
+        weight = self._weight(rule, s, why)
+        more = tuple(_listed(s.get("replacement", []))), tuple(_listed(s.get("name", names[0].replace("_", "-"))))
+        for name in names:
+            self._put("packages", where, name, (s["code"], s["status"], s.get("since"), *more, *weight, why))
+
+    def option(self, where: str, s: dict) -> None:
+        rule, keywords = self._rule(where, s), _listed(s["keyword"])
+        values = tuple(_listed(s["value"]))
+        why = self._why(where, s, f"{keywords[0]}={values[0]}")
+        weight = self._weight(rule, s, why)
+        row = (s["code"], values, tuple(_listed(s.get("call", []))), s.get("to"), *weight, why)
+        for keyword in keywords:
+            self.tables["options"].setdefault(keyword, []).append(row)
+
     def sink(self, where: str, s: dict) -> None:
         calls, methods, keywords = (tuple(s.get(key, ())) for key in ("call", "method", "keyword"))
         self.tables["sinks"].append((s["kind"], calls, methods, s.get("position"), keywords))
+
+    def _named(self, section: str, where: str, s: dict) -> None:
+        """Stanzas of the report, in their order."""
+        if ("pattern" in s) == ("import" in s) and section == "signals":
+            raise RuleError(f"{where}: a signal has either 'pattern' or 'import'")
+        if s["name"] in self.prose[section]:
+            raise RuleError(f"{where}: the name {s['name']!r} is taken")
+        self.prose[section][s["name"]] = s
 
     def _rule(self, where: str, s: dict) -> dict:
         if s["code"] not in self.tables["rules"]:
             raise RuleError(f"{where}: no [[rule]] has the code {s['code']}")
         return self.tables["rules"][s["code"]]
-
-    @staticmethod
-    def _matches(s: dict) -> list[str]:
-        return s["match"] if isinstance(s["match"], list) else [s["match"]]
 
     def _why(self, where: str, s: dict, own: str) -> str:
         """The key of the message: the stanza's own, else the rule's default."""

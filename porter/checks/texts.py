@@ -28,6 +28,7 @@ class RuleText(NamedTuple):
     after: str
     by_hand: str
     messages: dict[str, Languages]
+    default: str  # on | off
 
 
 class ApiText(NamedTuple):
@@ -63,7 +64,7 @@ class Texts:
         title, explain = prose["title"], prose["explain"]
         explain = {lang: text.strip() for lang, text in explain.items()}
         rest = (prose[key] or "" for key in ("symptom", "reference", "before", "after", "by_hand"))
-        return RuleText(code, rule["slug"], rule["severity"], rule["effort"], title, explain, *rest, prose["messages"])
+        return RuleText(code, rule["slug"], rule["severity"], rule["effort"], title, explain, *rest, prose["messages"], rule["default"])
 
     def message(self, finding: Finding, lang: str = "en") -> str:
         messages = self._prose["rules"][finding.code]["messages"]
@@ -71,10 +72,10 @@ class Texts:
 
     def symptom(self, finding: Finding) -> str:
         """What a user would see at run time; "" where nothing would be seen."""
-        return self._about(finding.code, finding.why, "symptom")
+        return self.about(finding.code, finding.why, "symptom")
 
     def reference(self, finding: Finding) -> str:
-        return self._about(finding.code, finding.why, "reference")
+        return self.about(finding.code, finding.why, "reference")
 
     def severity(self, code: str, why: str) -> str:
         return self._tables.rules[code]["messages"][why][0]
@@ -100,9 +101,18 @@ class Texts:
         message = {lang: fill(text, values, name, strict=False) for lang, text in texts.items()}
         before, *after = self._prose["examples"].get(name, [""])
         status = {"safe": "auto", "review": "review", None: "manual"}[row.fix]
-        about = (self._about(row.code, row.why, key) for key in ("symptom", "reference"))
+        about = (self.about(row.code, row.why, key) for key in ("symptom", "reference"))
         rest = (message, *about, before, "".join(after))
         return ApiText(name, row.code, to, status, row.severity, row.effort, *rest)
+
+    def signals(self) -> dict[str, dict]:
+        return self._prose["signals"]
+
+    def routes(self) -> list[dict]:
+        return list(self._prose["routes"].values())
+
+    def steps(self) -> list[dict]:
+        return list(self._prose["steps"].values())
 
     def suggest(self, word: str, most: int = 3) -> list[str]:
         """The codes, slugs and APIs nearest to what somebody typed."""
@@ -118,7 +128,7 @@ class Texts:
         same_tail = [name for name in folded if tail and name.rpartition(".")[2] == tail]
         return [folded[name] for name in dict.fromkeys([*near, *same_tail])][:most]
 
-    def _about(self, code: str, why: str, key: str) -> str:
+    def about(self, code: str, why: str, key: str) -> str:
         prose = self._prose["rules"][code]
         return prose[f"{key}s"].get(why) or prose[key] or ""
 

@@ -34,17 +34,17 @@ def analyze(
     run = job.run(quiet)
     report = report_of(job, run, 1 if verbose else -1 if quiet else 0)
     for file, kind in outputs:
-        _write(file, render(report, kind))
+        write_text(file, render(report, kind))
     if name == "text":
         from porter.report.console import lines, show
 
         show(lines(report), sys.stdout)
     else:
-        _print(render(report, name))
+        show_bytes(render(report, name))
     if write_baseline:
         from porter import baseline
 
-        _write(write_baseline, baseline.render(report.findings, run.data))
+        write_text(write_baseline, baseline.render(report.findings, run.data))
         written = len(report.open) + len(report.old)
         print(say("baseline.written", job.lang, file=write_baseline, n=written), file=sys.stderr)
     if run.broken:
@@ -52,14 +52,14 @@ def analyze(
     return FOUND if not write_baseline and report.fails(job.settings.fail_on) else OK
 
 
-def _write(file: str, text: str) -> None:
+def write_text(file: str, text: str) -> None:
     try:
         Path(file).write_bytes(text.encode("utf-8", "backslashreplace"))
     except OSError as error:
         raise UserError(f"{file}: cannot be written: {error.strerror or error}") from None
 
 
-def _print(text: str) -> None:
+def show_bytes(text: str) -> None:
     sys.stdout.flush()
     sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
     sys.stdout.buffer.flush()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 
+from porter.checks.document import OFF
 from porter.cli import OK
 from porter.commands.job import choose_target, root_of
 from porter.config import Settings, read
@@ -39,7 +40,7 @@ def rules(format: str | None, lang: str | None) -> int:
     texts = load().texts
     found = [texts.rule(code) for code in texts.codes()]
     if format == "json":
-        keys = ("code", "slug", "severity", "effort", "title", "explain", "symptom", "reference")
+        keys = ("code", "slug", "severity", "effort", "default", "title", "explain", "symptom", "reference")
         document = {"schema": 1, "rules": [{key: getattr(rule, key) for key in keys} for rule in found]}
         sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
         return OK
@@ -51,7 +52,7 @@ def rules(format: str | None, lang: str | None) -> int:
             (f"{rule.code}  ", "bold"),
             (f"{rule.slug:<{wide}}  ", ""),
             (pad(names[rule.severity], pads, False) + "  ", STYLES[rule.severity]),
-            (rule.title[settings.lang], ""),
+            (rule.title[settings.lang] + (OFF[settings.lang] if rule.default == "off" else ""), ""),
         ]
         for rule in found
     ]
@@ -77,6 +78,8 @@ def _rule(rule, lang: str) -> list[Line]:
     if len(rule.messages) > 1:
         rows += [[], [(say("explain.messages", lang), "bold")]]
         rows += [[(f"  {text[lang]}", "")] for _, text in sorted(rule.messages.items())]
+    if rule.default == "off":
+        rows += [[], [(say("explain.off", lang, code=rule.code), "")]]
     return rows + _foot(rule.code, rule.reference, lang)
 
 

@@ -16,9 +16,8 @@ from porter.files.discover import find_root
 from porter.files.errors import FilesError
 from porter.run import Run, run
 from porter.session import Session
-from porter.target import DEFAULT_SOC, DEFAULT_TORCH_NPU, Target
+from porter.target import DEFAULT_SOC, DEFAULT_TORCH_NPU, SOCS, Target
 
-SOCS = ("A2", "A3")
 
 
 @dataclass(frozen=True)
@@ -137,13 +136,13 @@ def _place(table: Table | None, key: str) -> str:
 
 
 def _switched_off(settings: Settings, table: Table | None, target: Target) -> dict:
-    if not (settings.select or settings.ignore or settings.per_file_ignores):
-        return {}
     from porter.checks.table import load
 
-    slugs = {code: rule["slug"] for code, rule in sorted(load().rules.items())}
+    rules = load().rules
+    slugs = {code: rule["slug"] for code, rule in sorted(rules.items())}
+    optional = frozenset(code for code, rule in rules.items() if rule["default"] == "off")
     try:
-        return {"quiet": config.quiet(settings, slugs), "quiet_in": config.quiet_in(settings, slugs)}
+        return {"quiet": config.quiet(settings, slugs, optional), "quiet_in": config.quiet_in(settings, slugs)}
     except KeyError as error:
         raise config.unknown_code(error.args[0], table, slugs) from None
 

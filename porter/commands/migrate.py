@@ -181,8 +181,8 @@ def _summary(
     lang = job.lang
     report = report_of(job, run)
     yield target_line(report)
-    counts = {status: sum(f.status == status for f in report.open) for status in ("auto", "review", "manual")}
-    here = [f for e in changed for f in e.result.findings if f.suppressed is None]
+    counts = {status: sum(f.status == status for f in report.due) for status in ("auto", "review", "manual")}
+    here = [f for e in changed for f in e.result.findings if f.suppressed is None and not f.optional]
     auto, review = (sum(f.status == status for f in here) for status in ("auto", "review"))
     if changed:
         seen = report.prefix.rstrip("/")
@@ -193,8 +193,8 @@ def _summary(
         yield say("migrate.none", lang)
     if annotate and (files := sum(e.notes > 0 for e in changed)):
         yield say("annotated", lang, n=files)
-    left = 0 if unsafe else counts["review"]
-    if left or counts["manual"]:
-        yield say("migrate.left", lang, review=left, manual=counts["manual"])
+    left = {"left.review": 0 if unsafe else counts["review"], "left.manual": counts["manual"]}
+    if parts := [say(key, lang, n=n) for key, n in left.items() if n]:
+        yield say("migrate.left", lang, parts=("，" if lang == "zh" else ", ").join(parts))
     for finding in report.refused:
         yield f"{printable(report.prefix + finding.path)}:{finding.line}: {finding.code} {report.message(finding)}"

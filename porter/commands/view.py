@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from porter import __version__
@@ -19,7 +20,25 @@ def report_of(job: Job, run: Run, detail: int = 0) -> Report:
         marks = baseline.read(job.baseline, os.path.basename(job.baseline))
         known = baseline.known([f for file in run.files for f in file.findings], run.data, marks)
     prefix, root = place(run.root)
-    return Report(__version__, run.target, run.files, job.session, job.lang, run.left_out, known, prefix, root, detail)
+    seen = (job.lang, run.left_out, known, prefix, root, detail, _reader(run))
+    return Report(__version__, run.target, run.files, job.session, *seen)
+
+
+def _reader(run: Run) -> Callable[[str], bytes | None]:
+    """The bytes that were analysed; None where a file has gone or changed since."""
+    from porter.files.errors import FilesError
+    from porter.files.read import digest
+
+    digests = {file.path: file.digest for file in run.files}
+
+    def data(path: str) -> bytes | None:
+        try:
+            found = run.data(path)
+        except FilesError:
+            return None
+        return found if digests[path] in ("", digest(found)) else None
+
+    return data
 
 
 def place(root: Path) -> tuple[str, str]:

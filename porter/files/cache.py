@@ -121,7 +121,7 @@ def _packed(result: FileResult) -> bytes:
     findings = [
         (
             f.path, f.line, f.column, f.code, f.why, f.values, f.end_line, f.end_column, f.severity, f.status, f.effort,
-            _plain(f.edit), f.suppressed,
+            _plain(f.edit), f.suppressed, f.optional,
         )
         for f in result.findings
     ]  # fmt: skip
@@ -139,7 +139,7 @@ def _result(data: bytes | None, item: tuple[int, str, str]) -> FileResult | None
     path, findings, auto, review, lines, parsed, digest, apis = marshal.loads(data[4:])
     if (path, digest) != item[1:]:
         return None
-    found = tuple(Finding(*row[:11], _changes(row[11]), row[12]) for row in findings)
+    found = tuple(Finding(*row[:11], _changes(row[11]), *row[12:]) for row in findings)
     return FileResult(path, found, _changes(auto), _changes(review), lines, parsed, digest, apis)
 
 

@@ -10,16 +10,22 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from porter.checks.gate import PACKAGES
+
 _OWN = {
-    "cuda": re.compile(rb"^[ \t]+(?:async[ \t]+)?def[ \t]+cuda[ \t]*\(", re.MULTILINE),
+    "cuda": re.compile(rb"def[ \t]+cuda[ \t]*\("),
     "is_cuda": re.compile(rb"^[ \t]+(?:def[ \t]+is_cuda\b|(?:self\.)?is_cuda[ \t]*(?::[^=\n]+)?=(?!=))", re.MULTILINE),
 }
 _CONSTANT = re.compile(rb"^([A-Za-z_]\w*)[ \t]*(?::[^=\n]*)?=[ \t]*[\"'](cuda(?::\d+)?|nccl)[\"']", re.MULTILINE)
+# what follows `import`, as far as it may name something: a bracket to its end, or the line
+_IMPORTED = re.compile(rb"import\b[ \t]*(?:\((?:#[^\n]*|[^)#])*|(?:\\\r?\n|[^\n])*)")
 _SHIM = re.compile(rb"^[ \t]*(?:from[ \t]+torch_npu\.contrib[ \t]+import[ \t]+transfer_to_npu|import[ \t]+torch_npu\.contrib\.transfer_to_npu)", re.M)
 _PASSED = re.compile(rb"(--?[A-Za-z][\w-]*)(?:[ \t]+|=|[\"'],[ \t]*[\"'])[\"']?(cuda(?::\d+)?|nccl)\b")
 _SCRIPTS = (".sh", ".bash", ".slurm", ".sbatch", ".cmd", ".bat", ".mk", ".yml", ".yaml", ".py")
 _SCRIPT_NAMES = ("Makefile", "makefile")
 _TWINS = (("cuda", "npu"), ("nccl", "hccl"), ("gpu", "npu"))
+_ASKS = re.compile(rb"(?i)(^[ \t]*def[ \t]+)?\bis_(?:torch_)?npu_available\b(?:[ \t]*=(?!=))?", re.MULTILINE)
+_PROJECT = ("pyproject.toml", "setup.cfg", "setup.py")
 _LARGEST = 2_000_000  # a script of more bytes is data
 
 
@@ -33,12 +39,23 @@ class Facts:
     passed: tuple[tuple[str, str, str], ...] = ()  # (flag, value, script): old values that scripts hand over
     shim: tuple[str, ...] = ()  # files that import transfer_to_npu
     twins: tuple[str, ...] = ()  # files with a counterpart for NPUs beside them: cuda_worker.py and npu_worker.py
+    aware: tuple[str, ...] = ()  # folders, "" for all of the project, whose code runs on NPUs and on GPUs already
+    own_packages: tuple[str, ...] = ()  # folders of GPU-only packages that the project is, and does not use
 
     def digest(self) -> str:
         return hashlib.sha256(repr(self).encode()).hexdigest()[:16]
 
     def constants_of(self, path: str) -> frozenset[tuple[str, str]]:
         return frozenset((name, kind) for at, name, kind, _ in self.constants if at == path)
+
+    def knows_npus(self, path: str) -> bool:
+        """Whether a file belongs to code that chooses between GPUs and NPUs, so that a rename would take the GPUs away."""
+        return path.startswith(self.aware) if self.aware else False
+
+    def owns(self, package: str, path: str) -> bool:
+        """Whether a file that imports a package finds it in the project itself."""
+        folders = (own.removesuffix(package) for own in self.own_packages if own.rpartition("/")[2] == package)
+        return any(path.startswith(folder) for folder in folders)
 
     def passes(self, flag: str, value: str) -> str | None:
         """The script that hands this value to a flag."""
@@ -54,6 +71,7 @@ def gather(root: Path, files: Sequence[str]) -> Facts:
     own: dict[str, set[str]] = {name: set() for name in _OWN}
     passed: set[tuple[str, str, str]] = set()
     shim: set[str] = set()
+    asks: dict[str, bool] = {}
     defined: dict[str, list[tuple[str, str]]] = {}
     texts: dict[str, bytes] = {}
     for path in files:
@@ -68,9 +86,11 @@ def gather(root: Path, files: Sequence[str]) -> Facts:
         if path.endswith(".py"):
             if b"transfer_to_npu" in data and _SHIM.search(data):
                 shim.add(path)
+            if b"npu_available" in data.lower() and (found := list(_ASKS.finditer(data))):
+                asks[path] = any(m[1] or m[0].endswith(b"=") for m in found)
             if b"cuda" in data or b"nccl" in data:
                 for name, pattern in _OWN.items():
-                    if pattern.search(data):
+                    if name.encode() in data and pattern.search(data):
                         own[name].update(f"{path}:{owner}" for owner in _classes(data, name))
                 for name, value in _CONSTANT.findall(data):
                     kind = "backend" if value == b"nccl" else "device"
@@ -83,7 +103,35 @@ def gather(root: Path, files: Sequence[str]) -> Facts:
         passed=tuple(sorted(passed)),
         shim=tuple(sorted(shim)),
         twins=tuple(sorted(_twins(files))),
+        aware=_aware(asks, files),
+        own_packages=tuple(sorted(_packages(files))),
     )
+
+
+def _aware(asks: dict[str, bool], files: Sequence[str]) -> tuple[str, ...]:
+    """A project that defines `is_npu_available`, or asks it in several files, runs on both; of a collection, the part."""
+    folders: dict[str, list[bool]] = {}
+    for path, defines in asks.items():
+        whole = "/" not in path or any(name in files for name in _PROJECT)
+        folders.setdefault("" if whole else path.partition("/")[0] + "/", []).append(defines)
+    return tuple(sorted(folder for folder, found in folders.items() if any(found) or len(found) > 2))
+
+
+def _packages(files: Sequence[str]) -> set[str]:
+    """Where `import apex` finds a package that the project brings itself: `third/apex`, `third/src/apex` for `third/`."""
+    known, found = {*PACKAGES.split(), "apex", "amp_C"}, set()
+    sources = frozenset(path for path in files if path.endswith(".py"))
+    for path in sources:
+        words = path.removesuffix(".py").split("/")
+        for at, word in enumerate(words):
+            above = words[:at]  # the package itself, its part where it is a namespace, or a module
+            whole = words[at + 1 :] in (["__init__"], []) or len(words) == at + 3 and words[-1] == "__init__"
+            if word in known and whole and "/".join([*above, "__init__.py"]) not in sources:
+                if above and above[-1] in ("src", "python", "lib"):
+                    above.pop()
+                found.add("/".join([*above, word]))
+                break
+    return found
 
 
 def _twins(files: Sequence[str]) -> Iterable[str]:
@@ -143,10 +191,9 @@ def _used(defined: dict[str, list[tuple[str, str]]], texts: dict[str, bytes]) ->
     """Constants that another file imports by name and hands to something that takes a device or a backend."""
     if not defined:
         return
-    pattern = re.compile(rb"\b(" + b"|".join(sorted(re.escape(n).encode() for n in defined)) + rb")\b")
     for path, data in texts.items():
-        names = {m.decode() for m in pattern.findall(data)} & defined.keys()
-        tree = _parse(data) if names else None
+        imported = b" ".join(_IMPORTED.findall(data)).decode("utf-8", "replace")
+        tree = None if defined.keys().isdisjoint(re.findall(r"\w+", imported)) else _parse(data)
         if tree is None:
             continue
         for node in ast.walk(tree):

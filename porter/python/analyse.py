@@ -7,7 +7,7 @@ import os
 import sys
 from dataclasses import dataclass, replace
 
-from porter.checks.registry import GATE
+from porter.checks.gate import GATE
 from porter.checks.rule import Hit, Rule
 from porter.finding import Change, FileResult, Finding
 from porter.session import Session
@@ -95,6 +95,7 @@ class Looked:
         self._auto: list[Change] = []
         self._review: list[Change] = []
         self.reviews = False
+        self.broken: dict[bool, Broken] = {}  # --unsafe -> a statement whose edits cannot be right
         self._builds: dict = {}
 
     def walk(self, unit) -> None:
@@ -112,17 +113,22 @@ class Looked:
             line, column = self.source.place(unit.start)
             self.own.append(_own(file.path, line, "PRT002", "statement", self.session, column=column))
             return
-        review = auto
+        except Broken as broken:
+            self.broken.setdefault(False, broken)
+            found, auto = rewrite(file, piece, lambda r, h, p: False)
+        unsafe, review = found, auto
         if piece.exact and any(not self.safe(f.rule, f.hit, piece) and self._edits(f) and self.active(f.rule, f.hit, piece) for f in found):
-            unsafe, review = rewrite(file, piece, lambda r, h, p: self.active(r, h, p))
             self.reviews = True
-            self.unsafe += unsafe
+            try:
+                unsafe, review = rewrite(file, piece, lambda r, h, p: self.active(r, h, p))
+            except Broken as broken:
+                self.broken.setdefault(True, broken)
+        if unsafe is not found:
             for f, twin in zip(found, unsafe):
                 if not f.applied:
                     f.edit = twin.edit
-        else:
-            self.unsafe += found
         self.found += found
+        self.unsafe += unsafe
         self._auto += auto
         self._review += review
 
@@ -131,9 +137,9 @@ class Looked:
         return found.hit.new is not None or bool(found.hit.after)
 
     def active(self, rule: Rule, hit: Hit, piece) -> bool:
-        """Not switched off, not suppressed."""
+        """Not switched off, not suppressed, and no mere opportunity."""
         code = hit.code or rule.code
-        return code not in self.session.quiet_for(self.file.path) and self.reason(code, hit, piece) is None
+        return not hit.optional and code not in self.session.quiet_for(self.file.path) and self.reason(code, hit, piece) is None
 
     def safe(self, rule: Rule, hit: Hit, piece) -> bool:
         """Where CUDA sources are built, CUDA is meant, and not the accelerator in use; where a file speaks of NPUs
@@ -194,9 +200,11 @@ class Looked:
             status = ("auto" if self.safe(f.rule, hit, f.piece) else "review") if self._edits(f) and f.piece.exact else "manual"
             severity, effort = texts(code, hit.why)
             severity, effort = hit.severity or severity, hit.effort or effort
+            if hit.optional:
+                severity, status = "note", "review"
             out.append(
                 Finding(path, *source.place(start), code, hit.why, hit.values, *source.place(end), severity, status,
-                        effort, self._kept(f.edit) if reason is None else (), reason)
+                        effort, self._kept(f.edit) if reason is None else (), reason, hit.optional)
             )  # fmt: skip
         unsafe = [f for f in self.unsafe if f.applied and f.hit.loads]
         out += [_own(path, line, "PRT004", key, session) for line, key in not_inserted(self.file, unsafe)]

@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 import re
 
-from . import ranks
+from . import branches, ranks
 from .evidence import call_name, constant
 from .index import Link, parents
+from .mentions import Mentions
+from .uses import guard, imports_of
 
 _RANK = re.compile(r"(?:^|_)(?:local_?)?rank$", re.IGNORECASE)
 _INTS = frozenset({"torch.cuda.current_device", "torch.distributed.get_rank", "torch.npu.current_device"})
@@ -16,6 +18,7 @@ _INTS = frozenset({"torch.cuda.current_device", "torch.distributed.get_rank", "t
 class Around:
     def __init__(self, file):
         self.file = file
+        self.mentions = Mentions(file)
 
     def _link(self, node) -> Link | None:
         """Of a chain, its whole, where `File.link` gives its first word; of a string, the string."""
@@ -36,6 +39,30 @@ class Around:
         if call.__class__ is ast.Call and link[0] in call.args:
             return call_name(call.func), call.args.index(link[0])
         return "", -1
+
+    def argument(self, node) -> tuple[Link, str | int] | None:
+        """The call that a chain is an argument of, or one side of a choice that is one, and its keyword or place."""
+        link = self._link(node)
+        while link is not None and link[1] is not None and link[1][0].__class__ is ast.IfExp:
+            if link[0] is link[1][0].test:
+                return None
+            link = link[1]
+        above = link and link[1]
+        if above is None:
+            return None
+        if above[0].__class__ is ast.keyword:
+            return (above[1], above[0].arg or "**") if above[1][0].__class__ is ast.Call else None
+        return (above, above[0].args.index(link[0])) if above[0].__class__ is ast.Call and link[0] in above[0].args else None
+
+    def assigned(self, node) -> ast.expr | None:
+        """What a chain is set to, where it is the one target of its statement."""
+        link = self._link(node)
+        above = link and link[1] and link[1][0]
+        return above.value if above.__class__ is ast.Assign and above.targets == [link[0]] else None
+
+    def is_read(self, node) -> bool:
+        link = self._link(node)
+        return link is not None and link[0].ctx.__class__ is ast.Load
 
     def is_builtin(self, node) -> bool:
         """A bare name that nothing in sight binds."""
@@ -66,6 +93,12 @@ class Around:
         link = self._link(node)
         call = link and link[1] and link[1][0]
         return len(call.args) if call.__class__ is ast.Call and call.func is link[0] else 0
+
+    def is_function(self, node) -> bool:
+        """Whether a chain is what a call calls."""
+        link = self._link(node)
+        call = link and link[1] and link[1][0]
+        return call.__class__ is ast.Call and call.func is link[0]
 
     def is_called(self, attribute) -> bool:
         link = self.file.receivers.link(self.file.span(attribute)[1])
@@ -119,6 +152,39 @@ class Around:
         """Whether a chain stands in an `except` block: what runs where the call of a newer torch failed."""
         return any(above.__class__ is ast.ExceptHandler for above in parents(self.file.link(node)))
 
+    def import_guard(self) -> str | None:
+        """Why it does no harm if the import that is walked fails: "type-checking", "try", "if"; None where it does."""
+        statement = self.file.statement
+        link = next((link for link in self.file.buckets.get(statement.__class__, ()) if link[0] is statement), None)
+        return guard(link)
+
+    def speaks_for(self, package: str) -> str | None:
+        """Of the imports of a package one: "needed", or "optional" where the file says that it may be missing."""
+        found = [(link, guard(link)) for link in imports_of(self.file, package)]
+        optional = any(why in ("try", "if") for _, why in found)
+        runs = [(link, why in ("try", "if")) for link, why in found if why != "type-checking"]
+        first = next((link for link, guarded in runs if guarded is optional), None)
+        if first is None or first[0] is not self.file.statement:
+            return None
+        return "optional" if optional else "needed"
+
+    def optional(self, node) -> bool:
+        """Whether the program goes on without what the first word of a chain is imported from."""
+        link = self.file.link(node)
+        bound = self.file.names.imports.get(link[0].id, ()) if link else ()
+        return bool(bound) and all(guard(at) for _, at in bound)
+
+    def made_by(self, node) -> str | None:
+        """`torch.cuda.get_device_properties` for a name that only calls of it bind."""
+        link = self.file.link(node) if type(node).__name__ == "Name" else None
+        bound = self.file.names.bindings(node.value, link) if link else []
+        found = set()
+        for at in bound:
+            above = at[1] and at[1][0]
+            value = above.value if above.__class__ in (ast.Assign, ast.NamedExpr) and at[0] is not above.value else None
+            found.add(self.file.names.resolve(value.func, at) if value.__class__ is ast.Call else None)
+        return found.pop() if len(found) == 1 else None
+
     def local_rank(self, node) -> str | None:
         """How the rank of this process on its machine is spelled at a place, if it is in sight there."""
         return ranks.local_rank(self.file, self.file.link(node))
@@ -126,6 +192,34 @@ class Around:
     def module_name(self, node, module: str) -> str | None:
         """What a module is called at a place; None where it is not imported under one name."""
         return ranks.module(self.file, self.file.link(node), module)
+
+    def dtype(self, node) -> str | None:
+        """`float64` for a name that is given `torch.tensor(..., dtype=torch.float64)` or `x.double()`."""
+        link = self._link(node) if type(node).__name__ == "Name" else None
+        for at in self.file.names.bindings(link[0].id, link) if link else ():
+            call = at[1][0].value if at and at[1] and at[1][0].__class__ is ast.Assign and at[0] in at[1][0].targets else None
+            if call.__class__ is not ast.Call:
+                continue
+            moved = call.args if call_name(call.func) in ("to", "type") else ()
+            given = [*moved, *(k.value for k in call.keywords if k.arg == "dtype")]
+            full = next((f for f in (self.file.names.resolve(g, at) for g in given) if f and f.startswith("torch.")), None)
+            if full or call_name(call.func) == "double":
+                return full.rpartition(".")[2] if full else "double"
+        return None
+
+    def asked_for(self, node) -> str | None:
+        """Of `torch.cuda.is_available`, the other library for whose use of CUDA it is asked."""
+        return branches.asked_for(self.file, self._link(node))
+
+    def capability(self, node) -> str | None:
+        """How a chain depends on a compute capability: "field" of the answer itself, "capability" in one condition."""
+        return branches.capability(self._link(node))
+
+    def kernel(self, node) -> str | None:
+        """Of `x.is_cuda` or `device.type == "cuda"`, the CUDA kernel that is called where it is so."""
+        literal = self.file.literal(node)
+        link = literal.link if literal else self.file.receivers.link(self.file.span(node)[1])
+        return branches.kernel(self.file, link)
 
     # ---- integers
 

@@ -44,7 +44,7 @@ class Awareness:
     """Ranges of offsets in which CUDA code stands beside its NPU twin."""
 
     def __init__(self, file):
-        self.source = file.source
+        self.source, self._project = file.source, file.facts.knows_npus(file.path)
         self.ranges: list[tuple[int, int]] = []
         self._ladders = False
         self.whole = file.path in file.facts.shim or file.path in file.facts.twins
@@ -60,8 +60,8 @@ class Awareness:
 
     @cached_property
     def partly(self) -> bool:
-        """Whether the file asks which device there is. porter never writes such a question: a half-ported file does not."""
-        return self._ladders or bool(_ASKS.search(self.source.utf8))
+        """Whether file or project ask which device there is. porter never writes such a question: a half-ported file does not."""
+        return self._project or self._ladders or bool(_ASKS.search(self.source.utf8))
 
     def covers(self, offset: int) -> bool:
         at = bisect_right(self._starts, offset)

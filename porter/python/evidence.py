@@ -11,8 +11,13 @@ OTHER_LIBRARIES = frozenset(
     onnxruntime onnx warp mindspore pycuda taichi chainer theano dgl numpy pandas polars scipy sklearn cv2 PIL""".split()
 )
 OWN_DEVICES = frozenset("xgboost lightgbm catboost paddle jax cupy cudf faiss tensorflow".split())  # "cuda" is theirs
+# what asks for CUDA itself, whatever torch runs on: simulators, inference engines, decoders, other frameworks
+CUDA_LIBRARIES = OWN_DEVICES | frozenset(
+    """cuml cugraph cupyx rmm jaxlib flax tf keras numba tvm onnxruntime warp pycuda taichi dgl open3d tensorrt torch2trt
+    pynvml nvidia ctranslate2 faster_whisper decord isaacgym isaacgymenvs isaacsim isaaclab omni brax genesis mujoco_warp""".split()
+)
 _DEVICE_NAME = re.compile(
-    r"(?i)(?:^|_)(?:devices?|dev|device_?(?:types?|names?|str(?:ing)?|ids?|kind|map|spec)|map_?location|accelerators?)$|^(?:get|pick|select|choose|default|resolve|detect|best)_?\w*device\w*$"
+    r"(?i)(?:^|_)(?:devices?|dev|device_?(?:types?|names?|str(?:ing)?|ids?|kind|map|spec)|map_?location)$|^(?:get|pick|select|choose|default|resolve|detect|best)_?\w*device\w*$"
 )
 _BACKEND_NAME = re.compile(r"(?i)backend|(?:^|_)dist(?:ributed)?_?(?:type|mode|impl)$|(?:^|_)comm(?:unication)?_?(?:type|lib)$")
 _LOGS = frozenset(
@@ -33,6 +38,21 @@ def call_name(func: ast.AST) -> str:
 def like(name: str, kind: str) -> bool:
     """Whether a name promises a device, or a backend."""
     return bool((_DEVICE_NAME if kind == "device" else _BACKEND_NAME).search(name.strip("-").replace("-", "_")))
+
+
+def lightning(name: str) -> bool:
+    """`accelerator="cuda"` goes to a registry of names, which knows NPUs only where a plug-in adds them: never certain."""
+    return "accelerator" in name.lower()
+
+
+def trainer(resolved: str | None) -> bool:
+    """Lightning's own Trainer knows which accelerators it has: no string makes it use an NPU."""
+    return (resolved or "").partition(".")[0] in ("lightning", "pytorch_lightning", "lightning_fabric")
+
+
+def target_name(node: ast.AST) -> str:
+    """`x` of `x = ...`, `self.x = ...`."""
+    return getattr(node, "attr", "") or getattr(node, "id", "")
 
 
 def flag(node: ast.AST) -> str | None:
@@ -91,4 +111,5 @@ def other_library(resolved: str | None) -> bool:
     """A function of a library whose devices and backends are not torch's."""
     if resolved is None:
         return False
-    return resolved.lstrip(".").partition(".")[0] in OTHER_LIBRARIES or resolved.startswith("ray.util.collective.")
+    root = resolved.lstrip(".").partition(".")[0]
+    return root in OTHER_LIBRARIES or root in CUDA_LIBRARIES or resolved.startswith("ray.util.collective.")

@@ -12,10 +12,12 @@ from porter.styles import STYLES
 
 from .around import Around
 from .environ import Variable, variables
+from .glances import GLANCES
 from .index import Link
 from .literals import Literal, literals
 from .names import Names
 from .receivers import Receivers
+from .scene import Scene
 from .source import Source, Unreadable
 from .suppress import Suppressions
 
@@ -34,11 +36,20 @@ def _parse(source: Source) -> tuple[ast.Module, list[int]]:
         return parse_around(source, refusal)
 
 
+def _packages(node: ast.Import | ast.ImportFrom) -> list[str]:
+    """The top-level packages that a statement imports from; none for a relative one."""
+    if node.__class__ is ast.ImportFrom:
+        return [] if node.level or not node.module else [node.module.partition(".")[0]]
+    return [a.name.partition(".")[0] for a in node.names]
+
+
 class File:
+    """Nothing that it keeps points back at it: trees are freed at once, and the collector finds nothing to do."""
+
     def __init__(self, path: str, source: Source, session: Session):
         self.path, self.source, self.session = path, source, session
         self.rules, self.target, self.facts = session.rules, session.target, session.facts
-        self.style = STYLES[session.target.style](session.target, self.has)
+        self.style = STYLES[session.target.style](session.target, session.has)
         self.tree, self.hidden = _parse(source)
         self.buckets, uses = index.collect(self.tree, self.rules.wanted)
         self.names = Names(self.buckets, uses)
@@ -55,9 +66,12 @@ class File:
         roots, aliases, Attribute = names.imports, names.aliases, ast.Attribute
         origins, plain = rules.origins, names.plain
         calls, interesting, apis = rules.calls, rules.inventory, self.apis
+        builtins, wanted = rules.builtins, self._wanted
         for link in names.uses:
             node = link[0]
             if node.id not in roots and node.id not in aliases or node.ctx.__class__ is not ast.Load:
+                if node.id in builtins and getattr(link[1][0], "func", None) is node and wanted(node.id, link):
+                    found.append(link)
                 continue
             full = plain.get(node.id) or names.root(node.id, link)
             if full is None or (root := full.partition(".")[0]) not in origins:
@@ -69,7 +83,7 @@ class File:
                 above = above[1]
             if root in interesting:
                 apis[full] = apis.get(full, 0) + 1
-            if full in calls and above[0].__class__ is ast.Call and above[0].func is top:
+            if full in calls and above[0].__class__ is ast.Call and above[0].func is top and wanted(full, (top, above)):
                 found.append(link)
             elif rules.mentioned(full):
                 found.append(link)
@@ -77,17 +91,29 @@ class File:
         for link in self.buckets[Attribute]:
             attr = link[0].attr
             if attr in attributes or attr in methods and link[1][0].__class__ is ast.Call and link[1][0].func is link[0]:
-                found.append(link)
-        for kinds, patterns in rules.node_filters:
+                if attr in attributes or wanted(attr, link):
+                    found.append(link)
+        packages = {name for name in rules.imports if not self.facts.owns(name, self.path)}
+        for kind in (ast.Import, ast.ImportFrom):
+            found += [link for link in self.buckets[kind] if not packages.isdisjoint(_packages(link[0]))]
+        for kinds, patterns, only in rules.node_filters:
             present = [p for p in patterns if p.search(self.source.utf8)]
             if patterns and not present:
                 continue
+            lines = index.lines_with(self.source, *present)
             for at in kinds:
                 for link in self.buckets[at]:
-                    if not present or self._says(link[0], present):
+                    if present and not (index.on_lines(link[0], lines) and self._says(link[0], present)):
+                        continue
+                    if not only or GLANCES[only](self.scene, link):
                         found.append(link)
         found += [literal.link for literal in self.literals.values()]
         return [link for link in found if not self.awareness.covers_link(link)]
+
+    def _wanted(self, name: str, link: Link) -> bool:
+        """Whether one of the glances at a call, where the rules that ask for the name have some, lets it through."""
+        only = self.rules.only.get(name)
+        return only is None or any(GLANCES[key](self.scene, link) for key in only)
 
     def _says(self, node: ast.AST, patterns: list[re.Pattern[bytes]]) -> bool:
         head = self._head(node)
@@ -105,6 +131,10 @@ class File:
     def literals(self) -> dict[int, Literal | Variable]:
         """Device and backend strings and names of environment variables, by offset."""
         return literals(self) | variables(self)
+
+    @cached_property
+    def scene(self) -> Scene:
+        return Scene(self)
 
     @cached_property
     def receivers(self) -> Receivers:
@@ -158,7 +188,7 @@ class File:
 
     def has(self, name: str) -> bool:
         """Whether the target offers a name."""
-        return self.session.catalogue.has(name)
+        return self.session.has(name)
 
     def span(self, node) -> tuple[int, int]:
         """Where a node lies, in offsets of the UTF-8 text."""
@@ -169,7 +199,7 @@ class File:
         """The statement whose piece is walked."""
         return self._piece.unit.statement
 
-    @cached_property
+    @property
     def around(self) -> Around:
         return Around(self)
 

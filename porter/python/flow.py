@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import ast
 
-from .evidence import DEVICES, OWN_DEVICES, call_name, constant, is_log, like, named
-from .index import FUNCTIONS, Link
+from .evidence import DEVICES, OWN_DEVICES, call_name, constant, is_log, lightning, like, named, target_name, other_library
+from .index import FUNCTIONS, Link, ancestors
 from .sinks import INDEXED, Role, Sinks
 
 _TYPES = frozenset({"Literal", "Optional", "Union", "Annotated", "Final", "ClassVar"})
@@ -37,17 +37,20 @@ class Flow(Sinks):
         if node is parent.test:
             return None
         role = self.role(up, kind, text, depth + 1)
-        if kind == "device" and self._chooses(parent, node, up):
+        other = constant(parent.orelse if node is parent.body else parent.body)
+        if kind == "device" and isinstance(other, str) and other and other.partition(":")[0] not in DEVICES | {"gpu"}:
+            return role and role._replace(certain=False)  # `"device" if new else "cuda"` is part of another name
+        asked = kind == "device" and self._in_cuda(parent.test, up)
+        if kind == "device" and (asked or other in DEVICES):
             if role is not None:
-                return role._replace(certain=True)
-            return None if up[1][0].__class__ is ast.FormattedValue or self.logged(up) else Role("assigned", True)
+                registry = lightning(getattr(up[1][0], "arg", None) or "")
+                return role._replace(certain=True) if not registry and (asked or role.role != "argument") else role
+            return None if up[1][0].__class__ is ast.FormattedValue or self.logged(up) else Role("assigned", asked)
         return role
 
-    def _chooses(self, choice: ast.IfExp, node: ast.AST, link: Link) -> bool:
-        """`"cuda" if torch.cuda.is_available() else "cpu"`: one side is a device, or the condition asks for one."""
-        if constant(choice.orelse if node is choice.body else choice.body) in DEVICES:
-            return True
-        calls = (n for n in ast.walk(choice.test) if n.__class__ is ast.Call)
+    def _in_cuda(self, node: ast.AST, link: Link) -> bool:
+        """Whether something of torch.cuda is called: `torch.cuda.is_available()`."""
+        calls = (n for n in ast.walk(node) if n.__class__ is ast.Call)
         return any((self.names.resolve(c.func, link) or "").startswith("torch.cuda.") for c in calls)
 
     def _boolop(self, node, parent, up, kind, text, depth):
@@ -115,7 +118,8 @@ class Flow(Sinks):
                 return Role("mapped", True)
             keys = [constant(k) for k in parent.keys]  # {"cuda": ..., "cpu": ...}[device.type]
             types = len(keys) > 1 and all(isinstance(k, str) and k in DEVICES for k in keys)
-            return Role("mapped", False) if kind == "device" and types and "npu" not in keys else None
+            sure = types and self._in_cuda(parent.values[parent.keys.index(node)], up)  # {"cuda": torch.cuda.is_available(), ...}
+            return Role("mapped", sure) if kind == "device" and types and "npu" not in keys else None
         key = parent.keys[parent.values.index(node)]
         name = constant(key)
         if name is None and key is not None and kind == "device" and self._computed(key):
@@ -131,10 +135,6 @@ class Flow(Sinks):
     # ---- what gives the value a name
 
     def _assign(self, node, parent, up, kind, text, depth):
-        if node.__class__ in (ast.List, ast.Tuple, ast.Set) and parent.targets[0].__class__ is ast.Name:
-            used = self._used(parent.targets[0].id, up, kind, text, depth)
-            if used and used.role == "choices":
-                return used
         if node.__class__ in (ast.List, ast.Tuple, ast.Set) and parent.targets[0].__class__ is ast.Name:
             used = self._used(parent.targets[0].id, up, kind, text, depth)  # BACKENDS = [...], choices=BACKENDS
             if used is not None and used.role == "choices":
@@ -162,6 +162,8 @@ class Flow(Sinks):
     def _target(self, target: ast.AST, up: Link, kind: str, text: str, depth: int) -> Role | None:
         if named(target, kind):
             return Role("assigned", True)
+        if kind == "device" and lightning(target_name(target)):
+            return Role("assigned", False)
         if target.__class__ is ast.Name:
             if (target.id, kind) in self.constants:
                 return Role("assigned", True)
@@ -186,6 +188,8 @@ class Flow(Sinks):
             name = parent.kwonlyargs[parent.kw_defaults.index(node)].arg
         if like(name, kind):
             return Role("default", True)
+        if kind == "device" and lightning(name):
+            return Role("default", False)
         role = self._used(name, (up[0], up), kind, text, depth) if up[1] else None
         return role and Role("default", role.certain)
 
@@ -198,7 +202,12 @@ class Flow(Sinks):
         if like(function.name, kind):
             return Role("returned", True)
         others = {constant(n.value) for n in ast.walk(function) if n.__class__ is ast.Return and n.value is not None}
-        return Role("returned", True) if kind == "device" and others & (DEVICES - {"cuda"}) else None
+        return Role("returned", not lightning(function.name)) if kind == "device" and others & (DEVICES - {"cuda"}) else None
+
+    def handed_elsewhere(self, link: Link) -> bool:
+        """Stands, however wrapped, in an argument of another library's function."""
+        call = next((at for at in ancestors(link) if isinstance(at[0], (ast.Call, ast.stmt))), None)
+        return call is not None and call[0].__class__ is ast.Call and other_library(self.names.resolve(call[0].func, call))
 
     def logged(self, link: Link) -> bool:
         """Stands in a call that only tells a person."""

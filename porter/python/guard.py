@@ -20,12 +20,16 @@ class Broken(Exception):
 
 def check(looked, changes: tuple[Change, ...], unsafe: bool) -> None:
     """`changes` are in offsets of the stored bytes: outside them the bytes are the old ones by construction."""
+    applied = {f.hit.code or f.rule.code for f in (looked.unsafe if unsafe else looked.found) if f.applied}
+    if broken := looked.broken.get(False) or unsafe and looked.broken.get(True):
+        broken.values["codes"] = ", ".join(sorted({*applied, broken.values["codes"]}))
+        raise broken
     if not changes:
         return
     from .analyse import look
 
     source, file = looked.source, looked.file
-    codes = ", ".join(sorted({f.hit.code or f.rule.code for f in (looked.unsafe if unsafe else looked.found) if f.applied}))
+    codes = ", ".join(sorted(applied))
     if any(a.end > b.start for a, b in zip(changes, changes[1:])) or changes[-1].end > len(source.data):
         raise Broken("overlap", codes=codes)
     data = apply(source.data, changes)

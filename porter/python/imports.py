@@ -23,7 +23,7 @@ def _imports(file, package: str) -> list[Link]:
     return sorted(found, key=lambda link: (link[0].lineno, link[0].col_offset))
 
 
-def _obstacle(link: Link) -> str | None:
+def obstacle(link: Link) -> str | None:
     """Why an import is no place to follow: a key of PRT004."""
     child = link[0]
     for above in ancestors(link):
@@ -32,12 +32,18 @@ def _obstacle(link: Link) -> str | None:
             last = node.test.attr if isinstance(node.test, ast.Attribute) else getattr(node.test, "id", "")
             if last == "TYPE_CHECKING" and child in node.body:
                 return "type-checking"
-        elif isinstance(node, ast.Try) and child in node.body:
-            for handler in node.handlers:
-                kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-                if any(k is None or getattr(k, "id", getattr(k, "attr", "")) in _CATCHES_IMPORT_ERROR for k in kinds):
-                    return "try"
+        elif isinstance(node, ast.Try) and child in node.body and handler_of(node):
+            return "try"
         child = node
+    return None
+
+
+def handler_of(block: ast.Try) -> ast.ExceptHandler | None:
+    """What catches an import that fails in the block."""
+    for handler in block.handlers:
+        kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+        if any(k is None or getattr(k, "id", getattr(k, "attr", "")) in _CATCHES_IMPORT_ERROR for k in kinds):
+            return handler
     return None
 
 
@@ -51,17 +57,17 @@ def _hosts(file, users: list) -> tuple[list[Link], list[tuple[int, str]]]:
         return [], []
     imports = _imports(file, "torch")
     outside = [link for link in imports if _function(link) is None]
-    if free := [link for link in outside if _obstacle(link) is None]:
+    if free := [link for link in outside if obstacle(link) is None]:
         return [free[0]], []
     if outside:
-        return [], [(outside[0][0].lineno, _obstacle(outside[0]))]
+        return [], [(outside[0][0].lineno, obstacle(outside[0]))]
     hosts: dict[int, Link] = {}
     for user in users:  # torch is imported inside functions only: in those whose edits need it
         start = user.piece.unit.start
         for link in imports:
             function = _function(link)
             begin, end = file.source.span(function)
-            if begin <= start < end and _obstacle(link) is None:
+            if begin <= start < end and obstacle(link) is None:
                 hosts.setdefault(id(function), link)
                 break
     return list(hosts.values()), []
@@ -69,7 +75,7 @@ def _hosts(file, users: list) -> tuple[list[Link], list[tuple[int, str]]]:
 
 def _loaded(file) -> bool:
     """A module-level import loads torch_npu already, though it may bind another name."""
-    return any(_function(link) is None and _obstacle(link) is None for link in _imports(file, file.target.module))
+    return any(_function(link) is None and obstacle(link) is None for link in _imports(file, file.target.module))
 
 
 def place_imports(file, users: list) -> list[Change]:

@@ -57,6 +57,7 @@ TYPES: dict[str, tuple[type, ...]] = {
     "With": (ast.With, ast.AsyncWith),
     "IfExp": (ast.IfExp,),
     "Assign": (ast.Assign,),
+    "Return": (ast.Return,),
     "Dict": (ast.Dict,),
     "If": (ast.If,),
     "Try": (ast.Try,),

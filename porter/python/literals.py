@@ -17,13 +17,14 @@ CANDIDATE = re.compile(r"^cuda(?:$|:)|^nccl$|cuda:nccl|^torch\.cuda\.\w+Tensor$"
 DEVICE = re.compile(r"cuda(?::(?:\d+|%[ds]|\{[^{}]*\})?)?$")
 TYPED = re.compile(r"torch\.cuda\.[A-Z]\w+Tensor$")
 BACKEND = re.compile(r"(?i:nccl)$|(?:\w+:\w+,)*cuda:nccl(?:,\w+:\w+)*$")
+HANDED = ("argument", "assigned", "mapped")
 PROSE = ("help", "description", "metavar", "title", "msg", "message", "reason")
 
 
 class Literal(NamedTuple):
     link: Link  # of the string as a whole: a Constant, a JoinedStr
     kind: str  # device | backend | tensor-type
-    role: str  # argument | default | option | choices | assigned | compared | returned | mapped | case
+    role: str  # argument | default | option | choices | assigned | compared | stripped | returned | mapped | case
     certain: bool
 
 
@@ -50,7 +51,7 @@ def literals(file) -> dict[int, Literal]:
         else:
             continue
         role = _typed(flow, link) if kind == "tensor-type" else flow.role(link, kind, text) or _plain(flow, link, text)
-        if role is not None:
+        if role is not None and not (kind == "device" and role.role in HANDED and flow.handed_elsewhere(link)):
             found.setdefault(file.source.span(link[0])[0], Literal(link, kind, *role))
     return found
 

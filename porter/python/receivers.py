@@ -25,7 +25,7 @@ def _strongest(found: set[str]) -> str:
 
 class Receivers:
     def __init__(self, file):
-        self.file, self.names = file, file.names
+        self.tree, self.names = file.tree, file.names
         self._own = {
             "cuda": frozenset(entry.rpartition(":")[2] for entry in file.facts.own_cuda),
             "is_cuda": frozenset(entry.rpartition(":")[2] for entry in file.facts.own_is_cuda),
@@ -50,6 +50,11 @@ class Receivers:
             return UNKNOWN
         self.own = self._own["is_cuda" if link[0].attr == "is_cuda" else "cuda"]
         return self._expression(link[0].value, (link[0].value, link), 0)
+
+    def kind(self, link: Link) -> str:
+        """Of any expression, by its link."""
+        self.own = self._own["cuda"]
+        return self._expression(link[0], link, 0)
 
     def _expression(self, node: ast.AST, link: Link, depth: int) -> str:
         if depth > 6:
@@ -99,7 +104,7 @@ class Receivers:
         if name in self.own:
             return OWN
         for at in self.names.bindings(name, link):
-            for statement in getattr(at[0] if at else self.file.tree, "body", ()):
+            for statement in getattr(at[0] if at else self.tree, "body", ()):
                 if statement.__class__ is ast.ClassDef and statement.name == name and self._is_module(statement, link):
                     return TORCH
         return UNKNOWN
@@ -119,8 +124,24 @@ class Receivers:
             if owner is None:
                 return UNKNOWN
             return OWN if owner[0].name in self.own else TORCH if self._is_module(owner[0], owner) else UNKNOWN
-        found = {self._binding(at, link, depth) for at in self.names.bindings(node.id, link)[:8]}
+        found = {self._binding(at, link, depth) for at in self._reaching(self.names.bindings(node.id, link), link)[:8]}
         return _strongest(found)
+
+    def _reaching(self, bound: list[Link], link: Link) -> list[Link]:
+        """Of several assignments of a name, the one that is always the last before a place, as it stands in its block."""
+        while link is not None and not isinstance(link[0], ast.stmt):
+            link = link[1]
+        if link is None or len(bound) < 2 or any(at is None or at[0].__class__ not in (ast.Name, ast.arg) for at in bound):
+            return bound
+        before = [at for at in bound if at[0].lineno < link[0].lineno]
+        if not before:
+            return bound
+        last = max(before, key=lambda at: (at[0].lineno, at[0].col_offset))
+        around = link[1][0] if link[1] else self.file.tree
+        for block in (getattr(around, field, None) for field in ("body", "orelse", "finalbody")):
+            if block.__class__ is list and link[0] in block and last[1] and last[1][0] in block:
+                return [last] if last[1][0].__class__ is ast.Assign else bound
+        return bound
 
     def _binding(self, at: Link, link: Link, depth: int) -> str:
         node, up = at[0], at[1]

@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 
 import libcst as cst
 
+from porter.checks.build import imported
 from porter.checks.rule import Hit, Rule
-from porter.finding import Change
+from porter.finding import Change, apply
 
+from .guard import Broken
 from .units import Piece
 
 # nodes are compared by class and not by isinstance: they are abstract classes, whose check runs in Python
@@ -30,6 +32,7 @@ _TRIVIA = frozenset(
     }
 )
 _CHAIN = frozenset({cst.Attribute, cst.Name})
+_IMPORTS = frozenset({cst.Import, cst.ImportFrom})
 _STRINGS = frozenset({cst.SimpleString, cst.FormattedString, cst.ConcatenatedString})
 
 
@@ -99,6 +102,9 @@ class _Walk(cst.CSTTransformer):
             if not asked and original.func.__class__ is cst.Attribute and original.func.attr.value in rules.methods:
                 if self.file.is_object(original.func.value):
                     asked = rules.methods[original.func.attr.value]
+            elif not name and original.func.__class__ is cst.Name and original.func.value in rules.builtins:
+                if self.file.around.is_builtin(original.func):
+                    asked = rules.builtins[original.func.value]
         elif kind in _CHAIN and original in self._mentions:
             asked = self._mentions[original]
         elif kind is cst.Attribute:
@@ -107,6 +113,9 @@ class _Walk(cst.CSTTransformer):
         elif kind in _STRINGS:
             literal = self.file.literal(original)
             asked = rules.literals.get(literal.kind, ()) if literal else ()
+        elif kind in _IMPORTS:
+            packages = {name.partition(".")[0]: None for name in imported(original)}
+            asked = dict.fromkeys(rule for name in packages for rule in rules.imports.get(name, ()))
         asked = (*asked, *rules.nodes.get(kind.__name__, ()))
         if asked and self.file.aware(original):
             return updated
@@ -156,7 +165,22 @@ def rewrite(file, piece: Piece, wanted: Callable[[Rule, Hit, Piece], bool]) -> t
             continue
         changes.append(change)
         end = stop
+    _hold(walk, changes, text)
     return walk.found, tuple(changes)
+
+
+def _hold(walk: _Walk, changes: list[Change], text: str) -> None:
+    """LibCST accepts what it accepted before, and the edits say all that the rules changed."""
+    unit, old = walk.piece.unit, walk.file.source.utf8
+    line = walk.file.source.line(unit.start)
+    codes = ", ".join(sorted({f.hit.code or f.rule.code for f in walk.found if f.applied}))
+    try:
+        cst.parse_module(text)
+    except cst.ParserSyntaxError:
+        raise Broken("reparse", line, error="LibCST", codes=codes) from None
+    moved = tuple(Change(c.start - unit.start, c.end - unit.start, c.new) for c in changes)
+    if unit.prefix + apply(old[unit.start : unit.end], moved).decode("utf-8") + unit.suffix != text:
+        raise Broken("overlap", line, codes=codes)
 
 
 def _trim(old: bytes, change: Change) -> Change:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 import builtins
 import re
+import sys
 from typing import NamedTuple
 
-from .evidence import call_name, constant, device_like, flag, is_log, like, named, other_library
+from .evidence import DEVICES, call_name, constant, device_like, flag, is_log, lightning, like, named, other_library, target_name, trainer
 from .index import FUNCTIONS, Link, parents
 
+_VENDOR = re.compile(r"(?i)nvidia|hopper|blackwell|ampere|volta")
 INDEXED = re.compile(r"cuda:\d+$")
 
 _OPTIONS = {
@@ -32,6 +34,10 @@ _NAMES_OF_THINGS = frozenset(  # calls whose strings are names, paths or texts
 )
 
 
+# libraries whose functions with a device are known, or that have none
+_KNOWN = frozenset({"torch", "transformers", "pytest", *sys.stdlib_module_names})
+
+
 class Role(NamedTuple):
     role: str
     certain: bool
@@ -48,13 +54,18 @@ class Sinks:
             return None
         func, name = call[0].func, parent.arg
         resolved, last = self.names.resolve(func, call), call_name(func)
-        if last in _OPTIONS and name in ("default", "const", "choices", "enum_values", "default_factory"):
+        option = last in _OPTIONS or call[0].args and str(constant(call[0].args[0])).startswith("-")  # add = parser.add_argument
+        if option and name in ("default", "const", "choices", "enum_values", "default_factory"):
             return self._option(call, name, kind, text, depth)
         sink = self.calls.get(resolved or "") or (self.methods.get(last) if resolved is None else None)
         if sink and sink.kind == kind and name in sink.keywords:
             return Role("argument", True)
         if name and like(name, kind):
-            return None if other_library(resolved) else Role("argument", True)
+            if other_library(resolved):  # HParams(dist_backend="nccl"): a bag of values is anybody's
+                return Role("argument", False) if kind == "backend" and "dist" in name else None
+            return Role("argument", True)
+        if name and kind == "device" and lightning(name) and not other_library(resolved) and not trainer(resolved):
+            return Role("argument", False)
         return None
 
     def _option(self, call: Link, name: str, kind: str, text: str, depth: int) -> Role | None:
@@ -76,6 +87,8 @@ class Sinks:
         sink = self.calls.get(resolved or "")
         if sink is None and func.__class__ is ast.Attribute and not (resolved or "").startswith("torch."):
             sink = self.methods.get(last)
+        if resolved is None and func.__class__ is ast.Name:
+            sink = self._chosen(func, up)
         if sink and sink.kind == kind and sink.position == at:
             return None if other_library(resolved) else Role("argument", True)
         if last in _OPTIONS:
@@ -93,7 +106,7 @@ class Sinks:
             )
         if last in ("replace", "removeprefix", "split") and func.__class__ is ast.Attribute and kind == "device":
             if at == 0:  # str(device).replace("cuda:", "")
-                return Role("compared", True) if device_like(func.value) else None
+                return Role("stripped", True) if device_like(func.value) else None
             return self.role(up, kind, text, depth + 1)
         if last.startswith("assert") and any(named(a, kind) for a in parent.args if a is not node):
             return Role("compared", True)
@@ -107,7 +120,7 @@ class Sinks:
         if INDEXED.match(text) or text == "cuda:{}":
             return Role("argument", True)
         if (
-            resolved is None
+            (resolved is None or text == "cuda" and resolved.partition(".")[0] not in _KNOWN)
             and kind == "device"
             and last not in _NAMES_OF_THINGS
             and depth == 0
@@ -115,6 +128,14 @@ class Sinks:
         ):
             return Role("argument", False)
         return None
+
+    def _chosen(self, func: ast.Name, link: Link):
+        """The sink of `scope = autocast if mixed else nullcontext`, where the other callables are known too."""
+        bound = [at[1][0] for at in self.names.bindings(func.id, link) if at is not None and at[1] is not None]
+        if len(bound) != 1 or bound[0].__class__ is not ast.Assign or bound[0].value.__class__ is not ast.IfExp:
+            return None
+        names = [self.names.resolve(side, link) for side in (bound[0].value.body, bound[0].value.orelse)]
+        return next((self.calls[n] for n in names if n in self.calls), None) if all(names) else None
 
     def _parameter(self, func: ast.AST, at: int, link: Link) -> str | None:
         """The name of a parameter, where the function or method called is defined in this file."""
@@ -139,6 +160,8 @@ class Sinks:
         others = [s for s in sides if s is not node]
         if any(str(constant(e)).startswith(("npu", "hccl")) for s in others for e in getattr(s, "elts", (s,))):
             return None
+        if up[1][0].__class__ is ast.Assign and all(_VENDOR.search(target_name(t)) for t in up[1][0].targets):
+            return None  # is_nvidia = platform == "cuda"
         if isinstance(op, (ast.In, ast.NotIn)) and at == 0:  # "cuda" in str(device)
             return Role("compared", True) if named(others[0], kind) else None
         if not isinstance(op, (ast.Eq, ast.NotEq, ast.Is, ast.IsNot, ast.In, ast.NotIn)):
@@ -147,7 +170,17 @@ class Sinks:
             return Role("compared", True)
         if any(self._asks(s, up, kind, text, depth) for s in others):
             return Role("compared", True)
+        if kind == "device" and any(self._other_words(s, up) for s in others):
+            return None
         return Role("compared", False)
+
+    def _other_words(self, node: ast.AST, link: Link) -> bool:
+        """Whether what is compared also has values that are no devices: `impl in ("ref", "cuda")`."""
+        uses = self.names.readers(node.id, link) if node.__class__ is ast.Name else ()
+        compared = [use[1][0] for use in uses if use[1][0].__class__ is ast.Compare]
+        sides = [side for c in compared for side in (c.left, *c.comparators)]
+        texts = [constant(e) for side in (node, *sides) for e in getattr(side, "elts", (side,))]
+        return any(isinstance(t, str) and t and t.partition(":")[0].lower() not in DEVICES | {"gpu"} for t in texts)
 
     def _asks(self, node: ast.AST, up: Link, kind: str, text: str, depth: int) -> bool:
         """Whether an expression is a device by its words, or a name by its other uses."""

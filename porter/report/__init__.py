@@ -11,12 +11,33 @@ from porter.errors import UserError
 if TYPE_CHECKING:
     from porter.report.model import Report
 
-FORMATS = {"text": "porter.report.console", "json": "porter.report.json"}  # each module has `render(report) -> str`
-SUFFIXES = {".txt": "text", ".json": "json"}
+FORMATS = {  # each module has `render`: of the report's document, but for the terminal's
+    "text": "porter.report.console",
+    "json": "porter.report.json",
+    "html": "porter.report.html",
+    "sarif": "porter.report.sarif",
+    "markdown": "porter.report.markdown",
+    "github": "porter.report.github",
+    "csv": "porter.report.csv",
+}
+SUFFIXES = {
+    ".txt": "text",
+    ".json": "json",
+    ".html": "html",
+    ".htm": "html",
+    ".sarif": "sarif",
+    ".md": "markdown",
+    ".csv": "csv",
+}
 
 
 def render(report: Report, name: str) -> str:
-    return import_module(FORMATS[name]).render(report)
+    return import_module(FORMATS[name]).render(report if name == "text" else report.document)
+
+
+def render_document(document: dict, name: str) -> str:
+    """The same of what `json` wrote, here or elsewhere."""
+    return import_module(FORMATS[name]).render(document)
 
 
 def format_of(file: str) -> str:

@@ -21,6 +21,7 @@ STYLES = {
     "auto": "green",
     "review": "yellow",
     "manual": "magenta",
+    "optional": "dim",
 }
 
 
@@ -82,7 +83,7 @@ def target_line(report: Report) -> str:
 
 
 def _table(report: Report) -> list[Line]:
-    if not report.open:
+    if not report.due:
         return []
     names = ["", *(say(status, report.lang) for status in STATUSES), say("total", report.lang)]
     body = []
@@ -124,11 +125,12 @@ def _file(report: Report, path: str, findings: list[Finding]) -> list[Line]:
     rows: list[Line] = [[], [(printable(report.prefix + path), "bold underline"), (f"  {count}", "dim")]]
     places = [f"{f.line}:{f.column}" for f in shown]
     wide = max(map(len, places), default=0)
-    names = {word: say(word, report.lang) for word in (*SEVERITIES, *STATUSES)}
-    pads = [max(columns(names[word]) for word in words) for words in (SEVERITIES, STATUSES)]
+    words = (*STATUSES, "optional") if any(f.optional for f in shown) else STATUSES
+    names = {word: say(word, report.lang) for word in (*SEVERITIES, *words)}
+    pads = [max(columns(names[word]) for word in column) for column in (SEVERITIES, words)]
     for place, finding in zip(places, shown):
         row = [(f"  {place:>{wide}}  ", "dim"), (finding.code, "bold"), ("  ", "")]
-        for word, space in zip((finding.severity, finding.status), pads):
+        for word, space in zip((finding.severity, _status(finding)), pads):
             row += [(pad(names[word], space, False), STYLES[word]), ("  ", "")]
         rows.append([*row, (report.message(finding), "")])
         if report.detail > 0:
@@ -141,7 +143,9 @@ def _file(report: Report, path: str, findings: list[Finding]) -> list[Line]:
 def _more(report: Report, finding: Finding) -> list[str]:
     symptom = report.texts.symptom(finding)
     rows = [say("symptom", report.lang, text=" ".join(symptom.split()))] if symptom else []
-    if finding.status == "review":
+    if finding.optional:
+        rows.append(say("optional.more", report.lang, code=finding.code))
+    elif finding.status == "review":
         rows.append(say("look", report.lang, code=finding.code))
     elif finding.status == "manual":
         effort = say(finding.effort, report.lang)
@@ -151,13 +155,13 @@ def _more(report: Report, finding: Finding) -> list[str]:
 
 def _flat(report: Report, finding: Finding) -> Line:
     place = f"{printable(report.prefix + finding.path)}:{finding.line}:{finding.column}: "
-    severity, status = say(finding.severity, report.lang), say(finding.status, report.lang)
+    severity, status = say(finding.severity, report.lang), say(_status(finding), report.lang)
     return [
         (place, "bold"),
         (f"{finding.code} ", ""),
         (severity, STYLES[finding.severity]),
         (" ", ""),
-        (status, STYLES[finding.status]),
+        (status, STYLES[_status(finding)]),
         (f" {report.message(finding)}", ""),
     ]
 
@@ -165,13 +169,18 @@ def _flat(report: Report, finding: Finding) -> Line:
 def _end(report: Report) -> list[Line]:
     if not report.open:
         return []
-    sums = {status: sum(f.status == status for f in report.open) for status in STATUSES}
-    worst = report.by_file[0][1][0].code
+    sums = {status: sum(f.status == status for f in report.due) for status in STATUSES}
+    worst, more = report.by_file[0][1][0].code, len(report.open) - len(report.due)
     return [
         [],
         [(say("end", report.lang, all=len(report.open), **sums), "bold")],
+        *([[(say("end.optional", report.lang, n=more), "dim")]] if more else ()),
         [(say("end.next", report.lang, code=worst), "dim")],
     ]
+
+
+def _status(finding: Finding) -> str:
+    return "optional" if finding.optional else finding.status
 
 
 def columns(text: str) -> int:

@@ -1,4 +1,5 @@
-"""The report for programs. schema.json beside this file says what each field means; SCHEMA moves when one does."""
+"""The report for programs, and what every other format is made from. schema.json beside this file says what each
+field means; SCHEMA moves when one does."""
 
 from __future__ import annotations
 
@@ -14,13 +15,17 @@ if TYPE_CHECKING:
 SCHEMA = 1
 
 
-def render(report: Report) -> str:
-    return json.dumps(document(report), ensure_ascii=False, indent=2) + "\n"
+def render(document: dict) -> str:
+    return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
 
 
 def document(report: Report) -> dict:
+    from porter.report.route import plan, route
+
     auto, places = report.readiness
     target = report.target
+    edits, sources = _sources(report)
+    way = route(report)
     return {
         "schema": SCHEMA,
         "porter": report.version,
@@ -37,24 +42,100 @@ def document(report: Report) -> dict:
             "with_findings": len(report.by_file),
             "lines": sum(file.lines for file in report.files),
             "findings": report.table,
+            "efforts": report.efforts,
             "codes": dict(sorted(Counter(f.code for f in report.open).items())),
             "suppressed": len(report.suppressed),
             "baseline": len(report.old),
+            "optional": len(report.open) - len(report.due),
             "readiness": {"auto": auto, "places": places},
         },
+        "route": way or None,
+        "plan": plan(report, way["style"] if way else target.style),
         "files": [
             {"path": file.path, "lines": file.lines, "parsed": file.parsed, "findings": len(file.findings)}
             for file in report.files
         ],
         "left_out": list(report.left_out),
-        "apis": [{"name": name, "count": count, "files": files} for name, count, files in report.apis],
-        "findings": [_finding(report, finding) for finding in report.findings],
+        "apis": [_api(report, *row) for row in report.apis],
+        "packages": [_package(*row) for row in report.gathered.packages],
+        "entries": list(report.gathered.entries),
+        "switched_off": sorted(report.session.quiet),
+        "rules": _rules(report),
+        "findings": _findings(report, edits),
+        "sources": sources,
     }
 
 
-def _finding(report: Report, finding: Finding) -> dict:
+def _sources(report: Report) -> tuple[dict[Finding, list[dict]], dict[str, list[dict]]]:
+    """Of every finding its edit in lines and columns; of every file the lines that its findings are about."""
+    from porter.report.source import Text, runs
+
+    edits: dict[Finding, list[dict]] = {}
+    sources = {}
+    for file in report.files:
+        data = report.data(file.path) if report.data and file.findings else None
+        if data is None:
+            continue
+        text = Text(data)
+        mine = [text.edit(finding.edit) for finding in file.findings]
+        edits.update(zip(file.findings, mine))
+        sources[file.path] = runs(text, file.findings, mine)
+    return edits, sources
+
+
+def _api(report: Report, name: str, count: int, files: int) -> dict:
+    known = report.texts.api(name, report.target)
+    verdict = {"code": known.code, "to": known.to, "status": known.status} if known else {}
+    return {"name": name, "count": count, "files": files, **verdict}
+
+
+def _package(name: str, files: int, place: str) -> dict:
+    from porter.checks import table
+
+    row = table.load().packages[name]
+    about = {"status": row.status, "since": row.since, "replacement": list(row.replacement), "code": row.code}
+    return {"name": name, "files": files, "place": place, **about}
+
+
+def _rules(report: Report) -> list[dict]:
+    """The texts of every code that occurs, and of those of its messages that do, in both languages."""
+    used: dict[str, set[str]] = {}
+    for finding in report.findings:
+        used.setdefault(finding.code, set()).add(finding.why)
+    found = []
+    for code, keys in sorted(used.items()):
+        rule = report.texts.rule(code)
+        plain = (
+            "code",
+            "slug",
+            "severity",
+            "effort",
+            "title",
+            "explain",
+            "symptom",
+            "reference",
+            "before",
+            "after",
+            "by_hand",
+        )
+        messages = {
+            key: {**rule.messages[key], "symptom": report.texts.about(code, key, "symptom")} for key in sorted(keys)
+        }
+        found.append({**{key: getattr(rule, key) for key in plain}, "messages": messages})
+    return found
+
+
+def _findings(report: Report, edits: dict[Finding, list[dict]]) -> list[dict]:
+    from porter.baseline import fingerprints
+
+    marks = fingerprints(report.findings, report.bytes)
+    return [_finding(report, finding, marks[finding], edits.get(finding, [])) for finding in report.findings]
+
+
+def _finding(report: Report, finding: Finding, mark: str, edit: list[dict]) -> dict:
     rule = report.texts.rule(finding.code)
     return {
+        "fingerprint": mark,
         "path": finding.path,
         "line": finding.line,
         "column": finding.column,
@@ -65,6 +146,8 @@ def _finding(report: Report, finding: Finding) -> dict:
         "severity": finding.severity,
         "status": finding.status,
         "effort": finding.effort,
+        "edit": edit,
+        "optional": finding.optional,
         "why": finding.why,
         "values": dict(finding.values),
         "message": report.message(finding),

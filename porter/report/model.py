@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from porter.finding import SEVERITIES, STATUSES, FileResult, Finding
+from porter.finding import EFFORTS, SEVERITIES, STATUSES, FileResult, Finding
 from porter.target import Target
 
 if TYPE_CHECKING:
     from porter.checks.texts import Texts
+    from porter.project.signals import Gathered
     from porter.session import Session
 
 DEPENDENT = ("blocker", "wrong", "slow")  # a note is no place that stands in the way
 REFUSED = ("PRT002", "PRT003")  # could not be parsed; could not be analysed or written
+ELSEWHERE = ("PRT0", "PRT6")  # about porter itself; about speed, which depends on CUDA no more than on NPUs
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,7 @@ class Report:
     prefix: str = ""  # what to put before a path so that it can be opened from where the command runs
     root: str = "."  # where paths are relative to, seen from there
     detail: int = 0  # -1 findings only, 0, 1 everything
+    data: Callable[[str], bytes | None] | None = field(default=None, repr=False, compare=False)  # as it was analysed
 
     @cached_property
     def texts(self) -> Texts:
@@ -43,6 +47,11 @@ class Report:
     def open(self) -> tuple[Finding, ...]:
         """What is neither suppressed nor known: what decides the exit code."""
         return tuple(f for f in self.findings if f.suppressed is None and f not in self.known)
+
+    @cached_property
+    def due(self) -> tuple[Finding, ...]:
+        """The open findings that are more than an opportunity."""
+        return tuple(f for f in self.open if not f.optional)
 
     @cached_property
     def suppressed(self) -> tuple[Finding, ...]:
@@ -62,9 +71,24 @@ class Report:
 
     @cached_property
     def table(self) -> dict[str, dict[str, int]]:
-        """How many open findings of each severity have each status."""
-        counts = Counter((f.severity, f.status) for f in self.open)
+        """How many open findings of each severity have each status; opportunities are not among them."""
+        counts = Counter((f.severity, f.status) for f in self.due)
         return {severity: {status: counts[severity, status] for status in STATUSES} for severity in SEVERITIES}
+
+    @cached_property
+    def efforts(self) -> dict[str, int]:
+        """What is left for a person: open findings of status manual, by effort."""
+        counts = Counter(f.effort for f in self.open if f.status == "manual" and f.severity in DEPENDENT)
+        return {effort: counts[effort] for effort in EFFORTS}
+
+    def bytes(self, path: str) -> bytes:
+        """Raises FilesError where they are not at hand, or are not what was analysed."""
+        from porter.files.errors import FilesError
+
+        data = self.data(path) if self.data else None
+        if data is None:
+            raise FilesError("missing", path=path)
+        return data
 
     @cached_property
     def readiness(self) -> tuple[int, int]:
@@ -72,7 +96,7 @@ class Report:
         places = [
             f
             for f in self.findings
-            if f.suppressed is None and f.severity in DEPENDENT and not f.code.startswith("PRT0")
+            if f.suppressed is None and f.severity in DEPENDENT and not f.code.startswith(ELSEWHERE)
         ]
         return sum(f.status == "auto" for f in places), len(places)
 
@@ -99,10 +123,32 @@ class Report:
                 places[name] += 1
         return sorted(((name, n, places[name]) for name, n in counts.items()), key=lambda row: (-row[1], row[0]))
 
+    @cached_property
+    def paths(self) -> frozenset[str]:
+        return frozenset(file.path for file in self.files)
+
+    @cached_property
+    def gathered(self) -> Gathered:
+        """What the text of the repository says about its frameworks, packages and scripts."""
+        from porter.checks import table
+        from porter.project.signals import Gathered, gather
+
+        if self.data is None:
+            return Gathered()
+        paths = (file.path for file in self.files)
+        return gather(paths, self.data, self.texts.signals(), table.load().packages)
+
+    @cached_property
+    def document(self) -> dict:
+        """All of it as plain data: what every format but the terminal's is made from."""
+        from porter.report.json import document
+
+        return document(self)
+
     def fails(self, severity: str) -> bool:
         """Is an open finding at or above `severity`?"""
         limit = SEVERITIES.index(severity)
-        return any(SEVERITIES.index(f.severity) <= limit for f in self.open)
+        return any(SEVERITIES.index(f.severity) <= limit for f in self.due)
 
     def message(self, finding: Finding) -> str:
         return self.texts.message(finding, self.lang)

@@ -61,6 +61,15 @@ WORDS: dict[str, dict[str, str]] = {
         "en": "{all} findings: {auto} auto, {review} review, {manual} manual.",
         "zh": "共 {all} 处：自动 {auto}，待复核 {review}，手工 {manual}。",
     },
+    "optional": {"en": "optional", "zh": "可选"},
+    "end.optional": {
+        "en": "{n} of them optional: ways to be faster, which porter never applies.",
+        "zh": "其中 {n} 处为可选优化，porter 不会自动应用。",
+    },
+    "optional.more": {
+        "en": "an opportunity, not a fault; `porter explain {code}` says when it pays",
+        "zh": "属于优化机会，并非问题；适用条件见 `porter explain {code}`",
+    },
     "end.next": {
         "en": "Next: `porter migrate` shows the edits, `porter explain {code}` says more.",
         "zh": "下一步：`porter migrate` 查看改动，`porter explain {code}` 查看说明。",
@@ -84,10 +93,9 @@ WORDS: dict[str, dict[str, str]] = {
     },
     "migrate.none": {"en": "Nothing to change.", "zh": "无需改动。"},
     "migrate.reviewed": {"en": ", review edits: {n}", "zh": "，复核类改动 {n} 处"},
-    "migrate.left": {
-        "en": "Left: {review} to review (--unsafe makes these edits), {manual} to port by hand.",
-        "zh": "尚余：待复核 {review} 处（加 --unsafe 写入），需手工迁移 {manual} 处。",
-    },
+    "migrate.left": {"en": "Left: {parts}.", "zh": "尚余：{parts}。"},
+    "left.review": {"en": "{n} to review (--unsafe makes these edits)", "zh": "待复核 {n} 处（加 --unsafe 写入）"},
+    "left.manual": {"en": "{n} to port by hand", "zh": "需手工迁移 {n} 处"},
     "annotated": {"en": "Files with new or changed annotations: {n}.", "zh": "{n} 个文件的注解有更新。"},
     "dirty": {
         "en": "changes that git does not have in: {names}; commit or stage them, or pass --allow-dirty",
@@ -103,12 +111,26 @@ WORDS: dict[str, dict[str, str]] = {
     "explain.messages": {"en": "Findings", "zh": "检查项"},
     "explain.reference": {"en": "Reference", "zh": "参考"},
     "explain.severity": {"en": "severity {severity}, effort {effort}", "zh": "级别：{severity}，工作量：{effort}"},
+    "explain.off": {
+        "en": "Off by default; `--select {code}` turns it on.",
+        "zh": "默认关闭；用 `--select {code}` 打开。",
+    },
     "explain.suppress": {
         "en": "Silence one place with `# porter: ignore[{code}] reason`.",
         "zh": "单处忽略：`# porter: ignore[{code}] 原因`。",
     },
     "explain.becomes": {"en": "{api} becomes {to}", "zh": "{api} 改为 {to}"},
     "explain.none": {"en": "{api} has no counterpart.", "zh": "{api} 没有对应接口。"},
+    "compare": {
+        "en": "{fixed} fixed, {new} new, {left} still there.",
+        "zh": "已解决 {fixed} 处，新增 {new} 处，仍存在 {left} 处。",
+    },
+    "compare.ready": {
+        "en": "Ported by porter itself: {before} before, {after} after.",
+        "zh": "可自动迁移：之前 {before}，之后 {after}。",
+    },
+    "compare.new": {"en": "New:", "zh": "新增："},
+    "compare.fixed": {"en": "Fixed:", "zh": "已解决："},
     "progress": {"en": "analysing", "zh": "分析中"},
     "baseline.written": {"en": "{file}: {n} findings written.", "zh": "{file}：已写入 {n} 条。"},
     "cache.cleaned": {"en": "Cache removed.", "zh": "缓存已清除。"},

@@ -8,14 +8,16 @@ from porter.checks.rule import Hit, Rule, cst
 from .dynamic_name import LOOKUPS
 from .typed_tensor import SETTER, TypedTensor
 
+ASKS = frozenset({"torch.cuda.is_available", "torch.cuda.device_count"})
+
 
 class CudaNames(Rule):
     code, slug = "PRT104", "cuda-name-unknown"
     prefixes = {"torch.cuda"}
 
     def __init__(self, tables):
-        self.moves, self.parameters = tables.moves, tables.parameters
-        self.references = frozenset(tables.moves)
+        self.moves = {name: row for name, row in tables.moves.items() if not name.startswith("torch_npu.")}
+        self.parameters, self.references = tables.parameters, frozenset(self.moves)
 
     def visit(self, original, updated, file):
         name = file.name(original)
@@ -40,22 +42,24 @@ class CudaNames(Rule):
         weight = {"code": move.code, "severity": move.severity, "effort": move.effort}
         new = file.style.name(move.tail) if move.tail else None
         values = (("name", name), ("to", new or (f"{file.target.namespace}.{move.tail}" if move.tail else "")))
-        if move.tail is None:
-            # the import explains it where the name was imported for itself
-            return None if isinstance(original, cst.Name) else Hit(original, move.why, values=values, **weight)
         if new is None and isinstance(original, cst.Name):
-            return None
-        if new is None:  # the target lacks it, or only the style has no spelling for it
-            known = file.has(f"{file.target.namespace}.{move.tail}")
+            return None  # the import explains what was imported for itself
+        if new is None:  # there is nothing like it, the target lacks it, or only the style has no spelling for it
+            known = move.tail is None or file.has(f"{file.target.namespace}.{move.tail}")
             return Hit(original, move.why, values=values, **weight) if known else Hit(original, "absent", values=values)
+        if name in ASKS and (library := file.around.asked_for(original)):
+            return Hit(original, "asked-elsewhere", values=(("name", name), ("library", library)), code=move.code)
+        capability = file.around.capability(original) if name in ASKS or name.endswith("_properties") else None
+        if capability == "field":
+            return Hit(original, "field", code="PRT110", values=values)
         node = self._spell(original, updated, name, new, file.target.namespace)
         if isinstance(original, cst.Name) or node is None:  # ported by the import or alias that binds it
             return None
         return Hit(
             original,
-            move.why,
+            capability or move.why,
             new=node or None,
-            safe=move.fix == "safe" and not self._misplaced(name, original, file),
+            safe=move.fix == "safe" and not capability and not self._misplaced(name, original, file),
             values=values,
             loads=True,
             **weight,
@@ -63,10 +67,7 @@ class CudaNames(Rule):
 
     @staticmethod
     def _spell(original, updated, name: str, new: str, namespace: str):
-        """None where nothing is to be written, False where nothing can.
-
-        The author's alias stays: th.cuda.synchronize -> th.npu.synchronize; tc.synchronize is ported by its import.
-        """
+        """With the author's alias; None where nothing is to be written, as its import is ported, False where nothing can."""
         words, old, parts = chain(original), name.split("."), new.split(".")
         hidden = len(old) - len(words) + 1  # how many words of the full name the first word stands for
         if hidden > 1:  # bound by an import or alias that is ported itself

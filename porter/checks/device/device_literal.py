@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from porter.checks.rule import Hit, Rule, cst
 
-CODES = {"compared": "PRT122", "case": "PRT122", "option": "PRT123"}
+CODES = {"compared": "PRT122", "stripped": "PRT122", "case": "PRT122", "option": "PRT123"}
 
 
 class DeviceLiteral(Rule):
@@ -26,6 +26,8 @@ class DeviceLiteral(Rule):
             why = "concatenated"
         elif script:
             why, values = "option-passed", (*values, ("script", script))
+        elif literal.role == "compared" and (kernel := file.around.kernel(original)):
+            why, values, literal = "kernel", (*values, ("kernel", kernel)), literal._replace(certain=False)
         elif not literal.certain:
             why = "uncertain" if why == "literal" else f"{why}-uncertain"
         safe = literal.certain and script is None

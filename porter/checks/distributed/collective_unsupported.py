@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+from porter.checks.build import positional
 from porter.checks.rule import Hit, Rule
 
 MODULES = ("torch.distributed", "torch.distributed.distributed_c10d")
 BITWISE = ("BAND", "BOR", "BXOR")
 GATHERS = ("gather", "gather_object")
+REDUCTIONS = {"all_reduce": 0, "reduce": 0, "reduce_scatter_tensor": 1}  # and where the tensor stands
+WIDE = {"float64": "float64", "double": "float64", "complex64": "complex64", "complex128": "complex128"}
 
 
 class CollectiveUnsupported(Rule):
     code, slug = "PRT208", "collective-unsupported"
     references = frozenset(f"{m}.{kind}.{op}" for m in MODULES for kind in ("ReduceOp", "reduce_op") for op in BITWISE)
-    calls = frozenset(f"{m}.{name}" for m in MODULES for name in GATHERS)
+    calls = frozenset(f"{m}.{name}" for m in MODULES for name in (*GATHERS, *REDUCTIONS))
 
     def visit(self, original, updated, file):
         name = file.name(original)
         if name is not None:
             return Hit(original, "bitwise", values=(("name", name.rpartition(".")[2]),))
-        return Hit(original.func, "gather", values=(("name", file.name(original.func)),))
+        name = file.name(original.func)
+        at = REDUCTIONS.get(name.rpartition(".")[2])
+        if at is None:
+            return Hit(original.func, "gather", values=(("name", name),))
+        found = positional(original, at, ("tensor", "input"))
+        dtype = found and found[1] and file.around.dtype(found[1].value)
+        return Hit(found[1], "dtype", values=(("name", name), ("dtype", WIDE[dtype]))) if dtype in WIDE else None

@@ -1,0 +1,69 @@
+"""Calls of apex's optimisers, layers and wrappers: arguments that torch does not have, and defaults that differ."""
+
+from __future__ import annotations
+
+from porter.checks.apex.counterparts import CONVERT, COUNTERPARTS, counterpart
+from porter.checks.build import dotted
+from porter.checks.rule import Hit, Rule, cst
+
+MANUAL = {f"apex.optimizers.{n}": "PRT351" for n in ("FusedLAMB", "FusedNovoGrad", "FusedMixedPrecisionLamb")}
+MANUAL |= {"apex.parallel.LARC": "PRT353", "apex.parallel.LARC.LARC": "PRT353"}
+
+
+class ApexClass(Rule):
+    code, slug = "PRT351", "apex-optimiser"
+    calls = frozenset({*COUNTERPARTS, *MANUAL, CONVERT})
+
+    def visit(self, original, updated, file):
+        full = file.name(original.func)
+        if file.around.optional(original.func):
+            return None  # the program goes on without apex; its import says so
+        values = (("name", full.rpartition(".")[2]),)
+        if full == CONVERT:
+            return self._convert(original, updated, file, values)
+        if full in MANUAL:
+            return Hit(original.func, "by-hand", values=values, code=MANUAL[full])
+        found = counterpart(full, file)
+        if found is None:
+            return Hit(original.func, "arguments", values=values, code=COUNTERPARTS[full].code)
+        values = (*values, ("new", f"{found.module}.{found.name}"))
+        inside = "." in file.text(original.func) and self._torch(original.func, file, f"{found.module}.{found.name}")
+        if "." in file.text(original.func) and not inside:
+            return Hit(original.func, "arguments", values=values, code=found.code)
+        args = self._args(original, updated, found)
+        if args is None and not inside:
+            return None  # the import says it all
+        new = updated.with_changes(args=args or updated.args, **({"func": inside} if inside else {}))
+        return Hit(original.func, "rewritten", new=new, values=values, code=found.code)
+
+    def _convert(self, original, updated, file, values):
+        func = self._torch(original.func, file, "torch.nn.SyncBatchNorm.convert_sync_batchnorm")
+        plain = len(original.args) == 1 and not original.args[0].star and not original.args[0].keyword
+        values = (*values, ("new", "torch.nn.SyncBatchNorm.convert_sync_batchnorm"))
+        if func is None or not plain:
+            return Hit(original.func, "arguments", values=values, code="PRT353")
+        return Hit(original.func, "rewritten", new=updated.with_changes(func=func), values=values, code="PRT353")
+
+    @staticmethod
+    def _torch(node, file, name: str):
+        """A chain through the name that torch has at that place."""
+        torch = file.around.module_name(node, "torch")
+        return dotted(torch + name.removeprefix("torch")) if torch else None
+
+    @staticmethod
+    def _args(original, updated, found):
+        """Without what torch does not know, with what it defaults differently; None where nothing changes."""
+        given = {a.keyword.value for a in original.args if a.keyword}
+        keep = [a for a in updated.args if a.keyword is None or a.keyword.value not in found.dropped]
+        order = ("normalized_shape", "eps") if "eps" in found.added else ()
+        count = sum(1 for a in original.args if a.keyword is None)
+        missing = [n for n in found.added if n not in given and n not in order[:count]]
+        if len(keep) == len(original.args) and not missing:
+            return None
+        if not missing:
+            end = original.args[-1].comma
+            return [*keep[:-1], keep[-1].with_changes(comma=end)] if keep else keep
+        equal = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
+        more = [cst.Arg(cst.parse_expression(found.added[n]), keyword=cst.Name(n), equal=equal) for n in missing]
+        last = keep[-1].with_changes(comma=cst.MaybeSentinel.DEFAULT) if keep else None
+        return [*keep[:-1], *([last] if last else []), *more]

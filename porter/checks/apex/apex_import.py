@@ -1,0 +1,61 @@
+"""Imports of apex and amp_C: what has a counterpart in torch is imported from there, under the name it has here."""
+
+from __future__ import annotations
+
+from porter.checks.apex.counterparts import counterpart
+from porter.checks.build import chain, imported
+from porter.checks.device.import_parts import split
+from porter.checks.rule import Hit, Rule, cst
+
+
+class ApexImport(Rule):
+    code, slug = "PRT355", "apex-import"
+    imports = ("apex", "amp_C")
+
+    def visit(self, original, updated, file):
+        names = [n for n in imported(original) if n.partition(".")[0] in self.imports]
+        guard = file.around.import_guard()
+        package = names[0].partition(".")[0] if names else ""
+        if guard == "type-checking" or not names or file.facts.owns(package, file.path):
+            return
+        values = (("name", ", ".join(names)),)
+        if guard:
+            if file.around.speaks_for(package) == "optional":
+                yield Hit(original, "optional", values=values, severity="note")
+            return
+        moved = self._moved(original, file)
+        if moved:
+            module = next(iter(moved.values())).module
+            moved = {at: found for at, found in moved.items() if found.module == module}
+            new, after = _written(updated, moved, module)
+            bound = ", ".join(names[at] for at in moved)
+            values = (("name", bound), ("new", module))
+            yield Hit(original, "moved", new=new, after=after, values=values)
+        rest = [name for at, name in enumerate(names) if at not in moved]
+        if rest:
+            yield Hit(original, "left", values=(("name", ", ".join(rest)),))
+
+    @staticmethod
+    def _moved(node, file) -> dict:
+        """The counterparts of the names of `from apex... import a, b`, by index."""
+        if not isinstance(node, cst.ImportFrom) or isinstance(node.names, cst.ImportStar):
+            return {}
+        module = ".".join(chain(node.module))
+        found = {at: counterpart(f"{module}.{alias.name.value}", file) for at, alias in enumerate(node.names)}
+        return {at: one for at, one in found.items() if one}
+
+
+def _written(node, moved: dict, module: str):
+    """The name stays: the rest of the file uses it, and other files may import it from here."""
+    aliases = {at: _alias(node.names[at], found.name) for at, found in moved.items()}
+    if len(moved) < len(node.names):
+        new, after = split(node, aliases, module)
+        return new, (after,)
+    names = [aliases[at].with_changes(comma=alias.comma) for at, alias in enumerate(node.names)]
+    return node.with_changes(module=cst.parse_expression(module), names=names), ()
+
+
+def _alias(alias, name: str):
+    bound = alias.asname or cst.AsName(cst.Name(alias.name.value))
+    same = isinstance(bound.name, cst.Name) and bound.name.value == name
+    return alias.with_changes(name=cst.Name(name), asname=None if same else bound)

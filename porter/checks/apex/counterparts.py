@@ -1,0 +1,78 @@
+"""What of apex has a counterpart in torch that takes the same arguments, or nearly."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from porter.python.uses import Use, uses
+
+
+class Counterpart(NamedTuple):
+    """How a class of apex is spelled in torch."""
+
+    code: str
+    module: str
+    name: str
+    positionals: int  # how many positional arguments mean the same in both
+    keywords: frozenset[str]  # that mean the same in both
+    dropped: dict[str, tuple]  # keywords that torch does not have, with the values that change nothing; () for any
+    added: dict[str, str]  # defaults that differ: written where a call leaves them out
+    class_use: bool = True  # whether it may be a base class or compared with as well
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_ADAM = Counterpart("PRT351", "torch.optim", "AdamW", 2, _words("params lr betas eps weight_decay"),
+                    {"bias_correction": (True,), "adam_w_mode": (True,), "amsgrad": (False,), "set_grad_none": (),
+                     "capturable": (False,), "master_weights": (False,)},
+                    {"weight_decay": "0.0"}, False)  # fmt: skip
+_SGD = Counterpart("PRT351", "torch.optim", "SGD", 6, _words("params lr momentum dampening weight_decay nesterov"),
+                   {"wd_after_momentum": (False,), "materialize_master_grads": (), "set_grad_none": ()},
+                   {}, False)  # fmt: skip
+_ADAGRAD = Counterpart("PRT351", "torch.optim", "Adagrad", 2, _words("params lr eps weight_decay"),
+                       {"set_grad_none": (), "adagrad_w_mode": (False,)}, {}, False)  # fmt: skip
+_NORM = Counterpart("PRT352", "torch.nn", "LayerNorm", 3, _words("normalized_shape eps elementwise_affine"),
+                    {"memory_efficient": ()}, {})  # fmt: skip
+_RMS = _NORM._replace(name="RMSNorm", added={"eps": "1e-5"}, class_use=False)
+_DDP = Counterpart("PRT353", "torch.nn.parallel", "DistributedDataParallel", 1, _words("module"),
+                   {"delay_allreduce": (), "message_size": (), "allreduce_always_fp32": (False,)},
+                   {}, False)  # fmt: skip
+_SYNC = Counterpart("PRT353", "torch.nn", "SyncBatchNorm", 6,
+                    _words("num_features eps momentum affine track_running_stats process_group"),
+                    {"channel_last": (False,), "fuse_relu": (False,)}, {})  # fmt: skip
+
+COUNTERPARTS: dict[str, Counterpart] = {}
+for _module in ("", ".fused_adam", ".fused_sgd", ".fused_adagrad"):
+    for _name, _found in (("FusedAdam", _ADAM), ("FusedSGD", _SGD), ("FusedAdagrad", _ADAGRAD)):
+        COUNTERPARTS[f"apex.optimizers{_module}.{_name}"] = _found
+for _module in ("apex.normalization", "apex.normalization.fused_layer_norm"):
+    COUNTERPARTS |= {f"{_module}.{n}LayerNorm": _NORM for n in ("Fused", "MixedFused")}
+    COUNTERPARTS |= {f"{_module}.{n}RMSNorm": _RMS for n in ("Fused", "MixedFused")}
+for _module in ("apex.parallel", "apex.parallel.distributed", "apex.parallel.optimized_sync_batchnorm"):
+    COUNTERPARTS |= {f"{_module}.DistributedDataParallel": _DDP, f"{_module}.SyncBatchNorm": _SYNC}
+
+CONVERT = "apex.parallel.convert_syncbn_model"
+RMS_SINCE = (2, 4)
+_DECOUPLED = "adam_w_mode"
+
+
+def counterpart(full: str, file) -> Counterpart | None:
+    """The counterpart of a name of apex, if every use in the file can follow; Adam or AdamW is one answer per file."""
+    found = COUNTERPARTS.get(full)
+    if found is None or found.name == "RMSNorm" and file.target.torch < RMS_SINCE:
+        return None
+    seen = uses(file, full)
+    if found is _ADAM and seen and all(dict(use.keywords).get(_DECOUPLED) is False for use in seen):
+        found = found._replace(name="Adam", dropped=found.dropped | {_DECOUPLED: (False,)}, added={})
+    return found if all(_follows(use, found) for use in seen) else None
+
+
+def _follows(use: Use, found: Counterpart) -> bool:
+    if not use.called:
+        return found.class_use
+    return not use.starred and use.positionals <= found.positionals and all(
+        name in found.keywords or name in found.dropped and (not found.dropped[name] or value in found.dropped[name])
+        for name, value in use.keywords
+    )

@@ -1,0 +1,23 @@
+"""`amp_C` and `multi_tensor_applier`: apex's kernels over lists of tensors."""
+
+from __future__ import annotations
+
+from porter.checks.rule import Hit, Rule
+
+APPLIERS = frozenset({"apex.multi_tensor_apply.multi_tensor_applier", "apex.multi_tensor_apply.MultiTensorApply"})
+
+
+class MultiTensor(Rule):
+    code, slug = "PRT354", "multi-tensor"
+    calls = APPLIERS
+    prefixes = ("amp_C",)
+
+    def visit(self, original, updated, file):
+        optional = file.around.optional(getattr(original, "func", original))
+        severity = "note" if optional else None
+        name = file.name(getattr(original, "func", original))
+        if name in APPLIERS:
+            return Hit(original.func, "applier", values=(("name", name.rpartition(".")[2]),), severity=severity)
+        if name == "amp_C" or file.around.is_within(original, "multi_tensor_applier"):
+            return None  # the call around it has said so
+        return Hit(original, "kernel", values=(("name", name.rpartition(".")[2]),), severity=severity)

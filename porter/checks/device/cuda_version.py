@@ -1,0 +1,19 @@
+"""`torch.version.cuda` and cuDNN's version: None in a torch that runs beside torch_npu."""
+
+from __future__ import annotations
+
+from porter.checks.rule import Hit, Rule
+
+LOGS = ("print", "info", "debug", "warning", "log", "append", "dict", "join", "format")
+
+
+class CudaVersion(Rule):
+    code, slug = "PRT141", "cuda-version"
+    references = frozenset({"torch.version.cuda", "torch.backends.cudnn.version", "torch._C._cuda_getCompiledVersion"})
+
+    def visit(self, original, updated, file):
+        name = file.name(original)
+        told = any(file.around.is_within(original, callee) for callee in LOGS)
+        if file.path.rpartition("/")[2] == "setup.py":
+            return Hit(original, "built", values=(("name", name),))
+        return Hit(original, "told" if told else "asked", values=(("name", name),))

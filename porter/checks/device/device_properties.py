@@ -1,0 +1,28 @@
+"""`torch.cuda.get_device_properties(0).major`: what a GPU says of itself and an NPU does not."""
+
+from __future__ import annotations
+
+from porter.checks.rule import Hit, Rule, cst
+
+NOTHING = ("max_threads_per_multi_processor", "warp_size", "regs_per_multiprocessor")
+SHARED = "shared_memory_per_"
+ABSENT = ("max_threads_per_block", f"{SHARED}block", f"{SHARED}block_optin", f"{SHARED}multiprocessor", "pci_bus_id")
+KEYS = {"major": "capability", "minor": "capability", "multi_processor_count": "count"}
+KEYS |= dict.fromkeys(NOTHING, "nothing") | dict.fromkeys(ABSENT, "absent")
+CAPABILITY = frozenset({"major", "minor", "warp_size", "regs_per_multiprocessor"})
+MAKERS = frozenset(f"torch.{module}.get_device_properties" for module in ("cuda", "npu"))
+
+
+class DeviceProperties(Rule):
+    code, slug = "PRT140", "device-properties"
+    attributes = frozenset(KEYS)
+
+    def visit(self, original, updated, file):
+        value = original.value
+        made = file.name(value.func) if isinstance(value, cst.Call) else file.around.made_by(value)
+        if made not in MAKERS:
+            return None
+        name = original.attr.value
+        if isinstance(value, cst.Call) and name in CAPABILITY and made.startswith("torch.cuda."):
+            return None  # PRT110, which leaves the call as it is
+        return Hit(original, KEYS[name], values=(("name", name),))

@@ -1,0 +1,46 @@
+"""`"CUDA out of memory" in str(error)`: errors that are known by words an NPU does not use."""
+
+from __future__ import annotations
+
+import re
+
+from porter.checks.build import quoted
+from porter.checks.rule import Hit, Rule, cst
+
+MEMORY = "CUDA out of memory"
+_OTHER = re.compile(r"CUDA error|CUBLAS_STATUS|CUDNN_STATUS|cuDNN error")
+_ASKS = frozenset({"startswith", "find", "count", "index", "search", "match"})
+
+
+class ErrorText(Rule):
+    code, slug = "PRT142", "error-text"
+    nodes = ("Comparison", "Call")
+    text = (MEMORY, "CUDA error", "CUBLAS_STATUS", "CUDNN_STATUS", "DNN error")
+
+    def visit(self, original, updated, file):
+        if isinstance(original, cst.Comparison):
+            if not isinstance(original.comparisons[0].operator, (cst.In, cst.NotIn)):
+                return None
+            return self._hit(original.left, updated.left, lambda new: updated.with_changes(left=new), file)
+        func = original.func
+        last = func.attr.value if isinstance(func, cst.Attribute) else ""
+        if last not in _ASKS or not original.args:
+            return None
+        first, *others = updated.args
+
+        def rebuilt(new):
+            return updated.with_changes(args=[first.with_changes(value=new), *others])
+
+        return self._hit(original.args[0].value, first.value, rebuilt, file)
+
+    @staticmethod
+    def _hit(value, now, rebuilt, file):
+        if not isinstance(value, cst.SimpleString):
+            return None
+        if MEMORY in value.value:
+            new = f"{file.target.device.upper()} out of memory"
+            text = quoted(now, now.raw_value.replace(MEMORY, new))
+            return Hit(value, "memory", new=rebuilt(text), values=(("old", MEMORY), ("new", new)))
+        if found := _OTHER.search(value.value):
+            return Hit(value, "other", values=(("old", found[0]),))
+        return None

@@ -1,0 +1,25 @@
+"""`"A100" in torch.cuda.get_device_name()`: decisions by the name of a GPU."""
+
+from __future__ import annotations
+
+import re
+
+from porter.checks.rule import Hit, Rule, cst
+
+MODELS = ("A100", "A800", "H100", "V100", "B200", "RTX", "Tesla", "NVIDIA")
+_MODEL = re.compile(r"\b(?:[AHVBPK]\d00|A800|H20|GB200|L4|L40S?|T4|A10G?|A6000|RTX|GeForce|Tesla|NVIDIA|Quadro)\b")
+_ASKED = re.compile(r"(?i)device_?name|gpu_?name|get_device_name|gpu_?type|gpu_?model|card|props?\.name|properties|gpu")
+
+
+class GpuModel(Rule):
+    code, slug = "PRT144", "gpu-model"
+    nodes = ("Comparison",)
+    text = MODELS
+
+    def visit(self, original, updated, file):
+        sides = [original.left, *(target.comparator for target in original.comparisons)]
+        names = [s for s in sides if isinstance(s, cst.SimpleString) and _MODEL.search(s.value)]
+        others = [s for s in sides if not isinstance(s, cst.SimpleString)]
+        if not names or not any(_ASKED.search(file.text(other)) for other in others):
+            return None
+        return Hit(original, "asked", values=(("name", names[0].raw_value),))

@@ -1,0 +1,50 @@
+"""`subprocess.run(["nvidia-smi", ...])`: NVIDIA's command-line tool."""
+
+from __future__ import annotations
+
+from porter.checks.build import quoted
+from porter.checks.rule import Hit, Rule, cst
+
+TOOL, OURS = "nvidia-smi", "npu-smi"
+RUNS = frozenset(
+    [f"subprocess.{n}" for n in ("run", "Popen", "call", "check_call", "check_output", "getoutput", "getstatusoutput")]
+    + ["os.system", "os.popen", "shutil.which", "asyncio.create_subprocess_shell", "asyncio.create_subprocess_exec"]
+)
+READ = frozenset({"shutil.which", "subprocess.check_output", "subprocess.getoutput", "os.popen"})  # for what it answers
+
+
+class NvidiaSmi(Rule):
+    code, slug = "PRT145", "nvidia-smi"
+    nodes = ("Call", "Assign")
+    text = TOOL
+
+    def visit(self, original, updated, file):
+        if isinstance(original, cst.Assign):
+            return self._assigned(original)
+        name = file.name(original.func)
+        if name not in RUNS or not original.args:
+            return None
+        command = original.args[0].value
+        if not _starts(command):
+            return None
+        values = (("new", f"{OURS} info"),)
+        new = quoted(command, f"{OURS} info") if getattr(command, "raw_value", "") == TOOL else None
+        if new is None or name in READ or name in ("subprocess.run", "subprocess.Popen", "subprocess.call") and len(original.args) == 1:
+            return Hit(command, "run", values=values)
+        first = updated.args[0].with_changes(value=new)
+        return Hit(command, "plain", new=updated.with_changes(args=[first, *updated.args[1:]]), values=values)
+
+    @staticmethod
+    def _assigned(original):
+        return Hit(original.value, "run", values=(("new", f"{OURS} info"),)) if _starts(original.value) else None
+
+
+def _starts(command) -> bool:
+    """A command line, or a list of words, that begins with the tool's name."""
+    if isinstance(command, cst.FormattedString) and command.parts:
+        return getattr(command.parts[0], "value", "").startswith(TOOL)
+    if isinstance(command, (cst.List, cst.Tuple)) and command.elements:
+        command = command.elements[0].value
+    if isinstance(command, cst.ConcatenatedString):
+        command = command.left
+    return isinstance(command, cst.SimpleString) and command.raw_value.split(" ")[0].rpartition("/")[2] == TOOL

@@ -1,0 +1,52 @@
+"""`312e12`: the peak of a GPU, written down to compute how much of it is used."""
+
+from __future__ import annotations
+
+import re
+
+from porter.checks.rule import Hit, Rule, cst
+
+PEAKS = {  # operations per second, as the makers publish them
+    312e12: "A100", 156e12: "A100", 19.5e12: "A100", 624e12: "A100",
+    989e12: "H100", 989.4e12: "H100", 989.5e12: "H100", 990e12: "H100", 1979e12: "H100", 756e12: "H100", 835e12: "H100",
+    125e12: "V100", 112e12: "V100", 130e12: "V100",
+    65e12: "T4", 362e12: "L40S", 362.05e12: "L40S", 181.05e12: "L40", 165.2e12: "RTX 4090", 82.58e12: "RTX 4090",
+    71e12: "RTX 3090", 142e12: "RTX 3090", 2250e12: "B200", 2.25e15: "B200", 148e12: "H20",
+}  # fmt: skip
+_WORDS = re.compile(r"(?i)flop|mfu|peak|utili[sz]ation|promised|[avh]100|throughput")
+
+
+class PeakFlops(Rule):
+    code, slug = "PRT143", "peak-flops"
+    nodes = ("Assign", "Return", "Dict")
+    text = (r"e1[2-5]\b", r"10\*\*12\b", r"10 \*\* 12\b")
+
+    def visit(self, original, updated, file):
+        if isinstance(original, cst.Assign) and isinstance(original.value, cst.Dict):
+            return None  # the Dict itself answers
+        if not _WORDS.search(file.text(original)) and not isinstance(original, cst.Return):
+            return None
+        for node in _numbers(original):
+            if (value := _value(node)) in PEAKS:
+                text = cst.Module([]).code_for_node(node)
+                return Hit(node, "peak", values=(("old", text), ("name", PEAKS[value])))
+        return None
+
+
+def _numbers(node):
+    if isinstance(node, (cst.Float, cst.BinaryOperation)) and _value(node) is not None:
+        yield node
+        return
+    for child in node.children:
+        yield from _numbers(child)
+
+
+def _value(node) -> float | None:
+    if isinstance(node, (cst.Float, cst.Integer)):
+        return float(node.evaluated_value)
+    if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, (cst.Multiply, cst.Power)):
+        left, right = _value(node.left), _value(node.right)
+        if left is None or right is None or isinstance(node.operator, cst.Power) and (left != 10 or right > 20):
+            return None
+        return left * right if isinstance(node.operator, cst.Multiply) else left**right
+    return None

@@ -1,0 +1,20 @@
+"""`x.to(device).share_memory_()`: device memory that several processes are to see."""
+
+from __future__ import annotations
+
+from porter.checks.rule import Hit, Rule, cst
+
+MOVES = ("cuda", "npu", "to")
+
+
+class DeviceShared(Rule):
+    code, slug = "PRT213", "device-shared"
+    methods = {"share_memory_", "share_memory"}
+
+    def visit(self, original, updated, file):
+        inner = original.func.value
+        while isinstance(inner, cst.Call) and isinstance(inner.func, cst.Attribute):
+            if inner.func.attr.value in ("cuda", "npu") or inner.func.attr.value == "to" and file.scene.moves(inner):
+                return Hit(original, "shared")
+            inner = inner.func.value
+        return None

@@ -1,0 +1,23 @@
+"""`os.environ["CUDA_VISIBLE_DEVICES"] = ...` after the device was asked for: the runtime has read it already."""
+
+from __future__ import annotations
+
+from porter.checks.rule import Hit, Rule
+
+QUESTIONS = ("is_available", "device_count", "is_initialized", "is_bf16_supported")
+READ_ONCE = frozenset({"CUDA_VISIBLE_DEVICES", "CUDA_LAUNCH_BLOCKING", "PYTORCH_CUDA_ALLOC_CONF"})
+
+
+class EnvironmentTooLate(Rule):
+    code, slug = "PRT214", "environment-too-late"
+    literals = {"variable"}
+
+    def visit(self, original, updated, file):
+        found = file.literal(original)
+        if found.name not in READ_ONCE or not found.set:
+            return None
+        touched = file.scene.touched_before(found.link)
+        if touched is None:
+            return None
+        why = "asked" if touched.rpartition(".")[2] in QUESTIONS else "late"
+        return Hit(original, why, values=(("name", touched),))

@@ -1,0 +1,26 @@
+"""`FullyShardedDataParallel(model)`: on which device a rank keeps its shards."""
+
+from __future__ import annotations
+
+from porter.checks.build import positional
+from porter.checks.rule import Hit, Rule
+
+CLASSES = frozenset(
+    f"torch.distributed.fsdp.{module}FullyShardedDataParallel" for module in ("", "fully_sharded_data_parallel.", "api.")
+)
+
+
+class FsdpDevice(Rule):
+    code, slug = "PRT210", "fsdp-device"
+    calls = CLASSES
+
+    def visit(self, original, updated, file):
+        found = positional(original, None, ("device_id",))
+        if found is None:
+            return None
+        if found[1] is None:
+            return Hit(original.func, "missing")
+        value = found[1].value
+        if file.target.int_is_npu or not file.around.int_kind(value):
+            return None
+        return Hit(value, "integer", values=(("old", file.text(value)),))

@@ -1,0 +1,26 @@
+"""RPC that sends tensors from device to device: torch_npu has a backend and options of its own for it."""
+
+from __future__ import annotations
+
+from porter.checks.build import positional
+from porter.checks.rule import Hit, Rule
+
+OPTIONS = frozenset(
+    f"torch.distributed.rpc.{module}TensorPipeRpcBackendOptions" for module in ("", "options.", "backend_registry.")
+)
+NEW = "torch_npu.distributed.rpc.options.NPUTensorPipeRpcBackendOptions"
+
+
+class RpcDevices(Rule):
+    code, slug = "PRT212", "rpc-devices"
+    calls = OPTIONS
+    methods = {"set_device_map", "set_devices"}
+
+    def visit(self, original, updated, file):
+        if file.name(original.func) in OPTIONS:
+            given = [positional(original, None, (name,)) for name in ("device_maps", "devices")]
+            if not any(g is not None and g[1] is not None for g in given):
+                return None
+        elif b"TensorPipeRpcBackendOptions" not in file.source.utf8:
+            return None
+        return Hit(original.func, "options", values=(("new", NEW),))

@@ -1,0 +1,23 @@
+"""`torch.jit.load(path)`: an archive remembers the device it was saved from, in its tensors and in its code."""
+
+from __future__ import annotations
+
+from porter.checks.build import positional, with_keyword
+from porter.checks.rule import Hit, Rule, cst
+
+
+from .load_without_map_location import MEMORY
+
+
+class ScriptArchive(Rule):
+    code, slug = "PRT904", "script-archive"
+    calls = {"torch.jit.load"}
+    only = "anywhere"
+
+    def visit(self, original, updated, file):
+        found = positional(original, 1, ("map_location",))
+        if found is None or found[1] is not None or file.scene.tested or not original.args:
+            return None
+        if MEMORY.search(file.text(original.args[0].value)):  # written a moment ago, by this very program
+            return None
+        return Hit(original.func, "missing", new=with_keyword(updated, "map_location", cst.SimpleString('"cpu"')))

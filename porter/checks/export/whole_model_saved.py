@@ -1,0 +1,27 @@
+"""`torch.save(model, path)`: the file holds classes, device and all, and only this program can read it."""
+
+from __future__ import annotations
+
+import re
+
+from porter.checks.build import chain
+from porter.checks.rule import Hit, Rule
+
+MODEL = re.compile(r"(?i)^(?:\w*_)?(?:model|net|network|generator|discriminator|encoder|decoder|backbone|classifier)(?:_\w+)?$|^net[DG]$")
+
+
+class WholeModelSaved(Rule):
+    code, slug = "PRT902", "whole-model-saved"
+    calls = {"torch.save"}
+    only = "model"
+
+    def visit(self, original, updated, file):
+        if file.scene.tested or not original.args or original.args[0].star or original.args[0].keyword is not None:
+            return None
+        words = chain(original.args[0].value)
+        name = words[-2] if len(words) > 1 and words[-1] == "module" else words[-1] if words else ""
+        if not MODEL.match(name):
+            return None
+        text = file.text(original.args[0].value)
+        used = re.compile(rb"\b" + re.escape(text).encode() + rb"\.(?:parameters|train|eval|state_dict|load_state_dict)\(|\b" + re.escape(text).encode() + rb"\(")
+        return Hit(original.args[0].value, "module", values=(("name", text),)) if used.search(file.source.utf8) else None

@@ -1,0 +1,40 @@
+"""`torch.autograd.profiler.profile(use_cuda=True)` and `emit_nvtx`."""
+
+from __future__ import annotations
+
+from porter.checks.rule import Hit, Rule, cst
+
+PROFILE, NVTX = "torch.autograd.profiler.profile", "torch.autograd.profiler.emit_nvtx"
+SINCE = (2, 7)  # the first torch whose use_device was seen to take the name of any device
+
+
+class AutogradProfiler(Rule):
+    code, slug = "PRT508", "autograd-profiler"
+    calls = {PROFILE, NVTX}
+
+    def visit(self, original, updated, file):
+        if file.name(original.func) == NVTX:
+            return Hit(original.func, "nvtx")
+        names = [a.keyword.value if a.keyword else "" for a in original.args]
+        if "use_cuda" in names:
+            at = names.index("use_cuda")
+            return self._keyword(original, updated, at, "use_device" in names, file)
+        if len([a for a in original.args if a.keyword is None]) > 1:
+            return Hit(original, "use-cuda", values=(("old", file.text(original.args[1])),))
+        return None
+
+    @staticmethod
+    def _keyword(original, updated, at: int, twice: bool, file):
+        value, device = original.args[at].value, file.target.device
+        values = (("old", file.text(original.args[at])),)
+        if isinstance(value, cst.Name) and value.value == "False":
+            return None
+        if twice or file.target.torch < SINCE:
+            return Hit(original.args[at], "use-cuda", values=values)
+        text = cst.SimpleString(f'"{device}"')
+        if not isinstance(value, cst.Name) or value.value != "True":
+            test = updated.args[at].value
+            text = cst.IfExp(test, text, cst.Name("None"))
+        args = list(updated.args)
+        args[at] = args[at].with_changes(keyword=cst.Name("use_device"), value=text)
+        return Hit(original, "use-cuda", new=updated.with_changes(args=args), values=values, loads=True)

@@ -1,0 +1,42 @@
+"""`memory_format=torch.channels_last`: an NPU tensor has no such layout."""
+
+from __future__ import annotations
+
+import ast
+
+from porter.checks.rule import Hit, Rule, cst
+from porter.python.evidence import call_name
+
+FORMATS = frozenset({"torch.channels_last", "torch.channels_last_3d"})
+CONTIGUOUS = "contiguous_format"
+
+
+class ChannelsLast(Rule):
+    code, slug = "PRT502", "channels-last"
+    references = FORMATS
+
+    def visit(self, original, updated, file):
+        if not isinstance(original, cst.Attribute):  # imported by name: the import would have to change with it
+            imported = original.value in file.names.imports
+            return Hit(original, "handed-on", values=(("old", file.text(original)),)) if imported else None
+        new = updated.with_changes(attr=updated.attr.with_changes(value=CONTIGUOUS))
+        values = (("old", file.text(original)),)
+        found = file.around.argument(original)
+        if found is None:
+            if self._compared(original, file):
+                return Hit(original, "asked", values=values)
+            return Hit(original, "handed-on", new=new, values=values)
+        link, place = found
+        last = call_name(link[0].func)
+        if last == "is_contiguous":  # as it stands the answer is no, which is right
+            return Hit(original, "asked", values=values)
+        if place == "memory_format" or last in ("to", "contiguous", "clone", "type"):
+            return Hit(original, "argument", new=new, safe=True, values=values)
+        return Hit(original, "handed-on", new=new, values=values)
+
+    @staticmethod
+    def _compared(original, file) -> bool:
+        link = file.link(original)
+        while link is not None and link[0].__class__ in (ast.Name, ast.Attribute):
+            link = link[1]
+        return link is not None and link[0].__class__ is ast.Compare

@@ -1,0 +1,26 @@
+"""`torch._inductor.config.X`: settings of a code generator that an NPU replaces by its own."""
+
+from __future__ import annotations
+
+from porter.checks.rule import Hit, Rule, cst
+
+CONFIG = "torch._inductor.config"
+GPU = tuple(
+    f"{CONFIG}.{name}"
+    for name in """triton cuda rocm max_autotune max_autotune_gemm max_autotune_gemm_backends max_autotune_pointwise
+    coordinate_descent_tuning coordinate_descent_check_all_directions use_mixed_mm force_fuse_int_mm_with_mul
+    epilogue_fusion benchmark_kernel autotune_in_subproc autotune_multi_device mixed_mm_choice""".split()
+)
+MARKS = frozenset({"torch.compiler.cudagraph_mark_step_begin", "torch._inductor.cudagraph_mark_step_begin"})
+
+
+class InductorSetting(Rule):
+    code, slug = "PRT504", "inductor-setting"
+    references = MARKS
+    prefixes = frozenset(GPU)
+
+    def visit(self, original, updated, file):
+        name = file.name(original)
+        if isinstance(original, cst.Name):
+            return None
+        return Hit(original, "graphs" if name in MARKS or "cudagraph" in name else "setting", values=(("name", name),))

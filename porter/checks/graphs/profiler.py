@@ -1,0 +1,31 @@
+"""`torch.profiler.profile(activities=[..., ProfilerActivity.CUDA])`: the NPU's profiler lies in torch_npu.profiler."""
+
+from __future__ import annotations
+
+from porter.checks.build import chain, dotted
+from porter.checks.rule import Hit, Rule, cst
+
+from .profiler_use import MOVED, OLD, doubt, import_follows, needed, package
+
+
+class Profiler(Rule):
+    code, slug = "PRT505", "profiler"
+    references = frozenset({f"{OLD}.ProfilerActivity.CUDA", *(f"{OLD}.{name}" for name in MOVED)})
+
+    def visit(self, original, updated, file):
+        name = file.name(original)
+        if isinstance(original, cst.Name) or not needed(file):
+            return None  # ported by its import; or a recording of the CPU alone, which torch itself makes
+        if name == f"{OLD}.ProfilerActivity" and file.around.member(original) not in (None, "CPU"):
+            return None  # XPU, HPU: of the class that stays
+        device = file.target.device.upper()
+        new = f"{package(file)}.{name.removeprefix(f'{OLD}.').replace('CUDA', device)}"
+        values, why, words = (("name", name), ("to", new)), doubt(file), chain(original)
+        if len(words) == 2 and words[1] == "CUDA":  # ProfilerActivity.CUDA: the class is moved where it is imported
+            node = updated.with_changes(attr=updated.attr.with_changes(value=device))
+            return Hit(original, why or "name", new=node, safe=why is None, values=values)
+        known = file.has(new.removesuffix(f".{device}"))
+        if not known or not import_follows(file):
+            return Hit(original, "by-hand", values=values)
+        node = dotted(new).with_changes(lpar=updated.lpar, rpar=updated.rpar)
+        return Hit(original, why or "name", new=node, safe=why is None, values=values, loads=True)

@@ -1,0 +1,45 @@
+"""Arguments and results of the profiler that exist on one side only."""
+
+from __future__ import annotations
+
+from porter.checks.rule import Hit, Rule, cst
+
+from .profiler_use import OLD, needed
+
+ARGUMENTS = {
+    f"{OLD}.profile": (
+        "experimental_config",
+        "execution_trace_observer",
+        "acc_events",
+        "post_processing_timeout_s",
+        "use_cuda",
+    ),
+    f"{OLD}.tensorboard_trace_handler": ("use_gzip",),
+}
+RESULTS = ("key_averages", "toggle_collection_dynamic")
+ACCEPTED = ("use_cuda",)  # there too, and ignored
+
+
+class ProfilerArgument(Rule):
+    code, slug = "PRT507", "profiler-argument"
+    calls = frozenset(ARGUMENTS)
+    methods = frozenset(RESULTS)
+
+    def visit(self, original, updated, file):
+        name = file.name(original.func)
+        if name in ARGUMENTS:
+            yield from self._arguments(ARGUMENTS[name], original, file)
+        elif isinstance(original.func, cst.Attribute) and needed(file):
+            yield Hit(original.func, "result", values=(("name", original.func.attr.value),))
+
+    @staticmethod
+    def _arguments(words, original, file):
+        here = file.session.catalogue.parameters("torch_npu.profiler.profile") or ()
+        for arg in original.args:
+            word = arg.keyword.value if arg.keyword else ""
+            if word not in words or word in here and word not in (*ACCEPTED, "experimental_config"):
+                continue
+            if word == "experimental_config" and isinstance(arg.value, cst.Name) and arg.value.value == "None":
+                continue
+            why = "config" if word == "experimental_config" else "ignored" if word in ACCEPTED else "missing"
+            yield Hit(arg, why, values=(("name", word),))

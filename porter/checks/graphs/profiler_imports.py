@@ -1,0 +1,35 @@
+"""`from torch.profiler import profile, ProfilerActivity`: what the NPU's profiler has comes from torch_npu.profiler."""
+
+from __future__ import annotations
+
+from porter.checks.build import chain, dotted
+from porter.checks.device.import_parts import renamed, split
+from porter.checks.rule import Hit, Rule, cst
+
+from .profiler_use import MOVED, OLD, doubt, needed, package
+
+
+class ProfilerImports(Rule):
+    code, slug = "PRT506", "profiler-import"
+    nodes = ("ImportFrom",)
+    text = r"torch\.profiler\b"
+
+    def visit(self, original, updated, file):
+        module = ".".join(chain(original.module)) if original.module is not None and not original.relative else ""
+        if module not in (OLD, f"{OLD}.profiler") or isinstance(original.names, cst.ImportStar) or not needed(file):
+            return None
+        space = package(file)
+        moved = {
+            at: renamed(updated.names[at], alias.name.value)
+            for at, alias in enumerate(original.names)
+            if alias.name.value in MOVED and file.has(f"{space}.{alias.name.value}")
+        }
+        if not moved:
+            return None
+        values = (("names", ", ".join(original.names[at].name.value for at in moved)), ("to", space))
+        why = doubt(file)
+        rest, after = updated.with_changes(module=dotted(space), names=list(moved.values())), ()
+        if len(moved) < len(original.names):
+            rest, below = split(updated, moved, space)
+            after = (below,)
+        return Hit(original, why or "import", new=rest, safe=why is None, after=after, values=values)

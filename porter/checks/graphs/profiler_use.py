@@ -1,0 +1,91 @@
+"""What a file does with its profiler: whether it records a device, and whether the recording stays in sight."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+OLD = "torch.profiler"
+MOVED = (
+    "profile",
+    "ProfilerActivity",
+    "ProfilerAction",
+    "schedule",
+    "tensorboard_trace_handler",
+    "supported_activities",
+)
+_MOVED = frozenset(f"{OLD}.{name}" for name in MOVED)
+_PROFILE = frozenset({f"{OLD}.profile"})
+_OTHERS = re.compile(r"\bprofiler\.ProfilerActivity\.(?!CPU|CUDA)")
+_RESULTS = re.compile(rb"\.key_averages\b|\.events\s*\(\)|\.toggle_collection_dynamic|\bexecution_trace_observer\s*=")
+
+
+def package(file) -> str:
+    return f"{file.target.module}.profiler"
+
+
+def _profiles(file):
+    return [link[1] for link in file.around.mentions.of(_PROFILE) if getattr(link[1][0], "func", None) is link[0]]
+
+
+def _activities(call: ast.Call) -> ast.AST | None:
+    return next((k.value for k in call.keywords if k.arg in ("activities", None)), None)
+
+
+def _imports(file):
+    return [(name, target) for name, bound in sorted(file.names.imports.items()) for target, _ in bound]
+
+
+def _names_cuda(file) -> bool:
+    return any(name.endswith("ProfilerActivity.CUDA") for name in file.apis)
+
+
+def needed(file) -> bool:
+    """Whether the file may record a device: not where every list of activities is in sight and names the CPU alone."""
+    return _names_cuda(file) or any(
+        _activities(link[0]).__class__ not in (ast.List, ast.Tuple) for link in _profiles(file)
+    )
+
+
+def doubt(file) -> str | None:
+    """Why a person has to look: "results" that the NPU's profiler does not have, or a recording that goes elsewhere."""
+    if _RESULTS.search(file.source.utf8):
+        return "results"
+    made = _profiles(file)
+    if any(_OTHERS.search(name) for name in file.apis):
+        return "elsewhere"  # written for several kinds of device
+    if any(target in _MOVED and name in file.names.others for name, target in _imports(file)):
+        return "elsewhere"  # bound twice: not every use can be followed
+    if any(_leaves(link, file) for link in made):
+        return "elsewhere"
+    defaults = any(_activities(link[0]) is None for link in made)
+    return None if defaults or _names_cuda(file) else "elsewhere"
+
+
+def _leaves(link, file) -> bool:
+    """`self.prof = profile(...)`, `read(prof)`: used where this file does not see it."""
+    handler = next((k.value for k in link[0].keywords if k.arg == "on_trace_ready"), None)
+    if handler.__class__ is ast.Name and handler.id in file.names.imports:
+        return True
+    above = link[1][0]
+    if above.__class__ is ast.withitem:
+        target = above.optional_vars
+    elif above.__class__ is ast.Assign and len(above.targets) == 1:
+        target = above.targets[0]
+    else:
+        return True
+    if target is None:
+        return False
+    if target.__class__ is not ast.Name:
+        return True
+    reads = [use for use in file.names.uses if use[0].id == target.id and use[0].ctx.__class__ is ast.Load]
+    return any(use[1][0].__class__ not in (ast.Attribute, ast.withitem) for use in reads)
+
+
+def import_follows(file) -> bool:
+    """Whether torch_npu will be a name of the file: it is, or the import that is inserted makes it one."""
+    module = file.target.module
+    bound = [target for _, target in _imports(file)]
+    if module in file.names.imports:
+        return all(target == module for target, _ in file.names.imports[module]) and module not in file.names.others
+    return not file.names.bound(module) and not any(t.partition(".")[0] == module for t in bound)

@@ -1,0 +1,73 @@
+"""`torch.compile(model, mode="max-autotune")`: what there is of it on an NPU."""
+
+from __future__ import annotations
+
+from porter.checks.build import in_tests, positional, quoted
+from porter.checks.rule import Hit, Rule, cst
+
+BACKENDS = {"cudagraphs": "npugraphs"}
+FOREIGN = (
+    "tensorrt",
+    "torch_tensorrt",
+    "tensorrt_llm",
+    "nvfuser",
+    "aot_ts_nvfuser",
+    "nvprims_nvfuser",
+    "ofi",
+    "fx2trt",
+)
+NAMES = frozenset({"torch.compile", "torch._dynamo.optimize"})
+MODES = ("max-autotune", "max-autotune-no-cudagraphs")
+
+
+class TorchCompile(Rule):
+    code, slug = "PRT503", "torch-compile"
+    references = frozenset({"torch.compile"})
+    calls = NAMES
+
+    def visit(self, original, updated, file):
+        if isinstance(original, cst.Call):
+            yield from self._call(original, updated, file)
+        elif not file.around.is_function(original) and self._is_said(original, file):
+            yield Hit(original, "inductor")  # a decorator without arguments, compiler = torch.compile
+
+    def _call(self, original, updated, file):
+        optimize = file.name(original.func) == "torch._dynamo.optimize"
+        backend, mode = self._text(original, "backend", 0 if optimize else None), self._text(original, "mode")
+        if backend in FOREIGN:
+            yield Hit(original, "foreign", values=(("backend", backend),))
+        elif backend in BACKENDS:
+            values = (("backend", backend), ("new", BACKENDS[backend]))
+            new = self._changed(original, updated, "backend", 0 if optimize else None, BACKENDS[backend])
+            yield Hit(original, "graphs", new=new, values=values)
+        elif backend in (None, "inductor") and self._is_said(original.func, file):
+            yield Hit(original.func, "computed" if self._computed(original) else "inductor")
+        if mode in MODES:
+            new = self._changed(original, updated, "mode", None, "default")
+            yield Hit(original, "mode", new=new, values=(("mode", mode),))
+        elif mode == "reduce-overhead":
+            yield Hit(original, "reduce-overhead")
+
+    @staticmethod
+    def _is_said(node, file) -> bool:
+        """Once for a file, and not for tests."""
+        return not in_tests(file) and file.around.mentions.is_first(node, NAMES)
+
+    @staticmethod
+    def _computed(call) -> bool:
+        """The backend is not in sight: it may be one that needs no Triton."""
+        found = positional(call, None, ("backend",))
+        return found is None or found[1] is not None and not isinstance(found[1].value, cst.SimpleString)
+
+    @staticmethod
+    def _text(call, keyword: str, place: int | None = None) -> str | None:
+        found = positional(call, place, (keyword,))
+        value = found[1].value if found and found[1] else None
+        return value.evaluated_value if isinstance(value, cst.SimpleString) else None
+
+    @staticmethod
+    def _changed(original, updated, keyword: str, place: int | None, text: str):
+        at, arg = positional(original, place, (keyword,))
+        args = list(updated.args)
+        args[at] = args[at].with_changes(value=quoted(arg.value, text))
+        return updated.with_changes(args=args)

@@ -1,0 +1,36 @@
+"""`@torch.jit.script` and settings of the fusers behind it: kept, and of less use on an NPU. Said once for a file."""
+
+from __future__ import annotations
+
+from porter.checks.build import in_tests
+from porter.checks.rule import Hit, Rule
+
+MARKS = frozenset(f"torch.jit.{name}" for name in "script script_method".split())
+FUSERS = frozenset(
+    ["torch.jit.fuser", "torch.jit.set_fusion_strategy"]
+    + [f"torch._C._jit_{n}" for n in "set_nvfuser_enabled set_texpr_fuser_enabled override_can_fuse_on_gpu".split()]
+    + [f"torch._C._jit_{n}" for n in "override_can_fuse_on_cpu set_profiling_executor set_profiling_mode".split()]
+    + ["torch._C._debug_set_autodiff_subgraph_inlining"]
+)
+
+
+class TorchScript(Rule):
+    code, slug = "PRT501", "torchscript"
+    references = MARKS | FUSERS
+
+    def visit(self, original, updated, file):
+        if in_tests(file):
+            return None
+        name = file.name(original)
+        values = (("name", name),)
+        if name in FUSERS:
+            return Hit(original, "fuser", values=values) if file.around.mentions.is_first(original, FUSERS) else None
+        if file.around.is_function(original):  # PRT509
+            return None
+        first = next((link for link in file.around.mentions.of(MARKS) if not _called(link)), None)
+        here = first is not None and file.source.span(first[0])[0] == file.span(original)[0]
+        return Hit(original, "compiles", values=values) if here else None
+
+
+def _called(link) -> bool:
+    return getattr(link[1][0], "func", None) is link[0]

@@ -1,0 +1,13 @@
+"""`torch.jit.script(model)`, `torch.jit.trace(model, x)`: run as they are on an NPU."""
+
+from __future__ import annotations
+
+from porter.checks.rule import Hit, Rule
+
+
+class TorchScriptCall(Rule):
+    code, slug = "PRT509", "torchscript-call"
+    calls = frozenset(f"torch.jit.{name}" for name in "script trace trace_module".split())
+
+    def visit(self, original, updated, file):
+        return Hit(original.func, "called", values=(("name", file.name(original.func)),))

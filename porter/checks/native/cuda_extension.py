@@ -1,0 +1,34 @@
+"""C++ and CUDA sources that are built or loaded: kernels for GPUs, to be written anew."""
+
+from __future__ import annotations
+
+from porter.checks.rule import Hit, Rule
+
+BUILDS = "torch.utils.cpp_extension"
+LIBRARIES = frozenset({"torch.ops.load_library", "torch.classes.load_library"})
+CUDA_FLAG = "with_cuda"
+
+
+class CudaExtension(Rule):
+    code, slug = "PRT402", "cuda-extension"
+    calls = frozenset({f"{BUILDS}.{name}" for name in ("CUDAExtension", "load", "load_inline")}) | LIBRARIES
+
+    def visit(self, original, updated, file):
+        name = file.name(original.func)
+        values = (("name", name.rpartition(".")[2]),)
+        if name in LIBRARIES:
+            return Hit(original.func, "library", values=values)
+        if name.endswith(".CUDAExtension"):
+            return Hit(original.func, "built", values=values)
+        return Hit(original.func, "host" if self._host(original, values[0][1], file) else "compiled", values=values)
+
+    @staticmethod
+    def _host(call, name: str, file) -> bool:
+        """Whether nothing but C++ is compiled, as far as the call says."""
+        given = {a.keyword.value: file.text(a.value) for a in call.args if a.keyword}
+        if "cuda" in file.text(call).lower().replace(f"{CUDA_FLAG}=false", ""):
+            return False
+        if name == "load_inline":
+            return True
+        sources = given.get("sources") or (file.text(call.args[1]) if len(call.args) > 1 else "")
+        return ".cpp" in sources and ".cu" not in sources

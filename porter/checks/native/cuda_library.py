@@ -1,0 +1,24 @@
+"""`ctypes.CDLL("libcudart.so")`: CUDA's own libraries, loaded by their names."""
+
+from __future__ import annotations
+
+import re
+
+from porter.checks.rule import Hit, Rule, cst
+
+_CUDA = re.compile(
+    r"(?i)(?:^|/|lib)(?:cuda|cudart|cublas|cublaslt|cudnn|cufft|cufile|cupti|curand|cusparse|nccl|nvrtc|nvml|nvidia-ml"
+    r"|nvtoolsext)(?:$|[-.\d_])"
+)
+
+
+class CudaLibrary(Rule):
+    code, slug = "PRT404", "cuda-library"
+    calls = frozenset(f"ctypes.{name}" for name in ("CDLL", "PyDLL", "cdll.LoadLibrary", "util.find_library", "WinDLL"))
+
+    def visit(self, original, updated, file):
+        value = original.args[0].value if original.args else None
+        text = value.raw_value if isinstance(value, cst.SimpleString) else ""
+        if not _CUDA.search(text):
+            return None
+        return Hit(original, "loaded", values=(("name", text),))

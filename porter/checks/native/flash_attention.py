@@ -1,0 +1,27 @@
+"""Calls of flash_attn and xformers: attention by another name, with another layout, mask and scale."""
+
+from __future__ import annotations
+
+from porter.checks.rule import Hit, Rule
+
+FLASH = ("flash_attn", "flash_attn.flash_attn_interface", "flash_attn_interface")
+DENSE = ("flash_attn_func", "flash_attn_qkvpacked_func", "flash_attn_kvpacked_func")
+PACKED = tuple(
+    f"flash_attn_{word}_{what}func" for word in ("varlen", "unpadded") for what in ("", "qkvpacked_", "kvpacked_")
+)
+XFORMERS = ("xformers.ops.memory_efficient_attention", "xformers.ops.fmha.memory_efficient_attention")
+
+
+class FlashAttention(Rule):
+    code, slug = "PRT409", "flash-attention"
+    calls = frozenset(
+        {f"{module}.{name}" for module in FLASH for name in (*DENSE, *PACKED, "flash_attn_with_kvcache")} | {*XFORMERS}
+    )
+
+    def visit(self, original, updated, file):
+        name = file.name(original.func)
+        last = name.rpartition(".")[2]
+        values = (("name", last),)
+        why = "cache" if last == "flash_attn_with_kvcache" else "packed" if last in PACKED else "dense"
+        why = "xformers" if name in XFORMERS else why
+        return Hit(original.func, why, values=values, severity="note" if file.around.optional(original.func) else None)

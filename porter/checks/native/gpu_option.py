@@ -1,0 +1,91 @@
+"""Keyword arguments and entries of mappings whose value only GPUs know: `attn_implementation="flash_attention_2"`."""
+
+from __future__ import annotations
+
+from porter.checks.rule import Hit, Rule, cst
+
+
+class GpuOption(Rule):
+    """Carries the codes of the [[option]] stanzas."""
+
+    code, slug = "PRT405", "attention-option"
+    nodes = ("Call", "Assign", "Dict")
+    # one of these is in each: a handful of searches instead of one for every value
+    text = ("flash_at", "flash-at", "load_in_", "8bit", "32bit", "paged_adamw", "apex_fused", "rmsprop_bnb")
+
+    def __init__(self, tables):
+        self.options = tables.options
+
+    def visit(self, original, updated, file):
+        if isinstance(original, cst.Call):
+            return self._call(original, updated, file)
+        if isinstance(original, cst.Dict):
+            return self._dict(original, updated, file)
+        return self._assign(original, updated, file)
+
+    def _call(self, original, updated, file):
+        hits, args = [], list(updated.args)
+        for at, arg in enumerate(original.args):
+            if arg.keyword is None or arg.keyword.value not in self.options:
+                continue
+            row = self._row(arg.keyword.value, arg.value, file, original.func)
+            if row is None:
+                continue
+            if row.to:
+                args[at] = args[at].with_changes(value=cst.parse_expression(_like(arg.value, row.to)))
+            hits.append((arg, row, arg.keyword.value))
+        return self._hits(hits, updated.with_changes(args=args), file)
+
+    def _dict(self, original, updated, file):
+        hits, elements = [], list(updated.elements)
+        for at, element in enumerate(original.elements):
+            key = element.key if isinstance(element, cst.DictElement) else None
+            word = key.raw_value if isinstance(key, cst.SimpleString) else None
+            row = self._row(word, element.value, file) if word in self.options else None
+            if row is not None:
+                if row.to:
+                    elements[at] = elements[at].with_changes(value=cst.parse_expression(_like(element.value, row.to)))
+                hits.append((element, row, word))
+        return self._hits(hits, updated.with_changes(elements=elements), file)
+
+    def _assign(self, original, updated, file):
+        target = original.targets[0].target
+        if len(original.targets) != 1:
+            return None
+        word = None
+        if isinstance(target, cst.Attribute):
+            word = target.attr.value
+        elif isinstance(target, cst.Subscript) and isinstance(target.slice[0].slice, cst.Index):
+            word = getattr(target.slice[0].slice.value, "raw_value", None)
+        row = self._row(word, original.value, file) if word in self.options else None
+        if row is None:
+            return None
+        new = updated.with_changes(value=cst.parse_expression(_like(original.value, row.to))) if row.to else None
+        return self._hits([(original, row, word)], new, file)
+
+    def _row(self, word: str, value, file, func=None):
+        written = f"'{value.raw_value}'" if isinstance(value, cst.SimpleString) else file.text(value)
+        for row in self.options[word]:
+            if written in row.values and (not row.calls or func is not None and self._calls(func, row.calls, file)):
+                return row
+        return None
+
+    @staticmethod
+    def _calls(func, calls: tuple[str, ...], file) -> bool:
+        last = func.attr.value if isinstance(func, cst.Attribute) else getattr(func, "value", "")
+        return last in calls or file.name(func) in calls
+
+    @staticmethod
+    def _hits(hits: list, new, file):
+        for at, (node, row, word) in enumerate(hits):
+            old = node.value
+            values = (("name", word), ("old", file.text(old)), ("new", row.to or ""))
+            edits = new if row.to else None
+            yield Hit(node, row.why, new=edits, values=values, code=row.code)
+
+
+def _like(old, new: str) -> str:
+    """The new text in the author's quotes."""
+    if isinstance(old, cst.SimpleString) and new.startswith("'"):
+        return f"{old.prefix}{old.quote}{new[1:-1]}{old.quote}"
+    return new

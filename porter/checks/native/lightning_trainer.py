@@ -1,0 +1,33 @@
+"""Lightning's `Trainer` and `Fabric`: they choose the accelerator, and know no NPU."""
+
+from __future__ import annotations
+
+import re
+
+from porter.checks.rule import Hit, Rule, cst
+
+PACKAGES = ("pytorch_lightning", "lightning", "lightning.pytorch", "lightning.fabric", "lightning_fabric")
+_OURS = re.compile(r"(?i)npu|ascend")
+CPU = frozenset({"cpu", "tpu", "mps", "hpu", "npu"})
+
+
+class LightningTrainer(Rule):
+    code, slug = "PRT408", "lightning-trainer"
+    calls = frozenset(f"{package}.{name}" for package in PACKAGES for name in ("Trainer", "Fabric")) | {
+        "pytorch_lightning.Trainer.from_argparse_args"
+    }
+
+    def visit(self, original, updated, file):
+        given = {a.keyword.value: a.value for a in original.args if a.keyword}
+        accelerator = given.get("accelerator")
+        text = accelerator.raw_value if isinstance(accelerator, cst.SimpleString) else None
+        if text in CPU or accelerator is not None and _OURS.search(file.text(accelerator)):
+            return None
+        if text in ("gpu", "cuda") or "gpus" in given:
+            return Hit(original.func, "gpu", values=(("name", file.name(original.func).rpartition(".")[2]),))
+        stars = [a for a in original.args if a.star]
+        if accelerator is None and stars:
+            return Hit(original.func, "given", values=(("old", file.text(stars[0])),))
+        if accelerator is not None and text is None:
+            return Hit(original.func, "given", values=(("old", file.text(accelerator)),))
+        return Hit(original.func, "automatic", values=(("name", file.name(original.func).rpartition(".")[2]),))

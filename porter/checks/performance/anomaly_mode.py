@@ -1,0 +1,25 @@
+"""`torch.autograd.set_detect_anomaly(True)`: a tool for an hour of debugging that was left in the program."""
+
+from __future__ import annotations
+
+from porter.checks.build import positional
+from porter.checks.rule import Hit, Rule, cst
+
+SETTERS = ("torch.autograd.set_detect_anomaly", "torch.autograd.anomaly_mode.set_detect_anomaly")
+CONTEXTS = ("torch.autograd.detect_anomaly", "torch.autograd.anomaly_mode.detect_anomaly")
+
+
+class AnomalyMode(Rule):
+    code, slug = "PRT632", "anomaly-mode"
+    calls = {*SETTERS, *CONTEXTS}
+
+    def visit(self, original, updated, file):
+        link = file.scene.link(original)
+        if link is None or file.scene.tested or file.scene.rarely(link):
+            return None
+        if file.name(original.func) in SETTERS:
+            found = positional(original, 0, ("mode",))
+            mode = found and found[1] and found[1].value
+            if not isinstance(mode, cst.Name) or mode.value != "True":
+                return None
+        return Hit(original.func, "on")

@@ -1,0 +1,15 @@
+"""`torch.cuda.empty_cache()` for every batch."""
+
+from __future__ import annotations
+
+from porter.checks.rule import Hit, Rule
+
+
+class CacheEmptied(Rule):
+    code, slug = "PRT631", "cache-emptied"
+    calls = {f"{module}.empty_cache" for module in ("torch.cuda", "torch.npu", "torch_npu.npu", "torch.cuda.memory")}
+    only = "step"
+
+    def visit(self, original, updated, file):
+        link = file.scene.link(original)
+        return Hit(original.func, "step") if link is not None and file.scene.matters(link) else None

@@ -1,0 +1,31 @@
+"""Interfaces of torch_npu that its documentation lists as deprecated: rules/deprecated.toml names what to call instead."""
+
+from __future__ import annotations
+
+from porter.checks.build import chain
+from porter.checks.rule import Hit, Rule, cst
+
+
+class DeprecatedNpuApi(Rule):
+    code, slug = "PRT620", "deprecated-npu-api"
+    imports = {"torch_npu"}
+
+    def __init__(self, tables):
+        self.rows = {name: row for name, row in tables.moves.items() if row.code == self.code}
+        self.references = frozenset(self.rows)
+
+    def visit(self, original, updated, file):
+        if isinstance(original, (cst.Import, cst.ImportFrom)):
+            return self._import(original)
+        name = file.name(original)
+        row = self.rows.get(name)
+        if row is None or isinstance(original, cst.Name):
+            return None  # the import that binds it says so
+        return Hit(original, row.why, values=(("name", name),))
+
+    def _import(self, original):
+        if isinstance(original, cst.Import) or isinstance(original.names, cst.ImportStar) or original.relative:
+            return None
+        module = ".".join(chain(original.module))
+        found = ((f"{module}.{alias.name.value}", alias) for alias in original.names)
+        return [Hit(alias, self.rows[name].why, values=(("name", name),)) for name, alias in found if name in self.rows]

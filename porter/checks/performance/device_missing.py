@@ -1,0 +1,32 @@
+"""A tensor made in `forward` without a device that meets one of the model's: they are on different devices."""
+
+from __future__ import annotations
+
+from porter.checks.build import dotted, with_keyword
+from porter.checks.rule import Hit, Rule, cst
+from porter.python import meetings
+
+FACTORIES = ("zeros", "ones", "empty", "full", "rand", "randn", "randint", "arange", "linspace", "eye", "tensor")
+NUMBERS = ("Integer", "Float", "UnaryOperation", "Name", "Attribute", "Call", "BinaryOperation")
+
+
+class DeviceMissing(Rule):
+    code, slug = "PRT637", "device-missing"
+    calls = frozenset(f"torch.{name}" for name in FACTORIES)
+    only = "factory"
+
+    def visit(self, original, updated, file):
+        if any(a.star or a.keyword is not None and a.keyword.value in ("device", "out") for a in original.args) or not original.args:
+            return None
+        first = original.args[0].value
+        name = file.name(original.func).rpartition(".")[2]
+        if name == "tensor" and type(first).__name__ in NUMBERS or name != "tensor" and isinstance(first, cst.Tuple) and not first.elements:
+            return None  # a tensor without dimensions may meet any other
+        link = file.scene.link(original)
+        if link is None or file.scene.where(link) != "forward" or b"set_default_device" in file.source.utf8:
+            return None
+        other = meetings.met(file.scene, link)
+        if other is None:
+            return None
+        new = with_keyword(updated, "device", dotted(f"{other}.device"))
+        return Hit(original, "meets", new=new, values=(("name", f"torch.{name}()"), ("other", other)))

@@ -1,0 +1,25 @@
+"""DropPath draws its random numbers in the forward pass; torch_npu has one that draws them ahead, on another stream."""
+
+from __future__ import annotations
+
+from porter.checks.build import imported
+from porter.checks.rule import cst
+
+from .opportunity import Opportunity
+
+TIMM = frozenset(f"timm.{module}.DropPath" for module in ("layers", "layers.drop", "models.layers", "models.layers.drop"))
+
+
+class DropPath(Opportunity):
+    code, slug = "PRT617", "drop-path"
+    offers = "torch_npu.contrib.module.NpuDropPath"
+    imports = {"timm"}
+    nodes = ("ClassDef",)
+    text = r"class\s+DropPath\b"
+
+    def find(self, original, file):
+        if isinstance(original, cst.ClassDef):
+            own = original.name.value == "DropPath" and any((file.name(b.value) or "").endswith("nn.Module") for b in original.bases)
+            return (original.name, "own", ()) if own else None
+        own = "timm" in file.path.split("/")[:-1]  # then the class is in sight, and says it once for all
+        return (original, "timm", ()) if not own and not TIMM.isdisjoint(imported(original)) else None

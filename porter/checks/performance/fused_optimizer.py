@@ -1,0 +1,40 @@
+"""`torch.optim.AdamW(...)` in a plain fp32 or fp16 training script: torch_npu has one that updates all parameters at once."""
+
+from __future__ import annotations
+
+import re
+
+from .opportunity import Opportunity
+
+KNOWN = {  # what the fused constructor takes
+    "SGD": {"params", "lr", "momentum", "dampening", "weight_decay", "nesterov"},
+    "Adam": {"params", "lr", "betas", "eps", "weight_decay", "amsgrad"},
+    "AdamW": {"params", "lr", "betas", "eps", "weight_decay", "amsgrad"},
+    "Adadelta": {"params", "lr", "rho", "eps", "weight_decay"},
+    "RMSprop": {"params", "lr", "alpha", "eps", "weight_decay", "momentum", "centered"},
+}
+LOOP = (re.compile(rb"\.backward\("), re.compile(rb"\.zero_grad\("))
+# it refuses bfloat16 and set_to_none, and wants to keep the storage of parameters that others split, move or freeze
+AGAINST = re.compile(
+    rb"(?i)bf16|bfloat16|fsdp|fully_?shard|deepspeed|zeroredundancy|set_to_none|accelerat|lightning|requires_grad_?\b|offload"
+    rb"|\.p?data\s*=|\.cpu\(\)|megatron|lora|peft|torch\.compile|add_param_group|reset_parameters|share_memory|maml|learn2learn|\brpc\b|\bema\b"
+)
+
+
+class FusedOptimizer(Opportunity):
+    code, slug = "PRT610", "fused-optimizer"
+    calls = frozenset(f"torch.optim.{name}" for name in KNOWN)
+    only = "loop"
+
+    def find(self, original, file):
+        data = file.source.utf8
+        if not file.scene.loops_over_batches or not all(p.search(data) for p in LOOP) or AGAINST.search(data) or any(a.star for a in original.args):
+            return None
+        if not original.args or not file.text(original.args[0].value).endswith(".parameters()"):
+            return None
+        name = file.name(original.func).rpartition(".")[2]
+        new = f"torch_npu.optim.NpuFused{name}"
+        if not {a.keyword.value for a in original.args if a.keyword} <= KNOWN[name] or not file.has(new):
+            return None
+        why = "clipped" if b"clip_grad_norm_" in data else "plain"
+        return original.func, why, (("name", f"torch.optim.{name}"), ("new", new))

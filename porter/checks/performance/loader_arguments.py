@@ -1,0 +1,43 @@
+"""`DataLoader(...)` that loads in the process that trains, or copies from memory the device cannot read at once."""
+
+from __future__ import annotations
+
+import re
+
+from porter.checks.rule import Hit, Rule
+
+LOADERS = frozenset({"torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader"})
+ORDER = (
+    "dataset batch_size shuffle sampler batch_sampler num_workers collate_fn pin_memory drop_last timeout worker_init_fn "
+    "multiprocessing_context"
+).split()
+EVALUATES = re.compile(r"(?i)test|val(?:id|_|$)|eval|infer|predict|train *= *False")
+
+
+def arguments(call, file) -> dict[str, str] | None:
+    """What each parameter of a loader is given, by place or by name; None where stars may hide some."""
+    if any(a.star for a in call.args):
+        return None
+    names = [a.keyword.value if a.keyword else ORDER[at] if at < len(ORDER) else "" for at, a in enumerate(call.args)]
+    return {name: file.text(a.value) for name, a in zip(names, call.args)}
+
+
+def feeds_training(call, given: dict[str, str], file) -> bool:
+    """Shuffled, or called after training; what is called after a test is not."""
+    target, dataset = file.scene.target(call), given.get("dataset", "")
+    if file.scene.tested or EVALUATES.search(target) or EVALUATES.search(dataset) or given.get("shuffle") == "False":
+        return False
+    return given.get("shuffle") == "True" or "train" in target.lower() or "train" in dataset.partition("(")[0].lower()
+
+
+class LoaderArguments(Rule):
+    code, slug = "PRT633", "loader-arguments"
+    calls = LOADERS
+    only = "training"
+
+    def visit(self, original, updated, file):
+        given = arguments(original, file)
+        if given is None or not feeds_training(original, given, file):
+            return None
+        missing = [name for name in ("num_workers", "pin_memory") if given.get(name, "0") in ("0", "False")]
+        return Hit(original.func, "missing", values=(("missing", ", ".join(missing)),)) if missing else None

@@ -1,0 +1,39 @@
+"""`x[mask] = scalar`: written as an index it is a scatter of unknown size, written as a fill it is one kernel."""
+
+from __future__ import annotations
+
+from porter.checks.rule import Hit, Rule, cst
+
+EQUAL = ("0", "1", "0.0", "1.0", "0.", "1.")  # every dtype has them: anything else an index casts and a fill may refuse
+
+
+class MaskAssignment(Rule):
+    code, slug = "PRT602", "mask-assignment"
+    nodes = ("Assign",)
+    only = "index"
+
+    def visit(self, original, updated, file):
+        target = original.targets[0].target
+        if len(original.targets) != 1 or not isinstance(target, cst.Subscript) or len(target.slice) != 1:
+            return None
+        said = file.scene.mask_assigned()
+        if said is None:
+            return None
+        value = file.text(original.value)
+        new = self._filled(updated)
+        if said == "other" or new is None or "#" in file.text(original):
+            return Hit(target, "other-mask")
+        values = (("new", " ".join(cst.Module([]).code_for_node(new).rstrip("; ").split())),)
+        safe = said == "certain" and value in EQUAL
+        return Hit(target, "equal" if safe else "fill", new=new, safe=safe, values=values)
+
+    @staticmethod
+    def _filled(updated):
+        target = updated.targets[0].target
+        index = target.slice[0].slice
+        if not isinstance(index, cst.Index) or index.star:
+            return None
+        func = cst.Attribute(target.value, cst.Name("masked_fill_"))
+        comma = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
+        args = [cst.Arg(index.value, comma=comma), cst.Arg(updated.value)]
+        return cst.Expr(cst.Call(func, args), semicolon=updated.semicolon)

@@ -1,0 +1,27 @@
+"""Cross-entropy over a vocabulary, with nothing but defaults: one fused operator can make it."""
+
+from __future__ import annotations
+
+import re
+
+from porter.checks.rule import cst
+
+from .opportunity import Opportunity
+
+VOCABULARY = re.compile(r"(?i)vocab|logits\.(?:size\(-1\)|shape\[-1\])|n_?tokens?\b")
+
+
+class VocabularyLoss(Opportunity):
+    code, slug = "PRT616", "vocabulary-loss"
+    offers = "torch_npu.npu_cross_entropy_loss"
+    calls = {"torch.nn.functional.cross_entropy"}
+    only = "flattened"
+
+    def find(self, original, file):
+        if len(original.args) != 2 or any(a.star or a.keyword for a in original.args):
+            return None  # for a backward pass the operator takes the defaults alone
+        logits = original.args[0].value
+        flat = isinstance(logits, cst.Call) and isinstance(logits.func, cst.Attribute) and logits.func.attr.value in ("view", "reshape")
+        if not flat or not VOCABULARY.search(file.text(logits)):
+            return None
+        return original.func, "default", ()

@@ -1,0 +1,24 @@
+"""`torch.roll(x, shifts=(a, b), dims=(1, 2))`: the shifted windows of Swin."""
+
+from __future__ import annotations
+
+from porter.checks.build import positional
+from porter.checks.rule import cst
+
+from .opportunity import Opportunity
+
+
+class WindowRoll(Opportunity):
+    code, slug = "PRT618", "window-roll"
+    offers = "torch_npu.contrib.function.roll"
+    calls = {"torch.roll"}
+
+    def find(self, original, file):
+        shifts, dims = (positional(original, at, (name,)) for at, name in ((1, "shifts"), (2, "dims")))
+        if shifts is None or dims is None or shifts[1] is None or dims[1] is None:
+            return None
+        moved = shifts[1].value
+        two = isinstance(moved, cst.Tuple) and len(moved.elements) == 2
+        if not two or file.text(dims[1].value).replace(" ", "") not in ("(1,2)", "[1,2]"):
+            return None
+        return original.func, "windows", ()

@@ -1,0 +1,30 @@
+"""bfloat16 on a chip that has none."""
+
+from __future__ import annotations
+
+import ast
+
+from porter.checks.rule import Hit, Rule, cst
+
+
+class Bfloat16Unsupported(Rule):
+    code, slug = "PRT310", "bfloat16-unsupported"
+    socs = ("910", "310P")
+    references = frozenset({"torch.bfloat16"})
+    methods = {"bfloat16"}
+
+    def visit(self, original, updated, file):
+        if isinstance(original, cst.Call):
+            if original.args or file.receiver(original) in ("other", "own"):
+                return None
+        elif file.around.argument(original) is None and not self._is_bound(original, file):
+            return None
+        return Hit(original, "used", values=(("soc", file.target.soc),))
+
+    @staticmethod
+    def _is_bound(original, file) -> bool:
+        """`dtype = torch.bfloat16`, alone or as one side of a choice."""
+        above = file.link(original)
+        while above is not None and above[0].__class__ in (ast.Name, ast.Attribute, ast.IfExp):
+            above = above[1]
+        return above is not None and above[0].__class__ in (ast.Assign, ast.AnnAssign, ast.Return)

@@ -1,0 +1,29 @@
+"""`torch.view_as_complex`, `torch.polar`, complex dtypes: rotary embeddings in complex numbers, mostly."""
+
+from __future__ import annotations
+
+from porter.checks.rule import Hit, Rule
+
+MAKERS = frozenset({"torch.view_as_complex", "torch.polar", "torch.complex"})
+DTYPES = frozenset(f"torch.{name}" for name in ("complex32", "complex64", "complex128", "chalf", "cfloat", "cdouble"))
+
+
+class ComplexTensor(Rule):
+    code, slug = "PRT309", "complex-tensor"
+    calls = MAKERS
+    references = DTYPES
+
+    def visit(self, original, updated, file):
+        name = file.name(getattr(original, "func", original))
+        if name in MAKERS:
+            rotary = name == "torch.polar" or name == "torch.view_as_complex" and b"freqs" in file.source.utf8
+            return Hit(original, "rotary" if rotary else "made", values=(("name", name),))
+        found = file.around.argument(original)
+        if found is None or found[1] not in (0, 1, "dtype"):
+            return None
+        resolved = file.names.resolve(found[0][0].func, found[0])
+        if found[1] != "dtype" and (
+            resolved is not None or getattr(found[0][0].func, "attr", "") not in ("to", "type")
+        ):
+            return None  # isinstance, sets of dtypes, tables
+        return Hit(original, "made", values=(("name", name),))

@@ -1,0 +1,48 @@
+"""`torch.backends.cudnn.benchmark = True` and its kin: settings of libraries that an NPU does not have."""
+
+from __future__ import annotations
+
+from porter.checks.rule import Hit, Rule, cst
+
+CUDNN, CUDA = "torch.backends.cudnn", "torch.backends.cuda"
+NO_EFFECT = frozenset(
+    [f"{CUDNN}.{name}" for name in ("benchmark", "benchmark_limit", "enabled")]
+    + [f"{CUDA}.matmul.allow_{kind}_reduced_precision_reduction" for kind in ("fp16", "bf16")]
+    + [f"{CUDA}.matmul.allow_fp16_accumulation"]
+)
+ASKED = (f"{CUDNN}.is_available", f"{CUDA}.is_built")
+DETERMINISTIC = f"{CUDNN}.deterministic"
+ALGORITHMS = frozenset({"torch.use_deterministic_algorithms", "torch.set_deterministic_debug_mode"})
+WHY = {
+    **dict.fromkeys(NO_EFFECT, "no-effect"),
+    **dict.fromkeys(ASKED, "asked"),
+    f"{CUDNN}.flags": "flags",
+}
+
+
+class CudaBackendSetting(Rule):
+    code, slug = "PRT305", "cuda-backend-setting"
+    references = frozenset({*WHY, DETERMINISTIC})
+
+    def visit(self, original, updated, file):
+        name = file.name(original)
+        values = (("name", name),)
+        if name == DETERMINISTIC:
+            return self._deterministic(original, values, file)
+        if WHY[name] == "no-effect" and not file.around.mentions.is_first(original, NO_EFFECT):
+            return None  # said once for a file
+        return Hit(original, WHY[name], values=values)
+
+    @staticmethod
+    def _deterministic(original, values, file):
+        value = file.around.assigned(original)
+        if getattr(value, "value", None) is False or file.around.is_read(original) or isinstance(original, cst.Name):
+            return Hit(original, "no-effect", values=values) if NO_EFFECT.isdisjoint(file.apis) else None
+        if not ALGORITHMS.isdisjoint(file.apis):
+            return Hit(original, "deterministic-set", values=values)
+        torch = file.around.module_name(original, "torch")
+        text = "" if value is None else file.source.utf8[slice(*file.source.span(value))].decode("utf-8")
+        if not text or "\n" in text or torch is None:
+            return Hit(original, "deterministic", values=values)
+        line = f"{torch}.use_deterministic_algorithms({text}, warn_only=True)"
+        return Hit(original, "deterministic", after=(line,), values=values)

@@ -1,0 +1,20 @@
+"""`torch.use_deterministic_algorithms(True)`: honoured on an NPU, but not by its collectives."""
+
+from __future__ import annotations
+
+from porter.checks.build import in_tests
+from porter.checks.rule import Hit, Rule, cst
+
+
+class DeterministicAlgorithms(Rule):
+    code, slug = "PRT306", "deterministic-algorithms"
+    calls = {"torch.use_deterministic_algorithms"}
+
+    def visit(self, original, updated, file):
+        value = original.args[0].value if original.args else None
+        if isinstance(value, cst.Name) and value.value == "False" or in_tests(file):
+            return None
+        if b"HCCL_DETERMINISTIC" in file.source.utf8:
+            return None
+        distributed = any(name.startswith("torch.distributed.") for name in file.apis)
+        return Hit(original, "distributed" if distributed else "single")

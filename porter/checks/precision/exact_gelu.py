@@ -1,0 +1,32 @@
+"""`F.gelu(x)`, `nn.GELU()`: the NPU computes the tanh form whatever `approximate` says. Said once for a file."""
+
+from __future__ import annotations
+
+import ast
+
+from porter.checks.build import in_tests
+from porter.checks.rule import Hit, Rule
+from porter.python.evidence import constant
+
+NAMES = frozenset({"torch.nn.GELU", "torch.nn.functional.gelu"})
+
+
+class ExactGelu(Rule):
+    code, slug = "PRT311", "exact-gelu"
+    references = NAMES
+
+    def visit(self, original, updated, file):
+        if in_tests(file):
+            return None
+        exact = [link for link in file.around.mentions.of(NAMES) if self._is_exact(link)]
+        if not exact or file.source.span(exact[0][0])[0] != file.span(original)[0]:
+            return None
+        return Hit(original, "once", values=(("name", file.text(original)), ("count", str(len(exact)))))
+
+    @staticmethod
+    def _is_exact(link) -> bool:
+        call = link[1][0]
+        if call.__class__ is not ast.Call or call.func is not link[0]:
+            return False  # a default, an entry of a table, a comparison: not where it is computed
+        given = next((k.value for k in call.keywords if k.arg == "approximate"), None)
+        return given is None or constant(given) == "none"

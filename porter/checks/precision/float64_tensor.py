@@ -1,0 +1,98 @@
+"""`x.double()`, `x.to(torch.float64)`, `torch.zeros(n, dtype=torch.float64, device=d)`: no such type on an NPU."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from porter.checks.rule import Hit, Rule, cst
+from porter.python.evidence import DEVICES, call_name, constant, device_like
+
+DTYPES = frozenset({"torch.float64", "torch.double"})
+CPU = frozenset({"cpu", "numpy", "from_numpy", "tolist", "as_tensor"})  # on the way: what is computed on the CPU
+_DEVICES = re.compile(rb"cuda|device|npu")
+MOVES = frozenset({"cuda", "npu", "to"})
+
+
+class Float64Tensor(Rule):
+    code, slug = "PRT307", "float64-tensor"
+    references = DTYPES
+    methods = {"double"}
+
+    def visit(self, original, updated, file):
+        if isinstance(original, cst.Call):
+            link = file.receivers.link(file.span(original.func)[1])
+            if (
+                original.args
+                or link is None
+                or not _DEVICES.search(file.source.utf8)
+                or file.receiver(original) in ("other", "own")
+                or _on_cpu(link)
+            ):
+                return None
+            end = file.span(original.func.attr)[0]
+            if b".double()" in file.source.utf8[file.source.starts[file.source.line(end) - 1] : end]:
+                return None  # one for a line
+            return Hit(original, "cast", values=(("old", file.text(original.func.attr) + "()"),))
+        found = file.around.argument(original)
+        if found is None or not isinstance(original, cst.Attribute):
+            return None
+        link, place = found
+        why = self._why(link, place, file)
+        return Hit(original, why, values=(("old", file.text(original)),)) if why else None
+
+    @staticmethod
+    def _why(link, place, file) -> str | None:
+        call = link[0]
+        last, name = call_name(call.func), file.names.resolve(call.func, link)
+        if name == "torch.set_default_dtype":
+            return "default"
+        if name is None and last in ("to", "type"):
+            if not _DEVICES.search(file.source.utf8):
+                return None  # nothing in the file says that it computes anywhere but on the CPU
+            return None if _on_cpu(link) or place not in (0, 1, "dtype") or _to_cpu(call) else "cast"
+        if place != "dtype" or name is not None and not name.startswith("torch."):
+            return None
+        device = next((k.value for k in call.keywords if k.arg == "device"), None)
+        if device is not None:
+            return None if constant(device) == "cpu" else "made"
+        return "made" if _moved(link) else None
+
+
+def _on_cpu(link) -> bool:
+    """Whether the words before or behind a call in its chain say that it is computed on the CPU."""
+    node = link[0]
+    while node.__class__ in (ast.Call, ast.Attribute, ast.Subscript):
+        if node.__class__ is ast.Call and (call_name(node.func) in CPU or _to_cpu(node)):
+            return True
+        node = node.func if node.__class__ is ast.Call else node.value
+    if node.__class__ is ast.Name and "cpu" in node.id:
+        return True
+    while link[1] is not None and link[1][0].__class__ in (ast.Call, ast.Attribute):
+        above = link[1][0]
+        if above.__class__ is ast.Attribute and above.attr in ("numpy", "tolist"):
+            return True
+        if above.__class__ is ast.Call and above.func is not link[0]:
+            return False
+        link = link[1]
+    return False
+
+
+def _to_cpu(call: ast.Call) -> bool:
+    given = [*call.args, *(k.value for k in call.keywords if k.arg == "device")]
+    return call_name(call.func) in ("to", "device") and any(constant(a) == "cpu" for a in given)
+
+
+def _moved(link) -> bool:
+    """`torch.linspace(...).to(device)`, `.cuda()`, anywhere behind in the chain."""
+    while link[1] is not None and link[1][0].__class__ in (ast.Call, ast.Attribute):
+        link = link[1]
+        node = link[0]
+        if node.__class__ is ast.Call and call_name(node.func) in MOVES:
+            first = node.args[0] if node.args else None
+            text = constant(first)
+            if call_name(node.func) != "to" or first is not None and device_like(first):
+                return True
+            if isinstance(text, str) and text.partition(":")[0] in DEVICES - {"cpu", "meta"}:
+                return True
+    return False

@@ -1,0 +1,23 @@
+"""`scores.masked_fill(mask, float("-inf"))`: on chips that saturate, float16 has no infinity."""
+
+from __future__ import annotations
+
+import re
+
+from porter.checks.rule import Hit, Rule
+
+_INFINITE = re.compile(r"""-?\s*(?:float\(\s*["'][-+]?inf(?:inity)?["']\s*\)|(?:math|np|numpy|torch)\.inf)""")
+
+
+class InfiniteMask(Rule):
+    code, slug = "PRT314", "infinite-mask"
+    socs = ("910", "310P")
+    methods = {"masked_fill", "masked_fill_"}
+
+    def visit(self, original, updated, file):
+        value = next(
+            (a.value for at, a in enumerate(original.args) if at == 1 or a.keyword and a.keyword.value == "value"), None
+        )
+        if value is None or not _INFINITE.fullmatch(file.text(value)):
+            return None
+        return Hit(value, "infinite", values=(("old", file.text(value)), ("soc", file.target.soc)))

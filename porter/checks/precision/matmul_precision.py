@@ -1,0 +1,34 @@
+"""`torch.set_float32_matmul_precision("high")`: torch_npu never asks for it."""
+
+from __future__ import annotations
+
+from porter.checks.build import positional
+from porter.checks.rule import Hit, Rule, cst
+
+from .tf32_switch import SWITCHES
+
+
+class MatmulPrecision(Rule):
+    code, slug = "PRT304", "matmul-precision"
+    calls = {"torch.set_float32_matmul_precision"}
+
+    def visit(self, original, updated, file):
+        switch = f"{file.target.namespace}.matmul.allow_hf32"
+        said = {switch, next(n for n, part in SWITCHES.items() if part == "matmul")}
+        if not said.isdisjoint(file.apis):
+            return None  # the file sets the real switch too, or will once PRT303 is applied
+        found = positional(original, 0, ("precision",))
+        value = found[1].value if found and found[1] else None
+        if isinstance(value, cst.SimpleString):
+            setting = "False" if value.evaluated_value == "highest" else "True"
+        else:
+            setting = f'{file.text(value)} != "highest"' if value is not None else ""
+        values = (("new", f"{switch} = {setting}" if setting else switch),)
+        if setting == "False":
+            return Hit(original, "highest", values=values)
+        torch = file.around.module_name(original.func, "torch")
+        plain = setting and "\n" not in setting and file.around.is_statement(original) and file.has(switch)
+        if torch is None or not plain:
+            return Hit(original, "high", values=values)
+        line = f"{torch}.{switch.partition('.')[2]} = {setting}"
+        return Hit(original, "high", after=(line,), values=values, loads=True)

@@ -1,0 +1,25 @@
+"""`torch.isfinite(loss)`: on chips that saturate there is no inf to be found."""
+
+from __future__ import annotations
+
+from porter.checks.build import in_tests
+from porter.checks.rule import Hit, Rule
+
+CHECKS = ("isnan", "isinf", "isfinite")
+
+
+class OverflowCheck(Rule):
+    code, slug = "PRT313", "overflow-check"
+    socs = ("910", "310P")
+    calls = frozenset(f"torch.{name}" for name in CHECKS)
+    methods = frozenset(CHECKS)
+
+    def visit(self, original, updated, file):
+        if in_tests(file):
+            return None
+        name = file.name(original.func)
+        if name is not None and not name.startswith("torch."):
+            return None  # math.isfinite, numpy.isnan
+        if name is None and (original.args or file.receiver(original) == "other"):
+            return None
+        return Hit(original, "check", values=(("soc", file.target.soc), ("name", file.text(original.func))))

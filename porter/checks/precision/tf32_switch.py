@@ -1,0 +1,36 @@
+"""`torch.backends.cudnn.allow_tf32`, `torch.backends.cuda.matmul.allow_tf32`: the NPU has switches of its own."""
+
+from __future__ import annotations
+
+from porter.checks.build import chain, dotted
+from porter.checks.rule import Hit, Rule, cst
+
+SWITCHES = {"torch.backends.cuda.matmul.allow_tf32": "matmul", "torch.backends.cudnn.allow_tf32": "conv"}
+NEWER = {  # "tf32" or "ieee", from torch 2.9
+    "torch.backends.fp32_precision": "matmul",
+    "torch.backends.cuda.matmul.fp32_precision": "matmul",
+    "torch.backends.cudnn.fp32_precision": "conv",
+    "torch.backends.cudnn.conv.fp32_precision": "conv",
+}
+SEVERITY = {("conv", False): "wrong", ("matmul", True): "slow", ("conv", True): "note", ("matmul", False): "note"}
+
+
+class Tf32Switch(Rule):
+    code, slug = "PRT303", "tf32-switch"
+    references = frozenset({*SWITCHES, *NEWER})
+
+    def visit(self, original, updated, file):
+        name = file.name(original)
+        if isinstance(original, cst.Name):  # bound by an import of its own: a copy that switches nothing
+            return None
+        part = SWITCHES.get(name) or NEWER[name]
+        new = f"{file.target.namespace}.{part}.allow_hf32"
+        values = (("old", name), ("new", new))
+        value = file.around.assigned(original)
+        severity = SEVERITY.get((part, getattr(value, "value", None)), "wrong" if value is not None else "note")
+        words = chain(original)  # the author's word for torch, where the chain starts with it
+        torch = words[0] if len(words) == name.count(".") + 1 else file.around.module_name(original, "torch")
+        if name in NEWER or torch is None or not file.has(new):
+            return Hit(original, "by-hand", values=values, severity=severity)
+        node = dotted(f"{torch}.{new.partition('.')[2]}").with_changes(lpar=updated.lpar, rpar=updated.rpar)
+        return Hit(original, part, new=node, safe=True, values=values, severity=severity, loads=True)

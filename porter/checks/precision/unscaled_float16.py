@@ -1,0 +1,28 @@
+"""float16 autocast around a backward pass with no GradScaler in sight."""
+
+from __future__ import annotations
+
+import re
+
+from porter.checks.build import in_tests, positional
+from porter.checks.rule import Hit, Rule
+
+CALLS = ("torch.autocast", "torch.amp.autocast", "torch.amp.autocast_mode.autocast", "torch.cuda.amp.autocast")
+HALVES = frozenset({"torch.float16", "torch.half"})
+_SCALES = re.compile(rb"(?i)scaler|scale_loss|loss_scale")
+
+
+class UnscaledFloat16(Rule):
+    code, slug = "PRT315", "unscaled-float16"
+    calls = frozenset(CALLS)
+
+    def visit(self, original, updated, file):
+        text = file.source.utf8
+        if b".backward(" not in text or _SCALES.search(text) or in_tests(file):
+            return None
+        if any(arg.keyword is not None and arg.keyword.value == "enabled" for arg in original.args):
+            return None  # mostly False, or decided where the scaler is made
+        found = positional(original, 1, ("dtype",))
+        if found is None or found[1] is not None and file.name(found[1].value) not in HALVES:
+            return None
+        return Hit(original, "default" if found[1] is None else "named")

@@ -1,0 +1,61 @@
+"""What rules/route.toml and rules/plan.toml may say: which way a repository should take, and in which steps."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+_CONDITION = {"signal", "without", "least", "share"}
+
+
+def kinds(name: Callable, text: Callable, number: Callable, languages: Callable, list_of: Callable) -> dict:
+    """kind -> (required keys, all keys), made of the checks of the other stanzas."""
+    return {
+        "signal": (
+            ("name", "title"),
+            {
+                "name": name,
+                "title": languages,
+                "pattern": _pattern,
+                "import": list_of(name),
+                "imports": name,
+                "only": list_of(text),
+            },
+        ),
+        "route": (
+            ("name", "tier", "when", "title", "text", "evidence"),
+            {
+                "name": name,
+                "tier": number,
+                "when": list_of(_condition),
+                "own": text,
+                "places": number,
+                "style": name,
+                "title": languages,
+                "text": languages,
+                "snippet": text,
+                "evidence": languages,
+                "reference": text,
+            },
+        ),
+        "step": (
+            ("name", "title", "text", "command"),
+            {"name": name, "title": languages, "text": languages, "command": list_of(text)},
+        ),
+    }
+
+
+def _pattern(value: object) -> str | None:
+    try:
+        re.compile(value if isinstance(value, str) and value else "(")
+    except re.error as error:
+        return f"is no regular expression: {error}"
+    return None
+
+
+def _condition(value: object) -> str | None:
+    """A signal in at least so many files, and in this share of those that import torch; or no file with a signal."""
+    if not isinstance(value, dict) or len({"signal", "without"} & value.keys()) != 1:
+        return "names neither one 'signal' nor one 'without'"
+    unknown = sorted(value.keys() - _CONDITION)
+    return f"has the unknown key {unknown[0]!r}" if unknown else None

@@ -1,0 +1,60 @@
+"""`porter report` and `porter diff`: from what `--output findings.json` wrote, without the repository."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from porter.cli import OK
+from porter.commands.analyze import show_bytes, write_text
+from porter.errors import UserError, suggestion
+from porter.report import FORMATS, format_of, render_document
+from porter.report.read import read
+
+KINDS = tuple(name for name in FORMATS if name != "text")
+
+
+def report(file: str, output: Sequence[str] | None, format: str | None, lang: str | None) -> int:
+    outputs = [(name, format_of(name)) for name in output or ()]
+    for name, kind in outputs:
+        if kind not in KINDS:
+            raise UserError(f"--output {name}: a report from a file is one of {', '.join(KINDS)}")
+    if format and format not in KINDS:
+        raise UserError(f"--format: {format!r} is none of {', '.join(KINDS)}{suggestion(format, KINDS)}")
+    document = spoken(read(file), lang)
+    try:
+        texts = [(name, render_document(document, kind)) for name, kind in outputs]
+        if format or not outputs:
+            show_bytes(render_document(document, format or "markdown"))
+    except (KeyError, TypeError, IndexError, ValueError, AttributeError) as error:
+        raise UserError(
+            f"{file}: damaged, or of another version ({type(error).__name__}: {error}); write it anew"
+        ) from None
+    for name, text in texts:
+        write_text(name, text)
+    return OK
+
+
+def diff(before: str, after: str, format: str | None, lang: str | None) -> int:
+    from porter.report.compare import compare, render
+
+    if format not in (None, "text", "json"):
+        raise UserError(f"--format: {format!r} is none of text, json{suggestion(format, ('text', 'json'))}")
+    first, second = read(before), read(after)
+    show_bytes(render(compare(spoken(first, lang), spoken(second, lang)), lang or second["language"], format or "text"))
+    return OK
+
+
+def spoken(document: dict, lang: str | None) -> dict:
+    """The document in another language: its rules hold the messages in both."""
+    if lang is None or lang == document["language"]:
+        return document
+    if lang not in ("en", "zh"):
+        raise UserError(f"--lang: {lang!r} is none of en, zh")
+    from porter.checks.texts import fill
+
+    messages = {rule["code"]: rule["messages"] for rule in document["rules"]}
+    found = [
+        {**f, "message": fill(messages[f["code"]][f["why"]][lang], f["values"], f["code"], strict=False)}
+        for f in document["findings"]
+    ]
+    return {**document, "language": lang, "findings": found}

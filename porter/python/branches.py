@@ -1,0 +1,190 @@
+"""What a question about CUDA decides: another library's use of CUDA, or a call of a CUDA kernel, is not ported with it."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from .evidence import CUDA_LIBRARIES, constant, device_like
+from .index import FUNCTIONS, Link
+
+# packages and plug-ins that come in a CUDA flavour: onnxruntime-gpu, cupy-cuda12x, jax[cuda12], CUDAExecutionProvider
+_FLAVOUR = re.compile(r"[a-z][\w.]*(?:-gpu|-cuda\d\w*|\[cuda\w*\])(?:$|[=<>~!])|(?:CUDA|Tensorrt)ExecutionProvider$")
+_KERNEL = re.compile(
+    r"_cuda(?:_ext|_kernels?|_ops|_fwd|_bwd|_forward|_backward)?$|[a-z0-9]Cuda$|^_C$|triton(?:_|$)|cudnn(?!$)|cutlass|tilelang"
+)
+# a name that says that such kernels were built or installed, and a function that asks whether they can be used
+_BUILT = re.compile(
+    r"(?i)(?:^|_)(?:with|has|have|use|enable|is|no)_\w*(?:triton|cudnn|cupy|cudf|apex|flash|xformers|cutlass|tilelang"
+    r"|torch_(?:scatter|sparse|cluster)|pyg_lib)|(?-i:(?:WITH|HAS|HAVE)_CUDA_[A-Z])"
+)
+_ASKING = re.compile(r"(?i)kernel|custom_?ops?(?:_|$)|triton|cudnn|tilelang|cutlass|nvls")
+_ABOUT = re.compile(r"(?:cudnn|tilelang|cutlass|triton|cuda_kernel)\w*(?:/\w+)?\.py$")  # a module of such kernels
+_KERNELS_OF = frozenset(  # packages whose functions are CUDA kernels, with a slower way beside them
+    """torch_scatter torch_sparse torch_cluster torch_spline_conv pyg_lib flash_attn xformers apex triton bitsandbytes
+    causal_conv1d mamba_ssm cupy cudf tilelang""".split()
+)
+_CAPABILITY = frozenset({"get_device_capability", "get_device_properties"})
+_NO_FIELD = frozenset({"major", "minor", "warp_size", "regs_per_multiprocessor"})  # None where an NPU is described
+_NO_KERNEL = re.compile(  # to_cuda, init_cuda, sync_cuda, ...: verbs of Python code
+    r"(?:^|_)(?:to|use|is|has|can|sync|synchronize|seed|init|empty|clear|check|set|get|with|on|in|batch|reset|test)_cuda$"
+)
+_TRUTH = (ast.BoolOp, ast.UnaryOp, ast.Compare, ast.NamedExpr)
+
+
+def asked_for(file, link: Link | None, depth: int = 0) -> str | None:
+    """Of `torch.cuda.is_available`, the other library or package for which CUDA is asked: `onnxruntime`."""
+    if link is None:
+        return None
+    child, truth = link[0], True  # whether the value so far is still the answer to the question
+    for above, up in _above(link):
+        kind = above.__class__
+        if kind is ast.Call and child is not above.func:
+            truth = False
+            if found := _library(file.names.resolve(above.func, up)):
+                return found
+        elif kind in (ast.If, ast.IfExp) and child is above.test:
+            if found := _theirs(file, [above.body, above.orelse], up):
+                return found
+        elif kind is ast.JoinedStr:  # f"tensorflow{'' if torch.cuda.is_available() else '-cpu'}"
+            words = re.match(r"\w+", str(constant(above.values[0]) or ""))
+            if words and words[0] in CUDA_LIBRARIES:
+                return words[0]
+        elif kind is ast.Assign:
+            target = above.targets[0]
+            if len(above.targets) == 1 and target.__class__ is ast.Name and depth == 0 and truth:
+                readers = file.names.readers(target.id, (target, up))
+                for use in sorted(readers, key=lambda at: (at[0].lineno, at[0].col_offset)):
+                    if found := asked_for(file, use, 1):
+                        return found
+        if isinstance(above, ast.stmt):
+            return None
+        child, truth = above, truth and kind in (*_TRUTH, ast.Call)
+    return None
+
+
+def capability(link: Link | None) -> str | None:
+    """"field" of `get_device_properties` in `get_device_properties(0).major`, "capability" where such a thing is asked too."""
+    if link is None or link[1] is None:
+        return None
+    call, child = link[1][0], link[0]
+    if call.__class__ is ast.Call and call.func is child and getattr(link[1][1][0], "attr", "") in _NO_FIELD:
+        return "field" if getattr(child, "attr", "") == "get_device_properties" else None
+    for above, _ in _above(link):
+        if above.__class__ is ast.BoolOp and any(_asks_capability(v) for v in above.values if v is not child):
+            return "capability"
+        if isinstance(above, ast.stmt):
+            return None
+        child = above
+    return None
+
+
+def _asks_capability(node: ast.AST) -> bool:
+    words = {n.attr for n in ast.walk(node) if n.__class__ is ast.Attribute}
+    return "get_device_capability" in words or "get_device_properties" in words and not words.isdisjoint(_NO_FIELD)
+
+
+def kernel(file, link: Link | None) -> str | None:
+    """Of a question about a tensor's device, the CUDA kernel that is called, or thought of, where the answer is yes."""
+    if link is None:
+        return None
+    child = link[0]
+    for above, up in _above(link):
+        kind = above.__class__
+        if kind is ast.BoolOp:
+            if found := next((n for v in above.values if v is not child for n in _conditions(file, v, up)), None):
+                return found
+        elif kind in (ast.If, ast.IfExp) and child is above.test:
+            parts = above.body if above.body.__class__ is list else [above.body, above.orelse]
+            parts = [*parts, *above.orelse, *_rest(above, up)] if kind is ast.If else parts
+            return next((name for part in parts for name in _kernels(file, part, up)), None) or _asking(file, above, up)
+        if isinstance(above, ast.stmt):
+            return _asking(file, above, up) if kind is ast.Return else None
+        child = above
+    return None
+
+
+def _rest(node: ast.If, link: Link) -> list[ast.stmt]:
+    """What runs after `if not x.is_cuda: return slow(x)` where x is on the device; a refusal refuses as before."""
+    if node.body[-1].__class__ not in (ast.Return, ast.Continue, ast.Break):
+        return []
+    for block in (getattr(link[1][0], field, None) for field in ("body", "orelse", "finalbody")):
+        if block.__class__ is list and node in block:
+            return block[block.index(node) + 1 :]
+    return []
+
+
+def _conditions(file, node: ast.AST, link: Link):
+    """What else is asked in one condition: `HAS_TRITON and x.is_cuda`, `impl == "cuda" and x.is_cuda`."""
+    yield from _kernels(file, node, link)
+    for inner in ast.walk(node):
+        word = inner.attr if inner.__class__ is ast.Attribute else getattr(inner, "id", "")
+        if _BUILT.search(word) or word in _CAPABILITY:
+            yield word
+        elif inner.__class__ is ast.Compare and len(inner.ops) == 1 and constant(inner.comparators[0]) == "cuda":
+            if not device_like(inner.left) and getattr(inner.left, "attr", "") != "type":
+                yield f'{ast.unparse(inner.left)} == "cuda"'
+
+
+def _asking(file, node: ast.AST, link: Link) -> str | None:
+    """The function that answers whether a kernel can be used, by returning True, False or a condition."""
+    if node.__class__ is ast.If and node.body[-1].__class__ is ast.Raise:
+        return None  # it refuses what the kernel cannot take, here as there
+    if _ABOUT.search(file.path):
+        return file.path.rpartition("/")[2].removesuffix(".py")
+    body = [node] if node.__class__ is ast.Return else node.body
+    if body.__class__ is not list or not all(s.__class__ is ast.Return for s in body):
+        return None
+    if node.__class__ is ast.If and type(constant(body[0].value)) is not bool:
+        return None
+    owner = next((above for above, _ in _above(link) if isinstance(above, FUNCTIONS[:2])), None)
+    return owner.name if owner is not None and _ASKING.search(owner.name) else None
+
+
+def _above(link: Link):
+    while (link := link[1]) is not None:
+        yield link[0], link
+
+
+def _library(full: str | None) -> str | None:
+    root = (full or "").lstrip(".").partition(".")[0]
+    return root if root in CUDA_LIBRARIES else None
+
+
+def _theirs(file, parts: list, link: Link) -> str | None:
+    for part in parts:
+        for node in part if part.__class__ is list else [part]:
+            for inner in ast.walk(node):
+                kind = inner.__class__
+                if kind is ast.Call:
+                    found = _library(file.names.resolve(inner.func, link))
+                elif kind is ast.Import:
+                    found = next(filter(None, (_library(a.name) for a in inner.names)), None)
+                elif kind is ast.ImportFrom and not inner.level:
+                    found = _library(inner.module)
+                elif kind is ast.Constant and isinstance(inner.value, str) and _FLAVOUR.match(inner.value):
+                    found = inner.value
+                else:
+                    continue
+                if found:
+                    return found
+    return None
+
+
+def _kernels(file, part: ast.AST, link: Link):
+    for call in ast.walk(part):
+        if call.__class__ in (ast.Import, ast.ImportFrom):
+            names = [getattr(call, "module", None) or "", *(a.name for a in call.names)]
+            yield from (n for n in names if n.partition(".")[0] in _KERNELS_OF or _KERNEL.search(n))
+        elif call.__class__ is ast.Call:
+            node, words = call.func, []
+            while node.__class__ in (ast.Attribute, ast.Call, ast.Subscript):
+                words += [node.attr] if node.__class__ is ast.Attribute else []
+                node = getattr(node, "value", None) or node.func
+            words += [node.id] if node.__class__ is ast.Name else []
+            full = (file.names.resolve(node, link) if node.__class__ is ast.Name else None) or ""
+            root = full.lstrip(".").partition(".")[0]
+            if root == "torch":
+                continue
+            if root in _KERNELS_OF or any(_KERNEL.search(word) and not _NO_KERNEL.search(word) for word in words):
+                yield ".".join(reversed(words))

@@ -1,0 +1,92 @@
+"""Cheap looks at a place that a rule has the name of, before LibCST sees its statement: `Rule.only` names one.
+
+A glance may let through what the rule turns down, never the other way round.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable
+
+from . import idioms, masks, meetings
+from .evidence import constant
+from .index import Link, ancestors
+
+_MODEL = re.compile(r"(?i)model|net|generator|discriminator|encoder|decoder|backbone|classifier")
+_TRAINS = re.compile(rb"(?i)train|shuffle")
+_WORKER = re.compile(r"^__getitem__$|(?i:collat)")
+
+
+def _works_for_loader(scene, link: Link) -> bool:
+    function = scene.function(link)
+    owner = function and function[1] and function[1][0]
+    return function is not None and bool(_WORKER.search(function[0].name) or _WORKER.search(getattr(owner, "name", "")))
+
+
+def _makes_without_device(scene, link: Link) -> bool:
+    named = {k.arg for k in link[1][0].keywords}
+    return named.isdisjoint({"device", "out"}) and scene.where(link) == "forward" and meetings.met(scene, link) is not None
+
+
+def _depends_on_data(scene, link: Link) -> bool:
+    if link[0].__class__ is ast.Subscript:
+        return scene.picks_by_mask(link)
+    return bool(scene.matters(link))
+
+
+def _is_anywhere(scene, link: Link) -> bool:
+    """A load that does not say where to."""
+    call = link[1][0]
+    return not scene.tested and len(call.args) < 2 and "map_location" not in {k.arg for k in call.keywords} or any(
+        constant(a) is None and a.__class__ is ast.Constant for a in [*call.args[1:2], *(k.value for k in call.keywords)]
+    )
+
+
+def _is_view(scene, link: Link) -> bool:
+    return any(a.__class__ in (ast.Call, ast.Subscript, ast.Attribute) for a in link[1][0].args[:2])
+
+
+def _is_flattened(scene, link: Link) -> bool:
+    call = link[1][0]
+    return len(call.args) == 2 and not call.keywords and call.args[0].__class__ is ast.Call
+
+
+def _names_model(scene, link: Link) -> bool:
+    first = link[1][0].args[0] if link[1][0].args else None
+    return first.__class__ in (ast.Name, ast.Attribute) and bool(_MODEL.search(ast.unparse(first))) and not scene.tested
+
+
+def _trains(scene, link: Link) -> bool:
+    statement = next(a[0] for a in ancestors(link) if isinstance(a[0], ast.stmt))
+    function = scene.function_name(link) if statement.__class__ is ast.Return else ""
+    start, end = scene.file.source.span(statement)
+    return not scene.tested and bool(_TRAINS.search(scene.file.source.utf8[start:end]) or "train" in function)
+
+
+def _waits(scene, link: Link) -> bool:
+    if link[0].__class__ is ast.Name and (not scene.steps or not scene.hands_loss(link)):
+        return False
+    return bool(scene.matters(link))
+
+
+GLANCES: dict[str, Callable] = {
+    "step": lambda scene, link: bool(scene.where(link)),
+    "shape": _depends_on_data,
+    "sync": _waits,
+    "loader": _works_for_loader,
+    "factory": _makes_without_device,
+    "anywhere": _is_anywhere,
+    "view": _is_view,
+    "flattened": _is_flattened,
+    "model": _names_model,
+    "training": _trains,
+    "epoch": lambda scene, link: scene.in_epoch(link),
+    "fork": lambda scene, link: b"fork" in scene.file.source.utf8,
+    "loop": lambda scene, link: scene.loops_over_batches and not scene.tested,
+    "index": lambda scene, link: masks.assigned(scene, link) is not None,
+    "rms-norm": lambda scene, link: idioms.is_rms_norm(link),
+    "rotation": lambda scene, link: idioms.is_rotation(link),
+    "gate": lambda scene, link: idioms.gate_of(link, scene),
+    "attention": lambda scene, link: idioms.is_attention(link),
+}

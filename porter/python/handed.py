@@ -1,0 +1,173 @@
+"""What a call is for: what its value is set to, handed to, or waits for."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from .evidence import call_name, constant, device_like
+from .index import Link, ancestors
+
+SYNCS = frozenset({"item", "tolist", "numpy", "cpu"})
+SIZED = frozenset(
+    """zeros ones empty full rand randn randint arange linspace eye new_zeros new_ones new_full new_empty view reshape expand
+    repeat tile narrow split unfold""".split()
+)
+_SAME = frozenset({"detach", "mean", "sum", "data", "float", "clone"})
+_DEVICE = re.compile(r"(?:cuda|npu|gpu)(?::|$)")
+
+
+def waits_again(link: Link) -> bool:
+    """Whether the rest of a chain waits anyway: `.cpu()` in `loss.cpu().numpy()`."""
+    child = link[0]
+    for above in ancestors(link):
+        node = above[0]
+        if node.__class__ is ast.Attribute:
+            if node.attr in SYNCS and getattr(above[1][0], "func", None) is node:
+                return True
+        elif node.__class__ is not ast.Call or node.func is not child:
+            return False
+        child = node
+    return False
+
+
+def is_size(names, link: Link) -> bool:
+    """Whether the value of a call says how large a tensor becomes, at once or through one name."""
+    call = link[1]
+    if _sized(call):
+        return True
+    above = call[1] and call[1][0]
+    if above.__class__ is ast.Call and call_name(above.func) == "int":
+        call, above = call[1], call[1][1][0]
+    if above.__class__ is not ast.Assign or len(above.targets) != 1 or above.targets[0].__class__ is not ast.Name:
+        return False
+    name = above.targets[0]
+    return any(_sized(use) for use in names.readers(name.id, (name, call[1])))
+
+
+def _sized(link: Link) -> bool:
+    child = link[0]
+    for above in ancestors(link):
+        node = above[0]
+        if node.__class__ is ast.Slice:
+            return True
+        if node.__class__ is ast.Call:
+            if node.func is child:
+                return False
+            if call_name(node.func) in SIZED and child in node.args:
+                return call_name(node.func) not in ("full", "new_full", "linspace") or child is node.args[0]
+            if call_name(node.func) not in ("int", "max", "min"):
+                return False
+        elif node.__class__ not in (ast.BinOp, ast.Tuple, ast.List):
+            return False
+        child = node
+    return False
+
+
+def hands_on(call: ast.Call, names: set[str]) -> bool:
+    """Whether one of these tensors itself is an argument, bare or in a text, and not a number made of it."""
+    return any(_bare(a, names) for a in call.args)
+
+
+def _bare(node: ast.AST, names: set[str]) -> bool:
+    kind = node.__class__
+    if kind is ast.Name:
+        return node.id in names
+    if kind is ast.Attribute:
+        return node.attr in _SAME and _bare(node.value, names)
+    if kind is ast.Call:
+        if node.func.__class__ is ast.Attribute and node.func.attr in _SAME:
+            return _bare(node.func.value, names)
+        return call_name(node.func) in ("str", "format", "round") and any(_bare(a, names) for a in node.args)
+    if kind in (ast.JoinedStr, ast.FormattedValue, ast.Tuple, ast.BinOp):
+        return any(_bare(n, names) for n in ast.iter_child_nodes(node))
+    return False
+
+
+def target(link: Link) -> str:
+    """What the value of an expression is called by the place it goes to; "" where that has no name."""
+    for above in ancestors(link):
+        node = above[0]
+        if node.__class__ is ast.Assign:
+            return _last(node.targets[0])
+        if node.__class__ is ast.keyword:
+            return node.arg or ""
+        if node.__class__ is ast.Return:
+            function = next((a[0] for a in ancestors(above) if a[0].__class__ in (ast.FunctionDef, ast.AsyncFunctionDef)), None)
+            return function.name if function else ""
+        if isinstance(node, ast.stmt):
+            return ""
+    return ""
+
+
+def _last(node: ast.expr) -> str:
+    if node.__class__ is ast.Subscript:
+        return str(constant(node.slice) or "")
+    return getattr(node, "attr", "") or getattr(node, "id", "")
+
+
+def moves(call: ast.Call) -> bool:
+    """Whether `x.to(...)` names a device that is not the CPU."""
+    given = [*call.args[:1], *(k.value for k in call.keywords if k.arg == "device")]
+    return any(_is_device(v) for v in given)
+
+
+def _is_device(node: ast.expr) -> bool:
+    if isinstance(constant(node), str):
+        return bool(_DEVICE.match(constant(node)))
+    if node.__class__ is ast.Attribute and node.attr == "device" and getattr(node.value, "id", "") not in ("self", "args", "cfg"):
+        return False  # beside another tensor, wherever that is
+    return device_like(node) and not any(constant(n) == "cpu" for n in ast.walk(node))
+
+
+def read_by(names, link: Link) -> str:
+    """What the value of a call is handed to, at once or through its name: `load_state_dict` of `m.load_state_dict(...)`."""
+    found = [_taker(link[1])]
+    above = link[1][1] and link[1][1][0]
+    if above.__class__ is ast.Assign and len(above.targets) == 1 and above.targets[0].__class__ is ast.Name:
+        name = above.targets[0]
+        found += [_taker(use) for use in names.readers(name.id, (name, link[1][1]))]
+    return " ".join(dict.fromkeys(f for f in found if f))
+
+
+def _taker(link: Link) -> str:
+    child = link[0]
+    for above in ancestors(link):
+        node = above[0]
+        if node.__class__ is ast.Call and node.func is not child:
+            return call_name(node.func)
+        if isinstance(node, ast.stmt):
+            return ""
+        child = node
+    return ""
+
+
+def first_wait(statement: ast.stmt) -> ast.AST | None:
+    """The function of the first call in a statement, or the header of a compound one, that waits for the device."""
+    body = getattr(statement, "body", None)
+    inside = [n for n in ast.walk(statement) if n.__class__ is ast.Call and getattr(n.func, "attr", "") in SYNCS]
+    if body.__class__ is list and body:
+        inside = [n for n in inside if n.lineno < body[0].lineno]
+    again = {inner for call in inside for inner in _chain(call)}
+    inside = [n for n in inside if n not in again]
+    return min(inside, key=lambda c: (c.func.end_lineno, c.func.end_col_offset)).func if inside else None
+
+
+def _chain(call: ast.Call) -> list[ast.Call]:
+    """The calls of a chain before its last."""
+    found, node = [], call.func.value
+    while node.__class__ in (ast.Attribute, ast.Call):
+        if node.__class__ is ast.Call:
+            found.append(node)
+        node = node.func if node.__class__ is ast.Call else node.value
+    return found
+
+
+def waited(statement: Link) -> bool:
+    """Whether the plain statement right above waits for the device."""
+    for name in ("body", "orelse", "finalbody"):
+        block = getattr(statement[1][0], name, None)
+        if block.__class__ is list and statement[0] in block and (at := block.index(statement[0])):
+            above = block[at - 1]
+            return above.__class__ in (ast.Assign, ast.AugAssign, ast.Expr) and first_wait(above) is not None
+    return False

@@ -1,0 +1,100 @@
+"""Boolean masks: what an index says of itself, and whether it was made by comparing the very tensor it indexes."""
+
+from __future__ import annotations
+
+import ast
+
+from .evidence import call_name
+from .index import Link
+
+_COMPARISONS = frozenset("eq ne gt lt ge le isnan isinf isfinite isclose logical_not logical_and logical_or logical_xor bool".split())
+_ELEMENTWISE = frozenset("eq ne gt lt ge le isnan isinf isfinite".split())
+_VALUES = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+
+
+def is_mask(node: ast.expr, scene, link: Link, depth: int = 0) -> bool:
+    """Whether an index expression is boolean by what is in sight: `x > 0`, `~m`, `m.bool()`, a name set to such."""
+    kind = node.__class__
+    if kind is ast.Compare:
+        return len(node.ops) == 1 and isinstance(node.ops[0], _VALUES)
+    if kind is ast.UnaryOp:
+        return node.op.__class__ is ast.Invert
+    if kind is ast.BinOp and node.op.__class__ in (ast.BitAnd, ast.BitOr):
+        return is_mask(node.left, scene, link, depth) or is_mask(node.right, scene, link, depth)
+    if kind is ast.Call:
+        return call_name(node.func) in _COMPARISONS
+    if kind is ast.Tuple:
+        return any(is_mask(e, scene, link, depth) for e in node.elts)
+    if kind is ast.Name and depth < 3:
+        values = scene.values(node, link)
+        return bool(values) and all(is_mask(v, scene, link, depth + 1) for v in values)
+    return False
+
+
+def of_itself(index: ast.expr, target: ast.expr) -> bool:
+    """Whether a mask has the shape of the tensor it indexes, as it compares that tensor: `x[x > 0]`, `x[torch.isnan(x)]`."""
+    if target.__class__ not in (ast.Name, ast.Attribute) or not is_plain(target):
+        return False
+    wanted = ast.dump(target).replace("Store()", "Load()")
+    if index.__class__ is ast.UnaryOp and index.op.__class__ is ast.Invert:
+        index = index.operand
+    if index.__class__ is ast.Compare:
+        sides = (index.left, *index.comparators)
+        return len(sides) == 2 and isinstance(index.ops[0], _VALUES) and any(ast.dump(s) == wanted for s in sides)
+    if index.__class__ is ast.Call and not index.keywords and call_name(index.func) in _ELEMENTWISE:
+        first = index.args[0] if index.args else getattr(index.func, "value", index)
+        return ast.dump(first) == wanted or ast.dump(getattr(index.func, "value", index)) == wanted
+    return False
+
+
+def is_plain(node: ast.expr) -> bool:
+    """A name or a chain of attributes."""
+    while node.__class__ is ast.Attribute:
+        node = node.value
+    return node.__class__ is ast.Name
+
+
+def assigned(scene, link: Link) -> str | None:
+    """Of an assignment, if it sets a scalar where a mask is true: 'certain' that a fill does the same,
+    'likely', 'other' where the mask may have another shape than the tensor; None for everything else."""
+    statement = link[0]
+    target = statement.targets[0]
+    if target.__class__ is not ast.Subscript or len(statement.targets) != 1 or not is_scalar(statement.value):
+        return None
+    if target.slice.__class__ in (ast.Constant, ast.Slice) or not scene.near((target, link)):
+        return None
+    place = (target.value, (target, link))
+    kind = scene.kind(place)
+    if kind in ("other", "own"):
+        return None
+    if of_itself(target.slice, target.value):
+        return "certain" if _is_tensor(target.value, place, scene) else "likely"
+    return "other" if is_mask(target.slice, scene, place) and scene.matters((target, link)) else None
+
+
+def is_scalar(node: ast.expr) -> bool:
+    if node.__class__ is ast.UnaryOp and node.op.__class__ is ast.USub:
+        node = node.operand
+    if node.__class__ is ast.Constant:
+        return type(node.value) in (int, float, bool)
+    if node.__class__ is ast.Call:
+        return call_name(node.func) == "float" and len(node.args) == 1 and node.args[0].__class__ is ast.Constant
+    return node.__class__ is ast.Attribute and node.attr in ("inf", "nan", "pi")
+
+
+def _is_tensor(node: ast.expr, link: Link, scene) -> bool:
+    """A name that nothing but torch's functions, or an annotation, gives its value."""
+    if node.__class__ is not ast.Name:
+        return False
+    bound = scene.names.bindings(node.id, link)
+    return bool(bound) and all(_binds_tensor(at, scene) for at in bound)
+
+
+def _binds_tensor(at: Link, scene) -> bool:
+    node, above = at[0], at[1] and at[1][0]
+    if node.__class__ is ast.arg:
+        return node.annotation is not None and scene.names.resolve(node.annotation, at) == "torch.Tensor"
+    if above.__class__ is not ast.Assign or node not in above.targets:
+        return False
+    full = scene.names.resolve(above.value.func, at) if above.value.__class__ is ast.Call else None
+    return scene.kind((above.value, at[1])) == "torch" and full not in ("torch.load", "torch.jit.load")

@@ -1,0 +1,35 @@
+"""Where a file mentions a name, in order: for what is said once for a file."""
+
+from __future__ import annotations
+
+import ast
+
+from .index import Link
+
+
+class Mentions:
+    def __init__(self, file):
+        self.file = file
+        self._found: dict[frozenset[str], list[Link]] = {}
+
+    def of(self, names: frozenset[str]) -> list[Link]:
+        """The chains of the file that mean one of these names."""
+        if names not in self._found:
+            self._found[names] = sorted(self._search(names), key=lambda link: self.file.source.span(link[0]))
+        return self._found[names]
+
+    def _search(self, names: frozenset[str]):
+        resolve = self.file.names.resolve
+        for link in self.file.names.uses:
+            if not self.file.names.known(link[0].id):
+                continue
+            while link is not None and link[0].__class__ in (ast.Name, ast.Attribute):
+                if resolve(link[0], link) in names:
+                    yield link
+                    break
+                link = link[1]
+
+    def is_first(self, node, names: frozenset[str]) -> bool:
+        """Whether no mention of one of these names stands before this one."""
+        first = next(iter(self.of(names)), None)
+        return first is not None and self.file.source.span(first[0])[0] == self.file.span(node)[0]

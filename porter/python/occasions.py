@@ -1,0 +1,49 @@
+"""What says that a line runs only now and then, or only beside the training: conditions, names of classes."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from .evidence import call_name
+
+_NOW_AND_THEN = re.compile(
+    r"(?i)log|print|verbose|debug|eval|valid|save|ckpt|checkpoint|profil|summary|tensorboard|wandb|nan|isinf|isfinite|interval|every"
+    r"|freq|report|display|monitor|visual|plot|test|infer|predict|export|trac(?:e|ing)|script|onnx|deploy|generat|sampl|best|epoch|found_inf|oom|num_updates|first"
+)
+_AFTERWARDS = re.compile(r"(?i)post_?proc|eval|metric|infer|predict|generat(?:ion|e)|detections|backend|export|sampler|wrapper|transform$|dataset")
+TROUBLE = frozenset({"error", "warning", "warn", "exception", "critical", "debug"})
+
+
+def is_beside(owner: ast.ClassDef) -> bool:
+    """A class whose `forward` does not run in the training step: transforms of samples, metrics, what follows a model."""
+    return any(_AFTERWARDS.search(name) for name in (owner.name, *(call_name(base) for base in owner.bases)))
+
+
+def after_training(node: ast.AST, child: ast.stmt) -> bool:
+    """Whether `if self.training: return ...` stands above in the same block."""
+    for block in (getattr(node, name, None) for name in ("body", "orelse", "finalbody")):
+        if block.__class__ is list and child in block:
+            above = (s for s in block[: block.index(child)] if s.__class__ is ast.If)
+            return any(s.body[-1].__class__ is ast.Return and asks_training(s.test) == 1 for s in above)
+    return False
+
+
+def asks_training(test: ast.expr) -> int:
+    """1 for `self.training`, -1 for `not self.training`, 0 for anything else."""
+    sign = 1
+    while test.__class__ is ast.UnaryOp and test.op.__class__ is ast.Not:
+        sign, test = -sign, test.operand
+    if test.__class__ is ast.BoolOp and test.op.__class__ is ast.And:
+        return next((sign * s for v in test.values if (s := asks_training(v))), 0)
+    words = (getattr(test, "attr", ""), getattr(test, "id", ""))
+    return sign if not {"training", "is_training", "is_train"}.isdisjoint(words) else 0
+
+
+def asks_now_and_then(test: ast.expr) -> bool:
+    for node in ast.walk(test):
+        if node.__class__ is ast.BinOp and node.op.__class__ is ast.Mod:
+            return True
+        if _NOW_AND_THEN.search(getattr(node, "attr", "") if node.__class__ is ast.Attribute else getattr(node, "id", "")):
+            return True
+    return False

@@ -1,0 +1,299 @@
+"""Where in a training program a node stands: in the step that runs for every batch, in `forward`, or beside them."""
+
+from __future__ import annotations
+
+import ast
+import re
+import weakref
+from functools import cached_property
+
+from . import handed, masks, order
+from .evidence import call_name
+from .index import FUNCTIONS, Link, ancestors
+from .occasions import TROUBLE, after_training, asks_now_and_then, asks_training, is_beside
+
+STEP, FORWARD = "step", "forward"
+LOOPS = (ast.For, ast.AsyncFor, ast.While)
+_DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_STEPS = frozenset({"training_step", "train_step", "compute_loss"})  # Lightning, trainers: their loop is elsewhere
+_HOST = re.compile(r"(?i)actions?$|(?:lens|lengths?)$")
+_NO_GRAD = frozenset({"no_grad", "inference_mode"})
+
+
+class Scene:
+    def __init__(self, file):
+        # the file keeps this; a real reference back would keep its trees alive until the collector comes
+        self.file, self.names = weakref.proxy(file), file.names
+        self._where: dict[ast.AST, str] = {}
+        self._places: dict[type, dict[tuple[int, int], Link]] = {}
+        self._links: dict[type, dict[ast.AST, Link]] = {}
+
+    def link(self, call) -> Link | None:
+        """The index's link of what a LibCST call calls."""
+        file = self.file
+        if type(call.func).__name__ == "Attribute":
+            if (found := file.receivers.link(file.span(call.func)[1])) is not None:
+                return found
+        return file.around._link(call.func)
+
+    @cached_property
+    def steps(self) -> dict[ast.AST, set[str]]:
+        """The innermost loop, or the function without one, around every `x.backward()`, and the names of the x."""
+        found: dict[ast.AST, set[str]] = {}
+        for link in self.file.buckets[ast.Attribute]:
+            if link[0].attr == "backward" and link[1][0].__class__ is ast.Call and link[1][0].func is link[0]:
+                around = next((a[0] for a in ancestors(link) if a[0].__class__ in LOOPS or a[0].__class__ in FUNCTIONS), None)
+                if around is not None and not self._defines_gradient(around):
+                    losses = {n.id for n in ast.walk(link[1][0]) if n.__class__ is ast.Name}
+                    found.setdefault(around, set()).update(losses - self.names.imports.keys())
+        return found
+
+    @staticmethod
+    def _defines_gradient(function: ast.AST) -> bool:
+        arguments = getattr(getattr(function, "args", None), "args", ())
+        return bool(arguments) and arguments[0].arg == "ctx"
+
+    def where(self, link: Link) -> str:
+        """STEP, FORWARD, or "" for what runs once, now and then, or nobody knows how often."""
+        while link[1] is not None and not isinstance(link[0], ast.stmt):
+            link = link[1]
+        if link[1] is None:
+            return ""
+        known = self._where.get(link[1][0])  # the same for all statements of a block
+        if known is None:
+            known = self._where[link[1][0]] = self._look_around(link)
+        return known
+
+    def _look_around(self, link: Link) -> str:
+        for above in ancestors(link):
+            node = above[0]
+            if node in self.steps:
+                return STEP
+            if node.__class__ in _DEFS:
+                if above[1] is None or above[1][0].__class__ is not ast.ClassDef:
+                    return ""
+                own = node.args.args[:1] and node.args.args[0].arg == "self" and not is_beside(above[1][0])
+                if own and node.name in _STEPS:
+                    return STEP
+                return FORWARD if own and node.name == "forward" else ""
+        return ""
+
+    @property
+    def loops_over_batches(self) -> bool:
+        return any(node.__class__ in LOOPS for node in self.steps)
+
+    def near(self, link: Link) -> bool:
+        """In a step or `forward`, in another method of a class that has one, or in a function that makes a loss."""
+        if self.tested:
+            return False
+        owner = self.owner(link)
+        if owner is not None and is_beside(owner):
+            return False
+        methods = {s.name for s in owner.body if s.__class__ in _DEFS} if owner is not None else set()
+        return "forward" in methods or "loss" in self.function_name(link).lower() or bool(self.where(link))
+
+    def matters(self, link: Link) -> str:
+        """`where`, if it also runs there for every batch of the training."""
+        where = "" if self.tested else self.where(link)
+        return "" if not where or self.rarely(link) else where
+
+    def losses(self, link: Link) -> set[str]:
+        """The names of which the function around takes gradients."""
+        return set().union(*(names for node, names in self.steps.items() if any(a[0] is node for a in ancestors(link))))
+
+    def rarely(self, link: Link) -> bool:
+        """Behind `step % 100 == 0`, `if verbose`, `if not self.training`, after `if self.training: return`."""
+        child = link[0]
+        for above in ancestors(link):
+            node = above[0]
+            if node.__class__ in (ast.If, ast.IfExp) and child is not node.test:
+                inside = child is node.body if node.__class__ is ast.IfExp else child in node.body
+                if asks_now_and_then(node.test) or asks_training(node.test) == (-1 if inside else 1):
+                    return True
+            if isinstance(child, ast.stmt) and after_training(node, child):
+                return True
+            if node.__class__ in (ast.ExceptHandler, ast.Assert, ast.Raise):
+                return True
+            if node.__class__ is ast.Call and call_name(node.func) in TROUBLE and child is not node.func:
+                return True
+            if node in self.steps or node.__class__ in _DEFS:
+                marks = {call_name(getattr(d, "func", d)) for d in getattr(node, "decorator_list", ())}
+                return not marks.isdisjoint(_NO_GRAD)
+            child = node
+        return False
+
+    # ---- what else rules ask about the surroundings
+
+    @staticmethod
+    def function(link: Link) -> Link | None:
+        """The function around, by its link."""
+        return next((a for a in ancestors(link) if a[0].__class__ in _DEFS), None)
+
+    @staticmethod
+    def owner(link: Link) -> ast.ClassDef | None:
+        """The class whose method holds the node."""
+        function = Scene.function(link)
+        above = function and function[1] and function[1][0]
+        return above if above.__class__ is ast.ClassDef else None
+
+    @staticmethod
+    def loops(link: Link) -> list[ast.AST]:
+        """The loops around in the same function, from the inside out."""
+        found = []
+        for above in ancestors(link):
+            if above[0].__class__ in FUNCTIONS:
+                break
+            if above[0].__class__ in LOOPS:
+                found.append(above[0])
+        return found
+
+    def kind(self, link: Link) -> str:
+        """Of an expression, what it is: 'torch', 'other' (library), 'own' (class of the project) or 'unknown'."""
+        return self.file.receivers.kind(link)
+
+    def values(self, name: ast.Name, link: Link) -> list[ast.expr]:
+        """What a name is set to in the scope that binds it; empty where something else than plain assignments binds it."""
+        found = []
+        for at in self.names.bindings(name.id, link):
+            above = at[1] and at[1][0]
+            if above.__class__ is not ast.Assign or at[0] not in above.targets:
+                return []
+            found.append(above.value)
+        return found
+
+    def at(self, node, kind: type) -> Link | None:
+        """The index's link of a LibCST node that it keeps by this type."""
+        if kind not in self._places:
+            span = self.file.source.span
+            self._places[kind] = {span(link[0]): link for link in self.file.buckets[kind]}
+        return self._places[kind].get(self.file.span(node))
+
+    def link_to(self, node: ast.AST) -> Link | None:
+        """Of a node of the index."""
+        if node.__class__ not in self._links:
+            self._links[node.__class__] = {link[0]: link for link in self.file.buckets.get(node.__class__, ())}
+        return self._links[node.__class__].get(node)
+
+    def reads_mask(self, subscript) -> bool:
+        """Whether `x[...]` picks by a boolean mask, for every batch."""
+        link = self.at(subscript, ast.Subscript)
+        return link is not None and self.picks_by_mask(link)
+
+    def picks_by_mask(self, link: Link) -> bool:
+        index = link[0].slice
+        if index.__class__ in (ast.Constant, ast.Slice) or link[0].ctx.__class__ is not ast.Load or not self.where(link):
+            return False
+        if not masks.is_mask(index, self, link) or not self.matters(link):
+            return False
+        value = link[0].value
+        if value.__class__ not in (ast.Name, ast.Attribute, ast.Call, ast.Subscript) or self.kind((value, link)) == "other":
+            return False
+        return self._first_use(link)
+
+    def _first_use(self, link: Link) -> bool:
+        """Whether no line above in the function indexes by the same name."""
+        index, function = link[0].slice, self.function(link)
+        if index.__class__ is not ast.Name or function is None:
+            return True
+        same = (n for n in ast.walk(function[0]) if n.__class__ is ast.Subscript and getattr(n.slice, "id", "") == index.id)
+        return all((n.lineno, n.col_offset) >= (link[0].lineno, link[0].col_offset) for n in same if n.ctx.__class__ is ast.Load)
+
+    def mask_assigned(self) -> str | None:
+        """See masks.assigned: of the statement that is walked."""
+        link = self.link_to(self.file.statement)
+        return masks.assigned(self, link) if link else None
+
+    def target(self, call) -> str:
+        """What the value of a call is called by the place it goes to."""
+        link = self.link(call)
+        return handed.target(link) if link else ""
+
+    def in_epoch(self, link: Link) -> bool:
+        """Whether a place is reached once in every epoch."""
+        for loop in self.loops(link):
+            if loop.__class__ is ast.For and any("epoch" in n.id.lower() for n in ast.walk(loop.target) if n.__class__ is ast.Name):
+                return True
+        return False
+
+    def inside(self, call, pattern: re.Pattern[str], *, dataset: bool = False) -> bool:
+        """Whether a call stands in a function, or a method of a class, with such a name; in one of a dataset."""
+        link = self.link(call)
+        function = self.function(link) if link else None
+        if function is None:
+            return False
+        owner = self.owner(link)
+        if dataset and function[0].name == "__getitem__":
+            return owner is not None and any(call_name(b).endswith(("Dataset", "dataset")) for b in owner.bases)
+        return bool(pattern.search(function[0].name) or owner is not None and pattern.search(owner.name))
+
+    def hands_loss(self, link: Link) -> bool:
+        """Whether a function is handed a tensor of which the step takes gradients."""
+        losses = self.losses(link) - {"self"}
+        return bool(losses) and handed.hands_on(link[1][0], losses)
+
+    @staticmethod
+    def waits_again(link: Link) -> bool:
+        return handed.waits_again(link)
+
+    def is_size(self, link: Link) -> bool:
+        return handed.is_size(self.names, link)
+
+    def moves(self, call) -> bool:
+        """Whether `x.to(...)` names a device."""
+        link = self.link(call)
+        return link is not None and handed.moves(link[1][0])
+
+    def receiver_of_result(self, call) -> str:
+        """The functions that the value of a call is handed to."""
+        link = self.link(call)
+        return handed.read_by(self.names, link) if link else ""
+
+    def touched_before(self, link: Link) -> str | None:
+        """What wakes the device above a place."""
+        return order.touched_before(self.names, link)
+
+    @cached_property
+    def tested(self) -> bool:
+        """Whether the file is a test: what is slow there is slow for nobody."""
+        *folders, name = self.file.path.split("/")
+        return name.startswith("test_") or name.endswith("_test.py") or any(f.startswith("test") for f in folders)
+
+    def function_name(self, link: Link) -> str:
+        function = self.function(link)
+        return function[0].name if function else ""
+
+    def first(self, link: Link, *, file: bool = False) -> bool:
+        """Whether a call is the first of this name in its function, or in the file."""
+        function, name = None if file else self.function(link), call_name(link[0])
+        top = function[0] if function else self.file.tree
+        calls = [n for n in ast.walk(top) if n.__class__ is ast.Call and call_name(n.func) == name]
+        return min(calls, key=lambda c: (c.func.end_lineno, c.func.end_col_offset)).func is link[0]
+
+    def repeats(self, link: Link) -> bool:
+        """Whether the same statement calls the same thing before."""
+        statement = next((a[0] for a in ancestors(link) if isinstance(a[0], ast.stmt)), None)
+        calls = [n.func for n in ast.walk(statement) if n.__class__ is ast.Call and call_name(n.func) == call_name(link[0])]
+        return min(calls, key=lambda f: (f.end_lineno, f.end_col_offset)) is not link[0]
+
+    def first_wait(self, link: Link) -> bool:
+        """Whether nothing in the same statement, or the one right above, waits for the device before."""
+        statement = next((a for a in ancestors(link) if isinstance(a[0], ast.stmt)), None)
+        return statement is None or handed.first_wait(statement[0]) is link[0] and not handed.waited(statement)
+
+    @staticmethod
+    def is_passed_on(link: Link) -> bool:
+        """`return x.cpu()`, `m.cpu().parameters()`: moved on purpose, not read."""
+        above = link[1][1][0]
+        return above.__class__ in (ast.Return, ast.Attribute)
+
+    def is_answer(self, link: Link) -> bool:
+        """`return loss.item()` of a function that takes one step: how often it runs, its callers know."""
+        function = self.function(link)
+        returned = any(a[0].__class__ is ast.Return for a in ancestors(link))
+        return returned and function is not None and function[0] in self.steps
+
+    @staticmethod
+    def is_wanted_there(link: Link) -> bool:
+        """Actions that an environment takes, lengths that packing takes: there is no other way than to read them."""
+        words = {n.id for n in ast.walk(link[0]) if n.__class__ is ast.Name} | {handed.target(link)}
+        return any(_HOST.search(word) for word in words)

@@ -1,0 +1,85 @@
+"""How a file uses what it imports: plain data for rules whose edits are right only together."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import NamedTuple
+
+from .evidence import constant
+from .imports import handler_of
+from .index import FUNCTIONS, Link, parents
+
+_DECORATED = re.compile(r"(?i)require|with_?package|skip")
+_AVAILABLE = re.compile(r"(?i)avail|install|find_spec|(?:^|_)(?:has|have|is|can|use|with|enable)_")
+
+
+class Use(NamedTuple):
+    called: bool
+    positionals: int
+    keywords: tuple[tuple[str, object], ...]  # name and value; None where the value is no literal
+    starred: bool
+
+
+def uses(file, full: str) -> list[Use]:
+    """Every mention of a resolved name, imports aside."""
+    found = []
+    for link in file.names.uses:
+        if link[0].ctx.__class__ is not ast.Load or (base := file.names.root(link[0].id, link)) is None:
+            continue
+        node, above = link[0], link[1]
+        while base != full and full.startswith(base + ".") and above is not None and above[0].__class__ is ast.Attribute:
+            node, above = above[0], above[1]
+            base += "." + node.attr
+        if base == full:
+            found.append(_use(node, above[0]))
+    return found
+
+
+def _use(node: ast.AST, above: ast.AST) -> Use:
+    if above.__class__ is not ast.Call or above.func is not node:
+        return Use(False, 0, (), False)
+    given = tuple((k.arg, constant(k.value)) for k in above.keywords if k.arg)
+    starred = len(given) < len(above.keywords) or any(a.__class__ is ast.Starred for a in above.args)
+    return Use(True, len(above.args), given, starred)
+
+
+def imports_of(file, package: str) -> list[Link]:
+    """The import statements of a package or of a dotted part of one, in the order of the file."""
+    found = []
+    for kind in (ast.Import, ast.ImportFrom):
+        for link in file.buckets[kind]:
+            node = link[0]
+            base = "" if kind is ast.Import else f"{node.module}." if node.module and not node.level else "."
+            if any(f"{base}{a.name}.".startswith(f"{package}.") for a in node.names):
+                found.append(link)
+    return sorted(found, key=lambda link: (link[0].lineno, link[0].col_offset))
+
+
+def guard(link: Link | None) -> str | None:
+    """Why it does no harm if an import fails: "type-checking", "try", "if"; None where it does."""
+    child = link and link[0]
+    for above in parents(link):
+        if above.__class__ is ast.If and child in above.body:
+            asked = ast.unparse(above.test)
+            if asked.endswith("TYPE_CHECKING"):
+                return "type-checking"
+            if _AVAILABLE.search(asked):
+                return "if"
+        elif above.__class__ is ast.Try and child in above.body and (handler := handler_of(above)):
+            return None if handler.body[-1].__class__ is ast.Raise else "try"
+        elif above.__class__ in FUNCTIONS[:2] and any(_DECORATED.search(ast.unparse(d)) for d in above.decorator_list):
+            return "if"
+        blocks = (block for name in ("body", "orelse") if (block := getattr(above, name, 0)).__class__ is list)
+        block = next((b for b in blocks if child in b), [child])
+        if any(_leaves(statement) for statement in block[: block.index(child)]):
+            return "if"
+        child = above
+    return None
+
+
+def _leaves(statement: ast.AST) -> bool:
+    """`if not is_x_available(): return`."""
+    if statement.__class__ is not ast.If or statement.body[-1].__class__ not in (ast.Return, ast.Continue):
+        return False
+    return bool(_AVAILABLE.search(ast.unparse(statement.test)))

@@ -1,0 +1,63 @@
+"""Syntax colours as run lengths: "k6.1n5" is a keyword of six characters, one plain one, and a number of five."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+# a character for each kind of token; style.css says what colour it has
+KINDS = (
+    ("Comment", "c"),
+    ("Literal.String", "s"),
+    ("Literal.Number", "n"),
+    ("Keyword", "k"),
+    ("Operator.Word", "k"),
+    ("Name.Decorator", "d"),
+    ("Name.Function", "f"),
+    ("Name.Class", "f"),
+    ("Name.Builtin", "b"),
+)
+
+
+def coloured(path: str, rows: tuple[str, ...]) -> list[str]:
+    """The run lengths of every row; rows that are together in the file see each other's open strings."""
+    name = path.rpartition("/")[2]
+    return _coloured(name.rpartition(".")[2].lower() if "." in name else "", rows) if rows else []
+
+
+@lru_cache(maxsize=20_000)
+def _coloured(suffix: str, rows: tuple[str, ...]) -> list[str]:
+    lexer = _lexer(suffix)
+    if lexer is None:
+        return ["" for _ in rows]
+    found: list[list[tuple[str, int]]] = [[]]
+    for kind, value in lexer.get_tokens("\n".join(rows)):
+        mark = _mark(kind)
+        for number, piece in enumerate(value.split("\n")):
+            if number:
+                found.append([])
+            if piece:
+                if found[-1] and found[-1][-1][0] == mark:
+                    found[-1][-1] = (mark, found[-1][-1][1] + len(piece))
+                else:
+                    found[-1].append((mark, len(piece)))
+    found += [[] for _ in rows[len(found) :]]
+    return [
+        "".join(f"{mark}{n}" for mark, n in row) if any(m != "." for m, _ in row) else "" for row in found[: len(rows)]
+    ]
+
+
+@lru_cache(maxsize=64)
+def _lexer(suffix: str):
+    from pygments.lexers import get_lexer_for_filename
+    from pygments.util import ClassNotFound
+
+    try:
+        return get_lexer_for_filename(f"x.{suffix or 'py'}", stripnl=False, ensurenl=False)
+    except ClassNotFound:
+        return None
+
+
+@lru_cache(maxsize=512)
+def _mark(kind) -> str:
+    name = str(kind).removeprefix("Token.")
+    return next((mark for start, mark in KINDS if name.startswith(start)), ".")

@@ -1,0 +1,122 @@
+"""The report for people who were not there: one page that needs no network, no script to be read, and prints whole."""
+
+from __future__ import annotations
+
+import re
+
+from porter.report.page import STATES, TOP, context
+from porter.report.page_words import LANGUAGES, phrase
+from porter.report.shown import line, shown
+
+_CODE = re.compile(r"`([^`\n]+)`")
+_LINK = re.compile(r"https://[\w.~:/?#@!$&'()*+,;=%-]+")
+TAGS = {"en": "en", "zh": "zh-Hans"}
+
+
+def render(document: dict) -> str:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
+
+    from porter.resources import templates_dir
+
+    folder = templates_dir()
+    # given outright: what chooses by a file's suffix does not see HTML in report.html.j2
+    world = Environment(
+        loader=FileSystemLoader(folder),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    world.globals |= {
+        "t": _phrases,
+        "both": _both,
+        "label": _label,
+        "code": _code,
+        "rows": _coloured,
+        "message": _message,
+        "url": _url,
+        "states": STATES,
+        "top": TOP,
+        "lang": document["language"],
+        "tag": TAGS[document["language"]],
+        "style": Markup((folder / "report.css").read_text("utf-8")),
+        "script": Markup("\n".join((folder / name).read_text("utf-8") for name in ("report.js", "paper.js"))),
+    }
+    world.filters |= {"shown": shown, "line": line}
+    page = context(document)
+    page |= {key: Markup(page[key]) for key in ("data", "paper")}
+    return world.get_template("report.html.j2").render(page) + "\n"
+
+
+def _both(texts: dict[str, str], paragraphs: bool = False):
+    """A text in both languages, of which the page shows one."""
+    from markupsafe import Markup
+
+    shown_ones = (_prose(texts[lang], lang) if paragraphs else _spans(texts[lang]) for lang in LANGUAGES)
+    kind = "div" if paragraphs else "span"
+    return Markup("").join(
+        Markup(f'<{kind} lang="{TAGS[lang]}">{{}}</{kind}>').format(text) for lang, text in zip(LANGUAGES, shown_ones)
+    )
+
+
+def _phrases(key: str, **values: object):
+    return _both({lang: phrase(key, lang, **values) for lang in LANGUAGES})
+
+
+def _label(key: str, lang: str, **values: object):
+    """For attributes, which the script renews when the language changes."""
+    from markupsafe import Markup
+
+    en, zh = (phrase(key, language, **values) for language in LANGUAGES)
+    return Markup('aria-label="{}" data-en="{}" data-zh="{}"').format(phrase(key, lang, **values), en, zh)
+
+
+def _spans(text: str):
+    """`x` is code."""
+    from markupsafe import Markup
+
+    parts = _CODE.split(shown(text))
+    return Markup("").join(Markup("<code>{}</code>").format(part) if n % 2 else part for n, part in enumerate(parts))
+
+
+def _prose(text: str, lang: str):
+    from markupsafe import Markup
+
+    join = "" if lang == "zh" else " "
+    blocks = [join.join(block.splitlines()) for block in re.split(r"\n\s*\n", text.strip())]
+    return Markup("").join(Markup("<p>{}</p>").format(_spans(block)) for block in blocks)
+
+
+def _code(text: str):
+    """An example, coloured."""
+    from porter.report.colours import coloured
+
+    rows = tuple(shown(row) for row in text.strip("\n").split("\n"))
+    return _coloured(list(zip(rows, coloured("x.py", rows))))
+
+
+def _coloured(rows: list[tuple[str, str]]):
+    from markupsafe import Markup
+
+    lines = []
+    for text, runs in rows:
+        parts, at = [], 0
+        for kind, size in re.findall(r"([a-z.])(\d+)", runs) or [(".", len(text))]:
+            piece, at = text[at : at + int(size)], at + int(size)
+            parts.append(piece if kind == "." else Markup('<span class="t-{}">{}</span>').format(kind, piece))
+        lines.append(Markup("").join([*parts, text[at:]]))
+    return Markup("\n").join(lines)
+
+
+def _message(rule: dict, finding: dict):
+    """Of one finding, in both languages."""
+    texts = rule["messages"][finding["why"]]
+    values = {key: line(value) for key, value in finding["values"].items()}
+    filled = {lang: re.sub(r"\{([a-z_]+)\}", lambda m: values.get(m[1], m[0]), texts[lang]) for lang in LANGUAGES}
+    return _both(filled)
+
+
+def _url(text: str | None) -> str:
+    """Only what is plainly a web address becomes a link."""
+    return text if text and _LINK.fullmatch(text) else ""

@@ -1,0 +1,92 @@
+"""The report as a comment on a pull request: what matters first, and never longer than a comment may be."""
+
+from __future__ import annotations
+
+import re
+
+from porter.finding import SEVERITIES, STATUSES
+from porter.report.page import headline, is_open, readiness
+from porter.report.page_words import phrase
+from porter.report.sarif import ranked
+from porter.report.shown import line
+
+LIMIT = 60_000  # characters; a comment may have 65,536
+WORDS = {
+    "shown": ("{shown} of {all} findings, the most important first.", "共 {all} 条，先列最重要的 {shown} 条。"),
+    "all": ("All {all} findings.", "全部 {all} 条。"),
+    "details": ("Findings", "问题列表"),
+    "refused": ("Not parsed or refused: {n}", "未解析或被拒绝：{n} 个"),
+}
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~$@&-])")
+
+
+def render(document: dict) -> str:
+    lang = document["language"]
+    n = 0 if lang == "en" else 1
+    key, values = headline(document)
+    parts = [f"### porter: {phrase(key, lang, **values)}\n"]
+    parts += [*_overview(document, lang), ""]
+    found = ranked([f for f in document["findings"] if is_open(f)])
+    if not found:
+        return "\n".join(parts).rstrip("\n") + "\n"
+    parts += [*_table(document, lang), ""]
+    head = "\n".join(parts)
+    room = LIMIT - len(head) - 400
+    rows = []
+    for f in found:
+        row = _row(f, lang)
+        if (room := room - len(row) - 1) < 0:
+            break
+        rows.append(row)
+    said = WORDS["all" if len(rows) == len(found) else "shown"][n].format(all=len(found), shown=len(rows))
+    names = [phrase(key, lang) for key in ("js.severity", "js.status", "place", "what")]
+    table = ["| " + " | ".join(names) + " |", "|---|---|---|---|", *rows]
+    return "\n".join(
+        [head, f"<details><summary>{WORDS['details'][n]}: {said}</summary>", "", *table, "", "</details>", ""]
+    )
+
+
+def _overview(document: dict, lang: str) -> list[str]:
+    way, target, ready = document["route"], document["target"], readiness(document)
+    colon = "：" if lang == "zh" else ": "
+    rows = [f"- **{phrase('route', lang)}**{colon}{text(way['title'][lang])}"] if way else []
+    if ready["places"]:
+        counts = phrase("readiness.bar", lang, **{key: ready[key] for key in ("places", "auto", "review", "manual")})
+        rows.append(f"- **{phrase('readiness', lang)}**{colon}{ready['percent']} %. {counts}")
+    efforts = document["summary"]["efforts"]
+    left = [f"{efforts[e]} {phrase('effort.' + e, lang)}" for e in ("rewrite", "hours", "minutes") if efforts[e]]
+    rows.append(f"- **{phrase('effort', lang)}**{colon}{', '.join(left) or phrase('effort.none', lang)}")
+    rows.append(
+        f"- **{phrase('target', lang)}**{colon}torch_npu {target['torch_npu']}, {target['soc']}, {target['style']}"
+    )
+    refused = {f["path"] for f in document["findings"] if f["code"] in ("PRT002", "PRT003")}
+    return rows + ([f"- **{WORDS['refused'][lang == 'zh'].format(n=len(refused))}**"] if refused else [])
+
+
+def _table(document: dict, lang: str) -> list[str]:
+    counts = document["summary"]["findings"]
+    names = ["", *(phrase(status, lang) for status in STATUSES), phrase("total", lang)]
+    rows = ["| " + " | ".join(names) + " |", "|---|" + "--:|" * 4]
+    for severity in SEVERITIES:
+        row = [counts[severity][status] for status in STATUSES]
+        rows.append(f"| {phrase(severity, lang)} | " + " | ".join(map(str, [*row, sum(row)])) + " |")
+    return rows
+
+
+def _row(f: dict, lang: str) -> str:
+    status = "optional" if f.get("optional") else f["status"]
+    place = code(f"{f['path']}:{f['line']}")
+    return f"| {phrase(f['severity'], lang)} | {phrase(status, lang)} | {place} | {f['code']} {text(f['message'])} |"
+
+
+def text(raw: str) -> str:
+    """Plain text: nothing of it is markup, a mention or a link; `x` stays code."""
+    parts = re.split(r"`([^`]+)`", line(raw))
+    return "".join(code(part) if n % 2 else _SPECIAL.sub(r"\\\1", part) for n, part in enumerate(parts))
+
+
+def code(raw: str) -> str:
+    raw = line(raw)
+    if "`" not in raw and "|" not in raw:
+        return f"`{raw}`"
+    return _SPECIAL.sub(r"\\\1", raw)

@@ -1,0 +1,181 @@
+"""Everything the HTML page shows, computed from the report's document: numbers, lists, and the data of its script."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+from porter.finding import EFFORTS, SEVERITIES, STATUSES
+from porter.report.excerpt import Excerpts
+from porter.report.page_words import PAGE
+from porter.report.paper import paper
+from porter.report.shown import line, shown
+from porter.report.treemap import boxes
+
+STATES = (*STATUSES, "optional")
+REFUSED = ("PRT002", "PRT003")
+TOP = 6  # rows of a list on the first screen
+FIRST = 30  # rows of a long table before it asks
+
+
+def state(finding: dict) -> str:
+    return "optional" if finding.get("optional") else finding["status"]
+
+
+def is_open(finding: dict) -> bool:
+    return finding["suppressed"] is None and not finding["baseline"]
+
+
+def context(document: dict) -> dict:
+    found = document["findings"]
+    due = [f for f in found if is_open(f) and not f.get("optional")]
+    rules = {rule["code"]: rule for rule in document["rules"]}
+    excerpts = Excerpts(document["sources"])
+    rows = [excerpts.rows(f) for f in found]
+    return {
+        "d": document,
+        "rules": rules,
+        "headline": headline(document),
+        "readiness": readiness(document),
+        "blocks": worst(due, "blocker"),
+        "silent": worst(due, "wrong"),
+        "slows": worst(due, "slow"),
+        "to_review": sum(f["status"] == "review" and f["severity"] != "note" for f in due),
+        "refused": [f for f in found if f["code"] in REFUSED],
+        "files": files(document, due),
+        "by_rule": by_rule(found),
+        "paper": paper(document, rows, excerpts),
+        "known_apis": sum("code" in api for api in document["apis"]),
+        "data": embedded(document, rows, excerpts, rules),
+        "first": FIRST,
+    }
+
+
+def headline(document: dict) -> tuple[str, dict]:
+    auto, places = document["summary"]["readiness"]["auto"], document["summary"]["readiness"]["places"]
+    if not document["files"]:
+        return "head.empty", {}
+    if not places:
+        return "head.nothing", {}
+    key = "head.all" if auto == places else "head.part" if auto else "head.none"
+    return key, {"auto": auto, "places": places, "left": places - auto}
+
+
+def readiness(document: dict) -> dict:
+    """The same places that the summary counts, by status."""
+    auto, places = document["summary"]["readiness"]["auto"], document["summary"]["readiness"]["places"]
+    review = sum(f["status"] == "review" for f in document["findings"] if _counts(f))
+    return {
+        "auto": auto,
+        "review": review,
+        "manual": max(places - auto - review, 0),
+        "places": places,
+        "percent": 100 * auto // places if places else None,
+    }
+
+
+def _counts(f: dict) -> bool:
+    return f["suppressed"] is None and f["severity"] != "note" and not f["code"].startswith(("PRT0", "PRT6"))
+
+
+def worst(due: list[dict], severity: str) -> dict:
+    """Codes whose findings of this severity need a person, most first; what is edited automatically is one number."""
+    mine = [f for f in due if f["severity"] == severity]
+    left = Counter(f["code"] for f in mine if f["status"] != "auto")
+    rows = []
+    for code, count in sorted(left.items(), key=lambda item: (-item[1], item[0])):
+        kinds = Counter(f["status"] for f in mine if f["code"] == code and f["status"] != "auto")
+        rows.append({"code": code, "count": count, "review": kinds["review"], "manual": kinds["manual"]})
+    return {
+        "rows": rows[:TOP],
+        "more": len(rows) - len(rows[:TOP]),
+        "left": sum(left.values()),
+        "auto": len(mine) - sum(left.values()),
+    }
+
+
+def files(document: dict, due: list[dict]) -> dict:
+    counts: dict[str, Counter[str]] = {}
+    for f in due:
+        counts.setdefault(f["path"], Counter())[f["status"]] += 1
+        counts[f["path"]][f["severity"]] += 1
+    lines = {file["path"]: file["lines"] for file in document["files"]}
+    rows = []
+    for path, count in counts.items():
+        left = count["review"] + count["manual"]
+        rows.append(
+            {
+                "path": path,
+                "lines": lines.get(path, 0),
+                "left": left,
+                "total": left + count["auto"],
+                **{k: count[k] for k in (*STATUSES, *SEVERITIES)},
+            }
+        )
+    rows.sort(key=lambda row: (-row["manual"], -row["review"], -row["total"], row["path"]))
+    sizes = {row["path"]: (row["total"], row["left"]) for row in rows}
+    return {"rows": rows, "boxes": boxes(sizes), "widest": max((row["total"] for row in rows), default=1)}
+
+
+def by_rule(found: list[dict]) -> list[dict]:
+    counts: dict[str, Counter[str]] = {}
+    for f in found:
+        here = counts.setdefault(f["code"], Counter())
+        here[state(f) if is_open(f) else "hidden"] += 1
+        here[f["severity"]] += is_open(f)
+    rows = [
+        {
+            "code": code,
+            **{k: c[k] for k in (*STATES, "hidden")},
+            "total": sum(c[k] for k in STATES),
+            "worst": next((s for s in SEVERITIES if c[s]), "note"),
+        }
+        for code, c in counts.items()
+    ]
+    return sorted(rows, key=lambda row: (SEVERITIES.index(row["worst"]), row["code"]))
+
+
+def embedded(document: dict, rows: list[list], excerpts: Excerpts, rules: dict[str, dict]) -> str:
+    """JSON that no markup in it can end, small enough for 20,000 findings."""
+    found = document["findings"]
+    paths = sorted({f["path"] for f in found})
+    index = {path: n for n, path in enumerate(paths)}
+    codes = list(rules)
+    whys = [(code, why) for code in codes for why in rules[code]["messages"]]
+    which = {pair: n for n, pair in enumerate(whys)}
+    texts = []
+    for code, why in whys:
+        message = rules[code]["messages"][why]
+        texts.append([codes.index(code), shown(message["en"]), shown(message["zh"]), shown(message["symptom"])])
+    packed = []
+    for f, code in zip(found, rows):
+        values = {key: line(value) for key, value in f["values"].items()}
+        hidden = 2 if f["suppressed"] is not None else 1 if f["baseline"] else 0
+        packed.append([
+            f["fingerprint"], index[f["path"]], f["line"], f["column"], which[f["code"], f["why"]],
+            SEVERITIES.index(f["severity"]), STATES.index(state(f)), EFFORTS.index(f["effort"]), values, hidden, code,
+        ])  # fmt: skip
+    data = {
+        "paths": [line(path) for path in paths],
+        "codes": codes,
+        "whys": texts,
+        "pool": excerpts.pool,
+        "findings": packed,
+        "severities": SEVERITIES,
+        "states": STATES,
+        "efforts": EFFORTS,
+        "title": PAGE["title"],
+        "words": {
+            key: PAGE[key]
+            for key in PAGE
+            if key.startswith(("js.", "family.")) or key in (*SEVERITIES, *STATES, *EFFORTS, "suppressed")
+        },
+    }
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    return (
+        text.replace("&", "\\u0026")
+        .replace("<", "\\u003c")
+        .replace(">", "\\u003e")
+        .replace("\u2028", "\\u2028")
+        .replace("\u2029", "\\u2029")
+    )

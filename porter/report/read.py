@@ -1,0 +1,32 @@
+"""A document that `json` wrote, read back: what `porter report` and `porter diff` start from."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from porter.errors import UserError
+from porter.report.json import SCHEMA
+
+PARTS = {  # what must be there, and of which type
+    "porter": str, "language": str, "target": dict, "summary": dict, "plan": list, "files": list, "left_out": list,
+    "apis": list, "packages": list, "entries": list, "switched_off": list, "rules": list, "findings": list,
+    "sources": dict,
+}  # fmt: skip
+
+
+def read(name: str) -> dict:
+    try:
+        document = json.loads(Path(name).read_bytes())
+    except OSError as error:
+        raise UserError(f"{name}: {error.strerror or error}") from None
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"{name}: not what `porter analyze --output findings.json` writes: {error}") from None
+    if not isinstance(document, dict) or "schema" not in document:
+        raise UserError(f"{name}: not what `porter analyze --output findings.json` writes")
+    if document["schema"] != SCHEMA:
+        raise UserError(f"{name}: schema {document['schema']!r}, this porter reads {SCHEMA}; write the file anew")
+    for key, kind in PARTS.items():
+        if not isinstance(document.get(key), kind):
+            raise UserError(f"{name}: damaged, or of another version: {key!r} is missing; write the file anew")
+    return document

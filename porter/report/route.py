@@ -1,0 +1,107 @@
+"""Which way this repository should take, and in which steps; decided from rules/route.toml and plan.toml."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from porter.report.model import Report
+
+LIKELY = ("train", "main", "run", "finetune", "pretrain")  # what a script that trains is called
+
+
+def route(report: Report) -> dict:
+    """The route, its evidence, and other routes that also hold for a part of the repository."""
+    counts = {found.name: found for found in report.gathered.signals}
+    held = [(row, condition) for row in report.texts.routes() if (condition := _holds(report, row, counts)) is not None]
+    if not held:  # nothing was read: a run over no file at all
+        return {}
+    order = sorted(held, key=lambda item: (item[0]["tier"], -_files(item[1], counts), item[0]["name"]))
+    (row, condition), others = order[0], order[1:]
+    also = [
+        r
+        for r, c in others
+        if r["tier"] < 9 and "signal" in c and c["signal"] not in ("torch", condition.get("signal"))
+    ]
+    return {
+        **_told(row),
+        "style": row.get("style", report.target.style),
+        "snippet": row.get("snippet"),
+        "source": row["evidence"],
+        "evidence": _evidence(report, condition, counts),
+        "also": [_told(r) | {"evidence": _evidence(report, c, counts)} for r, c in others if r in also],
+    }
+
+
+def _told(row: dict) -> dict:
+    return {key: row.get(key) for key in ("name", "title", "text", "reference")}
+
+
+def _files(condition: dict, counts: dict) -> int:
+    found = counts.get(condition.get("signal"))
+    return found.files if found else 0
+
+
+def _holds(report: Report, row: dict, counts: dict) -> dict | None:
+    """The condition that holds, None where none does."""
+    if "own" in row and row["own"] not in report.paths:
+        return None
+    if "places" in row and report.readiness[1] > row["places"]:
+        return None
+    torch = counts["torch"].files if "torch" in counts else 0
+    for condition in row["when"]:
+        if "without" in condition:
+            if condition["without"] not in counts and report.files:
+                return condition
+        elif (files := _files(condition, counts)) >= condition.get("least", 1) and files >= condition.get(
+            "share", 0
+        ) * torch:
+            return condition
+    return None
+
+
+def _evidence(report: Report, condition: dict, counts: dict) -> list[dict]:
+    name = condition.get("signal", condition.get("without"))
+    found = counts.get(name)
+    torch = counts["torch"].files if "torch" in counts else 0
+    return [
+        {
+            "signal": name,
+            "title": report.texts.signals()[name]["title"],
+            "files": found.files if found else 0,
+            "of": torch,
+            "places": list(found.places) if found else [],
+        }
+    ]
+
+
+def plan(report: Report, style: str) -> list[dict]:
+    entry = _entry(report.gathered.entries)
+    values = {
+        "torch_npu": report.target.torch_npu,
+        "torch": ".".join(map(str, report.target.torch)),
+        "path": ".",
+        "style": "" if style == "rename" else f" --style {style}",
+        "entry": entry or "train.py",
+    }
+    return [
+        {
+            "name": step["name"],
+            "title": step["title"],
+            "text": step["text"],
+            "commands": [command.format_map(values) for command in step["command"]],
+        }
+        for step in report.texts.steps()
+    ]
+
+
+def _entry(entries: tuple[str, ...]) -> str | None:
+    """The script that most likely trains; its name is put into commands, so an odd one is not taken."""
+    import shlex
+
+    def likely(path: str) -> tuple:
+        stem = path.rpartition("/")[2]
+        return (next((n for n, word in enumerate(LIKELY) if word in stem), len(LIKELY)), entries.index(path))
+
+    names = [path for path in entries if path.isprintable() and shlex.quote(path) == path]
+    return min(names, key=likely, default=None)

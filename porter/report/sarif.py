@@ -1,0 +1,138 @@
+"""SARIF 2.1.0, for code scanning: rules with help, fixes, suppressions, fingerprints that survive a moved line."""
+
+from __future__ import annotations
+
+import json
+import os
+from urllib.parse import quote
+
+from porter.finding import SEVERITIES
+from porter.report.shown import line
+
+MOST = 5000  # results; more are refused or dropped where such files go, so the least important are left out here
+LEVELS = {"blocker": "error", "wrong": "error", "slow": "warning", "note": "note"}
+RANKS = {"blocker": 90.0, "wrong": 70.0, "slow": 40.0, "note": 10.0}
+SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+
+
+def render(document: dict) -> str:
+    lang = document["language"]
+    found = ranked(document["findings"])
+    index = {rule["code"]: n for n, rule in enumerate(document["rules"])}
+    invocation = {"executionSuccessful": True}
+    if len(found) > MOST:
+        text = {
+            "en": f"{len(found) - MOST} of {len(found)} findings are left out, the least severe ones.",
+            "zh": f"共 {len(found)} 条，略去最次要的 {len(found) - MOST} 条。",
+        }
+        invocation["toolExecutionNotifications"] = [{"level": "warning", "message": {"text": text[lang]}}]
+    driver = {
+        "name": "porter",
+        "semanticVersion": document["porter"],
+        "rules": [_rule(rule, lang) for rule in document["rules"]],
+    }
+    run = {
+        "tool": {"driver": driver},
+        "language": {"en": "en-US", "zh": "zh-CN"}[lang],
+        "columnKind": "unicodeCodePoints",
+        "originalUriBaseIds": {"ROOT": {"description": {"text": "The root of the project."}}},
+        "invocations": [invocation],
+        "results": [_result(f, index) for f in found[:MOST]],
+        "properties": {"target": document["target"], "summary": document["summary"]},
+    }
+    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, ensure_ascii=False, indent=1) + "\n"
+
+
+def ranked(findings: list[dict]) -> list[dict]:
+    """The most important first: open before hidden, worst first, what a person has to do before what porter does."""
+    order = ("manual", "review", "auto")
+    return sorted(
+        findings,
+        key=lambda f: (
+            f["suppressed"] is not None or f["baseline"],
+            SEVERITIES.index(f["severity"]),
+            order.index(f["status"]),
+        ),
+    )
+
+
+def _rule(rule: dict, lang: str) -> dict:
+    found = {
+        "id": rule["code"],
+        "name": "".join(word.capitalize() for word in rule["slug"].split("-")),
+        "shortDescription": {"text": rule["title"][lang]},
+        "fullDescription": {"text": rule["explain"][lang]},
+        "help": {"text": rule["explain"][lang], "markdown": _help(rule, lang)},
+        "defaultConfiguration": {"level": LEVELS[rule["severity"]], "rank": RANKS[rule["severity"]]},
+        "properties": {"tags": ["ascend-npu", f"porter/{rule['severity']}"], "precision": "high"},
+    }
+    return {**found, "helpUri": rule["reference"]} if rule["reference"] else found
+
+
+def _help(rule: dict, lang: str) -> str:
+    words = {"en": ("At run time", "Before", "After", "By hand"), "zh": ("运行时表现", "迁移前", "迁移后", "手工迁移")}[
+        lang
+    ]
+    parts = [rule["explain"][lang]]
+    after = rule["after"] if rule["after"] != rule["before"] else ""
+    for word, text, kind in zip(
+        words, (rule["symptom"], rule["before"], after, rule["by_hand"]), ("text", *["python"] * 3)
+    ):
+        if text:
+            parts.append(f"**{word}**\n\n{_fenced(text, kind)}")
+    return "\n\n".join(parts)
+
+
+def _fenced(text: str, kind: str) -> str:
+    fence = "```"
+    while fence in text:
+        fence += "`"
+    body = text.strip("\n")
+    return f"{fence}{kind}\n{body}\n{fence}"
+
+
+def _result(f: dict, index: dict[str, int]) -> dict:
+    region = {"startLine": f["line"], "startColumn": f["column"]}
+    if (f["end_line"], f["end_column"]) > (f["line"], f["column"]):
+        region |= {"endLine": f["end_line"], "endColumn": f["end_column"]}
+    where = {"artifactLocation": _file(f["path"]), "region": region}
+    found = {
+        "ruleId": f["code"],
+        "ruleIndex": index[f["code"]],
+        "level": LEVELS[f["severity"]],
+        "rank": RANKS[f["severity"]],
+        "message": {"text": f["message"]},
+        "locations": [{"physicalLocation": where}],
+        "partialFingerprints": {"porter/v1": f["fingerprint"]},
+        "properties": {key: f[key] for key in ("severity", "status", "effort", "symptom")},
+    }
+    if f["edit"] and f["suppressed"] is None:
+        found["fixes"] = [_fix(f)]
+    if f["suppressed"] is not None:
+        found["suppressions"] = [{"kind": "inSource", "justification": line(f["suppressed"])}]
+    elif f["baseline"]:
+        found |= {"suppressions": [{"kind": "external", "justification": "baseline"}], "baselineState": "unchanged"}
+    return found
+
+
+def _fix(f: dict) -> dict:
+    replacements = [
+        {
+            "deletedRegion": {
+                "startLine": e["line"],
+                "startColumn": e["column"],
+                "endLine": e["end_line"],
+                "endColumn": e["end_column"],
+            },
+            "insertedContent": {"text": e["text"]},
+        }
+        for e in f["edit"]
+    ]
+    return {
+        "description": {"text": f["message"]},
+        "artifactChanges": [{"artifactLocation": _file(f["path"]), "replacements": replacements}],
+    }
+
+
+def _file(path: str) -> dict:
+    return {"uri": quote(os.fsencode(path)), "uriBaseId": "ROOT"}

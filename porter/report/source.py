@@ -1,0 +1,84 @@
+"""Lines of the source around findings, and edits in lines and columns: what makes a report readable elsewhere."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
+
+from porter.finding import Change, Finding
+
+AROUND = 2  # lines above and below a finding
+MOST = 12  # lines of one finding
+WIDEST = 400  # characters of a line; of a longer one a window is kept
+
+
+class Text:
+    """The bytes of one file as lines and columns. What cannot be decoded is shown as escapes, never refused."""
+
+    def __init__(self, data: bytes):
+        self.data = data
+        self.encoding, self.bom = _encoding(data)
+        self.rows = data.splitlines(keepends=True)  # of bytes, it knows the line ends that Python knows
+        self.starts = [0, *accumulate(map(len, self.rows))]
+
+    def line(self, number: int) -> str:
+        row = self.rows[number - 1].rstrip(b"\r\n") if number <= len(self.rows) else b""
+        return self._decoded(row[self.bom :] if number == 1 else row)
+
+    def place(self, offset: int) -> tuple[int, int]:
+        """Line and column, both from 1, the column in characters."""
+        line = min(bisect_right(self.starts, offset), max(len(self.rows), 1))
+        start = self.starts[line - 1] + (self.bom if line == 1 else 0)
+        return line, len(self._decoded(self.data[start:offset])) + 1
+
+    def edit(self, changes: Iterable[Change]) -> list[dict]:
+        found = []
+        for change in changes:
+            (line, column), (end_line, end_column) = self.place(change.start), self.place(change.end)
+            where = {"line": line, "column": column, "end_line": end_line, "end_column": end_column}
+            found.append({**where, "text": self._decoded(change.new)})
+        return found
+
+    def _decoded(self, data: bytes) -> str:
+        return data.decode(self.encoding, "backslashreplace")
+
+
+def _encoding(data: bytes) -> tuple[str, int]:
+    from porter.python.source import Source, Unreadable
+
+    try:
+        source = Source(data)
+        return source.encoding, len(source.bom)
+    except Unreadable:
+        return "utf-8", 0
+
+
+def runs(text: Text, findings: Sequence[Finding], edits: Sequence[list[dict]]) -> list[dict]:
+    """The lines that the findings and their edits touch, with what stands around them; long ones cut."""
+    wanted: set[int] = set()
+    columns: dict[int, int] = {}
+    for finding, edit in zip(findings, edits):
+        last = min(max(finding.end_line, finding.line), finding.line + MOST)
+        wanted.update(range(finding.line - AROUND, last + AROUND + 1))
+        columns[finding.line] = min(columns.get(finding.line, finding.column), finding.column)
+        for change in edit:
+            wanted.update(range(change["line"] - 1, min(change["end_line"], change["line"] + MOST) + 2))
+            columns.setdefault(change["line"], change["column"])
+    found: list[dict] = []
+    for number in sorted(n for n in wanted if 1 <= n <= len(text.rows)):
+        if not found or number != found[-1]["line"] + len(found[-1]["text"]):
+            found.append({"line": number, "text": []})
+        shown, start = _cut(text.line(number), columns.get(number, 1))
+        found[-1]["text"].append(shown)
+        if start > 1 or len(shown) == WIDEST:
+            found[-1].setdefault("cut", {})[str(number)] = start
+    return found
+
+
+def _cut(line: str, column: int) -> tuple[str, int]:
+    """At most WIDEST characters with `column` among them, and the column of the first."""
+    if len(line) < WIDEST:
+        return line, 1
+    start = max(0, min(column - 1 - WIDEST // 4, len(line) - WIDEST))
+    return line[start : start + WIDEST], start + 1

@@ -1,0 +1,94 @@
+"""Where the work is, as rectangles: the area is what was found in a file, the tone what porter leaves of it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+WIDTH, HEIGHT = 960.0, 360.0
+HEAD = 16.0  # for the name of a folder
+GAP = 2.0
+STEPS = 4
+
+
+class Box(NamedTuple):
+    path: str
+    name: str
+    x: float
+    y: float
+    w: float
+    h: float
+    tone: int  # 0: nothing is left for a person; STEPS: all of it
+    folder: bool
+    count: int
+    left: int
+
+
+def boxes(files: dict[str, tuple[int, int]], width: float = WIDTH, height: float = HEIGHT) -> list[Box]:
+    """`files`: path -> (places, places left for a person)."""
+    found: list[Box] = []
+    _place(_tree(files), "", 0.0, 0.0, width, height, found)
+    return found
+
+
+def _tree(files: dict[str, tuple[int, int]]) -> dict:
+    tree: dict = {}
+    for path, numbers in sorted(files.items()):
+        *folders, name = path.split("/")
+        here = tree
+        for folder in folders:
+            here = here.setdefault(folder + "/", {})
+        here[name] = numbers
+    return tree
+
+
+def _sum(node) -> tuple[int, int]:
+    if isinstance(node, tuple):
+        return node
+    parts = [_sum(child) for child in node.values()]
+    return sum(p[0] for p in parts), sum(p[1] for p in parts)
+
+
+def _place(tree: dict, prefix: str, x: float, y: float, w: float, h: float, found: list[Box]) -> None:
+    sizes = sorted(((_sum(node), name, node) for name, node in tree.items()), key=lambda item: (-item[0][0], item[1]))
+    sizes = [item for item in sizes if item[0][0]]
+    for ((count, left), name, node), (bx, by, bw, bh) in zip(sizes, _squares([s[0][0] for s in sizes], x, y, w, h)):
+        folder = isinstance(node, dict)
+        while folder and len(node) == 1 and isinstance(inner := next(iter(node.values())), dict):
+            name, node = name + next(iter(node)), inner  # a/ that holds nothing but b/ is a/b/
+        bx, by, bw, bh = bx + GAP / 2, by + GAP / 2, max(bw - GAP, 0.5), max(bh - GAP, 0.5)
+        tone = -(-STEPS * left // count)
+        found.append(Box(prefix + name, name, *(round(v, 1) for v in (bx, by, bw, bh)), tone, folder, count, left))
+        if folder and bh > 3 * HEAD and bw > 3 * HEAD:
+            _place(node, prefix + name, bx, by + HEAD, bw, bh - HEAD, found)
+        elif folder:
+            found[-1] = found[-1]._replace(folder=False)
+
+
+def _squares(sizes: list[int], x: float, y: float, w: float, h: float) -> list[tuple[float, float, float, float]]:
+    """Rectangles as square as they get, in the order of `sizes`, the largest first."""
+    out: list[tuple[float, float, float, float]] = []
+    scale = w * h / sum(sizes) if sizes else 0
+    areas = [size * scale for size in sizes]
+    while areas:
+        side = min(w, h)
+        row = 1
+        while row < len(areas) and _worst(areas[: row + 1], side) <= _worst(areas[:row], side):
+            row += 1
+        depth = sum(areas[:row]) / side if side else 0
+        at = 0.0
+        for area in areas[:row]:
+            size = area / depth if depth else 0
+            out.append((x, y + at, depth, size) if w >= h else (x + at, y, size, depth))
+            at += size
+        areas = areas[row:]
+        x, y, w, h = (x + depth, y, w - depth, h) if w >= h else (x, y + depth, w, h - depth)
+    return out
+
+
+def _worst(row: list[float], side: float) -> float:
+    total = sum(row)
+    return (
+        max(side * side * max(row) / (total * total), total * total / (side * side * min(row)))
+        if total and side
+        else 1e9
+    )

@@ -1,0 +1,31 @@
+"""What one analysis leaves behind: nothing. A tree that waits for the collector costs memory, and time for each file."""
+
+from __future__ import annotations
+
+import ast
+import gc
+
+import libcst as cst
+import pytest
+from test_fixtures import CASES, session
+
+from porter.python.analyse import analyse
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_trees_are_freed_without_the_collector(case):
+    with_facts = session(case)
+    data = (case / "before.py").read_bytes()
+    analyse("before.py", data, with_facts)  # what is loaded once is loaded
+    gc.collect()
+    gc.disable()
+    gc.set_debug(gc.DEBUG_SAVEALL)
+    try:
+        analyse("before.py", data, with_facts)
+        gc.collect()
+        left = {type(o).__name__ for o in gc.garbage if isinstance(o, (ast.stmt, ast.expr, cst.CSTNode))}
+    finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
+        gc.enable()
+    assert not left
