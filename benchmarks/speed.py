@@ -127,11 +127,16 @@ def against_parse(name: str, folder: Path, sample: int, rounds: int) -> Row:
 
 
 def start_up(work: Path, rounds: int = 15) -> Iterator[str]:
+    from porter.python.analyse import analyse
+    from porter.session import Session
+
     folders = {}
     for name, text in (("plain", texts.PLAIN), ("model", texts.MODEL), ("train", texts.TRAIN.format(n=""))):
         folders[name] = work / name
         folders[name].mkdir()
         (folders[name] / "file.py").write_text(text)
+        found = analyse("file.py", text.encode(), Session()).findings
+        assert bool(found) is (name == "train"), f"{name} is no longer what the table says: {found}"
     one = porter("analyze", "file.py", "--no-cache")
     commands = {
         "`python -c pass`": ([sys.executable, "-c", "pass"], work),

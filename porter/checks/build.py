@@ -53,10 +53,22 @@ def imported(node) -> list[str]:
 
 
 def with_keyword(call, keyword: str, value):
-    """A call with one more argument at its end."""
+    """A call with one more argument at its end, in a line of its own where the others have theirs."""
     none = cst.SimpleWhitespace("")
-    equal = cst.AssignEqual(whitespace_before=none, whitespace_after=none)
-    return call.with_changes(args=[*call.args, cst.Arg(value, cst.Name(keyword), equal=equal)])
+    new = cst.Arg(value, cst.Name(keyword), equal=cst.AssignEqual(whitespace_before=none, whitespace_after=none))
+    *rest, last = call.args
+    lines = isinstance(call.whitespace_before_args, cst.ParenthesizedWhitespace)
+    if isinstance(last.comma, cst.Comma) and isinstance(last.comma.whitespace_after, cst.ParenthesizedWhitespace) and lines:
+        end = last.comma.whitespace_after
+        between = end.with_changes(indent=call.whitespace_before_args.indent, last_line=call.whitespace_before_args.last_line)
+        last = last.with_changes(comma=cst.Comma(last.comma.whitespace_before, between))
+        bare = cst.TrailingWhitespace(newline=end.first_line.newline)
+        new = new.with_changes(comma=cst.Comma(whitespace_after=end.with_changes(first_line=bare, empty_lines=[])))
+    elif isinstance(last.whitespace_after_arg, cst.ParenthesizedWhitespace):
+        between = call.whitespace_before_args if lines else cst.SimpleWhitespace(" ")
+        new = new.with_changes(whitespace_after_arg=last.whitespace_after_arg)
+        last = last.with_changes(whitespace_after_arg=none, comma=cst.Comma(whitespace_after=between))
+    return call.with_changes(args=[*rest, last, new])
 
 
 def in_tests(file) -> bool:

@@ -26,20 +26,28 @@ def _works_for_loader(scene, link: Link) -> bool:
 
 def _makes_without_device(scene, link: Link) -> bool:
     named = {k.arg for k in link[1][0].keywords}
-    return named.isdisjoint({"device", "out"}) and scene.where(link) == "forward" and meetings.met(scene, link) is not None
+    return (
+        named.isdisjoint({"device", "out"}) and scene.where(link) == "forward" and meetings.met(scene, link) is not None
+    )
 
 
 def _depends_on_data(scene, link: Link) -> bool:
     if link[0].__class__ is ast.Subscript:
-        return scene.picks_by_mask(link)
+        return masks.picks(scene, link)
     return bool(scene.matters(link))
 
 
 def _is_anywhere(scene, link: Link) -> bool:
     """A load that does not say where to."""
     call = link[1][0]
-    return not scene.tested and len(call.args) < 2 and "map_location" not in {k.arg for k in call.keywords} or any(
-        constant(a) is None and a.__class__ is ast.Constant for a in [*call.args[1:2], *(k.value for k in call.keywords)]
+    return (
+        not scene.tested
+        and len(call.args) < 2
+        and "map_location" not in {k.arg for k in call.keywords}
+        or any(
+            constant(a) is None and a.__class__ is ast.Constant
+            for a in [*call.args[1:2], *(k.value for k in call.keywords)]
+        )
     )
 
 

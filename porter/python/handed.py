@@ -93,7 +93,9 @@ def target(link: Link) -> str:
         if node.__class__ is ast.keyword:
             return node.arg or ""
         if node.__class__ is ast.Return:
-            function = next((a[0] for a in ancestors(above) if a[0].__class__ in (ast.FunctionDef, ast.AsyncFunctionDef)), None)
+            function = next(
+                (a[0] for a in ancestors(above) if a[0].__class__ in (ast.FunctionDef, ast.AsyncFunctionDef)), None
+            )
             return function.name if function else ""
         if isinstance(node, ast.stmt):
             return ""
@@ -115,7 +117,11 @@ def moves(call: ast.Call) -> bool:
 def _is_device(node: ast.expr) -> bool:
     if isinstance(constant(node), str):
         return bool(_DEVICE.match(constant(node)))
-    if node.__class__ is ast.Attribute and node.attr == "device" and getattr(node.value, "id", "") not in ("self", "args", "cfg"):
+    if (
+        node.__class__ is ast.Attribute
+        and node.attr == "device"
+        and getattr(node.value, "id", "") not in ("self", "args", "cfg")
+    ):
         return False  # beside another tensor, wherever that is
     return device_like(node) and not any(constant(n) == "cpu" for n in ast.walk(node))
 

@@ -35,7 +35,13 @@ def is_rms_norm(link: Link) -> bool:
     if len(means) != 1:
         return False
     mean = means[0]
-    over = mean.func.value if mean.func.__class__ is ast.Attribute and not _is_module(mean.func.value) else mean.args[0] if mean.args else mean
+    over = (
+        mean.func.value
+        if mean.func.__class__ is ast.Attribute and not _is_module(mean.func.value)
+        else mean.args[0]
+        if mean.args
+        else mean
+    )
     last = any(ast.unparse(a) == "-1" for a in [*mean.args, *(k.value for k in mean.keywords if k.arg == "dim")])
     return last and _is_square(over)
 
@@ -99,7 +105,9 @@ def is_attention(link: Link) -> bool:
         names, products, softmax = _parts(statement, call)
         if softmax:
             inside = [*call.args, *([call.func.value] if call.func.__class__ is ast.Attribute else [])]
-            known = any(_is_product(n) or n.__class__ is ast.Name and n.id in scores for a in inside for n in ast.walk(a))
+            known = any(
+                _is_product(n) or n.__class__ is ast.Name and n.id in scores for a in inside for n in ast.walk(a)
+            )
             found = found or known
         used = [n for p in products for side in _sides(p) for n in ast.walk(side)]
         if found and any(n is call or n.__class__ is ast.Name and n.id in weights for n in used):

@@ -7,7 +7,9 @@ import ast
 from .evidence import call_name
 from .index import Link
 
-_COMPARISONS = frozenset("eq ne gt lt ge le isnan isinf isfinite isclose logical_not logical_and logical_or logical_xor bool".split())
+_COMPARISONS = frozenset(
+    "eq ne gt lt ge le isnan isinf isfinite isclose logical_not logical_and logical_or logical_xor bool".split()
+)
 _ELEMENTWISE = frozenset("eq ne gt lt ge le isnan isinf isfinite".split())
 _VALUES = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
@@ -98,3 +100,24 @@ def _binds_tensor(at: Link, scene) -> bool:
         return False
     full = scene.names.resolve(above.value.func, at) if above.value.__class__ is ast.Call else None
     return scene.kind((above.value, at[1])) == "torch" and full not in ("torch.load", "torch.jit.load")
+
+
+def picks(scene, link: Link) -> bool:
+    """Whether `x[...]` reads by a mask, for every batch, and is the first line of its function to read by this one."""
+    node = link[0]
+    if node.slice.__class__ in (ast.Constant, ast.Slice) or node.ctx.__class__ is not ast.Load or not scene.where(link):
+        return False
+    if not is_mask(node.slice, scene, link) or not scene.matters(link):
+        return False
+    if node.value.__class__ not in (ast.Name, ast.Attribute, ast.Call, ast.Subscript):
+        return False
+    return scene.kind((node.value, link)) != "other" and _first_use(scene, link)
+
+
+def _first_use(scene, link: Link) -> bool:
+    index, function = link[0].slice, scene.function(link)
+    if index.__class__ is not ast.Name or function is None:
+        return True
+    same = (n for n in ast.walk(function[0]) if n.__class__ is ast.Subscript and getattr(n.slice, "id", "") == index.id)
+    place = (link[0].lineno, link[0].col_offset)
+    return all((n.lineno, n.col_offset) >= place for n in same if n.ctx.__class__ is ast.Load)

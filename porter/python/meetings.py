@@ -57,7 +57,12 @@ def _beside(link: Link, tensors: set[str]) -> str | None:
         call = link[1][1] and link[1][1][0]
         if call.__class__ is ast.Call and call_name(call.func) in _JOINS and call.args and call.args[0] is above:
             return next((name for e in above.elts if e is not node and (name := _is_one(e, tensors))), None)
-    if above.__class__ is ast.Call and above.func is not node and node in above.args and call_name(above.func) in _JOINS:
+    if (
+        above.__class__ is ast.Call
+        and above.func is not node
+        and node in above.args
+        and call_name(above.func) in _JOINS
+    ):
         sides = [a for a in above.args if a is not node]
         return next((name for s in sides if (name := _is_one(s, tensors))), None)
     return None
@@ -70,7 +75,9 @@ def _is_one(node: ast.expr, tensors: set[str]) -> str | None:
             return node.id if node.id in tensors else None
         if node.__class__ is ast.Call and node.func.__class__ is ast.Attribute and node.func.attr not in _NUMBERS:
             node = node.func.value
-        elif node.__class__ is ast.Subscript and not (node.value.__class__ is ast.Attribute and node.value.attr in _NUMBERS):
+        elif node.__class__ is ast.Subscript and not (
+            node.value.__class__ is ast.Attribute and node.value.attr in _NUMBERS
+        ):
             node = node.value
         else:
             return None

@@ -11,7 +11,9 @@ _NOW_AND_THEN = re.compile(
     r"(?i)log|print|verbose|debug|eval|valid|save|ckpt|checkpoint|profil|summary|tensorboard|wandb|nan|isinf|isfinite|interval|every"
     r"|freq|report|display|monitor|visual|plot|test|infer|predict|export|trac(?:e|ing)|script|onnx|deploy|generat|sampl|best|epoch|found_inf|oom|num_updates|first"
 )
-_AFTERWARDS = re.compile(r"(?i)post_?proc|eval|metric|infer|predict|generat(?:ion|e)|detections|backend|export|sampler|wrapper|transform$|dataset")
+_AFTERWARDS = re.compile(
+    r"(?i)post_?proc|eval|metric|infer|predict|generat(?:ion|e)|detections|backend|export|sampler|wrapper|transform$|dataset"
+)
 TROUBLE = frozenset({"error", "warning", "warn", "exception", "critical", "debug"})
 
 
@@ -44,6 +46,8 @@ def asks_now_and_then(test: ast.expr) -> bool:
     for node in ast.walk(test):
         if node.__class__ is ast.BinOp and node.op.__class__ is ast.Mod:
             return True
-        if _NOW_AND_THEN.search(getattr(node, "attr", "") if node.__class__ is ast.Attribute else getattr(node, "id", "")):
+        if _NOW_AND_THEN.search(
+            getattr(node, "attr", "") if node.__class__ is ast.Attribute else getattr(node, "id", "")
+        ):
             return True
     return False

@@ -36,7 +36,12 @@ def _touch(statement: ast.stmt, link: Link, names) -> str | None:
             full = names.resolve(node.func, link)
             if full and full.startswith(_TOUCHES) and not full.rpartition(".")[2].startswith(("manual_seed", "amp")):
                 return full
-            if full is None and node.func.__class__ is ast.Attribute and call_name(node.func) in ("cuda", "npu") and not node.args:
+            if (
+                full is None
+                and node.func.__class__ is ast.Attribute
+                and call_name(node.func) in ("cuda", "npu")
+                and not node.args
+            ):
                 return f".{node.func.attr}()"
         stack += ast.iter_child_nodes(node)
     return None

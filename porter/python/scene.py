@@ -42,7 +42,9 @@ class Scene:
         found: dict[ast.AST, set[str]] = {}
         for link in self.file.buckets[ast.Attribute]:
             if link[0].attr == "backward" and link[1][0].__class__ is ast.Call and link[1][0].func is link[0]:
-                around = next((a[0] for a in ancestors(link) if a[0].__class__ in LOOPS or a[0].__class__ in FUNCTIONS), None)
+                around = next(
+                    (a[0] for a in ancestors(link) if a[0].__class__ in LOOPS or a[0].__class__ in FUNCTIONS), None
+                )
                 if around is not None and not self._defines_gradient(around):
                     losses = {n.id for n in ast.walk(link[1][0]) if n.__class__ is ast.Name}
                     found.setdefault(around, set()).update(losses - self.names.imports.keys())
@@ -177,26 +179,7 @@ class Scene:
     def reads_mask(self, subscript) -> bool:
         """Whether `x[...]` picks by a boolean mask, for every batch."""
         link = self.at(subscript, ast.Subscript)
-        return link is not None and self.picks_by_mask(link)
-
-    def picks_by_mask(self, link: Link) -> bool:
-        index = link[0].slice
-        if index.__class__ in (ast.Constant, ast.Slice) or link[0].ctx.__class__ is not ast.Load or not self.where(link):
-            return False
-        if not masks.is_mask(index, self, link) or not self.matters(link):
-            return False
-        value = link[0].value
-        if value.__class__ not in (ast.Name, ast.Attribute, ast.Call, ast.Subscript) or self.kind((value, link)) == "other":
-            return False
-        return self._first_use(link)
-
-    def _first_use(self, link: Link) -> bool:
-        """Whether no line above in the function indexes by the same name."""
-        index, function = link[0].slice, self.function(link)
-        if index.__class__ is not ast.Name or function is None:
-            return True
-        same = (n for n in ast.walk(function[0]) if n.__class__ is ast.Subscript and getattr(n.slice, "id", "") == index.id)
-        return all((n.lineno, n.col_offset) >= (link[0].lineno, link[0].col_offset) for n in same if n.ctx.__class__ is ast.Load)
+        return link is not None and masks.picks(self, link)
 
     def mask_assigned(self) -> str | None:
         """See masks.assigned: of the statement that is walked."""
@@ -211,7 +194,9 @@ class Scene:
     def in_epoch(self, link: Link) -> bool:
         """Whether a place is reached once in every epoch."""
         for loop in self.loops(link):
-            if loop.__class__ is ast.For and any("epoch" in n.id.lower() for n in ast.walk(loop.target) if n.__class__ is ast.Name):
+            if loop.__class__ is ast.For and any(
+                "epoch" in n.id.lower() for n in ast.walk(loop.target) if n.__class__ is ast.Name
+            ):
                 return True
         return False
 
@@ -272,7 +257,9 @@ class Scene:
     def repeats(self, link: Link) -> bool:
         """Whether the same statement calls the same thing before."""
         statement = next((a[0] for a in ancestors(link) if isinstance(a[0], ast.stmt)), None)
-        calls = [n.func for n in ast.walk(statement) if n.__class__ is ast.Call and call_name(n.func) == call_name(link[0])]
+        calls = [
+            n.func for n in ast.walk(statement) if n.__class__ is ast.Call and call_name(n.func) == call_name(link[0])
+        ]
         return min(calls, key=lambda f: (f.end_lineno, f.end_col_offset)) is not link[0]
 
     def first_wait(self, link: Link) -> bool:

@@ -9,7 +9,9 @@ from porter.checks.rule import Hit, Rule, cst
 MODULES = ("torch.distributed", "torch.distributed.distributed_c10d")
 PLAIN = "all_reduce broadcast reduce send recv isend irecv all_gather_into_tensor reduce_scatter_tensor all_to_all_single".split()
 VIEWS = frozenset("t transpose permute swapaxes movedim expand expand_as diagonal".split())
-COMPLEX = re.compile(r"view_as_complex\(|torch\.(?:polar|complex)\(|\.to\(torch\.c(?:omplex64|omplex128|float|double)\)|fft\.\w+\(")
+COMPLEX = re.compile(
+    r"view_as_complex\(|torch\.(?:polar|complex)\(|\.to\(torch\.c(?:omplex64|omplex128|float|double)\)|fft\.\w+\("
+)
 
 
 class CollectiveTensor(Rule):
@@ -41,7 +43,12 @@ class CollectiveTensor(Rule):
         cuts = [e.slice for e in node.slice]
         stepped = any(isinstance(c, cst.Slice) and c.step is not None and not _is_one(c.step) for c in cuts)
         whole = isinstance(cuts[0], cst.Slice) and cuts[0].lower is None and cuts[0].upper is None
-        return stepped or len(cuts) > 1 and whole and not all(isinstance(c, cst.Slice) and not (c.lower or c.upper) for c in cuts)
+        return (
+            stepped
+            or len(cuts) > 1
+            and whole
+            and not all(isinstance(c, cst.Slice) and not (c.lower or c.upper) for c in cuts)
+        )
 
 
 def _is_one(step) -> bool:

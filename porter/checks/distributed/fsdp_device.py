@@ -6,7 +6,8 @@ from porter.checks.build import positional
 from porter.checks.rule import Hit, Rule
 
 CLASSES = frozenset(
-    f"torch.distributed.fsdp.{module}FullyShardedDataParallel" for module in ("", "fully_sharded_data_parallel.", "api.")
+    f"torch.distributed.fsdp.{module}FullyShardedDataParallel"
+    for module in ("", "fully_sharded_data_parallel.", "api.")
 )
 
 

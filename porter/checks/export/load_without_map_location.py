@@ -7,7 +7,9 @@ import re
 from porter.checks.build import positional, with_keyword
 from porter.checks.rule import Hit, Rule, cst
 
-CHECKPOINT = re.compile(r"(?i)ckpt|checkpoint|weight|model|state|resum|pretrain|snapshot|\.pth\b|optim|(?:^|_)net|restore|load_path")
+CHECKPOINT = re.compile(
+    r"(?i)ckpt|checkpoint|weight|model|state|resum|pretrain|snapshot|\.pth\b|optim|(?:^|_)net|restore|load_path"
+)
 MEMORY = re.compile(r"(?i)bytesio|buffer|stream|(?:^|_)buf\b")
 
 

@@ -11,4 +11,8 @@ class OnnxExport(Rule):
 
     def visit(self, original, updated, file):
         link = file.scene.link(original)  # a program that exports in several ways is told once
-        return Hit(original.func, "atc") if link is not None and not file.scene.tested and file.scene.first(link, file=True) else None
+        return (
+            Hit(original.func, "atc")
+            if link is not None and not file.scene.tested and file.scene.first(link, file=True)
+            else None
+        )

@@ -7,7 +7,9 @@ import re
 from porter.checks.build import chain
 from porter.checks.rule import Hit, Rule
 
-MODEL = re.compile(r"(?i)^(?:\w*_)?(?:model|net|network|generator|discriminator|encoder|decoder|backbone|classifier)(?:_\w+)?$|^net[DG]$")
+MODEL = re.compile(
+    r"(?i)^(?:\w*_)?(?:model|net|network|generator|discriminator|encoder|decoder|backbone|classifier)(?:_\w+)?$|^net[DG]$"
+)
 
 
 class WholeModelSaved(Rule):
@@ -23,5 +25,13 @@ class WholeModelSaved(Rule):
         if not MODEL.match(name):
             return None
         text = file.text(original.args[0].value)
-        used = re.compile(rb"\b" + re.escape(text).encode() + rb"\.(?:parameters|train|eval|state_dict|load_state_dict)\(|\b" + re.escape(text).encode() + rb"\(")
-        return Hit(original.args[0].value, "module", values=(("name", text),)) if used.search(file.source.utf8) else None
+        used = re.compile(
+            rb"\b"
+            + re.escape(text).encode()
+            + rb"\.(?:parameters|train|eval|state_dict|load_state_dict)\(|\b"
+            + re.escape(text).encode()
+            + rb"\("
+        )
+        return (
+            Hit(original.args[0].value, "module", values=(("name", text),)) if used.search(file.source.utf8) else None
+        )

@@ -16,11 +16,20 @@ class DeviceMissing(Rule):
     only = "factory"
 
     def visit(self, original, updated, file):
-        if any(a.star or a.keyword is not None and a.keyword.value in ("device", "out") for a in original.args) or not original.args:
+        if (
+            any(a.star or a.keyword is not None and a.keyword.value in ("device", "out") for a in original.args)
+            or not original.args
+        ):
             return None
         first = original.args[0].value
         name = file.name(original.func).rpartition(".")[2]
-        if name == "tensor" and type(first).__name__ in NUMBERS or name != "tensor" and isinstance(first, cst.Tuple) and not first.elements:
+        if (
+            name == "tensor"
+            and type(first).__name__ in NUMBERS
+            or name != "tensor"
+            and isinstance(first, cst.Tuple)
+            and not first.elements
+        ):
             return None  # a tensor without dimensions may meet any other
         link = file.scene.link(original)
         if link is None or file.scene.where(link) != "forward" or b"set_default_device" in file.source.utf8:

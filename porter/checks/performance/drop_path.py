@@ -7,7 +7,9 @@ from porter.checks.rule import cst
 
 from .opportunity import Opportunity
 
-TIMM = frozenset(f"timm.{module}.DropPath" for module in ("layers", "layers.drop", "models.layers", "models.layers.drop"))
+TIMM = frozenset(
+    f"timm.{module}.DropPath" for module in ("layers", "layers.drop", "models.layers", "models.layers.drop")
+)
 
 
 class DropPath(Opportunity):
@@ -19,7 +21,9 @@ class DropPath(Opportunity):
 
     def find(self, original, file):
         if isinstance(original, cst.ClassDef):
-            own = original.name.value == "DropPath" and any((file.name(b.value) or "").endswith("nn.Module") for b in original.bases)
+            own = original.name.value == "DropPath" and any(
+                (file.name(b.value) or "").endswith("nn.Module") for b in original.bases
+            )
             return (original.name, "own", ()) if own else None
         own = "timm" in file.path.split("/")[:-1]  # then the class is in sight, and says it once for all
         return (original, "timm", ()) if not own and not TIMM.isdisjoint(imported(original)) else None

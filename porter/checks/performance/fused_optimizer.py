@@ -28,7 +28,12 @@ class FusedOptimizer(Opportunity):
 
     def find(self, original, file):
         data = file.source.utf8
-        if not file.scene.loops_over_batches or not all(p.search(data) for p in LOOP) or AGAINST.search(data) or any(a.star for a in original.args):
+        if (
+            not file.scene.loops_over_batches
+            or not all(p.search(data) for p in LOOP)
+            or AGAINST.search(data)
+            or any(a.star for a in original.args)
+        ):
             return None
         if not original.args or not file.text(original.args[0].value).endswith(".parameters()"):
             return None

@@ -25,11 +25,16 @@ class HostSync(Rule):
             return Hit(original, "printed" if name == "print" else "call", values=(("name", f"{name}()"),))
         if original.args and original.func.attr.value != "cpu" or file.receiver(original) == "other":
             return None
-        if scene.waits_again(link) or scene.is_wanted_there(link) or original.func.attr.value == "cpu" and scene.is_passed_on(link):
-            return None
-        if not scene.first_wait(link):  # what a statement waits for once is there for the rest of it
-            return None
         values = (("name", f".{original.func.attr.value}()"),)
         if original.func.attr.value == "item" and scene.is_size(link):
             return Hit(original, "compiled" if file.target.early else "size", values=values, code="PRT601")
+        if (
+            scene.waits_again(link)
+            or scene.is_wanted_there(link)
+            or original.func.attr.value == "cpu"
+            and scene.is_passed_on(link)
+        ):
+            return None
+        if not scene.first_wait(link):  # what a statement waits for once is there for the rest of it
+            return None
         return Hit(original, "call", values=values)

@@ -21,6 +21,11 @@ class LastBatch(Opportunity):
         if not file.target.early and not TRACED.search(file.source.utf8):
             return None
         given = arguments(original, file)
-        if given is None or "drop_last" in given or "batch_sampler" in given or given.get("batch_size", "1") in ("1", "None"):
+        if (
+            given is None
+            or "drop_last" in given
+            or "batch_sampler" in given
+            or given.get("batch_size", "1") in ("1", "None")
+        ):
             return None
         return (original.func, "kept", ()) if feeds_training(original, given, file) else None

@@ -13,4 +13,6 @@ class LoaderInLoop(Rule):
     only = "epoch"
 
     def visit(self, original, updated, file):
-        return Hit(original.func, "epoch") if (link := file.scene.link(original)) and file.scene.in_epoch(link) else None
+        return (
+            Hit(original.func, "epoch") if (link := file.scene.link(original)) and file.scene.in_epoch(link) else None
+        )

@@ -26,7 +26,9 @@ class SdpaMask(Rule):
         if found is None or found[1] is None or link is None:
             return None
         given = link[1][0]
-        value = next((k.value for k in given.keywords if k.arg == "attn_mask"), given.args[3] if len(given.args) > 3 else None)
+        value = next(
+            (k.value for k in given.keywords if k.arg == "attn_mask"), given.args[3] if len(given.args) > 3 else None
+        )
         if value is None or file.scene.tested or not idioms.adds_infinity(value, file.scene, link):
             return None
         return Hit(found[1].value, "added", optional=True)

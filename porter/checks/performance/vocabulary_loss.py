@@ -21,7 +21,11 @@ class VocabularyLoss(Opportunity):
         if len(original.args) != 2 or any(a.star or a.keyword for a in original.args):
             return None  # for a backward pass the operator takes the defaults alone
         logits = original.args[0].value
-        flat = isinstance(logits, cst.Call) and isinstance(logits.func, cst.Attribute) and logits.func.attr.value in ("view", "reshape")
+        flat = (
+            isinstance(logits, cst.Call)
+            and isinstance(logits.func, cst.Attribute)
+            and logits.func.attr.value in ("view", "reshape")
+        )
         if not flat or not VOCABULARY.search(file.text(logits)):
             return None
         return original.func, "default", ()

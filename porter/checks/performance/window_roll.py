@@ -19,6 +19,6 @@ class WindowRoll(Opportunity):
             return None
         moved = shifts[1].value
         two = isinstance(moved, cst.Tuple) and len(moved.elements) == 2
-        if not two or file.text(dims[1].value).replace(" ", "") not in ("(1,2)", "[1,2]"):
+        if not two or file.text(dims[1].value).strip("()[]").replace(" ", "") != "1,2":
             return None
         return original.func, "windows", ()

@@ -1,0 +1,120 @@
+"""Families 6 and 9: what is shown and never applied, what an edit keeps, and where a rule stays silent."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from porter.checks.registry import load
+from porter.finding import apply
+from porter.python.analyse import analyse
+from porter.python.glances import GLANCES
+from porter.report.json import document
+from porter.report.model import Report
+from porter.session import Session
+from porter.target import SOCS, Target
+
+SESSION = Session()
+NORM = """\
+import torch
+from torch import nn
+
+
+class Norm(nn.Module):
+    def forward(self, x):
+        return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6)
+"""
+
+
+def codes(text: str, session: Session = SESSION, path: str = "train.py") -> list[str]:
+    return [f.code for f in analyse(path, text.encode(), session).findings]
+
+
+def ported(text: str) -> str:
+    data = text.encode()
+    return apply(data, analyse("train.py", data, SESSION).review).decode()
+
+
+def test_an_opportunity_is_shown_and_changes_nothing():
+    result = analyse("norm.py", NORM.encode(), SESSION)
+    (finding,) = result.findings
+    assert (finding.code, finding.optional, finding.severity, finding.status) == ("PRT611", True, "note", "review")
+    assert result.auto == result.review == finding.edit == ()
+    report = Report("0", Target(), (result,), SESSION)
+    assert report.open == (finding,) and report.due == () and report.readiness == (0, 0)
+    assert not report.fails("note") and not any(n for row in report.table.values() for n in row.values())
+    assert document(report)["summary"]["optional"] == 1 and document(report)["findings"][0]["optional"] is True
+
+
+def test_what_is_slow_on_gpus_too_does_not_count_as_unported():
+    text = "def f(model, batches):\n    import torch\n    for x in batches:\n        loss = model(x)\n        loss.backward()\n        print(loss)\n"
+    result = analyse("a.py", text.encode(), SESSION)
+    assert [(f.code, f.severity) for f in result.findings] == [("PRT630", "slow")]
+    assert Report("0", Target(), (result,), SESSION).readiness == (0, 0)
+
+
+@pytest.mark.parametrize("soc", SOCS)
+def test_the_consequence_of_a_shape_is_that_of_the_chip(soc):
+    text = "from torch import nn\nclass A(nn.Module):\n    def forward(self, x):\n        return x.nonzero()\n"
+    target = Target(soc=soc)
+    (finding,) = analyse("a.py", text.encode(), Session(target=target)).findings
+    assert finding.why == ("compiled" if target.early else "shape")
+
+
+def test_code_that_tests_is_slow_for_nobody():
+    assert codes(NORM) == ["PRT611"]
+    assert codes(NORM, path="tests/norm.py") == codes(NORM, path="test_norm.py") == []
+
+
+def test_every_glance_is_asked_for_and_known():
+    asked = {rule.only for rule in load().all if rule.only}
+    assert asked == GLANCES.keys()
+
+
+def test_no_rule_of_these_families_asks_for_every_call():
+    for rule in load().all:
+        if re.match("PRT(6|9|21)", rule.code):
+            assert "Call" not in rule.nodes and not rule.prefixes
+
+
+def test_names_of_torch_npu_that_are_offered_exist():
+    text = "\n".join((Path(__file__).parents[1] / "rules" / "performance.toml").read_text("utf-8").split("by_hand")[1:])
+    names = set(re.findall(r"torch_npu\.(?:optim|contrib)[.\w]*\w", text))
+    assert len(names) >= 3
+    for version in ("2.7.1.post11", "2.13.0"):
+        session = Session(target=Target(torch_npu=version))
+        assert [n for n in sorted(names) if not n.endswith("contrib.function") and not session.has(n)] == []
+
+
+@pytest.mark.parametrize(
+    ("call", "after"),
+    [
+        ("torch.jit.load(path)", 'torch.jit.load(path, map_location="cpu")'),
+        ("torch.jit.load(path, )", 'torch.jit.load(path, map_location="cpu")'),
+        ("torch.jit.load(\n    path\n)", 'torch.jit.load(\n    path,\n    map_location="cpu"\n)'),
+        ("torch.jit.load(\n    path,  # here\n)", 'torch.jit.load(\n    path,  # here\n    map_location="cpu",\n)'),
+        ("torch.jit.load(path\n)", 'torch.jit.load(path, map_location="cpu"\n)'),
+    ],
+)
+def test_an_argument_is_added_in_the_layout_of_the_call(call, after):
+    assert ported(f"import torch\nm = {call}\n") == f"import torch\nm = {after}\n"
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "float64", "int64", "int8", "uint8", "bool"])
+@pytest.mark.parametrize("value", ["0", "1", "0.0", "1.0"])
+def test_a_fill_that_is_made_without_asking_does_the_same(needs_torch, dtype, value):
+    import torch
+
+    text = f"import torch\n\n\ndef loss(x: torch.Tensor):\n    x[x == 0] = {value}\n    return x\n"
+    result = analyse("a.py", text.encode(), SESSION)
+    assert [(f.code, f.status) for f in result.findings] == [("PRT602", "auto")]
+    after = apply(text.encode(), result.auto).decode()
+    assert "masked_fill_" in after
+    kinds = []
+    for source in (text, after):
+        space: dict = {}
+        exec(source.replace("import torch_npu  # noqa: F401\n", ""), space)
+        kinds.append(space["loss"](torch.tensor([0, 1, 2, 0]).to(getattr(torch, dtype))))
+    assert torch.equal(*kinds) and kinds[0].dtype == kinds[1].dtype
