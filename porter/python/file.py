@@ -56,6 +56,7 @@ class File:
         self.names.aliases  # noqa: B018  computed before anything resolves through them
         self.suppressions = Suppressions(source)
         self.apis: dict[str, int] = {}
+        self._glances: dict[tuple[str, ast.AST], bool] = {}
         self._piece = None  # the piece that is walked right now: where LibCST nodes lie
 
     # ---- which statements LibCST has to see
@@ -113,7 +114,14 @@ class File:
     def _wanted(self, name: str, link: Link) -> bool:
         """Whether one of the glances at a call, where the rules that ask for the name have some, lets it through."""
         only = self.rules.only.get(name)
-        return only is None or any(GLANCES[key](self.scene, link) for key in only)
+        return only is None or any(self.glance(key, link) for key in only)
+
+    def glance(self, key: str, link: Link) -> bool:
+        """Whether a place is one that `Rule.only = key` speaks of; remembered, as rules ask again."""
+        known = self._glances.get((key, link[0]))
+        if known is None:
+            known = self._glances[key, link[0]] = GLANCES[key](self.scene, link)
+        return known
 
     def _says(self, node: ast.AST, patterns: list[re.Pattern[bytes]]) -> bool:
         head = self._head(node)

@@ -179,7 +179,7 @@ class Scene:
     def reads_mask(self, subscript) -> bool:
         """Whether `x[...]` picks by a boolean mask, for every batch."""
         link = self.at(subscript, ast.Subscript)
-        return link is not None and masks.picks(self, link)
+        return link is not None and self.file.glance("shape", link)
 
     def mask_assigned(self) -> str | None:
         """See masks.assigned: of the statement that is walked."""

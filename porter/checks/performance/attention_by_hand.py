@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from porter.python import idioms
-
 from .opportunity import Opportunity
 
 SDPA = "torch.nn.functional.scaled_dot_product_attention"
@@ -19,6 +17,6 @@ class AttentionByHand(Opportunity):
         if b"scaled_dot_product_attention" in file.source.utf8:
             return None  # a file that has both keeps this one for where the other does not exist
         link = file.scene.link(original)
-        if link is None or not file.scene.first(link) or not idioms.is_attention(link):
+        if link is None or not file.glance(self.only, link) or not file.scene.first(link):
             return None
         return original, "written-out", (("new", SDPA),)

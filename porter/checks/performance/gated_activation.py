@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from porter.python import idioms
-
 from .opportunity import Opportunity
 
 NEW = {"silu": "torch_npu.npu_swiglu", "gelu": "torch_npu.npu_geglu"}
@@ -16,7 +14,7 @@ class GatedActivation(Opportunity):
 
     def find(self, original, file):
         link = file.scene.link(original)
-        if link is None or not idioms.gate_of(link, file.scene):
+        if link is None or not file.glance(self.only, link):
             return None
         last = file.name(original.func).rpartition(".")[2]
         return original, last, (("new", NEW[last]),)

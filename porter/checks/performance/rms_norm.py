@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from porter.python import idioms
-
 from .opportunity import Opportunity
 
 
@@ -16,4 +14,4 @@ class RmsNorm(Opportunity):
 
     def find(self, original, file):
         link = file.scene.link(original)
-        return (original, "written-out", ()) if link is not None and idioms.is_rms_norm(link) else None
+        return (original, "written-out", ()) if link is not None and file.glance(self.only, link) else None

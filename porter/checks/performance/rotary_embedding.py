@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from porter.python import idioms
-
 from .opportunity import Opportunity
 
 
@@ -15,4 +13,4 @@ class RotaryEmbedding(Opportunity):
 
     def find(self, original, file):
         link = file.scene.link(original)
-        return (original, "halves", ()) if link is not None and idioms.is_rotation(link) else None
+        return (original, "halves", ()) if link is not None and file.glance(self.only, link) else None
