@@ -75,7 +75,7 @@ def _download(corpus: Corpus, into: Path) -> Path:
         "--dest",
         str(into),
     ]
-    done = subprocess.run([*command, wanted], stderr=subprocess.PIPE, text=True)
+    done = subprocess.run([*command, wanted], check=False, stderr=subprocess.PIPE, text=True)
     wheels = list(into.glob("*.whl"))
     if done.returncode or len(wheels) != 1:
         last = (done.stderr.strip().splitlines() or ["no wheel came"])[-1]

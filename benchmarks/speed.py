@@ -22,8 +22,8 @@ from typing import NamedTuple
 
 sys.path[:0] = [str(Path(__file__).resolve().parent.parent)]
 
-from benchmarks import corpora, texts  # noqa: E402
-from benchmarks.process import REPOSITORY, cost, medians, porter  # noqa: E402
+from benchmarks import corpora, texts
+from benchmarks.process import REPOSITORY, cost, medians, porter
 
 START, END = "<!-- speed:start -->", "<!-- speed:end -->"
 WORKER = """
