@@ -8,6 +8,7 @@ from typing import Annotated, Optional
 import typer
 
 from porter import __version__
+from porter.groups import groups
 from porter.options import (
     Annotate,
     Baseline,
@@ -57,7 +58,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-cache_app = typer.Typer(help="The cache of earlier analyses: dir, clean.")
 
 
 @app.callback(invoke_without_command=True)
@@ -171,22 +171,8 @@ def undo(path: Annotated[str, typer.Argument(help="Anything inside the project."
     return _do("undo", locals())
 
 
-@cache_app.command("dir")
-def cache_dir() -> int:
-    """Where it is."""
-    from porter.resources import cache_dir as directory
-
-    print(directory())
-    return OK
-
-
-@cache_app.command("clean")
-def cache_clean(lang: Lang = None) -> int:
-    """Remove it."""
-    return _do("clean", locals(), "undo")
-
-
-app.add_typer(cache_app, name="cache")
+for _name, _group in groups.items():
+    app.add_typer(_group, name=_name)
 
 
 def _do(name: str, values: dict, module: str = "") -> int:
