@@ -56,7 +56,7 @@ class FileResult:
     lines: int = 0
     parsed: bool = False  # False where nothing in the bytes could concern porter, so that no parser saw the file
     digest: str = ""  # of the bytes that were read: what is written must start from the same bytes
-    apis: tuple[tuple[str, int], ...] = ()  # resolved names of interest with their counts: the inventory
+    apis: tuple[tuple[str, int, int], ...] = ()  # the inventory: resolved names, how often, and the first line
 
 
 def apply(data: bytes, changes: tuple[Change, ...]) -> bytes:

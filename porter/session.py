@@ -29,6 +29,14 @@ class Session:
         wanted = self.target.torch_npu
         return load(wanted if wanted in versions() else nearest(wanted))
 
+    @cached_property
+    def support(self):
+        """What each API of torch is on the target."""
+        from porter.catalog import documents
+        from porter.catalog.verdict import Support
+
+        return Support(self.catalogue, documents.load(self.target.torch_npu), self.target.soc)
+
     def has(self, name: str) -> bool:
         """Whether the target offers a name."""
         return self.catalogue.has(name)
@@ -49,4 +57,4 @@ class Session:
         return found
 
     def __getstate__(self):
-        return {k: v for k, v in self.__dict__.items() if k not in ("rules", "catalogue")}
+        return {k: v for k, v in self.__dict__.items() if k not in ("rules", "catalogue", "support")}

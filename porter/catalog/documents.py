@@ -68,6 +68,9 @@ class Documents:
         """The column of the tables that speaks of a chip; None where none does."""
         return next((chip for chip in _COLUMNS.get(soc, ()) if chip in self._columns), None)
 
+    def __contains__(self, api: str) -> bool:
+        return api in self._apis
+
     def names(self) -> list[str]:
         return sorted(self._apis)
 

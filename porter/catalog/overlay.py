@@ -61,8 +61,7 @@ def make(name: str, data: bytes) -> tuple[str, bytes]:
         "apis": apis,
         "npu": {api: other for api, other in npu.items() if other != api},
     }
-    text = json.dumps(table, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
-    return f"{PREFIX}{found[1]}{SUFFIX}", packed(text.encode("ascii"))
+    return f"{PREFIX}{found[1]}{SUFFIX}", packed(table)
 
 
 def _full(name: str) -> str:

@@ -13,6 +13,8 @@ from porter.finding import Change, FileResult, Finding
 from porter.session import Session
 
 from .guard import Broken, check
+from .inventory import add_methods, inventory
+from .support import lines_of, span, unsupported
 from .source import Source, Unreadable
 
 _PYTHON = ".".join(map(str, sys.version_info[:2]))
@@ -42,7 +44,7 @@ def digest(data: bytes) -> str:
 def _analyse(result: FileResult, data: bytes, session: Session) -> FileResult:
     source = Source(data)
     looked = look(result.path, source, session)
-    result = replace(result, parsed=True, apis=tuple(sorted(looked.file.apis.items())))
+    result = replace(result, parsed=True, apis=inventory(looked.file))
     findings = looked.findings()
     changes: dict[bool, tuple[Change, ...]] = {}
     for unsafe in (False, True):
@@ -74,8 +76,10 @@ def look(path: str, source: Source, session: Session) -> Looked:
     if file.suppressions.skip is not None:
         return looked
     links, units = list(file.candidates()), {}
+    add_methods(file)
     if links:
         from .units import unit_of  # needs libcst, which costs more than all of this
+    looked.apis += unsupported(file)
     for link in links:
         if (unit := unit_of(link, source)) is not None:
             units.setdefault((unit.start, unit.end), unit)
@@ -91,6 +95,7 @@ class Looked:
         self.file, self.source, self.session = file, file.source, file.session
         self.found: list = []
         self.unsafe: list = []  # the second walk of the statements with something to review
+        self.apis: list = []  # what the target lacks of what the file calls: python/support.py
         self.own: list[Finding] = []  # porter's findings about its own work
         self._auto: list[Change] = []
         self._review: list[Change] = []
@@ -208,7 +213,16 @@ class Looked:
             )  # fmt: skip
         unsafe = [f for f in self.unsafe if f.applied and f.hit.loads]
         out += [_own(path, line, "PRT004", key, session) for line, key in not_inserted(self.file, unsafe)]
+        out += [self._about_api(*found) for found in self.apis if found[1] not in quiet]
         return out + self._about_suppressions(quiet)
+
+    def _about_api(self, link, code: str, why: str, values: dict[str, str]) -> Finding:
+        (start, end), lines = span(link, self.source), lines_of(link)
+        line, column = self.source.place(start)
+        found = _own(self.file.path, line, code, why, self.session, column=column, **values)
+        last, behind = self.source.place(end)
+        reason = self.file.suppressions.reason(code, *lines)
+        return replace(found, end_line=last, end_column=behind, suppressed=reason)
 
     def _about_suppressions(self, quiet: frozenset[str]) -> list[Finding]:
         out, session, path = [], self.session, self.file.path

@@ -55,7 +55,7 @@ class File:
         self.names = Names(self.buckets, uses)
         self.names.aliases  # noqa: B018  computed before anything resolves through them
         self.suppressions = Suppressions(source)
-        self.apis: dict[str, int] = {}
+        self.apis: dict[str, list[Link]] = {}  # resolved names of interest, and where they stand: the inventory
         self._glances: dict[tuple[str, ast.AST], bool] = {}
         self._piece = None  # the piece that is walked right now: where LibCST nodes lie
 
@@ -83,7 +83,7 @@ class File:
                 full += "." + top.attr
                 above = above[1]
             if root in interesting:
-                apis[full] = apis.get(full, 0) + 1
+                apis.setdefault(full, []).append(link)
             if full in calls and above[0].__class__ is ast.Call and above[0].func is top and wanted(full, (top, above)):
                 found.append(link)
             elif rules.mentioned(full):

@@ -68,7 +68,7 @@ def summary(report: Report) -> list[Line]:
         rows.append([(say("readiness", lang, auto=auto, all=places, percent=percent), "bold")])
     else:
         rows.append([(say("readiness.none", lang), "bold")])
-    rows += _table(report) + _refused(report) + _left_out(report)
+    rows += _table(report) + _refused(report) + _left_out(report) + _support(report)
     hidden = {"hidden.suppressed": len(report.suppressed), "hidden.baseline": len(report.old)}
     return rows + [[(say(key, lang, n=n), "dim")] for key, n in hidden.items() if n]
 
@@ -115,6 +115,20 @@ def _left_out(report: Report) -> list[Line]:
     if report.detail > 0 or len(names) <= 3:
         return [[(say("left-out", report.lang, names=", ".join(names)), "dim")]]
     return [[(say("left-out.many", report.lang, n=len(names)), "dim")]]
+
+
+def _support(report: Report) -> list[Line]:
+    """What the APIs are on the target; with -v, which of them are worth a look."""
+    from porter.report.support import folded, notice, summary, support
+
+    lang, document = report.lang, support(report) if report.apis else {}
+    if not document or not any(document["verdicts"].values()):
+        return []
+    rows: list[Line] = [[(say("support", lang, counts=summary(document, lang)), "dim")]]
+    if report.detail > 0:
+        rows += [[(f"  {say('verdict.' + kind, lang)}: {printable(names)}", "dim")] for kind, names in folded(report)]
+        rows.append([("  " + notice(document, lang), "dim")])
+    return rows
 
 
 def _file(report: Report, path: str, findings: list[Finding]) -> list[Line]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from porter.report import support
 from porter.report.page import STATES, TOP, context
 from porter.report.page_words import LANGUAGES, phrase
 from porter.report.shown import line, shown
@@ -35,6 +36,8 @@ def render(document: dict) -> str:
         "code": _code,
         "rows": _coloured,
         "message": _message,
+        "support": _support,
+        "severity": support.severity,
         "url": _url,
         "states": STATES,
         "top": TOP,
@@ -115,6 +118,12 @@ def _message(rule: dict, finding: dict):
     values = {key: line(value) for key, value in finding["values"].items()}
     filled = {lang: re.sub(r"\{([a-z_]+)\}", lambda m: values.get(m[1], m[0]), texts[lang]) for lang in LANGUAGES}
     return _both(filled)
+
+
+def _support(make, *values: object):
+    """What porter.report.support makes of something, in both languages."""
+    texts = {lang: getattr(support, make)(*values, lang) for lang in LANGUAGES}
+    return _both({lang: text if isinstance(text, str) else "; ".join(text) for lang, text in texts.items()})
 
 
 def _url(text: str | None) -> str:

@@ -8,6 +8,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from porter.finding import Finding
+from porter.report.support import support, told
 
 if TYPE_CHECKING:
     from porter.report.model import Report
@@ -56,7 +57,8 @@ def document(report: Report) -> dict:
             for file in report.files
         ],
         "left_out": list(report.left_out),
-        "apis": [_api(report, *row) for row in report.apis],
+        "support": support(report),
+        "apis": [_api(report, row) for row in report.apis],
         "packages": [_package(*row) for row in report.gathered.packages],
         "entries": list(report.gathered.entries),
         "switched_off": sorted(report.session.quiet),
@@ -83,10 +85,11 @@ def _sources(report: Report) -> tuple[dict[Finding, list[dict]], dict[str, list[
     return edits, sources
 
 
-def _api(report: Report, name: str, count: int, files: int) -> dict:
-    known = report.texts.api(name, report.target)
-    verdict = {"code": known.code, "to": known.to, "status": known.status} if known else {}
-    return {"name": name, "count": count, "files": files, **verdict}
+def _api(report: Report, row) -> dict:
+    known = report.texts.api(row.name, report.target)
+    rule = {"code": known.code, "to": known.to, "status": known.status} if known else {}
+    about = {"name": row.name, "count": row.count, "files": row.files, "places": list(row.places), **rule}
+    return {**about, "verdict": told(row.verdict) if row.verdict else None}
 
 
 def _package(name: str, files: int, place: str) -> dict:

@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from porter.finding import EFFORTS, SEVERITIES, STATUSES, FileResult, Finding
 from porter.target import Target
 
 if TYPE_CHECKING:
+    from porter.catalog.verdict import Verdict
     from porter.checks.texts import Texts
     from porter.project.signals import Gathered
     from porter.session import Session
@@ -19,6 +20,15 @@ if TYPE_CHECKING:
 DEPENDENT = ("blocker", "wrong", "slow")  # a note is no place that stands in the way
 REFUSED = ("PRT002", "PRT003")  # could not be parsed; could not be analysed or written
 ELSEWHERE = ("PRT0", "PRT6")  # about porter itself; about speed, which depends on CUDA no more than on NPUs
+PLACES = 3  # of an API, the first in so many files
+
+
+class Api(NamedTuple):
+    name: str
+    count: int
+    files: int
+    places: tuple[str, ...]  # path:line
+    verdict: Verdict | None  # what it is on the target; None for what is none of torch's
 
 
 @dataclass(frozen=True)
@@ -113,15 +123,17 @@ class Report:
         return sorted(groups.items(), key=lambda item: (SEVERITIES.index(item[1][0].severity), item[0]))
 
     @cached_property
-    def apis(self) -> list[tuple[str, int, int]]:
-        """The inventory: every resolved name, how often and in how many files it occurs; most used first."""
+    def apis(self) -> list[Api]:
+        """The inventory: every resolved name, how often and where it occurs; most used first."""
         counts: Counter[str] = Counter()
-        places: Counter[str] = Counter()
+        places: dict[str, list[str]] = {}
         for file in self.files:
-            for name, n in file.apis:
+            for name, n, line in file.apis:
                 counts[name] += n
-                places[name] += 1
-        return sorted(((name, n, places[name]) for name, n in counts.items()), key=lambda row: (-row[1], row[0]))
+                places.setdefault(name, []).append(f"{file.path}:{line}")
+        of = self.session.support.of if counts else None
+        rows = (Api(name, n, len(places[name]), tuple(places[name][:PLACES]), of(name)) for name, n in counts.items())
+        return sorted(rows, key=lambda row: (-row.count, row.name))
 
     @cached_property
     def paths(self) -> frozenset[str]:
