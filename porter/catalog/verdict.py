@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cached_property
 
 from porter.catalog.documents import CONSTRAINED, UNSUPPORTED, Documents, Fact
 from porter.catalog.load import Catalogue
@@ -154,12 +153,6 @@ class Support:
         if known is None:
             known = self._methods[name] = name not in _SHARED and bool(self.catalogue.torch_has(f"torch.Tensor.{name}"))
         return known
-
-    @cached_property
-    def origin(self) -> str:
-        """Where the facts come from, with the licence of the documents."""
-        source = self.documents.source
-        return f"{source.repo}@{source.commit[:12]}:{source.tree} ({source.licence})"
 
 
 # methods of tensors that other things have as well: modules, dictionaries, strings, sizes, optimizers

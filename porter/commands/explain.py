@@ -22,7 +22,11 @@ def explain(name: str, target: str | None, lang: str | None) -> int:
     texts = load().texts
     api = texts.api(name, aim)
     try:
-        rows = _api(api, texts.rule(api.code), settings.lang) if api else _rule(texts.rule(name), settings.lang)
+        facts = _support(name, api and api.to, aim, settings.lang)
+        if api:
+            rows = _api(api, texts.rule(api.code), settings.lang) + ([[], *facts] if facts else [])
+        else:
+            rows = facts or _rule(texts.rule(name), settings.lang)
     except KeyError:
         near = texts.suggest(name)
         cure = f"; did you mean {', '.join(near)}?" if near else "; `porter rules` lists the codes"
@@ -64,6 +68,27 @@ def _settings(target: str | None, lang: str | None) -> tuple[Settings, Target]:
     root, table = root_of(["."])
     settings = read(table).overridden(target=target, lang=lang)
     return settings, choose_target(settings, root, table)
+
+
+def _support(name: str, to: str | None, target: Target, lang: str) -> list[Line]:
+    """What wheel and documents know of an API of torch; nothing for what the target's torch does not have."""
+    if name.partition(".")[0] not in ("torch", "torch_npu"):
+        return []
+    from porter.catalog.verdict import MISSING, UNKNOWN
+    from porter.report import support
+    from porter.session import Session
+
+    known = Session(target).support
+    verdict = support.verdict(known, name, to)
+    if verdict is None or verdict.kind == UNKNOWN or verdict.kind == MISSING and not known.catalogue.torch_has(name):
+        return []
+    told = support.told(verdict)
+    on = say("explain.on", lang, torch_npu=target.torch_npu, soc=target.soc, kind=support.kind(told, lang))
+    rows: list[Line] = [[(name, "bold"), (on, STYLES[verdict.severity])]]
+    rows += [[(f"  {text}", "")] for text in support.basis(told, lang)]
+    if not verdict.status and not name.startswith(("torch_npu", "torch.npu")):
+        rows.append([("  " + say("documents.none", lang), "")])
+    return [*rows, [(support.notice(support.sources(known), lang), "dim")]]
 
 
 def _rule(rule, lang: str) -> list[Line]:

@@ -131,9 +131,14 @@ class Report:
             for name, n, line in file.apis:
                 counts[name] += n
                 places.setdefault(name, []).append(f"{file.path}:{line}")
-        of = self.session.support.of if counts else None
-        rows = (Api(name, n, len(places[name]), tuple(places[name][:PLACES]), of(name)) for name, n in counts.items())
+        rows = (Api(name, n, len(places[name]), tuple(places[name][:PLACES]), self._verdict(name)) for name, n in counts.items())
         return sorted(rows, key=lambda row: (-row.count, row.name))
+
+    def _verdict(self, name: str) -> Verdict | None:
+        from porter.report.support import verdict
+
+        rule = self.texts.api(name, self.target)
+        return verdict(self.session.support, name, rule and rule.to)
 
     @cached_property
     def paths(self) -> frozenset[str]:

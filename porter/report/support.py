@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from porter.catalog.verdict import KINDS, SEVERITY, SILENT, SUPPORTED, UNVERIFIED, Verdict
+from porter.catalog.verdict import KINDS, MISSING, SEVERITY, SILENT, SUPPORTED, UNVERIFIED, Verdict
 from porter.report.words import say
 
 if TYPE_CHECKING:
@@ -15,11 +16,22 @@ if TYPE_CHECKING:
 QUIET = (SUPPORTED, SILENT)  # nothing to tell one by one
 
 
+def verdict(known: Support, name: str, to: str | None) -> Verdict | None:
+    """What a name is on the target; a rule that moves it elsewhere (`to`) knows more than the names alone."""
+    found = known.of(name)
+    if found is not None and found.kind == MISSING and to:
+        return replace(found, kind=SUPPORTED, to=(to,))
+    return found
+
+
 def support(report: Report) -> dict:
     """The facts that the verdicts of the inventory rest on, and how many APIs have which."""
-    known = report.session.support
-    documents, source = known.documents, known.documents.source
     counts = Counter(row.verdict.kind for row in report.apis if row.verdict)
+    return {**sources(report.session.support), "verdicts": {kind: counts[kind] for kind in KINDS}}
+
+
+def sources(known: Support) -> dict:
+    documents, source = known.documents, known.documents.source
     return {
         "torch": known.catalogue.torch,
         "wheels": [wheel["file"] for wheel in known.catalogue.sources],
@@ -32,20 +44,19 @@ def support(report: Report) -> dict:
             "tree": source.tree,
             "licence": source.licence,
         },
-        "verdicts": {kind: counts[kind] for kind in KINDS},
     }
 
 
-def told(verdict: Verdict) -> dict:
+def told(found: Verdict) -> dict:
     return {
-        "kind": verdict.kind,
-        "kernel": verdict.kernel,
-        "operators": list(verdict.operators),
-        "documents": verdict.status,
-        "dtypes": list(verdict.dtypes),
-        "may_run_on_cpu": verdict.may_run_on_cpu,
-        "disagree": verdict.disagree,
-        "to": list(verdict.to),
+        "kind": found.kind,
+        "kernel": found.kernel,
+        "operators": list(found.operators),
+        "documents": found.status,
+        "dtypes": list(found.dtypes),
+        "may_run_on_cpu": found.may_run_on_cpu,
+        "disagree": found.disagree,
+        "to": list(found.to),
     }
 
 
@@ -71,31 +82,31 @@ def notice(document: dict, lang: str) -> str:
     return text + ("" if about["chip"] else say("support.chip", lang))
 
 
-def kind(verdict: dict, lang: str) -> str:
-    return say(f"verdict.{verdict['kind']}", lang)
+def kind(told: dict, lang: str) -> str:
+    return say(f"verdict.{told['kind']}", lang)
 
 
-def severity(verdict: dict) -> str:
-    return SEVERITY.get(verdict["kind"], "note")
+def severity(told: dict) -> str:
+    return SEVERITY.get(told["kind"], "note")
 
 
-def basis(verdict: dict, lang: str) -> list[str]:
+def basis(told: dict, lang: str) -> list[str]:
     """What each source says of one API."""
     rows = []
-    if verdict["kernel"]:
-        names = ", ".join(dict.fromkeys(name.partition(".")[0] for name in verdict["operators"]))
-        key = f"wheel.{verdict['kernel']}" if verdict["kernel"] != "mixed" or names else "wheel.some"
+    if told["kernel"]:
+        names = ", ".join(dict.fromkeys(name.partition(".")[0] for name in told["operators"]))
+        key = f"wheel.{told['kernel']}" if told["kernel"] != "mixed" or names else "wheel.some"
         rows.append(say(key, lang, operators=names))
-    if verdict["documents"]:
-        rows.append(say(f"documents.{verdict['documents']}", lang))
-    if verdict["may_run_on_cpu"]:
+    if told["documents"]:
+        rows.append(say(f"documents.{told['documents']}", lang))
+    if told["may_run_on_cpu"]:
         rows.append(say("documents.cpu", lang))
-    if len(verdict["dtypes"]) > 1:  # a note that names one speaks of an argument, mostly
-        rows.append(say("documents.types", lang, dtypes=", ".join(verdict["dtypes"])))
-    if verdict["disagree"]:
+    if len(told["dtypes"]) > 1:  # a note that names one speaks of an argument, mostly
+        rows.append(say("documents.types", lang, dtypes=", ".join(told["dtypes"])))
+    if told["disagree"]:
         rows.append(say("support.disagree", lang))
-    if verdict["to"]:
-        rows.append(say("support.to", lang, to=", ".join(verdict["to"])))
+    if told["to"]:
+        rows.append(say("support.to", lang, to=", ".join(told["to"])))
     return rows
 
 

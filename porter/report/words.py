@@ -123,7 +123,7 @@ WORDS: dict[str, dict[str, str]] = {
     "explain.none": {"en": "{api} has no counterpart.", "zh": "{api} 没有对应接口。"},
     "verdict.missing": {"en": "missing", "zh": "不存在"},
     "verdict.unknown": {"en": "not in this torch", "zh": "该版本 torch 中没有"},
-    "verdict.cpu": {"en": "run on the CPU", "zh": "回退到 CPU"},
+    "verdict.cpu": {"en": "on the CPU", "zh": "回退到 CPU"},
     "verdict.inference": {"en": "inference only", "zh": "仅支持推理"},
     "verdict.deprecated": {"en": "deprecated", "zh": "已废弃"},
     "verdict.unverified": {"en": "not verified", "zh": "未验证"},
@@ -153,6 +153,8 @@ WORDS: dict[str, dict[str, str]] = {
     "documents.supported": {"en": "documents: supported", "zh": "文档：支持"},
     "documents.constrained": {"en": "documents: supported within limits", "zh": "文档：有限制地支持"},
     "documents.unsupported": {"en": "documents: not supported, or not verified", "zh": "文档：不支持或未验证"},
+    "documents.none": {"en": "documents: silent", "zh": "文档：未提及"},
+    "explain.on": {"en": " on torch_npu {torch_npu}, soc {soc}: {kind}", "zh": "，torch_npu {torch_npu}，芯片 {soc}：{kind}"},
     "documents.cpu": {"en": "documents: may run on the CPU", "zh": "文档：可能回退到 CPU"},
     "documents.types": {"en": "types named: {dtypes}", "zh": "文档列出的类型：{dtypes}"},
     "compare": {
