@@ -8,6 +8,7 @@ from typing import Annotated, Optional
 import typer
 
 from porter import __version__
+from porter.cli_tools import register
 from porter.options import (
     Annotate,
     Baseline,
@@ -187,6 +188,7 @@ def cache_clean(lang: Lang = None) -> int:
 
 
 app.add_typer(cache_app, name="cache")
+register(app)
 
 
 def _do(name: str, values: dict, module: str = "") -> int:

@@ -79,7 +79,8 @@ class Call {
     derive_generator();
     if (kind_.kind == Class::fallback) fall_back(kind_.name);
     if (Trace::get().on)
-      Trace::get().note(kind_.name.c_str(), kind_.kind, kind_.synchronises || masks(), {given_.data(), given_.size()});
+      Trace::get().note(kind_.name.c_str(), kind_.kind, kind_.synchronises || masks(),
+                        c10::ArrayRef<IValue>(given_.data(), given_.size()));
     {
       c10::OptionalDeviceGuard guard;
       if (device_.index() != current_device()) guard.reset_device(device_);

@@ -4,40 +4,13 @@ Nothing is imported before the program does: what must happen after an import ha
 sitecustomize, if it has one, runs as it would have.
 """
 
-import importlib.abc
 import importlib.machinery
 import importlib.util
 import os
 import random
 import sys
 
-
-class _After(importlib.abc.MetaPathFinder):
-    """Calls `then` once, right after the module `name` has been imported."""
-
-    def __init__(self, name, then):
-        self.name, self.then, self.busy = name, then, False
-
-    def find_spec(self, name, path, target=None):
-        if name != self.name or self.busy:
-            return None
-        self.busy = True
-        try:
-            spec = importlib.util.find_spec(name)
-        finally:
-            self.busy = False
-        if spec is None or spec.loader is None:
-            return spec
-        run = spec.loader.exec_module
-
-        def exec_module(module):
-            run(module)
-            if self in sys.meta_path:
-                sys.meta_path.remove(self)
-                self.then()
-
-        spec.loader.exec_module = exec_module
-        return spec
+from after_import import after_import
 
 
 def _device():
@@ -64,8 +37,8 @@ def _own():
 
 if os.environ.get("VIRTUAL_NPU_LIBRARY"):
     random.seed(0)  # both programs of a comparison draw the same where they do not seed themselves
-    sys.meta_path.insert(0, _After("torch_npu", _device))
-    sys.meta_path.insert(0, _After("numpy", _seed_numpy))
+    after_import("torch_npu", _device)
+    after_import("numpy", _seed_numpy)
     if os.environ.get("VIRTUAL_NPU_ORIGINAL"):
-        sys.meta_path.insert(0, _After("torch", _after_torch))
+        after_import("torch", _after_torch)
 _own()

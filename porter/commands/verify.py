@@ -1,0 +1,119 @@
+"""`porter verify`: the port on a virtual NPU, compared with the original on the same device."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from porter.cli import FOUND, OK
+from porter.commands.job import prepare
+from porter.errors import UserError
+from porter.finding import apply
+from porter.verify import install, interpreter, legs
+from porter.verify.compare import compare
+from porter.verify.launch import Limits, Outcome, devices_asked_for, run
+from porter.verify.show import Result, as_json, text
+from porter.verify.words import say
+
+
+def verify(
+    program: Sequence[str],
+    setup: bool,
+    original: str | None,
+    ported: str | None,
+    smoke: bool,
+    unsafe: bool,
+    steps: int,
+    timeout: int,
+    memory: int,
+    devices: int,
+    tolerance: float | None,
+    python: str | None,
+    wheel: str | None,
+    format: str | None,
+    output: str | None,
+    lang: str | None,
+    target: str | None = None,
+    style: str | None = None,
+) -> int:
+    lang = _lang(lang)
+    if format not in (None, "text", "json"):
+        raise UserError(f"--format {format!r} is neither text nor json")
+    ours = interpreter.ask(python)
+    if setup:
+        device = install.set_up(ours, wheel, lambda what: print(say("setup", lang, what=what), file=sys.stderr))
+        print(say("setup.done", lang, torch=device.torch, torch_npu=device.torch_npu))
+        if not program:
+            return OK
+    if wheel and not setup:
+        raise UserError("--wheel belongs to --setup")
+    if not program:
+        raise UserError("no program to verify: porter verify train.py --its-options, or -- torchrun ... train.py")
+    if bool(original) != bool(ported):
+        raise UserError("--original OLD and --ported NEW go together; without them porter makes the port in a copy")
+    device = install.find(ours)
+    limits = Limits(timeout, memory, steps, devices or devices_asked_for(program))
+    with _trees(program, original, ported, smoke, unsafe, lang, target=target, style=style) as (old, new, folder):
+        first = None
+        if old is not None:
+            first = _leg("original", program, old, folder, ours, device, limits, lang)
+        second = _leg("ported", program, new, folder, ours, device, limits, lang)
+    comparison = compare(first, second, tolerance) if first is not None and first.ran and second.ran else None
+    result = Result(device, limits.devices, second, first, comparison)
+    if output:
+        Path(output).write_text(as_json(result), encoding="utf-8")
+    sys.stdout.write(as_json(result) if format == "json" else "\n".join(text(result, lang)) + "\n")
+    return OK if result.verified else FOUND
+
+
+def _leg(
+    name: str, program: Sequence[str], root: Path, folder: str, ours: interpreter.Interpreter,
+    device: install.Device, limits: Limits, lang: str,
+) -> Outcome:  # fmt: skip
+    print(say("running", lang, leg=say(f"leg.{name}", lang)), file=sys.stderr)
+    return run(program, root / folder, root, ours, device, limits, original=name == "original")
+
+
+@contextmanager
+def _trees(
+    program: Sequence[str], original: str | None, ported: str | None, smoke: bool, unsafe: bool, lang: str,
+    **given: str | None,
+) -> Iterator[tuple[Path | None, Path, str]]:  # fmt: skip
+    """The tree of the original, that of the port, and the folder below them in which the program is started."""
+    if ported:
+        for place in (original, ported):
+            if not os.path.isdir(place or ""):
+                raise UserError(f"{place}: no such directory")
+        yield None if smoke else Path(original or "").resolve(), Path(ported).resolve(), "."
+        return
+    script = next((word for word in program if word.endswith(".py") and os.path.isfile(word)), None)
+    job = prepare((script,) if script else (".",), lang=lang, **given)
+    root = Path(os.path.realpath(job.root))
+    folder = os.path.relpath(os.path.realpath("."), root)
+    if folder.startswith(".."):
+        raise UserError(f"start it inside of the project {root.name} that {script} belongs to, as the program would be")
+    if smoke:
+        yield None, root, folder
+        return
+    whole = prepare((str(root),), lang=lang, **given)
+    done = whole.run(quiet=True)
+    changes = {r.path: r.review if unsafe else r.auto for r in done.files}
+    files = {path: apply(done.data(path), change) for path, change in changes.items() if change}
+    due = [f for r in done.files for f in r.findings if f.suppressed is None and not f.optional]
+    counts = {status: sum(f.status == status for f in due) for status in ("auto", "review", "manual")}
+    review = say("ported.review", lang, n=counts["review"]) if unsafe else ""
+    shown = say("ported", lang, files=len(files), auto=counts["auto"], review=review, manual=counts["manual"])
+    print(shown, file=sys.stderr)
+    with tempfile.TemporaryDirectory(prefix="porter-") as temporary:
+        old, new = legs.make(root, files, Path(os.path.realpath(temporary)))
+        yield old, new, folder
+
+
+def _lang(lang: str | None) -> str:
+    if lang not in (None, "en", "zh"):
+        raise UserError(f"--lang {lang!r} is neither en nor zh")
+    return lang or "en"
