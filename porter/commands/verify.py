@@ -5,19 +5,51 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
+from difflib import SequenceMatcher
 from pathlib import Path
 
+from porter.checks.registry import load
 from porter.cli import FOUND, OK
 from porter.commands.job import prepare
 from porter.errors import UserError
-from porter.finding import apply
+from porter.finding import Finding, apply
+from porter.run import Run
 from porter.verify import install, interpreter, legs
 from porter.verify.compare import compare
-from porter.verify.launch import Limits, Outcome, devices_asked_for, run
+from porter.verify.launch import Limits, Outcome, devices_asked_for
+from porter.verify.launch import run as launch
 from porter.verify.show import Result, as_json, text
 from porter.verify.words import say
+
+
+@dataclass(frozen=True, slots=True)
+class Trees:
+    original: Path | None
+    ported: Path
+    folder: str  # below either, in which the program is started
+    run: Run | None = None  # of porter, where it made the port
+    files: Mapping[str, bytes] = field(default_factory=dict)
+
+    def findings_at(self, where: str) -> list[Finding]:
+        """What porter had said of the line of the port at which it stopped."""
+        path, _, number = where.rpartition(":")
+        result = next((r for r in self.run.files if r.path == path), None) if self.run else None
+        if result is None:
+            return []
+        before = self.run.data(path).splitlines()
+        after = self.files.get(path, self.run.data(path)).splitlines()
+        line = _line_before(before, after, int(number))
+        return [f for f in result.findings if f.line == line and f.suppressed is None]
+
+
+def _line_before(before: list[bytes], after: list[bytes], line: int) -> int:
+    for _, start, end, first, last in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        if first < line <= last:
+            return min(start + line - first, max(end, start + 1))
+    return line
 
 
 def verify(
@@ -57,13 +89,20 @@ def verify(
         raise UserError("--original OLD and --ported NEW go together; without them porter makes the port in a copy")
     device = install.find(ours)
     limits = Limits(timeout, memory, steps, devices or devices_asked_for(program))
-    with _trees(program, original, ported, smoke, unsafe, lang, target=target, style=style) as (old, new, folder):
+    with _trees(program, original, ported, smoke, unsafe, lang, target=target, style=style) as trees:
         first = None
-        if old is not None:
-            first = _leg("original", program, old, folder, ours, device, limits, lang)
-        second = _leg("ported", program, new, folder, ours, device, limits, lang)
+        if trees.original is not None:
+            first = _leg("original", program, trees.original, trees.folder, ours, device, limits, lang)
+        second = _leg("ported", program, trees.ported, trees.folder, ours, device, limits, lang)
+        hints = {e.where: trees.findings_at(e.where) for e in second.records.errors if e.where}
     comparison = compare(first, second, tolerance) if first is not None and first.ran and second.ran else None
-    result = Result(device, limits.devices, second, first, comparison)
+    texts = load().texts if any(hints.values()) else None
+    known = tuple(
+        f"{f.path}:{f.line}: {f.code} {f.status}: {texts.message(f, lang)} (porter explain {f.code})"
+        for where in sorted(hints)
+        for f in hints[where]
+    )
+    result = Result(device, limits.devices, second, first, comparison, known)
     if output:
         Path(output).write_text(as_json(result), encoding="utf-8")
     sys.stdout.write(as_json(result) if format == "json" else "\n".join(text(result, lang)) + "\n")
@@ -75,20 +114,19 @@ def _leg(
     device: install.Device, limits: Limits, lang: str,
 ) -> Outcome:  # fmt: skip
     print(say("running", lang, leg=say(f"leg.{name}", lang)), file=sys.stderr)
-    return run(program, root / folder, root, ours, device, limits, original=name == "original")
+    return launch(program, root / folder, root, ours, device, limits, original=name == "original")
 
 
 @contextmanager
 def _trees(
     program: Sequence[str], original: str | None, ported: str | None, smoke: bool, unsafe: bool, lang: str,
     **given: str | None,
-) -> Iterator[tuple[Path | None, Path, str]]:  # fmt: skip
-    """The tree of the original, that of the port, and the folder below them in which the program is started."""
+) -> Iterator[Trees]:  # fmt: skip
     if ported:
         for place in (original, ported):
             if not os.path.isdir(place or ""):
                 raise UserError(f"{place}: no such directory")
-        yield None if smoke else Path(original or "").resolve(), Path(ported).resolve(), "."
+        yield Trees(None if smoke else Path(original or "").resolve(), Path(ported).resolve(), ".")
         return
     script = next((word for word in program if word.endswith(".py") and os.path.isfile(word)), None)
     job = prepare((script,) if script else (".",), lang=lang, **given)
@@ -97,7 +135,7 @@ def _trees(
     if folder.startswith(".."):
         raise UserError(f"start it inside of the project {root.name} that {script} belongs to, as the program would be")
     if smoke:
-        yield None, root, folder
+        yield Trees(None, root, folder)
         return
     whole = prepare((str(root),), lang=lang, **given)
     done = whole.run(quiet=True)
@@ -110,7 +148,7 @@ def _trees(
     print(shown, file=sys.stderr)
     with tempfile.TemporaryDirectory(prefix="porter-") as temporary:
         old, new = legs.make(root, files, Path(os.path.realpath(temporary)))
-        yield old, new, folder
+        yield Trees(old, new, folder, done, files)
 
 
 def _lang(lang: str | None) -> str:

@@ -53,9 +53,7 @@ def compare(original: Outcome, ported: Outcome, tolerance: float | None = None) 
     allowed = tolerance if tolerance is not None else TOLERANCE if exchanged else 0.0
     names = sorted({*before.series, *after.series})
     curves = tuple(_curve(name, before.series.get(name, []), after.series.get(name, []), allowed) for name in names)
-    differ = tuple(
-        sorted(n for n in {*before.saved, *after.saved} if before.saved.get(n) != after.saved.get(n))
-    )
+    differ = tuple(sorted(n for n in {*before.saved, *after.saved} if before.saved.get(n) != after.saved.get(n)))
     everything = len({*before.saved, *after.saved})
     return Comparison(exchanged, allowed, curves, (everything - len(differ), everything, differ))
 

@@ -62,9 +62,7 @@ def set_up(interpreter: Interpreter, wheel: str | None, tell: Callable[[str], No
     tell("stand-ins for CANN")
     standins.generate(interpreter.torch, package, place / "standins", interpreter.machine, os.environ.get("CC", "cc"))
     tell("kernels (a C++ compiler is at work, half a minute)")
-    compile_library(
-        interpreter.torch, package, interpreter.headers, interpreter.cxx11_abi, place / f"{MODULE}.so"
-    )
+    compile_library(interpreter.torch, package, interpreter.headers, interpreter.cxx11_abi, place / f"{MODULE}.so")
     made = {"torch_npu": version, "packages": packages}
     device = _device(interpreter, place, made)
     tell("a first tensor on the device")

@@ -113,7 +113,7 @@ def _environment(device: Device, root: Path, recorded: str, limits: Limits, orig
     return {**kept, **added}
 
 
-def _limit(limits: Limits):  # noqa: ANN202  a function, or None
+def _limit(limits: Limits):
     if not limits.memory_gb:
         return None
     import resource

@@ -14,6 +14,7 @@ from porter.verify.words import say
 
 FORMAT = 1
 _ROWS = 8
+_OF_LAUNCHERS = ("ChildFailedError", "ProcessRaisedException", "ProcessExitedException")  # the ranks say why
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,7 @@ class Result:
     ported: Outcome
     original: Outcome | None = None
     comparison: Comparison | None = None
+    known: tuple[str, ...] = ()  # what porter had said of the places where the port stopped
 
     @property
     def verdict(self) -> str:
@@ -48,6 +50,9 @@ def text(result: Result, lang: str) -> Iterator[str]:
             ended = say(f"ended.{how}", lang, detail=detail)
             yield f"{say(f'leg.{name}', lang)}: {ended}, {say('steps', lang)}: {outcome.records.steps}"
             yield from _errors(outcome, lang)
+    if result.known:
+        yield "  " + say("known", lang)
+        yield from (f"    {line}" for line in result.known)
     if result.comparison is not None and result.original is not None and result.original.ran and result.ported.ran:
         yield from _comparison(result.comparison, lang)
     yield from _operators(result.ported, lang)
@@ -59,12 +64,13 @@ def text(result: Result, lang: str) -> Iterator[str]:
 def _errors(outcome: Outcome, lang: str) -> Iterator[str]:
     if outcome.ran:
         return
-    for error in outcome.records.errors:
+    errors = [error for error in outcome.records.errors if error.kind not in _OF_LAUNCHERS]
+    for error in errors:
         rank = say("error.rank", lang, rank=error.rank) if error.rank else ""
         key = "error" if error.where else "error.nowhere"
         first = (error.text.splitlines() or [""])[0]
         yield "  " + rank + say(key, lang, kind=error.kind, where=error.where, text=first)
-    if not outcome.records.errors:
+    if not errors:
         yield "  " + say("output", lang)
         yield from (f"    {line}" for line in outcome.tail.splitlines()[-12:])
 
@@ -122,7 +128,14 @@ def _operators(outcome: Outcome, lang: str) -> Iterator[str]:
             where = operator.where or say("operators.inside", lang)
             if key == "shapes":
                 example = operator.late_shapes[0]
-                yield say("operators.row.shapes", lang, where=where, name=operator.name, shapes=operator.shapes, example=example)
+                yield say(
+                    "operators.row.shapes",
+                    lang,
+                    where=where,
+                    name=operator.name,
+                    shapes=operator.shapes,
+                    example=example,
+                )
             else:
                 calls = operator.calls if key == "fallback" else operator.in_steps
                 yield say("operators.row", lang, where=where, name=operator.name, calls=calls)
@@ -155,6 +168,7 @@ def _data(result: Result) -> dict:
         "devices": result.devices,
         "original": _leg(result.original) if result.original else None,
         "ported": _leg(result.ported),
+        "known": list(result.known),
         "exchanged_operators": list(comparison.exchanged) if comparison else [],
         "tolerance": comparison.tolerance if comparison else 0,
         "curves": [_curve(curve) for curve in comparison.curves] if comparison else [],

@@ -20,6 +20,7 @@ WORDS: dict[str, dict[str, str]] = {
     "error.nowhere": {"en": "{kind}: {text}", "zh": "{kind}：{text}"},
     "error.rank": {"en": "rank {rank}: ", "zh": "rank {rank}："},
     "output": {"en": "Last lines of its output:", "zh": "输出的最后几行："},
+    "known": {"en": "porter had said of this place:", "zh": "porter 对此处的提示："},
     "series": {"en": "recorded", "zh": "记录项"},
     "points": {"en": "points", "zh": "点数"},
     "same": {"en": "bit-equal", "zh": "逐比特一致"},
@@ -53,7 +54,10 @@ WORDS: dict[str, dict[str, str]] = {
         "en": "  {where}  {name}  {shapes} shapes, e.g. {example}",
         "zh": "  {where}  {name}  {shapes} 种形状，例如 {example}",
     },
-    "operators.more": {"en": "  ... and {n} more (--format json lists all)", "zh": "  另有 {n} 处（--format json 列出全部）"},
+    "operators.more": {
+        "en": "  ... and {n} more (--format json lists all)",
+        "zh": "  另有 {n} 处（--format json 列出全部）",
+    },
     "operators.inside": {"en": "(not in the user's files)", "zh": "（不在用户代码中）"},
     "verdict.equal": {
         "en": "VERIFIED: the port ran to its end, everything recorded has the same bits.",
@@ -74,7 +78,10 @@ WORDS: dict[str, dict[str, str]] = {
         "zh": "未通过：两者均运行结束，但没有调用 backward() 或优化器，也没有保存或记录任何数值；"
         "可用 `from virtual_npu.record import value; value('name', number)` 主动记录。",
     },
-    "verdict.port": {"en": "NOT VERIFIED: the port did not run to its end.", "zh": "未通过：迁移后的程序没有正常结束。"},
+    "verdict.port": {
+        "en": "NOT VERIFIED: the port did not run to its end.",
+        "zh": "未通过：迁移后的程序没有正常结束。",
+    },
     "verdict.original": {
         "en": "NOT VERIFIED: the original did not run to its end on the same device, there is nothing to compare with. "
         "--smoke runs the port alone.",

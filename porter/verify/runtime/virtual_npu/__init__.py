@@ -39,7 +39,7 @@ def _carry_hccl():
 native = _load()
 counts = native.install(os.environ.get("VIRTUAL_NPU_RANDOM") == "cpu")
 
-from virtual_npu import operators  # noqa: E402, F401  registers the references of the npu:: operators
+from virtual_npu import operators  # noqa: F401  registers the references of the npu:: operators
 
 # One backward thread: the same order of additions in every run, and the user's line is known there too.
 torch._C._set_multithreading_enabled(False)

@@ -17,6 +17,7 @@ import traceback
 import torch
 from after_import import after_import
 from torch.optim import optimizer as optimisers
+
 from virtual_npu import native
 
 _SAVED_AT_MOST = 20_000  # tensors of one checkpoint

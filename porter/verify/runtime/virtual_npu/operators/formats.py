@@ -6,7 +6,11 @@ in_place("npu_format_cast_", "npu_format_cast_.acl_format")
 
 
 @kernel(
-    "npu_format_cast", "npu_format_cast.Tensor", "_npu_format_cast", "_npu_format_cast.aclnn", "_npu_format_cast.input_dtype"
+    "npu_format_cast",
+    "npu_format_cast.Tensor",
+    "_npu_format_cast",
+    "_npu_format_cast.aclnn",
+    "_npu_format_cast.input_dtype",
 )
 def format_cast(x, *args, **kwargs):
     return x.clone()

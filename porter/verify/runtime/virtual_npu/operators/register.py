@@ -4,6 +4,7 @@ import functools
 
 import torch
 from torch.utils import _pytree as pytree
+
 from virtual_npu import native
 
 _LIBRARIES = {space: torch.library.Library(space, "IMPL") for space in ("npu", "aten")}
@@ -16,7 +17,9 @@ class Unsupported(NotImplementedError):
     """An argument that the reference does not model. It raises: a wrong number would be believed."""
 
     def __init__(self, operator, what):
-        super().__init__(f"virtual NPU: the reference of {operator} does not model {what}; nothing is said about an NPU")
+        super().__init__(
+            f"virtual NPU: the reference of {operator} does not model {what}; nothing is said about an NPU"
+        )
 
 
 def kernel(*names):
