@@ -75,18 +75,18 @@ def verify(
     lang = _lang(lang)
     if format not in (None, "text", "json"):
         raise UserError(f"--format {format!r} is neither text nor json")
+    if wheel and not setup:
+        raise UserError("--wheel belongs to --setup")
+    if not (setup or program):
+        raise UserError("no program to verify: porter verify train.py --its-options, or -- torchrun ... train.py")
+    if bool(original) != bool(ported):
+        raise UserError("--original OLD and --ported NEW go together; without them porter makes the port in a copy")
     ours = interpreter.ask(python)
     if setup:
         device = install.set_up(ours, wheel, lambda what: print(say("setup", lang, what=what), file=sys.stderr))
         print(say("setup.done", lang, torch=device.torch, torch_npu=device.torch_npu))
         if not program:
             return OK
-    if wheel and not setup:
-        raise UserError("--wheel belongs to --setup")
-    if not program:
-        raise UserError("no program to verify: porter verify train.py --its-options, or -- torchrun ... train.py")
-    if bool(original) != bool(ported):
-        raise UserError("--original OLD and --ported NEW go together; without them porter makes the port in a copy")
     device = install.find(ours)
     limits = Limits(timeout, memory, steps, devices or devices_asked_for(program))
     with _trees(program, original, ported, smoke, unsafe, lang, target=target, style=style) as trees:
