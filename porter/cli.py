@@ -107,6 +107,9 @@ def migrate(
     check: Annotated[bool, typer.Option("--check", help="Write nothing; exit 1 if something would change.")] = False,
     annotate: Annotate = False,
     allow_dirty: Annotated[bool, typer.Option("--allow-dirty", help="Write files that have unstaged changes.")] = False,
+    verify: Annotated[
+        str | None, typer.Option(help="Write only if `porter verify` is green.", metavar="CMD")
+    ] = None,
     select: Select = None,
     ignore: Ignore = None,
     exclude: Exclude = None,

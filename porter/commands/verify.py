@@ -81,7 +81,7 @@ def verify(
         raise UserError("no program to verify: porter verify train.py --its-options, or -- torchrun ... train.py")
     if bool(original) != bool(ported):
         raise UserError("--original OLD and --ported NEW go together; without them porter makes the port in a copy")
-    ours = interpreter.ask(python)
+    ours = interpreter.ask(python or _named(program))
     if setup:
         device = install.set_up(ours, wheel, lambda what: print(say("setup", lang, what=what), file=sys.stderr))
         print(say("setup.done", lang, torch=device.torch, torch_npu=device.torch_npu))
@@ -90,23 +90,47 @@ def verify(
     device = install.find(ours)
     limits = Limits(timeout, memory, steps, devices or devices_asked_for(program))
     with _trees(program, original, ported, smoke, unsafe, lang, target=target, style=style) as trees:
-        first = None
-        if trees.original is not None:
-            first = _leg("original", program, trees.original, trees.folder, ours, device, limits, lang)
-        second = _leg("ported", program, trees.ported, trees.folder, ours, device, limits, lang)
-        hints = {e.where: trees.findings_at(e.where) for e in second.records.errors if e.where}
-    comparison = compare(first, second, tolerance) if first is not None and first.ran and second.ran else None
-    texts = load().texts if any(hints.values()) else None
-    known = tuple(
-        f"{f.path}:{f.line}: {f.code} {f.status}: {texts.message(f, lang)} (porter explain {f.code})"
-        for where in sorted(hints)
-        for f in hints[where]
-    )
-    result = Result(device, limits.devices, second, first, comparison, known)
+        result = _compared(program, trees, ours, device, limits, tolerance, lang)
     if output:
         Path(output).write_text(as_json(result), encoding="utf-8")
     sys.stdout.write(as_json(result) if format == "json" else "\n".join(text(result, lang)) + "\n")
     return OK if result.verified else FOUND
+
+
+def verified(program: Sequence[str], root: Path, run: Run, files: Mapping[str, bytes], lang: str) -> bool:
+    """Whether `files`, put into a copy of the tree, make a program that does what the original does. Says so on stderr."""
+    ours = interpreter.ask(_named(program))
+    device = install.find(ours)
+    limits = Limits(devices=devices_asked_for(program))
+    with _ported_copy(root, run, files) as trees:
+        result = _compared(program, trees, ours, device, limits, None, lang)
+    print("\n".join(text(result, lang)), file=sys.stderr)
+    return result.verified
+
+
+def _named(program: Sequence[str]) -> str | None:
+    """The interpreter, where the program's command names one by its path."""
+    first = program[0] if program else ""
+    return first if os.sep in first and os.path.basename(first).startswith("python") else None
+
+
+def _compared(
+    program: Sequence[str], trees: Trees, ours: interpreter.Interpreter, device: install.Device, limits: Limits,
+    tolerance: float | None, lang: str,
+) -> Result:  # fmt: skip
+    first = None
+    if trees.original is not None:
+        first = _leg("original", program, trees.original, trees.folder, ours, device, limits, lang)
+    second = _leg("ported", program, trees.ported, trees.folder, ours, device, limits, lang)
+    comparison = compare(first, second, tolerance) if first is not None and first.ran and second.ran else None
+    found = {e.where: trees.findings_at(e.where) for e in second.records.errors if e.where}
+    texts = load().texts if any(found.values()) else None
+    known = tuple(
+        f"{f.path}:{f.line}: {f.code} {f.status}: {texts.message(f, lang)} (porter explain {f.code})"
+        for where in sorted(found)
+        for f in found[where]
+    )
+    return Result(device, limits.devices, second, first, comparison, known)
 
 
 def _leg(
@@ -131,11 +155,8 @@ def _trees(
     script = next((word for word in program if word.endswith(".py") and os.path.isfile(word)), None)
     job = prepare((script,) if script else (".",), lang=lang, **given)
     root = Path(os.path.realpath(job.root))
-    folder = os.path.relpath(os.path.realpath("."), root)
-    if folder.startswith(".."):
-        raise UserError(f"start it inside of the project {root.name} that {script} belongs to, as the program would be")
     if smoke:
-        yield Trees(None, root, folder)
+        yield Trees(None, root, _start(root))
         return
     whole = prepare((str(root),), lang=lang, **given)
     done = whole.run(quiet=True)
@@ -146,9 +167,23 @@ def _trees(
     review = say("ported.review", lang, n=counts["review"]) if unsafe else ""
     shown = say("ported", lang, files=len(files), auto=counts["auto"], review=review, manual=counts["manual"])
     print(shown, file=sys.stderr)
+    with _ported_copy(root, done, files) as trees:
+        yield trees
+
+
+@contextmanager
+def _ported_copy(root: Path, run: Run, files: Mapping[str, bytes]) -> Iterator[Trees]:
+    folder = _start(root)
     with tempfile.TemporaryDirectory(prefix="porter-") as temporary:
         old, new = legs.make(root, files, Path(os.path.realpath(temporary)))
-        yield Trees(old, new, folder, done, files)
+        yield Trees(old, new, folder, run, files)
+
+
+def _start(root: Path) -> str:
+    folder = os.path.relpath(os.path.realpath("."), root)
+    if folder.startswith(".."):
+        raise UserError(f"start it inside of the project {root.name}, where the program itself would be started")
+    return folder
 
 
 def _lang(lang: str | None) -> str:
