@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
 from porter import __version__
+from porter.cli_tools import register
 from porter.options import (
     Annotate,
     Baseline,
@@ -57,7 +58,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-cache_app = typer.Typer(help="The cache of earlier analyses: dir, clean.")
 
 
 @app.callback(invoke_without_command=True)
@@ -102,11 +102,14 @@ def analyze(
 def migrate(
     paths: Paths = None,
     inplace: Annotated[bool, typer.Option("--inplace", help="Write the files.")] = False,
-    out: Annotated[Optional[str], typer.Option("--out", help="Write a ported copy of the tree.", metavar="DIR")] = None,
+    out: Annotated[str | None, typer.Option("--out", help="Write a ported copy of the tree.", metavar="DIR")] = None,
     unsafe: Annotated[bool, typer.Option("--unsafe", help="Also make the edits a person should look at.")] = False,
     check: Annotated[bool, typer.Option("--check", help="Write nothing; exit 1 if something would change.")] = False,
     annotate: Annotate = False,
     allow_dirty: Annotated[bool, typer.Option("--allow-dirty", help="Write files that have unstaged changes.")] = False,
+    verify: Annotated[
+        str | None, typer.Option(help="Write only if `porter verify` is green.", metavar="CMD")
+    ] = None,
     select: Select = None,
     ignore: Ignore = None,
     exclude: Exclude = None,
@@ -171,22 +174,7 @@ def undo(path: Annotated[str, typer.Argument(help="Anything inside the project."
     return _do("undo", locals())
 
 
-@cache_app.command("dir")
-def cache_dir() -> int:
-    """Where it is."""
-    from porter.resources import cache_dir as directory
-
-    print(directory())
-    return OK
-
-
-@cache_app.command("clean")
-def cache_clean(lang: Lang = None) -> int:
-    """Remove it."""
-    return _do("clean", locals(), "undo")
-
-
-app.add_typer(cache_app, name="cache")
+register(app)
 
 
 def _do(name: str, values: dict, module: str = "") -> int:
