@@ -270,7 +270,7 @@ def test_interrupt_is_130(porter, monkeypatch):
 
 
 def test_interrupt_from_the_keyboard(tmp_path):
-    write(tmp_path / "r", {f"m{n}.py": TRAIN * 90 for n in range(300)})
+    write(tmp_path / "r", {f"m{n}.py": TRAIN * 50 for n in range(300)})
     for delay in (1.5, 1.0, 0.7, 0.4, 0.2):  # a fast machine is through before a long one
         child = subprocess.Popen(
             [sys.executable, "-m", "porter", "analyze", ".", "-j", "2", "--no-cache"],
