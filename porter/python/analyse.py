@@ -61,7 +61,20 @@ def _analyse(result: FileResult, data: bytes, session: Session) -> FileResult:
                 changes = {False: (), True: ()}
                 break
             changes[True] = changes[False]
-    return replace(result, findings=tuple(sorted(set(findings))), auto=changes[False], review=changes[True])
+    findings = _folded(sorted(set(findings)), session)
+    return replace(result, findings=tuple(findings), auto=changes[False], review=changes[True])
+
+
+def _folded(findings: list[Finding], session: Session) -> list[Finding]:
+    """Without the repetitions of what is said once for a file; each edit and each suppressed place stays."""
+    once, said, out = session.rules.once, set(), []
+    for f in findings:
+        if f.status == "manual" and f.suppressed is None and once(f.code, f.why):
+            if (f.code, f.why, f.values) in said:
+                continue
+            said.add((f.code, f.why, f.values))
+        out.append(f)
+    return out
 
 
 def look(path: str, source: Source, session: Session) -> Looked:
@@ -108,7 +121,9 @@ class Looked:
         try:
             piece = Piece(unit, self.source)
             file.look_at(piece)
-            found, auto = rewrite(file, piece, lambda r, h, p: piece.exact and self.safe(r, h, p) and self.active(r, h, p))
+            found, auto = rewrite(
+                file, piece, lambda r, h, p: piece.exact and self.safe(r, h, p) and self.active(r, h, p)
+            )
         except (cst.ParserSyntaxError, RecursionError):
             line, column = self.source.place(unit.start)
             self.own.append(_own(file.path, line, "PRT002", "statement", self.session, column=column))
@@ -117,7 +132,9 @@ class Looked:
             self.broken.setdefault(False, broken)
             found, auto = rewrite(file, piece, lambda r, h, p: False)
         unsafe, review = found, auto
-        if piece.exact and any(not self.safe(f.rule, f.hit, piece) and self._edits(f) and self.active(f.rule, f.hit, piece) for f in found):
+        if piece.exact and any(
+            not self.safe(f.rule, f.hit, piece) and self._edits(f) and self.active(f.rule, f.hit, piece) for f in found
+        ):
             self.reviews = True
             try:
                 unsafe, review = rewrite(file, piece, lambda r, h, p: self.active(r, h, p))
@@ -139,7 +156,11 @@ class Looked:
     def active(self, rule: Rule, hit: Hit, piece) -> bool:
         """Not switched off, not suppressed, and no mere opportunity."""
         code = hit.code or rule.code
-        return not hit.optional and code not in self.session.quiet_for(self.file.path) and self.reason(code, hit, piece) is None
+        return (
+            not hit.optional
+            and code not in self.session.quiet_for(self.file.path)
+            and self.reason(code, hit, piece) is None
+        )
 
     def safe(self, rule: Rule, hit: Hit, piece) -> bool:
         """Where CUDA sources are built, CUDA is meant, and not the accelerator in use; where a file speaks of NPUs
@@ -197,7 +218,11 @@ class Looked:
                 continue
             start, end = f.piece.span(hit.at)
             reason = self.reason(code, hit, f.piece)
-            status = ("auto" if self.safe(f.rule, hit, f.piece) else "review") if self._edits(f) and f.piece.exact else "manual"
+            status = (
+                ("auto" if self.safe(f.rule, hit, f.piece) else "review")
+                if self._edits(f) and f.piece.exact
+                else "manual"
+            )
             severity, effort = texts(code, hit.why)
             severity, effort = hit.severity or severity, hit.effort or effort
             if hit.optional:
@@ -224,8 +249,8 @@ class Looked:
         return [f for f in out if f.code not in quiet]
 
 
-def _own(
-    path: str, line: int, code: str, why: str, session: Session, /, *, column: int = 1, **values: str
-) -> Finding:
+def _own(path: str, line: int, code: str, why: str, session: Session, /, *, column: int = 1, **values: str) -> Finding:
     severity, effort = session.rules.weights(code, why)
-    return Finding(path, line, column, code, why, tuple(sorted(values.items())), line, column, severity, "manual", effort)
+    return Finding(
+        path, line, column, code, why, tuple(sorted(values.items())), line, column, severity, "manual", effort
+    )
