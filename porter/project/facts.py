@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from porter.checks.gate import PACKAGES
+from porter.project.firsts import first_gelu
 
 _OWN = {
     "cuda": re.compile(rb"def[ \t]+cuda[ \t]*\("),
@@ -40,6 +41,7 @@ class Facts:
     shim: tuple[str, ...] = ()  # files that import transfer_to_npu
     twins: tuple[str, ...] = ()  # files with a counterpart for NPUs beside them: cuda_worker.py and npu_worker.py
     aware: tuple[str, ...] = ()  # folders, "" for all of the project, whose code runs on NPUs and on GPUs already
+    gelu: str = ""  # the first file that computes the exact GELU, which speaks for the others
     own_packages: tuple[str, ...] = ()  # folders of GPU-only packages that the project is, and does not use
 
     def digest(self) -> str:
@@ -104,6 +106,7 @@ def gather(root: Path, files: Sequence[str]) -> Facts:
         shim=tuple(sorted(shim)),
         twins=tuple(sorted(_twins(files))),
         aware=_aware(asks, files),
+        gelu=first_gelu(texts, _parse),
         own_packages=tuple(sorted(_packages(files))),
     )
 

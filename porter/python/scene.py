@@ -10,7 +10,7 @@ from functools import cached_property
 from . import handed, masks, order
 from .evidence import call_name
 from .index import FUNCTIONS, Link, ancestors
-from .occasions import TROUBLE, after_training, asks_now_and_then, asks_training, is_beside
+from .occasions import TROUBLE, asks_now_and_then, asks_training, is_beside, is_left_over
 
 STEP, FORWARD = "step", "forward"
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
@@ -104,7 +104,7 @@ class Scene:
         return set().union(*(names for node, names in self.steps.items() if any(a[0] is node for a in ancestors(link))))
 
     def rarely(self, link: Link) -> bool:
-        """Behind `step % 100 == 0`, `if verbose`, `if not self.training`, after `if self.training: return`."""
+        """Behind `step % 100 == 0`, `if verbose`, `if not self.training`, after `if self.training: return`, `if not log: return`."""
         child = link[0]
         for above in ancestors(link):
             node = above[0]
@@ -112,7 +112,7 @@ class Scene:
                 inside = child is node.body if node.__class__ is ast.IfExp else child in node.body
                 if asks_now_and_then(node.test) or asks_training(node.test) == (-1 if inside else 1):
                     return True
-            if isinstance(child, ast.stmt) and after_training(node, child):
+            if isinstance(child, ast.stmt) and is_left_over(node, child):
                 return True
             if node.__class__ in (ast.ExceptHandler, ast.Assert, ast.Raise):
                 return True
