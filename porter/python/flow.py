@@ -94,7 +94,8 @@ class Flow(Sinks):
         role = self.role(up, kind, text, depth + 1)
         devices = len(values) > 1 and all(isinstance(v, str) and v.partition(":")[0] in DEVICES for v in values)
         if role is None and kind == "device" and devices and not self.logged(up):
-            return Role("assigned", True)
+            typed = up[1] is not None and up[1][0].__class__ is ast.Subscript  # Literal["cpu", "cuda"]: others compare with it
+            return Role("assigned", not typed)
         return role
 
     _tuple = _set = _list
