@@ -19,10 +19,10 @@ _BUILT = re.compile(
     r"|torch_(?:scatter|sparse|cluster)|pyg_lib)|(?-i:(?:WITH|HAS|HAVE)_CUDA_[A-Z])"
 )
 _ASKING = re.compile(r"(?i)kernel|custom_?ops?(?:_|$)|triton|cudnn|tilelang|cutlass|nvls")
-_ABOUT = re.compile(r"(?:cudnn|tilelang|cutlass|triton|cuda_kernel)\w*(?:/\w+)?\.py$")  # a module of such kernels
+_ABOUT = re.compile(r"(?:cudnn|tilelang|cutlass|triton|helion|unsloth|cuda_kernel)\w*(?:/\w+)?\.py$")  # a module of such kernels
 _KERNELS_OF = frozenset(  # packages whose functions are CUDA kernels, with a slower way beside them
     """torch_scatter torch_sparse torch_cluster torch_spline_conv pyg_lib flash_attn xformers apex triton bitsandbytes
-    causal_conv1d mamba_ssm cupy cudf tilelang""".split()
+    causal_conv1d mamba_ssm cupy cudf tilelang helion deep_ep""".split()
 )
 _CAPABILITY = frozenset({"get_device_capability", "get_device_properties"})
 _NO_FIELD = frozenset({"major", "minor", "warp_size", "regs_per_multiprocessor"})  # None where an NPU is described

@@ -158,7 +158,7 @@ def _adds(statement: ast.stmt, scores: set[str], product: bool) -> bool:
     for node in ast.walk(value) if value is not None else ():
         if node.__class__ is ast.BinOp and node.op.__class__ is ast.Add:
             pairs = ((node.left, node.right), (node.right, node.left))
-            if any(_scored(a, scores, product) and not _is_masked(b) for a, b in pairs):
+            if any(_scored(a, scores, product) and not _is_masked(a) and not _is_masked(b) for a, b in pairs):
                 return True
         elif node.__class__ is ast.Call and re.search(r"(?i)bias|rel_pos", call_name(node.func)):
             if any(getattr(a, "id", "") in scores for a in node.args):

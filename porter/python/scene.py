@@ -17,6 +17,7 @@ LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _STEPS = frozenset({"training_step", "train_step", "compute_loss"})  # Lightning, trainers: their loop is elsewhere
 _HOST = re.compile(r"(?i)actions?$|(?:lens|lengths?)$")
+_APART = frozenset({"eval", "evaluation", "evaluate", "inference", "metrics", "demo", "demos", "mock", "mocks"})
 _NO_GRAD = frozenset({"no_grad", "inference_mode"})
 
 
@@ -96,7 +97,7 @@ class Scene:
 
     def matters(self, link: Link) -> str:
         """`where`, if it also runs there for every batch of the training."""
-        where = "" if self.tested else self.where(link)
+        where = "" if self.apart else self.where(link)
         return "" if not where or self.rarely(link) else where
 
     def losses(self, link: Link) -> set[str]:
@@ -242,6 +243,11 @@ class Scene:
         """Whether the file is a test: what is slow there is slow for nobody."""
         *folders, name = self.file.path.split("/")
         return name.startswith("test_") or name.endswith("_test.py") or any(f.startswith("test") for f in folders)
+
+    @cached_property
+    def apart(self) -> bool:
+        """Whether the file is a test, or lies where nothing is trained."""
+        return self.tested or not _APART.isdisjoint(self.file.path.split("/")[:-1])
 
     def function_name(self, link: Link) -> str:
         function = self.function(link)
