@@ -53,6 +53,7 @@ class Awareness:
 
     def __init__(self, file):
         self.source, self._project = file.source, file.facts.knows_npus(file.path)
+        self._among = file.path in file.facts.among  # one of several accelerators: NPUs want a file of their own
         self.ranges: list[tuple[int, int]] = []
         self._ladders = False
         self.whole = file.path in file.facts.shim or file.path in file.facts.twins
@@ -72,7 +73,7 @@ class Awareness:
     @cached_property
     def partly(self) -> bool:
         """Whether file or project ask which device there is. porter never writes such a question: a half-ported file does not."""
-        return self._project or self._ladders or bool(_ASKS.search(self.source.utf8))
+        return self._project or self._among or self._ladders or bool(_ASKS.search(self.source.utf8))
 
     def covers(self, offset: int) -> bool:
         at = bisect_right(self._starts, offset)
