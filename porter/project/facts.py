@@ -28,6 +28,7 @@ _PASSED = re.compile(rb"(--?[A-Za-z][\w-]*)(?:[ \t]+|=|[\"'],[ \t]*[\"'])[\"']?(
 _SCRIPTS = (".sh", ".bash", ".slurm", ".sbatch", ".cmd", ".bat", ".mk", ".yml", ".yaml", ".py")
 _SCRIPT_NAMES = ("Makefile", "makefile")
 _TWINS = (("cuda", "npu"), ("nccl", "hccl"), ("gpu", "npu"))
+_TEST = re.compile(r"(?:^|/)(?:tests?|examples?)/|(?:^|/)test_")
 _OTHERS = ("mps", "xpu", "xla", "hpu", "mlu", "musa")
 _ASKS = re.compile(rb"(?i)(^[ \t]*def[ \t]+)?\bis_(?:torch_)?npu_available\b(?:[ \t]*=(?!=))?", re.MULTILINE)
 _PROJECT = ("pyproject.toml", "setup.cfg", "setup.py")
@@ -103,13 +104,17 @@ def gather(root: Path, files: Sequence[str]) -> Facts:
                     kind = "backend" if value == b"nccl" else "device"
                     defined.setdefault(name.decode(), []).append((path, kind))
             texts[path] = data if b"import" in data else b""
+    twins = tuple(sorted(_twins(files)))
+    for path in twins:
+        if "cuda" in path.rpartition("/")[2] and path.replace("cuda", "npu") in files and not _TEST.search(path):
+            asks[path] = True
     return Facts(
         own_cuda=tuple(sorted(own["cuda"])),
         own_is_cuda=tuple(sorted(own["is_cuda"])),
         constants=tuple(sorted(_used(defined, texts))),
         passed=tuple(sorted(passed)),
         shim=tuple(sorted(shim)),
-        twins=tuple(sorted(_twins(files))),
+        twins=twins,
         among=tuple(sorted(_among(files))),
         aware=_aware(asks, files),
         gelu=first_gelu(texts, _parse),
@@ -118,7 +123,8 @@ def gather(root: Path, files: Sequence[str]) -> Facts:
 
 
 def _aware(asks: dict[str, bool], files: Sequence[str]) -> tuple[str, ...]:
-    """A project that defines `is_npu_available`, or asks it in several files, runs on both; of a collection, the part."""
+    """A project that defines `is_npu_available`, asks it in several files, or has npu_x.py beside cuda_x.py, runs on
+    both; of a collection, the part."""
     folders: dict[str, list[bool]] = {}
     for path, defines in asks.items():
         whole = "/" not in path or any(name in files for name in _PROJECT)

@@ -19,6 +19,7 @@ _BUILT = re.compile(
     r"|torch_(?:scatter|sparse|cluster)|pyg_lib)|(?-i:(?:WITH|HAS|HAVE)_CUDA_[A-Z])"
 )
 _ASKING = re.compile(r"(?i)kernel|custom_?ops?(?:_|$)|triton|cudnn|tilelang|cutlass|nvls")
+_CHOOSES = re.compile(r"(?i)cuda_(?:path|kernels?|ext|impl|ops?)(?:_|$)|fast_cuda")  # use_fast_cuda_path = x.is_cuda
 _ABOUT = re.compile(
     r"(?:cudnn|tilelang|cutlass|triton|helion|unsloth|cuda_kernel)\w*(?:/\w+)?\.py$"
 )  # a module of such kernels
@@ -101,6 +102,8 @@ def kernel(file, link: Link | None) -> str | None:
             parts = [*parts, *above.orelse, *_rest(above, up)] if kind is ast.If else parts
             return next((name for part in parts for name in _kernels(file, part, up)), None) or _asking(file, above, up)
         if isinstance(above, ast.stmt):
+            if kind is ast.Assign and (word := _CHOOSES.search(getattr(above.targets[0], "id", ""))):
+                return word.string
             return _asking(file, above, up) if kind is ast.Return else None
         child = above
     return None
