@@ -246,8 +246,9 @@ class Scene:
 
     @cached_property
     def apart(self) -> bool:
-        """Whether the file is a test, or lies where nothing is trained."""
-        return self.tested or not _APART.isdisjoint(self.file.path.split("/")[:-1])
+        """Whether the file is a test or a measurement, or lies where nothing is trained."""
+        *folders, name = self.file.path.split("/")
+        return self.tested or not _APART.isdisjoint(folders) or name.startswith("bench")
 
     def function_name(self, link: Link) -> str:
         function = self.function(link)
