@@ -121,9 +121,7 @@ class Looked:
         try:
             piece = Piece(unit, self.source)
             file.look_at(piece)
-            found, auto = rewrite(
-                file, piece, lambda r, h, p: piece.exact and self.safe(r, h, p) and self.active(r, h, p)
-            )
+            found, auto = rewrite(file, piece, lambda r, h, p: piece.exact and self.safe(r, h, p) and self.active(r, h, p))
         except (cst.ParserSyntaxError, RecursionError):
             line, column = self.source.place(unit.start)
             self.own.append(_own(file.path, line, "PRT002", "statement", self.session, column=column))
@@ -132,9 +130,7 @@ class Looked:
             self.broken.setdefault(False, broken)
             found, auto = rewrite(file, piece, lambda r, h, p: False)
         unsafe, review = found, auto
-        if piece.exact and any(
-            not self.safe(f.rule, f.hit, piece) and self._edits(f) and self.active(f.rule, f.hit, piece) for f in found
-        ):
+        if piece.exact and any(not self.safe(f.rule, f.hit, piece) and self._edits(f) and self.active(f.rule, f.hit, piece) for f in found):
             self.reviews = True
             try:
                 unsafe, review = rewrite(file, piece, lambda r, h, p: self.active(r, h, p))
@@ -156,11 +152,7 @@ class Looked:
     def active(self, rule: Rule, hit: Hit, piece) -> bool:
         """Not switched off, not suppressed, and no mere opportunity."""
         code = hit.code or rule.code
-        return (
-            not hit.optional
-            and code not in self.session.quiet_for(self.file.path)
-            and self.reason(code, hit, piece) is None
-        )
+        return not hit.optional and code not in self.session.quiet_for(self.file.path) and self.reason(code, hit, piece) is None
 
     def safe(self, rule: Rule, hit: Hit, piece) -> bool:
         """Where CUDA sources are built, CUDA is meant, and not the accelerator in use; where a file speaks of NPUs
@@ -218,11 +210,7 @@ class Looked:
                 continue
             start, end = f.piece.span(hit.at)
             reason = self.reason(code, hit, f.piece)
-            status = (
-                ("auto" if self.safe(f.rule, hit, f.piece) else "review")
-                if self._edits(f) and f.piece.exact
-                else "manual"
-            )
+            status = ("auto" if self.safe(f.rule, hit, f.piece) else "review") if self._edits(f) and f.piece.exact else "manual"
             severity, effort = texts(code, hit.why)
             severity, effort = hit.severity or severity, hit.effort or effort
             if hit.optional:
@@ -249,8 +237,8 @@ class Looked:
         return [f for f in out if f.code not in quiet]
 
 
-def _own(path: str, line: int, code: str, why: str, session: Session, /, *, column: int = 1, **values: str) -> Finding:
+def _own(
+    path: str, line: int, code: str, why: str, session: Session, /, *, column: int = 1, **values: str
+) -> Finding:
     severity, effort = session.rules.weights(code, why)
-    return Finding(
-        path, line, column, code, why, tuple(sorted(values.items())), line, column, severity, "manual", effort
-    )
+    return Finding(path, line, column, code, why, tuple(sorted(values.items())), line, column, severity, "manual", effort)
