@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
 from porter import __version__
+from porter.cli_tools import register
 from porter.groups import groups
 from porter.options import (
     Annotate,
@@ -102,11 +103,14 @@ def analyze(
 def migrate(
     paths: Paths = None,
     inplace: Annotated[bool, typer.Option("--inplace", help="Write the files.")] = False,
-    out: Annotated[Optional[str], typer.Option("--out", help="Write a ported copy of the tree.", metavar="DIR")] = None,
+    out: Annotated[str | None, typer.Option("--out", help="Write a ported copy of the tree.", metavar="DIR")] = None,
     unsafe: Annotated[bool, typer.Option("--unsafe", help="Also make the edits a person should look at.")] = False,
     check: Annotated[bool, typer.Option("--check", help="Write nothing; exit 1 if something would change.")] = False,
     annotate: Annotate = False,
     allow_dirty: Annotated[bool, typer.Option("--allow-dirty", help="Write files that have unstaged changes.")] = False,
+    verify: Annotated[
+        str | None, typer.Option(help="Write only if `porter verify` is green.", metavar="CMD")
+    ] = None,
     select: Select = None,
     ignore: Ignore = None,
     exclude: Exclude = None,
@@ -173,6 +177,7 @@ def undo(path: Annotated[str, typer.Argument(help="Anything inside the project."
 
 for _name, _group in groups.items():
     app.add_typer(_group, name=_name)
+register(app)
 
 
 def _do(name: str, values: dict, module: str = "") -> int:

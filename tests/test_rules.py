@@ -131,7 +131,7 @@ def _said() -> list[tuple[str, str, str, set[str] | None]]:
         owner = {id(node): kind for kind in codes for node in ast.walk(kind)}
         for call in ast.walk(tree):
             name = getattr(getattr(call, "func", None), "id", None)
-            if name not in ("Hit", "_own", "Broken", "Unreadable"):
+            if name not in ("Hit", "_own", "Broken", "Unreadable") or name == "_own" and not call.args:
                 continue
             named = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
             place, arguments = f"{path.relative_to(PACKAGE)}:{call.lineno}", call.args

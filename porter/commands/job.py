@@ -19,7 +19,6 @@ from porter.session import Session
 from porter.target import DEFAULT_SOC, DEFAULT_TORCH_NPU, SOCS, Target
 
 
-
 @dataclass(frozen=True)
 class Job:
     root: Path

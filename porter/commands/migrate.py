@@ -44,6 +44,7 @@ def migrate(
     check: bool,
     annotate: bool,
     allow_dirty: bool,
+    verify: str | None,
     quiet: bool,
     verbose: bool,
     **given: object,
@@ -51,6 +52,8 @@ def migrate(
     chosen = [name for name, on in (("--inplace", inplace), ("--out", out), ("--check", check)) if on]
     if len(chosen) > 1:
         raise UserError(f"{' and '.join(chosen)} exclude each other")
+    if verify and not (inplace or out):
+        raise UserError("--verify decides whether files are written; it needs --inplace or --out")
     job = prepare(paths, **given)
     if job.stdin is not None and (inplace or out):
         raise UserError(f"{chosen[0]} needs files; '-' is shown as a diff")
@@ -59,6 +62,9 @@ def migrate(
     errors: list[FilesError] = []
     edits = list(_edits(job, run, unsafe, annotate, errors))
     changed = [edit for edit in edits if edit.changed]
+    if verify and not _verified(job, run, changed, verify):
+        print(say("migrate.unverified", job.lang), file=sys.stderr)
+        return FOUND
     if inplace:
         changed = _write(job, changed, allow_dirty, errors)
     elif out:
@@ -99,6 +105,15 @@ def _edits(job: Job, run: Run, unsafe: bool, annotate: bool, errors: list[FilesE
             auto, review = annotated(data, auto, notes), annotated(data, review, notes)
         if auto or review:
             yield Edited(result, data, review if unsafe else auto, review, len(notes))
+
+
+def _verified(job: Job, run: Run, changed: list[Edited], program: str) -> bool:
+    import shlex
+
+    from porter.commands.verify import verified
+
+    files = {edit.result.path: apply(edit.data, edit.main) for edit in changed}
+    return verified(shlex.split(program), Path(os.path.realpath(job.root)), run, files, job.lang)
 
 
 def _write(job: Job, changed: list[Edited], allow_dirty: bool, errors: list[FilesError]) -> list[Edited]:

@@ -91,6 +91,7 @@ WORDS: dict[str, dict[str, str]] = {
         "en": "Copy written to {out}; files changed in it: {files} (auto edits: {auto}{review}).",
         "zh": "副本已写入 {out}，其中修改了 {files} 个文件（自动改动 {auto} 处{review}）。",
     },
+    "migrate.unverified": {"en": "Nothing was written.", "zh": "未写入任何文件。"},
     "migrate.none": {"en": "Nothing to change.", "zh": "无需改动。"},
     "migrate.reviewed": {"en": ", review edits: {n}", "zh": "，复核类改动 {n} 处"},
     "migrate.left": {"en": "Left: {parts}.", "zh": "尚余：{parts}。"},

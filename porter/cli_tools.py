@@ -1,0 +1,71 @@
+"""Commands beside the everyday ones: what is registered here is listed last in the help."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from porter.options import Lang, Plain, Style, TargetText
+
+Program = Annotated[
+    list[str] | None,
+    typer.Argument(help="The program: train.py and its options, or -- torchrun ... train.py.", show_default=False),
+]
+Setup = Annotated[bool, typer.Option("--setup", help="Make the virtual NPU first (network, C++ compiler).")]
+Tree = Annotated[
+    str | None, typer.Option(metavar="DIR", help="Compare two trees: the program as it was, as ported.")
+]
+Smoke = Annotated[bool, typer.Option("--smoke", help="Only run the program as it stands; compare with nothing.")]
+Unsafe = Annotated[bool, typer.Option("--unsafe", help="Port with the edits a person should look at.")]
+Steps = Annotated[int, typer.Option(min=0, help="Stop after N optimiser steps; 0: run to the end.", metavar="N")]
+Timeout = Annotated[int, typer.Option(min=1, help="Stop each run after this many seconds.")]
+Memory = Annotated[int, typer.Option(min=0, help="Memory limit of each process in GB; 0: none.", metavar="GB")]
+Devices = Annotated[int, typer.Option(min=0, help="NPUs there are; default: what the launcher's options name.")]
+Tolerance = Annotated[
+    float | None, typer.Option(min=0, help="Relative; default: 0, or 1e-3 where the port has fused operators.")
+]
+Python = Annotated[str | None, typer.Option(help="The interpreter that has torch; default: porter's own.")]
+Wheel = Annotated[str | None, typer.Option(help="With --setup: a torch_npu wheel at hand.", metavar="FILE")]
+Output = Annotated[str | None, typer.Option("--output", "-o", help="Also write the result as JSON.", metavar="FILE")]
+
+
+def verify(
+    program: Program = None,
+    setup: Setup = False,
+    original: Tree = None,
+    ported: Tree = None,
+    smoke: Smoke = False,
+    unsafe: Unsafe = False,
+    steps: Steps = 0,
+    timeout: Timeout = 600,
+    memory: Memory = 0,
+    devices: Devices = 0,
+    tolerance: Tolerance = None,
+    python: Python = None,
+    wheel: Wheel = None,
+    target: TargetText = None,
+    style: Style = None,
+    format: Plain = None,
+    output: Output = None,
+    lang: Lang = None,
+) -> int:
+    """Run the port on a virtual NPU and compare its losses with the original's."""
+    given = locals()
+    from porter.commands import verify as command
+
+    return command.verify(**{**given, "program": program or ()})
+
+
+def doctor(format: Plain = None, lang: Lang = None) -> int:
+    """What of python, torch, torch_npu and CANN is here, and whether it fits together."""
+    from porter.commands import doctor as command
+
+    return command.doctor(format, lang)
+
+
+def register(app: typer.Typer) -> None:
+    # everything after the program's name is the program's
+    own = {"allow_interspersed_args": False, "ignore_unknown_options": False}
+    app.command("doctor")(doctor)
+    app.command("verify", context_settings=own)(verify)

@@ -1,0 +1,192 @@
+"""`porter verify`: the port on a virtual NPU, compared with the original on the same device."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from difflib import SequenceMatcher
+from pathlib import Path
+
+from porter.checks.registry import load
+from porter.cli import FOUND, OK
+from porter.commands.job import prepare
+from porter.errors import UserError
+from porter.finding import Finding, apply
+from porter.run import Run
+from porter.verify import install, interpreter, legs
+from porter.verify.compare import compare
+from porter.verify.launch import Limits, Outcome, devices_asked_for
+from porter.verify.launch import run as launch
+from porter.verify.show import Result, as_json, text
+from porter.verify.words import say
+
+
+@dataclass(frozen=True, slots=True)
+class Trees:
+    original: Path | None
+    ported: Path
+    folder: str  # below either, in which the program is started
+    run: Run | None = None  # of porter, where it made the port
+    files: Mapping[str, bytes] = field(default_factory=dict)
+
+    def findings_at(self, where: str) -> list[Finding]:
+        """What porter had said of the line of the port at which it stopped."""
+        path, _, number = where.rpartition(":")
+        result = next((r for r in self.run.files if r.path == path), None) if self.run else None
+        if result is None:
+            return []
+        before = self.run.data(path).splitlines()
+        after = self.files.get(path, self.run.data(path)).splitlines()
+        line = _line_before(before, after, int(number))
+        return [f for f in result.findings if f.line == line and f.suppressed is None]
+
+
+def _line_before(before: list[bytes], after: list[bytes], line: int) -> int:
+    for _, start, end, first, last in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        if first < line <= last:
+            return min(start + line - first, max(end, start + 1))
+    return line
+
+
+def verify(
+    program: Sequence[str],
+    setup: bool,
+    original: str | None,
+    ported: str | None,
+    smoke: bool,
+    unsafe: bool,
+    steps: int,
+    timeout: int,
+    memory: int,
+    devices: int,
+    tolerance: float | None,
+    python: str | None,
+    wheel: str | None,
+    format: str | None,
+    output: str | None,
+    lang: str | None,
+    target: str | None = None,
+    style: str | None = None,
+) -> int:
+    lang = _lang(lang)
+    if format not in (None, "text", "json"):
+        raise UserError(f"--format {format!r} is neither text nor json")
+    if wheel and not setup:
+        raise UserError("--wheel belongs to --setup")
+    if not (setup or program):
+        raise UserError("no program to verify: porter verify train.py --its-options, or -- torchrun ... train.py")
+    if bool(original) != bool(ported):
+        raise UserError("--original OLD and --ported NEW go together; without them porter makes the port in a copy")
+    ours = interpreter.ask(python or _named(program))
+    if setup:
+        device = install.set_up(ours, wheel, lambda what: print(say("setup", lang, what=what), file=sys.stderr))
+        print(say("setup.done", lang, torch=device.torch, torch_npu=device.torch_npu))
+        if not program:
+            return OK
+    device = install.find(ours)
+    limits = Limits(timeout, memory, steps, devices or devices_asked_for(program))
+    with _trees(program, original, ported, smoke, unsafe, lang, target=target, style=style) as trees:
+        result = _compared(program, trees, ours, device, limits, tolerance, lang)
+    if output:
+        Path(output).write_text(as_json(result), encoding="utf-8")
+    sys.stdout.write(as_json(result) if format == "json" else "\n".join(text(result, lang)) + "\n")
+    return OK if result.verified else FOUND
+
+
+def verified(program: Sequence[str], root: Path, run: Run, files: Mapping[str, bytes], lang: str) -> bool:
+    """Whether `files`, put into a copy of the tree, make a program that does what the original does. Says so on stderr."""
+    ours = interpreter.ask(_named(program))
+    device = install.find(ours)
+    limits = Limits(devices=devices_asked_for(program))
+    with _ported_copy(root, run, files) as trees:
+        result = _compared(program, trees, ours, device, limits, None, lang)
+    print("\n".join(text(result, lang)), file=sys.stderr)
+    return result.verified
+
+
+def _named(program: Sequence[str]) -> str | None:
+    """The interpreter, where the program's command names one by its path."""
+    first = program[0] if program else ""
+    return first if os.sep in first and os.path.basename(first).startswith("python") else None
+
+
+def _compared(
+    program: Sequence[str], trees: Trees, ours: interpreter.Interpreter, device: install.Device, limits: Limits,
+    tolerance: float | None, lang: str,
+) -> Result:  # fmt: skip
+    first = None
+    if trees.original is not None:
+        first = _leg("original", program, trees.original, trees.folder, ours, device, limits, lang)
+    second = _leg("ported", program, trees.ported, trees.folder, ours, device, limits, lang)
+    comparison = compare(first, second, tolerance) if first is not None and first.ran and second.ran else None
+    found = {e.where: trees.findings_at(e.where) for e in second.records.errors if e.where}
+    texts = load().texts if any(found.values()) else None
+    known = tuple(
+        f"{f.path}:{f.line}: {f.code} {f.status}: {texts.message(f, lang)} (porter explain {f.code})"
+        for where in sorted(found)
+        for f in found[where]
+    )
+    return Result(device, limits.devices, second, first, comparison, known)
+
+
+def _leg(
+    name: str, program: Sequence[str], root: Path, folder: str, ours: interpreter.Interpreter,
+    device: install.Device, limits: Limits, lang: str,
+) -> Outcome:  # fmt: skip
+    print(say("running", lang, leg=say(f"leg.{name}", lang)), file=sys.stderr)
+    return launch(program, root / folder, root, ours, device, limits, original=name == "original")
+
+
+@contextmanager
+def _trees(
+    program: Sequence[str], original: str | None, ported: str | None, smoke: bool, unsafe: bool, lang: str,
+    **given: str | None,
+) -> Iterator[Trees]:  # fmt: skip
+    if ported:
+        for place in (original, ported):
+            if not os.path.isdir(place or ""):
+                raise UserError(f"{place}: no such directory")
+        yield Trees(None if smoke else Path(original or "").resolve(), Path(ported).resolve(), ".")
+        return
+    script = next((word for word in program if word.endswith(".py") and os.path.isfile(word)), None)
+    job = prepare((script,) if script else (".",), lang=lang, **given)
+    root = Path(os.path.realpath(job.root))
+    if smoke:
+        yield Trees(None, root, _start(root))
+        return
+    whole = prepare((str(root),), lang=lang, **given)
+    done = whole.run(quiet=True)
+    changes = {r.path: r.review if unsafe else r.auto for r in done.files}
+    files = {path: apply(done.data(path), change) for path, change in changes.items() if change}
+    due = [f for r in done.files for f in r.findings if f.suppressed is None and not f.optional]
+    counts = {status: sum(f.status == status for f in due) for status in ("auto", "review", "manual")}
+    review = say("ported.review", lang, n=counts["review"]) if unsafe else ""
+    shown = say("ported", lang, files=len(files), auto=counts["auto"], review=review, manual=counts["manual"])
+    print(shown, file=sys.stderr)
+    with _ported_copy(root, done, files) as trees:
+        yield trees
+
+
+@contextmanager
+def _ported_copy(root: Path, run: Run, files: Mapping[str, bytes]) -> Iterator[Trees]:
+    folder = _start(root)
+    with tempfile.TemporaryDirectory(prefix="porter-") as temporary:
+        old, new = legs.make(root, files, Path(os.path.realpath(temporary)))
+        yield Trees(old, new, folder, run, files)
+
+
+def _start(root: Path) -> str:
+    folder = os.path.relpath(os.path.realpath("."), root)
+    if folder.startswith(".."):
+        raise UserError(f"start it inside of the project {root.name}, where the program itself would be started")
+    return folder
+
+
+def _lang(lang: str | None) -> str:
+    if lang not in (None, "en", "zh"):
+        raise UserError(f"--lang {lang!r} is neither en nor zh")
+    return lang or "en"

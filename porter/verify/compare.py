@@ -1,0 +1,85 @@
+"""Whether two runs of a program agree, and if not, where they part first."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from porter.verify.launch import Outcome
+from porter.verify.records import Point, Records
+
+TOLERANCE, STEPS = 1e-3, 20  # relative, over the first steps, where operators were exchanged
+# These change a memory format or a dtype, not a formula.
+_NOT_FUSED = ("npu::npu_format_cast", "npu::_npu_format_cast", "npu::npu_dtype_cast", "npu::_npu_dtype_cast")
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """One series of both runs."""
+
+    name: str
+    original: tuple[Point, ...]
+    ported: tuple[Point, ...]
+    equal: int  # pairs with the same bits
+    furthest: float  # largest relative difference of the pairs that count
+    parts_at: int | None  # index of the first pair, or missing partner, that does not agree
+
+    @property
+    def agrees(self) -> bool:
+        return self.parts_at is None
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    exchanged: tuple[str, ...]  # fused operators that only the port runs
+    tolerance: float  # 0: bit for bit
+    curves: tuple[Curve, ...]
+    saved: tuple[int, int, tuple[str, ...]]  # equal, in all, and names of those that differ
+
+    @property
+    def verdict(self) -> str:
+        """equal | close | apart | silent (nothing was recorded that could be compared)"""
+        if not self.curves:
+            return "silent"
+        if not all(curve.agrees for curve in self.curves) or (not self.tolerance and self.saved[2]):
+            return "apart"
+        bits = all(curve.equal == len(curve.original) for curve in self.curves) and not self.saved[2]
+        return "equal" if bits else "close"
+
+
+def compare(original: Outcome, ported: Outcome, tolerance: float | None = None) -> Comparison:
+    before, after = original.records, ported.records
+    exchanged = tuple(sorted(_fused(after) - _fused(before)))
+    allowed = tolerance if tolerance is not None else TOLERANCE if exchanged else 0.0
+    names = sorted({*before.series, *after.series})
+    curves = tuple(_curve(name, before.series.get(name, []), after.series.get(name, []), allowed) for name in names)
+    differ = tuple(sorted(n for n in {*before.saved, *after.saved} if before.saved.get(n) != after.saved.get(n)))
+    everything = len({*before.saved, *after.saved})
+    return Comparison(exchanged, allowed, curves, (everything - len(differ), everything, differ))
+
+
+def _curve(name: str, original: list[Point], ported: list[Point], tolerance: float) -> Curve:
+    pairs = list(zip(original, ported))
+    equal, furthest, parts = 0, 0.0, None
+    for number, (one, other) in enumerate(pairs):
+        same = one.value == other.value or math.isnan(one.value) and math.isnan(other.value)
+        equal += same
+        if tolerance and number >= STEPS:  # small differences grow; a longer curve proves nothing
+            continue
+        apart = 0.0 if same else _relative(one.value, other.value)
+        furthest = max(furthest, apart)
+        if apart > tolerance and parts is None:
+            parts = number
+    if parts is None and len(original) != len(ported):
+        parts = len(pairs)
+    return Curve(name, tuple(original), tuple(ported), equal, furthest, parts)
+
+
+def _relative(one: float, other: float) -> float:
+    if not (math.isfinite(one) and math.isfinite(other)):
+        return math.inf
+    return abs(one - other) / max(abs(one), abs(other))
+
+
+def _fused(records: Records) -> set[str]:
+    return {name for name in records.operator_names() if name.startswith("npu::") and not name.startswith(_NOT_FUSED)}

@@ -1,0 +1,158 @@
+"""`porter verify --setup`: everything a verified run needs, into the user's cache directory; nothing into site-packages."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from porter.errors import UserError
+from porter.resources import cache_dir
+from porter.verify import standins
+from porter.verify.compile import MODULE, compile_library
+from porter.verify.interpreter import Interpreter
+
+RUNTIME = Path(__file__).resolve().parent / "runtime"
+_RECIPE = "run it in a Linux x86-64 container, e.g. docker run -v .:/w -w /w python:3.11 (it has a compiler)"
+_PACKAGES = {"numpy": "numpy", "yaml": "pyyaml"}
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """A virtual NPU that is set up: for one interpreter, one torch, one torch_npu."""
+
+    torch: str
+    torch_npu: str
+    packages: Path | None  # the folder that torch_npu is imported from, where the interpreter does not have it itself
+    standins: Path
+    library: Path
+
+
+def find(interpreter: Interpreter) -> Device:
+    """The device that --setup made for this interpreter."""
+    _check(interpreter)
+    place = _place(interpreter)
+    try:
+        made = json.loads((place / "device.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise UserError(
+            f"no virtual NPU is set up for torch {interpreter.torch_version} of {interpreter.path}; "
+            f"run: porter verify --setup{_for(interpreter)}"
+        ) from None
+    return _device(interpreter, place, made)
+
+
+def set_up(interpreter: Interpreter, wheel: str | None, tell: Callable[[str], None]) -> Device:
+    _check(interpreter)
+    place = _place(interpreter)
+    place.mkdir(parents=True, exist_ok=True)
+    own = interpreter.torch_npu is not None and _fits(interpreter.torch_npu_version, interpreter.torch_release)
+    if own and not wheel:
+        package, version, packages = interpreter.torch_npu, interpreter.torch_npu_version, ""
+    else:
+        packages = "packages"
+        tell(f"torch_npu for torch {interpreter.torch_release}")
+        package, version = _fetch(interpreter, wheel, place / packages)
+    tell("stand-ins for CANN")
+    standins.generate(interpreter.torch, package, place / "standins", interpreter.machine, os.environ.get("CC", "cc"))
+    tell("kernels (a C++ compiler is at work, half a minute)")
+    compile_library(interpreter.torch, package, interpreter.headers, interpreter.cxx11_abi, place / f"{MODULE}.so")
+    made = {"torch_npu": version, "packages": packages}
+    device = _device(interpreter, place, made)
+    tell("a first tensor on the device")
+    _try(interpreter, device)
+    (place / "device.json").write_text(json.dumps(made), encoding="utf-8")  # last: what is there is whole
+    return device
+
+
+def environment(device: Device) -> dict[str, str]:
+    """What a process of a verified run has in its environment, beside what it had."""
+    before = os.environ.get("PYTHONPATH")
+    path = [str(RUNTIME), *([str(device.packages)] if device.packages else []), *([before] if before else [])]
+    return {
+        **standins.environment(device.standins),
+        "PYTHONPATH": os.pathsep.join(path),
+        "VIRTUAL_NPU_LIBRARY": str(device.library),
+        "CUDA_VISIBLE_DEVICES": "",
+        "OMP_NUM_THREADS": "1",  # the order of additions, and with it every bit, is the same in every run
+        "PYTHONHASHSEED": "0",
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+
+
+def _check(interpreter: Interpreter) -> None:
+    if interpreter.system != "Linux" or interpreter.machine not in ("x86_64", "aarch64"):
+        raise UserError(
+            f"the virtual NPU runs on Linux x86-64, not on {interpreter.system} {interpreter.machine}; {_RECIPE}"
+        )
+    if interpreter.torch is None:
+        raise UserError(
+            f"{interpreter.path} has no torch; pip install 'npu-porter[verify]', or name another with --python"
+        )
+    if interpreter.lacks:
+        names = " ".join(_PACKAGES[name] for name in interpreter.lacks)
+        raise UserError(f"{interpreter.path} lacks what torch_npu imports; pip install {names}")
+
+
+def _place(interpreter: Interpreter) -> Path:
+    sources = sorted((*standins.NATIVE.iterdir(), Path(standins.__file__), Path(__file__).with_name("compile.py")))
+    key = hashlib.sha256()
+    for text in (interpreter.torch_version, str(interpreter.torch), interpreter.tag, interpreter.machine):
+        key.update(text.encode() + b"\0")
+    for source in sources:
+        if source.is_file():
+            key.update(source.read_bytes())
+    return cache_dir() / "verify" / f"torch-{interpreter.torch_release}-{interpreter.tag}-{key.hexdigest()[:12]}"
+
+
+def _device(interpreter: Interpreter, place: Path, made: dict[str, str]) -> Device:
+    packages = place / made["packages"] if made["packages"] else None
+    return Device(interpreter.torch_version, made["torch_npu"], packages, place / "standins", place / f"{MODULE}.so")
+
+
+def _fits(torch_npu: str, torch: str) -> bool:
+    return torch_npu == torch or torch_npu.startswith(f"{torch}.post")
+
+
+def _fetch(interpreter: Interpreter, wheel: str | None, folder: Path) -> tuple[Path, str]:
+    """torch_npu, and nothing of what it would pull in, from the package index or a wheel at hand."""
+    wanted = wheel or f"torch_npu=={interpreter.torch_release}.*"
+    with tempfile.TemporaryDirectory(dir=folder.parent) as temporary:
+        command = [interpreter.path, "-m", "pip", "install", "--quiet", "--no-deps", "--target", temporary, wanted]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode:
+            said = [line for line in done.stderr.splitlines() if line.startswith("ERROR")] or ["pip failed"]
+            raise UserError(
+                f"{wanted} cannot be had for {interpreter.tag} on {interpreter.machine}: {said[-1]}; porter is tried "
+                f"with torch 2.13.0, and --wheel takes a file"
+            )
+        found = sorted(Path(temporary).glob("torch_npu-*.dist-info"))
+        if not found:
+            raise UserError(f"{wanted}: not a wheel of torch_npu")
+        version = found[0].name.removeprefix("torch_npu-").removesuffix(".dist-info")
+        if not _fits(version, interpreter.torch_release):
+            raise UserError(f"{wanted}: torch_npu {version} is not made for torch {interpreter.torch_version}")
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(temporary, folder)
+    return folder / "torch_npu", version
+
+
+def _try(interpreter: Interpreter, device: Device) -> None:
+    program = "import torch, torch_npu; print((torch.ones(3, requires_grad=True).npu() * 2).sum().item())"
+    env = {**os.environ, **environment(device)}
+    done = subprocess.run([interpreter.path, "-c", program], env=env, capture_output=True, text=True, timeout=300)
+    if done.stdout.strip() != "6.0":
+        said = (done.stderr.strip().splitlines() or [f"exit {done.returncode}"])[-1]
+        raise UserError(f"torch_npu {device.torch_npu} does not run on the stand-ins: {said}")
+
+
+def _for(interpreter: Interpreter) -> str:
+    import sys
+
+    return "" if interpreter.path == sys.executable else f" --python {interpreter.path}"

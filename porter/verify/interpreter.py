@@ -1,0 +1,78 @@
+"""What the interpreter that will run the user's program has: asked of itself, in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from porter.errors import UserError
+
+_ASK = """
+import importlib.metadata, importlib.util, json, platform, sys, sysconfig
+found = {"python": platform.python_version(), "tag": sys.implementation.cache_tag, "machine": platform.machine(),
+         "system": platform.system(), "headers": sysconfig.get_paths()["include"]}
+for name in ("torch", "torch_npu", "numpy", "yaml"):
+    spec = importlib.util.find_spec(name)
+    found[name] = spec.submodule_search_locations[0] if spec and spec.submodule_search_locations else ""
+for name in ("torch", "torch_npu"):
+    try:
+        found[name + "_version"] = importlib.metadata.version(name) if found[name] else ""
+    except importlib.metadata.PackageNotFoundError:
+        found[name + "_version"] = ""
+if found["torch"]:
+    import os
+    os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
+    import torch
+    found["torch_version"] = torch.__version__
+    found["cxx11_abi"] = torch.compiled_with_cxx11_abi()
+print(json.dumps(found))
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Interpreter:
+    path: str
+    python: str
+    tag: str  # cpython-311
+    machine: str
+    system: str
+    headers: Path
+    torch: Path | None
+    torch_version: str  # with what follows a +
+    torch_npu: Path | None
+    torch_npu_version: str
+    cxx11_abi: bool
+    lacks: tuple[str, ...]  # what torch_npu imports and it does not have
+
+    @property
+    def torch_release(self) -> str:
+        return self.torch_version.partition("+")[0]
+
+
+def ask(path: str | None = None) -> Interpreter:
+    python = path or sys.executable
+    try:
+        done = subprocess.run([python, "-c", _ASK], capture_output=True, text=True, timeout=120)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise UserError(f"{python}: cannot be run: {error}") from None
+    if done.returncode:
+        said = done.stderr.strip().splitlines()[-1:] or ["no output"]
+        raise UserError(f"{python}: cannot be asked for its torch: {said[0]}")
+    found = json.loads(done.stdout.strip().splitlines()[-1])
+    return Interpreter(
+        path=python,
+        python=found["python"],
+        tag=found["tag"],
+        machine=found["machine"],
+        system=found["system"],
+        headers=Path(found["headers"]),
+        torch=Path(found["torch"]) if found["torch"] else None,
+        torch_version=found["torch_version"],
+        torch_npu=Path(found["torch_npu"]) if found["torch_npu"] else None,
+        torch_npu_version=found["torch_npu_version"],
+        cxx11_abi=found.get("cxx11_abi", True),
+        lacks=tuple(name for name in ("numpy", "yaml") if not found[name]),
+    )

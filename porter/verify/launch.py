@@ -1,0 +1,135 @@
+"""Runs one program on the virtual NPU, in its own process group, under a time and a memory limit."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import signal
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from porter.errors import UserError
+from porter.verify import install
+from porter.verify.install import Device
+from porter.verify.interpreter import Interpreter
+from porter.verify.records import Records, read
+
+_TAIL = 40  # lines of output that are kept to be shown
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    seconds: int = 600
+    memory_gb: int = 0  # 0: none
+    steps: int = 0
+    devices: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    code: int | None  # None: stopped at the time limit; negative: a signal
+    output: str
+    records: Records
+
+    @property
+    def ran(self) -> bool:
+        return self.code == 0
+
+    @property
+    def tail(self) -> str:
+        return "\n".join(self.output.splitlines()[-_TAIL:])
+
+    def how_it_ended(self) -> tuple[str, str]:
+        if self.code is None:
+            return "timeout", ""
+        if self.code < 0:
+            return "signal", signal.Signals(-self.code).name
+        return ("ended", "") if self.code == 0 else ("failed", str(self.code))
+
+
+def command(words: Sequence[str], interpreter: Interpreter) -> list[str]:
+    """The words as given, with this interpreter in place of the usual names for one and of what starts one."""
+    if not words:
+        raise UserError("no program to verify: porter verify train.py --its-options, or -- torchrun ... train.py")
+    first, rest = words[0], list(words[1:])
+    if first.endswith(".py"):
+        return [interpreter.path, first, *rest]
+    if re.fullmatch(r"python[\d.]*", first):
+        return [interpreter.path, *rest]
+    if first == "torchrun":
+        return [interpreter.path, "-m", "torch.distributed.run", *rest]
+    if first == "accelerate" and rest[:1] == ["launch"]:
+        return [interpreter.path, "-m", "accelerate.commands.launch", *rest[1:]]
+    return list(words)
+
+
+def devices_asked_for(words: Sequence[str]) -> int:
+    """How many devices a launcher's own options speak of, else 1."""
+    found = re.search(r"(?:--nproc[_-]per[_-]node|--num_processes|--num_gpus)[= ](\d+)", " ".join(words))
+    return max(1, int(found[1])) if found else 1
+
+
+def run(
+    words: Sequence[str], folder: Path, root: Path, interpreter: Interpreter, device: Device, limits: Limits,
+    original: bool,
+) -> Outcome:  # fmt: skip
+    with tempfile.TemporaryDirectory(prefix="porter-verify-") as recorded:
+        env = _environment(device, root, recorded, limits, original)
+        path = Path(recorded) / "output.txt"
+        with path.open("wb") as output:
+            try:
+                child = subprocess.Popen(
+                    command(words, interpreter), cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=output,
+                    stderr=subprocess.STDOUT, start_new_session=True, preexec_fn=_limit(limits),
+                )  # fmt: skip
+            except OSError as error:
+                raise UserError(f"{shlex.join(words)}: {error.strerror}: {error.filename}") from None
+            try:
+                code: int | None = child.wait(limits.seconds)
+            except subprocess.TimeoutExpired:
+                code = None
+            finally:
+                _stop(child)
+        return Outcome(code, path.read_text(encoding="utf-8", errors="replace"), read(Path(recorded)))
+
+
+def _environment(device: Device, root: Path, recorded: str, limits: Limits, original: bool) -> dict[str, str]:
+    # settings for a real CANN would send torch_npu to libraries that are not the stand-ins
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("ASCEND_", "VIRTUAL_NPU_", "ATB_"))}
+    added = {
+        **install.environment(device),
+        "VIRTUAL_NPU_RECORD": recorded,
+        "VIRTUAL_NPU_ROOT": os.path.join(root, ""),
+        "VIRTUAL_NPU_DEVICES": str(limits.devices),
+    }
+    if limits.steps:
+        added["VIRTUAL_NPU_STEPS"] = str(limits.steps)
+    if original:
+        added |= {"VIRTUAL_NPU_ORIGINAL": "1", "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
+    return {**kept, **added}
+
+
+def _limit(limits: Limits):
+    if not limits.memory_gb:
+        return None
+    import resource
+
+    size = limits.memory_gb << 30
+    return lambda: resource.setrlimit(resource.RLIMIT_DATA, (size, size))
+
+
+def _stop(child: subprocess.Popen) -> None:
+    """The whole group: workers and ranks must not outlive the run."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(child.pid, number)
+        except ProcessLookupError:
+            return
+        try:
+            child.wait(2)
+        except subprocess.TimeoutExpired:
+            continue

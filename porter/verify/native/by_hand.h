@@ -1,0 +1,91 @@
+// Kernels that the common one cannot be: copies between devices, and what torch_npu computes in its own autograd nodes.
+#pragma once
+#include "kernel.h"
+
+namespace virtual_npu {
+
+inline Tensor& copy_(Tensor& self, const Tensor& source, bool non_blocking) {
+  Pairs pairs;
+  auto to = is_npu(self) ? as_cpu(self, pairs) : self;
+  auto from = is_npu(source) ? as_cpu(source, pairs) : source;
+  if (Trace::get().on) {
+    const IValue given[] = {self, source};
+    Trace::get().note("aten::copy_", Class::native, is_npu(source) && !is_npu(self) && !non_blocking, given);
+  }
+  at::AutoDispatchBelowADInplaceOrView below;
+  to.copy_(from, false);
+  return self;
+}
+inline Tensor copy_from(const Tensor& self, const Tensor& to, bool non_blocking) {
+  Tensor target = to;
+  copy_(target, self, non_blocking);
+  return to;
+}
+inline Tensor copy_from_and_resize(const Tensor& self, const Tensor& to) {
+  to.resize_(self.sizes());
+  return copy_from(self, to, false);
+}
+inline Tensor zero_tensor(
+    at::IntArrayRef size, std::optional<at::ScalarType> dtype, std::optional<at::Layout> layout,
+    std::optional<Device> device, std::optional<bool> pinned) {
+  return at::zeros(size, dtype, layout, device, pinned);
+}
+
+// The CPU's has no generator argument: it would draw from the CPU's stream.
+inline std::tuple<Tensor, Tensor> native_dropout(const Tensor& x, double p, std::optional<bool> train) {
+  auto mask_options = x.options().dtype(at::kBool);
+  if (x.numel() == 0 || (train && !*train) || p == 0) return {x.clone(), at::ones(x.sizes(), mask_options)};
+  if (p == 1) return {at::zeros_like(x), at::zeros(x.sizes(), mask_options)};
+  auto mask = at::empty(x.sizes(), mask_options);
+  mask.bernoulli_(1 - p);
+  return {x.mul(mask).mul_(1. / (1. - p)), mask};
+}
+
+// The choice of kernel and the kernels of a CPU tensor, so that results have the same bits.
+inline Tensor attention(
+    const Tensor& q, const Tensor& k, const Tensor& v, const std::optional<Tensor>& mask, double p, bool causal,
+    std::optional<double> scale, bool grouped) {
+  Pairs pairs;
+  auto on_cpu = [&](const Tensor& t) {
+    auto seen = as_cpu(t, pairs);
+    if (t.requires_grad() && at::GradMode::is_enabled()) seen.set_requires_grad(true);
+    return seen;
+  };
+  auto added = mask;
+  bool masked = mask && mask->defined();
+  int64_t choice = 0;
+  if (is_npu(q) && is_npu(k) && is_npu(v) && (!masked || is_npu(*mask))) {
+    std::optional<Tensor> seen;
+    if (masked) seen = on_cpu(*mask);
+    choice = at::_fused_sdp_choice(on_cpu(q), on_cpu(k), on_cpu(v), seen, p, causal, scale, grouped);
+  }
+  if (masked && mask->scalar_type() == at::kBool)
+    added = at::zeros_like(*mask, q.options())
+                .masked_fill_(mask->logical_not(), -std::numeric_limits<double>::infinity());
+  constexpr int64_t kFlash = 1;
+  if (choice == kFlash)
+    return std::get<0>(at::_scaled_dot_product_flash_attention_for_cpu(q, k, v, p, causal, added, scale));
+  return std::get<0>(
+      at::_scaled_dot_product_attention_math(q, k, v, added, p, causal, std::nullopt, scale, grouped));
+}
+
+inline Tensor plus(const Tensor& t, const std::optional<Tensor>& bias) {
+  return bias && bias->defined() ? t + *bias : t;
+}
+inline std::tuple<Tensor, Tensor, Tensor> lstm_cell(
+    const Tensor& input, const Tensor& hidden, const Tensor& cell, const std::optional<Tensor>& input_bias,
+    const std::optional<Tensor>& hidden_bias) {
+  auto gates = plus(plus(input + hidden, input_bias), hidden_bias).unsafe_chunk(4, 1);
+  auto next = gates[1].sigmoid() * cell + gates[0].sigmoid() * gates[2].tanh();
+  return {gates[3].sigmoid() * next.tanh(), next, at::empty({0}, input.options())};
+}
+inline std::tuple<Tensor, Tensor> gru_cell(
+    const Tensor& input, const Tensor& hidden, const Tensor& state, const std::optional<Tensor>& input_bias,
+    const std::optional<Tensor>& hidden_bias) {
+  auto i = plus(input, input_bias).unsafe_chunk(3, 1), h = plus(hidden, hidden_bias).unsafe_chunk(3, 1);
+  auto reset = (i[0] + h[0]).sigmoid(), update = (i[1] + h[1]).sigmoid();
+  auto fresh = (i[2] + reset * h[2]).tanh();
+  return {(state - fresh) * update + fresh, at::empty({0}, input.options())};
+}
+
+}  // namespace virtual_npu

@@ -1,0 +1,19 @@
+"""The step of the fused optimisers; torch_npu's Python classes around it run as they are."""
+
+import math
+
+from virtual_npu.operators.register import kernel
+
+
+@kernel("npu_apply_adam_w.out")
+def apply_adam_w(
+    beta1_power, beta2_power, lr, weight_decay, beta1, beta2, epsilon, grad, max_grad_norm, amsgrad, maximize, *, out
+):
+    parameter, first, second = out
+    grad = -grad if maximize else grad
+    parameter.mul_(1 - lr * weight_decay)
+    first.lerp_(grad, 1 - beta1)
+    second.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
+    bias1, bias2 = 1 - beta1_power * beta1, 1 - beta2_power * beta2
+    parameter.addcdiv_(first, (second.sqrt() / math.sqrt(bias2)).add_(epsilon), value=-lr / bias1)
+    return tuple(out)

@@ -1,0 +1,228 @@
+"""What a run says of itself, line by line into one file per process: losses, gradient norms, saved tensors, scalars that
+were logged, the error that ended it, and at the end the operators that ran and where they were asked for.
+
+A loss is what backward() was called on. A program can name more values itself:
+
+    from virtual_npu.record import value
+    value("reward", reward)
+"""
+
+import atexit
+import hashlib
+import json
+import os
+import sys
+import traceback
+
+import torch
+from after_import import after_import
+from torch.optim import optimizer as optimisers
+
+from virtual_npu import native
+
+_SAVED_AT_MOST = 20_000  # tensors of one checkpoint
+
+
+class Enough(SystemExit):
+    """The number of steps that was asked for is done."""
+
+
+class _Recorder:
+    def __init__(self, folder):
+        self.folder, self.owner, self.stream = folder, None, None
+        self.root = os.environ.get("VIRTUAL_NPU_ROOT", "")
+        self.limit = int(os.environ.get("VIRTUAL_NPU_STEPS") or 0)
+        self.steps = {}
+        self.busy = False
+
+    def write(self, kind, name, content, where=None):
+        if self.owner != os.getpid():  # a forked child has its own file, if it has something to say
+            self.owner = os.getpid()
+            rank = os.environ.get("RANK", "")
+            if rank == "" and torch.distributed.is_available() and torch.distributed.is_initialized():
+                rank = str(torch.distributed.get_rank())
+            path = os.path.join(self.folder, f"{rank or 0}-{self.owner}.jsonl")
+            self.stream = open(path, "a", buffering=1, encoding="utf-8")  # noqa: SIM115  open until the process ends
+        row = {"kind": kind, "name": name, "value": content, "where": self.place() if where is None else where}
+        self.stream.write(json.dumps(row) + "\n")
+
+    def place(self):
+        """The innermost line of the user's own code."""
+        frame = sys._getframe(1)
+        while frame:
+            file = frame.f_code.co_filename
+            if self.root and file.startswith(self.root) and "site-packages" not in file:
+                return f"{file[len(self.root) :]}:{frame.f_lineno}"
+            frame = frame.f_back
+        return ""
+
+    @property
+    def step(self):
+        return max(self.steps.values(), default=0)
+
+
+class _Untraced:
+    """What is read here is not what the program does."""
+
+    def __enter__(self):
+        self.before = native.pause(False)
+
+    def __exit__(self, *exception):
+        native.pause(self.before)
+
+
+_recorder = None
+
+
+def value(name, content):
+    """Records a number, or a tensor of one element, under a name."""
+    if _recorder is not None:
+        with _Untraced():
+            _recorder.write("value", str(name), float(content).hex())
+
+
+def start(folder):
+    global _recorder
+    _recorder = _Recorder(folder)
+    native.trace(True, _recorder.root, True)
+    _hook_backward()
+    optimisers.register_optimizer_step_pre_hook(_before_step)
+    optimisers.register_optimizer_step_post_hook(_after_step)
+    _hook_save()
+    _hook_scalars()
+    _hook_errors()
+    atexit.register(_end)
+    import multiprocessing.util
+
+    # a process that multiprocessing made leaves without the handlers of atexit
+    multiprocessing.util.Finalize(None, _end, exitpriority=1)
+
+
+def _hook_backward():
+    backward = torch.autograd.backward
+
+    def recorded(tensors, *args, **kwargs):
+        roots = (tensors,) if isinstance(tensors, torch.Tensor) else tuple(tensors)
+        outermost = not _recorder.busy  # checkpointing calls backward inside of backward
+        if outermost and len(roots) == 1 and roots[0].numel() == 1:
+            with _Untraced():
+                _recorder.write("loss", "", float(_as_cpu(roots[0])).hex())
+        _recorder.busy = True
+        try:
+            return backward(tensors, *args, **kwargs)
+        finally:
+            if outermost:
+                _recorder.busy = False
+
+    torch.autograd.backward = recorded
+
+
+def _before_step(optimiser, args, kwargs):
+    with _Untraced(), torch.no_grad():
+        total = 0.0
+        for group in optimiser.param_groups:
+            for parameter in group["params"]:
+                if parameter.grad is not None:
+                    total += _square(parameter.grad)
+        name = type(optimiser).__name__
+        _recorder.write("grad_norm", name.replace("NpuFused", ""), (total**0.5).hex())
+
+
+def _after_step(optimiser, args, kwargs):
+    counts = _recorder.steps
+    counts[id(optimiser)] = counts.get(id(optimiser), 0) + 1
+    native.step(_recorder.step)
+    if _recorder.limit and _recorder.step >= _recorder.limit:
+        raise Enough(0)
+
+
+def _hook_save():
+    save = torch.save
+
+    def recorded(content, f, *args, **kwargs):
+        result = save(content, f, *args, **kwargs)
+        with _Untraced():
+            name = os.path.basename(f) if isinstance(f, (str, os.PathLike)) else "(stream)"
+            for number, (key, tensor) in enumerate(_tensors(content)):
+                if number >= _SAVED_AT_MOST:
+                    break
+                _recorder.write("saved", f"{name}:{key}", _digest(tensor))
+        return result
+
+    torch.save = recorded
+
+
+def _hook_scalars():
+    def hook():
+        writer = sys.modules["torch.utils.tensorboard.writer"].SummaryWriter
+        add = writer.add_scalar
+
+        def recorded(self, tag, scalar_value, *args, **kwargs):
+            value(tag, scalar_value)
+            return add(self, tag, scalar_value, *args, **kwargs)
+
+        writer.add_scalar = recorded
+
+    after_import("torch.utils.tensorboard.writer", hook)
+
+
+def _hook_errors():
+    hook = sys.excepthook
+
+    def recorded(kind, error, trace):
+        if not issubclass(kind, SystemExit):
+            where = ""
+            for frame in traceback.extract_tb(trace):
+                if _recorder.root and frame.filename.startswith(_recorder.root):
+                    where = f"{frame.filename[len(_recorder.root) :]}:{frame.lineno}"
+            text = "\n".join(line for line in str(error).splitlines() if line.strip())[:2000]
+            _recorder.write("error", kind.__name__, text, where)
+        hook(kind, error, trace)
+
+    sys.excepthook = recorded
+
+
+def _end():
+    if _recorder.stream is None or _recorder.owner != os.getpid():
+        return
+    with _Untraced():
+        for name, where, kind, synchronises, calls, in_steps, dtype, shapes in native.seen():
+            late = sorted(shape for shape, step in shapes.items() if step > 1)
+            row = {"class": kind, "sync": synchronises, "calls": calls, "in_steps": in_steps, "dtype": dtype}
+            _recorder.write("operator", name, {**row, "shapes": len(shapes), "late_shapes": late[:8]}, where)
+        _recorder.write("end", "", {"steps": _recorder.step}, "")
+    _recorder.stream.close()
+    _recorder.stream = None
+
+
+def _as_cpu(tensor):
+    local = tensor.detach()
+    local = local.to_local() if hasattr(local, "to_local") else local
+    return native.as_cpu(local)
+
+
+def _square(tensor):
+    local = _as_cpu(tensor)
+    if local.is_sparse:
+        local = local.coalesce().values()
+    return float(local.double().square().sum())
+
+
+def _digest(tensor):
+    local = _as_cpu(tensor).contiguous()
+    content = local.flatten().view(torch.uint8) if local.numel() else local
+    return [str(local.dtype), list(local.shape), hashlib.sha256(content.numpy().tobytes()).hexdigest()[:16]]
+
+
+def _tensors(content, path=""):
+    if isinstance(content, torch.Tensor):
+        if content.layout == torch.strided and not content.is_quantized:
+            yield path, content
+    elif isinstance(content, torch.nn.Module):
+        yield from _tensors(content.state_dict(), path)
+    elif isinstance(content, dict):
+        for key, item in content.items():
+            yield from _tensors(item, f"{path}.{key}" if path else str(key))
+    elif isinstance(content, (list, tuple)):
+        for number, item in enumerate(content):
+            yield from _tensors(item, f"{path}.{number}" if path else str(number))
