@@ -1,4 +1,5 @@
-"""What rules/route.toml and rules/plan.toml may say: which way a repository should take, and in which steps."""
+"""What rules/route.toml and rules/plan.toml may say: which way a repository should take,
+and in which steps; and rules/releases.toml: what belongs together."""
 
 from __future__ import annotations
 
@@ -38,6 +39,7 @@ def kinds(name: Callable, text: Callable, number: Callable, languages: Callable,
                 "reference": text,
             },
         ),
+        "release": (("name", "torch", "cann"), {"name": text, "torch": list_of(text), "cann": text}),
         "step": (
             ("name", "title", "text", "command"),
             {"name": name, "title": languages, "text": languages, "command": list_of(text)},

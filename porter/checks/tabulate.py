@@ -27,7 +27,7 @@ class _Joined:
     def __init__(self) -> None:
         self.tables: dict = {"rules": {}, "moves": {}, "variables": {}, "sinks": [], "parameters": {}}
         self.tables |= {"packages": {}, "options": {}}
-        self.prose: dict = {"rules": {}, "examples": {}, "signals": {}, "routes": {}, "steps": {}}
+        self.prose: dict = {"rules": {}, "examples": {}, "signals": {}, "routes": {}, "steps": {}, "releases": {}}
         self.slugs: dict[str, str] = {}
         self.take: dict[str, Callable[[str, dict], None]] = {
             "rule": self.rule,
@@ -40,6 +40,7 @@ class _Joined:
             "option": self.option,
             "signal": lambda where, s: self._named("signals", where, s),
             "route": lambda where, s: self._named("routes", where, s),
+            "release": lambda where, s: self._named("releases", where, s),
             "step": lambda where, s: self._named("steps", where, s),
         }
 

@@ -111,6 +111,9 @@ class Texts:
     def routes(self) -> list[dict]:
         return list(self._prose["routes"].values())
 
+    def releases(self) -> list[dict]:
+        return list(self._prose["releases"].values())
+
     def steps(self) -> list[dict]:
         return list(self._prose["steps"].values())
 

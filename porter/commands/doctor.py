@@ -1,0 +1,65 @@
+"""`porter doctor`: what of python, torch, torch_npu and CANN is here, whether it fits together, and what to do."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+from porter.cli import FOUND, OK
+from porter.commands.doctor_words import say
+from porter.errors import UserError, suggestion
+
+STYLES = {"ok": "green", "absent": "dim", "note": "yellow", "wrong": "bold red"}
+
+
+def doctor(format: str | None, lang: str | None) -> int:
+    from porter.catalog.load import versions
+    from porter.checks.registry import load
+    from porter.commands.explain import _settings
+    from porter.fitting import Release, fits, judge
+    from porter.machine import look
+
+    if format not in (None, "text", "json"):
+        raise UserError(f"--format: {format!r} is none of text, json{suggestion(format, ('text', 'json'))}")
+    settings, _ = _settings(None, lang)
+    machine = look(os.environ, Path(os.sep))
+    releases = [Release(row["name"], tuple(row["torch"]), row["cann"]) for row in load().texts.releases()]
+    checks = judge(machine, releases, versions())
+    if format == "json":
+        rows = [
+            {"name": c.name, "status": c.status, **_said(c, settings.lang), "values": dict(c.values)} for c in checks
+        ]
+        document = {"schema": 1, "fits": fits(checks), "checks": rows, "releases": [r._asdict() for r in releases]}
+        sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+    else:
+        _show(checks, releases, machine, settings.lang)
+    return OK if fits(checks) else FOUND
+
+
+def _said(check, lang: str) -> dict[str, str]:
+    values = dict(check.values)
+    message, cure = say(check.key, lang, **values), say(f"{check.key}.cure", lang, **values)
+    return {"message": message, "cure": cure}
+
+
+def _show(checks, releases, machine, lang: str) -> None:
+    from porter.fitting import fits
+    from porter.report.console import columns, pad, show
+
+    names = {check: (say(f"name.{check.name}", lang), say(f"status.{check.status}", lang)) for check in checks}
+    widths = [max(columns(pair[n]) for pair in names.values()) for n in (0, 1)]
+    rows = []
+    for check in checks:
+        said, (name, status) = _said(check, lang), names[check]
+        head = (pad(name, widths[0], False) + "  ", "bold")
+        rows.append([head, (pad(status, widths[1], False) + "  ", STYLES[check.status]), (said["message"], "")])
+        if said["cure"]:
+            rows.append([(" " * (sum(widths) + 4) + said["cure"], "")])
+    end = "fits.not" if not fits(checks) else "fits" if machine.torch_npu or machine.cann else "fits.nothing"
+    rows += [[], [(say(end, lang), "bold")]]
+    if not (machine.torch_npu and machine.cann):
+        rows += [[], [(say("pairs", lang), "dim")]]
+        rows += [[(f"  torch_npu {r.name}: torch {', '.join(r.torch)}; CANN {r.cann}", "dim")] for r in releases]
+    show(rows, sys.stdout)
