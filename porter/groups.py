@@ -34,7 +34,7 @@ def cache_clean(lang: Lang = None) -> int:
 @catalog.command("list")
 def catalog_list(format: Plain = None, lang: Lang = None) -> int:
     """The versions there are, and the wheels they were read from."""
-    return _catalog("versions", locals())
+    return _catalog("listing", locals())
 
 
 @catalog.command("show")

@@ -54,12 +54,13 @@ def verdict(api: str, catalogue: Catalogue, documents: Documents, soc: str) -> V
         return _npu(api, catalogue)
     if root != "torch":
         return None
-    fact = documents.fact(_documented(api, documents), soc)
+    usual = _documented(api, documents)
+    fact = documents.fact(usual, soc)
     if api == "torch.cuda" or api.startswith("torch.cuda."):
         return _cuda(api, catalogue, fact)
     if _TYPE.match(rest) and fact is None:
         return Verdict(api, SUPPORTED)
-    kernels = catalogue.operators_of(api)
+    kernels = catalogue.operators_of(api) or catalogue.operators_of(usual)
     if kernels is None and fact is None and not _ELSEWHERE.match(api) and catalogue.torch_has(api) is False:
         return Verdict(api, UNKNOWN)
     if kernels and all(_CUDA_ONLY.search(op.name) for op in kernels.operators):
