@@ -61,7 +61,8 @@ def make(name: str, data: bytes) -> tuple[str, bytes]:
         "apis": apis,
         "npu": {api: other for api, other in npu.items() if other != api},
     }
-    return f"{PREFIX}{found[1]}{SUFFIX}", packed(table)
+    text = json.dumps(table, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
+    return f"{PREFIX}{found[1]}{SUFFIX}", packed(text.encode("ascii"))
 
 
 def _full(name: str) -> str:
