@@ -11,7 +11,8 @@ operators.json.gz
     transfer {"torch.cuda.Stream": "torch.npu.Stream"}: see Transfer; "=" arguments, "-" disabled, "!" shielded, "" a wrapper
     deprecated {"torch_npu.npu_silu": ["wheel", "torch.nn.functional.silu"]}
 torch.json.gz
-    names    {"torch.linalg": "cholesky cond ..."}; a module that also binds names as it runs ends in "*"
+    names    {"torch.linalg": "cholesky cond ..."}; "+" before what it only imports from elsewhere; a module that
+             also binds names as it runs ends in "*"
 """
 
 from __future__ import annotations
@@ -121,13 +122,17 @@ class Torch:
             return True
         if module not in self._names:
             return self._below(module)
-        known = self.below(module)
-        if last in known:
+        known = self._all(module)
+        if last in known or f"+{last}" in self._all(module):
             return True
         unlisted = module == "torch" and (last[0].isupper() or re.fullmatch(r"u?int\d", last))
         return None if "*" in known or unlisted else False  # classes and small integers compiled into torch
 
     def below(self, module: str) -> frozenset[str]:
+        """The names of a module, without those that it only imports from elsewhere."""
+        return frozenset(name for name in self._all(module) if name[0] != "+")
+
+    def _all(self, module: str) -> frozenset[str]:
         found = self._names.get(module, frozenset())
         if isinstance(found, str):
             found = self._names[module] = frozenset(found.split())

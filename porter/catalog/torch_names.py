@@ -21,7 +21,8 @@ _LEFT_OUT = ("torch.testing._", "torch.onnx._", "torch.utils.benchmark.examples"
 
 
 def torch_names(torch: Wheel, reader: Reader) -> tuple[dict[str, str], dict[str, str]]:
-    """{module: "name name ..."}, with a final "*" where the module also binds names that its source does not spell; and
+    """{module: "name name ..."}, with a "+" before those it only imports from elsewhere, and a final "*" where the
+    module also binds names that its source does not spell; and
     {name: parameters} of what is written in Python and offered there.
     """
     found: dict[str, str] = {}
@@ -45,11 +46,13 @@ def torch_names(torch: Wheel, reader: Reader) -> tuple[dict[str, str], dict[str,
         stubs = [torch.stub(stub) for stub in _TAKEN_OVER.get(module, ())]
         for stub in filter(None, stubs):
             names |= {n for n in _bound(stub.body) if n[0] != "_"}
+        taken = {f"+{n}" for n in home.names if n[0] != "_" and n not in names}  # from typing, urllib: no API, but there
         if any(stubs):
-            found[module] = " ".join(sorted(names | mentioned["torch"]))
+            names |= mentioned["torch"]
+            found[module] = " ".join((*sorted(names), *sorted(t for t in taken if t[1:] not in names)))
         else:
             more = module in _OPEN or _binds_more(module, torch)
-            found[module] = " ".join((*sorted(names), *("*" if more else "")))
+            found[module] = " ".join((*sorted(names), *sorted(taken), *("*" if more else "")))
     for name, place in _CLASSES.items():
         entry = reader.lookup(place)
         members = {m for m in entry.members if m[0] != "_"} if entry else set()
