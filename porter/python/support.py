@@ -21,6 +21,7 @@ _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _ASKS = re.compile(
     r"(?i)hasattr|getattr|version|avail|support|(?:^|\W|_)(?:has|is|torch)_|torch\d|legacy|compat|\bin dir\(|>=|<="
 )
+_DEVICE = re.compile(r"\b[\w.]+\.(?:is_available|device_count)\(\)")
 _CATCHES = re.compile(r"AttributeError|ImportError|Exception|ModuleNotFoundError|RuntimeError")
 # what runs once, or on the CPU: the making of parameters and samples, and what is done with results
 _ONCE = re.compile(
@@ -106,28 +107,27 @@ def _guarded(file, link: Link) -> bool:
     """Whether the code asks first if there is such a thing, or catches that there is none."""
     names, word = file.names, getattr(link[0], "id", "")
     imported = names.imports.get(word, ()) if word != "torch" else ()
-    if guard(link) or imported and (word in names.others or any(guard(at) or _asked(at) for _, at in imported)):
+    if imported and (word in names.others or any(guard(at) or _asked(at) for _, at in imported)):
         return True
     return _asked(link)
+
+
+def _asks(test: ast.expr) -> bool:
+    """Whether a condition is about what there is; a device that is available says nothing of functions."""
+    return bool(_ASKS.search(_DEVICE.sub("", ast.unparse(test))))
 
 
 def _asked(link: Link) -> bool:
     child = link[0]
     for above in parents(link):
-        if (
-            above.__class__ in (ast.If, ast.IfExp, ast.While)
-            and child is not above.test
-            and _ASKS.search(ast.unparse(above.test))
-        ):
+        if above.__class__ in (ast.If, ast.IfExp, ast.While) and child is not above.test and _asks(above.test):
             return True
-        if above.__class__ is ast.BoolOp and any(_ASKS.search(ast.unparse(v)) for v in above.values if v is not child):
+        if above.__class__ is ast.BoolOp and any(_asks(v) for v in above.values if v is not child):
             return True
         if above.__class__ is ast.Try and (child in above.body or child in above.handlers):
             if any(h.type is None or _CATCHES.search(ast.unparse(h.type)) for h in above.handlers):
                 return True
-        if above.__class__ in _DEFS and any(
-            _ASKS.search(ast.unparse(d)) or "skip" in ast.unparse(d) for d in above.decorator_list
-        ):
+        if above.__class__ in _DEFS and any(_asks(d) or "skip" in ast.unparse(d) for d in above.decorator_list):
             return True
         for body in (getattr(above, key, None) for key in ("body", "orelse")):
             if body.__class__ is list and child in body and any(_turns_back(s) for s in body[: body.index(child)]):
@@ -139,9 +139,9 @@ def _asked(link: Link) -> bool:
 def _turns_back(statement: ast.stmt) -> bool:
     """`if not hasattr(torch, "x"): return`, `assert hasattr(torch, "x")`."""
     if statement.__class__ is ast.Assert:
-        return bool(_ASKS.search(ast.unparse(statement.test)))
+        return _asks(statement.test)
     leaves = statement.__class__ is ast.If and statement.body[-1].__class__ in (ast.Return, ast.Raise, ast.Continue)
-    return leaves and bool(_ASKS.search(ast.unparse(statement.test)))
+    return leaves and _asks(statement.test)
 
 
 def _computes(file, link: Link) -> bool:
