@@ -109,9 +109,12 @@ def test_what_is_no_notebook_is_one_note(data, why):
     assert not found.auto and [(f.code, f.why) for f in found.findings] == ([("PRT002", why)] if why else [])
 
 
-def test_broken_python_in_a_cell_is_one_finding():
-    found = analyse("a.ipynb", book(["import torch\n", "def f(:\n"]), Session())
-    assert [f.code for f in found.findings] == ["PRT002"] and not found.auto
+def test_a_broken_cell_is_a_note_and_the_others_are_ported():
+    data = book(["import torch\n"], ["def f(:\n", "    pass"], ["torch.cuda.synchronize()"])
+    found = analyse("a.ipynb", data, Session())
+    notes = [f for f in found.findings if f.code == "PRT002"]
+    assert [(f.why, f.severity, dict(f.values)["cell"]) for f in notes] == [("cell", "note", "2")]
+    assert sources(apply(data, found.auto))[1:] == ["def f(:\n    pass", "torch.npu.synchronize()"]
 
 
 @given(

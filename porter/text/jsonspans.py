@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from porter.text.document import Unreadable
 
 _SPACE = re.compile(r"(?:[ \t\r\n\ufeff]+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
-_STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"', re.DOTALL)
+_STRING = re.compile(r'"[^"\\\x00-\x1f]*(?:\\.[^"\\\x00-\x1f]*)*"', re.DOTALL)
 _SCALAR = re.compile(r"-?(?:\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|Infinity)|true|false|null|NaN")
 
 
@@ -66,6 +66,8 @@ def _string(text: str, at: int) -> Node:
     found = _STRING.match(text, at)
     if not found:
         raise _error(text, at, "a string that does not end")
+    if "\\" not in found[0]:
+        return Node("string", at, found.end(), found[0][1:-1])
     try:
         return Node("string", at, found.end(), json.loads(found[0]))
     except ValueError:

@@ -35,9 +35,11 @@ class Notebook:
     document: Document
     lines: tuple[Line, ...]
 
+    hidden: frozenset[int] = frozenset()  # cells that are no Python
+
     @property
     def source(self) -> bytes:
-        return "".join(_as_python(self.lines)).encode("utf-8", "surrogatepass")
+        return "".join(_as_python(self.lines, self.hidden)).encode("utf-8", "surrogatepass")
 
 
 def analyse(path: str, data: bytes, session: Session, result: FileResult) -> FileResult:
@@ -45,6 +47,11 @@ def analyse(path: str, data: bytes, session: Session, result: FileResult) -> Fil
     document = Document(path, data, "notebook", session, "")
     book = _read(document)
     module = book.source
+    broken = {}
+    if not parses(module):  # the other cells are none the worse for it
+        broken = {cell: line for cell, text, line in _cells(book) if not parses(text)}
+        book = replace(book, hidden=frozenset(broken))
+        module = book.source
     # the engine's own promises hold for the module; what goes back into the JSON is checked below
     found = analyse_python(path, module, session)
     placed = {change: _placed(book, module, (change,)) for f in found.findings for change in f.edit}
@@ -53,6 +60,9 @@ def analyse(path: str, data: bytes, session: Session, result: FileResult) -> Fil
     for finding in found.findings:
         edit = tuple(sorted({change for one in finding.edit for change in placed[one]}))
         findings.append(_moved(book, replace(finding, edit=edit)))
+    for line in broken.values():
+        severity, effort = session.rules.weights("PRT002", "cell")
+        findings.append(_moved(book, Finding(path, line, 1, "PRT002", "cell", severity=severity, effort=effort)))
     for changes in (auto, review):
         _check(book, changes)
     return replace(result, parsed=True, findings=tuple(sorted(findings)), auto=auto, review=review, apis=found.apis)
@@ -84,7 +94,30 @@ def _read(document: Document) -> Notebook:
     return Notebook(document, tuple(lines))
 
 
-def _as_python(lines: tuple[Line, ...]) -> Iterator[str]:
+def parses(module: bytes) -> bool:
+    import ast
+    import warnings
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ast.parse(module)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
+
+
+def _cells(book: Notebook) -> Iterator[tuple[int, bytes, int]]:
+    """Number, text and first line in the module of every code cell."""
+    texts = list(_as_python(book.lines, frozenset()))
+    first = 0
+    for at in range(1, len(texts) + 1):
+        if at == len(texts) or book.lines[at].cell != book.lines[first].cell:
+            yield book.lines[first].cell, "".join(texts[first:at]).encode("utf-8", "surrogatepass"), first + 1
+            first = at
+
+
+def _as_python(lines: tuple[Line, ...], hidden: frozenset[int]) -> Iterator[str]:
     """The same lines, with what only a notebook understands made a comment of the same length."""
     foreign = 0  # the cell that begins with a magic for another language
     for line in lines:
@@ -92,7 +125,7 @@ def _as_python(lines: tuple[Line, ...]) -> Iterator[str]:
             found = _CELL_MAGIC.match(line.text)
             foreign = line.cell if found and found[1] not in _PYTHON_CELLS else 0
         body = line.text.rstrip("\r\n")  # the last line of a cell has no end of its own
-        yield (_hidden(body) if line.cell == foreign else _without_magic(body)) + "\n"
+        yield (_hidden(body) if line.cell == foreign or line.cell in hidden else _without_magic(body)) + "\n"
 
 
 def _hidden(body: str) -> str:
