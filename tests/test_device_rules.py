@@ -9,7 +9,7 @@ import pytest
 from porter.checks.registry import load
 from porter.checks.texts import Texts
 from porter.finding import apply
-from porter.project.facts import Facts
+from porter.project.facts import Facts, gather
 from porter.python.analyse import analyse
 from porter.session import Session
 from porter.target import Target
@@ -130,3 +130,22 @@ def test_a_class_gains_the_method_and_keeps_the_old_name():
     made = scope["A"]()
     assert made.npu() is made.cuda() is made and scope["A"].x == 1
     assert scope["A"].cuda is scope["A"].npu
+
+
+def test_a_file_among_those_of_other_accelerators_is_for_review(tmp_path) -> None:
+    """cuda.py beside mps.py is what GPUs have: NPUs want a file of their own, and this one may be meant to stay."""
+    files = ["devices/cuda.py", "devices/mps.py", "kernels/cuda.py", "kernels/cpu.py"]
+    source = b'import torch\n\nROOT = torch.device("cuda")\n'
+    for name in files:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(source)
+    about = Session(facts=gather(tmp_path, files))
+    assert about.facts.among == ("devices/cuda.py",)
+    assert not analyse("devices/cuda.py", source, about).auto and analyse("devices/cuda.py", source, about).review
+    assert analyse("kernels/cuda.py", source, about).auto
+
+
+def test_the_peak_of_a_gpu_in_a_test_is_an_example() -> None:
+    source = b"import torch\n\npeak_flops = 312e12\n"
+    assert [f.code for f in analyse("train.py", source, Session()).findings] == ["PRT143"]
+    assert not analyse("tests/test_flops.py", source, Session()).findings

@@ -209,3 +209,9 @@ def test_scatter_by_hand(needs_torch):
     messages, index = torch.randn(6, 3), torch.tensor([0, 2, 2, 1, 0, 2])
     expected = torch.stack([messages[index == node].sum(0) for node in range(4)])
     torch.testing.assert_close(example("PRT401", "pool")(messages, index, 4), expected)
+
+
+def test_what_a_test_leaves_to_lightning_may_run_anywhere() -> None:
+    source = b"from lightning import Trainer\n\nTrainer(max_epochs=1)\nTrainer(accelerator='gpu')\n"
+    found = {path: [(f.line, f.why) for f in analyse(path, source, Session()).findings] for path in ("a.py", "tests/a.py")}
+    assert found == {"a.py": [(3, "automatic"), (4, "gpu")], "tests/a.py": [(4, "gpu")]}

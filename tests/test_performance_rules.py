@@ -118,3 +118,10 @@ def test_a_fill_that_is_made_without_asking_does_the_same(needs_torch, dtype, va
         exec(source.replace("import torch_npu  # noqa: F401\n", ""), space)
         kinds.append(space["loss"](torch.tensor([0, 1, 2, 0]).to(getattr(torch, dtype))))
     assert torch.equal(*kinds) and kinds[0].dtype == kinds[1].dtype
+
+
+def test_what_lies_where_nothing_is_trained_is_slow_for_nobody() -> None:
+    source = b"import torch\n\n\ndef step(model, x):\n    for y in x:\n        loss = model(y)\n        loss.backward()\n        print(loss.item())\n"
+    assert [f.code for f in analyse("train.py", source, Session()).findings] == ["PRT630"]
+    for path in ("evaluation/probe.py", "demo/a.py", "bench.py"):
+        assert not analyse(path, source, Session()).findings

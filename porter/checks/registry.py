@@ -88,6 +88,11 @@ class Rules:
         rule = self.tables.rules[code]
         return rule["messages"][why]
 
+    def once(self, code: str, why: str) -> bool:
+        """Whether the first finding with a message speaks for all of them in a file."""
+        said = self.tables.rules[code]["once"]
+        return said.get(why, said[""])
+
     @cached_property
     def texts(self):
         from porter.checks.texts import Texts

@@ -29,6 +29,10 @@ def _string(value: object) -> str | None:
     return None if isinstance(value, str) and value.strip() else "is not a string with something in it"
 
 
+def _boolean(value: object) -> str | None:
+    return None if value.__class__ is bool else "is not true or false"
+
+
 def _index(value: object) -> str | None:
     return None if type(value) is int and value >= 0 else "is not a position from 0"
 
@@ -65,9 +69,9 @@ def _languages(value: object, more: tuple[str, ...] = ()) -> str | None:
 
 
 def _message(value: object) -> str | None:
-    if wrong := _languages(value, ("severity", "effort")):
+    if wrong := _languages(value, ("severity", "effort", "once")):
         return wrong
-    for key, check in (("severity", _severity), ("effort", _effort)):
+    for key, check in (("severity", _severity), ("effort", _effort), ("once", _boolean)):
         if key in value and (wrong := check(value[key])):
             return f"has the {key} {value[key]!r}, which {wrong}"
     first, *others = (sorted(set(PLACEHOLDER.findall(value[lang]))) for lang in LANGUAGES)
@@ -99,6 +103,7 @@ KINDS: dict[str, tuple[tuple[str, ...], dict[str, Check]]] = {
             "after": _string,
             "by_hand": _string,
             "default": _one_of("on", "off"),
+            "once": _boolean,
             "message": _messages,
             **_weight,
         },

@@ -57,6 +57,7 @@ class _Joined:
             **{key: s[key] for key in ("slug", "severity", "effort")},
             "default": s.get("default", "on"),
             "messages": weight,
+            "once": {key: m["once"] for key, m in s["message"].items() if "once" in m} | {"": s.get("once", False)},
         }
         self.prose["rules"][code] = {key: s.get(key) for key in _RULE_TEXT} | {
             "messages": {key: {lang: m[lang] for lang in LANGUAGES} for key, m in s["message"].items()},
@@ -91,7 +92,15 @@ class _Joined:
         rule, names = self._rule(where, s), _listed(s["match"])
         why = self._why(where, s, f"{names[0]}()")
         weight = self._weight(rule, s, why)
-        row = (s["code"], s.get("rename", {}), tuple(s.get("remove", ())), s.get("fix"), *weight, why, s.get("positional"))
+        row = (
+            s["code"],
+            s.get("rename", {}),
+            tuple(s.get("remove", ())),
+            s.get("fix"),
+            *weight,
+            why,
+            s.get("positional"),
+        )
         for name in names:
             self._put("parameters", where, name, row)
             if "example" in s:

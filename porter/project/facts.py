@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from porter.checks.gate import PACKAGES
+from porter.project.firsts import first_gelu
 
 _OWN = {
     "cuda": re.compile(rb"def[ \t]+cuda[ \t]*\("),
@@ -19,11 +20,16 @@ _OWN = {
 _CONSTANT = re.compile(rb"^([A-Za-z_]\w*)[ \t]*(?::[^=\n]*)?=[ \t]*[\"'](cuda(?::\d+)?|nccl)[\"']", re.MULTILINE)
 # what follows `import`, as far as it may name something: a bracket to its end, or the line
 _IMPORTED = re.compile(rb"import\b[ \t]*(?:\((?:#[^\n]*|[^)#])*|(?:\\\r?\n|[^\n])*)")
-_SHIM = re.compile(rb"^[ \t]*(?:from[ \t]+torch_npu\.contrib[ \t]+import[ \t]+transfer_to_npu|import[ \t]+torch_npu\.contrib\.transfer_to_npu)", re.M)
+_SHIM = re.compile(
+    rb"^[ \t]*(?:from[ \t]+torch_npu\.contrib[ \t]+import[ \t]+transfer_to_npu|import[ \t]+torch_npu\.contrib\.transfer_to_npu)",
+    re.M,
+)
 _PASSED = re.compile(rb"(--?[A-Za-z][\w-]*)(?:[ \t]+|=|[\"'],[ \t]*[\"'])[\"']?(cuda(?::\d+)?|nccl)\b")
 _SCRIPTS = (".sh", ".bash", ".slurm", ".sbatch", ".cmd", ".bat", ".mk", ".yml", ".yaml", ".py")
 _SCRIPT_NAMES = ("Makefile", "makefile")
 _TWINS = (("cuda", "npu"), ("nccl", "hccl"), ("gpu", "npu"))
+_TEST = re.compile(r"(?:^|/)(?:tests?|examples?)/|(?:^|/)test_")
+_OTHERS = ("mps", "xpu", "xla", "hpu", "mlu", "musa")
 _ASKS = re.compile(rb"(?i)(^[ \t]*def[ \t]+)?\bis_(?:torch_)?npu_available\b(?:[ \t]*=(?!=))?", re.MULTILINE)
 _PROJECT = ("pyproject.toml", "setup.cfg", "setup.py")
 _LARGEST = 2_000_000  # a script of more bytes is data
@@ -39,7 +45,9 @@ class Facts:
     passed: tuple[tuple[str, str, str], ...] = ()  # (flag, value, script): old values that scripts hand over
     shim: tuple[str, ...] = ()  # files that import transfer_to_npu
     twins: tuple[str, ...] = ()  # files with a counterpart for NPUs beside them: cuda_worker.py and npu_worker.py
+    among: tuple[str, ...] = ()  # files with counterparts for other accelerators beside them: cuda.py and mps.py
     aware: tuple[str, ...] = ()  # folders, "" for all of the project, whose code runs on NPUs and on GPUs already
+    gelu: str = ""  # the first file that computes the exact GELU, which speaks for the others
     own_packages: tuple[str, ...] = ()  # folders of GPU-only packages that the project is, and does not use
 
     def digest(self) -> str:
@@ -96,20 +104,27 @@ def gather(root: Path, files: Sequence[str]) -> Facts:
                     kind = "backend" if value == b"nccl" else "device"
                     defined.setdefault(name.decode(), []).append((path, kind))
             texts[path] = data if b"import" in data else b""
+    twins = tuple(sorted(_twins(files)))
+    for path in twins:
+        if "cuda" in path.rpartition("/")[2] and path.replace("cuda", "npu") in files and not _TEST.search(path):
+            asks[path] = True
     return Facts(
         own_cuda=tuple(sorted(own["cuda"])),
         own_is_cuda=tuple(sorted(own["is_cuda"])),
         constants=tuple(sorted(_used(defined, texts))),
         passed=tuple(sorted(passed)),
         shim=tuple(sorted(shim)),
-        twins=tuple(sorted(_twins(files))),
+        twins=twins,
+        among=tuple(sorted(_among(files))),
         aware=_aware(asks, files),
+        gelu=first_gelu(texts, _parse),
         own_packages=tuple(sorted(_packages(files))),
     )
 
 
 def _aware(asks: dict[str, bool], files: Sequence[str]) -> tuple[str, ...]:
-    """A project that defines `is_npu_available`, or asks it in several files, runs on both; of a collection, the part."""
+    """A project that defines `is_npu_available`, asks it in several files, or has npu_x.py beside cuda_x.py, runs on
+    both; of a collection, the part."""
     folders: dict[str, list[bool]] = {}
     for path, defines in asks.items():
         whole = "/" not in path or any(name in files for name in _PROJECT)
@@ -138,6 +153,14 @@ def _twins(files: Sequence[str]) -> Iterable[str]:
     known = frozenset(files)
     for path in known:
         if any(path.replace(old, new) in known for old, new in _TWINS if old in path):
+            yield path
+
+
+def _among(files: Sequence[str]) -> Iterable[str]:
+    known = frozenset(files)
+    for path in known:
+        folder, _, name = path.rpartition("/")
+        if "cuda" in name and any(f"{folder}/{name.replace('cuda', other)}".lstrip("/") in known for other in _OTHERS):
             yield path
 
 
@@ -200,7 +223,11 @@ def _used(defined: dict[str, list[tuple[str, str]]], texts: dict[str, bytes]) ->
             if isinstance(node, ast.ImportFrom):
                 for alias in node.names:
                     for at, kind in defined.get(alias.name, ()):
-                        if at != path and _module(at, node.module) and _handed_over(tree, alias.asname or alias.name, kind):
+                        if (
+                            at != path
+                            and _module(at, node.module)
+                            and _handed_over(tree, alias.asname or alias.name, kind)
+                        ):
                             yield at, alias.name, kind, path
 
 

@@ -61,7 +61,20 @@ def _analyse(result: FileResult, data: bytes, session: Session) -> FileResult:
                 changes = {False: (), True: ()}
                 break
             changes[True] = changes[False]
-    return replace(result, findings=tuple(sorted(set(findings))), auto=changes[False], review=changes[True])
+    findings = _folded(sorted(set(findings)), session)
+    return replace(result, findings=tuple(findings), auto=changes[False], review=changes[True])
+
+
+def _folded(findings: list[Finding], session: Session) -> list[Finding]:
+    """Without the repetitions of what is said once for a file; each edit and each suppressed place stays."""
+    once, said, out = session.rules.once, set(), []
+    for f in findings:
+        if f.status == "manual" and f.suppressed is None and once(f.code, f.why):
+            if (f.code, f.why, f.values) in said:
+                continue
+            said.add((f.code, f.why, f.values))
+        out.append(f)
+    return out
 
 
 def look(path: str, source: Source, session: Session) -> Looked:

@@ -219,7 +219,7 @@ class Around:
         """Of `x.is_cuda` or `device.type == "cuda"`, the CUDA kernel that is called where it is so."""
         literal = self.file.literal(node)
         link = literal.link if literal else self.file.receivers.link(self.file.span(node)[1])
-        return branches.kernel(self.file, link)
+        return branches.kernel(self.file, link) or branches.compiled(self.file)
 
     # ---- integers
 

@@ -10,11 +10,19 @@ from functools import cached_property
 from .index import Link, lines_with, on_lines
 
 _NPU = re.compile(r"(?i)(?:^|[._])(?:npu|torch_npu|hccl|ascend)(?:$|[._:])|_npu_|npu_avail|is_npu|use_npu|has_npu")
+# other accelerators: in a project that runs on NPUs too, a ladder of theirs chooses among devices as well
+_OTHERS = re.compile(
+    _NPU.pattern + r"|(?i:(?:^|[._])(?:xpu|mlu|hpu|musa|sdaa)(?:$|[._:])|is_(?:xpu|mlu|hpu|musa|sdaa|cuda)_avail)"
+)
+_TEXTS, _OTHER_TEXTS = ("npu", "hccl"), ("npu", "hccl", "xpu", "mlu", "hpu", "musa", "sdaa")
 _CUDA = re.compile(r"(?i)cuda|nccl|gpu")
-_ASKS = re.compile(rb"is_(?:torch_)?npu_(?:is_)?available|get_accelerator\(\)|torch\.accelerator\.|device_module\s*=\s*getattr\(torch\b")
+_ASKS = re.compile(
+    rb"is_(?:torch_)?npu_(?:is_)?available|get_accelerator\(\)|torch\.accelerator\.|device_module\s*=\s*getattr\(torch\b"
+)
 _LOOKED_UP = re.compile(rb"getattr\(\s*torch\s*,\s*(?![\"'\s])")  # the name of the module is only known at run time
 # of lower-case text; a pattern that begins with plain letters is searched for at twenty times the speed of others
 _BYTES = tuple(map(re.compile, (rb"npu(?:\b|_|(?<![a-z0-9]npu))", rb"hccl", rb"ascend")))
+_OTHER_BYTES = tuple(map(re.compile, (rb"xpu", rb"mlu", rb"hpu", rb"musa", rb"sdaa", rb"cuda_avail")))
 
 
 def _as_npu(text: bytes) -> bytes:
@@ -45,10 +53,14 @@ class Awareness:
 
     def __init__(self, file):
         self.source, self._project = file.source, file.facts.knows_npus(file.path)
+        self._among = file.path in file.facts.among  # one of several accelerators: NPUs want a file of their own
         self.ranges: list[tuple[int, int]] = []
         self._ladders = False
         self.whole = file.path in file.facts.shim or file.path in file.facts.twins
-        if not self.whole and (lines := lines_with(file.source, *_BYTES, lowered=True)):
+        self._devices, self._texts, told = _NPU, _TEXTS, _BYTES
+        if self._project:
+            self._devices, self._texts, told = _OTHERS, _OTHER_TEXTS, _BYTES + _OTHER_BYTES
+        if not self.whole and (lines := lines_with(file.source, *told, lowered=True)):
             self._lines = lines
             self._find(file.tree)
         if _LOOKED_UP.search(file.source.utf8):
@@ -61,7 +73,7 @@ class Awareness:
     @cached_property
     def partly(self) -> bool:
         """Whether file or project ask which device there is. porter never writes such a question: a half-ported file does not."""
-        return self._project or self._ladders or bool(_ASKS.search(self.source.utf8))
+        return self._project or self._among or self._ladders or bool(_ASKS.search(self.source.utf8))
 
     def covers(self, offset: int) -> bool:
         at = bisect_right(self._starts, offset)
@@ -80,7 +92,11 @@ class Awareness:
         """`getattr(torch, device_type, torch.cuda)`: the last word is what else is left, not what is meant."""
         for link in file.buckets[ast.Call]:
             call = link[0]
-            if getattr(call.func, "id", "") == "getattr" and len(call.args) == 3 and call.args[1].__class__ is not ast.Constant:
+            if (
+                getattr(call.func, "id", "") == "getattr"
+                and len(call.args) == 3
+                and call.args[1].__class__ is not ast.Constant
+            ):
                 if file.names.resolve(call.args[0], link) == "torch":
                     self.ranges.append(self.source.span(call.args[2]))
 
@@ -135,7 +151,7 @@ class Awareness:
         return b"" if hasattr(node, "body") else self.source.utf8[start:end]
 
     def _ladder(self, branches: list[tuple[ast.AST | None, list[ast.stmt]]]) -> None:
-        npu = [test is not None and _mentions(test, _NPU) for test, _ in branches]
+        npu = [test is not None and _mentions(test, self._devices) for test, _ in branches]
         if not any(npu):
             return
         for known, (test, body) in zip(npu, branches):
@@ -157,14 +173,16 @@ class Awareness:
             if node.__class__ in (ast.Tuple, ast.List, ast.Set, ast.Dict, ast.Compare, ast.BoolOp):
                 parts = list(ast.iter_child_nodes(node))
                 texts = [p.value for p in parts if p.__class__ is ast.Constant and isinstance(p.value, str)]
-                pair = any(t.startswith(("npu", "hccl")) for t in texts) and any(t.startswith(("cuda", "nccl")) for t in texts)
-                if pair or node.__class__ is ast.BoolOp and any(_mentions(p, _NPU) for p in parts):
+                pair = any(t.startswith(self._texts) for t in texts) and any(
+                    t.startswith(("cuda", "nccl")) for t in texts
+                )
+                if pair or node.__class__ is ast.BoolOp and any(_mentions(p, self._devices) for p in parts):
                     if _mentions(node, _CUDA):
                         self.ranges.append(self.source.span(node))
             elif node.__class__ is ast.IfExp and node.orelse.__class__ is not ast.Constant:
                 ladder = list(_choices(node))
-                if any(_mentions(t, _NPU) for t, _ in ladder if t is not None):
-                    if any(_mentions(v, _CUDA) for t, v in ladder if t is None or not _mentions(t, _NPU)):
+                if any(_mentions(t, self._devices) for t, _ in ladder if t is not None):
+                    if any(_mentions(v, _CUDA) for t, v in ladder if t is None or not _mentions(t, self._devices)):
                         self.ranges.append(self.source.span(node))
 
 

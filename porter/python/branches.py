@@ -19,10 +19,13 @@ _BUILT = re.compile(
     r"|torch_(?:scatter|sparse|cluster)|pyg_lib)|(?-i:(?:WITH|HAS|HAVE)_CUDA_[A-Z])"
 )
 _ASKING = re.compile(r"(?i)kernel|custom_?ops?(?:_|$)|triton|cudnn|tilelang|cutlass|nvls")
-_ABOUT = re.compile(r"(?:cudnn|tilelang|cutlass|triton|cuda_kernel)\w*(?:/\w+)?\.py$")  # a module of such kernels
+_CHOOSES = re.compile(r"(?i)cuda_(?:path|kernels?|ext|impl|ops?)(?:_|$)|fast_cuda")  # use_fast_cuda_path = x.is_cuda
+_ABOUT = re.compile(
+    r"(?:cudnn|tilelang|cutlass|triton|helion|unsloth|cuda_kernel)\w*(?:/\w+)?\.py$"
+)  # a module of such kernels
 _KERNELS_OF = frozenset(  # packages whose functions are CUDA kernels, with a slower way beside them
     """torch_scatter torch_sparse torch_cluster torch_spline_conv pyg_lib flash_attn xformers apex triton bitsandbytes
-    causal_conv1d mamba_ssm cupy cudf tilelang""".split()
+    causal_conv1d mamba_ssm cupy cudf tilelang helion deep_ep""".split()
 )
 _CAPABILITY = frozenset({"get_device_capability", "get_device_properties"})
 _NO_FIELD = frozenset({"major", "minor", "warp_size", "regs_per_multiprocessor"})  # None where an NPU is described
@@ -64,7 +67,7 @@ def asked_for(file, link: Link | None, depth: int = 0) -> str | None:
 
 
 def capability(link: Link | None) -> str | None:
-    """"field" of `get_device_properties` in `get_device_properties(0).major`, "capability" where such a thing is asked too."""
+    """ "field" of `get_device_properties` in `get_device_properties(0).major`, "capability" where such a thing is asked too."""
     if link is None or link[1] is None:
         return None
     call, child = link[1][0], link[0]
@@ -99,9 +102,17 @@ def kernel(file, link: Link | None) -> str | None:
             parts = [*parts, *above.orelse, *_rest(above, up)] if kind is ast.If else parts
             return next((name for part in parts for name in _kernels(file, part, up)), None) or _asking(file, above, up)
         if isinstance(above, ast.stmt):
+            if kind is ast.Assign and (word := _CHOOSES.search(getattr(above.targets[0], "id", ""))):
+                return word.string
             return _asking(file, above, up) if kind is ast.Return else None
         child = above
     return None
+
+
+def compiled(file) -> str | None:
+    """What compiles the CUDA kernels that a file holds as Python functions."""
+    targets = [target for found in file.names.imports.values() for target, _ in found]
+    return "numba.cuda" if any(t == "numba.cuda" or t.startswith("numba.cuda.") for t in targets) else None
 
 
 def _rest(node: ast.If, link: Link) -> list[ast.stmt]:

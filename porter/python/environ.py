@@ -110,8 +110,9 @@ class Environment:
             said = self._is(parent.comparators[0], up)
             return said and (said, None)
         if kind is ast.Dict and any(node is key for key in parent.keys):
-            said = self._mapping(up, 0)
-            return said and (said, parent.values[next(i for i, key in enumerate(parent.keys) if key is node)])
+            value = parent.values[next(i for i, key in enumerate(parent.keys) if key is node)]
+            said = KNOWN if self._echoes(node, value, up) else self._mapping(up, 0)
+            return said and (said, value)
         if kind is ast.Call and parent.args and parent.args[0] is node:
             return self._argument(parent, up)
         if kind is ast.keyword and parent.arg in ("envvar", "env_var"):
@@ -119,6 +120,12 @@ class Environment:
         if kind in (ast.Assign, ast.AnnAssign) and node is parent.value:
             return self._constant(parent, up)
         return None
+
+    def _echoes(self, key: ast.AST, value: ast.AST, link: Link) -> bool:
+        """`{"X": os.getenv("X", "1")}`: handed on under its own name."""
+        if value.__class__ is not ast.Call or not value.args or constant(value.args[0]) != constant(key):
+            return False
+        return self.names.resolve(value.func, link) in (*_FUNCTIONS, "os.environ.get")
 
     def _argument(self, call: ast.Call, link: Link) -> tuple[str, ast.AST | None] | None:
         func, value = call.func, call.args[1] if len(call.args) > 1 else None

@@ -94,7 +94,8 @@ class Flow(Sinks):
         role = self.role(up, kind, text, depth + 1)
         devices = len(values) > 1 and all(isinstance(v, str) and v.partition(":")[0] in DEVICES for v in values)
         if role is None and kind == "device" and devices and not self.logged(up):
-            return Role("assigned", True)
+            typed = up[1] is not None and up[1][0].__class__ is ast.Subscript  # Literal["cpu", "cuda"]: others compare with it
+            return Role("assigned", not typed)
         return role
 
     _tuple = _set = _list
@@ -114,8 +115,8 @@ class Flow(Sinks):
     def _dict(self, node, parent, up, kind, text, depth):
         if node in parent.keys:
             whole = self.role(up, kind, text, depth + 1)
-            if whole and whole.role == "argument":
-                return Role("mapped", True)
+            if whole and whole.role == "argument":  # {"cuda:0": "cpu"} reads checkpoints that GPUs wrote: this key may stay
+                return Role("mapped", constant(parent.values[parent.keys.index(node)]) != "cpu")
             keys = [constant(k) for k in parent.keys]  # {"cuda": ..., "cpu": ...}[device.type]
             types = len(keys) > 1 and all(isinstance(k, str) and k in DEVICES for k in keys)
             sure = types and self._in_cuda(parent.values[parent.keys.index(node)], up)  # {"cuda": torch.cuda.is_available(), ...}

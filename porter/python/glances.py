@@ -96,5 +96,5 @@ GLANCES: dict[str, Callable] = {
     "rms-norm": lambda scene, link: idioms.is_rms_norm(link),
     "rotation": lambda scene, link: idioms.is_rotation(link),
     "gate": lambda scene, link: idioms.gate_of(link, scene),
-    "attention": lambda scene, link: idioms.is_attention(link),
+    "attention": lambda scene, link: bool(idioms.attention(link)),
 }

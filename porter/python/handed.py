@@ -13,6 +13,7 @@ SIZED = frozenset(
     """zeros ones empty full rand randn randint arange linspace eye new_zeros new_ones new_full new_empty view reshape expand
     repeat tile narrow split unfold""".split()
 )
+FACTORIES = frozenset(f"torch.{name}" for name in "rand randn randint randperm zeros ones empty full arange linspace tensor".split())
 _SAME = frozenset({"detach", "mean", "sum", "data", "float", "clone"})
 _DEVICE = re.compile(r"(?:cuda|npu|gpu)(?::|$)")
 
@@ -157,6 +158,38 @@ def first_wait(statement: ast.stmt) -> ast.AST | None:
     again = {inner for call in inside for inner in _chain(call)}
     inside = [n for n in inside if n not in again]
     return min(inside, key=lambda c: (c.func.end_lineno, c.func.end_col_offset)).func if inside else None
+
+
+def made_on_host(scene, link: Link) -> bool:
+    """`torch.rand(1).item()`: what a factory without `device` makes lies on the host."""
+    node = link[0].value
+    if node.__class__ is ast.Name:
+        values = scene.values(node, link)
+        return bool(values) and all(_is_host(v, scene, link) for v in values)
+    return _is_host(node, scene, link)
+
+
+def _is_host(node: ast.expr, scene, link: Link) -> bool:
+    while node.__class__ is ast.Call and node.func.__class__ is ast.Attribute:
+        full = scene.names.resolve(node.func, link)
+        if full is not None:
+            return full in FACTORIES and {k.arg for k in node.keywords}.isdisjoint({"device", "out", None})
+        if node.func.attr in ("to", "cuda", "npu", "type_as"):
+            return False
+        node = node.func.value
+    return False
+
+
+def asked_above(link: Link) -> bool:
+    """Whether the condition of an `if` around waits for the same value."""
+    wanted, child = ast.dump(link[1][0]), link[0]
+    for above in ancestors(link):
+        node = above[0]
+        if node.__class__ is ast.If and child in node.body:
+            if any(n.__class__ is ast.Call and ast.dump(n) == wanted for n in ast.walk(node.test)):
+                return True
+        child = node
+    return False
 
 
 def _chain(call: ast.Call) -> list[ast.Call]:

@@ -95,29 +95,83 @@ def _cut(name: ast.Name, link: Link, scene) -> ast.stmt | None:
 _ATTENDS = re.compile(r"^forward$|(?:^|_)(?:attn|attention|attend)$")
 
 
-def is_attention(link: Link) -> bool:
-    """A softmax between two products, in one function: scores, weights, and what they are multiplied with."""
+def attention(link: Link) -> str:
+    """"plain" or "biased" for a softmax between two products, in one function: scores, weights, and what they are
+    multiplied with. "" where parameters take part, or more is made of the weights than one fused operator makes."""
     function, call = _function(link), link[1][0]
     if call.__class__ is not ast.Call or not _ATTENDS.search(getattr(function, "name", "").lower()):
-        return False
-    scores, weights, found = set(), set(), False
+        return ""
+    scores, weights, found, biased, used = set(), set(), False, False, 0
     for statement in _plain(function):
         names, products, softmax = _parts(statement, call)
         if softmax:
             inside = [*call.args, *([call.func.value] if call.func.__class__ is ast.Attribute else [])]
-            known = any(
-                _is_product(n) or n.__class__ is ast.Name and n.id in scores for a in inside for n in ast.walk(a)
-            )
-            found = found or known
-        used = [n for p in products for side in _sides(p) for n in ast.walk(side)]
-        if found and any(n is call or n.__class__ is ast.Name and n.id in weights for n in used):
-            return True
+            nodes = [n for a in inside for n in ast.walk(a)]
+            found = found or any(_is_scores(n) or n.__class__ is ast.Name and n.id in scores for n in nodes)
+        reads = softmax or not names.isdisjoint(weights)
+        if found and reads:
+            times = [p for p in products if any(_holds(side, call, weights) for side in _sides(p))]
+            if any(not _is_scores(p) for p in times) or not softmax and _spreads(statement, weights, used):
+                return ""
+            used += len(times)
+        biased = biased or not found and _adds(statement, scores, bool(products))
+        biased = biased or softmax and _adds(statement, scores, False)
         targets = _targets(statement)
-        if products and not softmax or not names.isdisjoint(scores):
+        if not softmax and any(map(_is_scores, products)) or not names.isdisjoint(scores):
             scores |= targets
-        if softmax and found or not names.isdisjoint(weights):
+        if found and reads and not products:
             weights |= targets
+    return "" if used != 1 else "biased" if biased else "plain"
+
+
+def _holds(side: ast.AST, call: ast.Call, weights: set[str]) -> bool:
+    return any(n is call or n.__class__ is ast.Name and n.id in weights for n in ast.walk(side))
+
+
+def _is_scores(node: ast.AST) -> bool:
+    """A product of two tensors of which none is a parameter of the module."""
+    return _is_product(node) and not any(
+        s.__class__ is ast.Attribute and getattr(s.value, "id", "") == "self" or getattr(s, "attr", "") == "weight"
+        for s in _sides(node)
+        if s is not getattr(getattr(node, "func", None), "value", None) or call_name(s) not in ("torch", "F")
+    )
+
+
+def _spreads(statement: ast.stmt, weights: set[str], used: int) -> bool:
+    """Whether weights are mixed with others, or go on after the product."""
+    value = getattr(statement, "value", None)
+    if statement.__class__ not in (ast.Assign, ast.AugAssign) or value.__class__ is ast.Tuple:
+        return False
+    parts = [n for n in ast.walk(value) if n.__class__ is ast.BinOp and n.op.__class__ is ast.Add]
+    sides = [s for n in parts for s in (n.left, n.right) if s.__class__ is not ast.Tuple]
+    if any(n.__class__ is ast.Name and n.id in weights for s in sides for n in ast.walk(s)):
+        return True
+    return bool(used) and value.__class__ is ast.Call
+
+
+def _adds(statement: ast.stmt, scores: set[str], product: bool) -> bool:
+    """Whether something that is no mask is added to the scores."""
+    value = getattr(statement, "value", None)
+    if statement.__class__ is ast.AugAssign:
+        plus = statement.op.__class__ is ast.Add and getattr(statement.target, "id", "") in scores
+        return plus and not _is_masked(value)
+    for node in ast.walk(value) if value is not None else ():
+        if node.__class__ is ast.BinOp and node.op.__class__ is ast.Add:
+            pairs = ((node.left, node.right), (node.right, node.left))
+            if any(_scored(a, scores, product) and not _is_masked(a) and not _is_masked(b) for a, b in pairs):
+                return True
+        elif node.__class__ is ast.Call and re.search(r"(?i)bias|rel_pos", call_name(node.func)):
+            if any(getattr(a, "id", "") in scores for a in node.args):
+                return True
     return False
+
+
+def _scored(node: ast.expr, scores: set[str], product: bool) -> bool:
+    return any(n.__class__ is ast.Name and n.id in scores or product and _is_product(n) for n in ast.walk(node))
+
+
+def _is_masked(node: ast.expr) -> bool:
+    return any("mask" in (getattr(n, "id", "") or getattr(n, "attr", "")) for n in ast.walk(node))
 
 
 def _plain(function: ast.AST) -> list[ast.stmt]:

@@ -41,7 +41,7 @@ def literals(file) -> dict[int, Literal]:
             link = link[1]
             if parent.values[0].__class__ is not ast.Constant or not _pure(parent):
                 continue
-            kind, text = "device", "cuda:{}"
+            kind, text = "device", "cuda:{}" if len(parent.values) > 1 else text
         elif DEVICE.match(text):
             kind = "device"
         elif BACKEND.match(text):
@@ -84,7 +84,9 @@ def _typed(flow: Flow, link: Link) -> Role | None:
 
 
 def _pure(node: ast.JoinedStr) -> bool:
-    """`f"cuda:{x}"` and nothing behind it."""
+    """`f"cuda:{x}"` and nothing behind it; `f"cuda"`, which needs no f."""
+    if len(node.values) == 1:
+        return bool(DEVICE.match(str(constant(node.values[0]))))
     return (
         len(node.values) == 2 and constant(node.values[0]) == "cuda:" and node.values[1].__class__ is ast.FormattedValue
     )

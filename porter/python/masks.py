@@ -67,11 +67,17 @@ def assigned(scene, link: Link) -> str | None:
         return None
     place = (target.value, (target, link))
     kind = scene.kind(place)
-    if kind in ("other", "own"):
+    if kind in ("other", "own") or _asks_numpy(target.slice, scene, place):
         return None
     if of_itself(target.slice, target.value):
         return "certain" if _is_tensor(target.value, place, scene) else "likely"
     return "other" if is_mask(target.slice, scene, place) and scene.matters((target, link)) else None
+
+
+def _asks_numpy(index: ast.expr, scene, link: Link) -> bool:
+    """`x[np.isnan(x)]`: numpy answers, about an array."""
+    calls = (n.func for n in ast.walk(index) if n.__class__ is ast.Call)
+    return any((scene.names.resolve(f, link) or "").partition(".")[0] in ("numpy", "scipy") for f in calls)
 
 
 def is_scalar(node: ast.expr) -> bool:

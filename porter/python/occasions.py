@@ -11,9 +11,11 @@ _NOW_AND_THEN = re.compile(
     r"(?i)log|print|verbose|debug|eval|valid|save|ckpt|checkpoint|profil|summary|tensorboard|wandb|nan|isinf|isfinite|interval|every"
     r"|freq|report|display|monitor|visual|plot|test|infer|predict|export|trac(?:e|ing)|script|onnx|deploy|generat|sampl|best|epoch|found_inf|oom|num_updates|first"
 )
+_REPORTS = re.compile(r"(?i)log(?!it)|print|report|display|verbose|debug|eval|interval|every|freq|wandb|tensorboard")
 _AFTERWARDS = re.compile(
     r"(?i)post_?proc|eval|metric|infer|predict|generat(?:ion|e)|detections|backend|export|sampler|wrapper|transform$|dataset"
 )
+_LEAVES = (ast.Return, ast.Continue)
 TROUBLE = frozenset({"error", "warning", "warn", "exception", "critical", "debug"})
 
 
@@ -22,13 +24,31 @@ def is_beside(owner: ast.ClassDef) -> bool:
     return any(_AFTERWARDS.search(name) for name in (owner.name, *(call_name(base) for base in owner.bases)))
 
 
-def after_training(node: ast.AST, child: ast.stmt) -> bool:
-    """Whether `if self.training: return ...` stands above in the same block."""
+def is_left_over(node: ast.AST, child: ast.stmt) -> bool:
+    """Whether `if self.training: return ...` or `if not should_log: return` stands above in the same block."""
     for block in (getattr(node, name, None) for name in ("body", "orelse", "finalbody")):
         if block.__class__ is list and child in block:
             above = (s for s in block[: block.index(child)] if s.__class__ is ast.If)
-            return any(s.body[-1].__class__ is ast.Return and asks_training(s.test) == 1 for s in above)
+            return any(s.body[-1].__class__ in _LEAVES and _mostly(s.test, s.body[-1]) for s in above)
     return False
+
+
+def _mostly(test: ast.expr, leaves: ast.stmt) -> bool:
+    """Whether a condition holds in nearly every step."""
+    if asks_training(test) == 1:
+        return leaves.__class__ is ast.Return
+    if test.__class__ is ast.BoolOp and test.op.__class__ is ast.Or:
+        return any(_mostly(v, leaves) for v in test.values)
+    if test.__class__ is ast.UnaryOp and test.op.__class__ is ast.Not:
+        words = (getattr(n, "attr", "") or getattr(n, "id", "") for n in ast.walk(test.operand))
+        return any(_REPORTS.search(word) for word in words)
+    if test.__class__ is ast.Compare and len(test.ops) == 1:
+        return _is_remainder(test.left) and test.ops[0].__class__ in (ast.NotEq, ast.Gt)
+    return _is_remainder(test)
+
+
+def _is_remainder(node: ast.expr) -> bool:
+    return node.__class__ is ast.BinOp and node.op.__class__ is ast.Mod
 
 
 def asks_training(test: ast.expr) -> int:

@@ -92,8 +92,8 @@ class Receivers:
             return self._class(func.id, link, depth)
         if func.__class__ is ast.Attribute:
             base = self._expression(func.value, link, depth + 1)
-            if base in (OTHER, OWN) and func.attr in ("copy", "get", "to", "cuda", "cpu", "astype", "reshape"):
-                return base
+            if base is OTHER or base is OWN and func.attr in ("copy", "get", "to", "cuda", "cpu", "astype", "reshape"):
+                return base  # no method of an array gives a tensor
             shared = self.own and func.attr in ("cuda", "cpu", "to")  # a class of the project has them too
             if base is TORCH or func.attr in _TENSOR_METHODS and base is UNKNOWN and not shared:
                 return TORCH

@@ -10,13 +10,14 @@ from functools import cached_property
 from . import handed, masks, order
 from .evidence import call_name
 from .index import FUNCTIONS, Link, ancestors
-from .occasions import TROUBLE, after_training, asks_now_and_then, asks_training, is_beside
+from .occasions import TROUBLE, asks_now_and_then, asks_training, is_beside, is_left_over
 
 STEP, FORWARD = "step", "forward"
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _STEPS = frozenset({"training_step", "train_step", "compute_loss"})  # Lightning, trainers: their loop is elsewhere
 _HOST = re.compile(r"(?i)actions?$|(?:lens|lengths?)$")
+_APART = frozenset({"eval", "evaluation", "evaluate", "inference", "metrics", "demo", "demos", "mock", "mocks"})
 _NO_GRAD = frozenset({"no_grad", "inference_mode"})
 
 
@@ -96,7 +97,7 @@ class Scene:
 
     def matters(self, link: Link) -> str:
         """`where`, if it also runs there for every batch of the training."""
-        where = "" if self.tested else self.where(link)
+        where = "" if self.apart else self.where(link)
         return "" if not where or self.rarely(link) else where
 
     def losses(self, link: Link) -> set[str]:
@@ -104,7 +105,7 @@ class Scene:
         return set().union(*(names for node, names in self.steps.items() if any(a[0] is node for a in ancestors(link))))
 
     def rarely(self, link: Link) -> bool:
-        """Behind `step % 100 == 0`, `if verbose`, `if not self.training`, after `if self.training: return`."""
+        """Behind `step % 100 == 0`, `if verbose`, `if not self.training`, after `if self.training: return`, `if not log: return`."""
         child = link[0]
         for above in ancestors(link):
             node = above[0]
@@ -112,7 +113,7 @@ class Scene:
                 inside = child is node.body if node.__class__ is ast.IfExp else child in node.body
                 if asks_now_and_then(node.test) or asks_training(node.test) == (-1 if inside else 1):
                     return True
-            if isinstance(child, ast.stmt) and after_training(node, child):
+            if isinstance(child, ast.stmt) and is_left_over(node, child):
                 return True
             if node.__class__ in (ast.ExceptHandler, ast.Assert, ast.Raise):
                 return True
@@ -242,6 +243,12 @@ class Scene:
         """Whether the file is a test: what is slow there is slow for nobody."""
         *folders, name = self.file.path.split("/")
         return name.startswith("test_") or name.endswith("_test.py") or any(f.startswith("test") for f in folders)
+
+    @cached_property
+    def apart(self) -> bool:
+        """Whether the file is a test or a measurement, or lies where nothing is trained."""
+        *folders, name = self.file.path.split("/")
+        return self.tested or not _APART.isdisjoint(folders) or name.startswith("bench")
 
     def function_name(self, link: Link) -> str:
         function = self.function(link)

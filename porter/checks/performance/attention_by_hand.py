@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from porter.python.idioms import attention
+
 from .opportunity import Opportunity
 
 SDPA = "torch.nn.functional.scaled_dot_product_attention"
+FUSION = "torch_npu.npu_fusion_attention"
 
 
 class AttentionByHand(Opportunity):
@@ -17,6 +20,9 @@ class AttentionByHand(Opportunity):
         if b"scaled_dot_product_attention" in file.source.utf8:
             return None  # a file that has both keeps this one for where the other does not exist
         link = file.scene.link(original)
-        if link is None or not file.glance(self.only, link) or not file.scene.first(link):
+        kind = attention(link) if link is not None and file.scene.first(link) else ""
+        if not kind:
             return None
+        if kind == "biased":
+            return original, "biased", (("new", FUSION),)
         return original, "written-out", (("new", SDPA),)

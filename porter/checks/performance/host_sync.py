@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from porter.checks.rule import Hit, Rule, cst
+from porter.python import handed
 
 METHODS = ("item", "tolist", "numpy", "cpu")
 BUILTINS = ("float", "int", "bool", "print")
@@ -24,6 +25,8 @@ class HostSync(Rule):
                 return None
             return Hit(original, "printed" if name == "print" else "call", values=(("name", f"{name}()"),))
         if original.args and original.func.attr.value != "cpu" or file.receiver(original) == "other":
+            return None
+        if handed.made_on_host(scene, link) and b"set_default_" not in file.source.utf8 or handed.asked_above(link):
             return None
         values = (("name", f".{original.func.attr.value}()"),)
         if original.func.attr.value == "item" and scene.is_size(link):

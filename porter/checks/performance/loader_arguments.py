@@ -11,7 +11,7 @@ ORDER = (
     "dataset batch_size shuffle sampler batch_sampler num_workers collate_fn pin_memory drop_last timeout worker_init_fn "
     "multiprocessing_context"
 ).split()
-EVALUATES = re.compile(r"(?i)test|val(?:id|_|$)|eval|infer|predict|train *= *False")
+EVALUATES = re.compile(r"(?i)test|val(?:id|_|$)|eval|infer|predict|mock|dummy|fake|synthetic|train *= *False")
 
 
 def arguments(call, file) -> dict[str, str] | None:
@@ -25,7 +25,7 @@ def arguments(call, file) -> dict[str, str] | None:
 def feeds_training(call, given: dict[str, str], file) -> bool:
     """Shuffled, or called after training; what is called after a test is not."""
     target, dataset = file.scene.target(call), given.get("dataset", "")
-    if file.scene.tested or EVALUATES.search(target) or EVALUATES.search(dataset) or given.get("shuffle") == "False":
+    if file.scene.apart or EVALUATES.search(target) or EVALUATES.search(dataset) or given.get("shuffle") == "False":
         return False
     return given.get("shuffle") == "True" or "train" in target.lower() or "train" in dataset.partition("(")[0].lower()
 

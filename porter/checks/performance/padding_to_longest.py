@@ -12,6 +12,7 @@ COLLATORS = frozenset(
     f"transformers.DataCollator{name}"
     for name in ("WithPadding", "ForSeq2Seq", "ForTokenClassification", "ForLanguageModeling")
 )
+TRAINS = re.compile(rb"Trainer\b|\.train\(|backward\(")
 COLLATES = re.compile(r"(?i)collat")
 
 
@@ -25,7 +26,7 @@ class PaddingToLongest(Rule):
             link = file.scene.link(original)
             inside = link is not None and file.scene.first(link) and file.scene.inside(original, COLLATES)
             return Hit(original.func, "collate") if inside else None
-        if any(a.star for a in original.args):
+        if any(a.star for a in original.args) or file.scene.apart or not TRAINS.search(file.source.utf8):
             return None
         if positional(original, None, ("pad_to_multiple_of",))[1] is not None:
             return None

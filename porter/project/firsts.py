@@ -1,0 +1,40 @@
+"""What is said once for a project: in the first file, by path, that gives reason to."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Mapping
+
+_GELU = re.compile(rb"\b(?:nn\.GELU|F\.gelu|functional\.gelu)\s*\(")
+
+
+def first_gelu(texts: Mapping[str, bytes], parse: Callable[[bytes], ast.Module | None]) -> str:
+    """The first file that computes the exact GELU, "" where none is seen to: then each file speaks for itself."""
+    for path in sorted(texts):
+        if b"GELU" not in texts[path] and b"gelu" not in texts[path] or not _GELU.search(texts[path]) or _is_test(path):
+            continue
+        tree = parse(texts[path])
+        if tree is not None and any(map(_is_exact, ast.walk(tree))):
+            return path
+    return ""
+
+
+def _is_exact(node: ast.AST) -> bool:
+    func = getattr(node, "func", None)
+    if func.__class__ is not ast.Attribute or func.attr not in ("GELU", "gelu"):
+        return False
+    if ast.unparse(func) not in (
+        "nn.GELU",
+        "torch.nn.GELU",
+        "F.gelu",
+        "nn.functional.gelu",
+        "torch.nn.functional.gelu",
+    ):
+        return False
+    return not any(k.arg in ("approximate", None) for k in node.keywords)
+
+
+def _is_test(path: str) -> bool:
+    *folders, name = path.split("/")
+    return name.startswith("test_") or name.endswith("_test.py") or not {"test", "tests"}.isdisjoint(folders)
