@@ -6,13 +6,19 @@ import json
 import os
 import re
 import zlib
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from porter.errors import UserError
 from porter.resources import rules_dir
 
-FORMAT = 1
+if TYPE_CHECKING:
+    from porter.catalog.operators import Deprecation, Kernels, Operator, Transfer
+    from porter.catalog.tables import Operators, Torch
+
+FORMAT = 2
+SECTIONS = ("names", "operators", "torch", "signatures")  # one file each, so that what is not asked costs nothing
 _PREFIX, _SUFFIX = "torch_npu-", ".json.gz"
 _NPU, _CUDA = "torch_npu.npu", "torch.cuda"
 
@@ -23,8 +29,7 @@ def versions(directory: Path | None = None) -> list[str]:
         names = os.listdir(directory or rules_dir() / "catalog")
     except OSError:
         return []
-    found = [n[len(_PREFIX) : -len(_SUFFIX)] for n in names if n.startswith(_PREFIX) and n.endswith(_SUFFIX)]
-    return sorted(found, key=_order)
+    return sorted((n[len(_PREFIX) :] for n in names if n.startswith(_PREFIX)), key=_order)
 
 
 def nearest(torch: str, directory: Path | None = None) -> str:
@@ -55,14 +60,20 @@ def _load(version: str, directory: Path) -> Catalogue:
     known = versions(directory)
     if version not in known:
         raise UserError(f"no catalogue of torch_npu {version}; there are {', '.join(known) or 'none'}")
-    path = directory / f"{_PREFIX}{version}{_SUFFIX}"
+    return Catalogue(_section(version, "names", directory), directory)
+
+
+@lru_cache(maxsize=32)
+def _section(version: str, section: str, directory: Path) -> dict:
+    path = directory / f"{_PREFIX}{version}" / f"{section}{_SUFFIX}"
     try:
         data = json.loads(zlib.decompress(path.read_bytes(), wbits=31))
     except (OSError, ValueError, zlib.error) as error:
-        raise UserError(f"{path}: cannot be read: {error}; rebuild it with python -m porter.catalog.build") from None
+        cure = f"rebuild it with porter catalog build --torch-npu {version}"
+        raise UserError(f"{path}: cannot be read: {error}; {cure}") from None
     if data.get("format") != FORMAT:
         raise UserError(f"{path}: format {data.get('format')}, this porter reads format {FORMAT}; rebuild it")
-    return Catalogue(data)
+    return data
 
 
 def _order(version: str) -> tuple[int, ...]:
@@ -72,7 +83,8 @@ def _order(version: str) -> tuple[int, ...]:
 class Catalogue:
     """Names are asked as they are written: `torch.npu.X` is a chain of attributes, `torch_npu.X` may be an import."""
 
-    def __init__(self, data: dict) -> None:
+    def __init__(self, data: dict, directory: Path) -> None:
+        self._directory = directory
         self.torch_npu: str = data["torch_npu"]
         self.torch: str = data["torch"]
         self.sources: list[dict[str, str]] = data["sources"]  # file and sha256 of every wheel that was read
@@ -112,6 +124,48 @@ class Catalogue:
             return None
         npu = "torch.npu" + name[len(_CUDA) :]
         return npu if self.has(npu) else None
+
+    def torch_has(self, name: str) -> bool | None:
+        """Whether the torch this version is for offers `torch.X...`: functions, classes, modules, members of Tensor.
+
+        None where the catalogue cannot know: private names, modules it does not list, members of other classes.
+        """
+        return self.surface.has(name)
+
+    def operator(self, name: str) -> tuple[Operator, ...]:
+        """All overloads of `aten::eigh`, `npu::npu_rms_norm`, or the one of `aten::add.Tensor`; () where there is none."""
+        return self.operators.operator(name)
+
+    def operators_of(self, api: str) -> Kernels | None:
+        """What `torch.X`, `torch.Tensor.X`, `torch.nn.functional.X`, `torch.nn.X` (its forward), `torch.linalg.X`,
+        `torch.fft.X`, `torch.special.X`, `torch_npu.X`, `torch.ops.aten.X` or `torch.ops.npu.X` runs; None where
+        that is not certain.
+        """
+        return self.operators.of(api)
+
+    def transfer(self, name: str) -> Transfer | None:
+        """What transfer_to_npu does to `torch.X`; None where it does not touch it and it is no name of torch.cuda."""
+        return self.operators.transfer(name)
+
+    def deprecated(self, name: str) -> Deprecation | None:
+        """Whether `torch_npu.X` or `torch.npu.X` is deprecated in this version, and what replaces it."""
+        return self.operators.deprecated(name)
+
+    @cached_property
+    def operators(self) -> Operators:
+        from porter.catalog.tables import Operators
+
+        return Operators(_section(self.torch_npu, "operators", self._directory))
+
+    @cached_property
+    def surface(self) -> Torch:
+        from porter.catalog.tables import Torch
+
+        return Torch(_section(self.torch_npu, "torch", self._directory))
+
+    def signature(self, name: str) -> str:
+        """As the sources write it: of an operator its schema, of a function its parameters; "" where none does."""
+        return _section(self.torch_npu, "signatures", self._directory)["signatures"].get(name, "")
 
     def _find(self, name: str) -> str | None:
         if name == "torch.npu" or name.startswith("torch.npu."):
