@@ -22,6 +22,8 @@ class Tables:
 
     def __init__(self, torch_npu: Wheel, torch: Wheel) -> None:
         self.torch: list[dict] = _yaml(torch, TORCH_TABLE)
+        comments = torch.read(TORCH_TABLE).decode("utf-8")
+        self.aliases: dict[str, str] = dict(re.findall(r"^# (\w+), alias (?:for|of) (\w+)", comments, re.MULTILINE))
         self.npu: dict[str, list] = _yaml(torch_npu, NPU_TABLE)
         self.library = torch_npu.read("torch_npu/lib/libtorch_npu.so")
 

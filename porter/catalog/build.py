@@ -35,7 +35,7 @@ def build(torch_npu: Path, torch: Path) -> dict[str, bytes]:
     operators = {
         "aten": aten,
         "npu": custom,
-        **behind(theirs, aten),
+        **behind(theirs, aten, tables.aliases),
         "transfer": transfers(ours, Reader(Wheels([ours, theirs]), ("torch",))),
         "deprecated": deprecated(tables.library, spoken),
     }

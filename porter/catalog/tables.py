@@ -83,7 +83,8 @@ class Operators:
         """The overloads that a call reaches which passes neither `out` nor dimension names, forwarders resolved."""
         found: dict[str, Operator] = {}
         for name in names:
-            name = self._steps.get(name, name)
+            while name in self._steps:
+                name = self._steps[name]
             for overload, flags in sorted(self._aten.get(name, {}).items()):
                 marks, _, onward = flags.partition(">")
                 if "o" in marks or "d" in marks or variant not in marks:
