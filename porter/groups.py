@@ -15,7 +15,7 @@ catalog = typer.Typer(help="What each torch_npu offers: list, show, diff, build.
 @catalog.command("list")
 def catalog_list(format: Plain = None, lang: Lang = None) -> int:
     """The versions there are, and the wheels they were read from."""
-    return _catalog("versions", locals())
+    return _catalog("listing", locals())
 
 
 @catalog.command("show")

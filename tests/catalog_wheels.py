@@ -120,6 +120,13 @@ TORCH_NPU = {
         from torch_npu.npu.mstx import mstx as marks
         from .function import npu_iou
     """,
+    "torch_npu/contrib/module.py": """
+        import warnings
+
+        class Swish:
+            def __init__(self):
+                warnings.warn("torch_npu.contrib.Swish is deprecated. Please use torch.nn.SiLU as a replacement.")
+    """,
     "torch_npu/contrib/function.py": """
         def npu_iou(boxes, gtboxes, /, mode=0):
             pass
@@ -201,6 +208,12 @@ TORCH = {
           structured: True
           dispatch:
             CPU, CUDA: lgamma_out
+        - func: reshape(Tensor self, int[] shape) -> Tensor
+          variants: method
+        - func: relu(Tensor self) -> Tensor
+          variants: method
+        - func: relu_(Tensor(a!) self) -> Tensor(a!)
+          variants: method
         - func: sinc(Tensor self) -> Tensor
           dispatch:
             CPU, CUDA: sinc
@@ -216,6 +229,42 @@ TORCH = {
         - func: _linalg_eigh(Tensor A) -> (Tensor, Tensor)
           dispatch:
             CPU: eigh
+    """,
+    "torch/grown.py": "globals()['any'] = 1\n",
+    "torch/linalg/__init__.py": """
+        from torch._C import _add_docstr, _linalg
+        eigh = _add_docstr(_linalg.linalg_eigh, "eigenvalues")
+    """,
+    "torch/nn/__init__.py": "from torch.nn.modules import *\nfrom torch.nn import functional\n",
+    "torch/nn/functional.py": """
+        import torch
+        from torch.overrides import has_torch_function_unary
+
+        def rectify(input, inplace=False):
+            if has_torch_function_unary(input):
+                raise TypeError(nowhere(input))
+            flat = input.reshape(-1)
+            return flat.relu_() if inplace else flat.relu()
+
+        def guarded(input):
+            if input.is_cuda:
+                return nowhere(input)
+            return torch.sinc(input)
+
+        def unclear(input):
+            return nowhere(torch.sinc(input))
+    """,
+    "torch/nn/modules/__init__.py": "from .linear import Rectifier\n__all__ = ['Rectifier']\n",
+    "torch/nn/modules/linear.py": """
+        from torch.nn import functional as F
+
+        class Base:
+            def forward(self, input):
+                return F.rectify(input, self.inplace)
+
+        class Rectifier(Base):
+            def __init__(self, inplace):
+                pass
     """,
     "torch/amp/__init__.py": "from torch.amp.grad_scaler import GradScaler\n",
     "torch/amp/grad_scaler.py": """

@@ -183,7 +183,7 @@ def test_versions_and_the_nearest(tmp_path: Path) -> None:
 
 
 def test_bad_catalogues_give_one_line(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"no catalogue of torch_npu 1\.0; there are 2\.7\.1"):
+    with pytest.raises(UserError, match=r"no catalogue of torch_npu 1\.0; there are 2\.1\.0"):
         load("1.0")
     with pytest.raises(UserError, match="no catalogue of any torch_npu version"):
         nearest("2.7.1", tmp_path)
@@ -216,7 +216,7 @@ def test_what_is_shipped() -> None:
         for section in SECTIONS:
             raw = (rules_dir() / "catalog" / f"torch_npu-{version}" / f"{section}.json.gz").read_bytes()
             assert raw[4:10] == b"\0\0\0\0\x02\xff"
-        assert len(catalogue.npu_names(members=True)) > 1_200 and len(catalogue.cuda_names()) > 400
+        assert len(catalogue.npu_names(members=True)) > 1_100 and len(catalogue.cuda_names()) > 300
 
 
 @pytest.mark.parametrize("version", [OLD, NEW])

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from porter.catalog.sources import CatalogueError, Wheel
 
 TORCH_TABLE = "torchgen/packaged/ATen/native/native_functions.yaml"
+GENERATOR = "torchgen/native_function_generation.py"
 NPU_TABLE = "torch_npu/csrc/aten/npu_native_functions_by_codegen.yaml"
 
 # "Warning: kernel [polar.out] is not supported by NPU currently. Now this kernel is running on CPU."
@@ -25,6 +26,8 @@ class Tables:
         comments = torch.read(TORCH_TABLE).decode("utf-8")
         self.aliases: dict[str, str] = dict(re.findall(r"^# (\w+), alias (?:for|of) (\w+)", comments, re.MULTILINE))
         self.npu: dict[str, list] = _yaml(torch_npu, NPU_TABLE)
+        # of composites the generator makes the core ones alone, before torch 2.2 none
+        self._core = GENERATOR in torch.files() and b"is_core" in torch.read(GENERATOR)
         self.library = torch_npu.read("torch_npu/lib/libtorch_npu.so")
 
     def aten(self) -> dict[str, dict[str, str]]:
@@ -42,13 +45,13 @@ class Tables:
                 flags += ">" + entry["structured_delegate"]
             _put(found, name, flags)
             for made in str(entry.get("autogen", "")).split(","):
-                if (made := made.strip()) and _composite(entry) != "i":  # torchgen leaves those out
+                if (made := made.strip()) and (_composite(entry) != "i" or self._core and "core" in entry.get("tags", ())):
                     letter = "n" if made in native else "e"
                     _put(found, made, letter + ("o" if made.endswith("out") else ""))
         return found
 
     def schemas(self) -> dict[str, str]:
-        return {_name(e): e["func"].partition("(")[1] + e["func"].partition("(")[2] for e in self.torch}
+        return {f"aten::{_name(e)}": e["func"][e["func"].index("(") :] for e in self.torch}
 
     def custom(self, public: set[str]) -> dict[str, dict[str, list]]:
         """{operator: {overload: [schema, public, implementations]}} of the namespace npu."""

@@ -32,25 +32,31 @@ def build(torch_npu: Path, torch: Path) -> dict[str, bytes]:
         "cuda": cuda_names(theirs),
     }
     spoken = warnings_given((m for m in sorted(ours.modules()) if _speaks(m)), ours.parse)
+    reader = Reader(Wheels([ours, theirs]), ("torch",))
+    offered, signatures = torch_names(theirs, reader)
     operators = {
         "aten": aten,
         "npu": custom,
         **behind(theirs, aten, tables.aliases),
-        "transfer": transfers(ours, Reader(Wheels([ours, theirs]), ("torch",))),
+        "transfer": transfers(ours, reader),
         "deprecated": deprecated(tables.library, spoken),
     }
     sections = {
         "names": names,
         "operators": operators,
-        "torch": {"names": torch_names(theirs)},
-        "signatures": {"signatures": tables.schemas()},
+        "torch": {"names": offered},
+        "signatures": {"signatures": signatures | tables.schemas()},
     }
-    return {f"torch_npu-{ours.version}/{section}.json.gz": _packed(data) for section, data in sections.items()}
+    return {f"torch_npu-{ours.version}/{section}.json.gz": _section(data) for section, data in sections.items()}
 
 
-def _packed(data: dict) -> bytes:
+def _section(data: dict) -> bytes:
     text = json.dumps({"format": FORMAT} | data, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
-    packed = bytearray(gzip.compress(text.encode("ascii"), compresslevel=9, mtime=0))
+    return _packed(text.encode("ascii"))
+
+
+def _packed(data: bytes) -> bytes:
+    packed = bytearray(gzip.compress(data, compresslevel=9, mtime=0))
     packed[9] = 255  # the header's operating system: Python 3.10 and 3.11 write different ones
     return bytes(packed)
 

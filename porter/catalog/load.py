@@ -50,6 +50,22 @@ def nearest(torch: str, directory: Path | None = None) -> str:
     return min(known, key=distance)
 
 
+def newest(version: str, directory: Path | None = None) -> str | None:
+    """The shipped version that `2.7.1.post11`, `2.7.1` or `2.7` means: the newest that begins so."""
+    wanted = _order(version)
+    found = [v for v in versions(directory) if v == version or wanted and _order(v)[: len(wanted)] == wanted]
+    return version if version in found else found[-1] if found and ".post" not in version else None
+
+
+def nearby(version: str, directory: Path | None = None) -> list[str]:
+    """The shipped versions just below and just above one that is not shipped."""
+    known, wanted = versions(directory), _order(version)
+    if not wanted:
+        return []
+    below, above = [v for v in known if _order(v) < wanted], [v for v in known if _order(v) > wanted]
+    return below[-1:] + above[:1]
+
+
 def load(version: str, directory: Path | None = None) -> Catalogue:
     """The catalogue of one torch_npu version, read once per process."""
     return _load(version, directory or rules_dir() / "catalog")
@@ -74,6 +90,19 @@ def _section(version: str, section: str, directory: Path) -> dict:
     if data.get("format") != FORMAT:
         raise UserError(f"{path}: format {data.get('format')}, this porter reads format {FORMAT}; rebuild it")
     return data
+
+
+@lru_cache(maxsize=4)
+def _documented(directory: Path) -> dict[str, Deprecation]:
+    import tomli
+
+    from porter.catalog.operators import Deprecation
+
+    try:
+        rows = tomli.loads((directory / "deprecated.toml").read_text(encoding="utf-8"))["replacements"]
+    except FileNotFoundError:
+        return {}
+    return {name: Deprecation(name, tuple(instead), "documents") for name, instead in rows.items()}
 
 
 def _order(version: str) -> tuple[int, ...]:
@@ -118,6 +147,11 @@ class Catalogue:
         own |= {module for module in self._npu if module.startswith(_NPU + ".")}
         return tuple(sorted("torch.npu" + name[len(_NPU) :] for name in own))
 
+    def own_names(self) -> tuple[str, ...]:
+        """Every other name of torch_npu: its operators, contrib, optim, profiler, ..."""
+        modules = [m for m in self._npu if m != _NPU and not m.startswith(_NPU + ".")]
+        return tuple(sorted({f"{m}.{key}" for m in modules for key in self._npu[m] if "." not in key} | set(modules)))
+
     def counterpart(self, name: str) -> str | None:
         """`torch.npu.X` for `torch.cuda.X`, where it exists. Says nothing about its meaning."""
         if not name.startswith(_CUDA + "."):
@@ -148,8 +182,12 @@ class Catalogue:
         return self.operators.transfer(name)
 
     def deprecated(self, name: str) -> Deprecation | None:
-        """Whether `torch_npu.X` or `torch.npu.X` is deprecated in this version, and what replaces it."""
-        return self.operators.deprecated(name)
+        """Whether `torch_npu.X` or `torch.npu.X` is deprecated, and what replaces it: this wheel warns, or the documents do."""
+        name = name.replace("torch.npu", "torch_npu.npu", 1) if name.startswith("torch.npu.") else name
+        found = self.operators.deprecated(name)
+        if found is None and self.has(name):
+            found = _documented(self._directory).get(name)
+        return found
 
     @cached_property
     def operators(self) -> Operators:
@@ -164,8 +202,15 @@ class Catalogue:
         return Torch(_section(self.torch_npu, "torch", self._directory))
 
     def signature(self, name: str) -> str:
-        """As the sources write it: of an operator its schema, of a function its parameters; "" where none does."""
+        """As the sources write it: of `aten::X` its schema, of a function its parameters; "" where none does."""
+        found = self.parameters(name)
+        if found is not None:
+            return f"({', '.join(found)})"
         return _section(self.torch_npu, "signatures", self._directory)["signatures"].get(name, "")
+
+    def signatures(self) -> dict[str, str]:
+        """Of everything in torch that has one."""
+        return _section(self.torch_npu, "signatures", self._directory)["signatures"]
 
     def _find(self, name: str) -> str | None:
         if name == "torch.npu" or name.startswith("torch.npu."):

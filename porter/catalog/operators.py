@@ -21,7 +21,7 @@ class Operator:
     kernel: str
     explicit: bool = False  # a composite whose backward is written down too (CompositeExplicitAutograd)
     schema: str = ""  # npu:: only, as registered: these are the keyword names that work
-    public: bool = False  # npu:: only: can be called as torch_npu.X
+    public: bool = False  # npu:: only: torch_npu lists it in `__all__`
     implementations: tuple[str, ...] = ()  # npu:: only: acl_op, op_api
     says_cpu: bool = False  # native, but the library holds a warning that its kernel runs on the CPU on some paths
 

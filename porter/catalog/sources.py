@@ -53,6 +53,9 @@ class Wheel:
     def modules(self) -> Iterable[str]:
         return self._files
 
+    def source(self, module: str) -> bytes:
+        return self.read(self._files[module]) if module in self._files else b""
+
     def is_package(self, module: str) -> bool:
         return self._files.get(module, "").endswith("/__init__.py")
 

@@ -35,10 +35,11 @@ def npu_names(torch_npu: Wheel, torch: Wheel, custom: dict[str, dict[str, list]]
     reader = Reader(wheels, _INHERIT_FROM)
     modules = [m for m in wheels.below("torch_npu") if _offered(m)]
     names = {module: _module(reader, module, ("torch_npu",)) for module in modules}
-    for name in public_operators(torch_npu):
+    for name in sorted({*public_operators(torch_npu), *custom}):  # the others are there as well, only not in `__all__`
         overloads = list(custom.get(name, {}).values())
         # where there are several, a call may mean any of them
-        names["torch_npu"][name] = "f" + (schema_parameters(overloads[0][0]) if len(overloads) == 1 else "?")
+        written = "f" + (schema_parameters(overloads[0][0]) if len(overloads) == 1 else "?")
+        names["torch_npu"].setdefault(name, written)
     return names
 
 

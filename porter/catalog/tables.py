@@ -52,8 +52,7 @@ class Operators:
     def of(self, api: str) -> Kernels | None:
         module, _, name = api.rpartition(".")
         if module in ("torch_npu", "torch.ops.npu"):
-            found = self.operator(f"npu::{name}")
-            return _kernels(api, tuple(op for op in found if op.public or module != "torch_npu"))
+            return _kernels(api, self.operator(f"npu::{name}"))
         if module == "torch.ops.aten":
             return _kernels(api, tuple(self._reached([name], "")))
         names = self._apis.get(module, {}).get(name)

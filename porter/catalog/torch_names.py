@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from porter.catalog.sources import Wheel, Wheels
+from porter.catalog.sources import Wheel
 from porter.catalog.static import Reader
 
 # Compiled modules whose names a package takes over as it is imported, and the stubs that list them.
@@ -15,28 +15,43 @@ _CLASSES = {"torch.Tensor": "torch._tensor.Tensor", "torch.nn.Module": "torch.nn
 _TABLES = ("torch.overrides", "torch._dynamo.trace_rules", "torch.utils._dtype_abbrs", "torch._prims_common")
 # Made by the extension library as it is loaded.
 _OPEN = ("torch.sparse", "torch.cuda.sparse")
+_SIGNS = (b"__getattr__", b"globals", b"import *", b"sys.modules")
 # Not what training code is written against, and larger than all the rest.
 _LEFT_OUT = ("torch.testing._", "torch.onnx._", "torch.utils.benchmark.examples")
 
 
-def torch_names(torch: Wheel) -> dict[str, str]:
-    """{module: "name name ..."}, with a final "*" where the module also binds names that its source does not spell."""
-    reader = Reader(Wheels([torch]), ("torch",))
+def torch_names(torch: Wheel, reader: Reader) -> tuple[dict[str, str], dict[str, str]]:
+    """{module: "name name ..."}, with a final "*" where the module also binds names that its source does not spell; and
+    {name: parameters} of what is written in Python and offered there.
+    """
     found: dict[str, str] = {}
+    signatures: dict[str, str] = {}
     mentioned = _mentioned(torch)
+    below: dict[str, set[str]] = {}
+    for module in filter(_public, torch.modules()):
+        above, _, last = module.rpartition(".")
+        below.setdefault(above, set()).add(last)
     for module in sorted(m for m in torch.modules() if _public(m)):
-        names = {n for n in (*reader.module(module).names, *(reader.module(module).exported or ())) if n[0] != "_"}
-        names |= {m[len(module) + 1 :] for m in torch.modules() if m.rpartition(".")[0] == module and _public(m)}
+        home = reader.module(module)
+        exported = home.exported or ()
+        own = {n for n, entry in home.names.items() if entry.kind != "foreign" or entry.home.startswith("torch.")}
+        names = {n for n in (*own, *exported) if n[0] != "_"}
+        names |= below.get(module, set())
+        for name in names & home.names.keys():
+            entry = home.names[name]
+            offered = entry.home == module or name in exported
+            if offered and entry.parameters is not None and not module.startswith("torch.cuda"):
+                signatures[f"{module}.{name}"] = f"({', '.join(entry.parameters)})"
         stubs = [torch.stub(stub) for stub in _TAKEN_OVER.get(module, ())]
         for stub in filter(None, stubs):
             names |= {n for n in _bound(stub.body) if n[0] != "_"}
         if any(stubs):
             found[module] = " ".join(sorted(names | mentioned["torch"]))
         else:
-            more = module in _OPEN or _binds_more(torch.parse(module), torch)
+            more = module in _OPEN or _binds_more(module, torch)
             found[module] = " ".join((*sorted(names), *("*" if more else "")))
-    for name, home in _CLASSES.items():
-        entry = reader.lookup(home)
+    for name, place in _CLASSES.items():
+        entry = reader.lookup(place)
         members = {m for m in entry.members if m[0] != "_"} if entry else set()
         if name == "torch.Tensor":
             stub = torch.stub("torch._C")
@@ -44,7 +59,7 @@ def torch_names(torch: Wheel) -> dict[str, str]:
             members |= {m for m in _bound(base.body) if m[0] != "_"} if base else set()
             members |= mentioned["Tensor"]
         found[name] = " ".join(sorted(members))
-    return found
+    return found, signatures
 
 
 def _mentioned(torch: Wheel) -> dict[str, set[str]]:
@@ -82,8 +97,11 @@ def _bound(body: list[ast.stmt]) -> Iterator[str]:
             yield from (t.id for t in node.targets if isinstance(t, ast.Name))
 
 
-def _binds_more(tree: ast.Module | None, torch: Wheel) -> bool:
+def _binds_more(module: str, torch: Wheel) -> bool:
     """`__getattr__`, `globals()`, `sys.modules[__name__]`, a star import from what is compiled, foreign or torch."""
+    if not any(sign in torch.source(module) for sign in _SIGNS):
+        return False
+    tree = torch.parse(module)
     if tree is None:
         return True
     for node in ast.walk(tree):
