@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from porter.groups import catalog
+from porter.cli_catalog import catalog
 from porter.options import Lang, Plain, Style, TargetText
 
 Program = Annotated[

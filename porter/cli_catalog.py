@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
@@ -43,10 +43,8 @@ def catalog_diff(
 @catalog.command("build")
 def catalog_build(
     torch_npu: Annotated[list[str], typer.Option("--torch-npu", help="Repeatable.", metavar="VERSION")],
-    output: Annotated[Optional[str], typer.Option(help="Default: porter's own rules/catalog.", metavar="DIR")] = None,
-    wheels: Annotated[
-        Optional[str], typer.Option(help="Wheels that are here; nothing is fetched.", metavar="DIR")
-    ] = None,
+    output: Annotated[str | None, typer.Option(help="Default: porter's own rules/catalog.", metavar="DIR")] = None,
+    wheels: Annotated[str | None, typer.Option(help="Wheels that are here; nothing is fetched.", metavar="DIR")] = None,
     update_sources: Annotated[
         bool, typer.Option("--update-sources", help="Record the checksums of these wheels in sources.toml.")
     ] = False,
