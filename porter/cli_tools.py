@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from porter.cli_catalog import catalog
 from porter.options import Lang, Plain, Style, TargetText
 
 Program = Annotated[
@@ -81,4 +82,5 @@ def register(app: typer.Typer) -> None:
     # everything after the program's name is the program's
     own = {"allow_interspersed_args": False, "ignore_unknown_options": False}
     app.add_typer(cache_app, name="cache")
+    app.add_typer(catalog, name="catalog")
     app.command("verify", context_settings=own)(verify)

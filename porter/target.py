@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 DEFAULT_TORCH_NPU = "2.7.1.post11"
 DEFAULT_SOC = "A2"
-SOCS = ("A2", "A3", "910", "310P")
+SOCS = ("A2", "A3", "910", "950", "310P")
 STYLES = ("rename", "portable")  # what each writes is in styles.py
 
 

@@ -120,16 +120,153 @@ TORCH_NPU = {
         from torch_npu.npu.mstx import mstx as marks
         from .function import npu_iou
     """,
+    "torch_npu/contrib/module.py": """
+        import warnings
+
+        class Swish:
+            def __init__(self):
+                warnings.warn("torch_npu.contrib.Swish is deprecated. Please use torch.nn.SiLU as a replacement.")
+    """,
     "torch_npu/contrib/function.py": """
         def npu_iou(boxes, gtboxes, /, mode=0):
             pass
     """,
+    "torch_npu/csrc/aten/npu_native_functions_by_codegen.yaml": """
+        supported:
+          - add.out
+          - func: sinc(Tensor self) -> Tensor
+            impl_ns: acl_op
+          - func: _coalesce(Tensor self) -> Tensor
+            sparse: op_api
+        custom:
+          - func: npu_swiglu(Tensor self, int dim=-1) -> Tensor
+            impl_ns: acl_op, op_api
+            exposed: True
+          - func: npu_hidden.out(Tensor self, int[2] size=[1, 1], *, Tensor(a!) out) -> Tensor(a!)
+    """,
+    "torch_npu/lib/libtorch_npu.so": """
+        \0npu_swiglu(Tensor input, int dim=-1) -> Tensor\0
+        \0Warning: kernel [sinc] is not supported by NPU currently. Now this kernel is running on CPU.\0
+        \0torch_npu.npu_silu is deprecated and will be removed in future version. Use torch.nn.functional.silu instead.\0
+    """,
+    "torch_npu/contrib/transfer_to_npu.py": """
+        import torch
+        import torch_npu
+
+        device_functions = ["ones", "load"]
+
+        def _wrapper(fn):
+            return fn
+
+        def _jit_script(obj, *args):
+            return obj
+
+        def _patch_cuda():
+            patches = [["cuda", torch_npu.npu], ["cuda.amp.common", torch_npu.npu.amp.common]]
+            apply(patches)
+
+        def _init():
+            _patch_cuda()
+            _device_wrapper(torch, device_functions)
+            _device_wrapper(torch.cuda, ["synchronize", "list_gpu_processes"])
+            torch.amp.GradScaler.__init__ = _wrapper(torch.amp.GradScaler.__init__)
+            torch.cuda.DoubleTensor = torch.npu.FloatTensor
+            torch.jit.script = _jit_script
+            torch._inductor.hidden = _jit_script
+
+        _init()
+    """,
+    "torch_npu/contrib/apis_config.json": '{"peft": {"version": "0.1", "apis": {"peft.infer_device": "function"}}}',
     "torch_npu/contrib/broken.py": "def (:\n",
     "torch_npu/_inner/secret.py": "def hidden():\n    pass\n",
 }
 TORCH = {
-    "torch/__init__.py": "",
-    "torch/amp/__init__.py": "",
+    "torch/__init__.py": "from torch.amp import GradScaler\n",
+    "torch/_C/__init__.pyi": """
+        class TensorBase:
+            requires_grad: bool
+            def abs(self) -> Tensor: ...
+    """,
+    "torch/_C/_VariableFunctions.pyi": "def abs(input): ...\ndef sinc(input): ...\n",
+    "torchgen/packaged/ATen/native/native_functions.yaml": """
+        - func: add.Tensor(Tensor self, Tensor other) -> Tensor
+          structured_delegate: add.out
+          variants: function, method
+        - func: add.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+          structured: True
+          dispatch:
+            CPU, CUDA: add_out
+        - func: add.Scalar(Tensor self, Scalar other) -> Tensor
+          variants: function, method
+          dispatch:
+            CompositeExplicitAutograd: add
+          autogen: add.Scalar_out
+        - func: lgamma(Tensor self) -> Tensor
+          structured_delegate: lgamma.out
+          variants: function, method
+        - func: lgamma.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+          structured: True
+          dispatch:
+            CPU, CUDA: lgamma_out
+        - func: reshape(Tensor self, int[] shape) -> Tensor
+          variants: method
+        - func: relu(Tensor self) -> Tensor
+          variants: method
+        - func: relu_(Tensor(a!) self) -> Tensor(a!)
+          variants: method
+        - func: sinc(Tensor self) -> Tensor
+          dispatch:
+            CPU, CUDA: sinc
+        - func: _coalesce(Tensor self) -> Tensor
+          dispatch:
+            SparseCPU: _coalesce
+        - func: square(Tensor self) -> Tensor
+          variants: function, method
+        - func: square.names(Tensor self, Dimname dim) -> Tensor
+          autogen: square.never
+        - func: linalg_eigh(Tensor self, str UPLO="L") -> (Tensor, Tensor)
+          python_module: linalg
+        - func: _linalg_eigh(Tensor A) -> (Tensor, Tensor)
+          dispatch:
+            CPU: eigh
+    """,
+    "torch/grown.py": "globals()['any'] = 1\n",
+    "torch/linalg/__init__.py": """
+        from torch._C import _add_docstr, _linalg
+        eigh = _add_docstr(_linalg.linalg_eigh, "eigenvalues")
+    """,
+    "torch/nn/__init__.py": "from torch.nn.modules import *\nfrom torch.nn import functional\n",
+    "torch/nn/functional.py": """
+        import torch
+        from torch.overrides import has_torch_function_unary
+
+        def rectify(input, inplace=False):
+            if has_torch_function_unary(input):
+                raise TypeError(nowhere(input))
+            flat = input.reshape(-1)
+            return flat.relu_() if inplace else flat.relu()
+
+        def guarded(input):
+            if input.is_cuda:
+                return nowhere(input)
+            return torch.sinc(input)
+
+        def unclear(input):
+            return nowhere(torch.sinc(input))
+    """,
+    "torch/nn/modules/__init__.py": "from .linear import Rectifier\n__all__ = ['Rectifier']\n",
+    "torch/nn/modules/linear.py": """
+        from torch.nn import functional as F
+
+        class Base:
+            def forward(self, input):
+                return F.rectify(input, self.inplace)
+
+        class Rectifier(Base):
+            def __init__(self, inplace):
+                pass
+    """,
+    "torch/amp/__init__.py": "from torch.amp.grad_scaler import GradScaler\n",
     "torch/amp/grad_scaler.py": """
         class GradScaler:
             def __init__(self, device="cuda", init_scale=2.0, enabled=True):

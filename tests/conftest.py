@@ -49,6 +49,20 @@ def needs_torch() -> None:
 
 
 @pytest.fixture(scope="session")
+def needs_wheels() -> Path | None:
+    """A folder with the wheels that one catalogue is rebuilt from; None lets pip fetch them."""
+    if importlib.util.find_spec("yaml") is None:
+        pytest.skip("PyYAML is not installed: pip install 'npu-porter[catalog]'")
+    if folder := os.environ.get("PORTER_WHEELS"):
+        return Path(folder)
+    if os.environ.get("PORTER_REQUIRE") != "all":
+        pytest.skip(
+            "the wheels of torch_npu are not at hand: PORTER_REQUIRE=all has pip fetch them, PORTER_WHEELS=DIR has them"
+        )
+    return None
+
+
+@pytest.fixture(scope="session")
 def needs_linux() -> None:
     if sys.platform != "linux":
         pytest.skip(f"runs on Linux only, this is {sys.platform}")

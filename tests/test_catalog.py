@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 from catalog_wheels import TORCH_NPU, pair, wheel
 
-from porter.catalog.build import build, main
-from porter.catalog.load import Catalogue, load, nearest, versions
+from porter.catalog.build import build
+from porter.catalog.download import check, checksums, record
+from porter.catalog.load import SECTIONS, Catalogue, load, nearest, versions
 from porter.errors import UserError
 from porter.resources import rules_dir
 from porter.target import DEFAULT_TORCH_NPU
@@ -24,8 +25,9 @@ OLD, NEW = "2.7.1.post11", "2.13.0"
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Catalogue:
     folder = tmp_path_factory.mktemp("wheels")
-    name, data = build(*pair(folder))
-    (folder / name).write_bytes(data)
+    for name, data in build(*pair(folder)).items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_bytes(data)
     return load("9.1.0.post2", folder)
 
 
@@ -87,46 +89,75 @@ def test_prefixes_and_counterparts(small: Catalogue) -> None:
 # ---- building and loading
 
 
+def catalog(*arguments: str | Path, **env: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "porter", "catalog", *map(str, arguments)],
+        env={"PYTHONPATH": str(Path(__file__).parents[1]), **env},
+        capture_output=True,
+        text=True,
+    )
+
+
 def test_same_wheels_same_bytes_whatever_the_hash_seed(tmp_path: Path) -> None:
-    ours, theirs = pair(tmp_path)
+    pair(tmp_path)
     made = set()
     for seed in ("0", "1", "2"):
-        command = ["--torch-npu-wheel", ours, "--torch-wheel", theirs, "--output", tmp_path / seed]
-        done = subprocess.run(
-            [sys.executable, "-m", "porter.catalog.build", *map(str, command)],
-            env={"PYTHONHASHSEED": seed, "PYTHONPATH": str(Path(__file__).parents[1])},
-            capture_output=True,
-            text=True,
+        done = catalog(
+            "build",
+            "--torch-npu",
+            "9.1.0.post2",
+            "--wheels",
+            tmp_path,
+            "--output",
+            tmp_path / seed,
+            PYTHONHASHSEED=seed,
         )
         assert done.returncode == 0, done.stderr
-        made.add((tmp_path / seed / "torch_npu-9.1.0.post2.json.gz").read_bytes())
+        files = sorted((tmp_path / seed / "torch_npu-9.1.0.post2").iterdir())
+        assert [file.name.partition(".")[0] for file in files] == sorted(SECTIONS)
+        made.add(tuple(file.read_bytes() for file in files))
     assert len(made) == 1
-    assert {data[4:10] for data in made} == {b"\0\0\0\0\x02\xff"}  # no time, no operating system
-    assert str(tmp_path) not in gzip.decompress(made.pop()).decode()
+    files = made.pop()
+    assert {data[4:10] for data in files} == {b"\0\0\0\0\x02\xff"}  # no time, no operating system
+    assert not any(str(tmp_path).encode() in gzip.decompress(data) for data in files)
 
 
-def test_building_says_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_building_says_what_is_wrong(tmp_path: Path) -> None:
     ours, theirs = pair(tmp_path)
-    broken = tmp_path / "torch_npu-9.1.0-cp311-cp311-linux_x86_64.whl"
-    broken.write_bytes(b"no archive")
+    (tmp_path / "torch_npu-9.3.0-cp311-cp311-linux_x86_64.whl").write_bytes(b"no archive")
+    wheel(tmp_path, "torch", "9.3.0", {"torch/__init__.py": ""})
     other = wheel(tmp_path, "torch", "9.2.0", {"torch/__init__.py": ""})
-    for npu, torch, text in [
-        (broken, theirs, "not a readable wheel"),
-        (tmp_path / "torch_npu-0.0-x.whl", theirs, "not a readable wheel"),
-        (theirs, theirs, "a wheel of torch, not of torch_npu"),
-        (ours, other, "made for another torch than 9.2.0"),
-    ]:
-        arguments = ["--torch-npu-wheel", str(npu), "--torch-wheel", str(torch), "--output", str(tmp_path / "out")]
-        assert main(arguments) == 2
-        error = capsys.readouterr().err
-        assert text in error and error.count("\n") == 1 and Path(torch).parent.name in error
+    for version, text in (("9.3.0", "not a readable wheel"), ("9.4.0", "no wheel torch_npu-9.4.0-*.whl in it")):
+        done = catalog("build", "--torch-npu", version, "--wheels", tmp_path, "--output", tmp_path / "out")
+        assert done.returncode == 2
+        assert text in done.stderr and done.stderr.count("\n") == 1 and tmp_path.name in done.stderr
+    with pytest.raises(UserError, match="made for another torch than 9.2.0"):
+        build(ours, other)
+    with pytest.raises(UserError, match="a wheel of torch, not of torch_npu"):
+        build(theirs, theirs)
+    bare = wheel(tmp_path, "torch_npu", "9.2.0", {"torch_npu/__init__.py": ""})
+    with pytest.raises(UserError, match="native_functions.yaml cannot be read"):
+        build(bare, other)
+
+
+def test_a_wheel_is_held_against_its_recorded_checksum(tmp_path: Path) -> None:
+    wheels, file = pair(tmp_path), tmp_path / "sources.toml"
+    check("9.1.0.post2", wheels, file)  # not listed: nothing to hold it against
+    record("10.0.0", wheels, file)
+    record("9.1.0.post2", wheels, file)
+    check("9.1.0.post2", wheels, file)
+    assert list(checksums(file)) == ["9.1.0.post2", "10.0.0"]
+    wheel(tmp_path, "torch", "9.1.0", {"torch/__init__.py": "changed = True"})
+    with pytest.raises(UserError, match=r"torch-9\.1\.0-.*sha256 .* but sources\.toml lists .*--update-sources"):
+        check("9.1.0.post2", wheels, file)
 
 
 def test_a_changed_wheel_changes_the_file(tmp_path: Path) -> None:
     ours, theirs = pair(tmp_path)
-    _, first = build(ours, theirs)
+    name = "torch_npu-9.1.0.post2/names.json.gz"
+    first = build(ours, theirs)[name]
     more = TORCH_NPU | {"torch_npu/npu/random.py": "def manual_seed(seed):\n    pass\n"}
-    _, second = build(wheel(tmp_path, "torch_npu", "9.1.0.post2", more), theirs)
+    second = build(wheel(tmp_path, "torch_npu", "9.1.0.post2", more), theirs)[name]
     before, after = (json.loads(gzip.decompress(data)) for data in (first, second))
     assert before["sources"][0]["sha256"] != after["sources"][0]["sha256"]
     assert after["npu"]["torch_npu.npu.random"] == {"manual_seed": "fseed"}
@@ -134,7 +165,7 @@ def test_a_changed_wheel_changes_the_file(tmp_path: Path) -> None:
 
 def test_versions_and_the_nearest(tmp_path: Path) -> None:
     for version in ("2.7.1.post11", "2.7.1.post8", "2.13.0", "2.9.1"):
-        (tmp_path / f"torch_npu-{version}.json.gz").touch()
+        (tmp_path / f"torch_npu-{version}").mkdir()
     (tmp_path / "README").touch()
     assert versions(tmp_path) == ["2.7.1.post8", "2.7.1.post11", "2.9.1", "2.13.0"]
     expected = {
@@ -152,7 +183,7 @@ def test_versions_and_the_nearest(tmp_path: Path) -> None:
 
 
 def test_bad_catalogues_give_one_line(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"no catalogue of torch_npu 1\.0; there are 2\.7\.1"):
+    with pytest.raises(UserError, match=r"no catalogue of torch_npu 1\.0; there are 2\.1\.0"):
         load("1.0")
     with pytest.raises(UserError, match="no catalogue of any torch_npu version"):
         nearest("2.7.1", tmp_path)
@@ -163,8 +194,9 @@ def test_bad_catalogues_give_one_line(tmp_path: Path) -> None:
         "1.1": gzip.compress(b"not json"),
         "1.2": gzip.compress(b'{"format": 99}'),
     }.items():
-        (tmp_path / f"torch_npu-{version}.json.gz").write_bytes(data)
-        with pytest.raises(UserError, match=rf"torch_npu-{version}\.json\.gz: .*rebuild it") as caught:
+        (tmp_path / f"torch_npu-{version}").mkdir()
+        (tmp_path / f"torch_npu-{version}" / "names.json.gz").write_bytes(data)
+        with pytest.raises(UserError, match=rf"torch_npu-{version}/names\.json\.gz: .*rebuild it") as caught:
             load(version, tmp_path)
         assert "\n" not in str(caught.value)
 
@@ -181,9 +213,10 @@ def test_what_is_shipped() -> None:
         assert (catalogue.torch_npu, catalogue.torch) == (version, version.partition(".post")[0])
         assert [source["file"].partition("-")[0] for source in catalogue.sources] == ["torch_npu", "torch"]
         assert all(len(source["sha256"]) == 64 for source in catalogue.sources)
-        raw = (rules_dir() / "catalog" / f"torch_npu-{version}.json.gz").read_bytes()
-        assert raw[4:10] == b"\0\0\0\0\x02\xff"
-        assert len(catalogue.npu_names(members=True)) > 1_200 and len(catalogue.cuda_names()) > 400
+        for section in SECTIONS:
+            raw = (rules_dir() / "catalog" / f"torch_npu-{version}" / f"{section}.json.gz").read_bytes()
+            assert raw[4:10] == b"\0\0\0\0\x02\xff"
+        assert len(catalogue.npu_names(members=True)) > 1_100 and len(catalogue.cuda_names()) > 300
 
 
 @pytest.mark.parametrize("version", [OLD, NEW])

@@ -1,38 +1,58 @@
-"""Rebuilds a catalogue file from the wheels it is read from: same wheels, same bytes.
-
-    python -m porter.catalog.build --torch-npu-wheel W --torch-wheel T --output rules/catalog
-
-T is any wheel of the torch version that W is for; one without CUDA will do, only its Python sources are read.
-"""
+"""Makes the files of one catalogue from the two wheels it is read from: same wheels, same bytes."""
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import json
-import sys
 from pathlib import Path
 
+from porter.catalog.aten import Tables, deprecated
+from porter.catalog.behind import behind
 from porter.catalog.load import FORMAT
-from porter.catalog.sources import CatalogueError, Wheel
-from porter.catalog.surface import cuda_names, npu_names
+from porter.catalog.sources import CatalogueError, Wheel, Wheels
+from porter.catalog.static import Reader
+from porter.catalog.surface import cuda_names, npu_names, public_operators
+from porter.catalog.torch_names import torch_names
+from porter.catalog.transfer import transfers, warnings_given
 
 
-def build(torch_npu: Path, torch: Path) -> tuple[str, bytes]:
-    """The file's name and its bytes."""
+def build(torch_npu: Path, torch: Path) -> dict[str, bytes]:
+    """{file below rules/catalog: its bytes}. `torch` is any wheel of that version: only its sources are read."""
     ours, theirs = _wheel(torch_npu, "torch_npu"), _wheel(torch, "torch")
     if theirs.version.partition("+")[0] != ours.version.partition(".post")[0]:
         raise CatalogueError(f"{torch}: torch_npu {ours.version} is made for another torch than {theirs.version}")
-    data = {
-        "format": FORMAT,
+    tables = Tables(ours, theirs)
+    custom = tables.custom(set(public_operators(ours)))
+    aten = tables.aten()
+    names = {
         "torch_npu": ours.version,
         "torch": theirs.version,
         "sources": [{"file": wheel.path.name, "sha256": wheel.sha256} for wheel in (ours, theirs)],
-        "npu": npu_names(ours, theirs),
+        "npu": npu_names(ours, theirs, custom),
         "cuda": cuda_names(theirs),
     }
-    text = json.dumps(data, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
-    return f"torch_npu-{ours.version}.json.gz", _packed(text.encode("ascii"))
+    spoken = warnings_given((m for m in sorted(ours.modules()) if _speaks(m)), ours.parse)
+    reader = Reader(Wheels([ours, theirs]), ("torch",))
+    offered, signatures = torch_names(theirs, reader)
+    operators = {
+        "aten": aten,
+        "npu": custom,
+        **behind(theirs, aten, tables.aliases),
+        "transfer": transfers(ours, reader),
+        "deprecated": deprecated(tables.library, spoken),
+    }
+    sections = {
+        "names": names,
+        "operators": operators,
+        "torch": {"names": offered},
+        "signatures": {"signatures": signatures | tables.schemas()},
+    }
+    return {f"torch_npu-{ours.version}/{section}.json.gz": _section(data) for section, data in sections.items()}
+
+
+def _section(data: dict) -> bytes:
+    text = json.dumps({"format": FORMAT} | data, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
+    return _packed(text.encode("ascii"))
 
 
 def _packed(data: bytes) -> bytes:
@@ -48,22 +68,5 @@ def _wheel(path: Path, name: str) -> Wheel:
     return wheel
 
 
-def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m porter.catalog.build", description=__doc__.splitlines()[0])
-    parser.add_argument("--torch-npu-wheel", type=Path, required=True, metavar="W")
-    parser.add_argument("--torch-wheel", type=Path, required=True, metavar="T")
-    parser.add_argument("--output", type=Path, required=True, metavar="DIR")
-    given = parser.parse_args(arguments)
-    try:
-        name, data = build(given.torch_npu_wheel, given.torch_wheel)
-        given.output.mkdir(parents=True, exist_ok=True)
-        (given.output / name).write_bytes(data)
-    except (CatalogueError, OSError) as error:
-        print(error, file=sys.stderr)
-        return 2
-    print(f"{given.output / name}: {len(data)} bytes")
-    return 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())
+def _speaks(module: str) -> bool:
+    return module.startswith(("torch_npu.contrib", "torch_npu.npu", "torch_npu.utils"))

@@ -6,13 +6,19 @@ import json
 import os
 import re
 import zlib
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from porter.errors import UserError
 from porter.resources import rules_dir
 
-FORMAT = 1
+if TYPE_CHECKING:
+    from porter.catalog.operators import Deprecation, Kernels, Operator, Transfer
+    from porter.catalog.tables import Operators, Torch
+
+FORMAT = 2
+SECTIONS = ("names", "operators", "torch", "signatures")  # one file each, so that what is not asked costs nothing
 _PREFIX, _SUFFIX = "torch_npu-", ".json.gz"
 _NPU, _CUDA = "torch_npu.npu", "torch.cuda"
 
@@ -23,8 +29,7 @@ def versions(directory: Path | None = None) -> list[str]:
         names = os.listdir(directory or rules_dir() / "catalog")
     except OSError:
         return []
-    found = [n[len(_PREFIX) : -len(_SUFFIX)] for n in names if n.startswith(_PREFIX) and n.endswith(_SUFFIX)]
-    return sorted(found, key=_order)
+    return sorted((n[len(_PREFIX) :] for n in names if n.startswith(_PREFIX)), key=_order)
 
 
 def nearest(torch: str, directory: Path | None = None) -> str:
@@ -45,6 +50,22 @@ def nearest(torch: str, directory: Path | None = None) -> str:
     return min(known, key=distance)
 
 
+def newest(version: str, directory: Path | None = None) -> str | None:
+    """The shipped version that `2.7.1.post11`, `2.7.1` or `2.7` means: the newest that begins so."""
+    wanted = _order(version)
+    found = [v for v in versions(directory) if v == version or wanted and _order(v)[: len(wanted)] == wanted]
+    return version if version in found else found[-1] if found and ".post" not in version else None
+
+
+def nearby(version: str, directory: Path | None = None) -> list[str]:
+    """The shipped versions just below and just above one that is not shipped."""
+    known, wanted = versions(directory), _order(version)
+    if not wanted:
+        return []
+    below, above = [v for v in known if _order(v) < wanted], [v for v in known if _order(v) > wanted]
+    return below[-1:] + above[:1]
+
+
 def load(version: str, directory: Path | None = None) -> Catalogue:
     """The catalogue of one torch_npu version, read once per process."""
     return _load(version, directory or rules_dir() / "catalog")
@@ -55,14 +76,33 @@ def _load(version: str, directory: Path) -> Catalogue:
     known = versions(directory)
     if version not in known:
         raise UserError(f"no catalogue of torch_npu {version}; there are {', '.join(known) or 'none'}")
-    path = directory / f"{_PREFIX}{version}{_SUFFIX}"
+    return Catalogue(_section(version, "names", directory), directory)
+
+
+@lru_cache(maxsize=32)
+def _section(version: str, section: str, directory: Path) -> dict:
+    path = directory / f"{_PREFIX}{version}" / f"{section}{_SUFFIX}"
     try:
         data = json.loads(zlib.decompress(path.read_bytes(), wbits=31))
     except (OSError, ValueError, zlib.error) as error:
-        raise UserError(f"{path}: cannot be read: {error}; rebuild it with python -m porter.catalog.build") from None
+        cure = f"rebuild it with porter catalog build --torch-npu {version}"
+        raise UserError(f"{path}: cannot be read: {error}; {cure}") from None
     if data.get("format") != FORMAT:
         raise UserError(f"{path}: format {data.get('format')}, this porter reads format {FORMAT}; rebuild it")
-    return Catalogue(data)
+    return data
+
+
+@lru_cache(maxsize=4)
+def _documented(directory: Path) -> dict[str, Deprecation]:
+    import tomli
+
+    from porter.catalog.operators import Deprecation
+
+    try:
+        rows = tomli.loads((directory / "deprecated.toml").read_text(encoding="utf-8"))["replacements"]
+    except FileNotFoundError:
+        return {}
+    return {name: Deprecation(name, tuple(instead), "documents") for name, instead in rows.items()}
 
 
 def _order(version: str) -> tuple[int, ...]:
@@ -72,7 +112,8 @@ def _order(version: str) -> tuple[int, ...]:
 class Catalogue:
     """Names are asked as they are written: `torch.npu.X` is a chain of attributes, `torch_npu.X` may be an import."""
 
-    def __init__(self, data: dict) -> None:
+    def __init__(self, data: dict, directory: Path) -> None:
+        self._directory = directory
         self.torch_npu: str = data["torch_npu"]
         self.torch: str = data["torch"]
         self.sources: list[dict[str, str]] = data["sources"]  # file and sha256 of every wheel that was read
@@ -106,12 +147,70 @@ class Catalogue:
         own |= {module for module in self._npu if module.startswith(_NPU + ".")}
         return tuple(sorted("torch.npu" + name[len(_NPU) :] for name in own))
 
+    def own_names(self) -> tuple[str, ...]:
+        """Every other name of torch_npu: its operators, contrib, optim, profiler, ..."""
+        modules = [m for m in self._npu if m != _NPU and not m.startswith(_NPU + ".")]
+        return tuple(sorted({f"{m}.{key}" for m in modules for key in self._npu[m] if "." not in key} | set(modules)))
+
     def counterpart(self, name: str) -> str | None:
         """`torch.npu.X` for `torch.cuda.X`, where it exists. Says nothing about its meaning."""
         if not name.startswith(_CUDA + "."):
             return None
         npu = "torch.npu" + name[len(_CUDA) :]
         return npu if self.has(npu) else None
+
+    def torch_has(self, name: str) -> bool | None:
+        """Whether the torch this version is for offers `torch.X...`: functions, classes, modules, members of Tensor.
+
+        None where the catalogue cannot know: private names, modules it does not list, members of other classes.
+        """
+        return self.surface.has(name)
+
+    def operator(self, name: str) -> tuple[Operator, ...]:
+        """All overloads of `aten::eigh`, `npu::npu_rms_norm`, or the one of `aten::add.Tensor`; () where there is none."""
+        return self.operators.operator(name)
+
+    def operators_of(self, api: str) -> Kernels | None:
+        """What `torch.X`, `torch.Tensor.X`, `torch.nn.functional.X`, `torch.nn.X` (its forward), `torch.linalg.X`,
+        `torch.fft.X`, `torch.special.X`, `torch_npu.X`, `torch.ops.aten.X` or `torch.ops.npu.X` runs; None where
+        that is not certain.
+        """
+        return self.operators.of(api)
+
+    def transfer(self, name: str) -> Transfer | None:
+        """What transfer_to_npu does to `torch.X`; None where it does not touch it and it is no name of torch.cuda."""
+        return self.operators.transfer(name)
+
+    def deprecated(self, name: str) -> Deprecation | None:
+        """Whether `torch_npu.X` or `torch.npu.X` is deprecated, and what replaces it: this wheel warns, or the documents do."""
+        name = name.replace("torch.npu", "torch_npu.npu", 1) if name.startswith("torch.npu.") else name
+        found = self.operators.deprecated(name)
+        if found is None and self.has(name):
+            found = _documented(self._directory).get(name)
+        return found
+
+    @cached_property
+    def operators(self) -> Operators:
+        from porter.catalog.tables import Operators
+
+        return Operators(_section(self.torch_npu, "operators", self._directory))
+
+    @cached_property
+    def surface(self) -> Torch:
+        from porter.catalog.tables import Torch
+
+        return Torch(_section(self.torch_npu, "torch", self._directory))
+
+    def signature(self, name: str) -> str:
+        """As the sources write it: of `aten::X` its schema, of a function its parameters; "" where none does."""
+        found = self.parameters(name)
+        if found is not None:
+            return f"({', '.join(found)})"
+        return _section(self.torch_npu, "signatures", self._directory)["signatures"].get(name, "")
+
+    def signatures(self) -> dict[str, str]:
+        """Of everything in torch that has one."""
+        return _section(self.torch_npu, "signatures", self._directory)["signatures"]
 
     def _find(self, name: str) -> str | None:
         if name == "torch.npu" or name.startswith("torch.npu."):

@@ -11,8 +11,10 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 
+from porter.errors import UserError
 
-class CatalogueError(ValueError):
+
+class CatalogueError(UserError):
     """A wheel or a catalogue file that cannot be used. Says which and why."""
 
 
@@ -27,9 +29,9 @@ class Wheel:
             self._archive = zipfile.ZipFile(path)
         except (OSError, zipfile.BadZipFile) as error:
             raise CatalogueError(f"{path}: not a readable wheel: {error}") from None
-        self._files = {
-            _module(name): name for name in self._archive.namelist() if name.endswith(".py") and name.count("/") > 0
-        }
+        names = [name for name in self._archive.namelist() if name.count("/") > 0]
+        self._files = {_module(name): name for name in names if name.endswith(".py")}
+        self._stubs = {_module(name): name for name in names if name.endswith(".pyi")}
 
     @cached_property
     def sha256(self) -> str:
@@ -39,19 +41,38 @@ class Wheel:
                 digest.update(block)
         return digest.hexdigest()
 
+    def read(self, file: str) -> bytes:
+        try:
+            return self._archive.read(file)
+        except (KeyError, zipfile.BadZipFile) as error:
+            raise CatalogueError(f"{self.path}: {file} cannot be read: {error}") from None
+
+    def files(self) -> list[str]:
+        return self._archive.namelist()
+
     def modules(self) -> Iterable[str]:
         return self._files
+
+    def source(self, module: str) -> bytes:
+        return self.read(self._files[module]) if module in self._files else b""
 
     def is_package(self, module: str) -> bool:
         return self._files.get(module, "").endswith("/__init__.py")
 
     def parse(self, module: str) -> ast.Module | None:
-        if module not in self._files:
+        return self._tree(self._files.get(module))
+
+    def stub(self, module: str) -> ast.Module | None:
+        """The .pyi that stands for a module compiled from C++."""
+        return self._tree(self._stubs.get(module))
+
+    def _tree(self, file: str | None) -> ast.Module | None:
+        if file is None:
             return None
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # escapes in other people's strings
             try:
-                return ast.parse(self._archive.read(self._files[module]))
+                return ast.parse(self._archive.read(file))
             except (SyntaxError, ValueError):
                 return None
 
@@ -78,4 +99,4 @@ class Wheels:
 
 
 def _module(file: str) -> str:
-    return re.sub(r"(/__init__)?\.py$", "", file).replace("/", ".")
+    return re.sub(r"(/__init__)?\.pyi?$", "", file).replace("/", ".")

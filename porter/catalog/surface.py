@@ -8,6 +8,7 @@ stand beside it as "Stream.wait_event".
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable
 
 from porter.catalog.sources import Wheel, Wheels
@@ -29,13 +30,24 @@ _LETTER = {"function": "f", "class": "c", "value": "v", "module": "m"}
 _DUNDERS = ("__enter__", "__exit__", "__call__")
 
 
-def npu_names(torch_npu: Wheel, torch: Wheel) -> Names:
+def npu_names(torch_npu: Wheel, torch: Wheel, custom: dict[str, dict[str, list]]) -> Names:
     wheels = Wheels([torch_npu, torch])
     reader = Reader(wheels, _INHERIT_FROM)
     modules = [m for m in wheels.below("torch_npu") if _offered(m)]
     names = {module: _module(reader, module, ("torch_npu",)) for module in modules}
-    names["torch_npu"] |= {name: "f?" for name in _public_operators(reader)}
+    for name in sorted({*public_operators(torch_npu), *custom}):  # the others are there as well, only not in `__all__`
+        overloads = list(custom.get(name, {}).values())
+        # where there are several, a call may mean any of them
+        written = "f" + (schema_parameters(overloads[0][0]) if len(overloads) == 1 else "?")
+        names["torch_npu"].setdefault(name, written)
     return names
+
+
+def schema_parameters(schema: str) -> str:
+    """`(Tensor input, *, float eps=1e-6) -> Tensor` as `input,*,eps`."""
+    inside = schema.rpartition(" -> ")[0].strip()[1:-1]
+    parts = re.split(r",\s*(?![^\[(]*[\])])", inside) if inside else []
+    return ",".join(part.partition("=")[0].split()[-1] for part in parts)
 
 
 def cuda_names(torch: Wheel) -> Names:
@@ -90,9 +102,9 @@ def _below(home: str, roots: Iterable[str]) -> bool:
     return any(home == root or home.startswith(root + ".") for root in roots)
 
 
-def _public_operators(reader: Reader) -> list[str]:
+def public_operators(torch_npu: Wheel) -> list[str]:
     """Operators are added to torch_npu by name when it is imported; one literal list names the public ones."""
-    tree = reader.wheels.parse("torch_npu.utils.exposed_api")
+    tree = torch_npu.parse("torch_npu.utils.exposed_api")
     for node in tree.body if tree else ():
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "public_npu_functions":
             return sorted(ast.literal_eval(node.value))

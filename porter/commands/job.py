@@ -105,8 +105,8 @@ def choose_target(settings: Settings, root: Path, table: Table | None) -> Target
     chosen = _parts(settings.target, place)
     known = versions()
     version, soc = chosen.get("torch_npu", ""), chosen.get("soc") or settings.soc
-    if version and known and version not in known:
-        raise UserError(f"{place}no catalogue of torch_npu {version!r}; there are {', '.join(known)}")
+    if version and known:
+        version = known_version(version, place)
     if soc and soc not in SOCS:
         place = place if "soc" in chosen else _place(table, "soc")
         raise UserError(f"{place}soc {soc!r} is none of {', '.join(SOCS)}")
@@ -117,6 +117,18 @@ def choose_target(settings: Settings, root: Path, table: Table | None) -> Target
         version, found = choose(root, DEFAULT_TORCH_NPU) if known else (DEFAULT_TORCH_NPU, "default")
         origin = found if found != "default" or not soc else origin
     return Target(version, soc or DEFAULT_SOC, settings.style, origin)
+
+
+def known_version(version: str, place: str = "") -> str:
+    """A version there is a catalogue of; `2.7` and `2.7.1` are the newest of theirs."""
+    from porter.catalog.load import nearby, newest, versions
+
+    found = newest(version)
+    if found is None:
+        near = nearby(version)
+        closest = f"; the nearest are {' and '.join(near)}" if near else ""
+        raise UserError(f"{place}no catalogue of torch_npu {version!r}{closest}; there are {', '.join(versions())}")
+    return found
 
 
 def _parts(text: str, place: str) -> dict[str, str]:

@@ -88,6 +88,15 @@ class Around:
                 return True
         return False
 
+    def is_kept(self, node) -> bool:
+        """Whether a string is put under a name, or given back, as it is: where it goes from there is not looked at."""
+        for above in parents(self._link(node)):
+            if above.__class__ in (ast.Assign, ast.AnnAssign, ast.NamedExpr, ast.Return, ast.arguments):
+                return True
+            if above.__class__ not in (ast.IfExp, ast.BoolOp, ast.Tuple, ast.List, ast.Dict):
+                return False
+        return False
+
     def positionals(self, node) -> int:
         """How many positional arguments a chain is called with."""
         link = self._link(node)
