@@ -9,7 +9,6 @@ import typer
 
 from porter import __version__
 from porter.cli_tools import register
-from porter.groups import groups
 from porter.options import (
     Annotate,
     Baseline,
@@ -175,8 +174,6 @@ def undo(path: Annotated[str, typer.Argument(help="Anything inside the project."
     return _do("undo", locals())
 
 
-for _name, _group in groups.items():
-    app.add_typer(_group, name=_name)
 register(app)
 
 

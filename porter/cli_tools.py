@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from porter.cli_catalog import catalog
 from porter.options import Lang, Plain, Style, TargetText
 
 Program = Annotated[
@@ -28,6 +29,26 @@ Tolerance = Annotated[
 Python = Annotated[str | None, typer.Option(help="The interpreter that has torch; default: porter's own.")]
 Wheel = Annotated[str | None, typer.Option(help="With --setup: a torch_npu wheel at hand.", metavar="FILE")]
 Output = Annotated[str | None, typer.Option("--output", "-o", help="Also write the result as JSON.", metavar="FILE")]
+
+
+cache_app = typer.Typer(help="The cache of earlier analyses: dir, clean.")
+
+
+@cache_app.command("dir")
+def cache_dir() -> int:
+    """Where it is."""
+    from porter.resources import cache_dir as directory
+
+    print(directory())
+    return 0
+
+
+@cache_app.command("clean")
+def cache_clean(lang: Lang = None) -> int:
+    """Remove it."""
+    from porter.commands.undo import clean
+
+    return clean(lang=lang)
 
 
 def verify(
@@ -67,5 +88,7 @@ def doctor(format: Plain = None, lang: Lang = None) -> int:
 def register(app: typer.Typer) -> None:
     # everything after the program's name is the program's
     own = {"allow_interspersed_args": False, "ignore_unknown_options": False}
+    app.add_typer(cache_app, name="cache")
+    app.add_typer(catalog, name="catalog")
     app.command("doctor")(doctor)
     app.command("verify", context_settings=own)(verify)

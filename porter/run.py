@@ -9,22 +9,24 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from porter.checks.gate import GATE
+from porter.analyse import analyse, kind, may_concern
 from porter.config import Settings
 from porter.files.discover import MARKERS, discover
 from porter.files.errors import FilesError
-from porter.files.read import read
+from porter.files.kinds import PYTHON, largest
+from porter.files.read import LIMIT, read
 from porter.finding import FileResult, Finding
 from porter.project.facts import Facts
 from porter.project.joined import hold_back
-from porter.python.analyse import analyse
 from porter.session import Session
 from porter.target import Target
+from porter.text.gate import KINDS
 
+READ = KINDS | {PYTHON}
 PARALLEL_FROM = 200  # files that pass the gate; below, one process is done before others have started
 Progress = Callable[[int, int], None]
 REFUSALS = {"missing": "vanished", "large": "too-large"}  # what reading calls it -> what PRT003 calls it
-OUTSIDE = frozenset({"unreadable", "too-large", "changed", "vanished", "binary", "special", "outside"})
+OUTSIDE = frozenset({"unreadable", "too-large", "data", "changed", "vanished", "binary", "special", "outside"})
 
 
 @dataclass(frozen=True)
@@ -67,17 +69,19 @@ def run(
     with tuned():
         if stdin is None:
             exclude = settings.exclude
-            for file in discover(paths, root=root, exclude=exclude, force_exclude=force_exclude, left_out=left_out):
+            for file in discover(
+                paths, root=root, exclude=exclude, force_exclude=force_exclude, left_out=left_out, kinds=READ
+            ):
                 try:
                     if file.error:
                         raise FilesError(file.error, path=file.path, error=file.detail, root="")
-                    data = read(root / file.path, file.path)
+                    data = _read(root, file.path)
                 except FilesError as error:
                     done.append(_refused(file.path, error, session))
                     continue
-                if GATE.search(data):
+                if may_concern(file.path, data):
                     gated.append((len(data), file.path, _digest(data) if cache else ""))
-                else:
+                elif kind(file.path) == PYTHON:  # of other files, only those that matter are counted
                     done.append(analyse(file.path, data, session))
         if gated or stdin:
             session = replace(session, facts=_facts(root, paths, settings))
@@ -127,10 +131,15 @@ def _gated(root, gated, settings, session, cache, progress, before) -> list[File
 
 def analyse_file(root: Path, path: str, session: Session) -> FileResult:
     try:
-        data = read(root / path, path)
+        data = _read(root, path)
     except FilesError as error:
         return _refused(path, error, session)
     return analyse(path, data, session)
+
+
+def _read(root: Path, path: str) -> bytes:
+    of = kind(path)
+    return read(root / path, path, limit=LIMIT if of == PYTHON else largest(of))
 
 
 def refusal(path: str, why: str, session: Session, **values: str) -> FileResult:
@@ -141,7 +150,10 @@ def refusal(path: str, why: str, session: Session, **values: str) -> FileResult:
 
 def _refused(path: str, error: FilesError, session: Session) -> FileResult:
     values = {key: value for key, value in error.message.values.items() if key != "path"}
-    return refusal(path, REFUSALS.get(error.key, error.key), session, **values)
+    key = REFUSALS.get(error.key, error.key)
+    if kind(path) != PYTHON and key in ("too-large", "binary"):
+        key, values["size"] = "data", values.get("size", "0.0")  # nobody keeps settings in such a file
+    return refusal(path, key, session, **values)
 
 
 def _digest(data: bytes) -> str:

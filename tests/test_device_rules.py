@@ -99,13 +99,31 @@ def test_encodings_stay(encoding, head):
     assert after[:3] == data[:3]
 
 
-def test_a_name_that_the_catalogue_lacks_is_never_written():
-    session = Session()
+@pytest.mark.parametrize("version", ["2.1.0.post17", "2.7.1.post11", "2.14.0"])
+def test_a_name_that_the_catalogue_lacks_is_never_written(version):
+    session = Session(target=Target(torch_npu=version))
     for name, move in sorted(load().tables.moves.items()):
         after = ported(f"import torch\n\nx = {name}\n", session).decode()
         for new in re.findall(r"torch\.npu[\w.]*", after):
             assert session.catalogue.has(new), (name, new)
         assert (move.tail is None) == (f"x = {name}\n" in after) or not session.catalogue.has(f"torch.npu.{move.tail}")
+
+
+def test_a_call_that_the_target_lacks_keeps_its_keywords():
+    text = "import torch\n\ntorch.cuda.nvtx.range_push(msg='step')\n"
+    assert "torch.npu.mstx.range_push(message='step')" in ported(text).decode()
+    assert ported(text, OLD).decode() == text
+    found = analyse("a.py", text.encode(), OLD).findings
+    assert [(f.code, f.why) for f in found] == [("PRT104", "absent")]
+
+
+def test_keywords_follow_the_version():
+    text = "import torch\n\nok = torch.cuda.is_bf16_supported(including_emulation=False)\n"
+    codes = {
+        version: {f.code for f in analyse("a.py", text.encode(), Session(target=Target(torch_npu=version))).findings}
+        for version in ("2.6.0.post5", "2.7.1.post11")
+    }
+    assert "PRT107" in codes["2.6.0.post5"] and "PRT107" not in codes["2.7.1.post11"]
 
 
 def test_an_integer_is_named_only_where_it_means_cuda():

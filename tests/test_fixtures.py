@@ -1,4 +1,5 @@
-"""One folder per case: before.py -> after.py (automatic edits), review.py (with --unsafe), findings.txt.
+"""One folder per case: before.* -> after.* (automatic edits), review.* (with --unsafe), findings.txt. What follows the
+first dot says what the file is; `before.Dockerfile`, whose kind is a name, is called by it.
 
 Bytes are compared, not stripped text. Other files in the folder are the rest of the project. `pytest --accept` rewrites
 the goldens; `git diff` is the review.
@@ -10,19 +11,31 @@ from pathlib import Path
 
 import pytest
 
+from porter.analyse import analyse
 from porter.checks.registry import load
 from porter.finding import apply
 from porter.project.facts import gather
-from porter.python.analyse import analyse
 from porter.session import Session
 from porter.target import DEFAULT_TORCH_NPU, Target
 
 HERE = Path(__file__).parent / "fixtures"
-CASES = sorted(p.parent for p in HERE.glob("*/before.py"))
+CASES = sorted({p.parent for p in HERE.glob("*/before.*")})
+
+
+def beside(case: Path, stem: str) -> Path:
+    """before.sh, after.sh, review.sh: the files of a case have one suffix."""
+    (before,) = case.glob("before.*")
+    return case / (stem + before.name.removeprefix("before"))
+
+
+def called(case: Path) -> str:
+    name = beside(case, "before").name
+    return name if "." in name.removeprefix("before.") or not name[7:8].isupper() else name[7:]
 
 
 def session(case: Path) -> Session:
-    others = sorted(p.name for p in case.iterdir() if p.name not in ("after.py", "review.py", "findings.txt"))
+    made = {beside(case, "after").name, beside(case, "review").name, "findings.txt"}
+    others = sorted(p.name for p in case.iterdir() if p.name not in made)
     text = (case / "target.txt").read_text().strip() if (case / "target.txt").exists() else DEFAULT_TORCH_NPU
     return Session(target=Target(*text.split(" ")), facts=gather(case, others))
 
@@ -36,20 +49,21 @@ def lines(findings) -> str:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda p: p.name)
 def test_fixture(case: Path, request) -> None:
-    before, about = (case / "before.py").read_bytes(), session(case)
-    result = analyse("before.py", before, about)
+    before, about, name = beside(case, "before").read_bytes(), session(case), called(case)
+    after_file, review_file = beside(case, "after"), beside(case, "review")
+    result = analyse(name, before, about)
     after, review = apply(before, result.auto), apply(before, result.review)
     if request.config.getoption("--accept"):
         (case / "findings.txt").write_text(lines(result.findings), newline="\n")
-        (case / "after.py").write_bytes(after)
-        (case / "review.py").write_bytes(review) if review != after else (case / "review.py").unlink(missing_ok=True)
+        after_file.write_bytes(after)
+        review_file.write_bytes(review) if review != after else review_file.unlink(missing_ok=True)
     assert lines(result.findings) == (case / "findings.txt").read_text()
-    assert after == (case / "after.py").read_bytes()
-    assert review == ((case / "review.py") if (case / "review.py").exists() else (case / "after.py")).read_bytes()
-    again = analyse("before.py", after, about)
+    assert after == after_file.read_bytes()
+    assert review == (review_file if review_file.exists() else after_file).read_bytes()
+    again = analyse(name, after, about)
     assert not again.auto, "a second pass edits again"
     assert not [f for f in again.findings if f.status == "auto" and f.suppressed is None], "reported, but not made"
-    assert not analyse("before.py", review, about).review, "a second pass with --unsafe edits again"
+    assert not analyse(name, review, about).review, "a second pass with --unsafe edits again"
     assert not [f for f in result.findings if f.code == "PRT003"], "a promise was broken"
 
 
@@ -61,8 +75,8 @@ def test_folder_is_named_for_a_code(case: Path) -> None:
 @pytest.mark.parametrize("case", CASES, ids=lambda p: p.name)
 def test_as_much_stays_as_changes(case: Path) -> None:
     """A case that only shows what changes does not show where the rule stops."""
-    before = (case / "before.py").read_bytes().splitlines()
-    review = case / "review.py" if (case / "review.py").exists() else case / "after.py"
+    before = beside(case, "before").read_bytes().splitlines()
+    review = beside(case, "review") if beside(case, "review").exists() else beside(case, "after")
     kept = sum(1 for line in review.read_bytes().splitlines() if line.strip() and line in before)
     assert kept * 2 >= sum(1 for line in before if line.strip())
 

@@ -47,6 +47,10 @@ class ApiText(NamedTuple):
     after: str
 
 
+# of a notebook: people count cells, and files lines
+_CELL = {"en": " (cell {cell}, line {cell_line})", "zh": "（第 {cell} 个代码单元第 {cell_line} 行）"}
+
+
 class Texts:
     def __init__(self, directory: Path | None = None) -> None:
         self._tables = table.load(directory)
@@ -64,11 +68,23 @@ class Texts:
         title, explain = prose["title"], prose["explain"]
         explain = {lang: text.strip() for lang, text in explain.items()}
         rest = (prose[key] or "" for key in ("symptom", "reference", "before", "after", "by_hand"))
-        return RuleText(code, rule["slug"], rule["severity"], rule["effort"], title, explain, *rest, prose["messages"], rule["default"])
+        return RuleText(
+            code,
+            rule["slug"],
+            rule["severity"],
+            rule["effort"],
+            title,
+            explain,
+            *rest,
+            prose["messages"],
+            rule["default"],
+        )
 
     def message(self, finding: Finding, lang: str = "en") -> str:
         messages = self._prose["rules"][finding.code]["messages"]
-        return fill(messages[finding.why][lang], dict(finding.values), f"{finding.code} {finding.why}")
+        values = dict(finding.values)
+        text = fill(messages[finding.why][lang], values, f"{finding.code} {finding.why}")
+        return text + _CELL[lang].format(**values) if "cell" in values else text
 
     def symptom(self, finding: Finding) -> str:
         """What a user would see at run time; "" where nothing would be seen."""

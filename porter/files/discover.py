@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from porter.files.errors import FilesError, reason
+from porter.files.kinds import PYTHON, kind_of
 from porter.files.ignore import Patterns, as_bytes, ignore_files
 from porter.files.read import has_python_shebang
 
@@ -19,7 +20,6 @@ MADE = frozenset(
 )
 LEFT_OUT = VCS | MADE | {"build", "dist", "third_party"}
 ENVIRONMENTS = ("pyvenv.cfg", "conda-meta")  # what makes a directory a virtual environment, whatever its name
-SUFFIXES = (".py", ".pyw")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -74,15 +74,16 @@ def discover(
     exclude: Iterable[str] = (),
     force_exclude: bool = False,
     left_out: list[str] | None = None,
+    kinds: frozenset[str] = frozenset({PYTHON}),
 ) -> list[File]:
-    """Python files below `paths`, sorted, each once.
+    """Files of these kinds below `paths`, sorted, each once.
 
     A directory is walked without what `LEFT_OUT`, virtual environments, `.gitignore`, `.git/info/exclude` and
     `exclude` (gitignore syntax, relative to `root`; `!name` takes back) leave out. A file named outright is taken
     whatever it is called and whatever they say, unless `force_exclude`. `left_out` receives the directories that were
     left out for their name alone, so that a summary can name them. Raises FilesError("missing").
     """
-    return Walk(root, exclude, left_out).run(paths, force_exclude)
+    return Walk(root, exclude, left_out, kinds=kinds).run(paths, force_exclude)
 
 
 class Walk:
@@ -92,10 +93,12 @@ class Walk:
         exclude: Iterable[str] = (),
         left_out: list[str] | None = None,
         names: frozenset[str] = LEFT_OUT,
+        kinds: frozenset[str] = frozenset({PYTHON}),
     ):
         self.root = os.path.realpath(root)
         self.exclude = Patterns.of_settings(exclude)
         self.names = names
+        self.kinds = kinds
         self.left_out = left_out if left_out is not None else []
         self.chains: dict[str, tuple] = {}  # directory -> the ignore files in force
         self.found: dict[str, File] = {}
@@ -169,10 +172,10 @@ class Walk:
                     if not _is_junction(entry) and not self.ignored(chain, path, name, True):
                         stack.append(path)
                 elif (
-                    ("." not in name or name.endswith(SUFFIXES))
+                    ("." not in name or kind_of(path) in self.kinds)
                     and _is_file(entry)
                     and not self.ignored(chain, path, name, False)
-                    and ("." in name or has_python_shebang(entry.path))
+                    and (kind_of(path) in self.kinds or "." not in name and has_python_shebang(entry.path))
                 ):
                     if entry.is_symlink():
                         self.links.append(path)

@@ -9,7 +9,7 @@ class CudaParameters(Rule):
     code, slug = "PRT107", "cuda-parameter-renamed"
 
     def __init__(self, tables):
-        self.parameters = tables.parameters
+        self.parameters, self.moves = tables.parameters, tables.moves
         self.calls = frozenset(tables.parameters)
 
     def visit(self, original, updated, file):
@@ -18,8 +18,14 @@ class CudaParameters(Rule):
         weight = {"code": row.code, "severity": row.severity, "effort": row.effort}
         given = [a.keyword.value for a in args if a.keyword is not None]
         starred = any(a.star for a in args)
-        missing = [word for word in given if word in row.remove]
-        renamed = [word for word in given if word in row.rename]
+        move = self.moves.get(name)
+        target = f"{file.target.namespace}.{move.tail}" if move is not None and move.tail else ""
+        if target and not file.has(target):
+            return  # the call stays as it is, and PRT104 says why
+        # what one version lacks, the next may have
+        takes = file.session.catalogue.parameters(target) or ()
+        missing = [word for word in given if word in row.remove and word not in takes]
+        renamed = [word for word in given if word in row.rename and word not in takes]
         if renamed:
             safe = row.fix == "safe" and not any(a.star == "**" for a in args)
             new = None

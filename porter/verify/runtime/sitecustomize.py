@@ -26,7 +26,7 @@ def _seed_numpy():
     sys.modules["numpy"].random.seed(0)
 
 
-def _own():
+def _hidden_one():
     """The sitecustomize that this one hides."""
     here = os.path.realpath(os.path.dirname(__file__))
     rest = [folder for folder in sys.path if os.path.realpath(folder or os.getcwd()) != here]
@@ -41,4 +41,4 @@ if os.environ.get("VIRTUAL_NPU_LIBRARY"):
     after_import("numpy", _seed_numpy)
     if os.environ.get("VIRTUAL_NPU_ORIGINAL"):
         after_import("torch", _after_torch)
-_own()
+_hidden_one()

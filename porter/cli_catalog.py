@@ -1,34 +1,15 @@
-"""Commands with commands below them: `porter cache ...`, `porter catalog ...`. No logic here either."""
+"""The commands of `porter catalog`; no logic here either."""
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
 from porter.options import Lang, Plain, TargetText
 
-cache = typer.Typer(help="The cache of earlier analyses: dir, clean.")
 catalog = typer.Typer(help="What each torch_npu offers: list, show, diff, build.")
-groups = {"cache": cache, "catalog": catalog}
-
-
-@cache.command("dir")
-def cache_dir() -> int:
-    """Where it is."""
-    from porter.resources import cache_dir as directory
-
-    print(directory())
-    return 0
-
-
-@cache.command("clean")
-def cache_clean(lang: Lang = None) -> int:
-    """Remove it."""
-    from porter.commands.undo import clean
-
-    return clean(lang)
 
 
 @catalog.command("list")
@@ -62,10 +43,8 @@ def catalog_diff(
 @catalog.command("build")
 def catalog_build(
     torch_npu: Annotated[list[str], typer.Option("--torch-npu", help="Repeatable.", metavar="VERSION")],
-    output: Annotated[Optional[str], typer.Option(help="Default: porter's own rules/catalog.", metavar="DIR")] = None,
-    wheels: Annotated[
-        Optional[str], typer.Option(help="Wheels that are here; nothing is fetched.", metavar="DIR")
-    ] = None,
+    output: Annotated[str | None, typer.Option(help="Default: porter's own rules/catalog.", metavar="DIR")] = None,
+    wheels: Annotated[str | None, typer.Option(help="Wheels that are here; nothing is fetched.", metavar="DIR")] = None,
     update_sources: Annotated[
         bool, typer.Option("--update-sources", help="Record the checksums of these wheels in sources.toml.")
     ] = False,

@@ -1,0 +1,30 @@
+"""One file in, whatever it is: findings and edits out."""
+
+from __future__ import annotations
+
+from porter.checks.gate import GATE
+from porter.files.kinds import PYTHON, kind_of
+from porter.finding import FileResult
+from porter.python.analyse import analyse as analyse_python
+from porter.session import Session
+from porter.text.gate import KINDS, concerns
+
+
+def kind(path: str) -> str:
+    """A file that is none of the others was named outright, or says in its first line that it is Python."""
+    found = kind_of(path)
+    return found if found in KINDS else PYTHON
+
+
+def may_concern(path: str, data: bytes) -> bool:
+    of = kind(path)
+    return GATE.search(data) if of == PYTHON else concerns(of, data)
+
+
+def analyse(path: str, data: bytes, session: Session) -> FileResult:
+    of = kind(path)
+    if of == PYTHON:
+        return analyse_python(path, data, session)
+    from porter.text.analyse import analyse as analyse_text
+
+    return analyse_text(of, path, data, session)

@@ -1,0 +1,51 @@
+"""What a file is, from its name alone: opening each to find out would cost more than all else about it."""
+
+from __future__ import annotations
+
+import re
+
+PYTHON, NOTEBOOK = "python", "notebook"
+SHELL, MAKEFILE, DOCKERFILE = "shell", "makefile", "dockerfile"
+YAML, JSON, TOML, INI, REQUIREMENTS = "yaml", "json", "toml", "ini", "requirements"
+NATIVE = "native"  # C++ and CUDA
+
+_SUFFIXES = {
+    PYTHON: "py pyw",
+    NOTEBOOK: "ipynb",
+    SHELL: "sh bash slurm sbatch pbs lsf ksh",
+    MAKEFILE: "mk mak",
+    DOCKERFILE: "dockerfile containerfile",
+    YAML: "yaml yml",
+    JSON: "json jsonc json5",
+    TOML: "toml",
+    INI: "ini cfg conf",
+    NATIVE: "cu cuh cpp cc cxx c++ c h hpp hh hxx hip",
+}
+_BY_SUFFIX = {suffix: kind for kind, suffixes in _SUFFIXES.items() for suffix in suffixes.split()}
+_BY_NAME = {"makefile": MAKEFILE, "gnumakefile": MAKEFILE, "pipfile": TOML}
+_DOCKER = re.compile(r"(?:docker|container)file(?:[._-].*)?$")
+_REQUIREMENTS = re.compile(r"(?:.*[._-])?(?:requirements?|constraints?|reqs?)(?:[._-].*)?\.(?:txt|in)$")
+# `requirements/train.txt`
+_FOLDERS = ("requirements", "requirement", "reqs", "constraints")
+# What a data set is made of: nobody keeps settings in files of this size.
+LARGEST = {JSON: 1_000_000, YAML: 2_000_000}
+LARGEST_OF_OTHERS = 4_000_000
+
+
+def kind_of(path: str) -> str:
+    """One of the kinds above, or "" for what porter has nothing to say about."""
+    folder, _, name = path.rpartition("/")
+    name = name.lower()
+    if known := _BY_NAME.get(name):
+        return known
+    if _DOCKER.match(name):
+        return DOCKERFILE
+    if name.endswith((".txt", ".in")):
+        listed = _REQUIREMENTS.match(name) or folder.rpartition("/")[2].lower() in _FOLDERS
+        return REQUIREMENTS if listed else ""
+    stem, dot, suffix = name.rpartition(".")
+    return _BY_SUFFIX.get(suffix, "") if dot and stem else ""
+
+
+def largest(kind: str) -> int:
+    return LARGEST.get(kind, LARGEST_OF_OTHERS)

@@ -1,0 +1,18 @@
+"""Asked of every file that is not Python before a parser is loaded: can it concern porter at all?"""
+
+from __future__ import annotations
+
+import re
+
+from porter.files import kinds
+
+# Words that some rule of that kind starts from, in any case.
+_PATTERNS = {
+    kinds.NOTEBOOK: rb"cuda|nccl|torch|apex|nvidia",
+}
+KINDS = frozenset(_PATTERNS)  # what porter reads beside Python
+_SEARCH = {kind: re.compile(pattern, re.IGNORECASE).search for kind, pattern in _PATTERNS.items()}
+
+
+def concerns(kind: str, data: bytes) -> bool:
+    return _SEARCH[kind](data) is not None
