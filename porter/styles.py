@@ -60,7 +60,15 @@ class Rename:
 
     def on_device(self, node, file):
         """`x.is_cuda`."""
+        if file.around.is_scripted():  # its tensors have no attribute that torch_npu added
+            return self._has_type(node, f'"{self.target.device}"')
         return node.with_changes(attr=node.attr.with_changes(value=f"is_{self.target.device}"))
+
+    @staticmethod
+    def _has_type(node, type_text: str):
+        kind = cst.Attribute(cst.Attribute(node.value, cst.Name("device")), cst.Name("type"))
+        here = cst.ComparisonTarget(cst.Equal(), cst.parse_expression(type_text))
+        return cst.Comparison(kind, [here], lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
 
 
 class Portable(Rename):
@@ -120,11 +128,9 @@ class Portable(Rename):
         return None
 
     def on_device(self, node, file):
-        if not self._reachable(file):
+        if not self._reachable(file) or file.around.is_scripted():
             return None
-        kind = cst.Attribute(cst.Attribute(node.value, cst.Name("device")), cst.Name("type"))
-        here = cst.ComparisonTarget(cst.Equal(), cst.parse_expression(f"{self._HERE}.type"))
-        return cst.Comparison(kind, [here], lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
+        return self._has_type(node, f"{self._HERE}.type")
 
     @staticmethod
     def _reachable(file) -> bool:

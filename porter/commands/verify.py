@@ -21,17 +21,19 @@ from porter.verify import install, interpreter, legs
 from porter.verify.compare import compare
 from porter.verify.launch import Limits, Outcome, devices_asked_for
 from porter.verify.launch import run as launch
+from porter.verify.legs import Leg
 from porter.verify.show import Result, as_json, text
 from porter.verify.words import say
 
 
 @dataclass(frozen=True, slots=True)
 class Trees:
-    original: Path | None
-    ported: Path
-    folder: str  # below either, in which the program is started
+    original: Leg | None
+    ported: Leg
+    program: Sequence[str]
     run: Run | None = None  # of porter, where it made the port
     files: Mapping[str, bytes] = field(default_factory=dict)
+    homes: tuple[Path, ...] = ()  # the user's trees: none of the runs may reach back into them
 
     def findings_at(self, where: str) -> list[Finding]:
         """What porter had said of the line of the port at which it stopped."""
@@ -90,7 +92,7 @@ def verify(
     device = install.find(ours)
     limits = Limits(timeout, memory, steps, devices or devices_asked_for(program))
     with _trees(program, original, ported, smoke, unsafe, lang, target=target, style=style) as trees:
-        result = _compared(program, trees, ours, device, limits, tolerance, lang)
+        result = _compared(trees, ours, device, limits, tolerance, lang)
     if output:
         Path(output).write_text(as_json(result), encoding="utf-8")
     sys.stdout.write(as_json(result) if format == "json" else "\n".join(text(result, lang)) + "\n")
@@ -102,8 +104,8 @@ def verified(program: Sequence[str], root: Path, run: Run, files: Mapping[str, b
     ours = interpreter.ask(_named(program))
     device = install.find(ours)
     limits = Limits(devices=devices_asked_for(program))
-    with _ported_copy(root, run, files) as trees:
-        result = _compared(program, trees, ours, device, limits, None, lang)
+    with _copies(program, root, run, files) as trees:
+        result = _compared(trees, ours, device, limits, None, lang)
     print("\n".join(text(result, lang)), file=sys.stderr)
     return result.verified
 
@@ -115,13 +117,13 @@ def _named(program: Sequence[str]) -> str | None:
 
 
 def _compared(
-    program: Sequence[str], trees: Trees, ours: interpreter.Interpreter, device: install.Device, limits: Limits,
-    tolerance: float | None, lang: str,
+    trees: Trees, ours: interpreter.Interpreter, device: install.Device, limits: Limits, tolerance: float | None,
+    lang: str,
 ) -> Result:  # fmt: skip
     first = None
     if trees.original is not None:
-        first = _leg("original", program, trees.original, trees.folder, ours, device, limits, lang)
-    second = _leg("ported", program, trees.ported, trees.folder, ours, device, limits, lang)
+        first = _run("original", trees.original, trees, ours, device, limits, lang)
+    second = _run("ported", trees.ported, trees, ours, device, limits, lang)
     comparison = compare(first, second, tolerance) if first is not None and first.ran and second.ran else None
     found = {e.where: trees.findings_at(e.where) for e in second.records.errors if e.where}
     texts = load().texts if any(found.values()) else None
@@ -133,12 +135,11 @@ def _compared(
     return Result(device, limits.devices, second, first, comparison, known)
 
 
-def _leg(
-    name: str, program: Sequence[str], root: Path, folder: str, ours: interpreter.Interpreter,
-    device: install.Device, limits: Limits, lang: str,
-) -> Outcome:  # fmt: skip
+def _run(
+    name: str, leg: Leg, trees: Trees, ours: interpreter.Interpreter, device: install.Device, limits: Limits, lang: str
+) -> Outcome:
     print(say("running", lang, leg=say(f"leg.{name}", lang)), file=sys.stderr)
-    return launch(program, root / folder, root, ours, device, limits, original=name == "original")
+    return launch(trees.program, leg.folder, leg.root, ours, device, limits, name == "original", trees.homes)
 
 
 @contextmanager
@@ -150,16 +151,38 @@ def _trees(
         for place in (original, ported):
             if not os.path.isdir(place or ""):
                 raise UserError(f"{place}: no such directory")
-        yield Trees(None if smoke else Path(original or "").resolve(), Path(ported).resolve(), ".")
+        old, new = Path(original or "").resolve(), Path(ported).resolve()
+        yield Trees(None if smoke else Leg(old, old), Leg(new, new), program, homes=(old, new))
         return
-    script = next((word for word in program if word.endswith(".py") and os.path.isfile(word)), None)
+    script = next((word for word in program if word.endswith((".py", ".sh")) and os.path.isfile(word)), None)
     job = prepare((script,) if script else (".",), lang=lang, **given)
     root = Path(os.path.realpath(job.root))
-    if smoke:
-        yield Trees(None, root, _start(root))
-        return
-    whole = prepare((str(root),), lang=lang, **given)
-    done = whole.run(quiet=True)
+    done, files = (None, {}) if smoke else _port(root, unsafe, lang, given)
+    with _copies(program, root, done, files) as trees:
+        yield trees
+
+
+@contextmanager
+def _copies(program: Sequence[str], root: Path, run: Run | None, files: Mapping[str, bytes]) -> Iterator[Trees]:
+    """Without a run of porter only the program as it stands."""
+    from porter.files.journal import originals
+
+    here = Path(os.path.realpath("."))
+    words = program if here.is_relative_to(root) else legs.absolute(program, root)
+    # what an earlier `migrate --inplace` replaced is what the program was
+    wanted = {"ported": files} if run is None else {"original": originals(root), "ported": files}
+    if run is not None and not files and not wanted["original"]:
+        raise UserError(
+            f"{root.name}: porter has nothing to port here, so there is no original to compare with; run the program "
+            "as it stands with --smoke, or compare two trees with --original OLD --ported NEW"
+        )
+    with tempfile.TemporaryDirectory(prefix="porter-") as temporary:
+        made = legs.make(root, wanted, here, Path(os.path.realpath(temporary)))
+        yield Trees(made.get("original"), made["ported"], words, run, files, (root,))
+
+
+def _port(root: Path, unsafe: bool, lang: str, given: Mapping[str, str | None]) -> tuple[Run, dict[str, bytes]]:
+    done = prepare((str(root),), lang=lang, **given).run(quiet=True)
     changes = {r.path: r.review if unsafe else r.auto for r in done.files}
     files = {path: apply(done.data(path), change) for path, change in changes.items() if change}
     due = [f for r in done.files for f in r.findings if f.suppressed is None and not f.optional]
@@ -167,23 +190,7 @@ def _trees(
     review = say("ported.review", lang, n=counts["review"]) if unsafe else ""
     shown = say("ported", lang, files=len(files), auto=counts["auto"], review=review, manual=counts["manual"])
     print(shown, file=sys.stderr)
-    with _ported_copy(root, done, files) as trees:
-        yield trees
-
-
-@contextmanager
-def _ported_copy(root: Path, run: Run, files: Mapping[str, bytes]) -> Iterator[Trees]:
-    folder = _start(root)
-    with tempfile.TemporaryDirectory(prefix="porter-") as temporary:
-        old, new = legs.make(root, files, Path(os.path.realpath(temporary)))
-        yield Trees(old, new, folder, run, files)
-
-
-def _start(root: Path) -> str:
-    folder = os.path.relpath(os.path.realpath("."), root)
-    if folder.startswith(".."):
-        raise UserError(f"start it inside of the project {root.name}, where the program itself would be started")
-    return folder
+    return done, files
 
 
 def _lang(lang: str | None) -> str:

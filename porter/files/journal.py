@@ -22,7 +22,7 @@ from porter.files.runs import HOME, Entry, Run, last_written, make_home, runs, s
 from porter.files.write import check
 
 DONE = ("finished", "undone")
-__all__ = ["Transaction", "Undone", "last_written", "recover", "undo"]
+__all__ = ["Transaction", "Undone", "last_written", "originals", "recover", "undo"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +109,17 @@ class Transaction:
         for pack in self.packs:
             with suppress(OSError):  # what a full disk could not take is reported where it was written
                 pack.close()
+
+
+def originals(root: str | os.PathLike) -> dict[str, bytes]:
+    """What files were before the runs that are on record and not undone: the first of several counts."""
+    real = os.path.realpath(root)
+    found: dict[str, bytes] = {}
+    for run in reversed(runs(real, os.path.join(real, HOME))):
+        if run.state() == "finished":
+            run.load()
+            found.update((entry.path, data) for entry, data in run.pieces("before"))
+    return found
 
 
 def _put_back(run: Run, error: BaseException) -> None:

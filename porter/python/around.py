@@ -12,6 +12,9 @@ from .mentions import Mentions
 from .uses import guard, imports_of
 
 _RANK = re.compile(r"(?:^|_)(?:local_?)?rank$", re.IGNORECASE)
+_SCRIPT = frozenset(
+    f"torch.jit.{name}" for name in "script script_method script_if_tracing ScriptModule export ignore unused annotate".split()
+)
 _INTS = frozenset({"torch.cuda.current_device", "torch.distributed.get_rank", "torch.npu.current_device"})
 
 
@@ -223,6 +226,10 @@ class Around:
     def capability(self, node) -> str | None:
         """How a chain depends on a compute capability: "field" of the answer itself, "capability" in one condition."""
         return branches.capability(self._link(node))
+
+    def is_scripted(self) -> bool:
+        """Whether the file speaks of TorchScript, which knows PyTorch's own names only."""
+        return bool(self.mentions.of(_SCRIPT))
 
     def kernel(self, node) -> str | None:
         """Of `x.is_cuda` or `device.type == "cuda"`, the CUDA kernel that is called where it is so."""

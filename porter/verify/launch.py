@@ -18,6 +18,7 @@ from porter.verify.install import Device
 from porter.verify.interpreter import Interpreter
 from porter.verify.records import Records, read
 
+_SHELLS = ("bash", "sh", "zsh")
 _TAIL = 40  # lines of output that are kept to be shown
 
 
@@ -68,17 +69,42 @@ def command(words: Sequence[str], interpreter: Interpreter) -> list[str]:
 
 
 def devices_asked_for(words: Sequence[str]) -> int:
-    """How many devices a launcher's own options speak of, else 1."""
-    found = re.search(r"(?:--nproc[_-]per[_-]node|--num_processes|--num_gpus)[= ](\d+)", " ".join(words))
+    """How many devices a launcher's own options speak of, in the words or in the shell script they run; else 1."""
+    text = " ".join(words)
+    if words and words[0] in _SHELLS:
+        script = next((word for word in words[1:] if os.path.isfile(word)), None)
+        text += " " + Path(script).read_text(encoding="utf-8", errors="replace") if script else ""
+    found = re.search(r"(?:--nproc[_-]per[_-]node|--num_processes|--num_gpus)[= ](\d+)", text)
     return max(1, int(found[1])) if found else 1
+
+
+def moved(words: Sequence[str], homes: Sequence[Path], root: Path) -> list[str]:
+    """What names a place in one of the trees names the same place below `root`, alone or behind a `--key=`."""
+    found = [_real(word, homes) for word in words]
+    for home in sorted({str(home) for home in homes if home != root}, key=len, reverse=True):
+        inside = re.compile(rf"(^|[=:,]){re.escape(home)}(?=$|[/:,])")
+        found = [inside.sub(lambda match: match[1] + str(root), word) for word in found]
+    return found
+
+
+def _real(word: str, homes: Sequence[Path]) -> str:
+    """An absolute path through links that ends in one of the trees, as it is without them."""
+    real = os.path.realpath(word) if os.path.isabs(word) else word
+    return real if any(real.startswith(os.path.join(home, "")) for home in homes) else word
 
 
 def run(
     words: Sequence[str], folder: Path, root: Path, interpreter: Interpreter, device: Device, limits: Limits,
-    original: bool,
+    original: bool, homes: Sequence[Path] = (),
 ) -> Outcome:  # fmt: skip
+    """`root`: the tree that runs; `homes`: those it is a copy of, for which it stands wherever the words name them."""
+    words = moved(words, homes, root)
     with tempfile.TemporaryDirectory(prefix="porter-verify-") as recorded:
         env = _environment(device, root, recorded, limits, original)
+        env["PYTHONPATH"] = os.pathsep.join(moved(env["PYTHONPATH"].split(os.pathsep), homes, root))
+        env["VIRTUAL_NPU_HOMES"] = os.pathsep.join(map(str, homes))
+        # what a shell script starts by name is this interpreter, too
+        env["PATH"] = os.path.dirname(interpreter.path) + os.pathsep + env.get("PATH", "")
         path = Path(recorded) / "output.txt"
         with path.open("wb") as output:
             try:

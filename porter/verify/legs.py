@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from porter.errors import UserError
@@ -13,15 +14,49 @@ from porter.files.discover import VCS, Walk
 _LARGEST = 2 << 30
 
 
-def make(root: Path, ported: Mapping[str, bytes], into: Path) -> tuple[Path, Path]:
-    """Copies of the tree at `root`; what .gitignore names, data as a rule, is reached through links."""
+@dataclass(frozen=True, slots=True)
+class Leg:
+    root: Path  # of the tree that runs
+    folder: Path  # in which the program is started
+
+
+def make(root: Path, trees: Mapping[str, Mapping[str, bytes]], cwd: Path, into: Path) -> dict[str, Leg]:
+    """Copies of the tree at `root` by name, each with some files changed, to be started where `cwd` is.
+
+    What .gitignore names, data as a rule, is reached through links; so is what lies around a project that is started
+    from outside of it.
+    """
     _check_size(root)
-    original, port = into / "original", into / "ported"
-    write_copy(root, original, {})
-    write_copy(root, port, ported)
-    for copy in (original, port):
+    made = {}
+    for name, files in trees.items():
+        copy = into / name
+        write_copy(root, copy, files)
         _link_the_rest(root, copy)
-    return original, port
+        if cwd.is_relative_to(root):
+            made[name] = Leg(copy, copy / cwd.relative_to(root))
+        else:
+            around = into / f"around {name}"
+            _surround(around, cwd, root, copy)
+            made[name] = Leg(copy, around)
+    return made
+
+
+def absolute(words: Sequence[str], root: Path) -> list[str]:
+    """The words of a program that is started outside of its project: files of the project by their whole path."""
+    whole = [os.path.realpath(word) for word in words]
+    return [w if os.path.exists(w) and Path(w).is_relative_to(root) else word for word, w in zip(words, whole)]
+
+
+def _surround(around: Path, cwd: Path, root: Path, copy: Path) -> None:
+    around.mkdir()
+    inside = root.relative_to(cwd).parts if root.is_relative_to(cwd) else ("",)
+    for entry in sorted(os.scandir(cwd), key=lambda entry: entry.name):
+        if entry.name != inside[0]:
+            os.symlink(entry.path, around / entry.name, target_is_directory=entry.is_dir())
+    if inside[1:]:
+        _surround(around / inside[0], cwd / inside[0], root, copy)
+    elif inside[0]:
+        os.symlink(copy, around / inside[0], target_is_directory=True)
 
 
 def _link_the_rest(root: Path, copy: Path) -> None:

@@ -10,6 +10,7 @@ from porter.checks.rule import Hit, Rule, cst
 CHECKPOINT = re.compile(
     r"(?i)ckpt|checkpoint|weight|model|state|resum|pretrain|snapshot|\.pth\b|optim|(?:^|_)net|restore|load_path"
 )
+MODULE = re.compile(r"(?i)(?:^|[._])(?:model|module|net|network|encoder|decoder|generator|discriminator|net[gd])$")
 MEMORY = re.compile(r"(?i)bytesio|buffer|stream|(?:^|_)buf\b")
 
 
@@ -29,6 +30,8 @@ class LoadWithoutMapLocation(Rule):
         about = " ".join([source, file.scene.target(original), file.scene.receiver_of_result(original)])
         if MEMORY.search(source) or not CHECKPOINT.search(about):
             return None
+        if MODULE.search(file.scene.target(original)):
+            return Hit(original.func, "whole")  # a model that is used as it comes would stay on the CPU
         host = cst.SimpleString('"cpu"')
         if given is None:
             new = with_keyword(updated, "map_location", host)

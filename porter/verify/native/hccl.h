@@ -1,6 +1,7 @@
 // The process group "hccl": the collectives of gloo on the memory of the NPU tensors.
 #pragma once
 #include <torch/csrc/distributed/c10d/Backend.hpp>
+#include <torch/csrc/distributed/c10d/Store.hpp>
 
 #include <set>
 
@@ -60,8 +61,8 @@ class AllWork : public Work {
 
 class HcclOnGloo : public c10d::Backend {
  public:
-  explicit HcclOnGloo(c10::intrusive_ptr<c10d::Backend> gloo)
-      : c10d::Backend(gloo->getRank(), gloo->getSize()), gloo_(std::move(gloo)) {}
+  HcclOnGloo(c10::intrusive_ptr<c10d::Backend> gloo, c10::intrusive_ptr<c10d::Store> store)
+      : c10d::Backend(gloo->getRank(), gloo->getSize()), gloo_(std::move(gloo)), store_(std::move(store)) {}
   const std::string getBackendName() const override { return "hccl"; }
   bool supportsCoalescing() const override { return true; }
   void startCoalescing() override { group_ = c10::make_intrusive<AllWork>(); }
@@ -185,19 +186,38 @@ class HcclOnGloo : public c10d::Backend {
 
  private:
   c10::intrusive_ptr<c10d::Backend> gloo_;
+  c10::intrusive_ptr<c10d::Store> store_;
+  int device_ = -1;
   c10::intrusive_ptr<AllWork> group_;  // between startCoalescing and endCoalescing
 
-  static Tensor cpu(const Tensor& t) {
+  // HCCL refuses two ranks on one device: whoever comes second sees the first
+  void claim(int device) {
+    if (device == device_ || getSize() < 2) return;
+    device_ = device;
+    auto key = [](int rank) { return "device of rank " + std::to_string(rank); };
+    auto here = "npu:" + std::to_string(device);
+    store_->set(key(getRank()), here);
+    for (int rank = 0; rank < getSize(); rank++) {
+      if (rank == getRank() || !store_->check({key(rank)})) continue;
+      auto bytes = store_->get(key(rank));
+      TORCH_CHECK(
+          std::string(bytes.begin(), bytes.end()) != here, "HCCL: ranks ", std::min(rank, getRank()), " and ",
+          std::max(rank, getRank()), " both use ", here, ", and every rank needs its own: torch.npu.set_device(local_rank)",
+          " has to come first");
+    }
+  }
+  Tensor cpu(const Tensor& t) {
     TORCH_CHECK(is_npu(t), "Tensors must be NPU and dense");
+    claim(t.device().index());
     Pairs pairs;
     return as_cpu(t.detach(), pairs);
   }
-  static Tensors cpu(const Tensors& list) {
+  Tensors cpu(const Tensors& list) {
     Tensors seen;
     for (auto& t : list) seen.push_back(cpu(t));
     return seen;
   }
-  static TensorLists cpu(const TensorLists& lists) {
+  TensorLists cpu(const TensorLists& lists) {
     TensorLists seen;
     for (auto& list : lists) seen.push_back(cpu(list));
     return seen;

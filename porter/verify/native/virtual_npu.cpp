@@ -59,7 +59,7 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
   });
   m.def("seen", &seen);
   py::class_<HcclOnGloo, c10d::Backend, c10::intrusive_ptr<HcclOnGloo>>(m, "HcclOnGloo")
-      .def(py::init<c10::intrusive_ptr<c10d::Backend>>())
+      .def(py::init<c10::intrusive_ptr<c10d::Backend>, c10::intrusive_ptr<c10d::Store>>())
       .def(
           "batch_isend_irecv",
           [](HcclOnGloo& backend, std::vector<std::string> kinds, std::vector<Tensor> tensors, std::vector<int> ranks) {

@@ -11,6 +11,7 @@ import random
 import sys
 
 from after_import import after_import
+from moved import import_from
 
 
 def _device():
@@ -22,8 +23,22 @@ def _after_torch():
     import virtual_npu.original  # noqa: F401
 
 
+def _seed():
+    """The same in both runs of a comparison, another one in each rank: where the program does not seed by itself."""
+    if "RANK" in os.environ:
+        return int(os.environ["RANK"])
+    import multiprocessing.process
+
+    number = multiprocessing.process.current_process().name.rpartition("-")[2]  # SpawnProcess-1
+    return int(number) if number.isdigit() else 0
+
+
 def _seed_numpy():
-    sys.modules["numpy"].random.seed(0)
+    sys.modules["numpy"].random.seed(_seed())
+
+
+def _seed_torch():
+    sys.modules["torch"].default_generator.manual_seed(_seed())
 
 
 def _hidden_one():
@@ -36,9 +51,11 @@ def _hidden_one():
 
 
 if os.environ.get("VIRTUAL_NPU_LIBRARY"):
-    random.seed(0)  # both programs of a comparison draw the same where they do not seed themselves
+    import_from(os.environ.get("VIRTUAL_NPU_ROOT", ""), os.environ.get("VIRTUAL_NPU_HOMES", "").split(os.pathsep))
+    random.seed(_seed())
     after_import("torch_npu", _device)
     after_import("numpy", _seed_numpy)
+    after_import("torch", _seed_torch)
     if os.environ.get("VIRTUAL_NPU_ORIGINAL"):
         after_import("torch", _after_torch)
 _hidden_one()

@@ -29,7 +29,7 @@ def _carry_hccl():
         from torch.distributed import ProcessGroupGloo
 
         gloo = ProcessGroupGloo(options.store, options.group_rank, options.group_size, options.timeout)
-        return native.HcclOnGloo(gloo)
+        return native.HcclOnGloo(gloo, options.store)
 
     plugin = torch.distributed.Backend._BackendPlugin(create, True)
     for name in ("HCCL", "LCCL"):

@@ -14,9 +14,12 @@ import torch.cuda.amp
 import torch_npu  # noqa: F401
 from torch.overrides import TorchFunctionMode
 
+from virtual_npu import scripted
+
 _cuda, _npu = torch.cuda, torch.npu
 _NAME, _CAPABILITY, _PROCESSORS = "NVIDIA (virtual)", (9, 0), 132
 _DEVICE_KEYS = ("device", "pin_memory_device")
+_FORMATS = (torch.channels_last, torch.channels_last_3d)
 
 
 def as_npu(device):
@@ -120,7 +123,16 @@ class _Names(TorchFunctionMode):
         if function == torch.Tensor.cuda:
             function = torch.Tensor.npu
         named = {key: as_npu(value) if key in _DEVICE_KEYS else value for key, value in kwargs.items()}
-        return function(*map(as_npu, args), **named)
+        # the numbers are the same in every memory format, and the device has but one
+        if named.get("memory_format") in _FORMATS:
+            named["memory_format"] = torch.contiguous_format
+        return function(*map(_plain, args), **named)
+
+
+def _plain(argument):
+    if type(argument) is torch.memory_format:
+        return torch.contiguous_format if argument in _FORMATS else argument
+    return as_npu(argument)
 
 
 def _everywhere():
@@ -172,6 +184,7 @@ def _wrap_the_rest():
     for name in ("is_autocast_enabled", "set_autocast_enabled", "get_autocast_dtype", "set_autocast_dtype"):
         _wrap(torch, name, ("device_type",))
     _wrap(torch, "load", ("map_location",))
+    _wrap(torch.jit, "load", ("map_location",))
     torch.Generator, torch.Stream, torch.Event = _Generator, _TorchStream, _TorchEvent
     torch.nn.Module.cuda = torch.nn.Module.npu
     torch.UntypedStorage.cuda = torch.UntypedStorage.npu
@@ -220,5 +233,6 @@ _fill_torch_cuda()
 _fill_nvtx()
 _everywhere()
 _wrap_the_rest()
+scripted.translate(as_npu)
 if torch.distributed.is_available():
     _wrap_distributed()
