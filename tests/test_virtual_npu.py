@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from virtual_device import VirtualNpu, names
+
+from porter.catalog import traced
 
 _BARE = {"VIRTUAL_NPU_LIBRARY": ""}  # torch_npu on the stand-ins, with its own kernels
 _BACKWARD = """
@@ -94,6 +97,52 @@ def test_the_fallback_to_the_cpu_is_announced_and_forbidden_as_by_torch_npu_itse
     assert warned.stdout == ""
     assert _said(warned.stderr, "CAUTION") == list(dict.fromkeys(_said(ours.stdout, "FALLBACK")))
     assert "and will fall back to run on the CPU. This may have performance implications." in warned.stderr
+
+
+_TRACE = """
+import json, torch, torch_npu
+from virtual_npu import native
+
+def seen(call):
+    native.trace(True, "", False)
+    result = call()
+    native.pause(False)
+    return {name: kind.replace("cpu_fallback", "cpu") for name, _, kind, *_ in native.seen()}, result
+
+found = {}
+for api, function in {
+    "torch.lgamma": torch.lgamma, "torch.nn.functional.relu": torch.nn.functional.relu, "torch.linalg.det": torch.linalg.det,
+    "torch.fmax": lambda x: torch.fmax(x, x + 1), "torch.true_divide": lambda x: torch.true_divide(x, x),
+}.items():
+    forward, result = seen(lambda: function(torch.eye(3).npu().requires_grad_()))
+    cotangent = torch.ones(result.shape).npu()
+    backward, _ = seen(lambda: result.backward(cotangent))
+    found[api] = [forward, backward]
+print(json.dumps(found))
+"""
+
+
+def test_the_shipped_trace_is_what_runs(virtual_npu: VirtualNpu) -> None:
+    shipped = traced.load("2.13.0")
+    for api, parts in json.loads(virtual_npu.program(_TRACE).stdout).items():
+        for ran, known in zip(parts, (shipped[api].forward, shipped[api].backward)):
+            assert known, api
+            kinds = {name: kind for name, kind in ran.items() if name in known}
+            assert kinds, api
+            assert kinds == {name: known[name] for name in kinds}, api
+
+
+def test_no_api_of_torch_loses_its_gradient(virtual_npu: VirtualNpu) -> None:
+    """A kernel for an operator that is made of others would hide their derivatives."""
+    program = """
+import torch, torch_npu
+x = torch.ones(3).npu().requires_grad_()
+for f in (torch.true_divide, torch.divide, torch.subtract, torch.multiply):
+    x.grad = None
+    f(x, 2.0 * x.detach()).sum().backward()
+    print(x.grad is not None)
+"""
+    assert virtual_npu.program(program).stdout == "True\n" * 4
 
 
 def test_without_native_code_there_is_no_device(virtual_npu: VirtualNpu) -> None:

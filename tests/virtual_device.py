@@ -21,6 +21,24 @@ from porter.verify.interpreter import Interpreter
 
 FACTS = Path(__file__).with_name("virtual_npu")
 _SECONDS = 240
+_BARE = {"VIRTUAL_NPU_LIBRARY": ""}  # torch_npu on the stand-ins, with its own kernels
+_DISPATCHER = """
+import json, torch, torch_npu
+
+def letter(name):
+    has = lambda key: torch._C._dispatch_has_kernel_for_dispatch_key(name, key)
+    if has("PrivateUse1") or has("AutogradPrivateUse1"):
+        return "n"
+    if has("CompositeImplicitAutograd"):
+        return "i"
+    if has("CompositeExplicitAutograd") or has("CompositeExplicitAutogradNonFunctional"):
+        return "e"
+    return "c" if has("CPU") else ""
+
+names = [str(s.name) + ("." + s.overload_name if s.overload_name else "") for s in torch._C._jit_get_all_schemas()]
+known = set(torch._C._dispatch_get_all_op_names())
+print(json.dumps({n: letter(n) for n in sorted(known & set(names)) if n.startswith("aten::")}))
+"""
 
 
 @dataclass
@@ -56,6 +74,12 @@ class VirtualNpu:
 
     def program(self, text: str, **more: str) -> subprocess.CompletedProcess[str]:
         return self.run(["-W", "ignore", "-c", text], **more)
+
+    def dispatcher(self) -> dict[str, str]:
+        """What torch_npu itself registers, by operator with its overload: a letter as in the catalogue's tables, `n` a kernel
+        of its own, `i` and `e` a composite of torch's, `c` none but the CPU's, "" none at all."""
+        done = self.program(_DISPATCHER, **_BARE)
+        return json.loads(done.stdout)
 
     def facts(self, name: str) -> Answers:
         if name not in self.known:

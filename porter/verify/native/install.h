@@ -38,8 +38,15 @@ inline const Names& synchronising() {
 // Derivatives of what runs in place of a kernel of torch_npu's: the real one has a derivative of its own.
 inline const Names& behind_native() {
   static const Names names{
-      "aten::_scaled_dot_product_flash_attention_for_cpu_backward", "aten::_weight_norm_interface_backward"};
+      "aten::_scaled_dot_product_flash_attention_for_cpu_backward", "aten::_weight_norm_interface_backward",
+      "aten::_pdist_backward", "aten::multilabel_margin_loss_backward"};
   return names;
+}
+
+// Operators whose derivative is torch_npu's own: here it is torch's formula, on a real NPU other operators.
+inline Names& own_derivatives() {
+  static auto* names = new Names;
+  return *names;
 }
 
 struct Quiet : c10::WarningHandler {  // "Overriding a previously registered kernel", 1,500 times
@@ -56,6 +63,15 @@ class Installer {
     c10::WarningUtils::WarningHandlerGuard guard(&quiet);
     static auto* allocator = new EitherAllocator;
     c10::SetCPUAllocator(allocator, 255);
+    auto& dispatcher = c10::Dispatcher::singleton();
+    for (const auto& name : dispatcher.getAllOpNames()) {
+      if (name.name.rfind("aten::", 0) != 0) continue;
+      auto op = dispatcher.findOp(name);
+      if (!op || !op->hasSchema()) continue;
+      overloads_[name.name].push_back(*op);
+      if (op->hasKernelForDispatchKey(DispatchKey::PrivateUse1)) native_.insert(c10::toString(name));
+      if (op->hasKernelForDispatchKey(DispatchKey::AutogradPrivateUse1)) own_derivatives().insert(name.name);
+    }
     by_hand(kernels_, "copy_", copy_);
     by_hand(kernels_, "_copy_from", copy_from);
     by_hand(kernels_, "_copy_from_and_resize", copy_from_and_resize);
@@ -64,14 +80,6 @@ class Installer {
     by_hand(autograd_, "_thnn_fused_gru_cell", gru_cell);
     by_hand(autograd_, "scaled_dot_product_attention", attention);
     if (!cpu_random) by_hand(kernels_, "native_dropout", native_dropout);
-    auto& dispatcher = c10::Dispatcher::singleton();
-    for (const auto& name : dispatcher.getAllOpNames()) {
-      if (name.name.rfind("aten::", 0) != 0) continue;
-      auto op = dispatcher.findOp(name);
-      if (!op || !op->hasSchema()) continue;
-      overloads_[name.name].push_back(*op);
-      if (op->hasKernelForDispatchKey(DispatchKey::PrivateUse1)) native_.insert(c10::toString(name));
-    }
     for (const auto& name : dispatcher.getAllOpNames()) {
       if (name.name.rfind("aten::", 0) != 0) continue;
       auto op = dispatcher.findOp(name);
@@ -108,7 +116,10 @@ class Installer {
     bool composite = implicit || has(DispatchKey::CompositeExplicitAutograd) ||
         has(DispatchKey::CompositeExplicitAutogradNonFunctional);
     // also where a composite exists: the CPU's kernel and not the decomposition, so that results have the same bits
-    if (has(DispatchKey::CPU) || name == "convolution" || name == "convolution_backward") {
+    // a composite with torch's own derivative would lose it to a kernel
+    if (implicit && !npu) {
+      counts_["composite"]++;
+    } else if (has(DispatchKey::CPU) || name == "convolution" || name == "convolution_backward") {
       Kind kind = kind_of(op, full, npu, composite);
       counts_[npu ? "replaced" : kind.kind == Class::fallback ? "fallback" : "pinned"]++;
       kernels_.impl(name.c_str(), boxed(CpuKernel(std::move(kind))));

@@ -66,7 +66,8 @@ inline void fall_back(const std::string& name) {
       "performance implications.");
 }
 
-// While a formula or a composite of the CPU runs in place of one kernel of torch_npu's, what it is made of is no fallback.
+// While a formula or a composite of the CPU runs in place of one kernel of torch_npu's, what it is made of does not run on
+// a real NPU: it is neither noted nor a fallback.
 inline thread_local int inside_native = 0;
 struct InsideNative {
   InsideNative() { inside_native++; }
@@ -87,10 +88,10 @@ class Call {
     if (cpu_seen_ && have_device_ && !device_argument_ && !kind_.other_devices) refuse(Device(c10::DeviceType::CPU));
     ignore_memory_format();
     derive_generator();
-    auto kind = kind_.kind == Class::fallback && inside_native ? Class::native : kind_.kind;
-    if (kind == Class::fallback) fall_back(kind_.falls_back_as);
-    if (Trace::get().on)
-      Trace::get().note(kind_.name.c_str(), kind, kind_.synchronises || masks(),
+    if (kind_.kind == Class::fallback && !inside_native) fall_back(kind_.falls_back_as);
+    bool waits = kind_.synchronises || (Trace::get().on && masks());
+    if (Trace::get().on && (waits || !inside_native))
+      Trace::get().note(kind_.name.c_str(), inside_native ? Class::native : kind_.kind, waits,
                         c10::ArrayRef<IValue>(given_.data(), given_.size()));
     {
       c10::OptionalDeviceGuard guard;
@@ -253,6 +254,11 @@ struct AsCpu final : c10::OperatorKernel {
   DispatchKey key;
   explicit AsCpu(DispatchKey k) : key(k) {}
   void operator()(const OperatorHandle& op, DispatchKeySet keys, Stack* stack) {
+    if (Trace::get().on && !inside_native) {
+      auto count = op.schema().arguments().size();
+      Trace::get().note(op.schema().name().c_str(), Class::native, false,
+                        c10::ArrayRef<IValue>(stack->data() + stack->size() - count, count));
+    }
     InsideNative inside;
     op.getComputedKernelForDispatchKey(key).callBoxed(op, keys, stack);
   }
