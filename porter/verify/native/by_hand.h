@@ -45,6 +45,11 @@ inline std::tuple<Tensor, Tensor> native_dropout(const Tensor& x, double p, std:
 inline Tensor attention(
     const Tensor& q, const Tensor& k, const Tensor& v, const std::optional<Tensor>& mask, double p, bool causal,
     std::optional<double> scale, bool grouped) {
+  if (Trace::get().on && !inside_native) {
+    const IValue given[] = {q, k, v};
+    Trace::get().note("aten::scaled_dot_product_attention", Class::native, false, given);
+  }
+  InsideNative inside;
   Pairs pairs;
   auto on_cpu = [&](const Tensor& t) {
     auto seen = as_cpu(t, pairs);

@@ -35,6 +35,20 @@ inline const Names& synchronising() {
   return names;
 }
 
+// Derivatives of what runs in place of a kernel of torch_npu's: the real one has a derivative of its own.
+inline const Names& behind_native() {
+  static const Names names{
+      "aten::_scaled_dot_product_flash_attention_for_cpu_backward", "aten::_weight_norm_interface_backward",
+      "aten::_pdist_backward", "aten::multilabel_margin_loss_backward"};
+  return names;
+}
+
+// Operators whose derivative is torch_npu's own: here it is torch's formula, on a real NPU other operators.
+inline Names& own_derivatives() {
+  static auto* names = new Names;
+  return *names;
+}
+
 struct Quiet : c10::WarningHandler {  // "Overriding a previously registered kernel", 1,500 times
   void process(const c10::Warning&) override {}
 };
@@ -49,6 +63,15 @@ class Installer {
     c10::WarningUtils::WarningHandlerGuard guard(&quiet);
     static auto* allocator = new EitherAllocator;
     c10::SetCPUAllocator(allocator, 255);
+    auto& dispatcher = c10::Dispatcher::singleton();
+    for (const auto& name : dispatcher.getAllOpNames()) {
+      if (name.name.rfind("aten::", 0) != 0) continue;
+      auto op = dispatcher.findOp(name);
+      if (!op || !op->hasSchema()) continue;
+      overloads_[name.name].push_back(*op);
+      if (op->hasKernelForDispatchKey(DispatchKey::PrivateUse1)) native_.insert(c10::toString(name));
+      if (op->hasKernelForDispatchKey(DispatchKey::AutogradPrivateUse1)) own_derivatives().insert(name.name);
+    }
     by_hand(kernels_, "copy_", copy_);
     by_hand(kernels_, "_copy_from", copy_from);
     by_hand(kernels_, "_copy_from_and_resize", copy_from_and_resize);
@@ -57,7 +80,6 @@ class Installer {
     by_hand(autograd_, "_thnn_fused_gru_cell", gru_cell);
     by_hand(autograd_, "scaled_dot_product_attention", attention);
     if (!cpu_random) by_hand(kernels_, "native_dropout", native_dropout);
-    auto& dispatcher = c10::Dispatcher::singleton();
     for (const auto& name : dispatcher.getAllOpNames()) {
       if (name.name.rfind("aten::", 0) != 0) continue;
       auto op = dispatcher.findOp(name);
@@ -69,7 +91,8 @@ class Installer {
 
  private:
   torch::Library &kernels_, &autograd_;
-  Names mine_;
+  Names mine_, native_;  // native_: before anything is replaced
+  std::unordered_map<std::string, std::vector<OperatorHandle>> overloads_;
   std::map<std::string, int> counts_;
 
   // never destroyed: undoing 1,500 registrations at exit would meet a dispatcher that is half gone
@@ -93,9 +116,12 @@ class Installer {
     bool composite = implicit || has(DispatchKey::CompositeExplicitAutograd) ||
         has(DispatchKey::CompositeExplicitAutogradNonFunctional);
     // also where a composite exists: the CPU's kernel and not the decomposition, so that results have the same bits
-    if (has(DispatchKey::CPU) || name == "convolution" || name == "convolution_backward") {
-      Kind kind = kind_of(op, full.name, npu, composite);
-      counts_[npu ? "replaced" : composite ? "pinned" : "fallback"]++;
+    // a composite with torch's own derivative would lose it to a kernel
+    if (implicit && !npu) {
+      counts_["composite"]++;
+    } else if (has(DispatchKey::CPU) || name == "convolution" || name == "convolution_backward") {
+      Kind kind = kind_of(op, full, npu, composite);
+      counts_[npu ? "replaced" : kind.kind == Class::fallback ? "fallback" : "pinned"]++;
       kernels_.impl(name.c_str(), boxed(CpuKernel(std::move(kind))));
     } else if (npu && composite) {
       kernels_.impl(name.c_str(), boxed(AsCpu(DispatchKey::CPU)));
@@ -111,10 +137,32 @@ class Installer {
       counts_["autograd restored"]++;
     }
   }
-  static Kind kind_of(const OperatorHandle& op, const std::string& name, bool npu, bool composite) {
+  // A structured operator is a composite that calls its out variant: that one has a kernel or falls back.
+  const OperatorHandle* out_variant(const OperatorHandle& op, std::string name) const {
+    if (!op.hasKernelForDispatchKey(DispatchKey::CompositeExplicitAutogradNonFunctional)) return nullptr;
+    if (name.back() == '_') name.pop_back();
+    auto found = overloads_.find(name);
+    if (found == overloads_.end()) return nullptr;
+    const auto& own = op.schema().arguments();
+    for (const auto& other : found->second) {
+      const auto& arguments = other.schema().arguments();
+      bool out = arguments.size() == own.size() + op.schema().returns().size() && arguments.back().is_out();
+      for (size_t k = 0; out && k < own.size(); k++)
+        out = own[k].name() == arguments[k].name() && *own[k].type() == *arguments[k].type();
+      if (out) return &other;
+    }
+    return nullptr;
+  }
+  Kind kind_of(const OperatorHandle& op, const c10::OperatorName& full, bool npu, bool composite) const {
+    const std::string& name = full.name;
     Kind kind;
     kind.name = name;
     kind.kind = npu ? Class::native : composite ? Class::composite : Class::fallback;
+    const auto* behind = composite && !npu ? out_variant(op, name) : nullptr;
+    if (behind && behind->hasKernelForDispatchKey(DispatchKey::CPU))
+      kind.kind = native_.count(c10::toString(behind->operator_name())) ? Class::native : Class::fallback;
+    if (kind.kind == Class::fallback && behind_native().count(name)) kind.kind = Class::native;
+    kind.falls_back_as = c10::toString(behind ? behind->operator_name() : full);
     kind.other_devices = of_several_devices().count(name);
     kind.synchronises = synchronising().count(name);
     const auto& arguments = op.schema().arguments();

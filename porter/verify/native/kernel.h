@@ -18,6 +18,7 @@ struct Kind {
   bool synchronises = false;
   int generator = -1, memory_format = -1;  // positions of such arguments
   std::string name;
+  std::string falls_back_as;  // with its overload: the operator that torch_npu has no kernel for
 };
 
 // The state of record is torch_npu's generator (seed, offset); each random kernel draws from a CPU generator derived from
@@ -43,7 +44,7 @@ inline at::Generator derived(const std::optional<at::Generator>& given, Device d
   return at::make_generator<at::CPUGeneratorImpl>(mixed(seed ^ mixed(offset)));
 }
 
-// What the real fallback says and does, once for every operator.
+// What the real fallback says and does: once for every operator, and past Python's warnings.
 inline void fall_back(const std::string& name) {
   static auto* warned = new std::unordered_set<std::string>;
   static std::mutex mutex;
@@ -53,15 +54,25 @@ inline void fall_back(const std::string& name) {
   }();
   TORCH_CHECK(
       !forbidden, "The operator '", name,
-      "' is not currently supported on the NPU backend, but CPU fallback is disabled by "
-      "TORCH_NPU_FALLBACK_CPU_DISABLE=1.");
+      "' would execute its main computation on CPU through dispatcher backend fallback because no kernel is registered "
+      "for the NPU PrivateUse1 backend, but CPU fallback is disabled by TORCH_NPU_FALLBACK_CPU_DISABLE=1.");
   std::lock_guard<std::mutex> lock(mutex);
-  if (warned->insert(name).second)
-    TORCH_WARN(
-        "CAUTION: The operator '", name,
-        "' is not currently supported on the NPU backend and will fall back to run on the CPU. This may have "
-        "performance implications.");
+  if (!warned->insert(name).second) return;
+  c10::WarningHandler to_the_log;
+  c10::WarningUtils::WarningHandlerGuard guard(&to_the_log);
+  TORCH_WARN(
+      "CAUTION: The operator '", name,
+      "' is not currently supported on the NPU backend and will fall back to run on the CPU. This may have "
+      "performance implications.");
 }
+
+// While a formula or a composite of the CPU runs in place of one kernel of torch_npu's, what it is made of does not run on
+// a real NPU: it is neither noted nor a fallback.
+inline thread_local int inside_native = 0;
+struct InsideNative {
+  InsideNative() { inside_native++; }
+  ~InsideNative() { inside_native--; }
+};
 
 class Call {
  public:
@@ -77,9 +88,10 @@ class Call {
     if (cpu_seen_ && have_device_ && !device_argument_ && !kind_.other_devices) refuse(Device(c10::DeviceType::CPU));
     ignore_memory_format();
     derive_generator();
-    if (kind_.kind == Class::fallback) fall_back(kind_.name);
-    if (Trace::get().on)
-      Trace::get().note(kind_.name.c_str(), kind_.kind, kind_.synchronises || masks(),
+    if (kind_.kind == Class::fallback && !inside_native) fall_back(kind_.falls_back_as);
+    bool waits = kind_.synchronises || (Trace::get().on && masks());
+    if (Trace::get().on && (waits || !inside_native))
+      Trace::get().note(kind_.name.c_str(), inside_native ? Class::native : kind_.kind, waits,
                         c10::ArrayRef<IValue>(given_.data(), given_.size()));
     {
       c10::OptionalDeviceGuard guard;
@@ -242,6 +254,12 @@ struct AsCpu final : c10::OperatorKernel {
   DispatchKey key;
   explicit AsCpu(DispatchKey k) : key(k) {}
   void operator()(const OperatorHandle& op, DispatchKeySet keys, Stack* stack) {
+    if (Trace::get().on && !inside_native) {
+      auto count = op.schema().arguments().size();
+      Trace::get().note(op.schema().name().c_str(), Class::native, false,
+                        c10::ArrayRef<IValue>(stack->data() + stack->size() - count, count));
+    }
+    InsideNative inside;
     op.getComputedKernelForDispatchKey(key).callBoxed(op, keys, stack);
   }
 };

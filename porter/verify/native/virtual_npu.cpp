@@ -58,6 +58,7 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
     Trace::get().note(op.c_str(), fallback ? Class::fallback : Class::native, false, given);
   });
   m.def("seen", &seen);
+  m.def("own_derivatives", [] { return std::vector<std::string>(own_derivatives().begin(), own_derivatives().end()); });
   py::class_<HcclOnGloo, c10d::Backend, c10::intrusive_ptr<HcclOnGloo>>(m, "HcclOnGloo")
       .def(py::init<c10::intrusive_ptr<c10d::Backend>, c10::intrusive_ptr<c10d::Store>>())
       .def(

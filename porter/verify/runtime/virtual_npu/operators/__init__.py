@@ -5,4 +5,18 @@ the derivative of the forward reference, so that each operator needs one formula
 operators' documentation; none was ever compared with an NPU.
 """
 
-from virtual_npu.operators import activation, attention, batch_norm, formats, normalisation, optimiser, rotary  # noqa: F401
+from virtual_npu.operators import (  # noqa: F401
+    activation,
+    attention,
+    batch_norm,
+    boxes,
+    formats,
+    gated,
+    layer_norms,
+    normalisation,
+    optimiser,
+    products,
+    rotary,
+    routing,
+    shapes,
+)

@@ -2,6 +2,8 @@
 
 import math
 
+import torch
+
 from virtual_npu.operators.register import kernel
 
 
@@ -17,3 +19,8 @@ def apply_adam_w(
     bias1, bias2 = 1 - beta1_power * beta1, 1 - beta2_power * beta2
     parameter.addcdiv_(first, (second.sqrt() / math.sqrt(bias2)).add_(epsilon), value=-lr / bias1)
     return tuple(out)
+
+
+@kernel("_amp_foreach_non_finite_check")
+def foreach_non_finite_check(scaled_grads):
+    return not all(bool(torch.isfinite(grad).all()) for grad in scaled_grads)

@@ -43,6 +43,23 @@ def kernel(*names):
     return register
 
 
+def in_place_kernel(*names):
+    """The same for operators that change, and give back, their only argument."""
+
+    def register(reference):
+        def run(x):
+            native.note(f"npu::{names[0]}", False, [x])
+            with torch._C._AutoDispatchBelowAutograd():
+                reference(_as_cpu(x))
+            return x
+
+        for name in names:
+            _LIBRARIES["npu"].impl(name, run, "PrivateUse1", allow_override=True)
+        return reference
+
+    return register
+
+
 def in_place(*names):
     """Leaves the tensor as it is: for operators that change a memory format, of which there is one here."""
     for name in names:

@@ -1,0 +1,125 @@
+"""Runs programs, and files of facts, on the virtual NPU.
+
+A file of facts (tests/virtual_npu/*.py) is run on the device by one child process; each of its facts becomes one test.
+The names are read from the source, so that collecting needs no torch.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from porter.verify import install
+from porter.verify.install import Device
+from porter.verify.interpreter import Interpreter
+
+FACTS = Path(__file__).with_name("virtual_npu")
+_SECONDS = 240
+_BARE = {"VIRTUAL_NPU_LIBRARY": ""}  # torch_npu on the stand-ins, with its own kernels
+_DISPATCHER = """
+import json, torch, torch_npu
+
+def letter(name):
+    has = lambda key: torch._C._dispatch_has_kernel_for_dispatch_key(name, key)
+    if has("PrivateUse1") or has("AutogradPrivateUse1"):
+        return "n"
+    if has("CompositeImplicitAutograd"):
+        return "i"
+    if has("CompositeExplicitAutograd") or has("CompositeExplicitAutogradNonFunctional"):
+        return "e"
+    return "c" if has("CPU") else ""
+
+names = [str(s.name) + ("." + s.overload_name if s.overload_name else "") for s in torch._C._jit_get_all_schemas()]
+known = set(torch._C._dispatch_get_all_op_names())
+print(json.dumps({n: letter(n) for n in sorted(known & set(names)) if n.startswith("aten::")}))
+"""
+
+
+@dataclass
+class Answers:
+    """What a file of facts said: an empty text where a fact holds, else what is wrong."""
+
+    said: dict[str, str]
+    code: int | None
+    tail: str
+
+    def check(self, fact: str) -> None:
+        if fact not in self.said:
+            raise AssertionError(f"the process ended (exit {self.code}) before this fact:\n{self.tail}")
+        assert not self.said[fact], self.said[fact]
+
+
+@dataclass
+class VirtualNpu:
+    interpreter: Interpreter
+    device: Device
+    folder: Path
+    known: dict[str, Answers] = field(default_factory=dict)
+
+    def environment(self, devices: int = 2, **more: str) -> dict[str, str]:
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(("ASCEND_", "VIRTUAL_NPU_", "PYTEST_"))}
+        return {**kept, **install.environment(self.device), "VIRTUAL_NPU_DEVICES": str(devices), **more}
+
+    def run(self, words: Sequence[str], **more: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [self.interpreter.path, *words], env=self.environment(**more), cwd=self.folder, capture_output=True,
+            text=True, timeout=_SECONDS,
+        )  # fmt: skip
+
+    def program(self, text: str, **more: str) -> subprocess.CompletedProcess[str]:
+        return self.run(["-W", "ignore", "-c", text], **more)
+
+    def dispatcher(self) -> dict[str, str]:
+        """What torch_npu itself registers, by operator with its overload: a letter as in the catalogue's tables, `n` a kernel
+        of its own, `i` and `e` a composite of torch's, `c` none but the CPU's, "" none at all."""
+        done = self.program(_DISPATCHER, **_BARE)
+        return json.loads(done.stdout)
+
+    def facts(self, name: str) -> Answers:
+        if name not in self.known:
+            self.known[name] = self._ask(name)
+        return self.known[name]
+
+    def _ask(self, name: str) -> Answers:
+        ranks = 2 if name.startswith("ranks") else 1
+        answers = self.folder / f"{name}.jsonl"
+        launcher = ["-m", "torch.distributed.run", "--standalone", f"--nproc_per_node={ranks}"] if ranks > 1 else []
+        try:
+            done = self.run([*launcher, str(FACTS / "run.py"), name, str(answers)])
+            code, output = done.returncode, done.stdout + done.stderr
+        except subprocess.TimeoutExpired as late:
+            code, output = None, str(late)
+        said: dict[str, str] = {}
+        for rank in range(ranks):
+            path = answers.with_suffix(f".{rank}.jsonl")
+            for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
+                fact, text = json.loads(line)
+                said[fact] = said.get(fact) or text
+        return Answers(said, code, "\n".join(output.splitlines()[-15:]))
+
+
+def names() -> list[tuple[str, str]]:
+    """(file, fact) of every fact that there is."""
+    return [(path.stem, fact) for path in sorted(FACTS.glob("*.py")) for fact in _facts(path)]
+
+
+def _facts(path: Path) -> list[str]:
+    found = []
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("fact_"):
+            name = node.name.removeprefix("fact_")
+            over = [d for d in node.decorator_list if isinstance(d, ast.Call) and ast.unparse(d.func) == "over"]
+            cases = [ast.literal_eval(value) for value in over[0].args] if over else []
+            found += [f"{name}[{case}]" for case in cases] or [name]
+    return found
+
+
+def python() -> str:
+    """The interpreter whose torch is used: the one that runs the tests, unless another is named."""
+    return os.environ.get("PORTER_TEST_PYTHON", sys.executable)
