@@ -201,7 +201,10 @@ def test_copies_link_what_git_ignores_and_leave_the_tree_alone(tmp_path):
     (root / "train.py").write_text("x = 1\n")
     (root / "pkg" / "weights.bin").write_text("w")
     (root / "data" / "images" / "1.txt").write_text("d")
-    old, new = legs.make(root, {"train.py": b"x = 2\n"}, tmp_path / "two")
+    wanted = {"original": {}, "ported": {"train.py": b"x = 2\n"}}
+    made = legs.make(root, wanted, root / "pkg", tmp_path / "two")
+    old, new = made["original"].root, made["ported"].root
+    assert made["ported"].folder == new / "pkg"
     assert (old / "train.py").read_text() == "x = 1\n" and (new / "train.py").read_text() == "x = 2\n"
     for copy in (old, new):
         assert (copy / "data").is_symlink() and (copy / "data/images/1.txt").read_text() == "d"
@@ -210,11 +213,26 @@ def test_copies_link_what_git_ignores_and_leave_the_tree_alone(tmp_path):
     assert (root / "train.py").read_text() == "x = 1\n"
 
 
+def test_what_an_inplace_run_replaced_is_the_original(tmp_path):
+    from porter.files.journal import Transaction, originals, undo
+
+    (tmp_path / "a.py").write_text("1\n")
+    for text in (b"2\n", b"3\n"):
+        with Transaction(tmp_path) as run:
+            run.add("a.py", text)
+            run.commit()
+    assert originals(tmp_path) == {"a.py": b"1\n"}
+    undo(tmp_path)
+    assert originals(tmp_path) == {"a.py": b"1\n"}
+    undo(tmp_path)
+    assert originals(tmp_path) == {}
+
+
 def test_a_tree_too_large_to_copy_is_refused(tmp_path, monkeypatch):
     (tmp_path / "big.txt").write_text("x" * 100)
     monkeypatch.setattr(legs, "_LARGEST", 50)
     with pytest.raises(UserError, match="--original OLD --ported NEW"):
-        legs.make(tmp_path, {}, tmp_path / "two")
+        legs.make(tmp_path, {"ported": {}}, tmp_path, tmp_path / "two")
 
 
 def run_plain(words: list[str], tmp_path: Path, monkeypatch, **limits: int) -> Outcome:

@@ -101,7 +101,7 @@ def run(
     words = moved(words, homes, root)
     with tempfile.TemporaryDirectory(prefix="porter-verify-") as recorded:
         env = _environment(device, root, recorded, limits, original)
-        env["PYTHONPATH"] = os.pathsep.join(moved(env["PYTHONPATH"].split(os.pathsep), homes, root))
+        env["PYTHONPATH"] = os.pathsep.join(moved(env.get("PYTHONPATH", "").split(os.pathsep), homes, root))
         env["VIRTUAL_NPU_HOMES"] = os.pathsep.join(map(str, homes))
         # what a shell script starts by name is this interpreter, too
         env["PATH"] = os.path.dirname(interpreter.path) + os.pathsep + env.get("PATH", "")
