@@ -4,13 +4,17 @@ import math
 
 import torch
 
-from virtual_npu.operators.register import kernel
+from virtual_npu.operators.register import Unsupported, kernel
 
 
 @kernel("npu_apply_adam_w.out")
 def apply_adam_w(
     beta1_power, beta2_power, lr, weight_decay, beta1, beta2, epsilon, grad, max_grad_norm, amsgrad, maximize, *, out
 ):
+    if amsgrad:
+        raise Unsupported(
+            "npu_apply_adam_w", "amsgrad=True: whether v or max_grad_norm keeps the maximum is not documented"
+        )
     parameter, first, second = out
     grad = -grad if maximize else grad
     parameter.mul_(1 - lr * weight_decay)
