@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from porter.checks.build import in_tests
 from porter.checks.rule import Hit, Rule, cst
 
 PACKAGES = ("pytorch_lightning", "lightning", "lightning.pytorch", "lightning.fabric", "lightning_fabric")
@@ -26,7 +25,7 @@ class LightningTrainer(Rule):
             return None
         if text in ("gpu", "cuda") or "gpus" in given:
             return Hit(original.func, "gpu", values=(("name", file.name(original.func).rpartition(".")[2]),))
-        if in_tests(file):
+        if file.tested:
             return None  # what a test leaves to Lightning may run anywhere
         stars = [a for a in original.args if a.star]
         if accelerator is None and stars:
