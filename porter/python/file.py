@@ -236,6 +236,13 @@ class File:
         return self.awareness.covers(self._piece.span(node)[0])
 
     @cached_property
+    def native_amp(self):
+        """What stands for apex.amp in this file, by place; None where its use is in no known form."""
+        from .scaler import written
+
+        return written(self)
+
+    @cached_property
     def awareness(self):
         from .aware import Awareness
 
