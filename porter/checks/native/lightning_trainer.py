@@ -21,6 +21,9 @@ class LightningTrainer(Rule):
         given = {a.keyword.value: a.value for a in original.args if a.keyword}
         accelerator = given.get("accelerator")
         text = accelerator.raw_value if isinstance(accelerator, cst.SimpleString) else None
+        if isinstance(accelerator, cst.IfExp):  # "gpu" if torch.cuda.is_available() else "cpu"
+            chosen = {getattr(side, "raw_value", None) for side in (accelerator.body, accelerator.orelse)}
+            text = next((name for name in ("gpu", "cuda") if name in chosen), None)
         if text in CPU or accelerator is not None and _OURS.search(file.text(accelerator)):
             return None
         if text in ("gpu", "cuda") or "gpus" in given:
