@@ -59,10 +59,16 @@ def test_the_loop_is_ported():
         ("amp.scale_loss(loss, optimizer)", "amp.scale_loss(loss, optimizer, loss_id=0)"),
         ("amp.scale_loss(loss, optimizer)", "amp.scale_loss(loss, args.optimizer)"),
         ("            scaled.backward()\n", "            scaled.backward()\n            print(scaled)\n"),
-        ("            scaled.backward()\n", "            scaled.backward()\n        model(x).sum().backward()\n"),  # unscaled
+        (
+            "            scaled.backward()\n",
+            "            scaled.backward()\n        model(x).sum().backward()\n",
+        ),  # unscaled
         ("        optimizer.step()\n", ""),
         ("        optimizer.step()\n", "        optimizer.step(lambda: loss)\n"),
-        ("        optimizer.step()\n", "        if step % 2:\n            optimizer.step()\n"),  # unscaled twice for one step
+        (
+            "        optimizer.step()\n",
+            "        if step % 2:\n            optimizer.step()\n",
+        ),  # unscaled twice for one step
         ("        loss = criterion(model(x), y)\n", "        loss = args.loss(x, y)\n"),  # where is the forward pass?
         ("        loss = criterion(model(x), y)\n", '        loss = criterion(model(x), y, """a\nb""")\n'),
         ("criterion(model(x), y)", "criterion(model(x.half()), y)"),
@@ -70,10 +76,16 @@ def test_the_loop_is_ported():
         ("def train", "scaler = grad_scaler = None\n\n\ndef train"),
         ("def train", "half = amp.half_function(print)\n\n\ndef train"),
         ("def train", "helper = [amp]\n\n\ndef train"),
-        ("def train", "def other(loss, optimizer):\n    with amp.scale_loss(loss, optimizer):\n        pass\n\n\ndef train"),
+        (
+            "def train",
+            "def other(loss, optimizer):\n    with amp.scale_loss(loss, optimizer):\n        pass\n\n\ndef train",
+        ),
         (STATEMENT, f"    if args.fp16:\n    {STATEMENT}    else:\n        print()\n"),
         (STATEMENT, f"    if args.fp16():\n    {STATEMENT}"),
-        (STATEMENT, f"    if args.fp16:\n    {STATEMENT}    \tmodel = args.wrap(model)\n".replace("    \t", "        ")),
+        (
+            STATEMENT,
+            f"    if args.fp16:\n    {STATEMENT}    \tmodel = args.wrap(model)\n".replace("    \t", "        "),
+        ),
         (STATEMENT, STATEMENT.replace("\n", "  # porter: ignore[PRT350] later\n")),
         ("from apex import amp", "from apex import amp  # noqa: F401"),
         ("import torch\n", "try:\n    import torch\nexcept ImportError:\n    torch = None\n"),
@@ -94,7 +106,9 @@ def test_a_code_that_is_off_takes_the_whole_pattern_with_it():
 
 
 def test_an_import_that_the_program_can_do_without_stays():
-    text = LOOP.replace("from apex import amp\n", "try:\n    from apex import amp\nexcept ImportError:\n    amp = None\n")
+    text = LOOP.replace(
+        "from apex import amp\n", "try:\n    from apex import amp\nexcept ImportError:\n    amp = None\n"
+    )
     new = ported(text)
     assert "try:\n    from apex import amp\nexcept ImportError:\n    amp = None\n" in new and "scaler.update()" in new
 
@@ -107,7 +121,9 @@ def test_a_flag_of_the_import_decides_no_more():
 
 def test_tabs_and_line_ends_stay_as_they_are():
     new = ported(LOOP.replace("    ", "\t").replace("\n", "\r\n"))
-    assert "\t\twith torch.autocast(" in new and "\t\t\tloss = criterion" in new and new.count("\n") == new.count("\r\n")
+    assert (
+        "\t\twith torch.autocast(" in new and "\t\t\tloss = criterion" in new and new.count("\n") == new.count("\r\n")
+    )
 
 
 def test_older_torch_has_the_scaler_of_the_device():
