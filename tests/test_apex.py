@@ -126,6 +126,32 @@ def test_tabs_and_line_ends_stay_as_they_are():
     )
 
 
+def test_a_finding_shows_its_own_edits_in_order():
+    for finding in analyse("train.py", LOOP.encode(), Session()).findings:
+        if finding.code in ("PRT350", "PRT355"):
+            assert finding.edit and list(finding.edit) == sorted(finding.edit)
+
+
+def test_only_the_style_that_names_the_device_writes_it():
+    assert ported(LOOP, Session(target=Target(style="portable"))) == LOOP
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("as scaled:\n            scaled.backward()", "as scaled: scaled.backward()", "        scaler.scale(loss).backward()\n"),
+        (STATEMENT, "    if args.fp16 and not args.cpu: " + STATEMENT.lstrip(), "enabled=bool(args.fp16 and not args.cpu))\n"),
+        ('opt_level="O1"', 'opt_level=args.level, enabled=not args.cpu', '("npu", enabled=not args.cpu)\n'),
+        ("        loss = criterion(model(x), y)\n", "        # why\n        out = model(x)\n\n        # and\n        loss = (\n            criterion(out, y)\n        )\n", "            # and\n            loss = (\n                criterion(out, y)\n            )\n"),
+        ("            scaled.backward()\n", "            # gradients\n            scaled.backward()  # of the scaled loss\n", "        # gradients\n        # of the scaled loss\n        scaler.scale(loss).backward()\n"),
+        ("def train(", "class Trainer:\n    pass\n\n\ndef train(", "            loss = criterion(model(x), y)\n"),
+    ],
+)  # fmt: skip
+def test_forms_of_a_piece(old, new, expected):
+    text = LOOP.replace(old, new)
+    assert text != LOOP and expected in ported(text)
+
+
 def test_older_torch_has_the_scaler_of_the_device():
     assert "torch.npu.amp.GradScaler()" in ported(LOOP, Session(target=Target(torch_npu="2.1.0.post17")))
 

@@ -173,13 +173,14 @@ class _Writer:
 
     def _unit(self, indent: bytes) -> bytes:
         """One level of indentation, as the file has it."""
-        if indent.startswith(b"\t"):
-            return b"\t"
-        body = getattr(
-            next((s for s in ast.walk(self.file.tree) if isinstance(s, (ast.FunctionDef, ast.For))), None), "body", None
+        block = next(
+            (s for s in ast.walk(self.file.tree) if isinstance(s, (ast.FunctionDef, ast.ClassDef, ast.For))), None
         )
-        outer = body and self.source.indentation(self.source.span(body[0])[0])
-        return outer if outer and len(indent) % len(outer) == 0 and not outer.strip(b" ") else b"    "
+        if block is None:
+            return b"    "
+        inner, outer = (self.source.indentation(self.source.span(s)[0]) for s in (block.body[0], block))
+        unit = inner.removeprefix(outer)
+        return unit if unit and indent == unit * (len(indent) // len(unit)) else b"    "
 
     def _clip(self, at, pattern: Pattern) -> None:
         unscale = f"{self.scaler}.unscale_({pattern.optimizer})"
