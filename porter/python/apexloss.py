@@ -1,4 +1,4 @@
-"""The pieces of a training loop on apex.amp: scaled backward passes, what runs forward before them, clipped gradients."""
+"""Pieces of a training loop on apex.amp: the scaled backward pass, what runs forward before it, clipped gradients."""
 
 from __future__ import annotations
 

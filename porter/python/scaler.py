@@ -85,7 +85,7 @@ class _Writer:
     # ---- lines
 
     def _lines(self, statement: ast.stmt) -> tuple[int, int, bytes]:
-        """The first byte of a statement that has its lines for itself, its end, comment included, and its indentation."""
+        """First byte of a statement that has its lines for itself, its end, comment included, and its indentation."""
         start, end = self.source.span(statement)
         indent = self.source.indentation(start)
         stop = self.source.line_end(end)[0]

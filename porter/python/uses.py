@@ -32,7 +32,12 @@ def mentions(file, full: str) -> list[Link]:
     for link in file.names.uses:
         if link[0].ctx.__class__ is not ast.Load or (base := file.names.root(link[0].id, link)) is None:
             continue
-        while base != full and full.startswith(base + ".") and link[1] is not None and link[1][0].__class__ is ast.Attribute:
+        while (
+            base != full
+            and full.startswith(base + ".")
+            and link[1] is not None
+            and link[1][0].__class__ is ast.Attribute
+        ):
             link = link[1]
             base += "." + link[0].attr
         if base == full:

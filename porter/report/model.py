@@ -31,8 +31,8 @@ class Api(NamedTuple):
 
 
 def stands_in_the_way(code: str, severity: str) -> bool:
-    """Whether a finding is a place that the readiness counts: neither about porter itself nor a note, and of the family of
-    performance only what would not run. What is merely slow there depends on CUDA no more than on NPUs."""
+    """Whether a finding is a place that the readiness counts: neither about porter itself nor a note, and of the
+    performance family only what would not run. What is merely slow there depends on CUDA no more than on NPUs."""
     if code.startswith("PRT0") or severity not in DEPENDENT:
         return False
     return severity != "slow" or not code.startswith("PRT6")
@@ -134,7 +134,10 @@ class Report:
             for name, n, line in file.apis:
                 counts[name] += n
                 places.setdefault(name, []).append(f"{file.path}:{line}")
-        rows = (Api(name, n, len(places[name]), tuple(places[name][:PLACES]), self._verdict(name)) for name, n in counts.items())
+        rows = (
+            Api(name, n, len(places[name]), tuple(places[name][:PLACES]), self._verdict(name))
+            for name, n in counts.items()
+        )
         return sorted(rows, key=lambda row: (-row.count, row.name))
 
     def _verdict(self, name: str) -> Verdict | None:

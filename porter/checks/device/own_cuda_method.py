@@ -1,4 +1,4 @@
-"""A class with a `cuda` method, or an `is_cuda` property, of its own: its callers move on, so it needs their new name."""
+"""A class with a `cuda` method, or an `is_cuda` property, of its own: its callers move on, so it needs the new name."""
 
 from __future__ import annotations
 
