@@ -42,7 +42,7 @@ Examples:
   porter migrate src/                    the same run, shown as a diff; nothing is written
   porter migrate src/ --inplace          write it;  `porter undo` takes it back
   porter migrate . --out ../ported       write a ported copy of the tree
-  porter explain PRT201                  one code, or one API: porter explain torch.cuda.nvtx.range_push
+  porter explain PRT201                  one code, API (torch.cuda.Event) or package (flash_attn)
 
 \b
 Exit codes: 0 fine, 1 findings at or above --fail-on (migrate --check: it would change files),
@@ -129,11 +129,11 @@ def migrate(
 
 @app.command()
 def explain(
-    name: Annotated[str, typer.Argument(help="PRT201, process-group-backend, torch.cuda.nvtx.range_push, NCCL_DEBUG.")],
+    name: Annotated[str, typer.Argument(help="PRT201, process-group-backend, torch.cuda.Event, NCCL_DEBUG, flash_attn.")],
     target: TargetText = None,
     lang: Lang = None,
 ) -> int:
-    """One code or one API: what happens to it, and why."""
+    """One code, API or package: what happens to it, and why."""
     return _do("explain", locals())
 
 

@@ -13,6 +13,7 @@ import pytest
 from command_line import ROOT, Porter, Stream, git, process, write
 
 from porter import __version__
+from porter.checks.table import load
 
 TRAIN = """\
 import torch
@@ -339,6 +340,19 @@ def test_explain(porter):
     assert "迁移前" in porter("explain", "PRT130", "--lang", "zh").text
     api = porter("explain", "torch.cuda.synchronize")
     assert api.text.startswith("torch.cuda.synchronize becomes torch.npu.synchronize  auto\n")
+
+
+def test_explain_a_package(porter):
+    got = porter("explain", "flash_attn")
+    assert got.code == 0 and got.text.startswith("flash_attn  has to be replaced\n")
+    assert "In its place: torch.nn.functional.scaled_dot_product_attention" in got.text and "PRT401" in got.text
+    assert porter("explain", "flash-attn").out == got.out
+    assert "需要替换" in porter("explain", "flash_attn", "--lang", "zh").text
+    for name, row in load().packages.items():
+        for lang in ("en", "zh"):
+            got = porter("explain", name, "--lang", lang)
+            assert got.code == 0 and got.text.startswith(name) and (not row.why or row.code in got.text)
+    assert "did you mean xformers" in porter("explain", "xformer").err
 
 
 def test_every_code_can_be_explained_in_both_languages(porter):

@@ -13,6 +13,7 @@ from porter.python.analyse import analyse
 from porter.python.glances import GLANCES
 from porter.report.json import document
 from porter.report.model import Report
+from porter.report.page import readiness
 from porter.session import Session
 from porter.target import SOCS, Target
 
@@ -35,6 +36,32 @@ def codes(text: str, session: Session = SESSION, path: str = "train.py") -> list
 def ported(text: str) -> str:
     data = text.encode()
     return apply(data, analyse("train.py", data, SESSION).review).decode()
+
+
+def test_what_would_not_run_counts_and_what_is_slow_does_not():
+    text = """import torch
+from torch import nn
+
+
+class Shift(nn.Module):
+    def forward(self, x):
+        return x + torch.arange(x.size(-1))
+
+
+def train(model, loader, optimizer):
+    for x in loader:
+        loss = model(x).sum()
+        loss.backward()
+        optimizer.step()
+        print(loss.item())
+        torch.cuda.empty_cache()
+"""
+    result = analyse("train.py", text.encode(), SESSION)
+    found = {(f.code, f.severity, f.status) for f in result.findings}
+    assert {("PRT637", "blocker", "review"), ("PRT630", "slow", "manual")} <= found
+    report = Report("0", Target(), (result,), SESSION)
+    assert report.readiness == (1, 2), "empty_cache by itself, arange after a look, and no host sync"
+    assert readiness(document(report))["review"] == 1
 
 
 def test_an_opportunity_is_shown_and_changes_nothing():

@@ -69,9 +69,3 @@ def with_keyword(call, keyword: str, value):
         new = new.with_changes(whitespace_after_arg=last.whitespace_after_arg)
         last = last.with_changes(whitespace_after_arg=none, comma=cst.Comma(whitespace_after=between))
     return call.with_changes(args=[*rest, last, new])
-
-
-def in_tests(file) -> bool:
-    """A file of tests, in which what only costs time, or drifts a little, is no concern."""
-    *folders, name = file.path.split("/")
-    return name.startswith("test_") or name.endswith("_test.py") or not {"test", "tests"}.isdisjoint(folders)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import libcst as cst
 
     from porter.checks.table import Tables
+    from porter.finding import Change
     from porter.python.file import File
 
 
@@ -44,6 +45,7 @@ class Hit:
     safe: bool = False  # meaning is kept: may be applied without a person looking
     values: tuple[tuple[str, str], ...] = ()  # for the {placeholders} of the message
     after: tuple[str, ...] = ()  # statements to insert below the enclosing statement (needs no `new`)
+    more: tuple[Change, ...] = ()  # edits elsewhere, in offsets of the UTF-8 text (needs no `new`)
     loads: bool = False  # the edit needs torch_npu to be imported before it runs
     code: str | None = None  # table rules carry many codes; others leave it
     severity: str | None = None  # overrides what rules/*.toml says of `why`

@@ -51,6 +51,16 @@ class ApiText(NamedTuple):
 _CELL = {"en": " (cell {cell}, line {cell_line})", "zh": "（第 {cell} 个代码单元第 {cell_line} 行）"}
 
 
+class PackageText(NamedTuple):
+    """One package that is imported."""
+
+    name: str
+    row: table.Package
+    message: Languages  # empty where no finding speaks of its imports
+    symptom: str
+    reference: str
+
+
 class Texts:
     def __init__(self, directory: Path | None = None) -> None:
         self._tables = table.load(directory)
@@ -121,6 +131,19 @@ class Texts:
         rest = (message, *about, before, "".join(after))
         return ApiText(name, row.code, to, status, row.severity, row.effort, *rest)
 
+    def package(self, name: str) -> PackageText | None:
+        """Of what is imported, or of what it is called where packages are installed from; None of what is unknown."""
+        packages = self._tables.packages
+        wanted = name.strip().lower()
+        found = name if name in packages else next((key for key in packages if key.lower() == wanted), None)
+        found = found or next((key for key, row in packages.items() if wanted in row.names), None)
+        if found is None:
+            return None
+        row = packages[found]
+        message = self._prose["rules"][row.code]["messages"][row.why] if row.why else {}
+        about = (self.about(row.code, row.why, key) if row.why else "" for key in ("symptom", "reference"))
+        return PackageText(found, row, message, *about)
+
     def signals(self) -> dict[str, dict]:
         return self._prose["signals"]
 
@@ -137,7 +160,7 @@ class Texts:
         """The codes, slugs and APIs nearest to what somebody typed."""
         import difflib
 
-        known = [*self._codes, *sorted(self._by_slug), *self.apis()]
+        known = [*self._codes, *sorted(self._by_slug), *self.apis(), *sorted(self._tables.packages)]
         folded: dict[str, str] = {}
         for name in known:
             folded.setdefault(name.lower(), name)

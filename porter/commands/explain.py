@@ -11,6 +11,7 @@ from porter.commands.job import choose_target, root_of
 from porter.config import Settings, read
 from porter.errors import UserError, suggestion
 from porter.report.console import STYLES, Line, columns, pad, show
+from porter.report.page_words import phrase
 from porter.report.words import say
 from porter.target import Target
 
@@ -20,11 +21,13 @@ def explain(name: str, target: str | None, lang: str | None) -> int:
 
     settings, aim = _settings(target, lang)
     texts = load().texts
-    api = texts.api(name, aim)
     try:
+        api = texts.api(name, aim)
         facts = _support(name, api and api.to, aim, settings.lang)
         if api:
             rows = _api(api, texts.rule(api.code), settings.lang) + ([[], *facts] if facts else [])
+        elif package := texts.package(name):
+            rows = _package(package, texts.rule(package.row.code), settings.lang)
         else:
             rows = facts or _rule(texts.rule(name), settings.lang)
     except KeyError:
@@ -121,6 +124,23 @@ def _api(api, rule, lang: str) -> list[Line]:
     rows += [[(line, "")] for line in _paragraphs(rule.explain[lang])]
     rows += _code("explain.by_hand", rule.by_hand, lang)
     return rows + _foot(rule.code, api.reference, lang)
+
+
+def _package(package, rule, lang: str) -> list[Line]:
+    row = package.row
+    rows: list[Line] = [[(package.name, "bold"), ("  ", ""), (phrase(f"state.{row.status}", lang), "")]]
+    rows += [[(package.message[lang], "")]] if package.message else []
+    if row.since:
+        rows.append([(say("explain.since", lang, version=row.since), "")])
+    if row.replacement:
+        rows.append([(say("explain.instead", lang, names=", ".join(row.replacement)), "")])
+    if row.status == "native":
+        return rows
+    rows += _symptom(package.symptom, lang)
+    rows.append([])
+    rows += _head(rule, lang, row.severity, row.effort)
+    rows += [[(line, "")] for line in _paragraphs(rule.explain[lang])]
+    return rows + _foot(rule.code, package.reference, lang)
 
 
 def _head(rule, lang: str, severity: str, effort: str) -> list[Line]:

@@ -152,7 +152,7 @@ class Looked:
 
     @staticmethod
     def _edits(found) -> bool:
-        return found.hit.new is not None or bool(found.hit.after)
+        return found.hit.new is not None or bool(found.hit.after or found.hit.more)
 
     def active(self, rule: Rule, hit: Hit, piece) -> bool:
         """Not switched off, not suppressed, and no mere opportunity."""
@@ -179,7 +179,7 @@ class Looked:
         from .imports import below, place_imports
 
         applied = [f for f in (self.unsafe if unsafe else self.found) if f.applied]
-        extra = {change for f in applied for change in below(self.file, f)}
+        extra = {change for f in applied for change in (*below(self.file, f), *f.hit.more)}
         extra |= set(place_imports(self.file, [f for f in applied if f.hit.loads]))
         return tuple(sorted({*(self._review if unsafe else self._auto), *extra}))
 

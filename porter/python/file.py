@@ -22,6 +22,7 @@ from .source import Source, Unreadable
 from .suppress import Suppressions
 
 _TOOLKIT = re.compile(rb"\bCUDA_HOME\b|\bCUDA_PATH\b|CUDAExtension|\bnvcc\b|TORCH_CUDA_ARCH_LIST|version\.cuda\b")
+_TESTS = re.compile(r"tests?(?:[_-]|$)")
 
 
 def _parse(source: Source) -> tuple[ast.Module, list[int]]:
@@ -220,6 +221,12 @@ class File:
             return bool(_TOOLKIT.search(self.source.utf8, unit.end, self.source.span(body[-1])[1]))
         return False
 
+    @cached_property
+    def tested(self) -> bool:
+        """Whether it is a file of tests: what only costs time there, or drifts a little, is no concern."""
+        *folders, name = self.path.split("/")
+        return name.startswith("test_") or name.endswith("_test.py") or any(map(_TESTS.match, folders))
+
     def text(self, node) -> str:
         start, end = self._piece.span(node)
         return self.source.utf8[start:end].decode("utf-8")
@@ -227,6 +234,13 @@ class File:
     def aware(self, node) -> bool:
         """Whether the code around already handles NPUs, so that a rename would ruin it."""
         return self.awareness.covers(self._piece.span(node)[0])
+
+    @cached_property
+    def native_amp(self):
+        """What stands for apex.amp in this file, by place; None where its use is in no known form."""
+        from .scaler import written
+
+        return written(self)
 
     @cached_property
     def awareness(self):

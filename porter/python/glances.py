@@ -41,7 +41,7 @@ def _is_anywhere(scene, link: Link) -> bool:
     """A load that does not say where to."""
     call = link[1][0]
     return (
-        not scene.tested
+        not scene.file.tested
         and len(call.args) < 2
         and "map_location" not in {k.arg for k in call.keywords}
         or any(
@@ -62,14 +62,14 @@ def _is_flattened(scene, link: Link) -> bool:
 
 def _names_model(scene, link: Link) -> bool:
     first = link[1][0].args[0] if link[1][0].args else None
-    return first.__class__ in (ast.Name, ast.Attribute) and bool(_MODEL.search(ast.unparse(first))) and not scene.tested
+    return first.__class__ in (ast.Name, ast.Attribute) and bool(_MODEL.search(ast.unparse(first))) and not scene.file.tested
 
 
 def _trains(scene, link: Link) -> bool:
     statement = next(a[0] for a in ancestors(link) if isinstance(a[0], ast.stmt))
     function = scene.function_name(link) if statement.__class__ is ast.Return else ""
     start, end = scene.file.source.span(statement)
-    return not scene.tested and bool(_TRAINS.search(scene.file.source.utf8[start:end]) or "train" in function)
+    return not scene.file.tested and bool(_TRAINS.search(scene.file.source.utf8[start:end]) or "train" in function)
 
 
 def _waits(scene, link: Link) -> bool:
@@ -91,7 +91,7 @@ GLANCES: dict[str, Callable] = {
     "training": _trains,
     "epoch": lambda scene, link: scene.in_epoch(link),
     "fork": lambda scene, link: b"fork" in scene.file.source.utf8,
-    "loop": lambda scene, link: scene.loops_over_batches and not scene.tested,
+    "loop": lambda scene, link: scene.loops_over_batches and not scene.file.tested,
     "index": lambda scene, link: masks.assigned(scene, link) is not None,
     "rms-norm": lambda scene, link: idioms.is_rms_norm(link),
     "rotation": lambda scene, link: idioms.is_rotation(link),

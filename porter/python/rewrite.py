@@ -129,10 +129,10 @@ class _Walk(cst.CSTTransformer):
             return updated
         for hit in (answer,) if isinstance(answer, Hit) else answer:
             if not self.file.style.writes(hit.code or rule.code):
-                hit = replace(hit, new=None, after=())
-            found = Found(rule, hit, original, self.piece)
+                hit = replace(hit, new=None, after=(), more=())
+            found = Found(rule, hit, original, self.piece, edit=hit.more)
             self.found.append(found)
-            if (hit.new is not None or hit.after) and self.wanted(rule, hit, self.piece):
+            if (hit.new is not None or hit.after or hit.more) and self.wanted(rule, hit, self.piece):
                 found.applied = True
                 if hit.new is not None:
                     updated = hit.new

@@ -87,7 +87,7 @@ class Scene:
 
     def near(self, link: Link) -> bool:
         """In a step or `forward`, in another method of a class that has one, or in a function that makes a loss."""
-        if self.tested:
+        if self.file.tested:
             return False
         owner = self.owner(link)
         if owner is not None and is_beside(owner):
@@ -239,16 +239,10 @@ class Scene:
         return order.touched_before(self.names, link)
 
     @cached_property
-    def tested(self) -> bool:
-        """Whether the file is a test: what is slow there is slow for nobody."""
-        *folders, name = self.file.path.split("/")
-        return name.startswith("test_") or name.endswith("_test.py") or any(f.startswith("test") for f in folders)
-
-    @cached_property
     def apart(self) -> bool:
         """Whether the file is a test or a measurement, or lies where nothing is trained."""
         *folders, name = self.file.path.split("/")
-        return self.tested or not _APART.isdisjoint(folders) or name.startswith("bench")
+        return self.file.tested or not _APART.isdisjoint(folders) or name.startswith("bench")
 
     def function_name(self, link: Link) -> str:
         function = self.function(link)

@@ -147,7 +147,7 @@ def _turns_back(statement: ast.stmt) -> bool:
 def _computes(file, link: Link) -> bool:
     """Whether what stands here plausibly computes with tensors of the device, and more than once."""
     scene = file.scene
-    if scene.tested or file.awareness.covers_link(link):
+    if file.tested or file.awareness.covers_link(link):
         return False
     function = scene.function(link)
     owner = scene.owner(link)

@@ -23,16 +23,25 @@ class Use(NamedTuple):
 
 def uses(file, full: str) -> list[Use]:
     """Every mention of a resolved name, imports aside."""
+    return [_use(link[0], link[1][0]) for link in mentions(file, full)]
+
+
+def mentions(file, full: str) -> list[Link]:
+    """The links of a resolved name's mentions, reads and writes, imports aside."""
     found = []
     for link in file.names.uses:
         if link[0].ctx.__class__ is not ast.Load or (base := file.names.root(link[0].id, link)) is None:
             continue
-        node, above = link[0], link[1]
-        while base != full and full.startswith(base + ".") and above is not None and above[0].__class__ is ast.Attribute:
-            node, above = above[0], above[1]
-            base += "." + node.attr
+        while (
+            base != full
+            and full.startswith(base + ".")
+            and link[1] is not None
+            and link[1][0].__class__ is ast.Attribute
+        ):
+            link = link[1]
+            base += "." + link[0].attr
         if base == full:
-            found.append(_use(node, above[0]))
+            found.append(link)
     return found
 
 

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 DEPENDENT = ("blocker", "wrong", "slow")  # a note is no place that stands in the way
 REFUSED = ("PRT002", "PRT003")  # could not be parsed; could not be analysed or written
-ELSEWHERE = ("PRT0", "PRT6")  # about porter itself; about speed, which depends on CUDA no more than on NPUs
 PLACES = 3  # of an API, the first in so many files
 
 
@@ -29,6 +28,14 @@ class Api(NamedTuple):
     files: int
     places: tuple[str, ...]  # path:line
     verdict: Verdict | None  # what it is on the target; None for what is none of torch's
+
+
+def stands_in_the_way(code: str, severity: str) -> bool:
+    """Whether a finding is a place that the readiness counts: neither about porter itself nor a note, and of the
+    performance family only what would not run. What is merely slow there depends on CUDA no more than on NPUs."""
+    if code.startswith("PRT0") or severity not in DEPENDENT:
+        return False
+    return severity != "slow" or not code.startswith("PRT6")
 
 
 @dataclass(frozen=True)
@@ -103,11 +110,7 @@ class Report:
     @cached_property
     def readiness(self) -> tuple[int, int]:
         """CUDA-dependent places that porter ports by itself, and all of them; the baseline does not hide any."""
-        places = [
-            f
-            for f in self.findings
-            if f.suppressed is None and f.severity in DEPENDENT and not f.code.startswith(ELSEWHERE)
-        ]
+        places = [f for f in self.findings if f.suppressed is None and stands_in_the_way(f.code, f.severity)]
         return sum(f.status == "auto" for f in places), len(places)
 
     @cached_property
@@ -131,7 +134,10 @@ class Report:
             for name, n, line in file.apis:
                 counts[name] += n
                 places.setdefault(name, []).append(f"{file.path}:{line}")
-        rows = (Api(name, n, len(places[name]), tuple(places[name][:PLACES]), self._verdict(name)) for name, n in counts.items())
+        rows = (
+            Api(name, n, len(places[name]), tuple(places[name][:PLACES]), self._verdict(name))
+            for name, n in counts.items()
+        )
         return sorted(rows, key=lambda row: (-row.count, row.name))
 
     def _verdict(self, name: str) -> Verdict | None:

@@ -7,6 +7,7 @@ from collections import Counter
 
 from porter.finding import EFFORTS, SEVERITIES, STATUSES
 from porter.report.excerpt import Excerpts
+from porter.report.model import stands_in_the_way
 from porter.report.page_words import PAGE
 from porter.report.paper import paper
 from porter.report.shown import line, shown
@@ -75,7 +76,7 @@ def readiness(document: dict) -> dict:
 
 
 def _counts(f: dict) -> bool:
-    return f["suppressed"] is None and f["severity"] != "note" and not f["code"].startswith(("PRT0", "PRT6"))
+    return f["suppressed"] is None and stands_in_the_way(f["code"], f["severity"])
 
 
 def worst(due: list[dict], severity: str) -> dict:

@@ -121,6 +121,8 @@ WORDS: dict[str, dict[str, str]] = {
         "zh": "单处忽略：`# porter: ignore[{code}] 原因`。",
     },
     "explain.becomes": {"en": "{api} becomes {to}", "zh": "{api} 改为 {to}"},
+    "explain.since": {"en": "From version {version}.", "zh": "自 {version} 版本起。"},
+    "explain.instead": {"en": "In its place: {names}.", "zh": "替代：{names}。"},
     "explain.none": {"en": "{api} has no counterpart.", "zh": "{api} 没有对应接口。"},
     "verdict.missing": {"en": "missing", "zh": "不存在"},
     "verdict.unknown": {"en": "not in this torch", "zh": "该版本 torch 中没有"},

@@ -322,4 +322,28 @@ MUTANTS = [
         PROMISES,
         "planted_bug",
     ),
+    Mutant(
+        "port a loop that backs another loss as well",
+        "python/apexamp.py",
+        'if not backwards or any(getattr(n, "attr", "") == "backward" and n not in made for n in ast.walk(top)):',
+        "if not backwards:",
+        "test_apex.py",
+        "one_unknown_piece",
+    ),
+    Mutant(
+        "unscale once per batch",
+        "python/apexamp.py",
+        "                moved[step[0]] = clips\n",
+        "                pass\n",
+        "test_fixtures.py",
+        "PRT350",
+    ),
+    Mutant(
+        "half of a pattern where one piece is ignored",
+        "python/scaler.py",
+        "    if not ignored.isdisjoint(_RULES) or not quiet.isdisjoint(_RULES):\n",
+        "    if False:\n",
+        "test_apex.py",
+        "one_unknown_piece or whole_pattern_with_it",
+    ),
 ]

@@ -23,5 +23,9 @@ class ApexAmp(Rule):
 
     def visit(self, original, updated, file):
         last = file.name(original).rpartition(".")[2]
-        optional = file.around.optional(original)
-        return Hit(original, KINDS[last], values=(("name", last),), severity="note" if optional else None)
+        values, severity = (("name", last),), "note" if file.around.optional(original) else None
+        ported = file.native_amp
+        more = ported.pieces.get(file.span(original)[0], ()) if ported else ()
+        if more and last == "initialize":
+            return Hit(original, "ported", values=(*values, ("count", str(ported.count))), more=more, loads=True)
+        return Hit(original, KINDS[last], values=values, severity=severity, more=more, loads=bool(more))

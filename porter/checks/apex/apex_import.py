@@ -19,6 +19,9 @@ class ApexImport(Rule):
         if guard == "type-checking" or not names or file.facts.owns(package, file.path):
             return
         values = (("name", ", ".join(names)),)
+        if file.native_amp and (more := file.native_amp.pieces.get(file.span(original)[0])):
+            yield Hit(original, "unused", values=values, more=more)
+            return
         if guard:
             if file.around.speaks_for(package) == "optional":
                 yield Hit(original, "optional", values=values, severity="note")

@@ -72,7 +72,13 @@ def counterpart(full: str, file) -> Counterpart | None:
 def _follows(use: Use, found: Counterpart) -> bool:
     if not use.called:
         return found.class_use
-    return not use.starred and use.positionals <= found.positionals and all(
-        name in found.keywords or name in found.dropped and (not found.dropped[name] or value in found.dropped[name])
-        for name, value in use.keywords
+    return (
+        not use.starred
+        and use.positionals <= found.positionals
+        and all(
+            name in found.keywords
+            or name in found.dropped
+            and (not found.dropped[name] or value in found.dropped[name])
+            for name, value in use.keywords
+        )
     )

@@ -5,13 +5,19 @@ from __future__ import annotations
 from porter.checks.build import chain, quoted
 from porter.checks.rule import Hit, Rule, cst
 
+PATCHES = ("patch", "setattr")
 LOOKUPS = ("getattr", "hasattr", "setattr", "delattr")
 
 
 class DynamicName(Rule):
     code, slug = "PRT108", "dynamic-name"
     nodes = ("Call",)
-    text = (r"attr\s*\(\s*\w+\s*,\s*[\"']cuda[\"']", r"import_module\s*\(\s*[\"']torch\.cuda\b")
+    text = (
+        r"attr\s*\(\s*\w+\s*,\s*[\"']cuda[\"']",
+        r"import_module\s*\(\s*[\"']torch\.cuda\b",
+        r"patch\s*\(\s*[\"']torch\.cuda\.",
+        r"setattr\s*\(\s*[\"']torch\.cuda\.",
+    )
 
     def __init__(self, tables):
         self.moves = tables.moves
@@ -27,6 +33,8 @@ class DynamicName(Rule):
             return self._member(original, updated, file) if of == "torch.cuda" else None
         if args and file.name(original.func) == "importlib.import_module":
             return self._module(original, updated, self._text(args[0]), file)
+        if args and getattr(getattr(original.func, "attr", original.func), "value", "") in PATCHES:
+            return self._patched(original, updated, self._text(args[0]) or "", file)
         return None
 
     @staticmethod
@@ -57,6 +65,16 @@ class DynamicName(Rule):
         if not file.has(new):
             return Hit(original, "missing", values=(("name", name),))
         return self._edit(original, updated, file, {0: new}, True, loads=False)
+
+    def _patched(self, original, updated, name: str, file):
+        """`mock.patch("torch.cuda.is_available")`: whether what it pretends is true of NPUs, a person says."""
+        if not name.startswith("torch.cuda."):
+            return None
+        move = self.moves.get(name)
+        new = f"{file.target.namespace}.{move.tail if move else name.removeprefix('torch.cuda.')}"
+        if move and not move.tail or not file.has(new):
+            return Hit(original, "missing", values=(("name", name),))
+        return self._edit(original, updated, file, {0: new}, False, "patched")
 
     @staticmethod
     def _edit(original, updated, file, words: dict[int, str], safe: bool, why: str = "known", loads: bool = True):

@@ -1,4 +1,4 @@
-"""A class with a `cuda` method of its own: its callers move to `.npu()`, so it needs that too."""
+"""A class with a `cuda` method, or an `is_cuda` property, of its own: its callers move on, so it needs the new name."""
 
 from __future__ import annotations
 
@@ -14,16 +14,22 @@ class OwnCudaMethod(Rule):
     text = r"cuda\s*\("
 
     def visit(self, original, updated, file):
-        device = file.target.device
-        if original.name.value != "cuda":
+        old = original.name.value
+        if old not in ("cuda", "is_cuda"):
             return None
-        method = file.around.method()
-        if method is None or device in method[0]:
+        new, method = old.replace("cuda", file.target.device), file.around.method()
+        if method is None or new in method[0]:
             return None
-        marks = method[1]
-        if any(mark in VALUES for mark in marks):
+        values, marks = (("old", old), ("new", new)), method[1]
+        if old == "is_cuda":
+            plain = marks == ["property"]  # a method's callers keep it: only the attribute moves
+            if not plain:
+                return None
+        elif any(mark in VALUES for mark in marks):
             return None
-        if not original.params.params and "staticmethod" not in marks or any(m not in PLAIN for m in marks):
-            return Hit(original.name, "by-hand")
-        new = updated.with_changes(name=updated.name.with_changes(value=device))
-        return Hit(original.name, "method", new=new, after=("", f"cuda = {device}"))
+        else:
+            plain = all(m in PLAIN for m in marks) and (original.params.params or "staticmethod" in marks)
+        if not plain:
+            return Hit(original.name, "by-hand", values=values)
+        node = updated.with_changes(name=updated.name.with_changes(value=new))
+        return Hit(original.name, "method", new=node, after=("", f"{old} = {new}"), values=values)

@@ -24,7 +24,7 @@ class LoadWithoutMapLocation(Rule):
         if found is None or not original.args:
             return None
         given = found[1]
-        if file.scene.tested or given is not None and file.text(given.value) != "None":
+        if file.tested or given is not None and file.text(given.value) != "None":
             return None
         source = file.text(original.args[0].value)
         about = " ".join([source, file.scene.target(original), file.scene.receiver_of_result(original)])

@@ -13,6 +13,6 @@ class OnnxExport(Rule):
         link = file.scene.link(original)  # a program that exports in several ways is told once
         return (
             Hit(original.func, "atc")
-            if link is not None and not file.scene.tested and file.scene.first(link, file=True)
+            if link is not None and not file.tested and file.scene.first(link, file=True)
             else None
         )

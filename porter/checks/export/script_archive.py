@@ -16,7 +16,7 @@ class ScriptArchive(Rule):
 
     def visit(self, original, updated, file):
         found = positional(original, 1, ("map_location",))
-        if found is None or found[1] is not None or file.scene.tested or not original.args:
+        if found is None or found[1] is not None or file.tested or not original.args:
             return None
         if MEMORY.search(file.text(original.args[0].value)):  # written a moment ago, by this very program
             return None

@@ -18,7 +18,7 @@ class WholeModelSaved(Rule):
     only = "model"
 
     def visit(self, original, updated, file):
-        if file.scene.tested or not original.args or original.args[0].star or original.args[0].keyword is not None:
+        if file.tested or not original.args or original.args[0].star or original.args[0].keyword is not None:
             return None
         words = chain(original.args[0].value)
         name = words[-2] if len(words) > 1 and words[-1] == "module" else words[-1] if words else ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from porter.checks.build import dotted
 from porter.checks.rule import Hit, Rule, cst
 from porter.python.evidence import call_name
 
@@ -16,10 +17,9 @@ class ChannelsLast(Rule):
     references = FORMATS
 
     def visit(self, original, updated, file):
-        if not isinstance(original, cst.Attribute):  # imported by name: the import would have to change with it
-            imported = original.value in file.names.imports
-            return Hit(original, "handed-on", values=(("old", file.text(original)),)) if imported else None
-        new = updated.with_changes(attr=updated.attr.with_changes(value=CONTIGUOUS))
+        new = self._contiguous(original, updated, file)
+        if isinstance(original, cst.Name) and original.value not in file.names.imports:
+            return None  # a name of the program's own, ported where it is given its value
         values = (("old", file.text(original)),)
         found = file.around.argument(original)
         if found is None:
@@ -33,6 +33,14 @@ class ChannelsLast(Rule):
         if place == "memory_format" or last in ("to", "contiguous", "clone", "type"):
             return Hit(original, "argument", new=new, safe=True, values=values)
         return Hit(original, "handed-on", new=new, values=values)
+
+    @staticmethod
+    def _contiguous(original, updated, file):
+        """What stands there instead; nothing where the name was imported by itself and torch was not."""
+        if isinstance(original, cst.Attribute):
+            return updated.with_changes(attr=updated.attr.with_changes(value=CONTIGUOUS))
+        torch = file.around.module_name(original, "torch")
+        return dotted(f"{torch}.{CONTIGUOUS}") if torch else None
 
     @staticmethod
     def _compared(original, file) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from porter.checks.build import in_tests, positional, quoted
+from porter.checks.build import positional, quoted
 from porter.checks.rule import Hit, Rule, cst
 
 BACKENDS = {"cudagraphs": "npugraphs"}
@@ -53,7 +53,7 @@ class TorchCompile(Rule):
     @staticmethod
     def _is_said(node, file) -> bool:
         """Once for a file, and not for tests."""
-        return not in_tests(file) and file.around.mentions.is_first(node, NAMES)
+        return not file.tested and file.around.mentions.is_first(node, NAMES)
 
     @staticmethod
     def _computed(call) -> bool:

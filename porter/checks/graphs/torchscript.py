@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from porter.checks.build import in_tests
 from porter.checks.rule import Hit, Rule
 
 MARKS = frozenset(f"torch.jit.{name}" for name in "script script_method".split())
@@ -19,7 +18,7 @@ class TorchScript(Rule):
     references = MARKS | FUSERS
 
     def visit(self, original, updated, file):
-        if in_tests(file):
+        if file.tested:
             return None
         name = file.name(original)
         values = (("name", name),)

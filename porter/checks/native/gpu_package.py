@@ -1,10 +1,9 @@
-"""Imports of packages that bring CUDA code of their own: one finding per statement."""
+"""Imports of packages that bring CUDA code of their own: one finding per package and file."""
 
 from __future__ import annotations
 
 from porter.checks.build import imported
 from porter.checks.rule import Hit, Rule
-from porter.finding import SEVERITIES
 
 
 def row_of(name: str, packages: dict):
@@ -31,9 +30,7 @@ class GpuPackage(Rule):
             for name, row in filter(None, rows)
             if row.why and row.code == self.code and not file.facts.owns(name.partition(".")[0], file.path)
         ]
-        if not found:
-            return None
-        name, row = min(found, key=lambda item: SEVERITIES.index(item[1].severity))
-        role = file.around.speaks_for(name)
-        severity = "note" if role == "optional" else None
-        return role and Hit(original, row.why, values=(("name", name),), severity=severity)
+        for name, row in dict(found).items():
+            if role := file.around.speaks_for(name):  # once in a file
+                severity = "note" if role == "optional" else None
+                yield Hit(original, row.why, values=(("name", name),), severity=severity)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from porter.checks.build import in_tests
 from porter.checks.rule import Hit, Rule, cst
 
 PACKAGES = ("pytorch_lightning", "lightning", "lightning.pytorch", "lightning.fabric", "lightning_fabric")
@@ -22,11 +21,14 @@ class LightningTrainer(Rule):
         given = {a.keyword.value: a.value for a in original.args if a.keyword}
         accelerator = given.get("accelerator")
         text = accelerator.raw_value if isinstance(accelerator, cst.SimpleString) else None
+        if isinstance(accelerator, cst.IfExp):  # "gpu" if torch.cuda.is_available() else "cpu"
+            chosen = {getattr(side, "raw_value", None) for side in (accelerator.body, accelerator.orelse)}
+            text = next((name for name in ("gpu", "cuda") if name in chosen), None)
         if text in CPU or accelerator is not None and _OURS.search(file.text(accelerator)):
             return None
         if text in ("gpu", "cuda") or "gpus" in given:
             return Hit(original.func, "gpu", values=(("name", file.name(original.func).rpartition(".")[2]),))
-        if in_tests(file):
+        if file.tested:
             return None  # what a test leaves to Lightning may run anywhere
         stars = [a for a in original.args if a.star]
         if accelerator is None and stars:

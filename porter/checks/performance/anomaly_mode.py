@@ -15,7 +15,7 @@ class AnomalyMode(Rule):
 
     def visit(self, original, updated, file):
         link = file.scene.link(original)
-        if link is None or file.scene.tested or file.scene.rarely(link):
+        if link is None or file.tested or file.scene.rarely(link):
             return None
         if file.name(original.func) in SETTERS:
             found = positional(original, 0, ("mode",))

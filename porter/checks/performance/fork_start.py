@@ -26,5 +26,5 @@ class ForkStart(Rule):
         else:
             found = positional(original, None, ("multiprocessing_context",))
         value = found and found[1] and found[1].value
-        fork = not file.scene.tested and isinstance(value, cst.SimpleString) and value.evaluated_value == "fork"
+        fork = not file.tested and isinstance(value, cst.SimpleString) and value.evaluated_value == "fork"
         return Hit(value, "fork") if fork else None

@@ -39,5 +39,6 @@ class LoaderArguments(Rule):
         given = arguments(original, file)
         if given is None or not feeds_training(original, given, file):
             return None
-        missing = [name for name in ("num_workers", "pin_memory") if given.get(name, "0") in ("0", "False")]
+        defaults = {"num_workers": "0", "pin_memory": "False"}
+        missing = [f"{name}={value}" for name, value in defaults.items() if given.get(name, value) == value]
         return Hit(original.func, "missing", values=(("missing", ", ".join(missing)),)) if missing else None

@@ -20,7 +20,7 @@ class SdpaMask(Rule):
     def visit(self, original, updated, file):
         name = file.name(original.func)
         if name in SWITCHES:
-            return None if file.scene.tested else Hit(original.func, "switch", values=(("name", name),))
+            return None if file.tested else Hit(original.func, "switch", values=(("name", name),))
         found = positional(original, 3, ("attn_mask",))
         link = file.scene.link(original)
         if found is None or found[1] is None or link is None:
@@ -29,6 +29,6 @@ class SdpaMask(Rule):
         value = next(
             (k.value for k in given.keywords if k.arg == "attn_mask"), given.args[3] if len(given.args) > 3 else None
         )
-        if value is None or file.scene.tested or not idioms.adds_infinity(value, file.scene, link):
+        if value is None or file.tested or not idioms.adds_infinity(value, file.scene, link):
             return None
         return Hit(found[1].value, "added", optional=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from porter.checks.build import in_tests
 from porter.checks.rule import Hit, Rule, cst
 
 
@@ -12,7 +11,7 @@ class DeterministicAlgorithms(Rule):
 
     def visit(self, original, updated, file):
         value = original.args[0].value if original.args else None
-        if isinstance(value, cst.Name) and value.value == "False" or in_tests(file):
+        if isinstance(value, cst.Name) and value.value == "False" or file.tested:
             return None
         if b"HCCL_DETERMINISTIC" in file.source.utf8:
             return None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 
-from porter.checks.build import in_tests
 from porter.checks.rule import Hit, Rule
 from porter.python.evidence import constant
 
@@ -16,7 +15,7 @@ class ExactGelu(Rule):
     references = NAMES
 
     def visit(self, original, updated, file):
-        if in_tests(file) or file.facts.gelu not in ("", file.path):
+        if file.tested or file.facts.gelu not in ("", file.path):
             return None
         exact = [link for link in file.around.mentions.of(NAMES) if self._is_exact(link)]
         if not exact or file.source.span(exact[0][0])[0] != file.span(original)[0]:

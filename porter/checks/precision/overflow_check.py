@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from porter.checks.build import in_tests
 from porter.checks.rule import Hit, Rule
 
 CHECKS = ("isnan", "isinf", "isfinite")
@@ -15,7 +14,7 @@ class OverflowCheck(Rule):
     methods = frozenset(CHECKS)
 
     def visit(self, original, updated, file):
-        if in_tests(file):
+        if file.tested:
             return None
         name = file.name(original.func)
         if name is not None and not name.startswith("torch."):

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+
 from porter.checks.build import chain, dotted
 from porter.checks.rule import Hit, Rule, cst
+from porter.python.uses import mentions
 
 SWITCHES = {"torch.backends.cuda.matmul.allow_tf32": "matmul", "torch.backends.cudnn.allow_tf32": "conv"}
 NEWER = {  # "tf32" or "ieee", from torch 2.9
@@ -33,4 +36,12 @@ class Tf32Switch(Rule):
         if name in NEWER or torch is None or not file.has(new):
             return Hit(original, "by-hand", values=values, severity=severity)
         node = dotted(f"{torch}.{new.partition('.')[2]}").with_changes(lpar=updated.lpar, rpar=updated.rpar)
-        return Hit(original, part, new=node, safe=True, values=values, severity=severity, loads=True)
+        return Hit(
+            original, part, new=node, safe=not _handed_on(name, file), values=values, severity=severity, loads=True
+        )
+
+
+def _handed_on(name: str, file) -> bool:
+    """Whether the file reads a switch into more than a name: what is set back from there later is in no sight."""
+    into = (ast.Call, ast.keyword, ast.List, ast.Tuple, ast.Dict, ast.Return, ast.Yield)
+    return any(isinstance(m[1][0], into) for m in mentions(file, name) if m[0].ctx.__class__ is ast.Load)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from porter.checks.build import in_tests, positional
+from porter.checks.build import positional
 from porter.checks.rule import Hit, Rule
 
 CALLS = ("torch.autocast", "torch.amp.autocast", "torch.amp.autocast_mode.autocast", "torch.cuda.amp.autocast")
@@ -18,7 +18,7 @@ class UnscaledFloat16(Rule):
 
     def visit(self, original, updated, file):
         text = file.source.utf8
-        if b".backward(" not in text or _SCALES.search(text) or in_tests(file):
+        if b".backward(" not in text or _SCALES.search(text) or file.tested:
             return None
         if any(arg.keyword is not None and arg.keyword.value == "enabled" for arg in original.args):
             return None  # mostly False, or decided where the scaler is made
