@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from porter.catalog import documents
 from porter.catalog.documents import Documents
-from porter.catalog.verdict import KINDS, SEVERITY
+from porter.catalog.load import load
+from porter.catalog.verdict import KINDS, SEVERITY, Support
 from porter.python.analyse import analyse
 from porter.report.words import WORDS
 from porter.session import Session
@@ -123,3 +125,16 @@ def test_nothing_is_read_for_a_file_without_torch():
 def test_documents_that_are_silent_say_nothing():
     documents = SESSION.support.documents
     assert isinstance(documents, Documents) and "torch.linalg.eigh" not in documents
+
+
+def test_what_the_sources_leave_open_was_traced():
+    """A backward that falls back, an operator behind a composite, and a module that computes in Python."""
+    support = Support(load("2.7.1.post11"), documents.load("2.7.1.post11"), "A2")
+    logcumsumexp = support.of("torch.logcumsumexp")
+    assert (logcumsumexp.kind, logcumsumexp.kernel, logcumsumexp.operators) == (
+        "constrained",
+        "mixed",
+        ("aten::_logcumsumexp",),
+    )
+    assert support.of("torch.nn.functional.embedding_bag").operators == ("aten::_embedding_bag_backward",)
+    assert support.of("torch.nn.functional.interpolate").kernel == "native"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from porter.catalog.documents import CONSTRAINED, UNSUPPORTED, Documents, Fact
 from porter.catalog.load import Catalogue
-from porter.catalog.operators import CPU, NATIVE, Kernels
+from porter.catalog.operators import COMPOSITE, CPU, MIXED, NATIVE, Kernels
 
 SUPPORTED, MISSING, UNKNOWN, ON_CPU = "supported", "missing", "unknown", "cpu"
 INFERENCE, DEPRECATED, LIMITED, UNVERIFIED, SILENT = "inference", "deprecated", "constrained", "unverified", "silent"
@@ -67,6 +67,8 @@ def verdict(api: str, catalogue: Catalogue, documents: Documents, soc: str) -> V
         return Verdict(api, MISSING, operators=tuple(op.name for op in kernels.operators))
     kernel = _kernel(kernels) if kernels and not _QUANTISED.search(rest) else None
     fallen = tuple(op.name for op in kernels.on_cpu) if kernels else ()
+    if (kernel is None or kernel in (NATIVE, COMPOSITE)) and not _QUANTISED.search(rest):
+        kernel, fallen = _traced(usual, kernel, catalogue)
     said = fact or Fact("")
     kind, disagree = _weigh(kernel, said)
     return Verdict(
@@ -79,6 +81,24 @@ def _kernel(kernels: Kernels) -> str:
     own = _snake(kernels.api.rpartition(".")[2])
     main = {op.kernel for op in kernels.operators if op.name.partition("::")[2].partition(".")[0] == own}
     return CPU if main == {CPU} else kernels.kernel
+
+
+def _traced(api: str, kernel: str | None, catalogue: Catalogue) -> tuple[str | None, tuple[str, ...]]:
+    """What the sources leave open was seen when torch's own samples ran: of a module that computes in Python, and of
+    every backward. Which operators an API runs is torch's business and hardly changes; their class is this target's."""
+    from porter.catalog import traced
+
+    known = traced.versions()
+    seen = traced.load(known[-1]).get(api) if known else None
+    if seen is None:
+        return kernel, ()
+    names = sorted({*seen.forward, *(() if seen.own else seen.backward)})
+    fallen = tuple(
+        name for name in names if (all_of := catalogue.operator(name)) and {o.kernel for o in all_of} == {CPU}
+    )
+    if fallen:
+        return MIXED, fallen
+    return kernel or (NATIVE if NATIVE in seen.forward.values() else COMPOSITE), ()
 
 
 def _snake(name: str) -> str:
@@ -106,7 +126,7 @@ def _weigh(kernel: str | None, fact: Fact) -> tuple[str, bool]:
         return INFERENCE, False
     if fact.may_run_on_cpu:
         return LIMITED, kernel == NATIVE
-    if fact.status == CONSTRAINED:
+    if fact.status == CONSTRAINED or kernel == MIXED:
         return LIMITED, False
     return SUPPORTED if fact.status or kernel else SILENT, False
 
