@@ -157,3 +157,28 @@ def test_there_are_as_many_devices_as_asked_for(virtual_npu: VirtualNpu, devices
     program = "import torch, torch_npu; print(torch.npu.device_count(), torch.ones(1, device='npu:%d').device)"
     done = virtual_npu.program(program % (devices - 1), devices=devices)
     assert done.stdout == f"{devices} npu:{devices - 1}\n", done.stderr
+
+
+# torch_npu registers an autograd kernel alone for these; what the tables say is what the wheel's list of operators says
+_AUTOGRAD_ALONE = {"binary_cross_entropy_with_logits.out", "matmul_backward.out", "native_dropout.out"}
+
+
+def test_the_static_tables_are_what_the_live_dispatcher_does(virtual_npu) -> None:
+    """The catalogue reads every operator's class out of the wheel without loading it; here the wheel is loaded."""
+    from porter.catalog.load import load
+    from porter.catalog.operators import COMPOSITE, CPU, NATIVE
+
+    live = virtual_npu.dispatcher()
+    catalogue = load("2.13.0")
+    letters = {NATIVE: {"n"}, CPU: {"c", ""}, COMPOSITE: {"i", "e"}}
+    shared, wrong = 0, []
+    for name in catalogue.operators.names():
+        operator = name.removeprefix("aten::")
+        if name not in live or operator in _AUTOGRAD_ALONE:
+            continue
+        shared += 1
+        (known,) = (o for o in catalogue.operator(name) if o.name == name)
+        if live[name] not in letters[known.kernel]:
+            wrong.append((operator, known.kernel, live[name]))
+    assert shared > 3_000
+    assert not wrong
