@@ -154,6 +154,9 @@ def _trees(
         old, new = Path(original or "").resolve(), Path(ported).resolve()
         yield Trees(None if smoke else Leg(old, old), Leg(new, new), program, homes=(old, new))
         return
+    started = next((word for word in program[:2] if word.endswith((".py", ".sh"))), None)
+    if started and not os.path.isfile(started):
+        raise UserError(f"{started}: no such file")
     script = next((word for word in program if word.endswith((".py", ".sh")) and os.path.isfile(word)), None)
     job = prepare((script,) if script else (".",), lang=lang, **given)
     root = Path(os.path.realpath(job.root))

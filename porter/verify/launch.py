@@ -8,6 +8,7 @@ import shlex
 import signal
 import subprocess
 import tempfile
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,7 +75,7 @@ def devices_asked_for(words: Sequence[str]) -> int:
     if words and words[0] in _SHELLS:
         script = next((word for word in words[1:] if os.path.isfile(word)), None)
         text += " " + Path(script).read_text(encoding="utf-8", errors="replace") if script else ""
-    found = re.search(r"(?:--nproc[_-]per[_-]node|--num_processes|--num_gpus)[= ](\d+)", text)
+    found = re.search(r"(?:--nproc[_-]per[_-]node|--num_processes|--num_gpus)[= ]\"?(?:\${\w+:-)?(\d+)", text)
     return max(1, int(found[1])) if found else 1
 
 
@@ -120,7 +121,8 @@ def run(
                 code = None
             finally:
                 _stop(child)
-        return Outcome(code, path.read_text(encoding="utf-8", errors="replace"), read(Path(recorded)))
+        records = read(Path(recorded), os.path.join(root, ""))
+        return Outcome(code, path.read_text(encoding="utf-8", errors="replace"), records)
 
 
 def _environment(device: Device, root: Path, recorded: str, limits: Limits, original: bool) -> dict[str, str]:
@@ -131,6 +133,7 @@ def _environment(device: Device, root: Path, recorded: str, limits: Limits, orig
         "VIRTUAL_NPU_RECORD": recorded,
         "VIRTUAL_NPU_ROOT": os.path.join(root, ""),
         "VIRTUAL_NPU_DEVICES": str(limits.devices),
+        "VIRTUAL_NPU_UNTIL": str(time.time() + limits.seconds - min(2.0, limits.seconds / 10)),
     }
     if limits.steps:
         added["VIRTUAL_NPU_STEPS"] = str(limits.steps)

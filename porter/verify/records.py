@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+
+
+_OF_LAUNCHERS = ("ChildFailedError", "ProcessRaisedException", "ProcessExitedException", "SignalException")
+_FRAME = re.compile(r'File "(.+?)", line (\d+)')
+_RAISED = re.compile(r"([A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit)): (.*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +49,20 @@ class Records:
     saved: dict[str, list] = field(default_factory=dict)
     operators: list[Operator] = field(default_factory=list)
     errors: list[Error] = field(default_factory=list)
+    stuck: list[tuple[int, str]] = field(default_factory=list)  # rank, and where it was shortly before the time limit
     steps: int = 0
 
     def operator_names(self) -> set[str]:
         return {operator.name for operator in self.operators}
 
 
-def read(folder: Path) -> Records:
+def read(folder: Path, root: str = "") -> Records:
     records = Records()
+    for path in sorted(folder.glob("*.stack"), key=_order):
+        if where := _innermost(path.read_text(encoding="utf-8", errors="replace"), root):
+            records.stuck.append((_order(path)[0], where))
     operators: dict[tuple[str, str], Operator] = {}
+    passed_on: list[Error] = []
     # by rank; of one rank, the process that began first
     for path in sorted(folder.glob("*.jsonl"), key=_order):
         rank = _order(path)[0]
@@ -66,11 +77,40 @@ def read(folder: Path) -> Records:
             elif kind == "operator":
                 operators[name, where] = _joined(operators.get((name, where)), name, where, value)
             elif kind == "error":
-                records.errors.append(Error(rank, name, value, where))
+                error = Error(rank, *_told(name, value, where, root))
+                (passed_on if name in _OF_LAUNCHERS else records.errors).append(error)
             elif kind == "end":
                 records.steps = max(records.steps, value["steps"])
+    # those that the first one to fail left waiting say nothing new
+    first = [error for error in records.errors if "Connection closed by peer" not in error.text]
+    records.errors = first or records.errors or passed_on
     records.operators = [operators[key] for key in sorted(operators)]
     return records
+
+
+def _told(kind: str, text: str, where: str, root: str) -> tuple[str, str, str]:
+    """What another process or TorchScript raised stands in the text of what it was raised again as."""
+    lines = [line for line in text.splitlines() if not line.startswith("[ERROR]")]  # torch_npu's stamp
+    if "Traceback" not in text:
+        return kind, "\n".join(lines), where
+    raised = [match for match in map(_RAISED.match, lines) if match]
+    if raised:
+        kind, lines = raised[-1][1].rpartition(".")[2], [raised[-1][2], *lines]
+    users = [f"{file[len(root) :]}:{line}" for file, line in _FRAME.findall(text) if _is_users(file, root)]
+    return kind, "\n".join(lines), users[-1] if users else where
+
+
+def _is_users(file: str, root: str) -> bool:
+    return file.startswith(root) and "site-packages" not in file
+
+
+def _innermost(stacks: str, root: str) -> str:
+    """The user's line that runs, of what faulthandler wrote; the main thread comes last there."""
+    for thread in reversed(stacks.split("\n\n")):
+        for file, line in _FRAME.findall(thread):
+            if _is_users(file, root):
+                return f"{file[len(root) :]}:{line}"
+    return ""
 
 
 def _order(path: Path) -> tuple[int, int]:

@@ -14,7 +14,6 @@ from porter.verify.words import say
 
 FORMAT = 1
 _ROWS = 8
-_OF_LAUNCHERS = ("ChildFailedError", "ProcessRaisedException", "ProcessExitedException")  # the ranks say why
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +63,16 @@ def text(result: Result, lang: str) -> Iterator[str]:
 def _errors(outcome: Outcome, lang: str) -> Iterator[str]:
     if outcome.ran:
         return
-    errors = [error for error in outcome.records.errors if error.kind not in _OF_LAUNCHERS]
+    errors = [error for error in outcome.records.errors if error.kind not in ("SignalException", "ChildFailedError")]
     for error in errors:
         rank = say("error.rank", lang, rank=error.rank) if error.rank else ""
         key = "error" if error.where else "error.nowhere"
         first = (error.text.splitlines() or [""])[0]
         yield "  " + rank + say(key, lang, kind=error.kind, where=error.where, text=first)
-    if not errors:
+    stuck = outcome.records.stuck if outcome.code is None else []
+    for number, where in stuck:
+        yield "  " + (say("error.rank", lang, rank=number) if number else "") + say("stuck", lang, where=where)
+    if not errors and not stuck:
         yield "  " + say("output", lang)
         yield from (f"    {line}" for line in outcome.tail.splitlines()[-12:])
 
@@ -182,6 +184,9 @@ def _leg(outcome: Outcome) -> dict:
         "ended": how,
         "detail": detail,
         "steps": outcome.records.steps,
+        "stuck": [{"rank": rank, "where": where} for rank, where in outcome.records.stuck]
+        if outcome.code is None
+        else [],
         "errors": [{"rank": e.rank, "type": e.kind, "text": e.text, "where": e.where} for e in outcome.records.errors],
         "operators": [_operator(operator) for operator in outcome.records.operators],
     }

@@ -19,6 +19,7 @@ WORDS: dict[str, dict[str, str]] = {
     "error": {"en": "{kind} at {where}: {text}", "zh": "{where} 处 {kind}：{text}"},
     "error.nowhere": {"en": "{kind}: {text}", "zh": "{kind}：{text}"},
     "error.rank": {"en": "rank {rank}: ", "zh": "rank {rank}："},
+    "stuck": {"en": "when its time was up it was at {where}", "zh": "超时之时停在 {where}"},
     "output": {"en": "Last lines of its output:", "zh": "输出的最后几行："},
     "known": {"en": "porter had said of this place:", "zh": "porter 对此处的提示："},
     "series": {"en": "recorded", "zh": "记录项"},

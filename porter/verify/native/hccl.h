@@ -63,6 +63,12 @@ class HcclOnGloo : public c10d::Backend {
  public:
   HcclOnGloo(c10::intrusive_ptr<c10d::Backend> gloo, c10::intrusive_ptr<c10d::Store> store)
       : c10d::Backend(gloo->getRank(), gloo->getSize()), gloo_(std::move(gloo)), store_(std::move(store)) {}
+  // gloo waits for its threads, and one of them may be waiting for the interpreter to let go of a tensor
+  ~HcclOnGloo() override {
+    if (!Py_IsInitialized() || !PyGILState_Check()) return;
+    pybind11::gil_scoped_release release;
+    gloo_.reset();
+  }
   const std::string getBackendName() const override { return "hccl"; }
   bool supportsCoalescing() const override { return true; }
   void startCoalescing() override { group_ = c10::make_intrusive<AllWork>(); }

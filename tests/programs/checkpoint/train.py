@@ -82,6 +82,7 @@ def main():
     parts = build()
     train(*parts, 0, 3)
     save(path, *parts, 3)
+    train(*parts, 3, 4)
     parts = build()
     train(*parts, load(path, *parts, args.gpu), 7)
     save(os.path.join(args.output_dir, "last.pth.tar"), *parts, 7)

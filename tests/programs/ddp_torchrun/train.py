@@ -43,7 +43,7 @@ def main():
         mean = reduce_mean(loss.detach())
         # the learning rate follows the loss of all ranks
         for group in optimizer.param_groups:
-            group["lr"] = 0.1 * float(mean.clamp(max=1.0))
+            group["lr"] = 0.1 / (1 + mean.item())
         if is_main():
             print(f"epoch {epoch} loss {mean.item():.6f} on {torch.cuda.get_device_name(local_rank)}")
     if is_main() and os.environ.get("SAVE"):

@@ -8,10 +8,13 @@ A loss is what backward() was called on. A program can name more values itself:
 """
 
 import atexit
+import faulthandler
+import functools
 import hashlib
 import json
 import os
 import sys
+import time
 import traceback
 
 import torch
@@ -38,13 +41,16 @@ class _Recorder:
     def write(self, kind, name, content, where=None):
         if self.owner != os.getpid():  # a forked child has its own file, if it has something to say
             self.owner = os.getpid()
-            rank = os.environ.get("RANK", "")
-            if rank == "" and torch.distributed.is_available() and torch.distributed.is_initialized():
-                rank = str(torch.distributed.get_rank())
-            path = os.path.join(self.folder, f"{rank or 0}-{self.owner}.jsonl")
-            self.stream = open(path, "a", buffering=1, encoding="utf-8")  # noqa: SIM115  open until the process ends
+            self.stream = self.open("jsonl")
         row = {"kind": kind, "name": name, "value": content, "where": self.place() if where is None else where}
         self.stream.write(json.dumps(row) + "\n")
+
+    def open(self, kind):
+        rank = os.environ.get("RANK", "")
+        if rank == "" and torch.distributed.is_available() and torch.distributed.is_initialized():
+            rank = str(torch.distributed.get_rank())
+        path = os.path.join(self.folder, f"{rank or 0}-{os.getpid()}.{kind}")
+        return open(path, "a", buffering=1, encoding="utf-8")
 
     def place(self):
         """The innermost line of the user's own code."""
@@ -91,6 +97,10 @@ def start(folder):
     _hook_save()
     _hook_scalars()
     _hook_errors()
+    if "VIRTUAL_NPU_UNTIL" in os.environ:  # where it hangs, said shortly before it is stopped
+        left = float(os.environ["VIRTUAL_NPU_UNTIL"]) - time.time()
+        if left > 0:
+            faulthandler.dump_traceback_later(left, file=_recorder.open("stack"))
     atexit.register(_end)
     import multiprocessing.util
 
@@ -166,20 +176,47 @@ def _hook_scalars():
     after_import("torch.utils.tensorboard.writer", hook)
 
 
+def _error(kind, error, trace):
+    if issubclass(kind, SystemExit):
+        return
+    where = ""
+    for frame in traceback.extract_tb(trace):
+        if _recorder.root and frame.filename.startswith(_recorder.root):
+            where = f"{frame.filename[len(_recorder.root) :]}:{frame.lineno}"
+    text = "\n".join(line for line in str(error).splitlines() if line.strip())
+    text = text if len(text) < 8000 else text[:1000] + "\n" + text[-7000:]
+    _recorder.write("error", kind.__name__, text, where)
+
+
+def _recorded(function):
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        try:
+            return function(*args, **kwargs)
+        except BaseException as error:
+            _error(type(error), error, error.__traceback__)
+            raise
+
+    return call
+
+
 def _hook_errors():
-    hook = sys.excepthook
+    import multiprocessing.process
+
+    import torch.multiprocessing
+
+    spawn = sys.modules["torch.multiprocessing.spawn"]  # the name is also that of a function
+    hook, wrap = sys.excepthook, spawn._wrap
 
     def recorded(kind, error, trace):
-        if not issubclass(kind, SystemExit):
-            where = ""
-            for frame in traceback.extract_tb(trace):
-                if _recorder.root and frame.filename.startswith(_recorder.root):
-                    where = f"{frame.filename[len(_recorder.root) :]}:{frame.lineno}"
-            text = "\n".join(line for line in str(error).splitlines() if line.strip())[:2000]
-            _recorder.write("error", kind.__name__, text, where)
+        _error(kind, error, trace)
         hook(kind, error, trace)
 
+    # what a child process raises reaches no excepthook
     sys.excepthook = recorded
+    process = multiprocessing.process.BaseProcess
+    process.run = _recorded(process.run)
+    spawn._wrap = functools.wraps(wrap)(lambda fn, *args: wrap(_recorded(fn), *args))
 
 
 def _end():

@@ -1,0 +1,27 @@
+"""The virtual NPU for tests: made once for an interpreter, found again by later sessions in porter's cache."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+
+import pytest
+
+from porter.errors import UserError
+from porter.verify import install, interpreter
+
+
+def virtual_npu() -> tuple[interpreter.Interpreter, install.Device]:
+    """The interpreter that has torch and its device; PORTER_VERIFY_PYTHON names one that is not this one."""
+    if sys.platform != "linux":
+        pytest.skip(f"the virtual NPU runs on Linux only, this is {sys.platform}")
+    if shutil.which(os.environ.get("CXX", "c++")) is None:
+        pytest.skip("a C++ compiler is not on PATH: the virtual NPU is compiled")
+    ours = interpreter.ask(os.environ.get("PORTER_VERIFY_PYTHON"))
+    if ours.torch is None:
+        pytest.skip("torch is not installed: `make test PORTER_REQUIRE=all` installs the version porter is tested with")
+    try:
+        return ours, install.find(ours)
+    except UserError:
+        return ours, install.set_up(ours, None, lambda what: None)
