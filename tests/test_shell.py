@@ -166,3 +166,38 @@ def test_bytes_outside_the_edits_stay(pieces, windows, bom, unsafe):
     again = analyse("run.sh", after, ABOUT)
     assert not (again.review if unsafe else again.auto)
     assert after.count(b"\r\n") == data.count(b"\r\n") and after.count(b"#") == data.count(b"#")
+
+
+def test_a_dockerfile_is_never_edited_unseen():
+    text = "FROM python:3.11\nENV CUDA_VISIBLE_DEVICES=0\nRUN nvidia-smi\nCMD python t.py --device cuda\n"
+    result = analyse("Dockerfile", text.encode(), ABOUT)
+    assert not result.auto and apply(text.encode(), result.review).decode() == (
+        "FROM python:3.11\nENV ASCEND_RT_VISIBLE_DEVICES=0\nRUN npu-smi info\nCMD python t.py --device npu\n"
+    )
+
+
+DOCKER = (
+    "FROM nvidia/cuda:12\n", "ENV A=1 CUDA_LAUNCH_BLOCKING=1 \\\n  B='x y'\n", "RUN a && \\\n# é cuda\n  nvidia-smi\n", "\n",
+    "RUN pip install torch==2.1.0+cu118 \\\n\n  numpy\n", "ARG CUDA_HOME\n", "COPY . .\n", "# cuda\n", "RUN <<EOF\nnvidia-smi\nEOF\n",
+    'CMD ["nvidia-smi"]\n', "RUN (\n", "RUN --mount=type=cache,target=/x \\\n  nvidia-smi\n", "RUN \\\n",
+)  # fmt: skip
+MAKE = (
+    "A ?= --backend nccl\n", "a: b\n\tnvidia-smi\n", "\t@CUDA_LAUNCH_BLOCKING=1 x $$Y $(A) $@\n", "N := $(shell nvidia-smi -L)\n",
+    "export CUDA_LAUNCH_BLOCKING\n", "# cuda é\n", "\n", "ifeq ($(CUDA_HOME),)\n", "endif\n", "\tpython t.py \\\n\t  --device cuda\n",
+    "define x\n\tnvidia-smi $(\nendef\n", "\t-nvidia-smi ${A\n",
+)  # fmt: skip
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.sampled_from([("Dockerfile", DOCKER), ("Makefile", MAKE)]), st.data(), st.booleans(), st.booleans())
+def test_around_the_shell_nothing_moves(kind, data, windows, unsafe):
+    name, pieces = kind
+    text = "".join(data.draw(st.lists(st.sampled_from(pieces), max_size=8)))
+    source = text.replace("\n", "\r\n" if windows else "\n").encode()
+    result = analyse(name, source, ABOUT)
+    assert "PRT003" not in {f.code for f in result.findings}
+    changes = result.review if unsafe else result.auto
+    after = apply(source, changes)
+    again = analyse(name, after, ABOUT)
+    assert not (again.review if unsafe else again.auto)
+    assert after.count(b"\n") == source.count(b"\n") and after.count(b"#") == source.count(b"#")

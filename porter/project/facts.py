@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from porter.checks.gate import PACKAGES
-from porter.files.kinds import SHELL, kind_of
+from porter.files.kinds import MAKEFILE, SHELL, kind_of
 from porter.project.firsts import first_gelu
 from porter.project.options import Takes, launcher, takes
 
@@ -74,9 +74,8 @@ class Facts:
         name = flag.lstrip("-").replace("_", "-")
         for other, old, script in self.passed:
             if old == value and other.lstrip("-").replace("_", "-") == name:
-                if not (
-                    kind_of(script) == SHELL and self.takes_option(flag, "backend" if value == "nccl" else "device")
-                ):
+                kind = "backend" if value == "nccl" else "device"
+                if kind_of(script) not in (SHELL, MAKEFILE) or not self.takes_option(flag, kind):
                     return script
         return None
 

@@ -12,8 +12,9 @@ from porter.text.shellscript import Command, Script, Word
 _BUILD = re.compile(r"[\"']?(?:torch|torchvision|torchaudio|torchtext)(?:==|~=|>=)[\w.]*(\+cu\d+)")
 _INDEX = re.compile(r"https?://[\w.]*pytorch\.org/whl/(?:nightly/|test/)?(cu\d+)\b|torch_stable\.html")
 _CUDA = re.compile(
-    r"(?i)^(?:nvidia-[\w-]+|[\w-]+-cu\d{2,3}(?:-\w+)?|cupy(?:-cuda\w+)?|cudatoolkit(?:-dev)?|pytorch-cuda|cuda-[\w.-]+|cuda"
-    r"|cudnn|nccl|libcudnn\S*|libnccl\S*|nvidia-\S+|tensorrt|onnxruntime-gpu|tensorflow-gpu|faiss-gpu|pycuda|dgl-cu\d+)$"
+    r"(?i)^(?:nvidia-(?:cuda|cudnn|cublas|cufft|cufile|curand|cusolver|cusparse|cusparselt|nccl|nvtx|nvjitlink|nvshmem"
+    r"|container|docker)[\w-]*|nvidia-(?:driver|utils|pyindex)[\w-]*|[\w-]+-cu\d{2,3}(?:-\w+)?|cupy(?:-cuda\w+)?|cudatoolkit(?:-dev)?"
+    r"|pytorch-cuda|cuda-[\w.-]+|cuda|cudnn|nccl|libcudnn\S*|libnccl\S*|tensorrt|onnxruntime-gpu|tensorflow-gpu|faiss-gpu|pycuda)$"
 )
 _NAME = re.compile(r"[A-Za-z][\w.-]*")
 _INSTALLERS = frozenset({"pip", "conda", "mamba", "micromamba", "apt", "apt-get", "yum", "dnf"})
@@ -41,7 +42,7 @@ def _rows(rules) -> dict:
     """Package rows that say something, by the name that is installed."""
     found: dict = {}
     for imported, row in rules.tables.packages.items():
-        if row.why or row.status == "plugin":
+        if row.why and "." not in imported:  # of a package with a part for GPUs, the rest may be what is wanted
             for name in (*row.names, imported):
                 found.setdefault(name.lower().replace("_", "-"), row)
     return found
@@ -81,13 +82,8 @@ def _found(document: Document, words: tuple[Word, ...]) -> Iterator[TextHit]:
 
 
 def _package(word: Word, name: str, rows: dict) -> Iterator[TextHit]:
-    if name == "triton":
-        yield TextHit(word.start, word.end, "PRT824", "triton")
-    elif (row := rows.get(name)) is not None and row.status in ("replace", "none") and name not in ("torch",):
-        instead = ", ".join(row.replacement)
-        values = TextHit.values_of(name=name, instead=instead)
-        yield TextHit(
-            word.start, word.end, "PRT824", "replaced" if instead else "gone", values=values, effort=row.effort
-        )
+    if (row := rows.get(name)) is not None:
+        values = (("name", name),)
+        yield TextHit(word.start, word.end, row.code, row.why, values=values, severity=row.severity, effort=row.effort)
     elif _CUDA.match(name):
         yield TextHit(word.start, word.end, "PRT824", "cuda", values=(("name", name),))

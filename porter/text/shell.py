@@ -18,8 +18,13 @@ def read(document: Document) -> Script:
 
 
 def look(document: Document, script: Script) -> Iterator[TextHit]:
-    yield from unique(hit for hit in found(document, script) if not _is_broken(script, hit))
+    yield from hits(document, script)
     yield from launches.launcher(document, script)
+
+
+def hits(document: Document, script: Script, *, safe: bool = True) -> Iterator[TextHit]:
+    """Of shell wherever it stands; `safe`: edits may be made without a look."""
+    yield from unique(hit for hit in found(document, script, safe=safe) if not _is_broken(script, hit))
     for start, end in script.broken[:1]:
         yield TextHit(start, end, "PRT002", "part")
 

@@ -78,6 +78,7 @@ class Script:
     comments: list[tuple[int, int]] = field(default_factory=list)
     broken: list[tuple[int, int]] = field(default_factory=list)  # lines of which the grammar could make nothing
     heredocs: list[tuple[int, int]] = field(default_factory=list)
+    images: list[tuple[int, int, str]] = field(default_factory=list)  # of a Dockerfile
     shape: dict[str, int] = field(default_factory=dict)  # what an edit must not change
     ran: set[int] = field(default_factory=set)  # strings that were read as shell
 

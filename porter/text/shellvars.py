@@ -14,8 +14,9 @@ from porter.checks.environment.values import is_list, is_ordered, to_megabytes
 from porter.text.document import Document, TextHit
 from porter.text.shellscript import Script, Word
 
-_UNKNOWN = re.compile(r"(?:TORCH_NCCL|PYTORCH_CUDA|NCCL)_[A-Z0-9_]+$")
+_UNKNOWN = re.compile(r"(?:TORCH_NCCL|PYTORCH_CUDA|NCCL)_(?!VER)[A-Z0-9_]+$")
 _TOKEN = re.compile(r"(?<![\w$.{/-])(?:[A-Z][A-Z0-9]*_[A-Z0-9_]+|CUDACXX|CUDAARCHS|CUDAHOSTCXX)(?![\w.-])")
+_CARDS = re.compile(r"[\d,-]*")
 _NAMED = frozenset({"export", "declare", "typeset", "readonly", "local", "unset", "read", "printenv"})
 _PASSED_ON = frozenset({"-x", "-e", "--env", "-env", "-genv", "--export-env"})
 _LAUNCHERS = frozenset("env mpirun mpiexec orterun horovodrun docker podman nvidia-docker sudo srun".split())
@@ -94,6 +95,9 @@ def _renamed(name: str, row, places: list[Place], safe: bool) -> Iterator[TextHi
         yield from _converted(name, row, places)
         return
     values = (("new", row.to), ("old", name))
+    if row.to == "ASCEND_VISIBLE_DEVICES" and any(not _CARDS.fullmatch(_given(place) or "") for place in places):
+        yield TextHit(places[0].start, places[0].end, row.code, row.why, values=values)  # `all`, or the name of a card
+        return
     wrong = {place: v for place in places if is_list(row) and (v := _given(place)) and not is_ordered(v)}
     certain = safe and row.fix == "safe" and not wrong and all(place.role != "text" for place in places)
     for place in places:
