@@ -99,6 +99,23 @@ def test_an_option_is_what_every_program_of_the_project_says(tmp_path):
     assert found.passes("--backend", "nccl") == "run.sh" and found.passes("--device", "cuda") is None
 
 
+def test_a_script_waits_for_the_parser_of_its_program(tmp_path):
+    """`--backend hccl` before the program takes it would be worse than no port."""
+    from porter.config import Settings
+    from porter.run import run
+
+    (tmp_path / "pyproject.toml").write_text("[project]\n")
+    (tmp_path / "run.sh").write_text("python a.py --backend nccl\n")
+    option = "p.add_argument('--backend', default='nccl', choices=['nccl'])"
+    program = "import argparse, torch\np = argparse.ArgumentParser()\n{}\ntorch.distributed.init_process_group(p.parse_args().backend)\n"
+    for mark, status in (("", "auto"), ("  # porter: ignore[PRT209] kept", "review")):
+        (tmp_path / "a.py").write_text(program.format(option + mark))
+        files = {file.path: file for file in run(tmp_path, [str(tmp_path)], Settings(), Session()).files}
+        assert [f.status for f in files["run.sh"].findings if f.code == "PRT825"] == [status]
+        assert bool(files["run.sh"].auto) is (status == "auto") and files["run.sh"].review
+        assert bool(files["a.py"].auto) is (status == "auto")
+
+
 def test_the_launcher_is_one_of_many(tmp_path):
     for name in ("tests/train.sh", "tools/run.sh", "train.sh", "zero.sh"):
         (tmp_path / name).parent.mkdir(exist_ok=True)

@@ -65,7 +65,9 @@ def _options(document, start: int, text: str, known: bool, safe: bool, command: 
             else "npu"
         )
         values = TextHit.values_of(flag=flag, old=value, new=new)
-        certain = safe and takes and value != "gpu" and session.target.style == "rename"
+        quiet = session.quiet_for(document.path)
+        both = "PRT209" not in quiet and "PRT123" not in quiet  # the parser is edited with it
+        certain = safe and takes and both and value != "gpu" and session.target.style == "rename"
         why = "option" if certain else "accelerator" if value == "gpu" else "unknown"
         edits = ((at, at + len(value), new),)
         yield TextHit(start + found.start(1), at + len(value), "PRT825", why, values=values, edits=edits, safe=certain)

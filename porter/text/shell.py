@@ -24,6 +24,7 @@ def look(document: Document, script: Script) -> Iterator[TextHit]:
 
 def hits(document: Document, script: Script, *, safe: bool = True) -> Iterator[TextHit]:
     """Of shell wherever it stands; `safe`: edits may be made without a look."""
+    safe = safe and not document.session.facts.knows_npus(document.path)
     yield from unique(hit for hit in found(document, script, safe=safe) if not _is_broken(script, hit))
     for start, end in script.broken[:1]:
         yield TextHit(start, end, "PRT002", "part")
