@@ -7,16 +7,14 @@ from typing import Annotated
 import typer
 
 from porter.cli_catalog import catalog
-from porter.options import Lang, Plain, Style, TargetText
+from porter.options import Lang, NoCache, Plain, Style, TargetText
 
 Program = Annotated[
     list[str] | None,
     typer.Argument(help="The program: train.py and its options, or -- torchrun ... train.py.", show_default=False),
 ]
 Setup = Annotated[bool, typer.Option("--setup", help="Make the virtual NPU first (network, C++ compiler).")]
-Tree = Annotated[
-    str | None, typer.Option(metavar="DIR", help="Compare two trees: the program as it was, as ported.")
-]
+Tree = Annotated[str | None, typer.Option(metavar="DIR", help="Compare two trees: the program as it was, as ported.")]
 Smoke = Annotated[bool, typer.Option("--smoke", help="Only run the program as it stands; compare with nothing.")]
 Unsafe = Annotated[bool, typer.Option("--unsafe", help="Port with the edits a person should look at.")]
 Steps = Annotated[int, typer.Option(min=0, help="Stop after N optimiser steps; 0: run to the end.", metavar="N")]
@@ -85,10 +83,26 @@ def doctor(format: Plain = None, lang: Lang = None) -> int:
     return command.doctor(format, lang)
 
 
+def env(
+    path: Annotated[str | None, typer.Argument(help="The repository; default: here.", show_default=False)] = None,
+    output: Annotated[str, typer.Option("--output", "-o", help="The file to write; - shows it.")] = "ascend_env.sh",
+    cards: Annotated[int, typer.Option(min=0, max=1024, help="NPUs of a host: binds cores to them.", metavar="N")] = 0,
+    cores: Annotated[int, typer.Option(min=0, help="CPU cores of a host.", metavar="M")] = 0,
+    lang: Lang = None,
+    no_cache: NoCache = False,
+) -> int:
+    """Write the environment variables that this repository needs on NPUs, each with its reason."""
+    from porter.commands.env import env as command
+
+    return command(path, output, cards, cores, lang, no_cache)
+
+
 def register(app: typer.Typer) -> None:
     # everything after the program's name is the program's
     own = {"allow_interspersed_args": False, "ignore_unknown_options": False}
     app.add_typer(cache_app, name="cache")
     app.add_typer(catalog, name="catalog")
     app.command("doctor")(doctor)
+
+    app.command("env")(env)
     app.command("verify", context_settings=own)(verify)

@@ -1,5 +1,5 @@
-"""What rules/route.toml and rules/plan.toml may say: which way a repository should take,
-and in which steps; and rules/releases.toml: what belongs together."""
+"""What rules/route.toml, plan.toml and env.toml may say: which way a repository takes, in which steps, with which
+settings; and rules/releases.toml: what belongs together."""
 
 from __future__ import annotations
 
@@ -43,6 +43,19 @@ def kinds(name: Callable, text: Callable, number: Callable, languages: Callable,
         "step": (
             ("name", "title", "text", "command"),
             {"name": name, "title": languages, "text": languages, "command": list_of(text)},
+        ),
+        "setting": (
+            ("variable", "value", "group", "when", "why", "evidence"),
+            {
+                "variable": name,
+                "value": text,
+                "group": name,
+                "when": list_of(text),
+                "unless": list_of(_pattern),
+                "offered": lambda value: None if value is True else "is not true",
+                "why": languages,
+                "evidence": text,
+            },
         ),
     }
 

@@ -28,6 +28,7 @@ class _Joined:
         self.tables: dict = {"rules": {}, "moves": {}, "variables": {}, "sinks": [], "parameters": {}}
         self.tables |= {"packages": {}, "options": {}}
         self.prose: dict = {"rules": {}, "examples": {}, "signals": {}, "routes": {}, "steps": {}, "releases": {}}
+        self.prose["settings"] = {}
         self.slugs: dict[str, str] = {}
         self.take: dict[str, Callable[[str, dict], None]] = {
             "rule": self.rule,
@@ -42,6 +43,7 @@ class _Joined:
             "route": lambda where, s: self._named("routes", where, s),
             "release": lambda where, s: self._named("releases", where, s),
             "step": lambda where, s: self._named("steps", where, s),
+            "setting": lambda where, s: self._named("settings", where, s | {"name": s["variable"]}),
         }
 
     def rule(self, where: str, s: dict) -> None:

@@ -156,6 +156,9 @@ class Texts:
     def steps(self) -> list[dict]:
         return list(self._prose["steps"].values())
 
+    def settings(self) -> list[dict]:
+        return list(self._prose["settings"].values())
+
     def suggest(self, word: str, most: int = 3) -> list[str]:
         """The codes, slugs and APIs nearest to what somebody typed."""
         import difflib

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from porter.checks.gate import PACKAGES
+from porter.files.kinds import MAKEFILE, SHELL, kind_of
 from porter.project.firsts import first_gelu
+from porter.project.options import Takes, launcher, takes
 
 _OWN = {
     "cuda": re.compile(rb"def[ \t]+cuda[ \t]*\("),
@@ -25,7 +27,7 @@ _SHIM = re.compile(
     re.M,
 )
 _PASSED = re.compile(rb"(--?[A-Za-z][\w-]*)(?:[ \t]+|=|[\"'],[ \t]*[\"'])[\"']?(cuda(?::\d+)?|nccl)\b")
-_SCRIPTS = (".sh", ".bash", ".slurm", ".sbatch", ".cmd", ".bat", ".mk", ".yml", ".yaml", ".py")
+_SCRIPTS = (".sh", ".bash", ".slurm", ".sbatch", ".pbs", ".lsf", ".ksh", ".cmd", ".bat", ".mk", ".yml", ".yaml", ".py")
 _SCRIPT_NAMES = ("Makefile", "makefile")
 _TWINS = (("cuda", "npu"), ("nccl", "hccl"), ("gpu", "npu"))
 _TEST = re.compile(r"(?:^|/)(?:tests?|examples?)/|(?:^|/)test_")
@@ -49,6 +51,8 @@ class Facts:
     aware: tuple[str, ...] = ()  # folders, "" for all of the project, whose code runs on NPUs and on GPUs already
     gelu: str = ""  # the first file that computes the exact GELU, which speaks for the others
     own_packages: tuple[str, ...] = ()  # folders of GPU-only packages that the project is, and does not use
+    takes: Takes = ()  # (option, kind, path): options of the project's programs that its scripts hand a device or a backend
+    launcher: str = ""  # the shell script that starts the training
 
     def digest(self) -> str:
         return hashlib.sha256(repr(self).encode()).hexdigest()[:16]
@@ -66,12 +70,18 @@ class Facts:
         return any(path.startswith(folder) for folder in folders)
 
     def passes(self, flag: str, value: str) -> str | None:
-        """The script that hands this value to a flag."""
+        """The script that hands this value to a flag and goes on doing so: the others are ported with the program."""
         name = flag.lstrip("-").replace("_", "-")
         for other, old, script in self.passed:
             if old == value and other.lstrip("-").replace("_", "-") == name:
-                return script
+                kind = "backend" if value == "nccl" else "device"
+                if kind_of(script) not in (SHELL, MAKEFILE) or not self.takes_option(flag, kind):
+                    return script
         return None
+
+    def takes_option(self, flag: str, kind: str) -> bool:
+        name = flag.lstrip("-").replace("_", "-")
+        return any(other == name and of == kind for other, of, _ in self.takes)
 
 
 def gather(root: Path, files: Sequence[str]) -> Facts:
@@ -82,6 +92,7 @@ def gather(root: Path, files: Sequence[str]) -> Facts:
     asks: dict[str, bool] = {}
     defined: dict[str, list[tuple[str, str]]] = {}
     texts: dict[str, bytes] = {}
+    scripts: dict[str, bytes] = {}
     for path in files:
         if not path.endswith(_SCRIPTS) and path.rpartition("/")[2] not in _SCRIPT_NAMES:
             continue
@@ -104,6 +115,8 @@ def gather(root: Path, files: Sequence[str]) -> Facts:
                     kind = "backend" if value == b"nccl" else "device"
                     defined.setdefault(name.decode(), []).append((path, kind))
             texts[path] = data if b"import" in data else b""
+        elif kind_of(path) == SHELL:
+            scripts[path] = data
     twins = tuple(sorted(_twins(files)))
     for path in twins:
         if "cuda" in path.rpartition("/")[2] and path.replace("cuda", "npu") in files and not _TEST.search(path):
@@ -119,6 +132,8 @@ def gather(root: Path, files: Sequence[str]) -> Facts:
         aware=_aware(asks, files),
         gelu=first_gelu(texts, _parse),
         own_packages=tuple(sorted(_packages(files))),
+        takes=takes(sorted(passed), texts, _parse),
+        launcher=launcher(scripts),
     )
 
 

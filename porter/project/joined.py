@@ -1,6 +1,7 @@
 """Files that are right only together: a constant that holds a device or a backend, and those who import and compare it.
 
 Where one of them had to stay as it was, the others stay too: "nccl" here and "hccl" there would be worse than no port.
+The same goes for a script that hands a program `--backend hccl` before the program's parser takes it.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ def hold_back(results: Iterable[FileResult], facts: Facts, refusal: Callable[...
 
     `refusal(path, culprit=..., codes=...) -> Finding` words what happened.
     """
-    results = list(results)
+    results = _options(list(results), facts)
     partners: dict[str, set[str]] = {}
     for path, _, _, user in facts.constants:
         partners.setdefault(path, set()).add(user)
@@ -33,6 +34,33 @@ def hold_back(results: Iterable[FileResult], facts: Facts, refusal: Callable[...
                 culprit[partner] = origin
                 todo.append((partner, origin))
     return [_taken_back(r, culprit[r.path], refusal) if r.path in culprit and r.review else r for r in results]
+
+
+def _options(results: list[FileResult], facts: Facts) -> list[FileResult]:
+    """Scripts whose option no parser takes unseen wait for a look with it."""
+    declared = {path for _, _, path in facts.takes}
+    waits = {r.path for r in results if r.path in declared and (_refused(r) or any(map(_undecided, r.findings)))}
+    flags = {name for name, _, path in facts.takes if path in waits}
+    return [_waiting(r, flags) for r in results] if flags else results
+
+
+def _undecided(finding: Finding) -> bool:
+    return finding.code in ("PRT123", "PRT209") and (finding.status != "auto" or finding.suppressed is not None)
+
+
+def _waiting(result: FileResult, flags: set[str]) -> FileResult:
+    held = [f for f in result.findings if f.code == "PRT825" and f.status == "auto" and _flag(f) in flags]
+    if not held:
+        return result
+    edits = {change for finding in held for change in finding.edit}
+    findings = (replace(f, status="review", why="unknown") if f in held else f for f in result.findings)
+    return replace(
+        result, findings=tuple(sorted(findings)), auto=tuple(change for change in result.auto if change not in edits)
+    )
+
+
+def _flag(finding: Finding) -> str:
+    return dict(finding.values)["flag"].lstrip("-").replace("_", "-")
 
 
 def _refused(result: FileResult) -> bool:

@@ -174,6 +174,23 @@ WORDS: dict[str, dict[str, str]] = {
     "baseline.written": {"en": "{file}: {n} findings written.", "zh": "{file}：已写入 {n} 条。"},
     "cache.cleaned": {"en": "Cache removed.", "zh": "缓存已清除。"},
     "cache.empty": {"en": "There was no cache.", "zh": "没有缓存。"},
+    "env.written": {
+        "en": "{file} written: `source {file}` in the launcher.",
+        "zh": "已写入 {file}：请在启动脚本中 `source {file}`。",
+    },
+    "env.head": {
+        "en": "Source it before the training starts; what is set already wins.",
+        "zh": "在训练启动之前 source；已设置的变量优先。",
+    },
+    "env.cann": {"en": "CANN: its libraries and tools", "zh": "CANN：库与工具"},
+    "env.against": {"en": "left out, {place} speaks against it", "zh": "未启用，与 {place} 冲突"},
+    "env.log": {"en": "log", "zh": "日志"},
+    "env.distributed": {"en": "communication", "zh": "通信"},
+    "env.determinism": {"en": "determinism", "zh": "确定性"},
+    "env.memory": {"en": "memory", "zh": "显存"},
+    "env.shapes": {"en": "dynamic shapes", "zh": "动态形状"},
+    "env.host": {"en": "host", "zh": "主机侧"},
+    "env.debug": {"en": "debugging", "zh": "调试"},
 }
 
 

@@ -1,0 +1,87 @@
+"""What scripts hand to the programs of the repository: `--backend nccl`, `--device cuda`; and its entry launcher."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from porter.text.document import Document, TextHit
+from porter.text.shellcommands import heads
+from porter.text.shellscript import Command, Script, Word
+
+_OPTION = re.compile(r"(?<![\w-])(--?[A-Za-z][\w.-]*)(?:=|(\s+))([\"']?)(cuda(?::\d+)?|nccl|gpu)\3(?![\w:,./-])")
+_RUNS = re.compile(r"(?:python[\d.]*|torchrun|deepspeed|accelerate|horovodrun|fairscale)$")
+_STARTS = re.compile(
+    r"^[ \t]*(?!#)[^#\n]*?((?<![\w./-])(?:torchrun|deepspeed|horovodrun|accelerate[ \t]+launch|python[\d.]*)(?![\w.-]))",
+    re.M,
+)
+_OURS = re.compile(r"(?i)device|backend|accelerator|placement|map.?location")
+_ELSEWHERE = re.compile(r"^/|site-packages")
+_DIST = re.compile(r"(?:^|\s)(?:--multi[_-]gpu)(?![\w-])")
+
+
+def look(document: Document, script: Script, *, safe: bool = True) -> Iterator[TextHit]:
+    for command in script.commands:
+        program = next((at for at in heads(command) if _RUNS.match(command.words[at].name)), None)
+        name = command.words[0].name
+        computed = command.words[0].value is None
+        known = program is not None or computed or name.endswith(".py") or any(_is_file(w) for w in command.words[1:3])
+        ours = known and not any(_ELSEWHERE.search(w.value or "") for w in command.words if w.text.endswith(".py"))
+        span = script.text[command.start : command.end]
+        yield from _options(document, command.start, span, known, safe and ours, command)
+        if program is not None and command.words[program].name == "accelerate":
+            for found in _DIST.finditer(span):
+                start = command.start + found.end() - len("--multi_gpu")
+                edits = ((start, command.start + found.end(), "--multi_npu"),)
+                yield TextHit(start, command.start + found.end(), "PRT825", "multi", edits=edits)
+    for text in script.texts:
+        if not text.command:  # what a variable holds: the options of a command further down
+            yield from _options(document, text.word.start, text.word.text, False, safe, None)
+    arrays = [n for n in script.names if n.role == "set" and n.value and n.value.text[:1] == "("]
+    for name in arrays:
+        yield from _options(document, name.value.start, name.value.text, False, safe, None)
+
+
+def _is_file(word: Word) -> bool:
+    return word.text.rstrip("\"'").endswith(".py")
+
+
+def _options(document, start: int, text: str, known: bool, safe: bool, command: Command | None) -> Iterator[TextHit]:
+    session = document.session
+    for found in _OPTION.finditer(re.sub(r"\\\n", "  ", text)):
+        flag, value = found[1], found[4]
+        kind = "backend" if value == "nccl" else "device"
+        takes = session.facts.takes_option(flag, kind)
+        if not takes and not (known and _OURS.search(flag)):
+            continue
+        at = start + found.start(4)
+        if command is not None and not _own_word(command, at):
+            continue
+        new = (
+            session.target.backend
+            if value == "nccl"
+            else session.target.device + value[4:]
+            if value != "gpu"
+            else "npu"
+        )
+        values = TextHit.values_of(flag=flag, old=value, new=new)
+        quiet = session.quiet_for(document.path)
+        both = "PRT209" not in quiet and "PRT123" not in quiet  # the parser is edited with it
+        certain = safe and takes and both and value != "gpu" and session.target.style == "rename"
+        why = "option" if certain else "accelerator" if value == "gpu" else "unknown"
+        edits = ((at, at + len(value), new),)
+        yield TextHit(start + found.start(1), at + len(value), "PRT825", why, values=values, edits=edits, safe=certain)
+
+
+def _own_word(command: Command, at: int) -> bool:
+    """Not inside a longer string: `--note "use --device cuda"`."""
+    word = next((word for word in command.words if word.start <= at < word.end), None)
+    return word is not None and (" " not in word.text.strip())
+
+
+def launcher(document: Document, script: Script) -> Iterator[TextHit]:
+    """Once for a repository: what a launcher has to set up before anything runs on an NPU."""
+    if document.session.facts.launcher != document.path or "set_env.sh" in document.text:
+        return
+    if found := _STARTS.search(script.text):
+        yield TextHit(found.start(1), found.end(1), "PRT826", "setup", optional=True)

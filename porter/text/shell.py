@@ -1,0 +1,55 @@
+"""Shell scripts: parsed with tree-sitter, edited word by word."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from porter.text import installs, launches, shellcommands, shellvars
+from porter.text.document import Document, TextHit, Unreadable
+from porter.text.shellscript import Script, masked, parse
+
+MARK = "#"
+
+
+def read(document: Document) -> Script:
+    if "\0" in document.text:
+        raise Unreadable("text", "binary", 1)
+    return parse(masked(document.text))
+
+
+def look(document: Document, script: Script) -> Iterator[TextHit]:
+    yield from hits(document, script)
+    yield from launches.launcher(document, script)
+
+
+def hits(document: Document, script: Script, *, safe: bool = True) -> Iterator[TextHit]:
+    """Of shell wherever it stands; `safe`: edits may be made without a look."""
+    safe = safe and not document.session.facts.knows_npus(document.path)
+    yield from unique(hit for hit in found(document, script, safe=safe) if not _is_broken(script, hit))
+    for start, end in script.broken[:1]:
+        yield TextHit(start, end, "PRT002", "part")
+
+
+def found(document: Document, script: Script, *, safe: bool = True) -> Iterator[TextHit]:
+    yield from shellvars.look(document, script, safe=safe)
+    yield from shellcommands.look(document, script, safe=safe)
+    yield from installs.look(document, script)
+    yield from launches.look(document, script, safe=safe)
+
+
+def _is_broken(script: Script, hit: TextHit) -> bool:
+    return any(start < hit.end and hit.start < end for start, end in script.broken)
+
+
+def unique(hits: Iterator[TextHit]) -> Iterator[TextHit]:
+    """A command inside another is met with either; what only a person can do is said once for the same words."""
+    said = set()
+    for hit in hits:
+        key = (hit.code, hit.start) if hit.edits else (hit.code, hit.why, hit.values)
+        if key not in said:
+            said.add(key)
+            yield hit
+
+
+def same(before: Script, after: Script) -> bool:
+    return before.shape == after.shape
