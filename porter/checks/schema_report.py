@@ -1,5 +1,4 @@
-"""What rules/route.toml and rules/plan.toml may say: which way a repository should take,
-and in which steps; and rules/releases.toml: what belongs together."""
+"""What the files under rules/ that are not about Python may say: route, plan, releases, settings."""
 
 from __future__ import annotations
 
@@ -45,6 +44,18 @@ def kinds(name: Callable, text: Callable, number: Callable, languages: Callable,
             {"name": name, "title": languages, "text": languages, "command": list_of(text)},
         ),
     }
+
+
+def setting(code: Callable, text: Callable, fix: Callable, message: Callable, or_list: Callable, weight: dict) -> dict:
+    """A key of a settings file and what it may hold."""
+    many = {name: or_list(text) for name in ("key", "except", "under", "beside", "file")}
+    like = {"kind": lambda value: None if value in ("device", "backend") else "is not one of device, backend"}
+    rest = {"value": _pattern, "to": text, "fix": fix, "replace": _replace, "message": message}
+    return {"setting": (("code", "value"), {"code": code, **many, **like, **rest, **weight})}
+
+
+def _replace(value: object) -> str | None:
+    return None if value in ("key", "value") else "is not one of key, value"
 
 
 def _pattern(value: object) -> str | None:

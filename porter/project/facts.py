@@ -12,6 +12,7 @@ from pathlib import Path
 
 from porter.checks.gate import PACKAGES
 from porter.project.firsts import first_gelu
+from porter.project.users import users
 
 _OWN = {
     "cuda": re.compile(rb"def[ \t]+cuda[ \t]*\("),
@@ -49,6 +50,7 @@ class Facts:
     aware: tuple[str, ...] = ()  # folders, "" for all of the project, whose code runs on NPUs and on GPUs already
     gelu: str = ""  # the first file that computes the exact GELU, which speaks for the others
     own_packages: tuple[str, ...] = ()  # folders of GPU-only packages that the project is, and does not use
+    imported: tuple[tuple[str, str], ...] = ()  # (package, files): who imports what the project asks to have installed
 
     def digest(self) -> str:
         return hashlib.sha256(repr(self).encode()).hexdigest()[:16]
@@ -64,6 +66,10 @@ class Facts:
         """Whether a file that imports a package finds it in the project itself."""
         folders = (own.removesuffix(package) for own in self.own_packages if own.rpartition("/")[2] == package)
         return any(path.startswith(folder) for folder in folders)
+
+    def users(self, package: str) -> str:
+        """The files that import a package or a part of it, as far as requirements ask for it."""
+        return next((files for name, files in self.imported if name == package), "")
 
     def passes(self, flag: str, value: str) -> str | None:
         """The script that hands this value to a flag."""
@@ -119,6 +125,7 @@ def gather(root: Path, files: Sequence[str]) -> Facts:
         aware=_aware(asks, files),
         gelu=first_gelu(texts, _parse),
         own_packages=tuple(sorted(_packages(files))),
+        imported=users(root, files, texts),
     )
 
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 from porter.checks.build import quoted
+from porter.checks.environment.values import is_list, is_ordered
 from porter.checks.rule import Hit, Rule, cst
-
-ORDERED = re.compile(r"(?:\d+(?:,\d+)*)?")
 
 
 class EnvironmentVariable(Rule):
@@ -41,17 +38,8 @@ class EnvironmentVariable(Rule):
         values = (("old", found.name), ("new", row.to or ""))
         if row.to is None:
             return Hit(at, row.why, code=row.code, severity=row.severity, effort=row.effort, values=values)
-        listed = row.to.endswith("VISIBLE_DEVICES") and row.fix == "safe" and found.set
-        if listed and not self._ordered(found.value or ""):
+        if is_list(row) and found.set and not is_ordered(found.value or ""):
             return Hit(at, "order", new=new, values=(*values, ("value", found.value)))
         safe = row.fix == "safe" and found.certain and new is not None
         weight = {"severity": row.severity, "effort": row.effort}
         return Hit(at, row.why, new=new, safe=safe, code=row.code, values=values, **weight)
-
-    @staticmethod
-    def _ordered(value: str) -> bool:
-        """CANN reads digits and commas, and wants the numbers to rise."""
-        if not ORDERED.fullmatch(value):
-            return False
-        numbers = [int(n) for n in value.split(",") if n]
-        return numbers == sorted(set(numbers))

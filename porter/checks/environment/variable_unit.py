@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from porter.checks.build import quoted
+from porter.checks.environment.values import to_megabytes
 from porter.checks.rule import Hit, Rule, cst
-
-MB = 1 << 20
 
 
 class EnvironmentVariableUnit(Rule):
@@ -24,14 +23,14 @@ class EnvironmentVariableUnit(Rule):
         if answer is not None:
             return answer(original, updated, file)
         found = self._found(original, file)  # the name alone: whatever is done with the value counts in bytes
-        return self._hit(original, found, None) if found and not self._converted(found.value) else None
+        return self._hit(original, found, None) if found and not to_megabytes(found.value) else None
 
     def _assign(self, original, updated, file):
         target = original.targets[0].target
         if len(original.targets) != 1 or not isinstance(target, cst.Subscript):
             return None
         key = getattr(target.slice[0].slice, "value", None)
-        if (found := self._found(key, file)) is None or not self._converted(found.value):
+        if (found := self._found(key, file)) is None or not to_megabytes(found.value):
             return None
         new = updated.targets[0].target
         index = new.slice[0].slice.with_changes(value=self._renamed(new.slice[0].slice.value, found))
@@ -42,7 +41,7 @@ class EnvironmentVariableUnit(Rule):
     def _call(self, original, updated, file):
         """`os.environ.setdefault("NCCL_BUFFSIZE", "8388608")`."""
         found = self._found(original.args[0].value, file) if original.args else None
-        if found is None or not self._converted(found.value):
+        if found is None or not to_megabytes(found.value):
             return None
         args = list(updated.args)
         args[0] = args[0].with_changes(value=self._renamed(args[0].value, found))
@@ -54,7 +53,7 @@ class EnvironmentVariableUnit(Rule):
         found = self._found(original, file)
         if found is None or found.role != "keyword":
             return None
-        if not self._converted(found.value):
+        if not to_megabytes(found.value):
             return self._hit(original, found, None)
         keyword = updated.keyword.with_changes(value=self.rows[found.name].to)
         return self._hit(
@@ -65,7 +64,7 @@ class EnvironmentVariableUnit(Rule):
         elements, hit = list(updated.elements), None
         for at, element in enumerate(original.elements):
             found = self._found(getattr(element, "key", None), file)
-            if found is not None and self._converted(found.value):
+            if found is not None and to_megabytes(found.value):
                 new = elements[at]
                 elements[at] = new.with_changes(key=self._renamed(new.key, found), value=self._value(new.value, found))
                 hit = self._hit(element.key, found, updated.with_changes(elements=elements))
@@ -83,12 +82,6 @@ class EnvironmentVariableUnit(Rule):
     def _renamed(self, node, found):
         return quoted(node, self.rows[found.name].to)
 
-    @staticmethod
-    def _converted(value: str | None) -> str | None:
-        """A number of bytes in MB; None where it is no whole number of them."""
-        number = int(value) if value and value.isdecimal() else 0
-        return str(number // MB) if number and number % MB == 0 else None
-
     def _value(self, node, found):
-        text = self._converted(found.value)
+        text = to_megabytes(found.value)
         return quoted(node, text) if isinstance(node, cst.SimpleString) else cst.Integer(text)

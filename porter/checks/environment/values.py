@@ -1,0 +1,27 @@
+"""What becomes of the value of an environment variable, wherever it is set: in Python, in a shell, in a Dockerfile."""
+
+from __future__ import annotations
+
+import re
+
+MB = 1 << 20
+_NUMBERS = re.compile(r"(?:\d+(?:,\d+)*)?")
+
+
+def is_list(row) -> bool:
+    """Whether the variable that a row leads to lists devices, which CANN wants in a certain form."""
+    return row.to.endswith("VISIBLE_DEVICES") and row.fix == "safe"
+
+
+def is_ordered(value: str) -> bool:
+    """CANN reads digits and commas, and wants the numbers to rise."""
+    if not _NUMBERS.fullmatch(value):
+        return False
+    numbers = [int(n) for n in value.split(",") if n]
+    return numbers == sorted(set(numbers))
+
+
+def to_megabytes(value: str | None) -> str | None:
+    """A number of bytes in MB; None where it is no whole number of them."""
+    number = int(value) if value and value.isdecimal() else 0
+    return str(number // MB) if number and number % MB == 0 else None
