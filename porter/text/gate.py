@@ -19,7 +19,9 @@ _REQUIRED = (
     b"cuda",
     b"nvidia",
     b"apex",
-    re.compile("|".join([*_LISTED, "gpu", "nvtx", r"\bcu\d", "nccl"]).encode()),
+    re.compile(
+        "|".join([*_LISTED, "gpu", "nvtx", "vllm", "rasterization", "kvikio", "pyg", r"\bcu\d", "nccl"]).encode()
+    ),
 )
 _WORDS: dict[str, tuple] = {
     kinds.YAML: (*_SETTINGS, b"torch="),

@@ -105,9 +105,7 @@ def _torch(document: Document, want: Wanted, others: bool) -> Iterator[TextHit]:
     base, written = ".".join(map(str, target.torch)), document.text[slice(*want.version)] if want.version else ""
     values = TextHit.values_of(old=want.spec, new=base, npu=target.torch_npu, known=_known())
     exact = _numbers(written)
-    right = True
     if want.version and exact != target.torch:
-        right = False
         edits = () if want.locked or want.kind == "conda" else ((*want.version, base),)
         yield TextHit(want.start, want.end, "PRT840", "pin", values=values, edits=edits)
     elif want.version and "+cu" in written:
@@ -115,16 +113,15 @@ def _torch(document: Document, want: Wanted, others: bool) -> Iterator[TextHit]:
         local = TextHit.values_of(old=written[written.index("+") :], npu=target.torch_npu)
         yield TextHit(want.start, want.end, "PRT841", "local", values=local, edits=edits)
     elif want.spec and not want.version and not _allows(want.spec, target.torch):
-        right = False
         yield TextHit(want.start, want.end, "PRT840", "range", values=values)
     if others or document.session.facts.knows_npus(document.path):
         return
     if want.kind == "conda":
         yield TextHit(want.start, want.end, "PRT840", "conda", values=TextHit.values_of(npu=target.torch_npu))
-    elif want.more is not None and not want.locked:
+    elif want.more is not None and not want.locked and ("\n" not in want.more[1] or "\n" in document.text):
         at, head, tail = want.more
         edits = ((at, at, f"{head}{target.torch_npu}{tail}"),)
-        loose = not want.version or not right and want.locked
+        loose = not want.version
         npu = TextHit.values_of(npu=target.torch_npu)
         yield TextHit(want.start, want.end, "PRT840", "missing", values=npu, edits=edits, optional=loose)
 

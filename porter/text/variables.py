@@ -61,9 +61,8 @@ def _variable(finder, entry: Entry, name: str, span: Span | None, value: str | N
             )
         return
     if is_list(row) and value is not None and not is_ordered(value):
-        yield TextHit(
-            at[0], at[1], "PRT801", "order", TextHit.values_of(old=name, new=row.to, value=value), edits, False
-        )
+        values = TextHit.values_of(old=name, new=row.to, value=value)
+        yield TextHit(at[0], at[1], "PRT801", "order", values=values, edits=edits)
         return
     safe = row.fix == "safe" and sure and not finder.known
     yield TextHit(at[0], at[1], row.code, row.why, values, edits, safe and bool(edits), *weight)
