@@ -21,7 +21,7 @@ _DATA = re.compile(
     r"|(?:^|/)(?:results?|outputs?|logs?|wandb|goldens?|golden_values)/.*\.json$"
 )
 _PIPELINE = re.compile(
-    r"(?:^|/)\.(?:github|circleci|buildkite|gitlab)/|(?:^|/)\.?(?:gitlab-ci|travis|azure-pipelines)[\w.-]*$"
+    r"(?:^|/)\.(?:github|circleci|buildkite|gitlab|lightning)/|(?:^|/)\.?(?:gitlab-ci|travis|azure-pipelines)[\w.-]*$"
 )
 _ON_GPUS = re.compile(
     r"(?i)(?:^|\s)--gpus\b|\bnvidia/cuda|\bnvcr\.io/|nvidia-smi|(?:^|[-_\s\[])(?:gpu|cuda|nvidia)(?:$|[-_\s\],])"
