@@ -124,7 +124,7 @@ def test_what_it_refuses(project):
 
 def test_the_rows_name_what_there_is():
     texts, rules = Texts(), table.load().rules
-    for setting in texts.settings():
+    for setting in texts.exports():
         for reason in setting["when"]:
             code, _, why = reason.partition(":")
             if code.startswith("PRT"):

@@ -168,7 +168,7 @@ def test_numbers_of_text_and_json_agree_with_the_findings(porter):
     assert {(s, t): n for s, row in summary["findings"].items() for t, n in row.items() if n} == dict(counts)
     assert summary["codes"] == dict(sorted(Counter(f["code"] for f in open_ones).items()))
     assert summary["suppressed"] == sum(f["suppressed"] is not None for f in found) == 1
-    assert summary["scanned"] == len(got["files"]) == 5 and summary["with_findings"] == len(
+    assert summary["scanned"] == len(got["files"]) == 6 and summary["with_findings"] == len(
         {f["path"] for f in open_ones}
     )
     assert summary["lines"] == sum(f["lines"] for f in got["files"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from porter.checks.schema_report import kinds
+from porter.checks.schema_report import kinds, setting
 from porter.checks.table import LANGUAGES, STATUSES, RuleError
 from porter.finding import EFFORTS, SEVERITIES
 
@@ -89,7 +89,7 @@ _code = _matches(_CODE, "a code like PRT101")
 _severity, _effort, _fix = _one_of(*SEVERITIES), _one_of(*EFFORTS), _one_of("safe", "review")
 _weight = {"severity": _severity, "effort": _effort, "reference": _string, "symptom": _string}
 
-_TITLES = ("match", "from", "import", "keyword", "code", "kind", "name")
+_TITLES = ("match", "from", "import", "keyword", "key", "code", "kind", "name")
 # kind -> (required keys, all keys)
 KINDS: dict[str, tuple[tuple[str, ...], dict[str, Check]]] = {
     "rule": (
@@ -190,6 +190,7 @@ KINDS: dict[str, tuple[tuple[str, ...], dict[str, Check]]] = {
 }
 
 KINDS |= kinds(_dotted, _string, _index, _languages, _list_of)
+KINDS |= setting(_code, _string, _fix, _message, _or_list, _weight)
 
 
 def read(name: str, data: bytes) -> list[tuple[str, str, dict]]:
@@ -231,7 +232,9 @@ def _contradictions(kind: str, stanza: dict):
         about_code = not stanza["code"].startswith("PRT0")
         if ("before" in stanza) != ("after" in stanza) or about_code and "before" not in stanza:
             yield "'before' and 'after' belong together, and every code but porter's own has both"
-    if kind in ("api", "variable") and ("to" in stanza) != ("fix" in stanza):
+    if kind == "setting" and ("key" in stanza) == ("kind" in stanza):
+        yield "a setting has either 'key' or 'kind'"
+    if kind in ("api", "variable", "setting") and ("to" in stanza) != ("fix" in stanza):
         yield "'to' and 'fix' belong together: leave both out where there is no counterpart"
     if kind == "api" and len(stanza["example"]) != 1 + ("to" in stanza):
         yield "'example' is one line, and a second one where the name moves"

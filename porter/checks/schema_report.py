@@ -1,5 +1,4 @@
-"""What rules/route.toml, plan.toml and env.toml may say: which way a repository takes, in which steps, with which
-settings; and rules/releases.toml: what belongs together."""
+"""What the files under rules/ that are not about Python may say: route, plan, environment, releases, settings."""
 
 from __future__ import annotations
 
@@ -44,7 +43,7 @@ def kinds(name: Callable, text: Callable, number: Callable, languages: Callable,
             ("name", "title", "text", "command"),
             {"name": name, "title": languages, "text": languages, "command": list_of(text)},
         ),
-        "setting": (
+        "export": (
             ("variable", "value", "group", "when", "why", "evidence"),
             {
                 "variable": name,
@@ -58,6 +57,18 @@ def kinds(name: Callable, text: Callable, number: Callable, languages: Callable,
             },
         ),
     }
+
+
+def setting(code: Callable, text: Callable, fix: Callable, message: Callable, or_list: Callable, weight: dict) -> dict:
+    """A key of a settings file and what it may hold."""
+    many = {name: or_list(text) for name in ("key", "except", "under", "beside", "file")}
+    like = {"kind": lambda value: None if value in ("device", "backend") else "is not one of device, backend"}
+    rest = {"value": _pattern, "to": text, "fix": fix, "replace": _replace, "message": message}
+    return {"setting": (("code", "value"), {"code": code, **many, **like, **rest, **weight})}
+
+
+def _replace(value: object) -> str | None:
+    return None if value in ("key", "value") else "is not one of key, value"
 
 
 def _pattern(value: object) -> str | None:

@@ -92,6 +92,25 @@ class Option(NamedTuple):
     why: str
 
 
+class Setting(NamedTuple):
+    """A key of a settings file, and what it may hold."""
+
+    code: str
+    kind: str  # device | backend: every key that is named like one; else ""
+    keys: tuple[str, ...]
+    value: str  # a regular expression for all of the value
+    excepted: tuple[str, ...]
+    under: tuple[str, ...]  # one of these keys is above it
+    beside: tuple[str, ...]  # one of these keys is in the same mapping
+    files: tuple[str, ...]  # patterns of names
+    replace: str  # key | value
+    to: str | None
+    fix: str | None
+    severity: str
+    effort: str
+    why: str
+
+
 class Tables(NamedTuple):
     rules: dict[str, dict]  # code -> slug, severity, effort, messages {why: (severity, effort)}
     moves: dict[str, Move]
@@ -100,6 +119,7 @@ class Tables(NamedTuple):
     parameters: dict[str, Parameter]
     packages: dict[str, Package]  # by the name that is imported
     options: dict[str, list[Option]]  # by keyword
+    settings: list[Setting]
 
 
 @lru_cache(maxsize=4)
@@ -113,6 +133,7 @@ def load(directory: Path | None = None) -> Tables:
         {name: Parameter._make(row) for name, row in data["parameters"].items()},
         {name: Package._make(row) for name, row in data["packages"].items()},
         {name: [Option._make(row) for row in rows] for name, rows in data["options"].items()},
+        [Setting._make(row) for row in data["settings"]],
     )
 
 

@@ -26,9 +26,8 @@ def _listed(value: str | list[str]) -> list[str]:
 class _Joined:
     def __init__(self) -> None:
         self.tables: dict = {"rules": {}, "moves": {}, "variables": {}, "sinks": [], "parameters": {}}
-        self.tables |= {"packages": {}, "options": {}}
-        self.prose: dict = {"rules": {}, "examples": {}, "signals": {}, "routes": {}, "steps": {}, "releases": {}}
-        self.prose["settings"] = {}
+        self.tables |= {"packages": {}, "options": {}, "settings": []}
+        self.prose: dict = {"rules": {}, "examples": {}, "signals": {}, "routes": {}, "steps": {}, "releases": {}, "exports": {}}
         self.slugs: dict[str, str] = {}
         self.take: dict[str, Callable[[str, dict], None]] = {
             "rule": self.rule,
@@ -39,11 +38,12 @@ class _Joined:
             "parameter": self.parameter,
             "package": self.package,
             "option": self.option,
+            "setting": self.setting,
             "signal": lambda where, s: self._named("signals", where, s),
             "route": lambda where, s: self._named("routes", where, s),
             "release": lambda where, s: self._named("releases", where, s),
             "step": lambda where, s: self._named("steps", where, s),
-            "setting": lambda where, s: self._named("settings", where, s | {"name": s["variable"]}),
+            "export": lambda where, s: self._named("exports", where, s | {"name": s["variable"]}),
         }
 
     def rule(self, where: str, s: dict) -> None:
@@ -125,6 +125,18 @@ class _Joined:
         row = (s["code"], values, tuple(_listed(s.get("call", []))), s.get("to"), *weight, why)
         for keyword in keywords:
             self.tables["options"].setdefault(keyword, []).append(row)
+
+    def setting(self, where: str, s: dict) -> None:
+        rule, keys = self._rule(where, s), tuple(_listed(s.get("key", [])))
+        own = number = (keys[0] if keys else s["kind"]).replace("*", "any")
+        taken = self.prose["rules"][s["code"]]["messages"]
+        for at in range(2, 100):
+            own = own if own not in taken else f"{number}-{at}"
+        why = self._why(where, s, own)
+        weight = self._weight(rule, s, why)
+        lists = tuple(tuple(_listed(s.get(key, []))) for key in ("except", "under", "beside", "file"))
+        last = (s.get("replace", "value"), s.get("to"), s.get("fix"))
+        self.tables["settings"].append((s["code"], s.get("kind", ""), keys, s["value"], *lists, *last, *weight, why))
 
     def sink(self, where: str, s: dict) -> None:
         calls, methods, keywords = (tuple(s.get(key, ())) for key in ("call", "method", "keyword"))

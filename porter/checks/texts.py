@@ -49,6 +49,8 @@ class ApiText(NamedTuple):
 
 # of a notebook: people count cells, and files lines
 _CELL = {"en": " (cell {cell}, line {cell_line})", "zh": "（第 {cell} 个代码单元第 {cell_line} 行）"}
+# of a package: what stops with it
+_USERS = {"en": "; imported by {users}", "zh": "；导入它的文件：{users}"}
 
 
 class PackageText(NamedTuple):
@@ -94,6 +96,7 @@ class Texts:
         messages = self._prose["rules"][finding.code]["messages"]
         values = dict(finding.values)
         text = fill(messages[finding.why][lang], values, f"{finding.code} {finding.why}")
+        text += _USERS[lang].format(**values) if "users" in values else ""
         return text + _CELL[lang].format(**values) if "cell" in values else text
 
     def symptom(self, finding: Finding) -> str:
@@ -156,8 +159,8 @@ class Texts:
     def steps(self) -> list[dict]:
         return list(self._prose["steps"].values())
 
-    def settings(self) -> list[dict]:
-        return list(self._prose["settings"].values())
+    def exports(self) -> list[dict]:
+        return list(self._prose["exports"].values())
 
     def suggest(self, word: str, most: int = 3) -> list[str]:
         """The codes, slugs and APIs nearest to what somebody typed."""

@@ -67,7 +67,7 @@ def written(job: Job, run: Run, cards: int = 0, cores: int = 0) -> str:
     lang, said = job.lang, _spoken(job)
     lines = [f"{MARK}. {say('env.head', lang)}", "# shellcheck shell=sh", "", f"# {say('env.cann', lang)}", _CANN]
     called: dict[str, list[str]] = {group: [] for group in _GROUPS}
-    for setting in job.session.rules.texts.settings():
+    for setting in job.session.rules.texts.exports():
         place = _place(setting["when"], run, cards)
         if place is None:
             continue
@@ -95,7 +95,7 @@ def _place(when: Sequence[str], run: Run, cards: int) -> str | None:
         elif reason == "launcher":
             found += [run.facts.launcher] if run.facts.launcher and _is_distributed(run) else []
         elif reason.startswith("api:"):
-            found += [file.path for file in run.files if reason[4:] in dict(file.apis)]
+            found += [file.path for file in run.files if reason[4:] in {name for name, *_ in file.apis}]
         else:
             code, _, why = reason.partition(":")
             found += _findings(run, code, why)

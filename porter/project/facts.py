@@ -14,6 +14,7 @@ from porter.checks.gate import PACKAGES
 from porter.files.kinds import MAKEFILE, SHELL, kind_of
 from porter.project.firsts import first_gelu
 from porter.project.options import Takes, launcher, takes
+from porter.project.users import users
 
 _OWN = {
     "cuda": re.compile(rb"def[ \t]+cuda[ \t]*\("),
@@ -53,6 +54,7 @@ class Facts:
     own_packages: tuple[str, ...] = ()  # folders of GPU-only packages that the project is, and does not use
     takes: Takes = ()  # (option, kind, path): options of the project's programs that its scripts hand a device or a backend
     launcher: str = ""  # the shell script that starts the training
+    imported: tuple[tuple[str, str], ...] = ()  # (package, files): who imports what the project asks to have installed
 
     def digest(self) -> str:
         return hashlib.sha256(repr(self).encode()).hexdigest()[:16]
@@ -68,6 +70,10 @@ class Facts:
         """Whether a file that imports a package finds it in the project itself."""
         folders = (own.removesuffix(package) for own in self.own_packages if own.rpartition("/")[2] == package)
         return any(path.startswith(folder) for folder in folders)
+
+    def users(self, package: str) -> str:
+        """The files that import a package or a part of it, as far as requirements ask for it."""
+        return next((files for name, files in self.imported if name == package), "")
 
     def passes(self, flag: str, value: str) -> str | None:
         """The script that hands this value to a flag and goes on doing so: the others are ported with the program."""
@@ -134,6 +140,7 @@ def gather(root: Path, files: Sequence[str]) -> Facts:
         own_packages=tuple(sorted(_packages(files))),
         takes=takes(sorted(passed), texts, _parse),
         launcher=launcher(scripts),
+        imported=users(root, files, texts),
     )
 
 

@@ -26,7 +26,7 @@ class Pin:
 
     @property
     def exact(self) -> tuple[int, ...] | None:
-        return next((version for operator, version in self.specifiers if operator in EXACT), None)
+        return next((v for operator, v in self.specifiers if operator in EXACT and len(v) > 1), None)  # 2.* is none
 
     def allows(self, version: tuple[int, ...]) -> bool:
         return all(_holds(version, operator, limit) for operator, limit in self.specifiers)

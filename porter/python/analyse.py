@@ -63,11 +63,11 @@ def _analyse(result: FileResult, data: bytes, session: Session) -> FileResult:
                 changes = {False: (), True: ()}
                 break
             changes[True] = changes[False]
-    findings = _folded(sorted(set(findings)), session)
+    findings = folded(sorted(set(findings)), session)
     return replace(result, findings=tuple(findings), auto=changes[False], review=changes[True])
 
 
-def _folded(findings: list[Finding], session: Session) -> list[Finding]:
+def folded(findings: list[Finding], session: Session) -> list[Finding]:
     """Without the repetitions of what is said once for a file; each edit and each suppressed place stays."""
     once, said, out = session.rules.once, set(), []
     for f in findings:

@@ -8,7 +8,7 @@ from importlib import import_module
 
 from porter.files.kinds import NOTEBOOK
 from porter.finding import Change, FileResult, Finding, apply
-from porter.python.analyse import digest
+from porter.python.analyse import digest, folded
 from porter.session import Session
 from porter.text.document import Document, TextHit, Unreadable, ignores, reason, skipped
 from porter.text.gate import concerns
@@ -84,10 +84,10 @@ def _analyse(result: FileResult, kind: str, data: bytes, session: Session) -> Fi
     looked = _look(result.path, data, kind, session)
     findings = [_finding(looked.document, hit) for hit in looked.hits]
     findings = [f for f in findings if f.code not in session.quiet_for(result.path)]
-    changes: dict[bool, tuple[Change, ...]] = {}
-    for unsafe in (False, True):
-        changes[unsafe] = looked.changes(unsafe)
-        if why := _broken(looked, changes[unsafe], unsafe):
+    changes = {unsafe: looked.changes(unsafe) for unsafe in (False, True)}
+    alike = changes[False] == changes[True]
+    for unsafe in (False,) if alike else (False, True):
+        if why := _broken(looked, changes[unsafe], unsafe or alike):
             codes = ", ".join(sorted({hit.code for hit in looked.hits if hit.edits and (hit.safe or unsafe)}))
             key, values = why
             findings.append(_own(result.path, 1, "PRT003", key, session, codes=codes, **values))
@@ -99,7 +99,11 @@ def _analyse(result: FileResult, kind: str, data: bytes, session: Session) -> Fi
                 break
     findings += _about_suppressions(looked.document)
     return replace(
-        result, parsed=True, findings=tuple(sorted(set(findings))), auto=changes[False], review=changes[True]
+        result,
+        parsed=True,
+        findings=tuple(folded(sorted(set(findings)), session)),
+        auto=changes[False],
+        review=changes[True],
     )
 
 

@@ -1,0 +1,59 @@
+"""What setup.py asks to have installed: the rules of requirement files, over the lists that `setup()` is handed."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+from porter.checks.rule import Hit, Rule, cst
+from porter.finding import Change
+
+LISTS = ("install_requires", "setup_requires", "tests_require", "extras_require")
+
+
+class TorchRequirement(Rule):
+    """Carries the codes of rules/requirements.toml, and those of the packages."""
+
+    code, slug = "PRT840", "torch-requirement"
+    calls = frozenset({"setuptools.setup", "distutils.core.setup"})
+
+    def visit(self, original, updated, file):
+        from porter.text import packages
+
+        # one letter for one byte: edits count in bytes
+        text = file.source.utf8.decode("latin-1")
+        document = SimpleNamespace(text=text, session=file.session, path=file.path, newline="\n")
+        nodes, found = {}, []
+        for argument in original.args:
+            if argument.keyword is not None and argument.keyword.value in LISTS:
+                for element in _strings(argument.value):
+                    start, end = file.span(element)
+                    first, last = start + len(element.prefix) + len(element.quote), end - len(element.quote)
+                    more = _another(element, text, start, end)
+                    want = packages.wanted(text, first, last, more=more) if text[first:last].isascii() else None
+                    if want is not None:
+                        nodes[want.start] = element
+                        found.append(want)
+        for hit in packages.hits(document, found):
+            edits = () if hit.optional else tuple(Change(a, b, new.encode()) for a, b, new in hit.edits)
+            weight = {"severity": hit.severity or None, "effort": hit.effort or None}
+            yield Hit(
+                nodes[hit.start], hit.why, values=hit.values, more=edits, code=hit.code, optional=hit.optional, **weight
+            )
+
+
+def _strings(node):
+    """The plain strings of a list, or of the lists of a dictionary."""
+    if isinstance(node, cst.Dict):
+        for element in node.elements:
+            yield from _strings(element.value)
+    elif isinstance(node, (cst.List, cst.Tuple)):
+        for element in node.elements:
+            if isinstance(element.value, cst.SimpleString) and "\\" not in element.value.value:
+                yield element.value
+
+
+def _another(element, text: str, start: int, end: int) -> tuple[int, str, str]:
+    """Where another string of the list may follow, and what stands around it."""
+    before = text[text.rfind("\n", 0, start) + 1 : start]
+    between = f",\n{before}" if not before.strip() else ", "
+    return end, f"{between}{element.quote}torch-npu==", element.quote

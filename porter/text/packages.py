@@ -1,0 +1,201 @@
+"""What a project asks to have installed, wherever it says so: torch and its builds, CUDA's parts, packages for GPUs only."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from porter.project.pins import SPECIFIER, Pin
+from porter.text.document import Document, TextHit
+
+_REQUIREMENT = re.compile(
+    r"(?P<name>[A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?)[ \t]*(?:\[[^\]]*\])?[ \t]*"
+    r"(?:(?P<url>@[^;#]*)|\(?(?P<spec>(?:===|==|~=|!=|>=|<=|>|<|\^|=)[ \t]*[^;#)\s]*(?:[ \t]*,?[ \t]*(?:===|==|~=|!=|>=|<=|>|<)[ \t]*[^;#)\s,]+)*)?\)?)?"
+    r"[ \t]*(?P<marker>;[^#]*)?"
+)
+_PARTS = re.compile(
+    r"nvidia-(?:cublas|cuda|cudnn|cufft|cufile|curand|cusolver|cusparse|cusparselt|nccl|nvtx|nvjitlink|nvshmem|pyindex)"
+    r"(?:-[\w-]*)?|cuda-(?:toolkit|nvcc|runtime|cudart|libraries|nvrtc|nvtx|cupti|compiler)(?:-[\w-]*)?|cudatoolkit(?:-dev)?|"
+    r"pytorch-cuda|pytorch-mutex|cudnn|nccl|cuda"
+)
+_BUILD = re.compile(r"[-_]?cu(?:da)?-?\d{2,3}x?$")
+_INDEX = re.compile(
+    r"(https?://(?:download\.pytorch\.org/whl|data\.pyg\.org/whl)/[^\s\"']*?)\bcu\d{2,3}(?=(?:/|\.html|/torch_stable\.html)?(?:[\s\"',;\]]|$))"
+)
+_FOREIGN = re.compile(r"https?://[^\s\"']*(?:pypi\.nvidia\.com|pypi\.ngc\.nvidia\.com|/cu\d{2,3}\b)[^\s\"']*")
+_OURS = re.compile(r"(?i)(?:^|[/_.-])(?:npu|ascend)s?(?:$|[/_.-])")
+_WIDTH = 3
+EXACT = re.compile(r"(?:===|==|=)?[ \t]*(\d[\w.+!-]*)")  # without an operator as poetry has it
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """One requirement. Spans are of the file's text; `version` is an exact version without its operator."""
+
+    name: str  # normalised
+    start: int
+    end: int
+    spec: str
+    version: tuple[int, int] | None
+    marker: str = ""
+    kind: str = "pip"  # pip | conda
+    more: tuple[int, str, str] | None = None  # where another may follow, and what stands before and behind it
+    locked: bool = False  # by hashes
+
+
+def wanted(text: str, start: int, end: int, **more) -> Wanted | None:
+    """The requirement that these characters hold."""
+    found = _REQUIREMENT.match(text, start, end)
+    if not found:
+        return None
+    spec = (found["spec"] or "").strip()
+    exact = EXACT.fullmatch(spec) if spec else None
+    at = found.start("spec") + (found["spec"] or "").index(spec) if spec else 0
+    version = (at + exact.start(1), at + exact.end(1)) if exact else None
+    marker = (found["marker"] or "").rstrip()
+    name = re.sub(r"[-_.]+", "-", found["name"]).lower()
+    return Wanted(name, found.start("name"), max(found.end(), found.start() + 1), spec, version, marker, **more)
+
+
+def for_npus(path: str) -> bool:
+    """Whether a file says by its name that it is for NPUs already."""
+    return _OURS.search(path) is not None
+
+
+def hits(document: Document, requirements: list[Wanted]) -> Iterator[TextHit]:
+    session = document.session
+    if for_npus(document.path):
+        return
+    rows, names = _rows(session.rules), {w.name for w in requirements}
+    others = "torch-npu" in names
+    parts: list[Wanted] = []
+    for want in requirements:
+        if want.name in ("torch", "pytorch"):
+            yield from _torch(document, want, others)
+            others = others or want.kind == "pip"
+        elif want.name in ("torchvision", "torchaudio"):
+            yield from _companion(document, want)
+        elif found := rows.get(want.name) or rows.get(_BUILD.sub("", want.name)):
+            yield from _package(document, want, *found)
+        elif _PARTS.fullmatch(want.name):
+            parts.append(want)
+    if parts:  # they come by the dozen
+        shown = ", ".join(part.name for part in parts[:_WIDTH]) + (
+            f" (+{len(parts) - _WIDTH})" if parts[_WIDTH:] else ""
+        )
+        yield TextHit(parts[0].start, parts[0].end, "PRT842", "default", values=TextHit.values_of(name=shown))
+
+
+def indexes(document: Document, start: int, end: int) -> Iterator[TextHit]:
+    """Addresses of CUDA builds between two places."""
+    text = document.text
+    for found in _INDEX.finditer(text, start, end):
+        at = (found.end(1), found.end())
+        values = TextHit.values_of(old=text[slice(*at)], new="cpu")
+        yield TextHit(found.start(), found.end(), "PRT841", "index", values=values, edits=((*at, "cpu"),))
+    for found in _FOREIGN.finditer(text, start, end):
+        if not _INDEX.match(text, found.start()):
+            yield TextHit(found.start(), found.end(), "PRT841", "foreign", values=TextHit.values_of(old=found[0][:100]))
+
+
+def _torch(document: Document, want: Wanted, others: bool) -> Iterator[TextHit]:
+    target = document.session.target
+    base, written = ".".join(map(str, target.torch)), document.text[slice(*want.version)] if want.version else ""
+    values = TextHit.values_of(old=want.spec, new=base, npu=target.torch_npu, known=_known())
+    exact = _numbers(written)
+    if want.version and exact != target.torch:
+        edits = () if want.locked or want.kind == "conda" else ((*want.version, base),)
+        yield TextHit(want.start, want.end, "PRT840", "pin", values=values, edits=edits)
+    elif want.version and "+cu" in written:
+        edits = () if want.locked else ((want.version[0] + written.index("+"), want.version[1], ""),)
+        local = TextHit.values_of(old=written[written.index("+") :], npu=target.torch_npu)
+        yield TextHit(want.start, want.end, "PRT841", "local", values=local, edits=edits)
+    elif want.spec and not want.version and not _allows(want.spec, target.torch):
+        yield TextHit(want.start, want.end, "PRT840", "range", values=values)
+    if others or document.session.facts.knows_npus(document.path):
+        return
+    if want.kind == "conda":
+        yield TextHit(want.start, want.end, "PRT840", "conda", values=TextHit.values_of(npu=target.torch_npu))
+    elif want.more is not None and not want.locked and ("\n" not in want.more[1] or "\n" in document.text):
+        at, head, tail = want.more
+        edits = ((at, at, f"{head}{target.torch_npu}{tail}"),)
+        loose = not want.version
+        npu = TextHit.values_of(npu=target.torch_npu)
+        yield TextHit(want.start, want.end, "PRT840", "missing", values=npu, edits=edits, optional=loose)
+
+
+def _companion(document: Document, want: Wanted) -> Iterator[TextHit]:
+    """torchvision 0.22.1 belongs to torch 2.7.1, torchaudio has torch's own numbers."""
+    if want.version is None:
+        return
+    major, minor, patch = (*document.session.target.torch, 0, 0)[:_WIDTH]
+    right = (major, minor, patch) if want.name == "torchaudio" else (0, minor + 15, patch)
+    if major != 2:
+        return
+    written = document.text[slice(*want.version)]
+    new = ".".join(map(str, right))
+    values = TextHit.values_of(name=want.name, old=written, new=new, torch=f"{major}.{minor}.{patch}")
+    if _numbers(written) != right or "+cu" in written:
+        edits = () if want.locked or want.kind == "conda" else ((*want.version, new),)
+        yield TextHit(want.start, want.end, "PRT840", "companion", values=values, edits=edits)
+
+
+def _package(document: Document, want: Wanted, imported: str, row) -> Iterator[TextHit]:
+    facts = document.session.facts
+    if facts.owns(imported.partition(".")[0], document.path):
+        return
+    users = facts.users(imported)
+    more = {"users": users} if users else {}
+    if row.why and row.code == "PRT401":
+        values = TextHit.values_of(name=want.name, **more)
+        yield TextHit(want.start, want.end, row.code, row.why, values, (), False, row.severity, row.effort)
+    elif row.since:
+        written = _numbers(document.text[slice(*want.version)]) if want.version else ()
+        if written and written < _numbers(row.since):
+            values = TextHit.values_of(name=want.name, new=row.since)
+            yield TextHit(want.start, want.end, "PRT843", "since", values=values)
+    elif row.replacement and row.status != "native":
+        values = TextHit.values_of(name=want.name, new=", ".join(row.replacement), **more)
+        yield TextHit(want.start, want.end, "PRT843", "default", values=values)
+
+
+@lru_cache(maxsize=4)
+def _rows(rules) -> dict[str, tuple[str, object]]:
+    """By the name that is installed: what is imported, and its row."""
+    found: dict[str, tuple[str, object]] = {}
+    for imported, row in rules.tables.packages.items():
+        for name in row.names:
+            name = re.sub(r"[-_.]+", "-", name).lower()
+            first = imported.partition(".")[0].replace("_", "-").lower()
+            plain = "." in imported and name == first  # numba is fine, numba.cuda is not
+            cpu = name.endswith("-cpu") or f"{name}-gpu" in row.names
+            if not plain and not cpu:
+                found.setdefault(name, (imported, row))
+                found.setdefault(_BUILD.sub("", name), (imported, row))
+    return found
+
+
+def _known() -> str:
+    from porter.catalog.load import versions
+
+    return ", ".join(dict.fromkeys(v.partition(".post")[0] for v in versions()))
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """Three numbers of a version: 2.7 is 2.7.0."""
+    found = re.match(r"\d+(?:\.\d+)*", version)
+    numbers = tuple(int(n) for n in found[0].split(".")) if found else ()
+    return (*numbers, 0, 0)[:_WIDTH] if numbers else ()
+
+
+def _allows(spec: str, version: tuple[int, ...]) -> bool:
+    limits = [
+        (operator, tuple(map(int, re.findall(r"\d+", limit)))[:_WIDTH]) for operator, limit in SPECIFIER.findall(spec)
+    ]
+    caret = [limit for operator, limit in limits if operator == "^"]  # of poetry: up to the next number before the dots
+    rest = tuple(limit for limit in limits if limit[0] != "^")
+    return Pin("", rest).allows(version) and all(
+        version[0] == limit[0] and version >= limit for limit in caret if limit
+    )

@@ -1,0 +1,86 @@
+"""What a settings file says, whatever its format: one entry for every value, with the keys that lead to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from porter.text.document import Document
+
+ITEM = "*"  # in a path: an item of a list
+ADDED = "torch-npu"  # the one entry that an edit may bring in: number -1
+MOST = 5000  # nobody writes more settings into one file by hand
+
+
+@dataclass(slots=True)
+class Entry:
+    """`start:end` is what is between the quotes, and the value itself where there are none."""
+
+    path: tuple[str, ...]
+    value: str
+    start: int
+    end: int
+    quoted: bool = False
+    exact: bool = True  # the text between start and end is the value: no escapes, no folded lines
+    key: tuple[int, int] | None = None  # of the last key, without its quotes
+    owner: int = 0  # the mapping or list that it stands in
+    tag: str = ""
+
+    @property
+    def name(self) -> str:
+        """The key that says what an item of a list is."""
+        return next((part for part in reversed(self.path) if part != ITEM), "")
+
+    @property
+    def true(self) -> bool:
+        return not self.quoted and self.value.lower() in ("true", "yes", "on")
+
+
+@dataclass
+class Settings:
+    entries: list[Entry] = field(default_factory=list)
+    edited: set[int] = field(default_factory=set)  # numbers of entries with an edit
+    whole: bool = True  # False: data, of which nothing is told
+
+    def beside(self, entry: Entry) -> list[Entry]:
+        """All that stand in the same mapping or list."""
+        return [other for other in self._owners.get(entry.owner, ()) if other is not entry]
+
+    @property
+    def _owners(self) -> dict[int, list[Entry]]:
+        found: dict[int, list[Entry]] = self.__dict__.get("owners", {})
+        if not found:
+            for entry in self.entries:
+                found.setdefault(entry.owner, []).append(entry)
+            self.__dict__["owners"] = found
+        return found
+
+
+def same(before: Settings, after: Settings) -> bool:
+    """Whether nothing but what was edited is different for a parser."""
+    entries = after.entries
+    if -1 in before.edited:
+        entries = [entry for entry in entries if not entry.value.startswith(ADDED) and entry.path[-1:] != (ADDED,)]
+    if len(before.entries) != len(entries):
+        return False
+    for number, (old, new) in enumerate(zip(before.entries, entries)):
+        if number in before.edited:
+            if len(old.path) != len(new.path) or old.quoted != new.quoted:
+                return False
+        elif (old.path, old.value, old.quoted, old.tag) != (new.path, new.value, new.quoted, new.tag):
+            return False
+    return True
+
+
+class Builder:
+    """What readers hand their values to."""
+
+    def __init__(self, document: Document):
+        self.text, self.settings = document.text, Settings()
+
+    def add(self, path, value: str, start: int, end: int, *, key=None, owner: int = 0, quoted=False, tag="") -> None:
+        exact = self.text[start:end] == value
+        self.settings.entries.append(Entry(tuple(path), value, start, end, quoted, exact, key, owner, tag))
+
+
+Reader = Callable[[Document], Settings]
