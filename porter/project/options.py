@@ -23,7 +23,8 @@ _LAUNCHERS = re.compile(
 _TRAINING = re.compile(rb"\bpython[\d.]*[ \t][^|;]*?(?:train|tune|main|run)\w*(?:\.py\b|[ \t]|$)")
 _LONGEST = 2_000  # of a line: nobody starts a program further out
 _SIDE = re.compile(
-    r"(?i)(?:^|/)(?:tests?|ci|\.\w+|docs?|docker|tools|utils?|benchmarks?|data|eval\w*)/|test|eval|infer|bench|data|setup|install"
+    r"(?i)(?:^|/)(?:tests?|ci|\.\w+|docs?|docker|tools|utils?|benchmarks?|data|eval\w*)/"
+    r"|test|eval|infer|bench|data|setup|install"
 )
 _TRAINS = re.compile(r"(?i)train|tune|launch|run")
 
