@@ -103,6 +103,5 @@ def register(app: typer.Typer) -> None:
     app.add_typer(cache_app, name="cache")
     app.add_typer(catalog, name="catalog")
     app.command("doctor")(doctor)
-
     app.command("env")(env)
     app.command("verify", context_settings=own)(verify)

@@ -218,3 +218,17 @@ def test_around_the_shell_nothing_moves(kind, data, windows, unsafe):
     again = analyse(name, after, ABOUT)
     assert not (again.review if unsafe else again.auto)
     assert after.count(b"\n") == source.count(b"\n") and after.count(b"#") == source.count(b"#")
+
+
+def test_a_line_without_end_costs_no_time():
+    """Data in a script's clothes: every search over it is linear."""
+    import time
+
+    from porter.project.options import launcher
+
+    started = time.process_time()
+    for line in (b"python a " * 20_000, b"train " * 30_000, b"'" * 50_000 + b" cuda", b"$(" * 3_000 + b"cuda"):
+        launcher({"a.sh": line})
+        for name in ("a.sh", "Makefile", "Dockerfile"):
+            analyse(name, {"a.sh": b"", "Makefile": b"a:\n\t", "Dockerfile": b"RUN "}[name] + line, ABOUT)
+    assert time.process_time() - started < 10

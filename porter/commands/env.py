@@ -95,7 +95,7 @@ def _place(when: Sequence[str], run: Run, cards: int) -> str | None:
         elif reason == "launcher":
             found += [run.facts.launcher] if run.facts.launcher and _is_distributed(run) else []
         elif reason.startswith("api:"):
-            found += [file.path for file in run.files if reason[4:] in {name for name, *_ in file.apis}]
+            found += [f"{file.path}:{line}" for file in run.files for name, _, line in file.apis if name == reason[4:]]
         else:
             code, _, why = reason.partition(":")
             found += _findings(run, code, why)

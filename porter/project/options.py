@@ -17,13 +17,14 @@ _VALUES = {
     "device": re.compile(r"(?:cuda|npu|gpu|cpu|mps|auto|xpu)(?::\d+)?"),
     "backend": re.compile(r"nccl|hccl|gloo|mpi|ccl"),
 }
-_LAUNCH = re.compile(
-    rb"^[^#\n]*\b(?:torchrun|deepspeed|horovodrun|accelerate[ \t]+launch|torch\.distributed\.(?:launch|run)"
-    rb"|python[\d.]*[ \t](?:[^#\n|;]*[ /])?\w*(?:train|tune|main|run)\w*(?:\.py)?)\b",
-    re.MULTILINE,
+_LAUNCHERS = re.compile(
+    rb"\b(?:torchrun|deepspeed|horovodrun|accelerate[ \t]+launch|torch\.distributed\.(?:launch|run))\b"
 )
+_TRAINING = re.compile(rb"\bpython[\d.]*[ \t][^|;]*?(?:train|tune|main|run)\w*(?:\.py\b|[ \t]|$)")
+_LONGEST = 2_000  # of a line: nobody starts a program further out
 _SIDE = re.compile(
-    r"(?i)(?:^|/)(?:tests?|ci|\.\w+|docs?|docker|tools|utils?|benchmarks?|data|eval\w*)/|test|eval|infer|bench|data|setup|install"
+    r"(?i)(?:^|/)(?:tests?|ci|\.\w+|docs?|docker|tools|utils?|benchmarks?|data|eval\w*)/"
+    r"|test|eval|infer|bench|data|setup|install"
 )
 _TRAINS = re.compile(r"(?i)train|tune|launch|run")
 
@@ -97,7 +98,12 @@ def _given(default: ast.expr | None) -> object:
     return default.value if isinstance(default, ast.Constant) else None
 
 
+def _starts(line: bytes) -> bool:
+    line = line[:_LONGEST].partition(b"#")[0]
+    return _LAUNCHERS.search(line) is not None or b"python" in line and _TRAINING.search(line) is not None
+
+
 def launcher(scripts: dict[str, bytes]) -> str:
     """The script that starts the training of the repository; "" where nothing looks like one."""
-    found = [path for path, data in scripts.items() if _LAUNCH.search(data)]
+    found = [path for path, data in scripts.items() if any(map(_starts, data.splitlines()))]
     return min(found, key=lambda p: (bool(_SIDE.search(p)), not _TRAINS.search(p), p.count("/"), p), default="")

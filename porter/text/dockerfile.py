@@ -1,4 +1,7 @@
-"""Dockerfiles: base images, ENV and ARG, and the shell of RUN. Nothing is edited unseen: what is right hangs on the image."""
+"""Dockerfiles: base images, ENV and ARG, and the shell of RUN.
+
+Nothing is edited unseen: what is right hangs on the image.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,8 @@ _PAIR = re.compile(r"([A-Za-z_]\w*)=(\"(?:[^\"\\]|\\.)*\"|'[^']*'|(?:[^\s\\\"']|
 _ALONE = re.compile(r"[ \t]*[A-Za-z]+[ \t]+([A-Za-z_]\w*)[ \t]+([^\r\n\\]+)")
 _READ = re.compile(r"\$\{?([A-Za-z_]\w*)")
 _IMAGE = re.compile(
-    r"(?i)(?:nvcr\.io/|[\w./-]*\bnvidia/|pytorch/pytorch:|[\w./-]*(?:cuda|cudnn)[\w.-]*|[\w./-]+:[\w.-]*(?:cu\d{2,3}\b|cuda|gpu))[^\s\"']*"
+    r"(?i)(?:nvcr\.io/|[\w./-]*\bnvidia/|pytorch/pytorch:|[\w./-]*(?:cuda|cudnn)[\w.-]*"
+    r"|[\w./-]+:[\w.-]*(?:cu\d{2,3}\b|cuda|gpu))[^\s\"']*"
 )
 
 

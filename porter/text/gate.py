@@ -45,7 +45,13 @@ KINDS = frozenset({*_PATTERNS, *_WORDS})  # what porter reads beside Python
 _SEARCH = {kind: re.compile(pattern, re.IGNORECASE).search for kind, pattern in _PATTERNS.items()}
 
 
+# what porter itself wrote: findings, baselines, results of `verify`, as JSON or SARIF
+_OWN = re.compile(rb'\s*\{\s*"(?:schema": \d+,\s*"porter"|porter-baseline"|format": \d+,\s*"verdict"|\$schema": "[^"]*sarif)')
+
+
 def concerns(kind: str, data: bytes) -> bool:
+    if kind == kinds.JSON and _OWN.match(data):
+        return False
     if kind in _SEARCH:
         return _SEARCH[kind](data) is not None
     low = data.lower()

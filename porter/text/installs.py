@@ -13,8 +13,10 @@ _BUILD = re.compile(r"[\"']?(?:torch|torchvision|torchaudio|torchtext)(?:==|~=|>
 _INDEX = re.compile(r"https?://[\w.]*pytorch\.org/whl/(?:nightly/|test/)?(cu\d+)\b|torch_stable\.html")
 _CUDA = re.compile(
     r"(?i)^(?:nvidia-(?:cuda|cudnn|cublas|cufft|cufile|curand|cusolver|cusparse|cusparselt|nccl|nvtx|nvjitlink|nvshmem"
-    r"|container|docker)[\w-]*|nvidia-(?:driver|utils|pyindex)[\w-]*|[\w-]+-cu\d{2,3}(?:-\w+)?|cupy(?:-cuda\w+)?|cudatoolkit(?:-dev)?"
-    r"|pytorch-cuda|cuda-[\w.-]+|cuda|cudnn|nccl|libcudnn\S*|libnccl\S*|tensorrt|onnxruntime-gpu|tensorflow-gpu|faiss-gpu|pycuda)$"
+    r"|container|docker)[\w-]*|nvidia-(?:driver|utils|pyindex)[\w-]*|[\w-]+-cu\d{2,3}(?:-\w+)?"
+    r"|cupy(?:-cuda\w+)?|cudatoolkit(?:-dev)?"
+    r"|pytorch-cuda|cuda-[\w.-]+|cuda|cudnn|nccl|libcudnn\S*|libnccl\S*"
+    r"|tensorrt|onnxruntime-gpu|tensorflow-gpu|faiss-gpu|pycuda)$"
 )
 _NAME = re.compile(r"[A-Za-z][\w.-]*")
 _INSTALLERS = frozenset({"pip", "conda", "mamba", "micromamba", "apt", "apt-get", "yum", "dnf"})

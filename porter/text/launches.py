@@ -12,7 +12,8 @@ from porter.text.shellscript import Command, Script, Word
 _OPTION = re.compile(r"(?<![\w-])(--?[A-Za-z][\w.-]*)(?:=|(\s+))([\"']?)(cuda(?::\d+)?|nccl|gpu)\3(?![\w:,./-])")
 _RUNS = re.compile(r"(?:python[\d.]*|torchrun|deepspeed|accelerate|horovodrun|fairscale)$")
 _STARTS = re.compile(
-    r"^[ \t]*(?!#)[^#\n]*?((?<![\w./-])(?:torchrun|deepspeed|horovodrun|accelerate[ \t]+launch|python[\d.]*)(?![\w.-]))",
+    r"^[ \t]*(?!#)[^#\n]*?("
+    r"(?<![\w./-])(?:torchrun|deepspeed|horovodrun|accelerate[ \t]+launch|python[\d.]*)(?![\w.-]))",
     re.M,
 )
 _OURS = re.compile(r"(?i)device|backend|accelerator|placement|map.?location")

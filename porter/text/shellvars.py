@@ -22,8 +22,8 @@ _PASSED_ON = frozenset({"-x", "-e", "--env", "-env", "-genv", "--export-env"})
 _LAUNCHERS = frozenset("env mpirun mpiexec orterun horovodrun docker podman nvidia-docker sudo srun".split())
 # they look for the name as a text, or show it
 QUIET = frozenset(
-    "echo printf grep egrep fgrep sed awk gawk perl cat logger log info warn warning error err die fail usage fatal tee "
-    "print msg say write_log log_info log_error git".split()
+    "echo printf grep egrep fgrep sed awk gawk perl cat logger log info warn warning error err die fail usage fatal "
+    "tee print msg say write_log log_info log_error git".split()
 )
 
 
