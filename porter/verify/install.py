@@ -79,7 +79,8 @@ def environment(device: Device) -> dict[str, str]:
         **standins.environment(device.standins),
         "PYTHONPATH": os.pathsep.join(path),
         "VIRTUAL_NPU_LIBRARY": str(device.library),
-        "CUDA_VISIBLE_DEVICES": "",
+        # a torch that knows GPUs must find none; to one that does not, a launcher's own count of them is none of ours
+        **({} if device.torch.endswith("+cpu") else {"CUDA_VISIBLE_DEVICES": ""}),
         "OMP_NUM_THREADS": "1",  # the order of additions, and with it every bit, is the same in every run
         "PYTHONHASHSEED": "0",
         "PYTHONDONTWRITEBYTECODE": "1",

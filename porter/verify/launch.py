@@ -127,7 +127,8 @@ def run(
 
 def _environment(device: Device, root: Path, recorded: str, limits: Limits, original: bool) -> dict[str, str]:
     # settings for a real CANN would send torch_npu to libraries that are not the stand-ins
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("ASCEND_", "VIRTUAL_NPU_", "ATB_"))}
+    foreign = ("ASCEND_", "VIRTUAL_NPU_", "ATB_")
+    kept = {k: v for k, v in os.environ.items() if k == "ASCEND_RT_VISIBLE_DEVICES" or not k.startswith(foreign)}
     added = {
         **install.environment(device),
         "VIRTUAL_NPU_RECORD": recorded,

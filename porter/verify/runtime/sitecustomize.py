@@ -51,6 +51,8 @@ def _hidden_one():
 
 
 if os.environ.get("VIRTUAL_NPU_LIBRARY"):
+    for _name in ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_NPU_ALLOC_CONF"):
+        os.environ.pop(_name, None)  # expandable segments are mapped by calls that the stand-ins do not have
     import_from(os.environ.get("VIRTUAL_NPU_ROOT", ""), os.environ.get("VIRTUAL_NPU_HOMES", "").split(os.pathsep))
     random.seed(_seed())
     after_import("torch_npu", _device)
