@@ -187,6 +187,53 @@ def test_draws_without_a_seed_are_the_same_in_both_and_others_in_each_rank(verif
     assert curves["loss"]["original"] != curves["loss of rank 1"]["original"]
 
 
+def test_devices_that_are_typed_are_the_ports_own(verify, project):
+    project(
+        train="""
+        import argparse, torch
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--device", default="cpu")
+        parser.add_argument("--backend", choices=["nccl", "gloo"])
+        args = parser.parse_args()
+        torch.distributed.init_process_group(args.backend)
+        loss = torch.randn(2, requires_grad=True).to(args.device).sum()
+        torch.distributed.all_reduce(loss)
+        loss.backward()
+        """
+    )
+    words = ["train.py", "--device=cuda:0", "--backend", "nccl"]
+    done = verify("--", "torchrun", "--standalone", "--nproc_per_node=1", *words)
+    assert done.returncode == OK, done.stdout + done.stderr
+
+
+def test_the_original_is_translated_within_its_backward_pass_too(verify, project):
+    project(
+        train="""
+        import torch
+        from torch.utils.checkpoint import checkpoint
+
+        class Double(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                return x * 2
+
+            @staticmethod
+            def backward(ctx, gradient):
+                assert gradient.is_cuda
+                return gradient * torch.full((), 2.0, device="cuda")
+
+        def block(x):
+            return Double.apply(x) + torch.ones(2, device="cuda")
+
+        x = torch.randn(2, requires_grad=True)
+        checkpoint(block, x.cuda(), use_reentrant=True).sum().backward()
+        torch.save(torch.autograd.grad(Double.apply(x.cuda()).sum(), x), "gradient.pt")
+        """
+    )
+    done = verify("train.py")
+    assert done.returncode == OK, done.stdout + done.stderr
+
+
 def test_two_trees_of_the_user(verify, project, tmp_path):
     root = project(
         old__train=TRAINS,
@@ -204,10 +251,7 @@ def test_two_trees_of_the_user(verify, project, tmp_path):
 
 
 def test_what_porter_had_said_of_the_place(verify, project):
-    project(
-        train="import torch\nprint(torch.cuda.get_device_capability()[0] + 1)\n"
-        + textwrap.dedent(TRAINS)
-    )
+    project(train="import torch\nprint(torch.cuda.get_device_capability()[0] + 1)\n" + textwrap.dedent(TRAINS))
     done = verify("train.py")
     assert done.returncode == FOUND
     assert "at train.py:3" in done.stdout
@@ -230,4 +274,4 @@ def test_usage(verify, project, words, says):
     done = verify(*words)
     assert done.returncode == USAGE, done.stdout + done.stderr
     assert says in done.stderr
-    assert len(done.stderr.strip().splitlines()) <= 2, done.stderr
+    assert done.stderr.count("porter: ") == 1 and "Traceback" not in done.stderr

@@ -88,6 +88,16 @@ def moved(words: Sequence[str], homes: Sequence[Path], root: Path) -> list[str]:
     return found
 
 
+def for_npu(words: Sequence[str]) -> list[str]:
+    """`--device=cuda:0`, `--backend nccl`: what is typed for the port is the port's."""
+    found = [re.sub(r"(^|=)cuda(?=$|:\d+$)", r"\1npu", word) for word in words]
+    return [re.sub(r"(^|=)(cpu:gloo,)?(?:cuda:)?nccl$", _hccl, word) for word in found]
+
+
+def _hccl(match: re.Match) -> str:
+    return match[0].replace("cuda:", "npu:").replace("nccl", "hccl")
+
+
 def _real(word: str, homes: Sequence[Path]) -> str:
     """An absolute path through links that ends in one of the trees, as it is without them."""
     real = os.path.realpath(word) if os.path.isabs(word) else word
@@ -99,7 +109,7 @@ def run(
     original: bool, homes: Sequence[Path] = (),
 ) -> Outcome:  # fmt: skip
     """`root`: the tree that runs; `homes`: those it is a copy of, for which it stands wherever the words name them."""
-    words = moved(words, homes, root)
+    words = moved(words if original else for_npu(words), homes, root)
     with tempfile.TemporaryDirectory(prefix="porter-verify-") as recorded:
         env = _environment(device, root, recorded, limits, original)
         env["PYTHONPATH"] = os.pathsep.join(moved(env.get("PYTHONPATH", "").split(os.pathsep), homes, root))

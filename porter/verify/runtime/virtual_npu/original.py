@@ -145,6 +145,14 @@ def _everywhere():
             return run(self)
 
     threading.Thread.run = translated
+    backward = torch.autograd.graph._engine_run_backward
+
+    def translated_backward(*args, **kwargs):
+        # Tensor.backward runs with the mode off, and functions, hooks and checkpoints of the program run inside
+        with _Names():
+            return backward(*args, **kwargs)
+
+    torch.autograd._engine_run_backward = torch.autograd.graph._engine_run_backward = translated_backward
 
 
 # ---- what does not pass through __torch_function__
