@@ -41,6 +41,10 @@ _PATTERNS = {
     kinds.MAKEFILE: _SHELL,
     kinds.DOCKERFILE: _SHELL,
 }
+# lists are data, and so are porter's own reports
+_RECORDS = re.compile(
+    rb"(?:\xef\xbb\xbf)?\s*(?:\[|\{\s*\"(?:schema\"\s*:\s*\d+,\s*\"porter\"|\$schema\"\s*:\s*\"[^\"]*sarif))"
+)
 KINDS = frozenset({*_PATTERNS, *_WORDS})  # what porter reads beside Python
 _SEARCH = {kind: re.compile(pattern, re.IGNORECASE).search for kind, pattern in _PATTERNS.items()}
 
@@ -54,5 +58,7 @@ def concerns(kind: str, data: bytes) -> bool:
         return False
     if kind in _SEARCH:
         return _SEARCH[kind](data) is not None
+    if kind == kinds.JSON and _RECORDS.match(data):
+        return False
     low = data.lower()
     return any(word in low if word.__class__ is bytes else word.search(low) for word in _WORDS[kind])
