@@ -40,11 +40,9 @@ _PATTERNS = {
     kinds.SHELL: _SHELL,
     kinds.MAKEFILE: _SHELL,
     kinds.DOCKERFILE: _SHELL,
+    kinds.NATIVE: rb"__global__|<<<|cuda|cublas|cudnn|cufft|curand|cusolver|cusparse|nccl|thrust::|cub::|cutlass|hipLaunch",
 }
-# lists are data, and so are porter's own reports
-_RECORDS = re.compile(
-    rb"(?:\xef\xbb\xbf)?\s*(?:\[|\{\s*\"(?:schema\"\s*:\s*\d+,\s*\"porter\"|\$schema\"\s*:\s*\"[^\"]*sarif))"
-)
+_RECORDS = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[")  # a list is data
 KINDS = frozenset({*_PATTERNS, *_WORDS})  # what porter reads beside Python
 _SEARCH = {kind: re.compile(pattern, re.IGNORECASE).search for kind, pattern in _PATTERNS.items()}
 
@@ -54,11 +52,9 @@ _OWN = re.compile(rb'\s*\{\s*"(?:schema": \d+,\s*"porter"|porter-baseline"|forma
 
 
 def concerns(kind: str, data: bytes) -> bool:
-    if kind == kinds.JSON and _OWN.match(data):
+    if kind == kinds.JSON and (_OWN.match(data) or _RECORDS.match(data)):
         return False
     if kind in _SEARCH:
         return _SEARCH[kind](data) is not None
-    if kind == kinds.JSON and _RECORDS.match(data):
-        return False
     low = data.lower()
     return any(word in low if word.__class__ is bytes else word.search(low) for word in _WORDS[kind])
