@@ -39,9 +39,11 @@ _LIBRARIES = {
     "Thrust": r"\bthrust::",
     "CUB": r"\bcub::",
     "CUTLASS": r"\bcutlass::",
-    "CUDA": r"\bcuda[A-Z]\w*|cuda_runtime\w*\.h|\bat::cuda::|\bc10::cuda::",
+    "CUDA": r"cuda(?<!\wcuda)(?:[A-Z]\w*|_runtime\w*\.h|::)",
 }
-_USED = {name: re.compile(pattern) for name, pattern in _LIBRARIES.items()}
+# the first plain letters of each, which are found at a hundred times the speed
+_USED = {name: (re.match(r"(?:\\b)?(\w+)", text)[1], re.compile(text)) for name, text in _LIBRARIES.items()}
+_STARTS = ("<<<", "cudaLaunch", "hipLaunch")
 _SHOWN = 4
 
 
@@ -56,18 +58,24 @@ class Native:
 
 def read(document: Document) -> Native:
     bare = _TOKEN.sub(lambda found: _blank(found, "/\"'R"), document.text)
-    bare = _unguarded(_BOUNDS.sub(lambda found: " " * len(found[0]), bare))
+    bare = _unguarded(bare)
     kernels: dict[str, int] = {}
-    for found in _KERNEL.finditer(bare):
+    plain = _BOUNDS.sub(lambda found: " " * len(found[0]), bare) if "__global__" in bare else ""
+    for found in _KERNEL.finditer(plain):
         kernels.setdefault(found["name"], found.start("name"))
-    libraries = [(found.start(), name) for name, pattern in _USED.items() if (found := pattern.search(bare))]
+    libraries = [
+        (found.start(), name)
+        for name, (letters, pattern) in _USED.items()
+        if letters in bare and (found := pattern.search(bare))
+    ]
     exports: dict[str, None] = {}
     if _MODULE.search(bare):  # their names stand in strings
         code = _TOKEN.sub(lambda found: _blank(found, "/"), document.text)
         exports = dict.fromkeys([*_MODULE.findall(code), *_EXPORT.findall(code)])
+    launched = any(start in bare for start in _STARTS)
     return Native(
         tuple((at, name) for name, at in kernels.items()),
-        tuple(found.start() for found in _LAUNCH.finditer(bare)),
+        tuple(found.start() for found in (_LAUNCH.finditer(bare) if launched else ())),
         tuple(libraries),
         tuple(name for name in exports if name != "TORCH_EXTENSION_NAME"),
         bool(kernels) or document.path.endswith((".cu", ".cuh", ".hip")) or "__device__" in bare,
