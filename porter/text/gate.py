@@ -40,7 +40,9 @@ _PATTERNS = {
     kinds.SHELL: _SHELL,
     kinds.MAKEFILE: _SHELL,
     kinds.DOCKERFILE: _SHELL,
+    kinds.NATIVE: rb"__global__|<<<|cuda|cublas|cudnn|cufft|curand|cusolver|cusparse|nccl|thrust::|cub::|cutlass|hipLaunch",
 }
+_RECORDS = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[")  # a list is data
 KINDS = frozenset({*_PATTERNS, *_WORDS})  # what porter reads beside Python
 _SEARCH = {kind: re.compile(pattern, re.IGNORECASE).search for kind, pattern in _PATTERNS.items()}
 
@@ -50,7 +52,7 @@ _OWN = re.compile(rb'\s*\{\s*"(?:schema": \d+,\s*"porter"|porter-baseline"|forma
 
 
 def concerns(kind: str, data: bytes) -> bool:
-    if kind == kinds.JSON and _OWN.match(data):
+    if kind == kinds.JSON and (_OWN.match(data) or _RECORDS.match(data)):
         return False
     if kind in _SEARCH:
         return _SEARCH[kind](data) is not None

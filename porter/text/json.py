@@ -25,8 +25,6 @@ def read(document: Document) -> Settings:
         if _LINES.match(text.lstrip()):
             return Settings(whole=False)
         raise
-    if tree.kind == "array":  # a list of records is data
-        return Settings(whole=False)
     _Values(builder).walk(tree, [], 0, None)
     return builder.settings
 
