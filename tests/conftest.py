@@ -75,30 +75,12 @@ def needs_compiler() -> str:
 
 
 @pytest.fixture(scope="session")
-def virtual_npu(
-    pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory, needs_linux: None, needs_compiler: str
-):
+def virtual_npu(tmp_path_factory: pytest.TempPathFactory):
     """The virtual NPU of the interpreter that runs the tests, or of the one that PORTER_TEST_PYTHON names."""
-    from virtual_device import VirtualNpu, python
+    import verify_world
+    from virtual_device import VirtualNpu
 
-    from porter.errors import UserError
-    from porter.verify import install, interpreter
-
-    asked = interpreter.ask(python())
-    if asked.torch is None:
-        pytest.skip("torch is not installed: `make test PORTER_REQUIRE=all` installs the version porter is tested with")
-    try:
-        device = install.find(asked)
-    except UserError:
-        if asked.torch_npu is None and os.environ.get("PORTER_REQUIRE") != "all":
-            pytest.skip("torch_npu is not installed and no virtual NPU is set up: porter verify --setup downloads it")
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("PORTER_CACHE_DIR", str(pytestconfig.cache.mkdir("porter")))
-            try:
-                device = install.find(asked)
-            except UserError:
-                device = install.set_up(asked, None, lambda line: None)
-    return VirtualNpu(asked, device, tmp_path_factory.mktemp("virtual_npu"))
+    return VirtualNpu(*verify_world.virtual_npu(), tmp_path_factory.mktemp("virtual_npu"))
 
 
 @pytest.fixture(scope="session")

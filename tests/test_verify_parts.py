@@ -28,7 +28,7 @@ def outcome(
 ) -> Outcome:
     points = [Point(loss, f"train.py:{n}") for n, loss in enumerate(losses)]
     found = [Operator(name, "m.py:1", "native", False, 1, 1, "Float", 1, ()) for name in operators]
-    return Outcome(code, "said\n", Records({"loss": points} if points else {}, saved or {}, found, [], len(losses)))
+    return Outcome(code, "said\n", Records({"loss": points} if points else {}, saved or {}, found, [], steps=len(losses)))
 
 
 def verdict(one: Outcome, other: Outcome, tolerance: float | None = None) -> str:

@@ -13,15 +13,17 @@ from porter.verify import install, interpreter
 
 
 def virtual_npu() -> tuple[interpreter.Interpreter, install.Device]:
-    """The interpreter that has torch and its device; PORTER_VERIFY_PYTHON names one that is not this one."""
+    """The interpreter that has torch and its device; PORTER_TEST_PYTHON names one that is not this one."""
     if sys.platform != "linux":
         pytest.skip(f"the virtual NPU runs on Linux only, this is {sys.platform}")
     if shutil.which(os.environ.get("CXX", "c++")) is None:
         pytest.skip("a C++ compiler is not on PATH: the virtual NPU is compiled")
-    ours = interpreter.ask(os.environ.get("PORTER_VERIFY_PYTHON"))
+    ours = interpreter.ask(os.environ.get("PORTER_TEST_PYTHON"))
     if ours.torch is None:
         pytest.skip("torch is not installed: `make test PORTER_REQUIRE=all` installs the version porter is tested with")
     try:
         return ours, install.find(ours)
     except UserError:
+        if ours.torch_npu is None and os.environ.get("PORTER_REQUIRE") != "all":
+            pytest.skip("no virtual NPU is set up: `porter verify --setup` downloads torch_npu and builds it")
         return ours, install.set_up(ours, None, lambda what: None)

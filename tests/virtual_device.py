@@ -10,7 +10,6 @@ import ast
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -118,8 +117,3 @@ def _facts(path: Path) -> list[str]:
             cases = [ast.literal_eval(value) for value in over[0].args] if over else []
             found += [f"{name}[{case}]" for case in cases] or [name]
     return found
-
-
-def python() -> str:
-    """The interpreter whose torch is used: the one that runs the tests, unless another is named."""
-    return os.environ.get("PORTER_TEST_PYTHON", sys.executable)

@@ -68,10 +68,8 @@ class Tables:
 
 
 def _yaml(wheel: Wheel, file: str):
-    try:
-        import yaml
-    except ImportError:
-        raise CatalogueError("PyYAML is not installed; pip install 'npu-porter[catalog]'") from None
+    import yaml
+
     return yaml.load(wheel.read(file), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
 
 

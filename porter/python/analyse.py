@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from porter.checks.gate import GATE
 from porter.checks.rule import Hit, Rule
