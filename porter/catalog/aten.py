@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from porter.catalog.sources import CatalogueError, Wheel
+from porter.catalog.sources import Wheel
 
 TORCH_TABLE = "torchgen/packaged/ATen/native/native_functions.yaml"
 GENERATOR = "torchgen/native_function_generation.py"
