@@ -12,7 +12,7 @@ from pathlib import Path
 
 from porter.checks.gate import PACKAGES
 from porter.files.kinds import MAKEFILE, SHELL, kind_of
-from porter.project.firsts import first_gelu
+from porter.project.firsts import first_fused, first_gelu
 from porter.project.options import Takes, launcher, takes
 from porter.project.users import users
 
@@ -50,6 +50,7 @@ class Facts:
     twins: tuple[str, ...] = ()  # files with a counterpart for NPUs beside them: cuda_worker.py and npu_worker.py
     among: tuple[str, ...] = ()  # files with counterparts for other accelerators beside them: cuda.py and mps.py
     aware: tuple[str, ...] = ()  # folders, "" for all of the project, whose code runs on NPUs and on GPUs already
+    fused: str = ""  # the place of the first fused optimiser of torch
     gelu: str = ""  # the first file that computes the exact GELU, which speaks for the others
     own_packages: tuple[str, ...] = ()  # folders of GPU-only packages that the project is, and does not use
     takes: Takes = ()  # (option, kind, path): options of the project's programs that its scripts hand a device or a backend
@@ -136,6 +137,7 @@ def gather(root: Path, files: Sequence[str]) -> Facts:
         twins=twins,
         among=tuple(sorted(_among(files))),
         aware=_aware(asks, files),
+        fused=first_fused(texts),
         gelu=first_gelu(texts, _parse),
         own_packages=tuple(sorted(_packages(files))),
         takes=takes(sorted(passed), texts, _parse),

@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Callable, Mapping
 
+_FUSED = re.compile(rb"\bfused[ \t]*=[ \t]*True\b")
 _GELU = re.compile(rb"\b(?:nn\.GELU|F\.gelu|functional\.gelu)\s*\(")
 
 
@@ -17,6 +18,16 @@ def first_gelu(texts: Mapping[str, bytes], parse: Callable[[bytes], ast.Module |
         tree = parse(texts[path])
         if tree is not None and any(map(_is_exact, ast.walk(tree))):
             return path
+    return ""
+
+
+def first_fused(texts: Mapping[str, bytes]) -> str:
+    """"path:line" of the first fused optimiser of torch; "" where there is none."""
+    for path in sorted(texts):
+        data = texts[path]
+        if b"fused" in data and b"optim" in data and b"torch" in data and not _is_test(path):
+            if found := _FUSED.search(data):
+                return f"{path}:{data.count(bytes([10]), 0, found.start()) + 1}"
     return ""
 
 
