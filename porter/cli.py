@@ -105,6 +105,7 @@ def migrate(
     out: Annotated[str | None, typer.Option("--out", help="Write a ported copy of the tree.", metavar="DIR")] = None,
     unsafe: Annotated[bool, typer.Option("--unsafe", help="Also make the edits a person should look at.")] = False,
     check: Annotated[bool, typer.Option("--check", help="Write nothing; exit 1 if something would change.")] = False,
+    output: Outputs = None,
     annotate: Annotate = False,
     allow_dirty: Annotated[bool, typer.Option("--allow-dirty", help="Write files that have unstaged changes.")] = False,
     verify: Annotated[

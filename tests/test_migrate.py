@@ -373,3 +373,12 @@ def test_annotation_and_edits_at_one_place():
 def test_diff_of_stdin_bytes(porter):
     done = process("migrate", "-", "--stdin-filename", "gbk.py", cwd=porter.folder, stdin=CASES["gbk.py"])
     assert done.returncode == 0 and "设备".encode("gbk") in done.stdout
+
+
+def test_the_report_of_a_port_shows_what_was_found(porter):
+    before = porter("analyze", ".", "--format", "json").out
+    done = porter("migrate", ".", "--inplace", "--allow-dirty", "--output", "../port.json", "--output", "../port.html")
+    assert done.code == 0
+    assert (porter.folder.parent / "port.json").read_bytes() == before
+    assert (porter.folder.parent / "port.html").stat().st_size > 10_000
+    assert porter("migrate", ".", "--output", "x.exe").code == 2

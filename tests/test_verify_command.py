@@ -275,3 +275,16 @@ def test_usage(verify, project, words, says):
     assert done.returncode == USAGE, done.stdout + done.stderr
     assert says in done.stderr
     assert done.stderr.count("porter: ") == 1 and "Traceback" not in done.stderr
+
+
+def test_the_launcher_of_the_sample_starts_the_port_on_two_cards(verify):
+    """The script's variables and options, the settings file and the parser of the program have to be ported together."""
+    sample = Path(__file__).parents[1] / "examples" / "gpt_cnn"
+    options = "--steps 2 --layers 1 --width 16 --heads 2 --batch-size 2 --precision fp32".split()
+    cards = {"CUDA_VISIBLE_DEVICES": "0,1", "ASCEND_RT_VISIBLE_DEVICES": "0,1"}
+    words = ["--unsafe", "--devices", "2", "--format", "json", "--", "bash", "scripts/train_gpt_ddp.sh", *options]
+    done = verify(*words, cwd=sample, **cards)
+    assert done.returncode == OK, done.stdout + done.stderr
+    found = json.loads(done.stdout)
+    names = {curve["name"] for curve in found["curves"]}
+    assert found["verdict"] == "equal" and {"loss", "loss of rank 1"} <= names

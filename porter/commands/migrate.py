@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from porter.cli import FOUND, INTERNAL, OK, USAGE
+from porter.commands.analyze import write_text
 from porter.commands.job import Job, prepare
 from porter.commands.undo import mend
 from porter.commands.view import place, report_of
@@ -16,6 +17,7 @@ from porter.errors import UserError
 from porter.files.errors import FilesError, printable
 from porter.files.read import digest
 from porter.finding import Change, FileResult, apply
+from porter.report import format_of, render
 from porter.report.diff import unified
 from porter.report.words import say
 from porter.run import Run
@@ -45,6 +47,7 @@ def migrate(
     annotate: bool,
     allow_dirty: bool,
     verify: str | None,
+    output: Sequence[str] | None,
     quiet: bool,
     verbose: bool,
     **given: object,
@@ -54,6 +57,7 @@ def migrate(
         raise UserError(f"{' and '.join(chosen)} exclude each other")
     if verify and not (inplace or out):
         raise UserError("--verify decides whether files are written; it needs --inplace or --out")
+    outputs = [(file, format_of(file)) for file in output or ()]
     job = prepare(paths, **given)
     if job.stdin is not None and (inplace or out):
         raise UserError(f"{chosen[0]} needs files; '-' is shown as a diff")
@@ -62,6 +66,9 @@ def migrate(
     errors: list[FilesError] = []
     edits = list(_edits(job, run, unsafe, annotate, errors))
     changed = [edit for edit in edits if edit.changed]
+    # of what was found, with its lines as they were: after an in-place run they are others
+    for file, kind in outputs:
+        write_text(file, render(report_of(job, run), kind))
     if verify and not _verified(job, run, changed, verify):
         print(say("migrate.unverified", job.lang), file=sys.stderr)
         return FOUND
