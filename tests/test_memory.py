@@ -7,21 +7,21 @@ import gc
 
 import libcst as cst
 import pytest
-from test_fixtures import CASES, session
+from test_fixtures import CASES, beside, called, session
 
-from porter.python.analyse import analyse
+from porter.analyse import analyse
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_trees_are_freed_without_the_collector(case):
-    with_facts = session(case)
-    data = (case / "before.py").read_bytes()
-    analyse("before.py", data, with_facts)  # what is loaded once is loaded
+    with_facts, name = session(case), called(case)
+    data = beside(case, "before").read_bytes()
+    analyse(name, data, with_facts)  # what is loaded once is loaded
     gc.collect()
     gc.disable()
     gc.set_debug(gc.DEBUG_SAVEALL)
     try:
-        analyse("before.py", data, with_facts)
+        analyse(name, data, with_facts)
         gc.collect()
         left = {type(o).__name__ for o in gc.garbage if isinstance(o, (ast.stmt, ast.expr, cst.CSTNode))}
     finally:
