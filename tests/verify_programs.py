@@ -138,8 +138,8 @@ PROGRAMS = (
         (
             Bug("apex imported", "from torch.nn import LayerNorm as", "from apex.normalization import",
                 "No module named 'apex'", "from apex.normalization"),
-            Bug("another default", "weight_decay=0.02", "weight_decay=0.01", PARTS, "loss.backward()"),
-            Bug("another epsilon", "eps=1e-6", "eps=1e-3", PARTS, "loss.backward()"),
+            Bug("another default", "weight_decay=0.02", "weight_decay=0.01", PARTS, "scale(loss).backward()"),
+            Bug("another epsilon", "eps=1e-6", "eps=1e-3", PARTS, "scale(loss).backward()"),
         ),
         twin="twin.py", points={"loss": 6, "grad_norm AdamW": 6},
     ),
