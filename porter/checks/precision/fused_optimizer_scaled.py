@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from porter.checks.rule import Hit, Rule
+from porter.project.firsts import first_fused
 
 _MODULES = ("torch.cuda.amp", "torch.cuda.amp.grad_scaler", "torch.npu.amp", "torch_npu.npu.amp")
 
@@ -12,6 +13,7 @@ class FusedOptimizerScaled(Rule):
     calls = {f"{module}.GradScaler" for module in _MODULES}
 
     def visit(self, original, updated, file):
-        if not file.facts.fused or file.tested:
+        place = file.facts.fused or first_fused({file.path: file.source.utf8})
+        if not place or file.tested:
             return None
-        return Hit(original.func, "scaled", values=(("place", file.facts.fused),))
+        return Hit(original.func, "scaled", values=(("place", place),))
