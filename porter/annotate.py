@@ -8,7 +8,8 @@ import tokenize
 from collections.abc import Callable, Iterable
 
 from porter.finding import Change, Finding
-from porter.python.source import Source, Unreadable
+from porter.own import Unreadable
+from porter.python.source import Source
 
 OWN = re.compile(r"# PRT\d{3}: ")
 SPECIAL = re.compile(r"#\s*porter:")

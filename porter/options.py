@@ -10,7 +10,7 @@ Paths = Annotated[
     Optional[list[str]], typer.Argument(help="Directories or files; '-' is standard input.", show_default=False)
 ]
 FailOn = Annotated[Optional[str], typer.Option(help="Exit 1 from this severity: blocker, wrong (default), slow, note.")]
-Annotate = Annotated[bool, typer.Option("--annotate", help="Put `# PRT110: ...` above what has to be ported by hand.")]
+Annotate = Annotated[bool, typer.Option("--annotate", help="Put `# PRT110: ...` above what has to be ported by hand in Python files.")]
 WriteBaseline = Annotated[Optional[str], typer.Option(help="Write all findings to FILE and exit 0.", metavar="FILE")]
 Format = Annotated[
     Optional[str],

@@ -15,7 +15,8 @@ from porter.files.discover import MARKERS, discover
 from porter.files.errors import FilesError
 from porter.files.kinds import PYTHON, largest
 from porter.files.read import LIMIT, read
-from porter.finding import FileResult, Finding
+from porter.finding import FileResult
+from porter.own import own
 from porter.project.facts import Facts
 from porter.project.joined import hold_back
 from porter.session import Session
@@ -143,9 +144,7 @@ def _read(root: Path, path: str) -> bytes:
 
 
 def refusal(path: str, why: str, session: Session, **values: str) -> FileResult:
-    severity, effort = session.rules.weights("PRT003", why)
-    finding = Finding(path, 1, 1, "PRT003", why, tuple(sorted(values.items())), 1, 1, severity, "manual", effort)
-    return FileResult(path, (finding,))
+    return FileResult(path, (own(path, 1, "PRT003", why, session, **values),))
 
 
 def _refused(path: str, error: FilesError, session: Session) -> FileResult:

@@ -305,6 +305,12 @@ SUPPRESSED: dict[str, tuple[str, str, list[tuple[int, str, str]]]] = {
         f"torch.npu.synchronize(x.cuda())  {S}\n",
         [(2, "PRT101", "default")],
     ),
+    "behind another comment": ("x.cuda()  # type: ignore  # porter: ignore[PRT130] why\n",) * 2 + ([],),
+    "in prose": (
+        "x.cuda()  # see porter: ignore[PRT130]\n",
+        "x.npu()  # see porter: ignore[PRT130]\n",
+        [(2, "PRT130", "call")],
+    ),
     "two codes": ("torch.cuda.synchronize(x.cuda())  # porter: ignore[PRT130, PRT101] why\n",) * 2 + ([],),
     "one of two codes unused": (
         "x.cuda()  # porter: ignore[PRT130,PRT101] why\n",

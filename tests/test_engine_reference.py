@@ -21,7 +21,8 @@ from engine_modules import modules
 from engine_world import CORE_SESSION, look
 from porter.finding import Change, apply
 from porter.python.file import File
-from porter.python.source import Source, Unreadable
+from porter.own import Unreadable
+from porter.python.source import Source
 from reference.plain import Seen, answer
 from reference.scopes import Resolver, words
 

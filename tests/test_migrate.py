@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import os
 import subprocess
 
@@ -292,6 +293,24 @@ def test_annotation_keeps_a_suppression_next_to_its_statement(porter):
     at = next(n for n, line in enumerate(lines) if "# PRT1" in line)
     assert "porter: ignore" in lines[at + 1] and lines[at + 2].lstrip().startswith("c =")
     assert annotate(porter, got) == got
+
+
+def test_annotations_stand_in_python_files_alone(porter):
+    source = ["import torch\n", "torch.cuda.get_device_capability()"]
+    cell = {"cell_type": "code", "metadata": {}, "outputs": [], "source": source}
+    files = {
+        "m.py": MANUAL,
+        "n.ipynb": json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}),
+        "ds_config.json": '{"a": "cuda",\n "device_type": "cuda_special"}\n',
+        "k.cu": "__global__ void f() {}\nvoid g() { f<<<1, 2>>>(); }\n",
+        "run.sh": "nvcc \\\n  -o a k.cu\nnvidia-smi --query-gpu=name \\\n  --format=csv | tail -1\n",
+    }
+    write(porter.folder, files)
+    found = json.loads(porter("analyze", ".", "--format", "json").text)["findings"]
+    manual = {f["path"] for f in found if f["status"] == "manual"}
+    assert manual >= {"m.py", "n.ipynb", "k.cu", "run.sh"}
+    assert porter("migrate", ".", "--annotate", "--inplace", "--allow-dirty").code == 0
+    assert {name for name in files if "# PRT" in (porter.folder / name).read_text()} == {"m.py"}
 
 
 def test_annotation_in_a_file_of_another_encoding(porter):

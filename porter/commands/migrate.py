@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from porter.analyse import kind
 from porter.cli import FOUND, INTERNAL, OK, USAGE
 from porter.commands.analyze import write_text
 from porter.commands.job import Job, prepare
@@ -15,6 +16,7 @@ from porter.commands.undo import mend
 from porter.commands.view import place, report_of
 from porter.errors import UserError
 from porter.files.errors import FilesError, printable
+from porter.files.kinds import PYTHON
 from porter.files.read import digest
 from porter.finding import Change, FileResult, apply
 from porter.report import format_of, render
@@ -67,8 +69,8 @@ def migrate(
     edits = list(_edits(job, run, unsafe, annotate, errors))
     changed = [edit for edit in edits if edit.changed]
     # of what was found, with its lines as they were: after an in-place run they are others
-    for file, kind in outputs:
-        write_text(file, render(report_of(job, run), kind))
+    for file, form in outputs:
+        write_text(file, render(report_of(job, run), form))
     if verify and not _verified(job, run, changed, verify):
         print(say("migrate.unverified", job.lang), file=sys.stderr)
         return FOUND
@@ -81,8 +83,8 @@ def migrate(
     for error in errors:
         print("porter: " + error.text(job.lang), file=sys.stderr)
     if not quiet:
-        kind = "done" if inplace else "copied" if out else "would"
-        for line in _summary(job, run, changed, unsafe, annotate, kind, out or ""):
+        deed = "done" if inplace else "copied" if out else "would"
+        for line in _summary(job, run, changed, unsafe, annotate, deed, out or ""):
             print(line, file=sys.stderr)
     if errors:
         return USAGE
@@ -104,7 +106,7 @@ def _edits(job: Job, run: Run, unsafe: bool, annotate: bool, errors: list[FilesE
             errors.append(error)
             continue
         auto, review, notes = result.auto, result.review, ()
-        if annotate:
+        if annotate and kind(result.path) == PYTHON:  # elsewhere a line of its own may be part of a value
             from porter.annotate import annotated, annotations
 
             texts = job.session.rules.texts
@@ -196,7 +198,7 @@ def _coloured(diff: bytes) -> bytes:
 
 
 def _summary(
-    job: Job, run: Run, changed: list[Edited], unsafe: bool, annotate: bool, kind: str, out: str
+    job: Job, run: Run, changed: list[Edited], unsafe: bool, annotate: bool, deed: str, out: str
 ) -> Iterator[str]:
     from porter.report.console import target_line
 
@@ -210,7 +212,7 @@ def _summary(
         seen = report.prefix.rstrip("/")
         undo = f"porter undo {seen}" if seen else "porter undo"
         more = say("migrate.reviewed", lang, n=review) if unsafe and review else ""
-        yield say(f"migrate.{kind}", lang, files=len(changed), auto=auto, review=more, out=out, undo=undo)
+        yield say(f"migrate.{deed}", lang, files=len(changed), auto=auto, review=more, out=out, undo=undo)
     else:
         yield say("migrate.none", lang)
     if annotate and (files := sum(e.notes > 0 for e in changed)):

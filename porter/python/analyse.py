@@ -2,43 +2,27 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
 import sys
 from dataclasses import replace
 
 from porter.checks.gate import GATE
 from porter.checks.rule import Hit, Rule
 from porter.finding import Change, FileResult, Finding
+from porter.own import about, folded, guarded, own, unread, without
 from porter.session import Session
 
 from .guard import Broken, check
 from .inventory import add_methods, inventory
+from .source import Source
 from .support import lines_of, span, unsupported
-from .source import Source, Unreadable
 
 _PYTHON = ".".join(map(str, sys.version_info[:2]))
 
 
 def analyse(path: str, data: bytes, session: Session) -> FileResult:
-    result = FileResult(path, lines=data.count(b"\n") + (data[-1:] not in (b"\n", b"")), digest=digest(data))
     if not GATE.search(data):
-        return result
-    try:
-        return _analyse(result, data, session)
-    except Unreadable as error:
-        found = _own(path, error.line, "PRT002", error.key, session, error=error.error)
-    except RecursionError:
-        found = _own(path, 1, "PRT002", "deep", session)
-    except Exception as error:
-        if "PORTER_DEBUG" in os.environ:
-            raise
-        found = _own(path, 1, "PRT003", "crashed", session, error=f"{type(error).__name__}: {error}".partition("\n")[0])
-    return replace(result, findings=(found,))
-
-
-def digest(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
+        return unread(path, data)
+    return guarded(path, data, session, lambda result: _analyse(result, data, session))
 
 
 def _analyse(result: FileResult, data: bytes, session: Session) -> FileResult:
@@ -56,27 +40,14 @@ def _analyse(result: FileResult, data: bytes, session: Session) -> FileResult:
             check(looked, edits, unsafe)
             changes[unsafe] = edits
         except Broken as broken:
-            findings.append(_own(result.path, broken.line, "PRT003", broken.key, session, **broken.values))
+            findings.append(own(result.path, broken.line, "PRT003", broken.key, session, **broken.values))
             lost = ("review",) if unsafe else ("auto", "review")  # the edits to review go on top of the automatic ones
-            findings = [replace(f, status="manual", edit=()) if f.status in lost else f for f in findings]
+            findings = without(findings, *lost)
             if not unsafe:
                 changes = {False: (), True: ()}
                 break
             changes[True] = changes[False]
-    findings = folded(sorted(set(findings)), session)
-    return replace(result, findings=tuple(findings), auto=changes[False], review=changes[True])
-
-
-def folded(findings: list[Finding], session: Session) -> list[Finding]:
-    """Without the repetitions of what is said once for a file; each edit and each suppressed place stays."""
-    once, said, out = session.rules.once, set(), []
-    for f in findings:
-        if f.status == "manual" and f.suppressed is None and once(f.code, f.why):
-            if (f.code, f.why, f.values) in said:
-                continue
-            said.add((f.code, f.why, f.values))
-        out.append(f)
-    return out
+    return replace(result, findings=folded(findings, session), auto=changes[False], review=changes[True])
 
 
 def look(path: str, source: Source, session: Session) -> Looked:
@@ -85,7 +56,7 @@ def look(path: str, source: Source, session: Session) -> Looked:
 
     file = File(path, source, session)
     looked = Looked(file)
-    looked.own += [_own(path, line, "PRT002", "newer", session, python=_PYTHON) for line in file.hidden]
+    looked.own += [own(path, line, "PRT002", "newer", session, python=_PYTHON) for line in file.hidden]
     if file.suppressions.skip is not None:
         return looked
     links, units = list(file.candidates()), {}
@@ -129,7 +100,7 @@ class Looked:
             found, auto = rewrite(file, piece, lambda r, h, p: piece.exact and self.safe(r, h, p) and self.active(r, h, p))
         except (cst.ParserSyntaxError, RecursionError):
             line, column = self.source.place(unit.start)
-            self.own.append(_own(file.path, line, "PRT002", "statement", self.session, column=column))
+            self.own.append(own(file.path, line, "PRT002", "statement", self.session, column=column))
             return
         except Broken as broken:
             self.broken.setdefault(False, broken)
@@ -169,8 +140,6 @@ class Looked:
         return hit.safe and not self._builds[piece.unit]
 
     def reason(self, code: str, hit: Hit, piece) -> str | None:
-        if not self.file.suppressions.ignores:
-            return None
         first, last = self.source.line(piece.unit.start), self.source.line(piece.unit.end)
         return self.file.suppressions.reason(code, first, last)
 
@@ -225,34 +194,14 @@ class Looked:
                         effort, self._kept(f.edit) if reason is None else (), reason, hit.optional)
             )  # fmt: skip
         unsafe = [f for f in self.unsafe if f.applied and f.hit.loads]
-        out += [_own(path, line, "PRT004", key, session) for line, key in not_inserted(self.file, unsafe)]
+        out += [own(path, line, "PRT004", key, session) for line, key in not_inserted(self.file, unsafe)]
         out += [self._about_api(*found) for found in self.apis if found[1] not in quiet]
-        return out + self._about_suppressions(quiet)
+        return out + about(self.file.suppressions, path, session)
 
     def _about_api(self, link, code: str, why: str, values: dict[str, str]) -> Finding:
         (start, end), lines = span(link, self.source), lines_of(link)
         line, column = self.source.place(start)
-        found = _own(self.file.path, line, code, why, self.session, column=column, **values)
+        found = own(self.file.path, line, code, why, self.session, column=column, **values)
         last, behind = self.source.place(end)
         reason = self.file.suppressions.reason(code, *lines)
         return replace(found, end_line=last, end_column=behind, suppressed=reason)
-
-    def _about_suppressions(self, quiet: frozenset[str]) -> list[Finding]:
-        out, session, path = [], self.session, self.file.path
-        known = session.rules.codes
-        for line, column, text in self.file.suppressions.malformed:
-            out.append(_own(path, line, "PRT005", "codes", session, column=column, text=text))
-        for ignore in self.file.suppressions.ignores:
-            for code in ignore.codes:
-                if code not in known:
-                    out.append(_own(path, ignore.line, "PRT005", "unknown", session, column=ignore.column, code=code))
-                elif code not in ignore.used and code not in quiet:
-                    out.append(_own(path, ignore.line, "PRT001", "unused", session, column=ignore.column, code=code))
-        return [f for f in out if f.code not in quiet]
-
-
-def _own(
-    path: str, line: int, code: str, why: str, session: Session, /, *, column: int = 1, **values: str
-) -> Finding:
-    severity, effort = session.rules.weights(code, why)
-    return Finding(path, line, column, code, why, tuple(sorted(values.items())), line, column, severity, "manual", effort)

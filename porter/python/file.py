@@ -6,9 +6,11 @@ import ast
 import re
 from functools import cached_property
 
-import porter.python.index as index
+from porter.own import Unreadable
+from porter.python import index
 from porter.session import Session
 from porter.styles import STYLES
+from porter.suppress import Suppressions
 
 from .around import Around
 from .environ import Variable, variables
@@ -18,8 +20,7 @@ from .literals import Literal, literals
 from .names import Names
 from .receivers import Receivers
 from .scene import Scene
-from .source import Source, Unreadable
-from .suppress import Suppressions
+from .source import Source
 
 _TOOLKIT = re.compile(rb"\bCUDA_HOME\b|\bCUDA_PATH\b|CUDAExtension|\bnvcc\b|TORCH_CUDA_ARCH_LIST|version\.cuda\b")
 _TESTS = re.compile(r"tests?(?:[_-]|$)")
@@ -55,7 +56,7 @@ class File:
         self.buckets, uses = index.collect(self.tree, self.rules.wanted)
         self.names = Names(self.buckets, uses)
         self.names.aliases  # noqa: B018  computed before anything resolves through them
-        self.suppressions = Suppressions(source)
+        self.suppressions = Suppressions(source.remarks())
         self.apis: dict[str, list[Link]] = {}  # resolved names of interest, and where they stand: the inventory
         self._glances: dict[tuple[str, ast.AST], bool] = {}
         self._piece = None  # the piece that is walked right now: where LibCST nodes lie

@@ -6,8 +6,9 @@ import builtins
 from collections import Counter
 
 from porter.finding import Change, apply
+from porter.own import Unreadable
 
-from .source import LINE_END, Source, Unreadable
+from .source import LINE_END, Source
 
 
 class Broken(Exception):

@@ -12,7 +12,9 @@ import warnings
 
 import libcst as cst
 
-from .source import Source, Unreadable
+from porter.own import Unreadable
+
+from .source import Source
 from .units import positions
 
 _STEPS = re.compile(

@@ -8,21 +8,17 @@ import re
 import tokenize
 import warnings
 from bisect import bisect_right
+from collections.abc import Iterator
 from functools import cached_property
 from itertools import accumulate
+
+from porter.own import Unreadable
+from porter.suppress import SPOKEN, Comment
 
 BOM = b"\xef\xbb\xbf"
 LINE_END = re.compile(rb"\r\n|\r|\n")  # what Python calls a line end; str.splitlines knows eight more
 CODING = re.compile(rb"^[ \t\f]*#.*?coding[:=]", re.MULTILINE)
 PYTHON2 = re.compile(rb"^[ \t]*(print[ \t]+[\"'\w]|exec[ \t]+[\"'\w]|except[ \t]+[\w.]+[ \t]*,[ \t]*\w+[ \t]*:|raise[ \t]+\w+[ \t]*,)", re.M)
-
-
-class Unreadable(Exception):
-    """The file is left alone. `key` is a message of PRT002."""
-
-    def __init__(self, key: str, error: str = "", line: int = 1):
-        super().__init__(key, error, line)
-        self.key, self.error, self.line = key, error, line
 
 
 class Source:
@@ -114,6 +110,14 @@ class Source:
                 if "#" in row:
                     found.append((number, row.index("#"), row[row.index("#") :]))
         return found
+
+    def remarks(self) -> Iterator[Comment]:
+        """The comments in which the user may speak to porter; none is looked for where nothing does."""
+        if SPOKEN in self.data:
+            for line, column, text in self.comments:
+                start = self.starts[line - 1]
+                before = self.utf8[start : self.line_end(start)[0]].decode("utf-8")[:column]
+                yield Comment(line, column + 1, text[1:], not before.strip())
 
     @cached_property
     def newline(self) -> bytes:

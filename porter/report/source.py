@@ -45,7 +45,8 @@ class Text:
 
 
 def _encoding(data: bytes) -> tuple[str, int]:
-    from porter.python.source import Source, Unreadable
+    from porter.own import Unreadable
+    from porter.python.source import Source
 
     try:
         source = Source(data)

@@ -2,37 +2,26 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib import import_module
 
 from porter.files.kinds import NOTEBOOK
 from porter.finding import Change, FileResult, Finding, apply
-from porter.python.analyse import digest, folded
+from porter.own import Unreadable, about, folded, guarded, own, unread, without
 from porter.session import Session
-from porter.text.document import Document, TextHit, Unreadable, ignores, reason, skipped
+from porter.text.document import Document, TextHit
 from porter.text.gate import concerns
 
 
 def analyse(kind: str, path: str, data: bytes, session: Session) -> FileResult:
-    result = FileResult(path, lines=data.count(b"\n") + (data[-1:] not in (b"\n", b"")), digest=digest(data))
     if not concerns(kind, data):
-        return result
-    try:
-        if kind == NOTEBOOK:
-            from porter.text import notebook
-
-            return notebook.analyse(path, data, session, result)
-        return _analyse(result, kind, data, session)
-    except Unreadable as error:
-        found = _own(path, error.line, "PRT002", error.key, session, error=error.error)
-    except RecursionError:
-        found = _own(path, 1, "PRT002", "deep", session)
-    except Exception as error:
-        if "PORTER_DEBUG" in os.environ:
-            raise
-        found = _own(path, 1, "PRT003", "crashed", session, error=f"{type(error).__name__}: {error}".partition("\n")[0])
-    return replace(result, findings=(found,))
+        return unread(path, data)
+    if kind == NOTEBOOK:
+        from porter.text.notebook import analyse as look
+    else:
+        look = partial(_analyse, kind)
+    return guarded(path, data, session, lambda result: look(result, data, session))
 
 
 def _format(kind: str):
@@ -58,31 +47,31 @@ class _Look:
         return tuple(sorted(found))
 
 
-def _look(path: str, data: bytes, kind: str, session: Session) -> _Look:
-    form = _format(kind)
-    document = Document(path, data, kind, session, form.MARK)
+def _document(path: str, data: bytes, kind: str, session: Session) -> Document:
+    return Document(path, data, kind, session, _format(kind).MARK)
+
+
+def _look(document: Document) -> _Look:
+    form = _format(document.kind)
     tree = form.read(document)
-    document.ignores = [ignore for ignore, *_ in ignores(document) if ignore]
     return _Look(document, tree, sorted(form.look(document, tree), key=lambda hit: (hit.start, hit.code, hit.why)))
 
 
 def _applies(document: Document, hit: TextHit) -> bool:
-    if hit.code in document.session.quiet_for(document.path):
-        return False
-    return _reason(document, hit) is None
+    return hit.code not in document.session.quiet_for(document.path) and _reason(document, hit) is None
 
 
 def _reason(document: Document, hit: TextHit) -> str | None:
-    return reason(document, hit.code, document.place(hit.start)[0], document.place(max(hit.start, hit.end - 1))[0])
+    first, last = (document.place(offset)[0] for offset in (hit.start, max(hit.start, hit.end - 1)))
+    return document.suppressions.reason(hit.code, first, last)
 
 
-def _analyse(result: FileResult, kind: str, data: bytes, session: Session) -> FileResult:
-    form = _format(kind)
-    document = Document(result.path, data, kind, session, form.MARK)
-    if skipped(document) is not None:
+def _analyse(kind: str, result: FileResult, data: bytes, session: Session) -> FileResult:
+    document = _document(result.path, data, kind, session)
+    if document.suppressions.skip is not None:
         return replace(result, parsed=True)
-    looked = _look(result.path, data, kind, session)
-    findings = [_finding(looked.document, hit) for hit in looked.hits]
+    looked = _look(document)
+    findings = [_finding(document, hit) for hit in looked.hits]
     findings = [f for f in findings if f.code not in session.quiet_for(result.path)]
     changes = {unsafe: looked.changes(unsafe) for unsafe in (False, True)}
     alike = changes[False] == changes[True]
@@ -90,21 +79,14 @@ def _analyse(result: FileResult, kind: str, data: bytes, session: Session) -> Fi
         if why := _broken(looked, changes[unsafe], unsafe or alike):
             codes = ", ".join(sorted({hit.code for hit in looked.hits if hit.edits and (hit.safe or unsafe)}))
             key, values = why
-            findings.append(_own(result.path, 1, "PRT003", key, session, codes=codes, **values))
-            lost = ("review",) if unsafe else ("auto", "review")
-            findings = [replace(f, status="manual", edit=()) if f.status in lost else f for f in findings]
+            findings.append(own(result.path, 1, "PRT003", key, session, codes=codes, **values))
+            findings = without(findings, *(("review",) if unsafe else ("auto", "review")))
             changes[True] = changes[False] if unsafe else ()
             if not unsafe:
                 changes[False] = ()
                 break
-    findings += _about_suppressions(looked.document)
-    return replace(
-        result,
-        parsed=True,
-        findings=tuple(folded(sorted(set(findings)), session)),
-        auto=changes[False],
-        review=changes[True],
-    )
+    findings += about(document.suppressions, result.path, session)
+    return replace(result, parsed=True, findings=folded(findings, session), auto=changes[False], review=changes[True])
 
 
 def _finding(document: Document, hit: TextHit) -> Finding:
@@ -132,7 +114,7 @@ def _broken(looked: _Look, changes: tuple[Change, ...], unsafe: bool) -> tuple[s
         return "overlap", {}
     data = apply(document.data, changes)
     try:
-        again = _look(document.path, data, document.kind, document.session)
+        again = _look(_document(document.path, data, document.kind, document.session))
     except Unreadable as error:
         return "reparse", {"error": error.error}
     same = getattr(_format(document.kind), "same", None)
@@ -148,25 +130,3 @@ def _broken(looked: _Look, changes: tuple[Change, ...], unsafe: bool) -> tuple[s
 def _ends(data: bytes) -> tuple[bool, bool, bool]:
     """Whether there are line ends of either kind, and one at the end."""
     return b"\r\n" in data, b"\n" in data.replace(b"\r\n", b""), data[-1:] in (b"\n", b"\r")
-
-
-def _about_suppressions(document: Document) -> list[Finding]:
-    out, session, path = [], document.session, document.path
-    quiet = session.quiet_for(path)
-    for ignore, line, column, text in ignores(document):
-        if ignore is None:
-            out.append(_own(path, line, "PRT005", "codes", session, column=column, text=text))
-    for ignore in document.ignores:
-        for code in ignore.codes:
-            if code not in session.rules.codes:
-                out.append(_own(path, ignore.line, "PRT005", "unknown", session, column=ignore.column, code=code))
-            elif code not in ignore.used and code not in quiet:
-                out.append(_own(path, ignore.line, "PRT001", "unused", session, column=ignore.column, code=code))
-    return [f for f in out if f.code not in quiet]
-
-
-def _own(path: str, line: int, code: str, why: str, session: Session, /, *, column: int = 1, **values: str) -> Finding:
-    severity, effort = session.rules.weights(code, why)
-    return Finding(
-        path, line, column, code, why, tuple(sorted(values.items())), line, column, severity, "manual", effort
-    )

@@ -5,20 +5,14 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
+from porter.own import Unreadable
 from porter.session import Session
+from porter.suppress import SPOKEN, Comment, Suppressions
 
 _BOM = b"\xef\xbb\xbf"
-
-
-class Unreadable(Exception):
-    """`key` is a message of PRT002."""
-
-    def __init__(self, key: str, error: str, line: int = 1):
-        super().__init__(key, error)
-        self.key, self.error, self.line = key, error, line
 
 
 @dataclass(frozen=True)
@@ -48,7 +42,6 @@ class Document:
     kind: str
     session: Session
     mark: str = "#"  # what begins a comment; "" where the format has none
-    ignores: list[Ignore] = field(default_factory=list)
 
     @cached_property
     def bom(self) -> int:
@@ -84,56 +77,17 @@ class Document:
         """Where a character stands in the file."""
         return self.bom + (offset if self._ascii else len(self.text[:offset].encode("utf-8")))
 
+    @cached_property
+    def suppressions(self) -> Suppressions:
+        return Suppressions(self._remarks())
+
+    def _remarks(self) -> Iterator[Comment]:
+        if self.mark and SPOKEN in self.data:
+            for found in re.finditer(re.escape(self.mark) + r"([ \t]*porter:[^\n\r]*)", self.text):
+                line, column = self.place(found.start())
+                alone = not self.text[self.starts[line - 1] : found.start()].strip()
+                yield Comment(line, column, found[1], alone)
+
     @property
     def newline(self) -> str:
         return "\r\n" if "\r\n" in self.text else "\n"
-
-
-@dataclass
-class Ignore:
-    line: int
-    column: int
-    codes: tuple[str, ...]
-    reason: str
-    alone: bool
-    used: set[str] = field(default_factory=set)
-
-
-_IGNORE = r"[ \t]*porter:[ \t]*ignore(?:\[([^\]\n]*)\])?[ \t:,-]*([^\n\r]*)"
-_SKIP = r"[ \t]*porter:[ \t]*skip-file[ \t:,-]*([^\n\r]*)"
-_CODE = re.compile(r"PRT\d{3}$")
-
-
-def skipped(document: Document) -> str | None:
-    """The reason why the file is to be left alone; None where it is not."""
-    if not document.mark or b"porter:" not in document.data:
-        return None
-    head = "".join(document.text.splitlines(keepends=True)[:10])
-    found = re.search(re.escape(document.mark) + _SKIP, head)
-    return found[1].strip() if found else None
-
-
-def ignores(document: Document) -> Iterator[tuple[Ignore | None, int, int, str]]:
-    """Suppressions, or (None, line, column, text) for one that is not understood."""
-    if not document.mark or b"porter:" not in document.data:
-        return
-    for found in re.finditer(re.escape(document.mark) + _IGNORE, document.text):
-        line, column = document.place(found.start())
-        codes = tuple(code.strip() for code in (found[1] or "").split(",") if code.strip())
-        if not codes or not all(_CODE.match(code) for code in codes):
-            yield None, line, column, found[1] or ""
-            continue
-        alone = not document.text[document.starts[line - 1] : found.start()].strip()
-        yield Ignore(line, column, codes, found[2].strip(), alone), line, column, ""
-
-
-def reason(document: Document, code: str, first: int, last: int) -> str | None:
-    """Why a finding on these lines is suppressed: by a comment on one of them, or alone above."""
-    above = first - 1
-    while any(i.alone and i.line == above for i in document.ignores):
-        above -= 1
-    for ignore in document.ignores:
-        if code in ignore.codes and (first <= ignore.line <= last or ignore.alone and above < ignore.line < first):
-            ignore.used.add(code)
-            return ignore.reason
-    return None

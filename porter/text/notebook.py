@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from porter.finding import Change, FileResult, Finding, apply
+from porter.own import Unreadable, own
 from porter.python.analyse import analyse as analyse_python
 from porter.session import Session
-from porter.text.document import Document, Unreadable
+from porter.text.document import Document
 from porter.text.jsonspans import Node, encode, parse
 
 _MAGIC = re.compile(r"[ \t]*(?:[%!?]|[A-Za-z_][\w.]*\?{1,2}[ \t]*$|(?:[\w.,\[\]'\" ]+=)[ \t]*([%!])(?![=]))")
@@ -42,8 +43,9 @@ class Notebook:
         return "".join(_as_python(self.lines, self.hidden)).encode("utf-8", "surrogatepass")
 
 
-def analyse(path: str, data: bytes, session: Session, result: FileResult) -> FileResult:
+def analyse(result: FileResult, data: bytes, session: Session) -> FileResult:
     """Raises Unreadable where it is no notebook."""
+    path = result.path
     document = Document(path, data, "notebook", session, "")
     book = _read(document)
     module = book.source
@@ -61,8 +63,7 @@ def analyse(path: str, data: bytes, session: Session, result: FileResult) -> Fil
         edit = tuple(sorted({change for one in finding.edit for change in placed[one]}))
         findings.append(_moved(book, replace(finding, edit=edit)))
     for line in broken.values():
-        severity, effort = session.rules.weights("PRT002", "cell")
-        findings.append(_moved(book, Finding(path, line, 1, "PRT002", "cell", severity=severity, effort=effort)))
+        findings.append(_moved(book, own(path, line, "PRT002", "cell", session)))
     for changes in (auto, review):
         _check(book, changes)
     return replace(result, parsed=True, findings=tuple(sorted(findings)), auto=auto, review=review, apis=found.apis)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from porter.own import Unreadable
 from porter.text import installs, launches, shellcommands, shellvars
-from porter.text.document import Document, TextHit, Unreadable
+from porter.text.document import Document, TextHit
 from porter.text.shellscript import Script, masked, parse
 
 MARK = "#"

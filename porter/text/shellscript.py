@@ -11,7 +11,7 @@ from bisect import bisect_left
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from porter.text.document import Unreadable
+from porter.own import Unreadable
 
 # whatever a rule starts from; only statements with one of them are walked
 WORDS = re.compile(

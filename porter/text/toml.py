@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from porter.text.document import Document, Unreadable
+from porter.own import Unreadable
+from porter.text.document import Document
 from porter.text.setting_rules import look
 from porter.text.settings import ITEM, Builder, Settings, same
 

@@ -96,7 +96,7 @@ MUTANTS = [
     ),
     Mutant(
         "look one line too far up",
-        "python/suppress.py",
+        "suppress.py",
         "self.ignores[at - 1].line == first:",
         "self.ignores[at - 1].line == first - 1:",
         PROMISES,
@@ -104,7 +104,7 @@ MUTANTS = [
     ),
     Mutant(
         "let any comment speak of the line below",
-        "python/suppress.py",
+        "suppress.py",
         "if at and self.ignores[at - 1].alone and",
         "if at and",
         PROMISES,
@@ -251,9 +251,9 @@ MUTANTS = [
     ),
     Mutant(
         "skip any file that says so",
-        "python/suppress.py",
-        "and line <= 10:",
-        "and line <= 10_000:",
+        "suppress.py",
+        "comment.line <= _HEAD and",
+        "True and",
         PROMISES,
         "skip_file",
     ),
@@ -308,7 +308,7 @@ MUTANTS = [
     ),
     Mutant(
         "say nothing of unused suppressions",
-        "python/analyse.py",
+        "own.py",
         "elif code not in ignore.used and code not in quiet:",
         "elif False:",
         PROMISES,

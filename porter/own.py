@@ -1,0 +1,80 @@
+"""What porter says about its own work, alike for every kind of file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from porter.files.read import digest
+from porter.finding import FileResult, Finding
+from porter.session import Session
+from porter.suppress import Suppressions
+
+
+class Unreadable(Exception):
+    """The file is left alone. `key` is a message of PRT002."""
+
+    def __init__(self, key: str, error: str = "", line: int = 1):
+        super().__init__(key, error, line)
+        self.key, self.error, self.line = key, error, line
+
+
+def own(path: str, line: int, code: str, why: str, session: Session, /, *, column: int = 1, **values: str) -> Finding:
+    severity, effort = session.rules.weights(code, why)
+    return Finding(
+        path, line, column, code, why, tuple(sorted(values.items())), line, column, severity, "manual", effort
+    )
+
+
+def guarded(path: str, data: bytes, session: Session, look: Callable[[FileResult], FileResult]) -> FileResult:
+    """`look` at a file. Never raises: what cannot be analysed is a finding."""
+    result = unread(path, data)
+    try:
+        return look(result)
+    except Unreadable as error:
+        found = own(path, error.line, "PRT002", error.key, session, error=error.error)
+    except RecursionError:
+        found = own(path, 1, "PRT002", "deep", session)
+    except Exception as error:
+        if "PORTER_DEBUG" in os.environ:
+            raise
+        said = f"{type(error).__name__}: {error}".partition("\n")[0]
+        found = own(path, 1, "PRT003", "crashed", session, error=said)
+    return replace(result, findings=(found,))
+
+
+def unread(path: str, data: bytes) -> FileResult:
+    """Of a file that no parser has seen."""
+    return FileResult(path, lines=data.count(b"\n") + (data[-1:] not in (b"\n", b"")), digest=digest(data))
+
+
+def about(suppressions: Suppressions, path: str, session: Session) -> list[Finding]:
+    """What is wrong with the suppressions of a file, once every finding has asked for its own."""
+    out, quiet, known = [], session.quiet_for(path), session.rules.codes
+    for line, column, text in suppressions.malformed:
+        out.append(own(path, line, "PRT005", "codes", session, column=column, text=text))
+    for ignore in suppressions.ignores:
+        for code in ignore.codes:
+            if code not in known:
+                out.append(own(path, ignore.line, "PRT005", "unknown", session, column=ignore.column, code=code))
+            elif code not in ignore.used and code not in quiet:
+                out.append(own(path, ignore.line, "PRT001", "unused", session, column=ignore.column, code=code))
+    return [f for f in out if f.code not in quiet]
+
+
+def folded(findings: Iterable[Finding], session: Session) -> tuple[Finding, ...]:
+    """Sorted, without the repetitions of what is said once for a file; each edit and each suppressed place stays."""
+    once, said, out = session.rules.once, set(), []
+    for f in sorted(set(findings)):
+        if f.status == "manual" and f.suppressed is None and once(f.code, f.why):
+            if (f.code, f.why, f.values) in said:
+                continue
+            said.add((f.code, f.why, f.values))
+        out.append(f)
+    return tuple(out)
+
+
+def without(findings: Iterable[Finding], *lost: str) -> list[Finding]:
+    """With a person's work where edits of these statuses broke a promise."""
+    return [replace(f, status="manual", edit=()) if f.status in lost else f for f in findings]

@@ -1,0 +1,83 @@
+"""`porter: ignore[PRT101] reason` and `porter: skip-file reason` in the comments of any file that has comments.
+
+A code is required; a suppression that nothing needed is a finding.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from operator import attrgetter
+
+SPOKEN = b"porter:"  # a file without it has none
+_IGNORE = re.compile(r"(?:^|#|//)\s*porter:\s*ignore(?:\[([^\]]*)\])?[ \t:,-]*(.*)")
+_SKIP = re.compile(r"(?:^|#|//)\s*porter:\s*skip-file[ \t:,-]*(.*)")
+_ANNOTATION = re.compile(r" PRT\d{3}: ")
+_CODE = re.compile(r"PRT\d{3}$")
+_HEAD = 10  # lines in which a file may say that it is to be left alone
+
+
+@dataclass(frozen=True, slots=True)
+class Comment:
+    line: int
+    column: int  # from 1
+    text: str  # behind the mark
+    alone: bool  # it has its line for itself and speaks of the next statement
+
+
+@dataclass
+class Ignore:
+    line: int
+    column: int
+    codes: tuple[str, ...]
+    reason: str
+    alone: bool
+    used: set[str] = field(default_factory=set)
+
+
+_line = attrgetter("line")
+
+
+class Suppressions:
+    def __init__(self, comments: Iterable[Comment] = ()):
+        """`comments` come in the order of the file."""
+        self.ignores: list[Ignore] = []
+        self.malformed: list[tuple[int, int, str]] = []  # line, column, what stands there
+        self.skip: str | None = None  # why the file is left alone
+        self._annotated: set[int] = set()
+        for comment in comments:
+            self._read(comment)
+
+    def _read(self, comment: Comment) -> None:
+        if _ANNOTATION.match(comment.text):
+            self._annotated.add(comment.line)
+        elif comment.line <= _HEAD and (found := _SKIP.search(comment.text)):
+            self.skip = found[1].strip()
+        elif found := _IGNORE.search(comment.text):
+            codes = tuple(c.strip() for c in (found[1] or "").split(",") if c.strip())
+            if codes and all(map(_CODE.match, codes)):
+                self.ignores.append(Ignore(comment.line, comment.column, codes, found[2].strip(), comment.alone))
+            else:
+                self.malformed.append((comment.line, comment.column, found[1] or ""))
+
+    def reason(self, code: str, first: int, last: int) -> str | None:
+        """Why a finding on the statement that spans these lines is suppressed; None where it is not."""
+        if not self.ignores:
+            return None
+        for ignore in self.ignores[self._above(first) : bisect_right(self.ignores, last, key=_line)]:
+            if code in ignore.codes:
+                ignore.used.add(code)
+                return ignore.reason
+        return None
+
+    def _above(self, first: int) -> int:
+        """Of the comments for a statement that begins on this line, the first: several may stand alone above it."""
+        at = bisect_left(self.ignores, first, key=_line)
+        while True:
+            first -= 1
+            if at and self.ignores[at - 1].alone and self.ignores[at - 1].line == first:
+                at -= 1
+            elif first not in self._annotated:  # `migrate --annotate` puts its comments in between
+                return at
