@@ -51,8 +51,6 @@ def needs_torch() -> None:
 @pytest.fixture(scope="session")
 def needs_wheels() -> Path | None:
     """A folder with the wheels that one catalogue is rebuilt from; None lets pip fetch them."""
-    if importlib.util.find_spec("yaml") is None:
-        pytest.skip("PyYAML is not installed: pip install 'npu-porter[catalog]'")
     if folder := os.environ.get("PORTER_WHEELS"):
         return Path(folder)
     if os.environ.get("PORTER_REQUIRE") != "all":

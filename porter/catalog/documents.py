@@ -7,13 +7,12 @@ tables call unsupported is often only not verified: verdict.py weighs it against
 from __future__ import annotations
 
 import json
-import os
-import re
 import zlib
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from porter.catalog.shipped import order, shipped
 from porter.errors import UserError
 from porter.resources import rules_dir
 
@@ -62,7 +61,7 @@ class Documents:
     @property
     def exact(self) -> bool:
         """Whether these tables are for the torch that was asked for."""
-        return _order(self.torch)[:2] == _order(self.wanted)[:2]
+        return order(self.torch)[:2] == order(self.wanted)[:2]
 
     def column(self, soc: str) -> str | None:
         """The column of the tables that speaks of a chip; None where none does."""
@@ -86,12 +85,7 @@ class Documents:
 
 def versions(directory: Path | None = None) -> list[str]:
     """The torch versions there are tables for, oldest first."""
-    try:
-        names = os.listdir(directory or rules_dir() / "catalog")
-    except OSError:
-        return []
-    found = [n[len(PREFIX) : -len(SUFFIX)] for n in names if n.startswith(PREFIX) and n.endswith(SUFFIX)]
-    return sorted(found, key=_order)
+    return shipped(PREFIX, SUFFIX, directory)
 
 
 @lru_cache(maxsize=4)
@@ -101,10 +95,10 @@ def load(torch: str, directory: Path | None = None) -> Documents:
     folder = directory or rules_dir() / "catalog"
     if not known:
         raise UserError(f"{folder}: no tables of supported APIs; make them with python -m porter.catalog.overlay")
-    major, minor, *_ = (*_order(torch), 0, 0)
+    major, minor, *_ = (*order(torch), 0, 0)
 
     def distance(version: str) -> tuple[int, int]:
-        apart = (_order(version)[0] - major) * 1000 + _order(version)[1] - minor
+        apart = (order(version)[0] - major) * 1000 + order(version)[1] - minor
         return abs(apart), apart
 
     path = folder / f"{PREFIX}{min(known, key=distance)}{SUFFIX}"
@@ -115,7 +109,3 @@ def load(torch: str, directory: Path | None = None) -> Documents:
     if data.get("format") != FORMAT:
         raise UserError(f"{path}: format {data.get('format')}, this porter reads format {FORMAT}; make it anew")
     return Documents(data, torch)
-
-
-def _order(version: str) -> tuple[int, ...]:
-    return tuple(int(number) for number in re.findall(r"\d+", version.partition("+")[0].partition(".post")[0]))

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import re
 import zlib
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from porter.catalog.shipped import order, shipped
 from porter.errors import UserError
 from porter.resources import rules_dir
 
@@ -25,16 +24,12 @@ _NPU, _CUDA = "torch_npu.npu", "torch.cuda"
 
 def versions(directory: Path | None = None) -> list[str]:
     """The torch_npu versions there is a catalogue for, oldest first."""
-    try:
-        names = os.listdir(directory or rules_dir() / "catalog")
-    except OSError:
-        return []
-    return sorted((n[len(_PREFIX) :] for n in names if n.startswith(_PREFIX)), key=_order)
+    return shipped(_PREFIX, directory=directory)
 
 
 def nearest(torch: str, directory: Path | None = None) -> str:
     """The shipped torch_npu for a torch version such as "2.7.1+cpu" or "2.8"; of two equally near, the older."""
-    wanted = _order(torch)[:3]
+    wanted = order(torch)[:3]
     known = versions(directory)
     if not known:
         raise UserError(f"{directory or rules_dir() / 'catalog'}: no catalogue of any torch_npu version")
@@ -43,7 +38,7 @@ def nearest(torch: str, directory: Path | None = None) -> str:
     major, minor, patch, *_ = (*wanted, 0, 0)
 
     def distance(version: str) -> tuple[int, ...]:
-        a, b, c, *post = (*_order(version), 0, 0)
+        a, b, c, *post = (*order(version), 0, 0)
         apart = (a - major) * 1000 + b - minor
         return abs(apart), apart, abs(c - patch), *(-n for n in post)  # of post releases the newest
 
@@ -52,17 +47,17 @@ def nearest(torch: str, directory: Path | None = None) -> str:
 
 def newest(version: str, directory: Path | None = None) -> str | None:
     """The shipped version that `2.7.1.post11`, `2.7.1` or `2.7` means: the newest that begins so."""
-    wanted = _order(version)
-    found = [v for v in versions(directory) if v == version or wanted and _order(v)[: len(wanted)] == wanted]
+    wanted = order(version)
+    found = [v for v in versions(directory) if v == version or wanted and order(v)[: len(wanted)] == wanted]
     return version if version in found else found[-1] if found and ".post" not in version else None
 
 
 def nearby(version: str, directory: Path | None = None) -> list[str]:
     """The shipped versions just below and just above one that is not shipped."""
-    known, wanted = versions(directory), _order(version)
+    known, wanted = versions(directory), order(version)
     if not wanted:
         return []
-    below, above = [v for v in known if _order(v) < wanted], [v for v in known if _order(v) > wanted]
+    below, above = [v for v in known if order(v) < wanted], [v for v in known if order(v) > wanted]
     return below[-1:] + above[:1]
 
 
@@ -103,10 +98,6 @@ def _documented(directory: Path) -> dict[str, Deprecation]:
     except FileNotFoundError:
         return {}
     return {name: Deprecation(name, tuple(instead), "documents") for name, instead in rows.items()}
-
-
-def _order(version: str) -> tuple[int, ...]:
-    return tuple(int(number) for number in re.findall(r"\d+", version.partition("+")[0]))
 
 
 class Catalogue:

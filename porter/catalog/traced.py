@@ -13,9 +13,10 @@ import gzip
 import io
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
+from porter.catalog.shipped import shipped
 from porter.resources import rules_dir
 
 _LETTERS = {"native": "n", "cpu_fallback": "c", "composite": "e"}
@@ -28,9 +29,7 @@ class Traced:
 
     forward: dict[str, str]
     backward: dict[str, str]
-    own: tuple[str, ...] = field(
-        default=()
-    )  # have a derivative of torch_npu's own; `backward` has torch's formula of it
+    own: tuple[str, ...] = ()  # have a derivative of torch_npu's own; `backward` has torch's formula of it
 
     @property
     def on_cpu(self) -> tuple[str, ...]:
@@ -40,8 +39,15 @@ class Traced:
 
 
 def versions(directory: Path | None = None) -> list[str]:
-    folder = directory or rules_dir() / "catalog"
-    return sorted(p.name.removeprefix("traced-").removesuffix(".json.gz") for p in folder.glob("traced-*.json.gz"))
+    """The torch versions that were traced, oldest first."""
+    return shipped("traced-", ".json.gz", directory)
+
+
+@functools.lru_cache(maxsize=1)
+def newest() -> dict[str, Traced]:
+    """The tables of the newest version that was traced."""
+    known = versions()
+    return load(known[-1]) if known else {}
 
 
 @functools.lru_cache(maxsize=2)

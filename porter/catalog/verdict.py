@@ -88,8 +88,7 @@ def _traced(api: str, kernel: str | None, catalogue: Catalogue) -> tuple[str | N
     every backward. Which operators an API runs is torch's business and hardly changes; their class is this target's."""
     from porter.catalog import traced
 
-    known = traced.versions()
-    seen = traced.load(known[-1]).get(api) if known else None
+    seen = traced.newest().get(api)
     if seen is None:
         return kernel, ()
     names = sorted({*seen.forward, *(() if seen.own else seen.backward)})

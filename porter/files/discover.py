@@ -172,10 +172,10 @@ class Walk:
                     if not _is_junction(entry) and not self.ignored(chain, path, name, True):
                         stack.append(path)
                 elif (
-                    ("." not in name or kind_of(path) in self.kinds)
+                    ((wanted := kind_of(path) in self.kinds) or "." not in name)
                     and _is_file(entry)
                     and not self.ignored(chain, path, name, False)
-                    and (kind_of(path) in self.kinds or "." not in name and has_python_shebang(entry.path))
+                    and (wanted or has_python_shebang(entry.path))
                 ):
                     if entry.is_symlink():
                         self.links.append(path)

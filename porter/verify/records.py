@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-
-_OF_LAUNCHERS = ("ChildFailedError", "ProcessRaisedException", "ProcessExitedException", "SignalException")
+_OF_TORCHRUN = ("ChildFailedError", "SignalException")  # says only that a rank failed
+_PASSED_ON = ("ProcessRaisedException", "ProcessExitedException")  # by mp.spawn; the rank may have told more
 _FRAME = re.compile(r'File "(.+?)", line (\d+)')
 _RAISED = re.compile(r"([A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit)): (.*)")
 
@@ -76,9 +76,9 @@ def read(folder: Path, root: str = "") -> Records:
                 records.saved[f"{name} of rank {rank}" if rank else name] = value
             elif kind == "operator":
                 operators[name, where] = _joined(operators.get((name, where)), name, where, value)
-            elif kind == "error":
+            elif kind == "error" and name not in _OF_TORCHRUN:
                 error = Error(rank, *_told(name, value, where, root))
-                (passed_on if name in _OF_LAUNCHERS else records.errors).append(error)
+                (passed_on if name in _PASSED_ON else records.errors).append(error)
             elif kind == "end":
                 records.steps = max(records.steps, value["steps"])
     # those that the first one to fail left waiting say nothing new

@@ -63,8 +63,7 @@ def text(result: Result, lang: str) -> Iterator[str]:
 def _errors(outcome: Outcome, lang: str) -> Iterator[str]:
     if outcome.ran:
         return
-    errors = [error for error in outcome.records.errors if error.kind not in ("SignalException", "ChildFailedError")]
-    for error in errors:
+    for error in outcome.records.errors:
         rank = say("error.rank", lang, rank=error.rank) if error.rank else ""
         key = "error" if error.where else "error.nowhere"
         first = (error.text.splitlines() or [""])[0]
@@ -72,7 +71,7 @@ def _errors(outcome: Outcome, lang: str) -> Iterator[str]:
     stuck = outcome.records.stuck if outcome.code is None else []
     for number, where in stuck:
         yield "  " + (say("error.rank", lang, rank=number) if number else "") + say("stuck", lang, where=where)
-    if not errors and not stuck:
+    if not outcome.records.errors and not stuck:
         yield "  " + say("output", lang)
         yield from (f"    {line}" for line in outcome.tail.splitlines()[-12:])
 

@@ -11,7 +11,7 @@ PEAKS = {  # operations per second, as the makers publish them
     989e12: "H100", 989.4e12: "H100", 989.5e12: "H100", 990e12: "H100", 1979e12: "H100", 756e12: "H100", 835e12: "H100",
     125e12: "V100", 112e12: "V100", 130e12: "V100",
     65e12: "T4", 362e12: "L40S", 362.05e12: "L40S", 181.05e12: "L40", 165.2e12: "RTX 4090", 82.58e12: "RTX 4090",
-    71e12: "RTX 3090", 142e12: "RTX 3090", 2250e12: "B200", 2.25e15: "B200", 148e12: "H20",
+    71e12: "RTX 3090", 142e12: "RTX 3090", 2250e12: "B200", 148e12: "H20",
 }  # fmt: skip
 _WORDS = re.compile(r"(?i)flop|mfu|peak|utili[sz]ation|promised|[avh]100|throughput")
 

@@ -203,7 +203,6 @@ def _recorded(function):
 def _hook_errors():
     import multiprocessing.process
 
-
     spawn = sys.modules["torch.multiprocessing.spawn"]  # the name is also that of a function
     hook, wrap = sys.excepthook, spawn._wrap
 

@@ -1,0 +1,24 @@
+"""Which versions there are files of, in the order of versions: 2.9 before 2.13."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from porter.resources import rules_dir
+
+
+def order(version: str) -> tuple[int, ...]:
+    """2.7.1.post11+cpu -> (2, 7, 1, 11)"""
+    return tuple(int(number) for number in re.findall(r"\d+", version.partition("+")[0]))
+
+
+def shipped(prefix: str, suffix: str = "", directory: Path | None = None) -> list[str]:
+    """Versions between `prefix` and `suffix` in the names below `directory`, oldest first."""
+    try:
+        names = os.listdir(directory or rules_dir() / "catalog")
+    except OSError:
+        return []
+    found = (n[len(prefix) : len(n) - len(suffix)] for n in names if n.startswith(prefix) and n.endswith(suffix))
+    return sorted(found, key=order)
