@@ -181,7 +181,22 @@ TORCH_NPU = {
     "torch_npu/_inner/secret.py": "def hidden():\n    pass\n",
 }
 TORCH = {
-    "torch/__init__.py": "from torch.amp import GradScaler\n",
+    "torch/__init__.py": """
+        from torch.amp import GradScaler
+        from torch._gone import _old as old, kept
+        _kinds = set()
+
+        def _hidden():
+            pass
+    """,
+    "torch/_gone.py": """
+        def _old(x):
+            'Was here.'
+            raise RuntimeError("This function was deprecated and is now removed.")
+
+        def kept(x):
+            raise TypeError("not for this")
+    """,
     "torch/_C/__init__.pyi": """
         class TensorBase:
             requires_grad: bool

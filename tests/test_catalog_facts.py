@@ -166,6 +166,11 @@ def test_names_of_torch(catalogue: Catalogue) -> None:
         assert catalogue.torch_has(name), name
     for name in ("torch.rfft", "torch.nn.functional.linearly", "torch.Tensor.normalise", "torch.distributed.gone"):
         assert catalogue.torch_has(name) is False, name
+    for name in ("torch._six.inf", "torch.symeig", "torch.lstsq", "torch.solve", "torch.eig", "torch.matrix_rank"):
+        assert catalogue.torch_has(name) is False and catalogue.surface.gone(name) is (name != "torch._six.inf"), name
+    for name in """torch._C._functions torch._dynamo.config torch.utils._pytree.tree_map torch._storage_classes.add
+            torch.Tensor._base.x torch.utils.data._utils.collate.default_collate torch.nn._reduction.get_enum""".split():
+        assert catalogue.torch_has(name) is None, name
     late = catalogue.torch_npu != "2.1.0.post17"
     assert catalogue.torch_has("torch.accelerator.is_available") is late
     assert catalogue.torch_has("torch.nn.RMSNorm") is late

@@ -88,6 +88,11 @@ def test_torchs_own_names(small: Catalogue) -> None:
     assert has("torch.nn") and has("torch.amp.GradScaler") and has("torch.GradScaler")
     for name in ("torch.nope", "torch.nn.functional.nope", "torch.nope.below", "torch.Tensor.nope"):
         assert has(name) is False, name
+    for name in ("torch._six.inf", "torch.nn._never.x", "torch.old"):
+        assert has(name) is False, name
+    assert small.surface.gone("torch.old") and has("torch.kept") and not small.surface.gone("torch.kept")
+    for name in ("torch._gone.x", "torch._kinds.add", "torch._C.x", "torch._hidden", "torch.Tensor._base.x"):
+        assert has(name) is None, name
     for name in ("torch._private", "torch.Compiled", "torch.int4", "torch.nn.Rectifier.weight", "torch.grown.any"):
         assert has(name) is None, name
 

@@ -53,6 +53,9 @@ class Wheel:
     def modules(self) -> Iterable[str]:
         return self._files
 
+    def stubs(self) -> Iterable[str]:
+        return self._stubs
+
     def source(self, module: str) -> bytes:
         return self.read(self._files[module]) if module in self._files else b""
 

@@ -22,6 +22,7 @@ class Entry:
     home: str  # module that defines it; for a module its own name
     parameters: tuple[str, ...] | None = None  # None where no Python source says
     members: dict[str, Entry] = field(default_factory=dict)
+    gone: bool = False  # a function that does nothing but raise: removed, its name kept to say so
 
 
 @dataclass
@@ -90,7 +91,7 @@ class _Body:
             self.module.names[name] = entry
 
     def _FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef, instead: bool) -> None:
-        self._bind(node.name, Entry("function", self.name, parameters(node.args)), instead)
+        self._bind(node.name, Entry("function", self.name, parameters(node.args), gone=_gone(node)), instead)
 
     _AsyncFunctionDef = _FunctionDef
 
@@ -212,6 +213,12 @@ class _Body:
 
     def _known(self, entry: Entry | None) -> Entry | None:
         return self.reader.lookup(entry.home) if entry is not None and entry.kind == "foreign" else entry
+
+
+def _gone(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    body = node.body[1:] if ast.get_docstring(node) is not None else node.body
+    raised = body[0].exc if len(body) == 1 and isinstance(body[0], ast.Raise) else None
+    return isinstance(raised, ast.Call) and "removed" in ast.unparse(raised)
 
 
 def _strings(node: ast.expr) -> Iterator[str]:

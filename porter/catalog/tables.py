@@ -23,6 +23,7 @@ from porter.catalog.operators import COMPOSITE, CPU, MIXED, NATIVE, Deprecation,
 
 _KERNELS = {"n": NATIVE, "c": CPU, "i": COMPOSITE, "e": COMPOSITE}
 _EFFECTS = {"=": "arguments", "-": "disabled", "!": "shielded"}
+CLASSES = ("torch.Tensor", "torch.nn.Module")  # listed like modules; of their private names nothing is known
 _SPACES = {"linalg": "linalg_", "fft": "fft_", "special": "special_"}
 
 
@@ -116,8 +117,8 @@ class Torch:
 
     def has(self, name: str) -> bool | None:
         module, _, last = name.rpartition(".")
-        if any(part.startswith("_") for part in name.split(".")):
-            return None
+        if "._" in name:
+            return self._private(name)
         if name in self._names:
             return True
         if module not in self._names:
@@ -129,8 +130,13 @@ class Torch:
         return None if "*" in known or unlisted else False  # classes and small integers compiled into torch
 
     def below(self, module: str) -> frozenset[str]:
-        """The names of a module, without those that it only imports from elsewhere."""
-        return frozenset(name for name in self._all(module) if name[0] != "+")
+        """The public names of a module, without those that it only imports from elsewhere."""
+        return frozenset(name for name in self._all(module) if name[0] not in "+-_")
+
+    def gone(self, name: str) -> bool:
+        """Whether the function is still there, but does nothing except raise."""
+        module, _, last = name.rpartition(".")
+        return f"-{last}" in self._all(module)
 
     def _all(self, module: str) -> frozenset[str]:
         found = self._names.get(module, frozenset())
@@ -140,6 +146,15 @@ class Torch:
 
     def modules(self) -> list[str]:
         return sorted(self._names)
+
+    def _private(self, name: str) -> bool | None:
+        """Missing where something is read from a private name that does not exist; of private functions nothing is known."""
+        module, _, rest = name.partition("._")
+        first, more, _ = rest.partition(".")
+        known = self._all(module)
+        if not more or not known or module in CLASSES or first[:1] == "_" or "*" in known:
+            return None
+        return None if f"_{first}" in known else False
 
     def _below(self, module: str) -> bool | None:
         """A name below something that is no listed module: missing only where that itself is missing."""

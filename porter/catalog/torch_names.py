@@ -21,23 +21,25 @@ _LEFT_OUT = ("torch.testing._", "torch.onnx._", "torch.utils.benchmark.examples"
 
 
 def torch_names(torch: Wheel, reader: Reader) -> tuple[dict[str, str], dict[str, str]]:
-    """{module: "name name ..."}, with a "+" before those it only imports from elsewhere, and a final "*" where the
-    module also binds names that its source does not spell; and
+    """{module: "name name ..."}, with a "+" before those it only imports from elsewhere, a "-" before those that only
+    raise, and a final "*" where the module also binds names that its source does not spell; of private names, those
+    that may have others below them; and
     {name: parameters} of what is written in Python and offered there.
     """
     found: dict[str, str] = {}
     signatures: dict[str, str] = {}
     mentioned = _mentioned(torch)
     below: dict[str, set[str]] = {}
-    for module in filter(_public, torch.modules()):
+    for module in {*torch.modules(), *torch.stubs()}:
         above, _, last = module.rpartition(".")
         below.setdefault(above, set()).add(last)
-    for module in sorted(m for m in torch.modules() if _public(m)):
+    modules = {m for m in torch.modules() if _public(m)}
+    for module in sorted(modules):
         home = reader.module(module)
         exported = home.exported or ()
         own = {n for n, entry in home.names.items() if entry.kind != "foreign" or entry.home.startswith("torch.")}
         names = {n for n in (*own, *exported) if n[0] != "_"}
-        names |= below.get(module, set())
+        names |= {n for n in below.get(module, ()) if f"{module}.{n}" in modules}
         for name in names & home.names.keys():
             entry = home.names[name]
             offered = entry.home == module or name in exported
@@ -46,13 +48,16 @@ def torch_names(torch: Wheel, reader: Reader) -> tuple[dict[str, str], dict[str,
         stubs = [torch.stub(stub) for stub in _TAKEN_OVER.get(module, ())]
         for stub in filter(None, stubs):
             names |= {n for n in _bound(stub.body) if n[0] != "_"}
-        taken = {f"+{n}" for n in home.names if n[0] != "_" and n not in names}  # from typing, urllib: no API, but there
         if any(stubs):
             names |= mentioned["torch"]
-            found[module] = " ".join((*sorted(names), *sorted(t for t in taken if t[1:] not in names)))
+            more = False
         else:
             more = module in _OPEN or _binds_more(module, torch)
-            found[module] = " ".join((*sorted(names), *sorted(taken), *("*" if more else "")))
+        gone = {n for n in names & home.names.keys() if home.names[n].gone}
+        taken = {n for n in home.names if n[0] != "_" and n not in names}  # from typing, urllib: no API, but there
+        private = {n for n, entry in home.names.items() if entry.kind != "function"} | below.get(module, set())
+        marked = {f"-{n}" for n in gone} | {f"+{n}" for n in taken} | {n for n in private if _is_private(n)}
+        found[module] = " ".join((*sorted(names - gone), *sorted(marked), *("*" if more else "")))
     for name, place in _CLASSES.items():
         entry = reader.lookup(place)
         members = {m for m in entry.members if m[0] != "_"} if entry else set()
@@ -84,6 +89,10 @@ def _mentioned(torch: Wheel) -> dict[str, set[str]]:
 
 def _public(module: str) -> bool:
     return module.partition(".")[0] == "torch" and "._" not in module and not module.startswith(_LEFT_OUT)
+
+
+def _is_private(name: str) -> bool:
+    return name[0] == "_" and not name.startswith("__")
 
 
 def _is(node: ast.stmt, name: str) -> bool:

@@ -166,9 +166,17 @@ class Around:
 
     def import_guard(self) -> str | None:
         """Why it does no harm if the import that is walked fails: "type-checking", "try", "if"; None where it does."""
+        return guard(self._statement())
+
+    def asked_first(self) -> bool:
+        """Whether the import that is walked runs only where the code looked what there is: versions, names, packages."""
+        from .support import asked
+
+        return asked(self._statement())
+
+    def _statement(self) -> Link | None:
         statement = self.file.statement
-        link = next((link for link in self.file.buckets.get(statement.__class__, ()) if link[0] is statement), None)
-        return guard(link)
+        return next((link for link in self.file.buckets.get(statement.__class__, ()) if link[0] is statement), None)
 
     def speaks_for(self, package: str) -> str | None:
         """Of the imports of a package one: "needed", or "optional" where the file says that it may be missing."""

@@ -36,6 +36,7 @@ _CASTS = {
 }  # fmt: skip
 _ALIASES = {"short": "int16", "int": "int32", "long": "int64", "half": "float16", "float": "float32"}
 # the rest is verified nearly everywhere, left out of the lists though it works, or what PRT307 and PRT309 speak of
+_RULED = "torch._six"  # PRT704 answers for all of it
 _LIST = 3  # a note that names fewer types speaks of an argument or a result
 _MAKES = re.compile(r"\.(?:new_\w+|zeros|ones|empty|full|arange|\w+_like|tensor|to|type|as_tensor)$")
 _DOUBTFUL = frozenset({"int8", "int16", "uint8", "uint16", "uint32", "uint64", "bool"})
@@ -45,7 +46,7 @@ def unsupported(file) -> Iterator[Found]:
     support, target, rules = file.session.support, file.target, file.rules
     for name, links in sorted(file.apis.items()):
         verdict = support.of(name)
-        if verdict is None or verdict.severity == "note" and not verdict.dtypes:
+        if verdict is None or name.startswith(_RULED) or verdict.severity == "note" and not verdict.dtypes:
             continue
         if verdict.kind in (UNKNOWN, MISSING):
             if not name.startswith("torch.cuda") and (at := [k for k in links if _read(k) and not _guarded(file, k)]):
@@ -86,7 +87,8 @@ def lines_of(link: Link) -> tuple[int, int]:
 def _missing(verdict: Verdict, support, count: int) -> tuple[str, dict[str, str]]:
     values = {"name": verdict.api, "count": str(count)}
     if verdict.kind == UNKNOWN:
-        return "torch", {**values, "version": support.catalogue.torch}
+        gone = support.catalogue.surface.gone(verdict.api)
+        return "gone" if gone else "torch", {**values, "version": support.catalogue.torch}
     # the fallback has nothing to call on the CPU either
     return "cuda" if verdict.operators else "npu", {**values, "version": support.catalogue.torch_npu}
 
@@ -107,9 +109,9 @@ def _guarded(file, link: Link) -> bool:
     """Whether the code asks first if there is such a thing, or catches that there is none."""
     names, word = file.names, getattr(link[0], "id", "")
     imported = names.imports.get(word, ()) if word != "torch" else ()
-    if imported and (word in names.others or any(guard(at) or _asked(at) for _, at in imported)):
+    if imported and (word in names.others or any(guard(at) or asked(at) for _, at in imported)):
         return True
-    return _asked(link)
+    return asked(link)
 
 
 def _asks(test: ast.expr) -> bool:
@@ -117,7 +119,8 @@ def _asks(test: ast.expr) -> bool:
     return bool(_ASKS.search(_DEVICE.sub("", ast.unparse(test))))
 
 
-def _asked(link: Link) -> bool:
+def asked(link: Link) -> bool:
+    """Whether what stands here runs only where the code looked what there is."""
     child = link[0]
     for above in parents(link):
         if above.__class__ in (ast.If, ast.IfExp, ast.While) and child is not above.test and _asks(above.test):
