@@ -97,11 +97,32 @@ def env(
     return command(path, output, cards, cores, lang, no_cache)
 
 
+def diagnose(
+    log: Annotated[str, typer.Argument(help="A log or a traceback, also gzipped; - is standard input.")],
+    repo: Annotated[
+        str | None,
+        typer.Option(help="The code it is of; default: here, if this is the root of a project.", metavar="DIR"),
+    ] = None,
+    findings: Annotated[
+        str | None, typer.Option(help="Instead: what `porter analyze -o findings.json` wrote.", metavar="FILE")
+    ] = None,
+    target: TargetText = None,
+    format: Plain = None,
+    lang: Lang = None,
+    no_cache: NoCache = False,
+) -> int:
+    """What a log or traceback shows: cause, place and cure. Exit 0: a cause is named; 1: none is known."""
+    from porter.commands.diagnose import diagnose as command
+
+    return command(log, repo, findings, target, format, lang, no_cache)
+
+
 def register(app: typer.Typer) -> None:
     # everything after the program's name is the program's
     own = {"allow_interspersed_args": False, "ignore_unknown_options": False}
     app.add_typer(cache_app, name="cache")
     app.add_typer(catalog, name="catalog")
+    app.command("diagnose")(diagnose)
     app.command("doctor")(doctor)
     app.command("env")(env)
     app.command("verify", context_settings=own)(verify)

@@ -16,7 +16,7 @@ from porter.resources import cache_dir
 
 SECTIONS = ("tables", "prose")
 _MAGIC = b"porter rules 1\n"
-_BUILDERS = ("schema.py", "schema_report.py", "tabulate.py")  # a change of theirs changes what is compiled
+_BUILDERS = ("schema.py", "schema_diagnose.py", "schema_report.py", "tabulate.py")  # a change of theirs changes what is compiled
 _built: dict[str, dict[str, dict]] = {}
 
 

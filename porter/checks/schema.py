@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from porter.checks.schema_diagnose import cause
 from porter.checks.schema_report import kinds, setting
 from porter.checks.table import LANGUAGES, STATUSES, RuleError
 from porter.finding import EFFORTS, SEVERITIES
@@ -191,6 +192,7 @@ KINDS: dict[str, tuple[tuple[str, ...], dict[str, Check]]] = {
 
 KINDS |= kinds(_dotted, _string, _index, _languages, _list_of)
 KINDS |= setting(_code, _string, _fix, _message, _or_list, _weight)
+KINDS |= cause(_code, _string, _languages, _list_of)
 
 
 def read(name: str, data: bytes) -> list[tuple[str, str, dict]]:
@@ -244,6 +246,10 @@ def _contradictions(kind: str, stanza: dict):
         yield "a native package is no finding and has no 'message'"
     if kind == "package" and "since" in stanza and stanza["status"] != "native":
         yield "'since' is the first version that runs on NPUs by itself: only a native package has one"
+    if kind == "cause" and len({"lines", "series"} & stanza.keys()) != 1:
+        yield "a cause is shown by either 'lines' or a 'series'"
+    if kind == "cause" and ("lines" in stanza) != ("example" in stanza):
+        yield "'lines' and 'example' belong together"
     if kind == "sink" and not ("call" in stanza or "method" in stanza):
         yield "a sink needs 'call' or 'method'"
     if kind == "sink" and not ("position" in stanza or "keyword" in stanza):

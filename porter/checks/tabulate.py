@@ -28,6 +28,7 @@ class _Joined:
         self.tables: dict = {"rules": {}, "moves": {}, "variables": {}, "sinks": [], "parameters": {}}
         self.tables |= {"packages": {}, "options": {}, "settings": []}
         self.prose: dict = {"rules": {}, "examples": {}, "signals": {}, "routes": {}, "steps": {}, "releases": {}, "exports": {}}
+        self.prose["causes"] = {}
         self.slugs: dict[str, str] = {}
         self.take: dict[str, Callable[[str, dict], None]] = {
             "rule": self.rule,
@@ -43,6 +44,7 @@ class _Joined:
             "route": lambda where, s: self._named("routes", where, s),
             "release": lambda where, s: self._named("releases", where, s),
             "step": lambda where, s: self._named("steps", where, s),
+            "cause": self.cause,
             "export": lambda where, s: self._named("exports", where, s | {"name": s["variable"]}),
         }
 
@@ -141,6 +143,11 @@ class _Joined:
     def sink(self, where: str, s: dict) -> None:
         calls, methods, keywords = (tuple(s.get(key, ())) for key in ("call", "method", "keyword"))
         self.tables["sinks"].append((s["kind"], calls, methods, s.get("position"), keywords))
+
+    def cause(self, where: str, s: dict) -> None:
+        for code in s.get("codes", ()):
+            self._rule(where, {"code": code})
+        self._named("causes", where, s)
 
     def _named(self, section: str, where: str, s: dict) -> None:
         """Stanzas of the report, in their order."""

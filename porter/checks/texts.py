@@ -162,6 +162,10 @@ class Texts:
     def exports(self) -> list[dict]:
         return list(self._prose["exports"].values())
 
+    def causes(self) -> list[dict]:
+        """What `porter diagnose` knows of logs."""
+        return list(self._prose["causes"].values())
+
     def suggest(self, word: str, most: int = 3) -> list[str]:
         """The codes, slugs and APIs nearest to what somebody typed."""
         import difflib

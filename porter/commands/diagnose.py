@@ -1,0 +1,70 @@
+"""`porter diagnose`: a log or a traceback in; cause, place and cure out."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from porter import __version__
+from porter.cli import FOUND, OK
+from porter.errors import UserError, suggestion
+from porter.files.discover import MARKERS
+
+KINDS = ("text", "json")
+
+
+def diagnose(
+    log: str,
+    repo: str | None,
+    findings: str | None,
+    target: str | None,
+    format: str | None,
+    lang: str | None,
+    no_cache: bool,
+) -> int:
+    from porter.checks.registry import load
+    from porter.commands.explain import _settings
+    from porter.diagnose.conclude import conclude
+    from porter.diagnose.match import of_causes, of_symptoms
+    from porter.diagnose.reading import blocks, opened
+    from porter.diagnose.scan import Scan
+
+    if format not in (None, *KINDS):
+        raise UserError(f"--format: {format!r} is none of {', '.join(KINDS)}{suggestion(format, KINDS)}")
+    if repo and findings:
+        raise UserError("--repo and --findings are two ways to say the same; give one of them")
+    settings, _ = _settings(target, lang)
+    texts = load().texts
+    with opened(log) as stream:
+        scanned = Scan([*of_causes(texts.causes()), *of_symptoms(texts)]).read(blocks(stream))
+    repository, prefix, root = _repository(repo, findings, target, settings.lang, no_cache, texts)
+    diagnosis = conclude(scanned, texts, repository)
+    if format == "json":
+        from porter.commands.analyze import show_bytes
+        from porter.diagnose.show import document
+
+        show_bytes(document(diagnosis, log, __version__, settings.lang))
+    else:
+        from porter.diagnose.show import lines
+        from porter.report.console import show
+
+        show(lines(diagnosis, log, root, prefix, settings.lang), sys.stdout)
+    return OK if diagnosis.known else FOUND
+
+
+def _repository(repo: str | None, findings: str | None, target: str | None, lang: str, no_cache: bool, texts):
+    """The code the log is of: what is named, else the current folder where that is the root of a project."""
+    from porter.diagnose import repository
+
+    if findings:
+        from porter.report.read import read
+
+        return repository.of_document(read(findings)), "", findings
+    if not repo and not any(os.path.lexists(marker) for marker in MARKERS):
+        return None, "", ""
+    from porter.commands.job import prepare
+    from porter.commands.view import place
+
+    job = prepare((repo or ".",), target=target, lang=lang, no_cache=no_cache)
+    run = job.run(quiet=True)
+    return repository.of_run(run, texts, lang), *place(run.root)

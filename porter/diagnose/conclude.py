@@ -1,0 +1,170 @@
+"""What a log comes to: causes with their places and cures, the likeliest first, or honestly nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from porter.checks.texts import fill
+from porter.diagnose.clean import shown
+from porter.diagnose.repository import Place, Repository, Spot
+from porter.diagnose.scan import Log, Sighting
+from porter.diagnose.symptoms import Symptom, symptoms
+from porter.diagnose.traces import Error
+
+KINDS = ("cause", "effect", "hint")
+
+
+@dataclass
+class Evidence:
+    line: int
+    text: str
+    count: int = 1
+    ranks: tuple[int, ...] = ()
+
+
+@dataclass
+class Answer:
+    name: str  # of a [[cause]], or a code
+    kind: str
+    title: dict[str, str]
+    why: dict[str, str]
+    cure: dict[str, str]
+    evidence: list[Evidence]
+    codes: tuple[str, ...] = ()
+    spots: list[Spot] = field(default_factory=list)  # of the traceback, in the repository
+    places: list[Place] = field(default_factory=list)
+    found: int = 0  # how many findings there are of these codes
+    reference: str = ""
+    own: bool = True
+    general: bool = False  # what many things lead to: where something more exact is known as well, that comes first
+
+
+@dataclass
+class Diagnosis:
+    answers: list[Answer]
+    errors: list[Error]  # that no answer explains, the last first
+    spots: dict[int, list[Spot]]  # of an unexplained error, by its line in the log
+    log: Log
+    repository: Repository | None
+
+    @property
+    def known(self) -> bool:
+        return any(answer.kind == "cause" for answer in self.answers) or bool(
+            self.answers and not self.errors and not self.log.last and self.answers[0].kind == "hint"
+        )
+
+
+def conclude(log: Log, texts, repository: Repository | None) -> Diagnosis:
+    causes = {cause["name"]: cause for cause in texts.causes()}
+    found: dict[str, Answer] = {}
+    explained: set[int] = set()
+    for (name, _), sighting in sorted(log.sightings.items(), key=lambda item: (not item[0][0], item[1].line, item[0])):
+        if name and _counts(causes[name], log):
+            found[name] = _of_cause(causes[name], sighting, repository)
+            if causes[name]["kind"] == "cause" and sighting.error:
+                explained.add(id(sighting.error))
+    _symptoms_of_rules(log, texts, repository, found, explained)
+    for symptom in symptoms(log.numbers):
+        found[symptom.cause] = _of_series(causes[symptom.cause], symptom, repository)
+    answers = sorted(
+        found.values(), key=lambda a: (KINDS.index(a.kind), a.general, not a.own, a.evidence[0].line, a.name)
+    )
+    if any(answer.kind == "cause" for answer in answers):
+        answers = [answer for answer in answers if answer.kind != "effect"]
+    rest = [error for error in log.tracebacks.errors if not any(id(e) in explained for e in error.chain)]
+    followed = any(answer.kind == "cause" for answer in answers)
+    errors = [] if followed else sorted(rest, key=lambda error: -error.line)[:3]
+    spots = {error.line: _spots(error, repository) for error in errors}
+    return Diagnosis(answers, errors, spots, log, repository)
+
+
+def _counts(cause: dict, log: Log) -> bool:
+    return log.npu or not cause.get("npu")
+
+
+def _of_cause(cause: dict, sighting: Sighting, repository: Repository | None) -> Answer:
+    spots = _spots(sighting.error, repository)
+    codes = tuple(cause.get("codes", ()))
+    return _placed(
+        Answer(
+            cause["name"],
+            cause["kind"],
+            cause["title"],
+            cause["why"],
+            cause["cure"],
+            [_evidence(sighting)],
+            codes,
+            spots,
+            reference=cause.get("reference", ""),
+            general=cause.get("general", False),
+        ),
+        repository,
+    )
+
+
+def _of_series(cause: dict, symptom: Symptom, repository: Repository | None) -> Answer:
+    title, why = (
+        {lang: fill(text, symptom.values, cause["name"]) for lang, text in cause[key].items()}
+        for key in ("title", "why")
+    )
+    evidence = [Evidence(symptom.point.line, shown(symptom.point.text), symptom.count)]
+    codes = tuple(cause.get("codes", ()))
+    answer = Answer(cause["name"], cause["kind"], title, why, cause["cure"], evidence, codes)
+    return _placed(answer, repository)
+
+
+def _symptoms_of_rules(
+    log: Log, texts, repository: Repository | None, found: dict[str, Answer], explained: set
+) -> None:
+    """A rule's own symptom: joins the cause that the same line stands for, or is a cause of its own."""
+    by_line: dict[int, list[Sighting]] = {}
+    for (name, code), sighting in sorted(log.sightings.items()):
+        if code:
+            by_line.setdefault(sighting.line, []).append(sighting)
+    for line, sightings in sorted(by_line.items()):
+        codes = tuple(dict.fromkeys(sighting.meaning.code for sighting in sightings))
+        joined = next((a for a in found.values() if a.evidence[0].line == line and a.kind != "effect"), None)
+        if joined:
+            joined.codes += tuple(code for code in codes if code not in joined.codes)
+            _placed(joined, repository)
+            continue
+        spots = _spots(sightings[0].error, repository)
+        own = tuple(s.meaning.code for s in sightings if s.meaning.own or s.meaning.spoken)
+        here = repository.of(codes, spots) if repository and spots else []
+        files = {spot.path for spot in spots}
+        backed = tuple(dict.fromkeys(place.code for place in here if place.path in files))
+        codes = tuple(dict.fromkeys(backed + own))
+        if codes:
+            answer = _of_rule(texts.rule(codes[0]), codes, sightings[0], spots)
+            found[codes[0]] = _placed(answer, repository)
+            if sightings[0].error:
+                explained.add(id(sightings[0].error))
+
+
+def _of_rule(rule, codes: tuple[str, ...], sighting: Sighting, spots: list[Spot]) -> Answer:
+    # written in lines; Chinese ones join without a space
+    glue = {"en": " ", "zh": ""}
+    first = {lang: glue[lang].join(text.split("\n\n")[0].splitlines()) for lang, text in rule.explain.items()}
+    evidence = [_evidence(sighting)]
+    return Answer(
+        rule.code, "cause", rule.title, first, {}, evidence, codes, spots, reference=rule.reference, own=False
+    )
+
+
+def _placed(answer: Answer, repository: Repository | None) -> Answer:
+    if repository and answer.codes:
+        places = repository.of(answer.codes, answer.spots)
+        answer.places, answer.found = places[:3], len(places)
+    return answer
+
+
+def _evidence(sighting: Sighting) -> Evidence:
+    return Evidence(sighting.line, shown(sighting.text), sighting.count, tuple(sorted(sighting.ranks)))
+
+
+def _spots(error: Error | None, repository: Repository | None) -> list[Spot]:
+    """Frames in the repository, the innermost last; of the whole chain."""
+    if error is None or repository is None:
+        return []
+    found = [spot for one in error.chain for frame in one.frames if (spot := repository.spot(frame))]
+    return list(dict.fromkeys(found))[-10:]

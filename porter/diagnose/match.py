@@ -1,0 +1,109 @@
+"""Which lines say what: the patterns of rules/diagnose.toml and the symptoms of all rules, found by letters first."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from porter.diagnose.patterns import LEAST, needle
+
+_WORD = re.compile(r"E[A-Z]\d{4}|[A-Za-z_]{4,}|\d{6}")
+_LETTER = re.compile(r"[A-Za-z_0-9]")
+_ALTERNATIVES = re.compile(r";\s+or[:,]?\s+|;\s+|,\s+or\s+(?=[A-Z])")
+_HEAD = re.compile(r"^(?:[A-Za-z_][\w.]*)?(?:Error|Exception|Warning|Exit): ")
+_GAP = re.compile(r"\.\.\.|\bN\b|\{[a-z_]+\}")
+# a message without one of these may be anybody's: it counts only where the repository has the finding
+_OWN = re.compile(
+    r"cuda|npu|nccl|hccl|\bnv|nvidia|ascend|torch\.|apex|amp_C|flash|xformers|triton|cudnn|deepspeed|_C'|gpu\b|process group",
+    re.IGNORECASE,
+)
+_ERROR_LIKE = re.compile(r"\b\w*(?:Error|Warning|Exception)\b|\b(?:ERR|E[A-Z])\d{4,5}\b|[a-z_]+\(\)")
+
+
+class Meaning(NamedTuple):
+    """What a line that holds `needle` and fits `pattern` stands for."""
+
+    needle: str
+    pattern: re.Pattern[str]
+    cause: str  # name of a [[cause]], or ""
+    code: str  # of the rule whose symptom it is, or ""
+    own: bool  # nobody but a port in progress writes it
+    spoken: bool = False  # words of people, which no program writes
+
+
+class Matcher:
+    """A line has twenty words and there are four hundred needles: they are looked up by a word that they hold."""
+
+    def __init__(self, meanings: list[Meaning]) -> None:
+        self._by_word: dict[str, list[Meaning]] = {}
+        self._rest: dict[str, list[Meaning]] = {}
+        for meaning in meanings:
+            word = _word(meaning)
+            if word:
+                self._by_word.setdefault(word, []).append(meaning)
+            else:
+                self._rest.setdefault(meaning.needle, []).append(meaning)
+
+    def meanings(self, text: str) -> list[Meaning]:
+        known = self._by_word
+        near = [row for word in dict.fromkeys(_WORD.findall(text)) if word in known for row in known[word]]
+        near += [row for needle, rows in self._rest.items() if needle in text for row in rows]
+        return [row for row in near if row.needle in text and row.pattern.search(text)] if near else near
+
+
+def _word(meaning: Meaning) -> str:
+    """A word of the needle that is a word of the line as well: one with its edges inside of the needle."""
+    needle, pattern = meaning.needle, meaning.pattern.pattern
+    whole = pattern.startswith(r"\b") and pattern.endswith(r"\b") or needle.isdigit()
+    found = ""
+    for match in _WORD.finditer(needle):
+        start, end = match.span()
+        inside = start > 0 and end < len(needle)
+        apart = not _LETTER.match(needle[start - 1 : start]) and not _LETTER.match(needle[end : end + 1])
+        if (inside or whole) and apart and len(match[0]) > len(found):
+            found = match[0]
+    return found
+
+
+def of_causes(causes: list[dict]) -> list[Meaning]:
+    found = []
+    for cause in causes:
+        for line in cause.get("lines", ()):
+            found.append(Meaning(needle(line), re.compile(line), cause["name"], "", True))
+        for number in cause.get("numbers", ()):
+            pattern = re.compile(
+                rf"(?:code|Code|result|failed|reason|ret)\W{{0,3}}(?:is )?\W{{0,2}}(?<!\d){number}(?!\d)"
+            )
+            found.append(Meaning(str(number), pattern, cause["name"], "", True))
+    return found
+
+
+def of_symptoms(texts) -> list[Meaning]:
+    """Every alternative of every rule's symptom: "A: ...; or B: ..." are two."""
+    found: dict[tuple[str, str], Meaning] = {}
+    for code in texts.codes():
+        rule = texts.rule(code)
+        for text in dict.fromkeys(
+            [rule.symptom, *(texts.about(code, why, "symptom") for why in sorted(rule.messages))]
+        ):
+            for part in alternatives(text):
+                meaning = _meaning(part, code)
+                if meaning:
+                    found.setdefault((meaning.pattern.pattern, code), meaning)
+    return list(found.values())
+
+
+def alternatives(symptom: str) -> list[str]:
+    return [part.strip(" .") for part in _ALTERNATIVES.split(symptom or "") if part.strip(" .")]
+
+
+def _meaning(text: str, code: str) -> Meaning | None:
+    spoken = not _ERROR_LIKE.search(text) and not _OWN.search(text)
+    bare = _HEAD.sub("", text)
+    pieces = [piece.strip() for piece in _GAP.split(bare)]
+    pieces = [piece for piece in pieces if piece]
+    longest = max(pieces, key=len, default="")
+    if len(longest) < LEAST:
+        return None
+    pattern = r".{0,200}".join(re.escape(piece) for piece in pieces)
+    return Meaning(longest, re.compile(pattern), "", code, bool(_OWN.search(bare)), spoken)

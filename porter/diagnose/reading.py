@@ -1,0 +1,94 @@
+"""A log as blocks of whole lines: bounded memory, whatever it is encoded, compressed or drawn with."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import io
+import sys
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import BinaryIO
+
+from porter.errors import UserError
+from porter.files.errors import FilesError
+
+BLOCK = 1 << 18
+LONG = 1 << 16  # what has no end within so many bytes is cut: no line of a program is that long
+UNCOUNTED = b"\x1e\n"  # ends a line that a progress bar drew over, or a piece of a long one: no line for `grep -n`
+
+
+@contextmanager
+def opened(name: str) -> Iterator[BinaryIO]:
+    if name == "-":
+        yield _decoded(sys.stdin.buffer)
+        return
+    try:
+        with open(name, "rb") as file:
+            yield _decoded(file)
+    except FileNotFoundError:
+        raise FilesError("missing", path=name) from None
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise UserError(f"{name}: damaged gzip data: {error}; unpack it by hand and diagnose what comes out") from None
+    except OSError as error:
+        raise FilesError("unreadable", path=name, error=error.strerror or str(error)) from None
+
+
+def blocks(stream: BinaryIO) -> Iterator[bytes]:
+    """Whole lines, each ended by a line feed; those that count as none to `grep -n` by UNCOUNTED."""
+    rest = b""
+    while chunk := stream.read(BLOCK):
+        data = rest + chunk
+        cut = data.rfind(b"\n") + 1
+        if not cut and len(data) > LONG:
+            cut = data.rfind(b"\r", 0, len(data) - 1) + 1 or len(data)
+        rest = data[cut:]
+        if cut:
+            yield from _lines(data[:cut])
+    if rest:
+        yield from _lines(rest)
+
+
+def _lines(data: bytes) -> Iterator[bytes]:
+    data = data.replace(b"\x1e", b" ")
+    if b"\r" in data:
+        # \r\r\n is what a terminal makes of \r\n
+        data = data.replace(b"\r\r\n", b"\n").replace(b"\r\n", b"\n").replace(b"\r", UNCOUNTED)
+    if not data.endswith(b"\n"):
+        data += UNCOUNTED
+    at = 0
+    while len(data) - at > BLOCK * 2 or _too_long(data, at):
+        end = data.rfind(b"\n", at, at + LONG) + 1
+        if end:
+            yield data[at:end]
+            at = end
+        else:
+            yield data[at : at + LONG] + UNCOUNTED
+            at += LONG
+    yield data[at:]
+
+
+def _too_long(data: bytes, at: int) -> bool:
+    """Whether a line may be longer than LONG: looked at in strides, so that it costs nothing."""
+    return any(data.find(b"\n", start, start + LONG) < 0 for start in range(at, len(data) - LONG, LONG))
+
+
+def _decoded(stream: BinaryIO) -> BinaryIO:
+    stream = stream if isinstance(stream, io.BufferedReader) else io.BufferedReader(stream)
+    head = stream.peek(4)[:4]
+    if head.startswith(b"\x1f\x8b"):
+        return _decoded(gzip.GzipFile(fileobj=stream))
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return _Recoded(codecs.getreader("utf-16")(stream, "replace"))
+    return stream
+
+
+class _Recoded:
+    """What Windows' redirection writes, as UTF-8."""
+
+    def __init__(self, text: codecs.StreamReader) -> None:
+        self._text = text
+
+    def read(self, size: int) -> bytes:
+        return self._text.read(size).encode("utf-8", "replace")

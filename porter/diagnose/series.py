@@ -1,0 +1,132 @@
+"""Numbers that a training writes again and again: losses, gradient norms, scales, times of steps."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, field
+
+MOST = 64  # different series
+KEPT = 4096  # points of one; beyond, every second one is dropped and every second one to come
+FIRST = 8
+
+_NUMBER = r"[-+]?(?:\d[\d_]{0,15}(?:\.\d{0,20})?(?:[eE][-+]?\d{1,3})?|nan|NaN|NAN|inf|Inf|INF|infinity)"
+_END = r"(?![\w.])"
+_LOSS = re.compile(
+    r"(?<![\w/.-])['\"]?((?:train(?:ing)?[_/ ]|lm |total[_ ])?loss|grad[_ ]norm)(?:/train)?['\"]?"
+    rf"\s{{0,3}}[:=]\s{{0,3}}['\"(]?(?:tensor\()?({_NUMBER}){_END}",
+)
+_SCALE = re.compile(rf"(?:reducing (?:loss )?scale (?:from [\d.e+-]{{1,30}} )?to|loss scale:) ?({_NUMBER}){_END}")
+_MEGATRON = re.compile(rf"elapsed time per iteration \(ms\): ({_NUMBER}){_END}")
+_DATA = re.compile(
+    r"(?<!\w)time: (\d{1,6}\.\d{1,6})(?: \([\d.]{1,20}\))?,?\s{1,4}data(?:_time)?: (\d{1,6}\.\d{1,6})(?!\w)"
+)
+_BAR = re.compile(
+    r"^(?P<what>[^|]{0,60})\|[^|]{0,200}\| (?P<at>\d{1,9})/(?P<all>\d{1,9}) "
+    r"\[(?:(?P<h>\d{1,4}):)?(?P<m>\d{1,2}):(?P<s>\d{2})<"
+)
+_METRIC = re.compile(
+    r"(?<![\w/.-])['\"]?(eval_(?:accuracy|acc|f1)|accuracy/top1|val_acc(?:uracy)?|acc@1|coco/bbox_mAP|mAP)['\"]?"
+    rf"\s{{0,3}}[:=]\s{{0,3}}({_NUMBER}){_END}",
+)
+_FOREIGN = re.compile(r"[A-Za-z\u4e00-\u9fff]")
+_TRAINING = re.compile(r"train|epoch|step|iter", re.IGNORECASE)
+
+
+@dataclass
+class Point:
+    value: float
+    line: int
+    text: str
+
+
+@dataclass
+class Series:
+    name: str
+    count: int = 0
+    stride: int = 1
+    points: list[Point] = field(default_factory=list)
+    bad: Point | None = None  # the first one that is no number
+    bad_count: int = 0
+
+    def add(self, value: float, line: int, text: str) -> None:
+        if not math.isfinite(value):
+            self.bad = self.bad or Point(value, line, text)
+            self.bad_count += 1
+            return
+        if self.count % self.stride == 0 or self.count < FIRST:
+            self.points.append(Point(value, line, text))
+            if len(self.points) > KEPT:
+                del self.points[FIRST + 1 :: 2]
+                self.stride *= 2
+        self.count += 1
+
+    @property
+    def values(self) -> list[float]:
+        return [point.value for point in self.points]
+
+
+class Numbers:
+    """Series by name and process."""
+
+    def __init__(self) -> None:
+        self.series: dict[tuple[str, str], Series] = {}
+
+    def take(self, number: int, process: str, text: str) -> None:
+        line = text[:2000]
+        if "loss" in line or "grad" in line:
+            for found in _LOSS.finditer(line):
+                name = "grad_norm" if found[1].startswith("grad") else "loss"
+                self._add(name, process, found[2], number, text)
+            if "scale" in line:
+                for found in _SCALE.finditer(line):
+                    self._add("scale", "", found[1], number, text)
+        if "elapsed time per iteration" in line and (found := _MEGATRON.search(line)):
+            self._add("seconds", process, str(_number(found[1]) / 1000), number, text)
+        if "data" in line and (found := _DATA.search(line)):
+            self._add("seconds", process, found[1], number, text)
+            self._add("data", process, found[2], number, text)
+        if "/it]" in line or "it/s]" in line or "/it," in line:
+            self._bar(number, process, line, text)
+        if "acc" in line or "mAP" in line or "_f1" in line:
+            for found in _METRIC.finditer(line):
+                self._add(f"metric {found[1]}", "", found[2], number, text)
+
+    def _bar(self, number: int, process: str, line: str, text: str) -> None:
+        """Of a progress bar over training steps: the seconds since its start, by step."""
+        found = _BAR.match(line)
+        if found is None or int(found["all"]) < 20:
+            return
+        what = found["what"].strip(" \r:0123456789%.")
+        if _FOREIGN.search(what) and not _TRAINING.search(what):
+            return
+        name = f"bar {found['all']}"
+        series = self.series.get((name, process))
+        at = int(found["at"])
+        if at < 1 or series and series.points and len(series.points) >= KEPT:
+            return
+        seconds = int(found["h"] or 0) * 3600 + int(found["m"]) * 60 + int(found["s"])
+        if series is None or not series.points or series.points[-1].value < at + seconds / 1e6:
+            # step and seconds in one number: both are small, and a bar is drawn again and again
+            self._add(name, process, repr(at + min(seconds, 999_999) / 1e6), number, text)
+
+    def _add(self, name: str, process: str, value: str, number: int, text: str) -> None:
+        series = self.series.get((name, process))
+        if series is None:
+            if len(self.series) >= MOST:
+                return
+            series = self.series[name, process] = Series(name)
+        series.add(_number(value), number, text)
+
+    def named(self, name: str) -> list[tuple[str, Series]]:
+        return [(process, series) for (own, process), series in self.series.items() if own == name]
+
+    def beginning(self, name: str) -> list[tuple[str, Series]]:
+        return [(process, series) for (own, process), series in self.series.items() if own.startswith(name)]
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text.lower().replace("_", ""))
+    except ValueError:
+        return math.nan

@@ -1,0 +1,131 @@
+"""What the numbers of a training say about it. Where there is doubt, nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from statistics import median
+from typing import NamedTuple
+
+from porter.diagnose.series import Numbers, Point, Series
+
+
+class Symptom(NamedTuple):
+    cause: str
+    point: Point  # the line that shows it
+    values: dict[str, str]  # for the {placeholders} of the cause's texts
+    count: int = 1
+
+
+def symptoms(numbers: Numbers) -> list[Symptom]:
+    found: dict[str, Symptom] = {}
+    for look in (_not_a_number, _scale, _flat, _spike, _wandering, _first_step, _waiting, _slowest, _metric):
+        for symptom in look(numbers):
+            # of many ranks, the first line speaks for all
+            if symptom.cause not in found or symptom.point.line < found[symptom.cause].point.line:
+                found[symptom.cause] = symptom
+    return list(found.values())
+
+
+def _losses(numbers: Numbers, least: int) -> Iterator[Series]:
+    for _, series in numbers.named("loss"):
+        if len(series.points) >= least and not series.bad:
+            yield series
+
+
+def _not_a_number(numbers: Numbers) -> Iterator[Symptom]:
+    for name in ("loss", "grad_norm"):
+        for _, series in numbers.named(name):
+            # a gradient that overflows now and then is what a loss scale is for
+            if series.bad and (name == "loss" or series.bad_count >= 3 and series.bad_count > series.count // 2):
+                before = str(series.count)
+                yield Symptom("nan-loss", series.bad, {"name": name, "before": before}, series.bad_count)
+
+
+def _scale(numbers: Numbers) -> Iterator[Symptom]:
+    for _, series in numbers.named("scale"):
+        low = next((point for point in series.points if point.value < 1), None)
+        if low:
+            yield Symptom("loss-scale", low, {"scale": f"{low.value:g}"})
+        elif series.count >= 8 and series.points[-1].value <= 16:
+            yield Symptom("loss-scale", series.points[-1], {"scale": f"{series.points[-1].value:g}"})
+
+
+def _flat(numbers: Numbers) -> Iterator[Symptom]:
+    for series in _losses(numbers, 20):
+        low, high = min(series.values), max(series.values)
+        if high - low <= 1e-6 * max(abs(high), abs(low)):
+            yield Symptom("flat-loss", series.points[0], {"value": f"{high:g}", "n": str(series.count)}, series.count)
+
+
+def _spike(numbers: Numbers) -> Iterator[Symptom]:
+    for series in _losses(numbers, 40):
+        points = series.points
+        for at in range(20, len(points)):
+            before = [point.value for point in points[at - 20 : at]]
+            usual = median(before)
+            if usual > 0.01 and points[at].value > 5 * usual and points[at].value > 2 * max(before):
+                yield Symptom("loss-spike", points[at], {"value": f"{points[at].value:g}", "usual": f"{usual:g}"})
+                break
+
+
+def _wandering(numbers: Numbers) -> Iterator[Symptom]:
+    for series in _losses(numbers, 100):
+        values = series.values
+        if min(values) <= 0:
+            continue
+        quarter = len(values) // 4
+        start, end = median(values[:quarter]), median(values[-quarter:])
+        jumps = sum(abs(b - a) > 0.5 * min(a, b) for a, b in zip(values, values[1:]))
+        if end >= start and jumps > len(values) // 2:
+            values = {"start": f"{start:.3g}", "end": f"{end:.3g}", "n": str(series.count)}
+            yield Symptom("oscillating-loss", series.points[-1], values)
+
+
+def _first_step(numbers: Numbers) -> Iterator[Symptom]:
+    for _, series in numbers.named("seconds"):
+        if len(series.points) >= 6 and series.points[0].line < series.points[1].line:
+            first, rest = series.points[0], median(series.values[1:])
+            if first.value >= 20 and first.value >= 10 * rest:
+                yield Symptom("slow-first-step", first, {"first": f"{first.value:.0f}", "rest": f"{rest:.1f}"})
+    for _, series in numbers.beginning("bar "):
+        steps = [(int(point.value), round(point.value % 1 * 1e6), point) for point in series.points]
+        if len(steps) < 3 or steps[0][0] != 1 or steps[-1][0] < 6:
+            continue
+        seconds = steps[0][1]
+        rest = (steps[-1][1] - seconds) / (steps[-1][0] - 1)
+        if seconds >= 30 and rest >= 0 and seconds >= 10 * rest:
+            yield Symptom("slow-first-step", steps[0][2], {"first": str(seconds), "rest": f"{rest:.1f}"})
+
+
+def _waiting(numbers: Numbers) -> Iterator[Symptom]:
+    totals = dict(numbers.named("seconds"))
+    for process, series in numbers.named("data"):
+        total = totals.get(process)
+        if total and len(series.points) >= 10:
+            data, step = median(series.values), median(total.values)
+            if step >= 0.02 and data >= 0.4 * step:
+                share = f"{100 * data / step:.0f}"
+                yield Symptom(
+                    "data-gap", series.points[-1], {"data": f"{data:.3g}", "step": f"{step:.3g}", "share": share}
+                )
+
+
+def _slowest(numbers: Numbers) -> Iterator[Symptom]:
+    ranks = [(process, series) for process, series in numbers.named("seconds") if process and len(series.points) >= 8]
+    if len(ranks) < 2:
+        return
+    times = [(median(series.values[1:]), process, series) for process, series in ranks]
+    usual = median(time for time, _, _ in times)
+    slowest, process, series = max(times, key=lambda row: row[0])
+    if slowest >= 1.5 * usual and slowest - usual >= 0.05:
+        values = {"rank": process, "time": f"{slowest:.3g}", "usual": f"{usual:.3g}"}
+        yield Symptom("slow-rank", series.points[-1], values)
+
+
+def _metric(numbers: Numbers) -> Iterator[Symptom]:
+    losses = [series for series in _losses(numbers, 20) if series.values[0] > 0]
+    fell = any(median(s.values[-5:]) <= 0.5 * median(s.values[:5]) for s in losses)
+    for _, series in numbers.beginning("metric "):
+        if fell and len(series.points) >= 3 and len(set(series.values)) == 1 and not series.bad:
+            name = series.name.removeprefix("metric ")
+            yield Symptom("stuck-metric", series.points[-1], {"name": name, "value": f"{series.values[0]:g}"})

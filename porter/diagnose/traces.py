@@ -1,0 +1,141 @@
+"""Python tracebacks out of a log: chained, repeated by every rank, written in between each other."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+MOST = 200  # different errors that are kept
+FRAMES = 60  # innermost frames that are kept of one
+PATIENCE = 40  # foreign lines inside of a traceback, before it is given up
+
+_START = re.compile(r"(?:^|[^\w])(?:Exception Group )?Traceback \(most recent call last\)")
+_FRAME = re.compile(r'^\s{0,40}File "([^"]{1,1000})", line (\d{1,9})(?:, in (.{1,200}))?')
+_RICH = re.compile(r"^\s{0,8}[│|] (/?[^\s:│]{1,1000}):(\d{1,9}) in (\S{1,200})")
+_ERROR = re.compile(r"^((?:[A-Za-z_]\w{0,80}\.){0,12}[A-Z_]\w{1,100})(?:: (.{0,4000})|:?)$")
+_LEVELS = frozenset("INFO WARNING WARN DEBUG ERROR CRITICAL FATAL NOTE TRACE Traceback File".split())
+_CHAINS = ("During handling of the above exception", "The above exception was the direct cause")
+
+
+@dataclass
+class Frame:
+    file: str
+    line: int
+    name: str
+    source: str = ""
+
+
+@dataclass
+class Error:
+    kind: str  # RuntimeError, torch.OutOfMemoryError
+    message: str  # its first line
+    frames: list[Frame]  # the innermost last
+    line: int  # of the log, where the message stands
+    rank: int | None = None
+    ranks: set[int] = field(default_factory=set)
+    count: int = 1
+    before: Error | None = None  # the one it arose from, or while handling which it arose
+
+    @property
+    def text(self) -> str:
+        return f"{self.kind}: {self.message}" if self.message else self.kind
+
+    @property
+    def chain(self) -> list[Error]:
+        """It and what led to it, the first cause first."""
+        found, error = [], self
+        while error is not None and len(found) < 10:
+            found.append(error)
+            error = error.before
+        return found[::-1]
+
+
+class Tracebacks:
+    """What the lines say, one process at a time: `process` tells whose line it is."""
+
+    def __init__(self) -> None:
+        self.errors: list[Error] = []
+        self.left_off = 0
+        self._known: dict[tuple, Error] = {}
+        self._open: dict[str, _Open] = {}
+        self._last: dict[str, Error] = {}
+        self._chained: dict[str, Error] = {}
+
+    @property
+    def waiting(self) -> bool:
+        """Whether the next lines matter whatever they say."""
+        return bool(self._open)
+
+    def last(self, process: str) -> Error | None:
+        return self._last.get(process)
+
+    def take(self, number: int, process: str, text: str, rank: int | None) -> bool:
+        """Whether the line is part of a traceback, and says nothing else."""
+        if "raceback (most recent call last)" in text and _START.search(text):
+            if process in self._open or len(self._open) < 4096:
+                self._open[process] = _Open(self._chained.pop(process, None))
+            return True
+        if process in self._open:
+            if self._open[process].take(text):
+                return True
+            found = self._open[process].ended(text)
+            if found is None:
+                self._open[process].patience -= 1
+                if not self._open[process].patience:
+                    del self._open[process]
+            else:
+                opened = self._open.pop(process)
+                self._add(process, Error(*found, opened.frames, number, rank, before=opened.before))
+        elif text.startswith(_CHAINS) and process in self._last:
+            self._chained[process] = self._last[process]
+        return False
+
+    def _add(self, process: str, error: Error) -> None:
+        last = error.frames[-1] if error.frames else None
+        key = (error.kind, error.message[:200], last and (last.file, last.line))
+        known = self._known.get(key)
+        if known is None:
+            if len(self.errors) >= MOST:
+                self.left_off += 1
+                return
+            self.errors.append(error)
+            known = self._known[key] = error
+        else:
+            known.count += 1
+        if error.rank is not None and len(known.ranks) < 4096:
+            known.ranks.add(error.rank)
+        if process in self._last or len(self._last) < 4096:
+            self._last[process] = known
+
+
+class _Open:
+    def __init__(self, before: Error | None) -> None:
+        self.before = before
+        self.frames: list[Frame] = []
+        self.indent = 0  # of its frames
+        self.patience = PATIENCE
+
+    def take(self, text: str) -> bool:
+        """Whether the line is part of the traceback."""
+        found = _FRAME.match(text) or _RICH.match(text)
+        if found:
+            self.indent = self.indent or len(text) - len(text.lstrip())
+            self.frames.append(Frame(found[1], int(found[2]), (found[3] or "").strip()))
+            del self.frames[:-FRAMES]
+            return True
+        bare = text.strip()
+        if not bare or text[0] in " \t│╭╰|+":
+            # a text that was pasted may stand further to the right as a whole
+            if bare and len(text) - len(text.lstrip()) < self.indent and self.ended(text):
+                return False
+            if bare and self.frames and not self.frames[-1].source and bare.strip("^~ "):
+                self.frames[-1].source = bare[:300]
+            return True
+        return False
+
+    @staticmethod
+    def ended(text: str) -> tuple[str, str] | None:
+        found = _ERROR.match(text.strip()[:4200])
+        if found and found[1] not in _LEVELS:
+            return found[1], (found[2] or "")[:2000].strip()
+        return None
