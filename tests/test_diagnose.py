@@ -223,6 +223,17 @@ RuntimeError: Failed to load
     assert diagnosis.answers[0].name == "cann-missing" and diagnosis.errors == []
 
 
+def test_who_waits_for_a_rank_that_failed():
+    failed = '[rank0]: Traceback (most recent call last):\n[rank0]:   File "/w/a.py", line 7, in main\n[rank0]: {}\n'
+    waits = "[rank1]: EI0006: Getting socket times out. Reason: Remote Rank did not send the data in time.\n"
+    diagnosis = diagnosed(failed.format("KeyError: 'labels'") + waits)
+    assert [(a.name, a.kind) for a in diagnosis.answers] == [("hccl-connect", "effect")]
+    assert [e.text for e in diagnosis.errors] == ["KeyError: 'labels'"] and not diagnosis.known
+    diagnosis = diagnosed(waits + failed.format(OOM))
+    assert [(a.name, a.kind) for a in diagnosis.answers] == [("out-of-memory", "cause"), ("hccl-connect", "effect")]
+    assert diagnosed(waits).known
+
+
 def test_nothing_of_a_log_reaches_the_terminal_as_it_is():
     text = shown(f"{OOM} \x1b]0;title\x07 \u202e\x00\x9b31m")
     assert text.isprintable() and "\u202e" not in text
@@ -262,6 +273,13 @@ def test_the_place_in_the_code(line):
     assert answer.spots[-1][:2] == ("src/train.py", 4)
     assert [place.message for place in answer.places] == ["here", "other"]
     assert set(paths) == {"src/train.py"}
+
+
+def test_what_is_found_where_an_unknown_error_was_raised():
+    text = CUDA.format(line=4).replace("AssertionError: Torch not compiled with CUDA enabled", "Boom: no")
+    code = repository([])
+    diagnosis = diagnosed(text, code)
+    assert not diagnosis.known and [place.message for place in code.at(diagnosis.spots[6])] == ["here"]
 
 
 def test_no_path_of_a_log_is_opened():

@@ -12,6 +12,14 @@ from porter.diagnose.symptoms import Symptom, symptoms
 from porter.diagnose.traces import Error
 
 KINDS = ("cause", "effect", "hint")
+# errors that only report another one
+_REPORTS = frozenset(
+    {
+        "ChildFailedError", "ProcessRaisedException", "ProcessExitedException", "CalledProcessError", "RayTaskError",
+        "ActorDiedError", "WorkerCrashedError", "KeyboardInterrupt", "SystemExit", "BrokenPipeError", "ConnectionResetError",
+        "SignalException",
+    }
+)  # fmt: skip
 
 
 @dataclass
@@ -66,16 +74,39 @@ def conclude(log: Log, texts, repository: Repository | None) -> Diagnosis:
     _symptoms_of_rules(log, texts, repository, found, explained)
     for symptom in symptoms(log.numbers):
         found[symptom.cause] = _of_series(causes[symptom.cause], symptom, repository)
-    answers = sorted(
-        found.values(), key=lambda a: (KINDS.index(a.kind), a.general, not a.own, a.evidence[0].line, a.name)
-    )
-    if any(answer.kind == "cause" for answer in answers):
-        answers = [answer for answer in answers if answer.kind != "effect"]
+    waiting = [answer for answer in found.values() if causes.get(answer.name, {}).get("waits")]
     rest = [error for error in log.tracebacks.errors if not any(id(e) in explained for e in error.chain)]
-    followed = any(answer.kind == "cause" for answer in answers)
-    errors = [] if followed else sorted(rest, key=lambda error: -error.line)[:3]
+    first = _failed_first(rest, waiting, log)
+    if first or len(waiting) < sum(answer.kind == "cause" for answer in found.values()):
+        for answer in waiting:  # who waits for another rank that failed tells of a consequence
+            answer.kind = "effect"
+    answers = sorted(found.values(), key=_order)
+    named = any(answer.kind == "cause" for answer in answers)
+    if named or first:
+        answers = [answer for answer in answers if answer.kind != "effect" or answer in waiting]
+    errors = [] if named else first or sorted(rest, key=lambda error: -error.line)[:3]
     spots = {error.line: _spots(error, repository) for error in errors}
     return Diagnosis(answers, errors, spots, log, repository)
+
+
+def _order(answer: Answer) -> tuple:
+    return KINDS.index(answer.kind), answer.general, not answer.own, answer.evidence[0].line, answer.name
+
+
+def _failed_first(rest: list[Error], waiting: list[Answer], log: Log) -> list[Error]:
+    """Errors that porter does not know, of ranks that the waiting ones may have waited for."""
+    linked = {id(sighting.error) for sighting in log.sightings.values()}
+    found = []
+    for error in rest:
+        if id(error) in linked or error.kind.rpartition(".")[2] in _REPORTS:
+            continue
+        for answer in waiting:
+            seen = answer.evidence[0]
+            other = error.rank is not None and seen.ranks and error.rank not in seen.ranks
+            if other or error.rank is None and not seen.ranks and error.line < seen.line:
+                found.append(error)
+                break
+    return found[:3]
 
 
 def _counts(cause: dict, log: Log) -> bool:
@@ -152,9 +183,11 @@ def _of_rule(rule, codes: tuple[str, ...], sighting: Sighting, spots: list[Spot]
 
 
 def _placed(answer: Answer, repository: Repository | None) -> Answer:
-    if repository and answer.codes:
+    if repository:
         places = repository.of(answer.codes, answer.spots)
-        answer.places, answer.found = places[:3], len(places)
+        here = repository.at(answer.spots)
+        there = [place for place in places if place in here]
+        answer.places, answer.found = list(dict.fromkeys([*there, *here, *places]))[:3], len(places)
     return answer
 
 

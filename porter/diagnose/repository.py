@@ -67,8 +67,15 @@ class Repository:
         # a file of the same name that does not hold the line is another file, unless it lies as deep
         return Spot(path, frame.line, False) if path.count("/") >= 1 and frame.line <= len(lines) else None
 
-    def at(self, spot: Spot) -> list[Place]:
-        return [place for place in self._by_path.get(spot.path, ()) if place.line <= spot.line <= place.end_line]
+    def at(self, spots: list[Spot]) -> list[Place]:
+        """What is found at frames, whatever it is; at the innermost first."""
+        found = [
+            place
+            for spot in reversed(spots)
+            for place in self._by_path.get(spot.path, ())
+            if place.line <= spot.line <= place.end_line
+        ]
+        return list(dict.fromkeys(found))
 
     def of(self, codes: tuple[str, ...], near: list[Spot]) -> list[Place]:
         """Findings of these codes: first at the frames, the innermost first, then in their files, then the rest."""

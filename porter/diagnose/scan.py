@@ -42,7 +42,7 @@ class Sighting:
     line: int
     text: str
     count: int = 1
-    rank: int | None = None
+    last: int = 0  # the line it was last seen in
     ranks: set[int] = field(default_factory=set)
     error: Error | None = None  # the traceback it belongs to
 
@@ -140,8 +140,9 @@ class Scan:
         key = (meaning.cause, meaning.code)
         sighting = self.log.sightings.get(key)
         if sighting is None:
-            sighting = self.log.sightings[key] = Sighting(meaning, number, text[:2000], 0, rank)
-        sighting.count += 1
+            sighting = self.log.sightings[key] = Sighting(meaning, number, text[:2000], 0)
+        sighting.count += sighting.last != number
+        sighting.last = number
         if rank is not None and len(sighting.ranks) < 4096:
             sighting.ranks.add(rank)
         if sighting.error is None:

@@ -11,13 +11,26 @@ from porter.files.errors import printable
 
 if TYPE_CHECKING:
     from porter.diagnose.conclude import Answer, Diagnosis, Evidence
-    from porter.diagnose.repository import Spot
+    from porter.diagnose.repository import Place, Spot
     from porter.diagnose.traces import Error
     from porter.report.console import Line
 
 STYLES = {"cause": "bold red", "effect": "yellow", "hint": "blue"}
 SCHEMA = 1
 CODES = 4  # that are named
+# what Python itself raises: no operator and no library has a part in it
+_PYTHON = frozenset(
+    {
+        "AttributeError",
+        "FileNotFoundError",
+        "IndexError",
+        "KeyError",
+        "NameError",
+        "SyntaxError",
+        "TypeError",
+        "ValueError",
+    }
+)
 
 
 def lines(diagnosis: Diagnosis, name: str, root: str, prefix: str, lang: str) -> list[Line]:
@@ -42,6 +55,7 @@ def document(diagnosis: Diagnosis, name: str, version: str, lang: str) -> str:
             "text": shown(error.text),
             "count": error.count,
             "frames": [_spot(spot) for spot in diagnosis.spots[error.line]],
+            "places": [place._asdict() for place in _places(diagnosis, error)],
         }
         for error in diagnosis.errors
     ]
@@ -68,12 +82,11 @@ def _answer(answer: Answer, number: int, prefix: str, lang: str) -> list[Line]:
         spot = answer.spots[-1]
         place = f"{printable(prefix + spot.path)}:{spot.line}"
         rows.append(_labelled("code", say("frame" if spot.sure else "frame.unsure", lang, place=place), lang))
-    for place in answer.places:
-        where = f"{printable(prefix + place.path)}:{place.line}"
-        rows.append(_labelled("code", f"{where}: {place.code} {printable(place.message)}", lang))
-    if answer.found > len(answer.places) > 0:
+    rows += [_found(place, prefix, lang) for place in answer.places]
+    shown_of = sum(place.code in answer.codes for place in answer.places)
+    if answer.found > shown_of:
         codes = ",".join(answer.codes)
-        rows.append(_labelled("code", say("more", lang, n=answer.found - len(answer.places), codes=codes), lang, "dim"))
+        rows.append(_labelled("code", say("more", lang, n=answer.found - shown_of, codes=codes), lang, "dim"))
     rows.append(_labelled("why", answer.why[lang], lang))
     cure = answer.cure[lang] if answer.cure else say("cure.rule", lang, code=answer.codes[0])
     rows.append(_labelled("cure", cure, lang))
@@ -118,9 +131,10 @@ def _unknown(diagnosis: Diagnosis, prefix: str, lang: str) -> list[Line]:
     effects = any(answer.kind == "effect" for answer in diagnosis.answers)
     if not diagnosis.errors and not log.last and not effects:
         return [] if diagnosis.answers else [[], [(say("quiet", lang), "bold")]]
-    rows: list[Line] = [[], [(say("unknown.effect" if effects else "unknown", lang), "bold yellow")]]
+    key = "unknown" if not effects else "unknown.first" if diagnosis.errors else "unknown.effect"
+    rows: list[Line] = [[], [(say(key, lang), "bold yellow")]]
     for error in diagnosis.errors:
-        rows += _error(error, diagnosis.spots[error.line], prefix, lang)
+        rows += _error(error, diagnosis.spots[error.line], _places(diagnosis, error), prefix, lang)
     if not diagnosis.errors and log.last:
         number, text = log.last
         rows.append([(f"  {say('error', lang, line=number, text=printable(shown(text)))}", "")])
@@ -128,12 +142,22 @@ def _unknown(diagnosis: Diagnosis, prefix: str, lang: str) -> list[Line]:
     return rows + [[(f"  {text}", "")] for text in _next(diagnosis, lang)]
 
 
-def _error(error: Error, spots: list[Spot], prefix: str, lang: str) -> list[Line]:
+def _places(diagnosis: Diagnosis, error: Error) -> list[Place]:
+    spots = diagnosis.spots[error.line]
+    return diagnosis.repository.at(spots)[:3] if diagnosis.repository else []
+
+
+def _error(error: Error, spots: list[Spot], places: list[Place], prefix: str, lang: str) -> list[Line]:
     rows: list[Line] = [[(f"  {say('error', lang, line=error.line, text=printable(shown(error.text)))}", "")]]
     if spots:
         place = f"{printable(prefix + spots[-1].path)}:{spots[-1].line}"
         rows.append([(f"  {say('error.at', lang, place=place)}", "")])
-    return rows
+    return rows + [_found(place, prefix, lang) for place in places]
+
+
+def _found(place: Place, prefix: str, lang: str) -> Line:
+    where = f"{printable(prefix + place.path)}:{place.line}"
+    return _labelled("code", f"{where}: {place.code} {printable(place.message)}", lang)
 
 
 def _next(diagnosis: Diagnosis, lang: str) -> list[str]:
@@ -143,7 +167,11 @@ def _next(diagnosis: Diagnosis, lang: str) -> list[str]:
     keys = []
     if len(log.tracebacks.errors) > 1 or any(error.rank is not None for error in log.tracebacks.errors):
         keys.append("next.first")
-    keys += ["next.blocking", "next.plog", "next.doctor"] if log.npu else ["next.not-npu"]
+    python = diagnosis.errors and all(error.kind in _PYTHON for error in diagnosis.errors)
+    if not log.npu:
+        keys.append("next.not-npu")
+    elif not python:
+        keys += ["next.blocking", "next.plog", "next.doctor"]
     if diagnosis.repository is None and log.tracebacks.errors:
         keys.append("next.repo")
     return [say(key, lang) for key in keys]

@@ -33,6 +33,10 @@ _WORDS: dict[str, tuple[str, str]] = {
         "unknown: what porter recognises here follows from something else",
         "未知：此处能识别的都是其他问题的后果",
     ),
+    "unknown.first": (
+        "unknown: porter knows no cause of what failed here; what else it recognises follows from something else",
+        "未知：porter 不知道以下错误的原因；能识别的其他内容都是后果",
+    ),
     "quiet": ("no error in this log that porter could tell", "这份日志中没有 porter 能识别的错误"),
     "error": ("line {line}: {text}", "第 {line} 行：{text}"),
     "error.at": ("  raised at {place}", "  抛出位置 {place}"),
@@ -51,8 +55,8 @@ _WORDS: dict[str, tuple[str, str]] = {
     ),
     "next.doctor": ("`porter doctor`, in the environment of the run", "在运行环境中执行 `porter doctor`"),
     "next.repo": (
-        "the code: give --repo DIR, and findings of the files in the traceback are shown",
-        "代码：加上 --repo DIR，可显示调用栈中各文件的检查结果",
+        "the code: with --repo DIR, what porter finds at the frames of the traceback is shown",
+        "代码：加上 --repo DIR，可显示 porter 在调用栈各处的检查结果",
     ),
     "next.not-npu": (
         "nothing in this log speaks of an NPU: the error may have nothing to do with the port",
