@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 import tomli
 from command_line import Porter, write
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from porter.checks.texts import Texts
 from porter.diagnose.clean import shown, split
@@ -162,6 +164,43 @@ def test_a_log_of_any_kind(tmp_path, text, line):
             diagnosis = conclude(Scan(meanings()).read(blocks(stream)), TEXTS, None)
         answer = diagnosis.answers[0]
         assert (answer.name, answer.evidence[0].line) == ("out-of-memory", line)
+
+
+PIECES = [
+    b"\n",
+    b"\r",
+    b"\r\n",
+    b"Traceback (most recent call last):",
+    b'  File "a.py", line 1, in f',
+    b"    f()",
+    b"KeyError: 1",
+]
+PIECES += [
+    b"[rank1]: ",
+    b"\xff",
+    b"loss: nan",
+    b"'loss': 1.5",
+    b"\x1b[1m",
+    b"error code is 507015",
+    b"x" * 300,
+    OOM.encode(),
+    b"\x1e",
+]
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.sampled_from(PIECES) | st.binary(max_size=8), max_size=60), st.sampled_from([3, 64, 1 << 18]))
+def test_any_bytes_in_blocks_of_any_size(pieces, size):
+    data = b"".join(pieces)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("porter.diagnose.reading.BLOCK", size)
+        log = scanned(data)
+    assert log.lines == data.count(b"\n") + (data != b"" and not data.endswith(b"\n"))
+    whole = scanned(data)
+    assert [(s.meaning.cause, s.line, s.count) for s in log.sightings.values() if s.meaning.cause] == [
+        (s.meaning.cause, s.line, s.count) for s in whole.sightings.values() if s.meaning.cause
+    ]
+    assert [(e.text, e.line) for e in log.tracebacks.errors] == [(e.text, e.line) for e in whole.tracebacks.errors]
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,7 @@ class Answer:
     spots: list[Spot] = field(default_factory=list)  # of the traceback, in the repository
     places: list[Place] = field(default_factory=list)
     found: int = 0  # how many findings there are of these codes
+    occurring: tuple[str, ...] = ()  # which of them have one
     reference: str = ""
     own: bool = True
     general: bool = False  # what many things lead to: where something more exact is known as well, that comes first
@@ -188,6 +189,8 @@ def _placed(answer: Answer, repository: Repository | None) -> Answer:
         here = repository.at(answer.spots)
         there = [place for place in places if place in here]
         answer.places, answer.found = list(dict.fromkeys([*there, *here, *places]))[:3], len(places)
+        occurring = {place.code for place in places}
+        answer.occurring = tuple(code for code in answer.codes if code in occurring)
     return answer
 
 

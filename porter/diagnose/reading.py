@@ -66,7 +66,8 @@ def _lines(data: bytes) -> Iterator[bytes]:
         else:
             yield data[at : at + LONG] + UNCOUNTED
             at += LONG
-    yield data[at:]
+    if at < len(data):
+        yield data[at:]
 
 
 def _too_long(data: bytes, at: int) -> bool:

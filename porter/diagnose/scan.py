@@ -76,8 +76,10 @@ class Scan:
         self._block(first, short)
         if second is not None:
             self._block(second, False)
+        block = second or first
         for block in blocks:
             self._block(block, False)
+        log.lines += block.endswith(UNCOUNTED)  # the last one, without its end
         return log
 
     def _block(self, data: bytes, whole: bool) -> None:

@@ -36,7 +36,8 @@ _PYTHON = frozenset(
 def lines(diagnosis: Diagnosis, name: str, root: str, prefix: str, lang: str) -> list[Line]:
     log = diagnosis.log
     name = say("stdin", lang) if name == "-" else printable(name)
-    rows: list[Line] = [[(say("head.npu" if log.npu else "head", lang, name=name, lines=log.lines), "dim")]]
+    key, plural = "head.npu" if log.npu else "head", "" if log.lines == 1 else "s"
+    rows: list[Line] = [[(say(key, lang, name=name, lines=log.lines, s=plural), "dim")]]
     if diagnosis.repository:
         places = len(diagnosis.repository.places)
         rows.append([(say("joined", lang, n=places, root=printable(root)), "dim")])
@@ -85,7 +86,7 @@ def _answer(answer: Answer, number: int, prefix: str, lang: str) -> list[Line]:
     rows += [_found(place, prefix, lang) for place in answer.places]
     shown_of = sum(place.code in answer.codes for place in answer.places)
     if answer.found > shown_of:
-        codes = ",".join(answer.codes)
+        codes = ",".join(answer.occurring)
         rows.append(_labelled("code", say("more", lang, n=answer.found - shown_of, codes=codes), lang, "dim"))
     rows.append(_labelled("why", answer.why[lang], lang))
     cure = answer.cure[lang] if answer.cure else say("cure.rule", lang, code=answer.codes[0])
@@ -98,7 +99,7 @@ def _answer(answer: Answer, number: int, prefix: str, lang: str) -> list[Line]:
 def _named(answer: Answer) -> list[str]:
     """Codes with findings first."""
     found = list(dict.fromkeys(place.code for place in answer.places))
-    return list(dict.fromkeys([*found, *answer.codes]))[:CODES]
+    return list(dict.fromkeys([*found, *answer.occurring, *answer.codes]))[:CODES]
 
 
 def _labelled(key: str, text: str, lang: str, style: str = "") -> Line:

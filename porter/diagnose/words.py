@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 _WORDS: dict[str, tuple[str, str]] = {
-    "head": ("{name}: {lines} lines", "{name}：共 {lines} 行"),
-    "head.npu": ("{name}: {lines} lines, of a program on an NPU", "{name}：共 {lines} 行，来自 NPU 上的程序"),
+    "head": ("{name}: {lines} line{s}", "{name}：共 {lines} 行"),
+    "head.npu": ("{name}: {lines} line{s}, of a program on an NPU", "{name}：共 {lines} 行，来自 NPU 上的程序"),
     "stdin": ("standard input", "标准输入"),
     "cause": ("cause", "原因"),
     "cause.more": ("also", "其次"),
