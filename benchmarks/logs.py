@@ -70,15 +70,18 @@ class Log(io.RawIOBase):
 
 
 def measure(kind: str, size: int) -> None:
+    from porter.checks.table import load
     from porter.checks.texts import Texts
-    from porter.diagnose.match import of_causes, of_symptoms
+    from porter.diagnose.match import of_causes, of_packages, of_symptoms
     from porter.diagnose.reading import blocks
     from porter.diagnose.scan import Scan
 
     texts = Texts()
+    causes = texts.causes()
+    meanings = [*of_causes(causes), *of_packages(causes, load().packages), *of_symptoms(texts)]
     log = Log(KINDS[kind], size)
     start = time.process_time()
-    found = Scan([*of_causes(texts.causes()), *of_symptoms(texts)]).read(blocks(log))
+    found = Scan(meanings).read(blocks(log))
     seconds = time.process_time() - start
     assert ("out-of-memory", "") in found.sightings
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024

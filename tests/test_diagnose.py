@@ -16,10 +16,11 @@ from command_line import Porter, write
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from porter.checks.table import load
 from porter.checks.texts import Texts
 from porter.diagnose.clean import shown, split
 from porter.diagnose.conclude import conclude
-from porter.diagnose.match import alternatives, of_causes, of_symptoms
+from porter.diagnose.match import alternatives, of_causes, of_packages, of_symptoms
 from porter.diagnose.patterns import LEAST, needle, wrong
 from porter.diagnose.reading import LONG, blocks, opened
 from porter.diagnose.repository import Place, Repository
@@ -29,13 +30,15 @@ from porter.diagnose.traces import Frame
 HERE = Path(__file__).parent
 REAL = tomli.loads((HERE / "diagnose" / "texts.toml").read_text(encoding="utf-8"))["text"]
 TEXTS = Texts()
+PACKAGES = load().packages
 CAUSES = {cause["name"]: cause for cause in TEXTS.causes()}
 HAN = re.compile(r"[\u4e00-\u9fff]")
 
 
 @cache
 def meanings():
-    return tuple([*of_causes(TEXTS.causes()), *of_symptoms(TEXTS)])
+    causes = TEXTS.causes()
+    return (*of_causes(causes), *of_packages(causes, PACKAGES), *of_symptoms(TEXTS))
 
 
 def scanned(text: str | bytes):
@@ -122,6 +125,14 @@ def test_a_message_that_anybody_may_have_written_counts_only_where_the_code_is()
     assert (answer.name, answer.places) == ("PRT141", [place])
     elsewhere = Repository(["pkg/version.py", "a.py"], [place._replace(path="a.py")], lambda path: source)
     assert diagnosed(trace, elsewhere).answers == []
+
+
+def test_every_package_of_gpus_that_is_not_there():
+    for name, package in PACKAGES.items():
+        if package.status in ("replace", "none"):
+            answer = diagnosed(f"ModuleNotFoundError: No module named '{name}'\n").answers[0]
+            assert answer.package == name or answer.name in ("flash-attention", "gpu-package"), name
+    assert names("ModuleNotFoundError: No module named 'apexlib'\n") == []
 
 
 @pytest.mark.parametrize("pattern", ["a.*b", "long words.+", "(?:a|b)c", "(", "", r"(?:long words)\s*"])

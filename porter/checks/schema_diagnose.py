@@ -36,6 +36,7 @@ def cause(code: Callable, text: Callable, languages: Callable, list_of: Callable
         "npu": true,
         "general": true,
         "waits": true,
+        "packages": true,
         "codes": list_of(code),
         "title": languages,
         "why": languages,

@@ -25,7 +25,7 @@ def diagnose(
     from porter.checks.registry import load
     from porter.commands.explain import _settings
     from porter.diagnose.conclude import conclude
-    from porter.diagnose.match import of_causes, of_symptoms
+    from porter.diagnose.match import of_causes, of_packages, of_symptoms
     from porter.diagnose.reading import blocks, opened
     from porter.diagnose.scan import Scan
 
@@ -34,9 +34,11 @@ def diagnose(
     if repo and findings:
         raise UserError("--repo and --findings are two ways to say the same; give one of them")
     settings, _ = _settings(target, lang)
-    texts = load().texts
+    rules = load()
+    texts, causes = rules.texts, rules.texts.causes()
+    meanings = [*of_causes(causes), *of_packages(causes, rules.tables.packages), *of_symptoms(texts)]
     with opened(log) as stream:
-        scanned = Scan([*of_causes(texts.causes()), *of_symptoms(texts)]).read(blocks(stream))
+        scanned = Scan(meanings).read(blocks(stream))
     repository, prefix, root = _repository(repo, findings, target, settings.lang, no_cache, texts)
     diagnosis = conclude(scanned, texts, repository)
     if format == "json":

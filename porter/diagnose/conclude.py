@@ -45,6 +45,7 @@ class Answer:
     occurring: tuple[str, ...] = ()  # which of them have one
     reference: str = ""
     own: bool = True
+    package: str = ""  # that is not there
     general: bool = False  # what many things lead to: where something more exact is known as well, that comes first
 
 
@@ -128,6 +129,7 @@ def _of_cause(cause: dict, sighting: Sighting, repository: Repository | None) ->
             codes,
             spots,
             reference=cause.get("reference", ""),
+            package=sighting.meaning.package,
             general=cause.get("general", False),
         ),
         repository,

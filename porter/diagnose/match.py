@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from porter.diagnose.patterns import LEAST, needle
+
+if TYPE_CHECKING:
+    from porter.checks.table import Package
 
 _WORD = re.compile(r"E[A-Z]\d{4}|[A-Za-z_]{4,}|\d{6}")
 _LETTER = re.compile(r"[A-Za-z_0-9]")
@@ -29,6 +32,7 @@ class Meaning(NamedTuple):
     code: str  # of the rule whose symptom it is, or ""
     own: bool  # nobody but a port in progress writes it
     spoken: bool = False  # words of people, which no program writes
+    package: str = ""  # that is not there
 
 
 class Matcher:
@@ -75,6 +79,18 @@ def of_causes(causes: list[dict]) -> list[Meaning]:
                 rf"(?:code|Code|result|failed|reason|ret)\W{{0,3}}(?:is )?\W{{0,2}}(?<!\d){number}(?!\d)"
             )
             found.append(Meaning(str(number), pattern, cause["name"], "", True))
+    return found
+
+
+def of_packages(causes: list[dict], packages: dict[str, Package]) -> list[Meaning]:
+    """Packages that only run on GPUs and are not there: of those that no cause speaks of itself."""
+    name = next(cause["name"] for cause in causes if "packages" in cause)
+    known = of_causes(causes)
+    found = []
+    for package, row in sorted(packages.items()):
+        line = f"No module named '{package}"
+        if row.status in ("replace", "none") and not any(meaning.pattern.search(f"{line}'") for meaning in known):
+            found.append(Meaning(line, re.compile(re.escape(line) + "['.]"), name, "", True, package=package))
     return found
 
 

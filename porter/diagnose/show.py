@@ -77,7 +77,7 @@ def document(diagnosis: Diagnosis, name: str, version: str, lang: str) -> str:
 
 def _answer(answer: Answer, number: int, prefix: str, lang: str) -> list[Line]:
     kind = "cause.more" if answer.kind == "cause" and number else answer.kind
-    rows: list[Line] = [[], [(f"{say(kind, lang)}: ", STYLES[answer.kind]), (answer.title[lang], "bold")]]
+    rows: list[Line] = [[], [(say(kind, lang), STYLES[answer.kind]), (answer.title[lang], "bold")]]
     rows += [_labelled("log", _told(evidence, lang), lang, "dim") for evidence in answer.evidence]
     if answer.spots:
         spot = answer.spots[-1]
@@ -99,7 +99,8 @@ def _answer(answer: Answer, number: int, prefix: str, lang: str) -> list[Line]:
 def _named(answer: Answer) -> list[str]:
     """Codes with findings first."""
     found = list(dict.fromkeys(place.code for place in answer.places))
-    return list(dict.fromkeys([*found, *answer.occurring, *answer.codes]))[:CODES]
+    package = [answer.package] if answer.package else []
+    return list(dict.fromkeys([*package, *found, *answer.occurring, *answer.codes]))[:CODES]
 
 
 def _labelled(key: str, text: str, lang: str, style: str = "") -> Line:
@@ -189,6 +190,7 @@ def _document(answer: Answer, lang: str) -> dict:
             {"line": e.line, "text": e.text, "count": e.count, "ranks": list(e.ranks)} for e in answer.evidence
         ],
         "codes": list(answer.codes),
+        "package": answer.package or None,
         "frames": [_spot(spot) for spot in answer.spots],
         "places": [place._asdict() for place in answer.places],
         "findings": answer.found,
