@@ -17,10 +17,10 @@ SHORT = 64_000  # a text so short is read line by line; of a longer one only lin
 ERRORS = tuple(
     word.encode()
     for word in (
-        "rror", "raceback", "Warning", "WARN", "ailed", "ailure", "xception", "imeout", "imes out", "imed out", "emory",
-        "not ", "annot", "undefined symbol", "Killed", "Segmentation", "verflow", "fall back", "o such file", "No module",
-        "upport", "already", "disappeared", "exitcode", "ignal", "EI0", "EJ0", "EZ", "disabled", "invalid", "scale",
-        "Loss is", "loss is",
+        "rror", "ERR", "raceback", "Warning", "WARN", "fail", "Fail", "xception", "imeout", "imes out", "imed out", "emory",
+        "not ", "annot", "can't be", "undefined symbol", "Killed", "oom-kill", "Segmentation", "verflow", "fall back",
+        "o such file", "No module", "upport", "already", "disappeared", "exitcode", "ignal", "EI0", "EJ0", "EZ", "disabled",
+        "invalid", "scale", "Loss is", "loss is",
     )
 )  # fmt: skip
 NUMBERS = (b"loss", b"grad", b"/it]", b"it/s]", b"elapsed time per iteration", b"data_time", b" data: ", b"acc", b"mAP")
@@ -88,7 +88,7 @@ class Scan:
         log.size += len(data)
         if not log.npu and len(data) == log.size:
             log.npu = bool(_NPU.search(data))
-        starts = _every(data) if whole else self._interesting(data)
+        starts = _every(data) if whole else self.interesting(data)
         index, position = 0, 0
         while True:
             if not self.log.tracebacks.waiting:
@@ -106,7 +106,7 @@ class Scan:
             position = end
         log.lines += _counted(data, 0, len(data))
 
-    def _interesting(self, data: bytes) -> list[int]:
+    def interesting(self, data: bytes) -> list[int]:
         """Where the lines start that may say something."""
         starts: set[int] = set()
         numbers: set[int] = set()
