@@ -293,6 +293,19 @@ def test_who_waits_for_a_rank_that_failed():
     assert diagnosed(waits).known
 
 
+def test_an_error_after_all_that_is_explained_is_told_as_well():
+    trace = 'Traceback (most recent call last):\n  File "/w/a.py", line 7, in main\n{}\n'
+    diagnosis = diagnosed(
+        trace.format("ModuleNotFoundError: No module named 'flash_attn'") + trace.format("KeyError: 1")
+    )
+    assert [a.name for a in diagnosis.answers] == ["flash-attention"] and diagnosis.known
+    assert [e.text for e in diagnosis.errors] == ["KeyError: 1"]
+    diagnosis = diagnosed(
+        trace.format("KeyError: 1") + trace.format("ModuleNotFoundError: No module named 'flash_attn'")
+    )
+    assert diagnosis.known and diagnosis.errors == []
+
+
 def test_nothing_of_a_log_reaches_the_terminal_as_it_is():
     text = shown(f"{OOM} \x1b]0;title\x07 \u202e\x00\x9b31m")
     assert text.isprintable() and "\u202e" not in text

@@ -69,4 +69,5 @@ def _repository(repo: str | None, findings: str | None, target: str | None, lang
 
     job = prepare((repo or ".",), target=target, lang=lang, no_cache=no_cache)
     run = job.run(quiet=True)
-    return repository.of_run(run, texts, lang), *place(run.root)
+    prefix, root = place(run.root)
+    return repository.of_run(run, texts, lang), prefix, root or repo or "."

@@ -52,7 +52,7 @@ class Answer:
 @dataclass
 class Diagnosis:
     answers: list[Answer]
-    errors: list[Error]  # that no answer explains, the last first
+    errors: list[Error]  # that no answer explains
     spots: dict[int, list[Spot]]  # of an unexplained error, by its line in the log
     log: Log
     repository: Repository | None
@@ -86,7 +86,12 @@ def conclude(log: Log, texts, repository: Repository | None) -> Diagnosis:
     named = any(answer.kind == "cause" for answer in answers)
     if named or first:
         answers = [answer for answer in answers if answer.kind != "effect" or answer in waiting]
-    errors = [] if named else first or sorted(rest, key=lambda error: -error.line)[:3]
+    if named:
+        # an error after all that is explained may be one of its own
+        seen = max(answer.evidence[0].line for answer in answers)
+        errors = [error for error in _unknown(rest, log) if error.line > seen][-1:]
+    else:
+        errors = first or sorted(rest, key=lambda error: -error.line)[:3]
     spots = {error.line: _spots(error, repository) for error in errors}
     return Diagnosis(answers, errors, spots, log, repository)
 
@@ -97,11 +102,8 @@ def _order(answer: Answer) -> tuple:
 
 def _failed_first(rest: list[Error], waiting: list[Answer], log: Log) -> list[Error]:
     """Errors that porter does not know, of ranks that the waiting ones may have waited for."""
-    linked = {id(sighting.error) for sighting in log.sightings.values()}
     found = []
-    for error in rest:
-        if id(error) in linked or error.kind.rpartition(".")[2] in _REPORTS:
-            continue
+    for error in _unknown(rest, log):
         for answer in waiting:
             seen = answer.evidence[0]
             other = error.rank is not None and seen.ranks and error.rank not in seen.ranks
@@ -109,6 +111,12 @@ def _failed_first(rest: list[Error], waiting: list[Answer], log: Log) -> list[Er
                 found.append(error)
                 break
     return found[:3]
+
+
+def _unknown(rest: list[Error], log: Log) -> list[Error]:
+    """Without those that report another one, or that a line is known of."""
+    linked = {id(sighting.error) for sighting in log.sightings.values()}
+    return [e for e in rest if id(e) not in linked and e.kind.rpartition(".")[2] not in _REPORTS]
 
 
 def _counts(cause: dict, log: Log) -> bool:

@@ -76,7 +76,7 @@ def of_causes(causes: list[dict]) -> list[Meaning]:
             found.append(Meaning(needle(line), re.compile(line), cause["name"], "", True))
         for number in cause.get("numbers", ()):
             pattern = re.compile(
-                rf"(?:code|Code|result|failed|reason|ret)\W{{0,3}}(?:is )?\W{{0,2}}(?<!\d){number}(?!\d)"
+                rf"(?:code|Code|errno|result|failed|reason|ret)\W{{0,3}}(?:is )?\W{{0,2}}(?<!\d){number}(?!\d)"
             )
             found.append(Meaning(str(number), pattern, cause["name"], "", True))
     return found

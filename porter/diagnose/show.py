@@ -45,6 +45,10 @@ def lines(diagnosis: Diagnosis, name: str, root: str, prefix: str, lang: str) ->
         rows += _unknown(diagnosis, prefix, lang)
     for number, answer in enumerate(diagnosis.answers):
         rows += _answer(answer, number, prefix, lang)
+    if diagnosis.errors and diagnosis.known:
+        rows += [[], [(say("rest", lang), "bold yellow")]]
+        for error in diagnosis.errors:
+            rows += _error(error, diagnosis.spots[error.line], _places(diagnosis, error), prefix, lang)
     return rows
 
 

@@ -37,6 +37,7 @@ _WORDS: dict[str, tuple[str, str]] = {
         "unknown: porter knows no cause of what failed here; what else it recognises follows from something else",
         "未知：porter 不知道以下错误的原因；能识别的其他内容都是后果",
     ),
+    "rest": ("not explained by this", "以上未能解释的错误"),
     "quiet": ("no error in this log that porter could tell", "这份日志中没有 porter 能识别的错误"),
     "error": ("line {line}: {text}", "第 {line} 行：{text}"),
     "error.at": ("  raised at {place}", "  抛出位置 {place}"),
