@@ -1,8 +1,8 @@
 """How long `porter diagnose` takes over a large log, and how much memory: python benchmarks/logs.py [--gigabytes 1]
 
-Four kinds of log, each read to its end: of a training whose every line holds a loss, of a pipeline that only says that
-all is well, of a library whose every line is an error that porter does not know, and of progress bars. A log is a part of
-8 MB that is read again and again: nothing is written to disk.
+Four kinds of log, each read to its end: of a training whose every line holds a loss, of a pipeline that only says
+that all is well, of a library whose every line is an error that porter does not know, and of progress bars. A log is a
+part of 8 MB that is read again and again: nothing is written to disk.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ def quiet(n: int, chance: random.Random) -> str:
 
 def errors(n: int, chance: random.Random) -> str:
     word = "".join(chance.choices("abcdefghijklmnop", k=12))
-    return f"[ERROR] HCCL({n},python):2025-12-04-14:46:07.{n % 999} [comm.cc:115] [{n}][Init]errNo[0x{n:016x}] {word} failed\n"
+    head = f"[ERROR] HCCL({n},python):2025-12-04-14:46:07.{n % 999} [comm.cc:115]"
+    return f"{head} [{n}][Init]errNo[0x{n:016x}] {word} failed\n"
 
 
 def bars(n: int, chance: random.Random) -> str:

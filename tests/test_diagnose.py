@@ -376,7 +376,24 @@ def losses(values, more=lambda n: "") -> str:
 
 
 FALLING = [3 * 0.99**n + 0.05 * (n % 7) for n in range(200)]
+RANK = "[rank{r}]: iteration {n}/ 500 | elapsed time per iteration (ms): {ms} | lm loss: 2.{n:03d}E+00 |\n"
 MEGATRON = "iteration {n}/ 500 | elapsed time per iteration (ms): {ms} | lm loss: 2.{n:03d}E+00 |\n"
+
+
+def epochs(data: float) -> str:
+    line = "Epoch [1][{0}/500] time: 1.2{0:02d} data_time: {1} memory: 9 loss: 0.{0:02d}\n"
+    return "".join(line.format(n, data) for n in range(20))
+
+
+def bars(what: str) -> str:
+    line = "\r{}  1%|    | {}/500 [0{}:{:02d}<1:00:00,  2.0s/it]"
+    return "".join(line.format(what, n, 3 + n // 30, n % 30) for n in range(1, 90))
+
+
+def scales(least: int) -> str:
+    return "".join(
+        f"Gradient overflow. Skipping step, reducing loss scale to {2.0 ** (16 - n)}\n" for n in range(least)
+    )
 
 
 @pytest.mark.parametrize(
@@ -392,12 +409,9 @@ MEGATRON = "iteration {n}/ 500 | elapsed time per iteration (ms): {ms} | lm loss
         (losses([0.7 + 0.05 * (n % 9) for n in range(200)]), []),
         ("".join(MEGATRON.format(n=n, ms=180000 if n == 1 else 900.5) for n in range(1, 20)), ["slow-first-step"]),
         ("".join(MEGATRON.format(n=n, ms=1800 if n == 1 else 900.5) for n in range(1, 20)), []),
-        ("".join(f"Epoch [1][{n}/500] time: 1.2{n:02d} data_time: 0.91 memory: 9 loss: 0.{n:02d}\n" for n in range(20)), ["data-gap"]),
-        ("".join(f"Epoch [1][{n}/500] time: 1.2{n:02d} data_time: 0.01 memory: 9 loss: 0.{n:02d}\n" for n in range(20)), []),
-        (
-            "".join(f"[rank{r}]: " + MEGATRON.format(n=n, ms=2000 if r == 3 else 900) for n in range(1, 20) for r in range(4)),
-            ["slow-rank"],
-        ),
+        (epochs(0.91), ["data-gap"]),
+        (epochs(0.01), []),
+        ("".join(RANK.format(r=r, n=n, ms=2000 if r == 3 else 900) for n in range(1, 20) for r in range(4)), ["slow-rank"]),
         (
             losses(FALLING, lambda n: f"\n{{'eval_accuracy': 0.1, 'epoch': {n}}}" if n % 50 == 49 else ""),
             ["stuck-metric"],
@@ -406,10 +420,10 @@ MEGATRON = "iteration {n}/ 500 | elapsed time per iteration (ms): {ms} | lm loss
             losses(FALLING, lambda n: f"\n{{'eval_accuracy': 0.{n}, 'epoch': {n}}}" if n % 50 == 49 else ""),
             [],
         ),
-        ("".join(f"\r  1%|          | {n}/500 [0{3 + n // 30}:{n % 30:02d}<1:00:00,  2.0s/it]" for n in range(1, 90)), ["slow-first-step"]),
-        ("".join(f"\rLoading shards:  1%|    | {n}/500 [0{3 + n // 30}:{n % 30:02d}<1:00,  2.0s/it]" for n in range(1, 90)), []),
-        ("".join(f"Gradient overflow. Skipping step, reducing loss scale to {2.0 ** (16 - n)}\n" for n in range(20)), ["loss-scale"]),
-        ("".join(f"Gradient overflow. Skipping step, reducing loss scale to {2.0 ** (16 - n)}\n" for n in range(3)), []),
+        (bars(""), ["slow-first-step"]),
+        (bars("Loading shards:"), []),
+        (scales(20), ["loss-scale"]),
+        (scales(3), []),
         (losses(FALLING, lambda n: " grad_norm: nan" if n < 2 else " grad_norm: 1.0"), []),
     ],
 )  # fmt: skip

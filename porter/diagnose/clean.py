@@ -13,7 +13,8 @@ _LEVEL = r"(?:DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL|FATAL)"
 # what names a process: the same text before every line of it
 _PROCESS = re.compile(
     r"\[default(?P<default>\d{1,6})\]:|\[(?:rank|Rank |RANK )(?P<rank>\d{1,6})(?: \| Local Rank \d{1,6})?\]:? ?"
-    r"|\((?:pid=\d{1,10}|(?P<actor>[\w.:-]{1,60})(?: rank=(?P<vllm>\d{1,6}))?(?: pid=\d{1,10})?)(?:, ip=[\w.:-]{1,60})?\) ?"
+    r"|\((?:pid=\d{1,10}"
+    r"|(?P<actor>[\w.:-]{1,60})(?: rank=(?P<vllm>\d{1,6}))?(?: pid=\d{1,10})?)(?:, ip=[\w.:-]{1,60})?\) ?"
     r"|(?P<host>(?:worker|node|rank|host)[-_]?\d{1,6}): "
     r"|(?P<srun>\d{1,5}): (?=[ A-Z\[(])"
 )

@@ -16,7 +16,8 @@ KINDS = ("cause", "effect", "hint")
 _REPORTS = frozenset(
     {
         "ChildFailedError", "ProcessRaisedException", "ProcessExitedException", "CalledProcessError", "RayTaskError",
-        "ActorDiedError", "WorkerCrashedError", "KeyboardInterrupt", "SystemExit", "BrokenPipeError", "ConnectionResetError",
+        "ActorDiedError", "WorkerCrashedError", "KeyboardInterrupt", "SystemExit", "BrokenPipeError",
+        "ConnectionResetError",
         "SignalException",
     }
 )  # fmt: skip

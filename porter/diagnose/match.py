@@ -17,7 +17,8 @@ _HEAD = re.compile(r"^(?:[A-Za-z_][\w.]*)?(?:Error|Exception|Warning|Exit): ")
 _GAP = re.compile(r"\.\.\.|\bN\b|\{[a-z_]+\}")
 # a message without one of these may be anybody's: it counts only where the repository has the finding
 _OWN = re.compile(
-    r"cuda|npu|nccl|hccl|\bnv|nvidia|ascend|torch\.|apex|amp_C|flash|xformers|triton|cudnn|deepspeed|_C'|gpu\b|process group",
+    r"cuda|npu|nccl|hccl|\bnv|nvidia|ascend|torch\.|apex|amp_C|flash|xformers"
+    r"|triton|cudnn|deepspeed|_C'|gpu\b|process group",
     re.IGNORECASE,
 )
 _ERROR_LIKE = re.compile(r"\b\w*(?:Error|Warning|Exception)\b|\b(?:ERR|E[A-Z])\d{4,5}\b|[a-z_]+\(\)")

@@ -17,10 +17,10 @@ SHORT = 64_000  # a text so short is read line by line; of a longer one only lin
 ERRORS = tuple(
     word.encode()
     for word in (
-        "rror", "ERR", "raceback", "Warning", "WARN", "fail", "Fail", "xception", "imeout", "imes out", "imed out", "emory",
-        "not ", "annot", "can't be", "undefined symbol", "Killed", "oom-kill", "Segmentation", "verflow", "fall back",
-        "o such file", "No module", "upport", "already", "disappeared", "exitcode", "ignal", "EI0", "EJ0", "EZ", "disabled",
-        "invalid", "scale", "Loss is", "loss is",
+        "rror", "ERR", "raceback", "Warning", "WARN", "fail", "Fail", "xception", "imeout", "imes out", "imed out",
+        "emory", "not ", "annot", "can't be", "undefined symbol", "Killed", "oom-kill", "Segmentation", "verflow", "fall back",
+        "o such file", "No module", "upport", "already", "disappeared", "exitcode", "ignal", "EI0", "EJ0", "EZ",
+        "disabled", "invalid", "scale", "Loss is", "loss is",
     )
 )  # fmt: skip
 NUMBERS = (b"loss", b"grad", b"/it]", b"it/s]", b"elapsed time per iteration", b"data_time", b" data: ", b"acc", b"mAP")
@@ -29,7 +29,8 @@ ENOUGH = 20_000  # lines with numbers, after which
 SOME = 48  # of a block are looked at, and as many with one that is not finite
 # words that only a log of an NPU holds
 _NPU = re.compile(
-    rb"\b(?:npu|hccl|Hccl|HCCL|ascendcl|davinci)(?![a-z])|torch_npu|NPU|\bTBE |Ascend(?![a-z])|/[aA]scend|\baclnn|\bE[IJZ]\d{4}\b"
+    rb"\b(?:npu|hccl|Hccl|HCCL|ascendcl|davinci)(?![a-z])|torch_npu|NPU|\bTBE |Ascend(?![a-z])|/[aA]scend"
+    rb"|\baclnn|\bE[IJZ]\d{4}\b"
 )
 _SPEAKS = re.compile(rb"npu|NPU|TBE|ccl|CCL|scend|davinci|aclnn|E[IJZ]\d")
 
