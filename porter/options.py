@@ -38,7 +38,7 @@ TargetText = Annotated[
 ]
 Style = Annotated[Optional[str], typer.Option(help="rename (default) or portable.")]
 Jobs = Annotated[Optional[int], typer.Option("-j", "--jobs", min=0, help="Processes; 0 = one for each core.")]
-Lang = Annotated[Optional[str], typer.Option(help="en (default) or zh.")]
+Lang = Annotated[Optional[str], typer.Option(envvar="PORTER_LANG", help="en (default) or zh.")]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Less: one line for each finding, no summary.")]
 Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="More: symptoms, efforts, notes, what was left out.")]
 NoCache = Annotated[bool, typer.Option("--no-cache", help="Neither read nor write the cache.")]

@@ -10,10 +10,12 @@ import sys
 import time
 
 import pytest
+import typer
 from command_line import ROOT, Porter, Stream, git, process, write
 
 from porter import __version__
 from porter.checks.table import load
+from porter.cli import app
 
 TRAIN = """\
 import torch
@@ -83,6 +85,26 @@ def test_help_lists_the_three_commands_first_and_has_examples(porter):
     for command in commands:
         shown = porter(command, "--help")
         assert shown.code == 0 and "Usage: porter " + command in shown.text
+
+
+def test_help_speaks_chinese(porter, monkeypatch):
+    from porter.cli_help import HELP
+
+    def below(command):
+        yield command
+        for one in getattr(command, "commands", {}).values():
+            yield from below(one)
+
+    commands = list(below(typer.main.get_command(app)))
+    said = {text for c in commands for text in (c.help, *(getattr(p, "help", None) for p in c.params)) if text}
+    assert not said - HELP.keys()
+    assert HELP.keys() - said == {"Show this message and exit."}
+    shown = porter("analyze", "--help", "--lang", "zh").text
+    assert shown.startswith("用法：porter analyze") and "\n选项:\n" in shown and "缓存" in shown
+    monkeypatch.setenv("PORTER_LANG", "zh")
+    assert "返回值：0" in porter("--help").text and "命令:" in porter("--help").text
+    assert "没有起作用的抑制注释" in porter("rules").text
+    assert "Usage:" in porter("rules", "--help", "--lang", "en").text
 
 
 def test_no_command_shows_the_help_and_fails(porter):

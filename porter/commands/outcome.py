@@ -15,6 +15,10 @@ def outcome(command) -> int:
         if hasattr(stream, "reconfigure"):  # a name or a message may hold what the terminal cannot show
             stream.reconfigure(errors="backslashreplace")
     try:
+        if _language() == "zh":
+            from porter.cli_help import localise
+
+            localise(command)
         code = command.main(prog_name="porter", standalone_mode=False)
         sys.stdout.flush()
         return code if isinstance(code, int) else OK
@@ -51,6 +55,8 @@ def _usage(error) -> str:
 
 
 def _language() -> str:
-    """Before the settings are known, the command line is all there is to ask."""
+    """Before the settings are known, the command line and PORTER_LANG are all there is to ask."""
     words = sys.argv[1:]
-    return "zh" if "--lang=zh" in words or ("--lang", "zh") in zip(words, words[1:]) else "en"
+    if "--lang" in words or any(word.startswith("--lang=") for word in words):
+        return "zh" if "--lang=zh" in words or ("--lang", "zh") in zip(words, words[1:]) else "en"
+    return "zh" if os.environ.get("PORTER_LANG") == "zh" else "en"
