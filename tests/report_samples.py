@@ -32,6 +32,23 @@ if __name__ == "__main__":
     "lib/util.py": "import torch\n\n\ndef wait():\n    torch.cuda.synchronize()\n",
     "lib/old.py": "import torch\nprint 'cuda'\n",
     "lib/clean.py": "def f():\n    return 1\n",
+    "lib/attention.py": """\
+from flash_attn import flash_attn_func, flash_attn_varlen_func
+from flash_attn.bert_padding import (
+    pad_input,  # and back
+    unpad_input as unpad,
+)
+
+
+def attend(q, k, v):
+    return flash_attn_func(q, k, v)
+""",
+    "run.sh": """\
+#!/bin/bash
+export NCCL_DEBUG=INFO
+export CUDA_VISIBLE_DEVICES=0,1
+torchrun --nproc_per_node 2 train.py
+""",
 }
 MARKUP = "</script><script>document.title='broken'</script><img src=x onerror=alert(1)>"
 RTL, BELL = "\u202e", "\x07"

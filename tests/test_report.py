@@ -9,7 +9,7 @@ from pathlib import Path
 from string import Formatter
 
 import pytest
-from command_line import Porter, write
+from report_samples import ORDINARY, made
 
 from porter.finding import EFFORTS, SEVERITIES, STATUSES, FileResult, Finding
 from porter.report import FORMATS, SUFFIXES, format_of, render
@@ -21,27 +21,8 @@ from porter.session import Session
 from porter.target import Target
 
 REPOSITORY = {
-    "requirements.txt": "torch==2.7.1\n",
-    "setup.py": "",
-    "train.py": """\
-import os
-
-import torch
-import torch.distributed as dist
-
-
-def main(rank):
-    dist.init_process_group("nccl", rank=rank)
-    torch.cuda.set_device(rank)
-    model = torch.nn.Linear(4, 4).cuda()
-    if torch.cuda.get_device_capability() >= (8, 0):
-        model = model.bfloat16()
-    torch.cuda.empty_cache()  # porter: ignore[PRT101] measured on GPUs
-    return model
-""",
+    **ORDINARY,
     "lib/util.py": "import torch\n\n\ndef wait():\n    torch.cuda.synchronize()  # porter: ignore[PRT201] stale\n",
-    "lib/old.py": "import torch\nprint 'cuda'\n",
-    "lib/clean.py": "def f():\n    return 1\n",
     "build/made.py": "import torch\ntorch.cuda.synchronize()\n",
 }
 GOLDEN = Path(__file__).parent / "golden"
@@ -49,8 +30,7 @@ GOLDEN = Path(__file__).parent / "golden"
 
 @pytest.fixture
 def porter(tmp_path, monkeypatch):
-    (tmp_path / "r").mkdir()
-    return Porter(monkeypatch, write(tmp_path / "r", REPOSITORY))
+    return made(monkeypatch, tmp_path / "r", REPOSITORY)
 
 
 def finding(path="a.py", line=1, code="PRT101", severity="blocker", status="auto", suppressed=None):
@@ -164,11 +144,12 @@ def test_numbers_of_text_and_json_agree_with_the_findings(porter):
     got = json.loads(porter("analyze", ".", "--format", "json").out)
     summary, found = got["summary"], got["findings"]
     open_ones = [f for f in found if f["suppressed"] is None and not f["baseline"]]
-    counts = Counter((f["severity"], f["status"]) for f in open_ones)
+    counts = Counter((f["severity"], f["status"]) for f in open_ones if not f["optional"])
+    assert summary["optional"] == sum(f["optional"] for f in open_ones) > 0
     assert {(s, t): n for s, row in summary["findings"].items() for t, n in row.items() if n} == dict(counts)
     assert summary["codes"] == dict(sorted(Counter(f["code"] for f in open_ones).items()))
     assert summary["suppressed"] == sum(f["suppressed"] is not None for f in found) == 1
-    assert summary["scanned"] == len(got["files"]) == 6 and summary["with_findings"] == len(
+    assert summary["scanned"] == len(got["files"]) == 8 and summary["with_findings"] == len(
         {f["path"] for f in open_ones}
     )
     assert summary["lines"] == sum(f["lines"] for f in got["files"])

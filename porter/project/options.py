@@ -103,7 +103,16 @@ def _starts(line: bytes) -> bool:
     return _LAUNCHERS.search(line) is not None or b"python" in line and _TRAINING.search(line) is not None
 
 
+def start(script: bytes) -> int:
+    """The line that starts a program of the repository; 0 where nothing looks like one."""
+    return next((n for n, line in enumerate(script.splitlines(), 1) if _starts(line)), 0)
+
+
 def launcher(scripts: dict[str, bytes]) -> str:
     """The script that starts the training of the repository; "" where nothing looks like one."""
-    found = [path for path, data in scripts.items() if any(map(_starts, data.splitlines()))]
-    return min(found, key=lambda p: (bool(_SIDE.search(p)), not _TRAINS.search(p), p.count("/"), p), default="")
+    return min((path for path, data in scripts.items() if start(data)), key=order, default="")
+
+
+def order(path: str) -> tuple:
+    """What looks most like the start of a training first."""
+    return bool(_SIDE.search(path)), not _TRAINS.search(path), path.count("/"), path

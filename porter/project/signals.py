@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
+
+from porter.project.scripts import Scripts, own_folders
 
 PLACES = 5
 SIDE = re.compile(r"(?:^|/)(?:tests?|examples?|docs?|third_party|benchmarks?)/")
@@ -25,6 +28,7 @@ class Imported(NamedTuple):
     name: str
     files: int
     place: str
+    names: tuple[tuple[str, int], ...]  # what is imported from it, and in how many files; most used first
 
 
 class Gathered(NamedTuple):
@@ -35,17 +39,23 @@ class Gathered(NamedTuple):
 
 def gather(paths: Iterable[str], data: Data, signals: dict[str, dict], packages: Iterable[str]) -> Gathered:
     """One pass over the bytes; nothing is parsed."""
+    paths = tuple(paths)
     patterns = {name: _pattern(signal) for name, signal in signals.items()}
     names = sorted(packages)
     imports = _imports(names) if names else None
+    homes = own_folders(paths, frozenset(names))
     places: dict[str, list[tuple[str, int]]] = {name: [] for name in signals}
     imported: dict[str, list[tuple[str, int]]] = {}
+    parts: dict[str, Counter[str]] = {}
+    scripts = Scripts(paths)
     for path in paths:
         text = data(path)
         if text is None:
             continue
         for name, line in _packages(imports, text) if imports else ():
-            imported.setdefault(name, []).append((path, line))
+            if not any(path.startswith(home) for home in homes.get(name, ())):
+                imported.setdefault(name, []).append((path, line))
+                parts.setdefault(name, Counter()).update(_parts(name, text))
         for name, signal in signals.items():
             if "only" in signal and path not in signal["only"]:
                 continue
@@ -53,10 +63,16 @@ def gather(paths: Iterable[str], data: Data, signals: dict[str, dict], packages:
                 continue
             if line := _first(patterns[name], text):
                 places[name].append((path, line))
+        if path.endswith(".py"):
+            scripts.look(path, text)
     found = tuple(Found(name, len(at), _shown(at)) for name, at in places.items() if at)
-    known = (Imported(name, len(at), _shown(at)[0]) for name, at in imported.items())
-    entries = tuple(path for path, _ in sorted(places.get("entry", ()), key=_order))
+    known = (Imported(name, len(at), _shown(at)[0], _ranked(parts[name])) for name, at in imported.items())
+    entries = tuple(sorted(scripts.found(), key=lambda path: _order((path, 0))))
     return Gathered(found, tuple(sorted(known, key=lambda p: (-p.files, p.name))), entries)
+
+
+def _ranked(counts: Counter[str]) -> tuple[tuple[str, int], ...]:
+    return tuple(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
 def _pattern(signal: dict) -> re.Pattern[bytes]:
@@ -82,6 +98,23 @@ def _packages(imports: re.Pattern[bytes], text: bytes) -> list[tuple[str, int]]:
     for match in imports.finditer(text):
         first.setdefault(match[1].decode(), text.count(b"\n", 0, match.start(1)) + 1)
     return sorted(first.items())
+
+
+_parts_of: dict[str, re.Pattern[bytes]] = {}
+
+
+def _parts(package: str, text: bytes) -> set[str]:
+    """`from package.sub import one, two`: package.sub.one and package.sub.two."""
+    if package not in _parts_of:
+        name = rf"^[ \t]*from[ \t]+({re.escape(package)}(?:\.\w+)*)[ \t]+import[ \t]+(\([^)]*\)|[^\n;]+)"
+        _parts_of[package] = re.compile(name.encode(), re.MULTILINE)
+    found = set()
+    for match in _parts_of[package].finditer(text):
+        for item in re.sub(rb"#[^\n]*|[()\\]", b" ", match[2]).split(b","):
+            name = (item.split() or [b""])[0].decode("utf-8", "replace")
+            if name.isidentifier():
+                found.add(f"{match[1].decode()}.{name}")
+    return found
 
 
 def _first(pattern: re.Pattern[bytes], text: bytes) -> int:

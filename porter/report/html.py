@@ -71,8 +71,8 @@ def _label(key: str, lang: str, **values: object):
     """For attributes, which the script renews when the language changes."""
     from markupsafe import Markup
 
-    en, zh = (phrase(key, language, **values) for language in LANGUAGES)
-    return Markup('aria-label="{}" data-en="{}" data-zh="{}"').format(phrase(key, lang, **values), en, zh)
+    en, zh = (phrase(key, language, **values).replace("`", "") for language in LANGUAGES)
+    return Markup('aria-label="{}" data-en="{}" data-zh="{}"').format(zh if lang == "zh" else en, en, zh)
 
 
 def _spans(text: str):

@@ -21,6 +21,7 @@ def render(document: dict) -> str:
 
 
 def document(report: Report) -> dict:
+    from porter.report.inventory import environment, packages
     from porter.report.route import plan, route
 
     auto, places = report.readiness
@@ -51,7 +52,7 @@ def document(report: Report) -> dict:
             "readiness": {"auto": auto, "places": places},
         },
         "route": way or None,
-        "plan": plan(report, way["style"] if way else target.style),
+        "plan": plan(report, way),
         "files": [
             {"path": file.path, "lines": file.lines, "parsed": file.parsed, "findings": len(file.findings)}
             for file in report.files
@@ -59,8 +60,9 @@ def document(report: Report) -> dict:
         "left_out": list(report.left_out),
         "support": support(report),
         "apis": [_api(report, row) for row in report.apis],
-        "packages": [_package(*row) for row in report.gathered.packages],
+        "packages": packages(report),
         "entries": list(report.gathered.entries),
+        "environment": environment(report),
         "switched_off": sorted(report.session.quiet),
         "rules": _rules(report),
         "findings": _findings(report, edits),
@@ -90,14 +92,6 @@ def _api(report: Report, row) -> dict:
     rule = {"code": known.code, "to": known.to, "status": known.status} if known else {}
     about = {"name": row.name, "count": row.count, "files": row.files, "places": list(row.places), **rule}
     return {**about, "verdict": told(row.verdict) if row.verdict else None}
-
-
-def _package(name: str, files: int, place: str) -> dict:
-    from porter.checks import table
-
-    row = table.load().packages[name]
-    about = {"status": row.status, "since": row.since, "replacement": list(row.replacement), "code": row.code}
-    return {"name": name, "files": files, "place": place, **about}
 
 
 def _rules(report: Report) -> list[dict]:

@@ -23,8 +23,7 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~$@&-])")
 def render(document: dict) -> str:
     lang = document["language"]
     n = 0 if lang == "en" else 1
-    key, values = headline(document)
-    parts = [f"### porter: {phrase(key, lang, **values)}\n"]
+    parts = [f"### porter: {headline(document, lang)}\n"]
     parts += [*_overview(document, lang), ""]
     found = ranked([f for f in document["findings"] if is_open(f)])
     if not found:

@@ -51,6 +51,7 @@ class Report:
     root: str = "."  # where paths are relative to, seen from there
     detail: int = 0  # -1 findings only, 0, 1 everything
     data: Callable[[str], bytes | None] | None = field(default=None, repr=False, compare=False)  # as it was analysed
+    launcher: str = ""  # the shell script that starts the training
 
     @cached_property
     def texts(self) -> Texts:

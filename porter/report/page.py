@@ -8,14 +8,16 @@ from collections import Counter
 from porter.finding import EFFORTS, SEVERITIES, STATUSES
 from porter.report.excerpt import Excerpts
 from porter.report.model import stands_in_the_way
-from porter.report.page_words import PAGE
+from porter.report.page_words import LANGUAGES, PAGE, phrase
 from porter.report.paper import paper
 from porter.report.shown import line, shown
 from porter.report.treemap import boxes
 
 STATES = (*STATUSES, "optional")
 REFUSED = ("PRT002", "PRT003")
+VARIABLES = ("PRT801", "PRT802", "PRT803")
 TOP = 6  # rows of a list on the first screen
+NAMES = 12  # of what is used of one package
 FIRST = 30  # rows of a long table before it asks
 
 
@@ -36,7 +38,7 @@ def context(document: dict) -> dict:
     return {
         "d": document,
         "rules": rules,
-        "headline": headline(document),
+        "headline": {lang: headline(document, lang) for lang in LANGUAGES},
         "readiness": readiness(document),
         "blocks": worst(due, "blocker"),
         "silent": worst(due, "wrong"),
@@ -45,21 +47,28 @@ def context(document: dict) -> dict:
         "refused": [f for f in found if f["code"] in REFUSED],
         "files": files(document, due),
         "by_rule": by_rule(found),
+        "variables": variables(found),
+        "launchers": launchers(document, due),
         "paper": paper(document, rows, excerpts),
         "known_apis": sum("code" in api for api in document["apis"]),
         "data": embedded(document, rows, excerpts, rules),
         "first": FIRST,
+        "names": NAMES,
     }
 
 
-def headline(document: dict) -> tuple[str, dict]:
+def headline(document: dict, lang: str) -> str:
     auto, places = document["summary"]["readiness"]["auto"], document["summary"]["readiness"]["places"]
+    values = {"auto": auto, "places": places, "left": places - auto}
     if not document["files"]:
-        return "head.empty", {}
-    if not places:
-        return "head.nothing", {}
-    key = "head.all" if auto == places else "head.part" if auto else "head.none"
-    return key, {"auto": auto, "places": places, "left": places - auto}
+        key = "head.empty"
+    elif not places:
+        key = "head.nothing"
+    elif document["route"]["head"]:
+        return document["route"]["head"][lang].format_map(values)
+    else:
+        key = "head.all" if auto == places else "head.part" if auto else "head.none"
+    return phrase(key, lang, **values)
 
 
 def readiness(document: dict) -> dict:
@@ -116,6 +125,34 @@ def files(document: dict, due: list[dict]) -> dict:
     rows.sort(key=lambda row: (-row["manual"], -row["review"], -row["total"], row["path"]))
     sizes = {row["path"]: (row["total"], row["left"]) for row in rows}
     return {"rows": rows, "boxes": boxes(sizes), "widest": max((row["total"] for row in rows), default=1)}
+
+
+def variables(found: list[dict]) -> list[dict]:
+    """Environment variables that nothing reads on NPUs, or not under this name: most places first."""
+    groups: dict[str, list[dict]] = {}
+    for f in found:
+        if is_open(f) and f["code"] in VARIABLES:
+            groups.setdefault(f["values"]["old"], []).append(f)
+    rows = [
+        {
+            "name": name,
+            "count": len(mine),
+            "files": len({f["path"] for f in mine}),
+            "to": mine[0]["values"].get("new") or None,
+            "finding": mine[0],
+            **{status: sum(f["status"] == status for f in mine) for status in STATUSES},
+        }
+        for name, mine in groups.items()
+    ]
+    return sorted(rows, key=lambda row: (-row["count"], row["name"]))
+
+
+def launchers(document: dict, due: list[dict]) -> list[dict]:
+    counts = Counter((f["path"], f["status"]) for f in due)
+    return [
+        {**row, **{status: counts[row["path"], status] for status in STATUSES}}
+        for row in document["environment"]["launchers"]
+    ]
 
 
 def by_rule(found: list[dict]) -> list[dict]:

@@ -10,7 +10,7 @@ from porter.report.json import SCHEMA
 
 PARTS = {  # what must be there, and of which type
     "porter": str, "language": str, "target": dict, "summary": dict, "plan": list, "files": list, "left_out": list,
-    "support": dict, "apis": list, "packages": list, "entries": list, "switched_off": list, "rules": list, "findings": list,
+    "support": dict, "apis": list, "packages": list, "entries": list, "environment": dict, "switched_off": list, "rules": list, "findings": list,
     "sources": dict,
 }  # fmt: skip
 

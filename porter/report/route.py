@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from porter.project.signals import SIDE
+
 if TYPE_CHECKING:
     from porter.report.model import Report
 
-LIKELY = ("train", "main", "run", "finetune", "pretrain")  # what a script that trains is called
+LIKELY = ("pretrain", "train", "finetune", "main", "run")  # words in the name of a script that trains
+NONE = "your_training.py"
 
 
 def route(report: Report) -> dict:
@@ -25,6 +28,7 @@ def route(report: Report) -> dict:
     ]
     return {
         **_told(row),
+        "head": row.get("head"),
         "style": row.get("style", report.target.style),
         "snippet": row.get("snippet"),
         "source": row["evidence"],
@@ -75,14 +79,16 @@ def _evidence(report: Report, condition: dict, counts: dict) -> list[dict]:
     ]
 
 
-def plan(report: Report, style: str) -> list[dict]:
-    entry = _entry(report.gathered.entries)
+def plan(report: Report, way: dict) -> list[dict]:
+    if not way:
+        return []
+    style = way["style"]
     values = {
         "torch_npu": report.target.torch_npu,
         "torch": ".".join(map(str, report.target.torch)),
         "path": ".",
         "style": "" if style == "rename" else f" --style {style}",
-        "entry": entry or "train.py",
+        "entry": _entry(report.gathered.entries) or NONE,
     }
     return [
         {
@@ -92,16 +98,19 @@ def plan(report: Report, style: str) -> list[dict]:
             "commands": [command.format_map(values) for command in step["command"]],
         }
         for step in report.texts.steps()
+        if way["name"] in step.get("only", (way["name"],)) and way["name"] not in step.get("but", ())
     ]
 
 
 def _entry(entries: tuple[str, ...]) -> str | None:
     """The script that most likely trains; its name is put into commands, so an odd one is not taken."""
+    import re
     import shlex
 
     def likely(path: str) -> tuple:
-        stem = path.rpartition("/")[2]
-        return (next((n for n, word in enumerate(LIKELY) if word in stem), len(LIKELY)), entries.index(path))
+        words = [word for word in re.split(r"[\W_]+", path.rpartition("/")[2].removesuffix(".py").lower()) if word]
+        found = next((n for n, word in enumerate(LIKELY) if word in words), len(LIKELY))
+        return (found == len(LIKELY), SIDE.search(path) is not None, len(words), found, entries.index(path))
 
     names = [path for path in entries if path.isprintable() and shlex.quote(path) == path]
     return min(names, key=likely, default=None)

@@ -234,7 +234,7 @@
         if (key === "severity") chosen.severity = value.split(",").map(function (v) { return data.severities.indexOf(v); });
         else if (key === "status") chosen.status = value.split(",").map(function (v) { return data.states.indexOf(v); });
         else if (key === "file") chosen.file = String(data.paths.indexOf(value));
-        else if (key in chosen) chosen[key] = value;
+        else if (key in chosen) chosen[key] = key === "q" ? value.toLowerCase() : value;
       });
       controls();
       refresh();

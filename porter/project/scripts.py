@@ -1,0 +1,73 @@
+"""Scripts that a person starts, and packages that a repository brings itself: told by names and bytes alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+_GUARD = re.compile(rb"""^if[ \t]+__name__[ \t]*==[ \t]*["']__main__["']""", re.MULTILINE)
+_ACTS = re.compile(rb"^(?:(?:for|while|with)\b[^\n]*:|(?:\w+\.)*(?:main|train|run|fit)\()", re.MULTILINE)
+_MODULES = re.compile(
+    rb"^[ \t]*(?:from[ \t]+\.*([\w.]*)[ \t]+import[ \t]+(\w*)|import[ \t]+([\w.]+)[ \t]*(?:$|[,;#]|as\b))", re.MULTILINE
+)
+_ROOTS = ("src", "python", "lib")  # folders that are no part of a package's name
+
+
+class Scripts:
+    """Fed with every Python file, knows in the end which of them start something with torch."""
+
+    def __init__(self, paths: Iterable[str]):
+        self._inits = frozenset(path[: -len("__init__.py")] for path in paths if path.endswith("__init__.py"))
+        self._guarded: dict[str, frozenset[str]] = {}  # path: the packages it imports
+        self._acting: list[str] = []
+        self._imported: set[str] = set()  # last words of modules that somebody imports
+        self._torch: set[str] = set()  # packages of the repository in which something imports torch
+
+    def look(self, path: str, text: bytes) -> None:
+        first = set()
+        for match in _MODULES.finditer(text):
+            words = (match[1] or match[3] or b"").decode().split(".")
+            first.add(words[0])
+            self._imported.update((*words, (match[2] or b"").decode()))
+        if "torch" in first and (name := self._package(path)):
+            self._torch.add(name)
+        if path.rpartition("/")[2] == "setup.py":
+            return
+        if _GUARD.search(text):
+            self._guarded[path] = frozenset(first)
+        elif "torch" in first and path[: path.rfind("/") + 1] not in self._inits and _ACTS.search(text):
+            self._acting.append(path)
+
+    def found(self) -> list[str]:
+        started = {"torch"} | self._torch
+        guarded = [path for path, first in self._guarded.items() if not started.isdisjoint(first)]
+        return guarded + [path for path in self._acting if _stem(path) not in self._imported]
+
+    def _package(self, path: str) -> str | None:
+        """The name under which a file of the repository is imported, where it lies in a package."""
+        words = path.split("/")[:-1]
+        for at in range(len(words)):
+            if "/".join(words[: at + 1]) + "/" in self._inits:
+                return words[at]
+        return None
+
+
+def _stem(path: str) -> str:
+    return path.rpartition("/")[2].removesuffix(".py")
+
+
+def own_folders(paths: Iterable[str], names: frozenset[str]) -> dict[str, frozenset[str]]:
+    """Of each package that the repository brings itself, the folders whose files find it: `third/src/apex` for `third/`."""
+    found: dict[str, set[str]] = {}
+    for path in paths:
+        if not path.endswith("/__init__.py"):
+            continue
+        words = path.split("/")[:-1]
+        for at in range(max(len(words) - 2, 0), len(words)):  # the package itself, or its part where it is a namespace
+            if words[at] in names:
+                above = words[:at]
+                if above and above[-1] in _ROOTS:
+                    above.pop()
+                found.setdefault(words[at], set()).add("/".join([*above, ""]))
+                break
+    return {name: frozenset(homes) for name, homes in found.items()}

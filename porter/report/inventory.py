@@ -1,0 +1,56 @@
+"""What the code stands on beside torch: packages, launchers and the variables that `porter env` would write."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from porter.report.model import Report
+
+
+def packages(report: Report) -> list[dict]:
+    return [_package(report, *row) for row in report.gathered.packages]
+
+
+def _package(report: Report, name: str, files: int, place: str, names: tuple[tuple[str, int], ...]) -> dict:
+    about = report.texts.package(name)
+    row = about.row
+    used = () if row.status == "native" else names  # of what runs as it is, nobody has to know the parts
+    return {
+        "name": name,
+        "files": files,
+        "place": place,
+        "status": row.status,
+        "since": row.since,
+        "replacement": list(row.replacement),
+        "code": row.code,
+        "names": [{"name": part, "files": count} for part, count in used],
+        "message": about.message or None,
+    }
+
+
+def environment(report: Report) -> dict:
+    return {"launchers": _launchers(report), "exports": _exports(report)}
+
+
+def _launchers(report: Report) -> list[dict]:
+    """Scripts that start a program of the repository, the training's first."""
+    from porter.files.kinds import MAKEFILE, SHELL, kind_of
+    from porter.project.options import order, start
+
+    found = []
+    for path in sorted((p for p in report.paths if kind_of(p) in (SHELL, MAKEFILE)), key=order):
+        line = start(report.data(path) or b"") if report.data else 0
+        if line:
+            found.append({"path": path, "line": line, "first": path == report.launcher})
+    return sorted(found, key=lambda row: not row["first"])
+
+
+def _exports(report: Report) -> list[dict]:
+    """What `porter env` would write for these files."""
+    from porter.project.exports import World, exports
+
+    if report.data is None:
+        return []
+    world = World(report.files, report.launcher, sorted(report.paths), report.data)
+    return [row._asdict() for row in exports(report.texts.exports(), world)]
