@@ -18,6 +18,9 @@ EXTRAS = dev
 STAMP = $(VENV)/.with-dev
 endif
 
+# brings axe-core, which the tests of the report run in Chromium; none of its own code is used
+AXE = axe-playwright-python==0.1.8
+
 .PHONY: demo test clean
 
 $(BIN)/python:
@@ -29,6 +32,7 @@ $(VENV)/.with-porter: pyproject.toml | $(BIN)/python
 
 $(STAMP): pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS)]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps $(AXE)
 	@touch $@ $(VENV)/.with-porter
 
 demo: $(VENV)/.with-porter

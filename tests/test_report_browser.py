@@ -1,30 +1,47 @@
-"""The HTML page in a browser: filters, links, languages, paper; no error, nothing fetched."""
+"""The HTML page in a browser: filters, links, languages, paper; no error, nothing fetched, nobody shut out."""
 
 from __future__ import annotations
 
-import html
+import importlib.util
 import json
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
+from browser import Browser, Page
 from report_samples import HOSTILE, ORDINARY, made
 
+from porter.finding import SEVERITIES
 from porter.report import render_document
-
-QUIET = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-         "--disable-background-networking", "--disable-component-update", "--disable-sync")  # fmt: skip
+from porter.resources import templates_dir
 
 
-@pytest.fixture
-def porter(tmp_path, monkeypatch):
-    return made(monkeypatch, tmp_path / "r", ORDINARY)
+@pytest.fixture(scope="module")
+def browser(needs_chromium):
+    with Browser(needs_chromium) as found:
+        yield found
 
 
-@pytest.fixture
-def document(porter):
-    return json.loads(porter("analyze", ".", "--format", "json").out)
+@pytest.fixture(scope="module")
+def document(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        porter = made(patch, tmp_path_factory.mktemp("browser") / "r", ORDINARY)
+        return json.loads(porter("analyze", ".", "--format", "json").out)
+
+
+@pytest.fixture(scope="module")
+def axe() -> str:
+    """Deque's axe-core, as the wheel of axe-playwright-python brings it."""
+    found = importlib.util.find_spec("axe_playwright_python")
+    if found is None:
+        pytest.skip("axe-core is not installed: `make test` installs axe-playwright-python, which brings it")
+    return (Path(found.submodule_search_locations[0]) / "axe.min.js").read_text("utf-8")
+
+
+def opened(browser: Browser, folder: Path, document: dict, width: int = 1280, dark: bool = False) -> Page:
+    file = folder / "page.html"
+    file.write_text(render_document(document, "html"), "utf-8")
+    return browser.open(file, width, dark)
 
 
 STEPS = """
@@ -60,72 +77,142 @@ STEPS = """
   said.folds = all("details:not([open])").length;
   dispatchEvent(new Event("afterprint"));
   said.wide = document.documentElement.scrollWidth - document.documentElement.clientWidth;
-  said.asked = performance.getEntriesByType("resource").length;
-  said.errors = window.errors;
   said.title = document.title;
-  document.body.textContent = "SAID" + JSON.stringify(said) + "DONE";
-})();
+  return said;
+})()
 """
 
 
-def browsed(browser: str, folder: Path, page: str, deep: str, width: int) -> dict:
-    """What the page does when somebody uses it, written by a script that stands behind its own."""
-    watch = "<script>window.errors=[];addEventListener('error',e=>errors.push(String(e.message)));"
-    watch += "addEventListener('securitypolicyviolation',e=>errors.push(e.blockedURI));"
-    watch += "console.error=m=>errors.push(String(m))</script>"
-    steps = f"<script>var DEEP={json.dumps(deep)};{STEPS}</script>"
-    file = folder / "page.html"
-    file.write_text(page.replace("<style>", watch + "<style>", 1).replace("</body>", steps + "</body>"), "utf-8")
-    words = (
-        browser,
-        *QUIET,
-        f"--user-data-dir={folder}/profile",
-        f"--window-size={width},900",
-        "--virtual-time-budget=9000",
-        "--dump-dom",
-    )
-    done = subprocess.run([*words, file.as_uri()], capture_output=True, text=True, timeout=120, encoding="utf-8")
-    found = re.search(r"SAID(\{.*\})DONE", done.stdout, re.S)
-    assert found, done.stdout[-2000:] + done.stderr[-2000:]
-    return json.loads(html.unescape(found[1]))
+def used(page: Page, deep: str) -> dict:
+    """What the page does when somebody uses it."""
+    said = page.run(STEPS.replace("DEEP", json.dumps(deep)))
+    assert page.errors == [] and page.asked == [] and said["wide"] <= 0
+    return said
 
 
 @pytest.mark.parametrize("width", [1280, 500])
-def test_in_a_browser(needs_chromium, document, tmp_path, width):
+def test_in_a_browser(browser, document, tmp_path, width):
     loud = [f for f in document["findings"] if f["suppressed"] is None]
-    deep = loud[-1]["fingerprint"]
-    said = browsed(needs_chromium, tmp_path, render_document(document, "html"), deep, width)
-    assert said["errors"] == [] and said["asked"] == 0 and said["wide"] <= 0
+    said = used(opened(browser, tmp_path, document, width), loud[-1]["fingerprint"])
     assert said["open"] == len(loud)
     assert said["searched"] == ["lib/util.py:5"]
     assert said["blockers"] == sum(f["severity"] == "blocker" for f in loud)
     assert said["code"] == ["PRT205"] and "DistributedDataParallel" in said["detail"]
-    assert (
-        said["chinese"][:2] == ["zh-Hans", "阻断"]
-        and "处" in said["chinese"][2]
-        and "porter ports" not in said["chinese"][2]
-    )
+    lang, severity, head = said["chinese"]
+    assert (lang, severity) == ("zh-Hans", "阻断") and "处" in head and "porter ports" not in head
     assert said["deep"] == "true"
     assert said["wrong"] == sum(f["severity"] == "wrong" for f in loud)
     assert said["paper"] == len(document["findings"]) and said["folds"] == 0
 
 
-def test_a_hostile_repository_in_a_browser(needs_chromium, tmp_path, monkeypatch):
-    porter = made(
-        monkeypatch,
-        tmp_path / "r",
-        {**HOSTILE, "lib/util.py": ORDINARY["lib/util.py"], "train.py": ORDINARY["train.py"]},
-    )
-    doc = json.loads(porter("analyze", ".", "--format", "json").out)
+def test_a_hostile_repository_in_a_browser(browser, tmp_path, monkeypatch):
+    files = {**HOSTILE, "lib/util.py": ORDINARY["lib/util.py"], "train.py": ORDINARY["train.py"]}
+    doc = json.loads(made(monkeypatch, tmp_path / "r", files)("analyze", ".", "--format", "json").out)
     deep = next(f["fingerprint"] for f in doc["findings"] if f["path"].startswith("a<b>"))
-    said = browsed(needs_chromium, tmp_path, render_document(doc, "html"), deep, 1280)
-    assert said["errors"] == [] and said["asked"] == 0 and said["wide"] <= 0 and said["title"].startswith("porter")
+    assert used(opened(browser, tmp_path, doc), deep)["title"].startswith("porter")
 
 
-def test_printed_whole(needs_chromium, document, tmp_path):
-    (tmp_path / "page.html").write_text(render_document(document, "html"), "utf-8")
-    out = tmp_path / "page.pdf"
-    words = (needs_chromium, *QUIET, f"--user-data-dir={tmp_path}/profile", f"--print-to-pdf={out}")
-    subprocess.run([*words, (tmp_path / "page.html").as_uri()], capture_output=True, timeout=120)
-    pages = len(re.findall(rb"/Type\s*/Page\b", out.read_bytes()))
+def test_printed_whole(browser, document, tmp_path):
+    pages = len(re.findall(rb"/Type\s*/Page\b", opened(browser, tmp_path, document).printed()))
     assert pages >= 5  # the folds are open and the findings are there: on the screen it is two
+
+
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (480, True)], ids=["wide-light", "narrow-dark"])
+def test_nobody_is_shut_out(browser, axe, document, tmp_path, width, dark):
+    """axe-core finds nothing serious, in both languages, with some folds and findings open. What depends on the width
+    does not depend on the colours, so two pages do for four; the next test has every colour."""
+    page = opened(browser, tmp_path, document, width, dark)
+    page.run(axe + "; 0")
+    for lang in ("en", "zh-Hans"):
+        found = page.run(AXE.replace("LANG", lang))
+        assert found["shown"] >= 3 and found["rules"] > 30
+        assert found["serious"] == [], lang
+
+
+AXE = """
+(async function () {
+  document.querySelector('[data-lang="LANG"]').click();
+  document.querySelectorAll("details").forEach(function (node, n) { node.open = n < 3; });
+  Array.from(document.querySelectorAll('#list [aria-expanded="false"]')).slice(0, 3).forEach(function (node) { node.click(); });
+  var result = await axe.run(document, { rules: { "color-contrast": { enabled: "LANG" === "en" } } });  // the slow one, once
+  return {
+    shown: document.querySelectorAll("#list .detail").length,
+    rules: result.passes.length,
+    serious: result.violations.filter(function (v) { return v.impact === "serious" || v.impact === "critical"; })
+      .map(function (v) { return v.id + ": " + v.nodes[0].html + " " + v.nodes[0].failureSummary; })
+  };
+})()
+"""
+COLOURS = ("ink", "soft", "accent", "blocker", "wrong", "slow", "note", "t-k", "t-s", "t-c", "t-n", "t-f", "t-b", "t-d")
+
+
+def luminance(colour: str) -> float:
+    parts = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
+    linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
+def test_every_colour_can_be_read(scheme):
+    """Each colour of text on each ground it may stand on, as WCAG 2.2 wants it of small text."""
+    style = (templates_dir() / "report.css").read_text("utf-8")
+    colours = dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6})", re.findall(r":root \{(.*?)\}", style, re.S)[scheme]))
+    for name in COLOURS:
+        for ground in ("paper", "raised", "put", "gone", "mark"):
+            dark, light = sorted((luminance(colours[name]), luminance(colours[ground])))
+            assert (light + 0.05) / (dark + 0.05) >= 4.5, (name, ground)
+
+
+MANY = 20_000
+
+
+def many(document: dict) -> dict:
+    """As large a report as a very large repository makes."""
+    loud = [f for f in document["findings"] if f["suppressed"] is None and f["path"].endswith(".py")]
+    found, sources = [], {}
+    for n in range(MANY):
+        f = loud[n % len(loud)]
+        path = f"part{n // 50:03}/{f['path']}"
+        found.append({**f, "path": path, "fingerprint": f"{n:024x}"})
+        sources[path] = document["sources"][f["path"]]
+    files = [{"path": path, "lines": 20, "parsed": True, "findings": 9} for path in sorted(sources)]
+    return {**document, "findings": found, "sources": sources, "files": files}
+
+
+LARGE = """
+(async function () {
+  var said = { counts: [] }, one = function (s) { return document.querySelector(s); };
+  var count = function () { said.counts.push(+one("#tally").textContent.match(/\\d+(?=\\D*$)/)[0]); };
+  count();
+  document.querySelectorAll("#severity input")[0].click(); count();
+  one("#clear").click();
+  one("#q").value = "synchronize"; one("#q").dispatchEvent(new Event("input")); count();
+  one("#clear").click();
+  one("#file").selectedIndex = 2; one("#file").dispatchEvent(new Event("change")); count();
+  one("#clear").click();
+  one('[data-lang="zh-Hans"]').click(); count();
+  said.rows = document.querySelectorAll("#list > li").length;
+  one("#next").click();
+  said.second = one("#tally").textContent;
+  dispatchEvent(new Event("beforeprint"));
+  said.paper = document.querySelectorAll("#paper li").length;
+  said.sources = document.querySelectorAll("#paper li pre").length;
+  dispatchEvent(new Event("afterprint"));
+  return said;
+})()
+"""
+
+
+def test_twenty_thousand_findings(browser, document, tmp_path):
+    large = many(document)
+    page = opened(browser, tmp_path, large)
+    assert (tmp_path / "page.html").stat().st_size < 700 * MANY
+    said = page.run(LARGE)
+    assert page.errors == [] and page.asked == []
+    paths = sorted({f["path"] for f in large["findings"]})
+    one_file = sum(f["path"] == paths[1] for f in large["findings"])
+    blockers = sum(f["severity"] == SEVERITIES[0] for f in large["findings"])
+    searched = sum("synchronize" in f["message"] for f in large["findings"])
+    assert said["counts"] == [MANY, blockers, searched, one_file, MANY]
+    assert said["rows"] == 50 and "51–100" in said["second"] and str(MANY) in said["second"]
+    assert said["paper"] == said["sources"] == MANY

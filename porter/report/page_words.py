@@ -234,10 +234,6 @@ PAGE: dict[str, tuple[str, str]] = {
         "本报告中没有此链接对应的问题：已经修复，或所在行已被修改。",
     ),
     "js.symptom": ("At run time", "运行时表现"),
-    "js.paper": (
-        "With {n} findings, paper has place and message of each; the lines of source are on the screen.",
-        "共 {n} 条，打印件只列出位置和描述；源码请在屏幕上查看。",
-    ),
     "js.effort": ("By hand, effort", "手工处理，工作量"),
     "family.0": ("porter itself", "porter 自身"),
     "family.1": ("device and memory", "设备与内存"),
