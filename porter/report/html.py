@@ -36,6 +36,8 @@ def render(document: dict) -> str:
         "code": _code,
         "rows": _coloured,
         "message": _message,
+        "colon": _both({"en": ": ", "zh": "："}),
+        "comma": _both({"en": ", ", "zh": "，"}),
         "support": _support,
         "severity": support.severity,
         "url": _url,

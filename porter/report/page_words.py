@@ -152,6 +152,7 @@ PAGE: dict[str, tuple[str, str]] = {
     "entries.none": ("No script that starts something with torch was found.", "没有找到使用 torch 的入口脚本。"),
     "entries.more": ("{n} more", "另有 {n} 个"),
     "environment": ("Environment and launch", "环境与启动"),
+    "environment.nav": ("Environment", "环境"),
     "launchers": ("Launchers", "启动脚本"),
     "launchers.lead": (
         "{n} shell scripts and makefiles start a program of the repository, with what is to be done in each.",
@@ -171,7 +172,8 @@ PAGE: dict[str, tuple[str, str]] = {
         "没有设置或读取 CUDA、NCCL 及 PyTorch CUDA 部分的环境变量。",
     ),
     "variable": ("Variable", "变量"),
-    "places": ("Places", "处"),
+    "variable.gone": ("no counterpart", "无对应变量"),
+    "places": ("Places", "位置数"),
     "all-variables": ("Show all {n} variables", "显示全部 {n} 个变量"),
     "exports": ("What `porter env` would write", "`porter env` 将写入的内容"),
     "exports.lead": (
