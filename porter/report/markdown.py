@@ -14,7 +14,6 @@ LIMIT = 60_000  # characters; a comment may have 65,536
 WORDS = {
     "shown": ("{shown} of {all} findings, the most important first.", "共 {all} 条，先列最重要的 {shown} 条。"),
     "all": ("All {all} findings.", "全部 {all} 条。"),
-    "details": ("Findings", "问题列表"),
     "refused": ("Not parsed or refused: {n}", "未解析或被拒绝：{n} 个"),
 }
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~$@&-])")
@@ -23,7 +22,7 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~$@&-])")
 def render(document: dict) -> str:
     lang = document["language"]
     n = 0 if lang == "en" else 1
-    parts = [f"### porter: {headline(document, lang)}\n"]
+    parts = [f"### {headline(document, lang)}\n"]
     parts += [*_overview(document, lang), ""]
     found = ranked([f for f in document["findings"] if is_open(f)])
     if not found:
@@ -41,7 +40,7 @@ def render(document: dict) -> str:
     names = [phrase(key, lang) for key in ("js.severity", "js.status", "place", "what")]
     table = ["| " + " | ".join(names) + " |", "|---|---|---|---|", *rows]
     return "\n".join(
-        [head, f"<details><summary>{WORDS['details'][n]}: {said}</summary>", "", *table, "", "</details>", ""]
+        [head, f"<details><summary>{said}</summary>", "", *table, "", "</details>", ""]
     )
 
 
