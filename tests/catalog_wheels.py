@@ -5,6 +5,9 @@ from __future__ import annotations
 import zipfile
 from pathlib import Path
 
+from porter.catalog.build import build
+from porter.catalog.load import Catalogue, load
+
 TORCH_NPU = {
     "torch_npu/__init__.py": """
         __all__ = ["HiFloat8Tensor"]
@@ -320,3 +323,11 @@ def wheel(folder: Path, name: str, version: str, files: dict[str, str]) -> Path:
 
 def pair(folder: Path, torch_npu: str = "9.1.0.post2", torch: str = "9.1.0") -> tuple[Path, Path]:
     return wheel(folder, "torch_npu", torch_npu, TORCH_NPU), wheel(folder, "torch", torch, TORCH)
+
+
+def built(folder: Path) -> Catalogue:
+    """The catalogue of the two, built and loaded."""
+    for name, data in build(*pair(folder)).items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_bytes(data)
+    return load("9.1.0.post2", folder)

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from catalog_wheels import TORCH_NPU, pair, wheel
+from catalog_wheels import TORCH_NPU, built, pair, wheel
 
 from porter.catalog.build import build
 from porter.catalog.download import check, checksums, record
@@ -24,11 +24,7 @@ OLD, NEW = "2.7.1.post11", "2.13.0"
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Catalogue:
-    folder = tmp_path_factory.mktemp("wheels")
-    for name, data in build(*pair(folder)).items():
-        (folder / name).parent.mkdir(exist_ok=True)
-        (folder / name).write_bytes(data)
-    return load("9.1.0.post2", folder)
+    return built(tmp_path_factory.mktemp("wheels"))
 
 
 # ---- reading wheels

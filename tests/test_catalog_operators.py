@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from catalog_wheels import pair
+from catalog_wheels import built, pair
 
 from porter.catalog.build import build
 from porter.catalog.load import Catalogue, load
@@ -15,11 +15,7 @@ from porter.catalog.surface import schema_parameters
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Catalogue:
-    folder = tmp_path_factory.mktemp("wheels")
-    for name, data in build(*pair(folder)).items():
-        (folder / name).parent.mkdir(exist_ok=True)
-        (folder / name).write_bytes(data)
-    return load("9.1.0.post2", folder)
+    return built(tmp_path_factory.mktemp("wheels"))
 
 
 def kernels(catalogue: Catalogue, api: str) -> tuple[str, list[str]] | None:
