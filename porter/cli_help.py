@@ -81,6 +81,8 @@ HELP = {
     "Default: porter's own rules/catalog.": "默认为 porter 自带的 rules/catalog。",
     "Wheels that are here; nothing is fetched.": "使用本地 wheel 包，不下载。",
     "Record the checksums of these wheels in sources.toml.": "把这些 wheel 包的校验和记入 sources.toml。",
+    "What matters for precision and speed once the port runs: only what this repository calls for.": "精度对齐与性能优化建议：只给出本仓库涉及的内容。",
+    "text (default), json or markdown.": "text（默认）、json 或 markdown。",
     "What a log or traceback shows: cause, place and cure. Exit 0: a cause is named; 1: none is known.": "从日志或调用栈找出原因、代码位置与处理办法。返回 0：已找到原因；1：未知。",
     "A log or a traceback, also gzipped; - is standard input.": "日志或调用栈，可为 .gz；“-”表示标准输入。",
     "The code it is of; default: here, if this is the root of a project.": "对应的代码仓库；当前目录为项目根目录时默认取当前目录。",

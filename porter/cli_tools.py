@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from porter.cli_catalog import catalog
-from porter.options import Lang, NoCache, Plain, Style, TargetText
+from porter.options import Exclude, Jobs, Lang, NoCache, Paths, Plain, Style, TargetText
 
 Program = Annotated[
     list[str] | None,
@@ -117,11 +117,28 @@ def diagnose(
     return command(log, repo, findings, target, format, lang, no_cache)
 
 
+def advise(
+    paths: Paths = None,
+    format: Annotated[str | None, typer.Option(help="text (default), json or markdown.")] = None,
+    exclude: Exclude = None,
+    target: TargetText = None,
+    jobs: Jobs = None,
+    lang: Lang = None,
+    no_cache: NoCache = False,
+) -> int:
+    """What matters for precision and speed once the port runs: only what this repository calls for."""
+    given = locals()
+    from porter.commands.advise import advise as command
+
+    return command(**{**given, "paths": tuple(paths or ()), "exclude": tuple(exclude or ())})
+
+
 def register(app: typer.Typer) -> None:
     # everything after the program's name is the program's
     own = {"allow_interspersed_args": False, "ignore_unknown_options": False}
     app.add_typer(cache_app, name="cache")
     app.add_typer(catalog, name="catalog")
+    app.command("advise")(advise)
     app.command("diagnose")(diagnose)
     app.command("doctor")(doctor)
     app.command("env")(env)

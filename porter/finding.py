@@ -57,6 +57,7 @@ class FileResult:
     parsed: bool = False  # False where nothing in the bytes could concern porter, so that no parser saw the file
     digest: str = ""  # of the bytes that were read: what is written must start from the same bytes
     apis: tuple[tuple[str, int, int], ...] = ()  # the inventory: resolved names, how often, and the first line
+    observed: tuple[tuple[str, str, int], ...] = ()  # what advice depends on: "value:lr", what it is, and the line
 
 
 def apply(data: bytes, changes: tuple[Change, ...]) -> bytes:

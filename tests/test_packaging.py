@@ -16,7 +16,7 @@ import pytest
 import porter
 
 ROOT = Path(__file__).parents[1]
-SHIPPED = (".ci", "benchmarks", "examples", "porter", "reports", "rules", "tests")
+SHIPPED = (".ci", "benchmarks", "docs", "examples", "porter", "reports", "rules", "tests")
 MADE = {"__pycache__", ".hypothesis", ".pytest_cache", ".ruff_cache"}
 
 

@@ -207,9 +207,9 @@ def test_every_number_in_a_sentence(document):
     for key, values in sentences.items():
         for lang in ("en", "zh"):
             assert plain(phrase(key, lang, **values).replace("`", " ")) in page, (key, lang)
-    elsewhere = {  # test_numbers_of_other_repositories has them, and test_headlines
+    elsewhere = {  # test_numbers_of_other_repositories has them, test_headlines, and test_advice.py
         "head.all", "head.none", "route.seen", "baseline", "all-files", "all-apis", "all-launchers", "all-variables",
-        "entries.more", "package.more", "exports.against",
+        "entries.more", "package.more", "exports.against", "advice.more",
     }  # fmt: skip
     labels = {"readiness.bar", "where.map"}
     rooms = {key for key, (en, _) in PAGE.items() if "{" in en and not key.startswith("js.")}

@@ -8,29 +8,31 @@ from __future__ import annotations
 import marshal
 import os
 import sys
+from importlib import import_module
 from pathlib import Path
 from zlib import crc32
 
 from porter import __version__
 from porter.resources import cache_dir
 
-SECTIONS = ("tables", "prose")
 _MAGIC = b"porter rules 1\n"
-_BUILDERS = ("schema.py", "schema_diagnose.py", "schema_report.py", "tabulate.py")  # a change of theirs changes what is compiled
+# who compiles a folder, and the files whose change changes what is compiled
+_BUILDERS = {
+    "porter.checks.tabulate": ("schema.py", "schema_diagnose.py", "schema_report.py", "tabulate.py"),
+    "porter.advice.schema": ("../advice/schema.py",),
+}
 _built: dict[str, dict[str, dict]] = {}
 
 
-def section(directory: Path, name: str) -> dict:
+def section(directory: Path, name: str, builder: str = "porter.checks.tabulate") -> dict:
     files = _files(directory)
-    key = _key(files)
+    key = _key(files, builder)
     if key in _built:
         return _built[key][name]
     place = cache_dir() / f"rules-{key}.bin"
     data = _read(place, key, name)
     if data is None:
-        from porter.checks.tabulate import build
-
-        _built[key] = build(files)
+        _built[key] = import_module(builder).build(files)
         _write(place, key, _built[key])
         data = _built[key][name]
     return data
@@ -51,11 +53,11 @@ def _files(directory: Path) -> list[tuple[str, bytes]]:
     return files
 
 
-def _key(files: list[tuple[str, bytes]]) -> str:
+def _key(files: list[tuple[str, bytes]], builder: str) -> str:
     """Of versions, names and bytes. The bytes cost 0.1 ms and are what matters: times lie in wheels and checkouts; of the
     code that compiles them a wrong time costs one compilation more."""
     sums: list[tuple] = [(name, len(data), crc32(data)) for name, data in files]
-    for name in _BUILDERS:
+    for name in _BUILDERS[builder]:
         stat = os.stat(os.path.join(os.path.dirname(__file__), name))
         sums.append((name, stat.st_size, stat.st_mtime_ns))
     versions = (__version__, sys.implementation.cache_tag, sys.hexversion, marshal.version)
@@ -84,7 +86,7 @@ def _read(place: Path, key: str, name: str) -> dict | None:
 
 
 def _write(place: Path, key: str, data: dict[str, dict]) -> None:
-    parts = [(name, marshal.dumps(data[name])) for name in SECTIONS]
+    parts = [(name, marshal.dumps(part)) for name, part in data.items()]
     head = " ".join([key, *(f"{name}:{len(part)}:{crc32(part)}" for name, part in parts)])
     temporary = place.with_name(f"{place.name}.{os.getpid()}.tmp")
     try:

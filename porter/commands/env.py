@@ -13,7 +13,8 @@ from porter.errors import UserError
 from porter.files.errors import FilesError
 from porter.files.everything import everything
 from porter.files.read import read
-from porter.project.exports import LARGEST, MARK, World, exports
+from porter.files.spoken import LARGEST, MARK
+from porter.project.exports import World, exports
 from porter.report.words import say
 from porter.run import Run
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from porter import __version__
@@ -21,7 +21,13 @@ def report_of(job: Job, run: Run, detail: int = 0) -> Report:
         known = baseline.known([f for file in run.files for f in file.findings], run.data, marks)
     prefix, root = place(run.root)
     seen = (job.lang, run.left_out, known, prefix, root, detail, _reader(run), run.facts.launcher)
-    return Report(__version__, run.target, run.files, job.session, *seen)
+    return Report(__version__, run.target, run.files, job.session, *seen, scripts=lambda: _scripts(job, run))
+
+
+def _scripts(job: Job, run: Run) -> Iterable[tuple[str, bytes]]:
+    from porter.files.spoken import spoken
+
+    return () if run.stdin is not None else spoken(job.root, job.settings.exclude, job.paths)
 
 
 def _reader(run: Run) -> Callable[[str], bytes | None]:

@@ -18,7 +18,7 @@ from porter.finding import Change, FileResult, Finding
 from porter.resources import cache_dir, rules_dir
 from porter.session import Session
 
-LAYOUT = 1
+LAYOUT = 2
 MOST = 200_000_000  # bytes; a larger cache is begun anew
 TROUBLE = (sqlite3.Error, OSError, ValueError, TypeError, EOFError)
 
@@ -127,7 +127,7 @@ def _packed(result: FileResult) -> bytes:
     ]  # fmt: skip
     row = (
         result.path, findings, _plain(result.auto), _plain(result.review), result.lines, result.parsed, result.digest,
-        result.apis,
+        result.apis, result.observed,
     )  # fmt: skip
     data = marshal.dumps(row)
     return adler32(data).to_bytes(4, "big") + data
@@ -136,11 +136,11 @@ def _packed(result: FileResult) -> bytes:
 def _result(data: bytes | None, item: tuple[int, str, str]) -> FileResult | None:
     if data is None or adler32(data[4:]).to_bytes(4, "big") != data[:4]:
         return None
-    path, findings, auto, review, lines, parsed, digest, apis = marshal.loads(data[4:])
+    path, findings, auto, review, lines, parsed, digest, apis, observed = marshal.loads(data[4:])
     if (path, digest) != item[1:]:
         return None
     found = tuple(Finding(*row[:11], _changes(row[11]), *row[12:]) for row in findings)
-    return FileResult(path, found, _changes(auto), _changes(review), lines, parsed, digest, apis)
+    return FileResult(path, found, _changes(auto), _changes(review), lines, parsed, digest, apis, observed)
 
 
 def _plain(changes: Iterable[Change]) -> tuple:

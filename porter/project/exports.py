@@ -6,13 +6,10 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from porter.files.kinds import DOCKERFILE, INI, JSON, MAKEFILE, SHELL, TOML, YAML, kind_of
+from porter.files.kinds import kind_of
+from porter.files.spoken import ASIDE, LARGEST, MARK, SPEAKS
 from porter.finding import FileResult
 
-MARK = b"# Written by porter env"
-LARGEST = 200_000  # settings and scripts of more bytes are data
-_SPEAKS = frozenset({SHELL, MAKEFILE, DOCKERFILE, YAML, JSON, TOML, INI})
-_ASIDE = re.compile(r"(?:^|/)(?:tests?|docs?)/|(?:^|/)test_")  # what is no part of a training run
 _DISTRIBUTED = re.compile(rb"torchrun|torch\.distributed|deepspeed|accelerate launch|horovodrun|mpirun")
 Data = Callable[[str], "bytes | None"]
 
@@ -87,7 +84,7 @@ def _is_distributed(world: World) -> bool:
 def _order(place: str) -> tuple:
     """What trains before what tests it, and a line before a bare file."""
     path = place.partition(":")[0]
-    return bool(_ASIDE.search(path)), path.count("/"), place
+    return bool(ASIDE.search(path)), path.count("/"), place
 
 
 def _binding(cards: int, cores: int) -> str:
@@ -102,7 +99,7 @@ def _spoken(world: World) -> list[tuple[str, str]]:
     """Scripts and settings files of the repository, which may say what forbids a setting."""
     found = []
     for path in world.paths:
-        if kind_of(path) not in _SPEAKS or _ASIDE.search(path):
+        if kind_of(path) not in SPEAKS or ASIDE.search(path):
             continue
         data = world.data(path)
         if data is not None and len(data) <= LARGEST and not data.startswith(MARK):

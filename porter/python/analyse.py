@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 
+from porter.advice.observe import observed
 from porter.checks.gate import GATE
 from porter.checks.rule import Hit, Rule
 from porter.finding import Change, FileResult, Finding
@@ -28,7 +29,7 @@ def analyse(path: str, data: bytes, session: Session) -> FileResult:
 def _analyse(result: FileResult, data: bytes, session: Session) -> FileResult:
     source = Source(data)
     looked = look(result.path, source, session)
-    result = replace(result, parsed=True, apis=inventory(looked.file))
+    result = replace(result, parsed=True, apis=inventory(looked.file), observed=observed(looked.file))
     findings = looked.findings()
     changes: dict[bool, tuple[Change, ...]] = {}
     for unsafe in (False, True):

@@ -21,6 +21,7 @@ def render(document: dict) -> str:
 
 
 def document(report: Report) -> dict:
+    from porter.report.advice import advice
     from porter.report.inventory import environment, packages
     from porter.report.route import plan, route
 
@@ -53,6 +54,7 @@ def document(report: Report) -> dict:
         },
         "route": way or None,
         "plan": plan(report, way),
+        "advice": advice(report),
         "files": [
             {"path": file.path, "lines": file.lines, "parsed": file.parsed, "findings": len(file.findings)}
             for file in report.files

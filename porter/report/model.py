@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -52,6 +52,8 @@ class Report:
     detail: int = 0  # -1 findings only, 0, 1 everything
     data: Callable[[str], bytes | None] | None = field(default=None, repr=False, compare=False)  # as it was analysed
     launcher: str = ""  # the shell script that starts the training
+    # launch scripts and settings files of the project; without them there is no advice
+    scripts: Callable[[], Iterable[tuple[str, bytes]]] | None = field(default=None, repr=False, compare=False)
 
     @cached_property
     def texts(self) -> Texts:

@@ -9,7 +9,7 @@ from porter.errors import UserError
 from porter.report.json import SCHEMA
 
 PARTS = {  # what must be there, and of which type
-    "porter": str, "language": str, "target": dict, "summary": dict, "plan": list, "files": list, "left_out": list,
+    "porter": str, "language": str, "target": dict, "summary": dict, "plan": list, "advice": list, "files": list, "left_out": list,
     "support": dict, "apis": list, "packages": list, "entries": list, "environment": dict, "switched_off": list, "rules": list, "findings": list,
     "sources": dict,
 }  # fmt: skip

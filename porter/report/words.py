@@ -174,6 +174,8 @@ WORDS: dict[str, dict[str, str]] = {
     "baseline.written": {"en": "{file}: {n} findings written.", "zh": "{file}：已写入 {n} 条。"},
     "cache.cleaned": {"en": "Cache removed.", "zh": "缓存已清除。"},
     "cache.empty": {"en": "There was no cache.", "zh": "没有缓存。"},
+    "advice.known": {"en": "Known from: {names}", "zh": "依据：{names}"},
+    "advice.see": {"en": "; see {codes}", "zh": "；参见 {codes}"},
     "env.written": {
         "en": "{file} written: `source {file}` in the launcher.",
         "zh": "已写入 {file}：请在启动脚本中 `source {file}`。",

@@ -346,4 +346,20 @@ MUTANTS = [
         "test_apex.py",
         "one_unknown_piece or whole_pattern_with_it",
     ),
+    Mutant(
+        "give advice although something speaks against it",
+        "advice/rank.py",
+        "    excused = frozenset(world.near(found, against))\n",
+        "    excused = frozenset()\n",
+        "test_advice.py",
+        "seeds-missing or clip-grad-missing",
+    ),
+    Mutant(
+        "one project of a collection speaks for all",
+        "advice/world.py",
+        "        if not self.collection:\n",
+        "        if True:\n",
+        "test_advice.py",
+        "collection",
+    ),
 ]

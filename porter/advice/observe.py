@@ -1,0 +1,192 @@
+"""What a Python file says that advice depends on: hyper-parameters, sizes, packages, idioms. Plain data, kept in the cache.
+
+An observation is (kind:name, value, line): `value:adam_beta2`, `sign:backward`, `import:transformers`.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from .load import Names, names
+
+Observation = tuple[str, str, int]
+_FOLDS = {ast.Mult: lambda a, b: a * b, ast.Add: lambda a, b: a + b, ast.Sub: lambda a, b: a - b}
+_TENSOR_PRODUCTS = frozenset({"matmul", "mm", "bmm", "addmm", "addmm_", "baddbmm", "linear", "einsum"})
+_LONGEST, _LARGEST = 40, 10**15
+_DEFINED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_WIDEST = 2_000  # of a line: what is longer is data
+
+
+def observed(file) -> tuple[Observation, ...]:
+    """Of a porter.python.file.File, sorted, each once."""
+    known = names()
+    found = {*_assigned(file.tree.body, known), *_called(file, known), *_imported(file, known), *_signs(file, known)}
+    if b".t()" in file.source.utf8 and b"def backward" in file.source.utf8:
+        found |= {("sign:transposed_view", "", line) for line in _transposed(file)}
+    absent = {f"value:{name}" for name, word in known.needs.items() if word not in file.source.utf8}
+    return tuple(sorted(row for row in found if row[0] not in absent))
+
+
+def literal(node: ast.AST | None) -> str | None:
+    """A number, a string, a truth value, and what is computed from numbers; None for anything else."""
+    value = _value(node)
+    if value is None or value.__class__ is str and len(value) > _LONGEST:
+        return None
+    if value.__class__ is int and abs(value) > _LARGEST:
+        return None
+    return value if value.__class__ is str else repr(value)
+
+
+def _value(node: ast.AST | None) -> object:
+    if node.__class__ is ast.Constant:
+        return node.value if isinstance(node.value, (bool, int, float, str)) else None
+    if node.__class__ is ast.UnaryOp and node.op.__class__ is ast.USub:
+        inner = _value(node.operand)
+        return -inner if isinstance(inner, (int, float)) else None
+    if node.__class__ is ast.BinOp and node.op.__class__ in _FOLDS:
+        left, right = _value(node.left), _value(node.right)
+        if left.__class__ in (int, float) and right.__class__ in (int, float):
+            return _FOLDS[node.op.__class__](left, right)
+    return None
+
+
+def plain(key: str) -> str:
+    return key.lstrip("-").replace("-", "_").lower()
+
+
+def _assigned(body: list[ast.stmt], known: Names, depth: int = 0) -> Iterator[Observation]:
+    """Constants of the module and fields of its classes."""
+    for node in body:
+        if node.__class__ is ast.ClassDef and depth < 2:
+            yield from _assigned(node.body, known, depth + 1)
+        elif node.__class__ in (ast.Assign, ast.AnnAssign):
+            target = node.targets[0] if node.__class__ is ast.Assign else node.target
+            yield from _named(getattr(target, "id", "") or getattr(target, "attr", ""), node.value, node, known)
+
+
+def _named(key: str, value: ast.AST | None, node: ast.AST, known: Names) -> Iterator[Observation]:
+    kinds = known.keys.get(plain(key)) if key else None
+    if kinds and value is not None:
+        if value.__class__ is ast.Call:  # field(default=...)
+            value = next((k.value for k in value.keywords if k.arg == "default"), None)
+        if (text := literal(value)) is not None:
+            for kind in kinds:
+                yield f"value:{kind}", text, node.lineno
+
+
+def _called(file, known: Names) -> Iterator[Observation]:
+    """Keywords of calls, options of parsers, and what the optimisers and loaders of torch are made with."""
+    keys = known.keys
+    for link in file.buckets[ast.Call]:
+        node = link[0]
+        if node.func.__class__ is ast.Attribute and node.func.attr == "add_argument":
+            yield from _option(node, known)
+            continue
+        for keyword in node.keywords:
+            if keyword.arg in keys:
+                yield from _named(keyword.arg, keyword.value, keyword.value, known)
+    for link in file.buckets.get(ast.Dict, ()):  # settings of a framework, written in the program
+        for key, value in zip(link[0].keys, link[0].values):
+            if key.__class__ is ast.Constant and key.value.__class__ is str and key.value in keys:
+                yield from _named(key.value, value, key, known)
+    for call in file.apis.keys() & known.arguments.keys():
+        for link in file.apis[call]:
+            top = link[0]
+            while (link := link[1])[0].__class__ is ast.Attribute:
+                top = link[0]
+            if link[0].__class__ is ast.Call and link[0].func is top:
+                yield from _arguments(link[0], known.arguments[call])
+
+
+def _option(node: ast.Call, known: Names) -> Iterator[Observation]:
+    flags = [a.value for a in node.args if a.__class__ is ast.Constant and isinstance(a.value, str)]
+    given = {k.arg: k.value for k in node.keywords}
+    for flag in flags:
+        if flag.startswith("-") and plain(flag) in known.keys and "default" in given:
+            yield from _named(flag, given["default"], node, known)
+            return
+
+
+def _arguments(node: ast.Call, rows: list[dict]) -> Iterator[Observation]:
+    given = {k.arg: k.value for k in node.keywords}
+    for row in rows:
+        value = given.get(row["keyword"])
+        if value is not None and "item" in row:
+            value = (
+                value.elts[row["item"]]
+                if value.__class__ in (ast.Tuple, ast.List) and len(value.elts) > row["item"]
+                else None
+            )
+        text = literal(value) if row["keyword"] in given else None if None in given else row.get("default")
+        if text is not None:
+            yield f"value:{row['value']}", text, node.lineno
+
+
+def _imported(file, known: Names) -> Iterator[Observation]:
+    for kind in (ast.Import, ast.ImportFrom):
+        for link in file.buckets[kind]:
+            node = link[0]
+            if kind is ast.Import:
+                modules = [alias.name for alias in node.names]
+            else:
+                modules = [] if node.level or not node.module else [node.module]
+            for module in modules:
+                if (package := module.partition(".")[0]) in known.imports:
+                    yield f"import:{package}", "", node.lineno
+
+
+def _signs(file, known: Names) -> Iterator[Observation]:
+    """The first line of each idiom. A file's identifiers, each once, are a twentieth of its text to search for words in."""
+    text, identifiers = file.source.utf8, _identifiers(file)
+    for name, words, strings, pattern in known.signs:
+        within = text if strings else identifiers
+        found = [at for word in words if word in within and (at := _first(text, word, pattern)) >= 0]
+        if found:
+            yield f"sign:{name}", "", file.source.line(min(found))
+
+
+def _identifiers(file) -> bytes:
+    buckets = file.buckets
+    found = {link[0].attr for link in buckets[ast.Attribute]} | {link[0].id for link in file.names.uses}
+    found |= {link[0].name for kind in _DEFINED for link in buckets[kind]}
+    found |= {alias.name for kind in (ast.Import, ast.ImportFrom) for link in buckets[kind] for alias in link[0].names}
+    found |= {link[0].module for link in buckets[ast.ImportFrom] if link[0].module}
+    return "\n".join(sorted(found)).encode()
+
+
+def _first(text: bytes, word: bytes, pattern: re.Pattern[bytes]) -> int:
+    """The start of the first line that has the word, fits the pattern and is no comment; -1 for none."""
+    at = text.find(word)
+    while at >= 0:
+        start, end = text.rfind(b"\n", 0, at) + 1, text.find(b"\n", at)
+        line = text[start : end if end >= 0 else len(text)]
+        if len(line) < _WIDEST and pattern.search(line) and not line.lstrip().startswith(b"#"):
+            return start
+        at = text.find(word, start + len(line))
+    return -1
+
+
+def _transposed(file) -> Iterator[int]:
+    """`grad.t().matmul(x)` in the backward pass of an autograd function: the view goes into the product as it is."""
+    for link in file.buckets[ast.Call]:
+        node = link[0]
+        if node.func.__class__ is not ast.Attribute or node.func.attr != "t" or node.args:
+            continue
+        above = link[1][0]
+        product = (
+            above.__class__ is ast.BinOp and above.op.__class__ is ast.MatMult
+            or above.__class__ is ast.Attribute and above.attr in _TENSOR_PRODUCTS
+            or above.__class__ is ast.Call and getattr(above.func, "attr", "") in _TENSOR_PRODUCTS
+        )  # fmt: skip
+        if product and _in_backward(link):
+            yield node.lineno
+
+
+def _in_backward(link) -> bool:
+    while (link := link[1]) is not None:
+        if link[0].__class__ is ast.FunctionDef:
+            first = link[0].args.args[:1]
+            return link[0].name == "backward" and bool(first) and first[0].arg == "ctx"
+    return False

@@ -1,0 +1,59 @@
+"""Which pieces of advice a repository gets, most important first, each with the places that call for it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from . import load
+from .schema import CHAPTERS
+from .triggers import places
+from .world import Place, World
+
+PLACES = 4
+_VALUE = re.compile(r"\{value\}")
+
+
+class Advice(NamedTuple):
+    row: dict
+    places: tuple[Place, ...]  # the first few
+    count: int  # of all
+    score: int
+
+    def said(self, key: str, lang: str) -> str:
+        """`title` or `text`, with the value that calls for it."""
+        return _VALUE.sub(lambda _: self.places[0].value, self.row[key][lang])
+
+
+def advise(world: World, launchers: Iterable[str] = ()) -> list[Advice]:
+    """By chapter, in it by score. `launchers`: scripts that start the training; what they say weighs more."""
+    data = load.advice()
+    for model in data["model"]:  # each may ask for those above it
+        if found := _held(model, world):
+            world.models[model["name"]] = found
+    first = frozenset(launchers)
+    given = []
+    for row in data["advice"]:
+        if world.soc in row.get("soc", (world.soc,)) and (found := _held(row, world)):
+            given.append(Advice(row, tuple(_spread(found)), len(found), _score(row, found, first)))
+    return sorted(given, key=lambda a: (CHAPTERS.index(a.row["chapter"]), -a.score, a.row["id"]))
+
+
+def _held(row: dict, world: World) -> list[Place]:
+    """What calls for it and is not spoken against: in a collection each project speaks for itself."""
+    found = places(row["when"], world)
+    against = places(row.get("unless", ()), world) if found else []
+    excused = frozenset(world.near(found, against))
+    return [place for place in found if place not in excused]
+
+
+def _spread(found: list[Place]) -> list[Place]:
+    """Of each file the first place, as long as there is room; then the others, in their order."""
+    seen: set[str] = set()
+    firsts = [p for p in found if not (p.path in seen or seen.add(p.path))]
+    return [*firsts, *(p for p in found if p not in firsts)][:PLACES]
+
+
+def _score(row: dict, found: list[Place], launchers: frozenset[str]) -> int:
+    return row["priority"] + min(len({p.path for p in found}) - 1, 5) + 5 * any(p.path in launchers for p in found)

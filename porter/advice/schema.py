@@ -1,0 +1,163 @@
+"""rules/advice/*.toml read, checked and joined: once per change of the files, not per start."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from porter.checks.table import LANGUAGES, RuleError
+
+CHAPTERS = ("precision", "performance")
+GRADES = {"V": "vendor", "E": "seen", "I": "inferred"}  # the vendor says so; seen in public work; our inference
+KINDS = ("heading", "row", "point")  # of what a guide says: a heading, a row of a table, a point of a list
+WHERE = ("finding", "api", "import", "sign", "value", "model")  # keys of a condition that name places
+TESTS = ("above", "below", "is", "not", "odd", "beyond", "with", "without")  # of the values that a condition names
+_ANSWER = re.compile(r"(?:advice|env|step|command|diagnose):[\w-]+|PRT\d{3}")
+
+# stanza -> (required keys, other keys)
+STANZAS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "source": (("name", "title"), ("reference",)),
+    "value": (("name", "key"), ("needs",)),
+    "argument": (("call", "keyword", "value"), ("item", "default")),
+    "sign": (("name",), ("pattern", "words", "strings")),  # without a pattern it is one that observe.py looks for
+    "model": (("name", "when"), ("unless",)),
+    "advice": (
+        ("id", "chapter", "priority", "title", "text", "when", "evidence", "grade"),
+        ("unless", "soc", "snippet", "see"),
+    ),
+    "guide": (("name", "title", "headings", "rows"), ("reference",)),
+    "entry": (("guide", "kind", "text"), ("answer", "none")),
+}
+_TEXTS = ("title", "text", "none")
+
+
+def build(files: Iterable[tuple[str, bytes]]) -> dict[str, dict]:
+    """`{"names": what is looked for in the files, "advice": ..., "index": ...}`, of (name, bytes) pairs."""
+    found: dict[str, list[dict]] = {kind: [] for kind in STANZAS}
+    for name, data in files:
+        for kind, where, stanza in _stanzas(name, data):
+            _check(kind, where, stanza)
+            found[kind].append(stanza | {"where": where})
+    _names_once(found)
+    known = {kind: {s["name"] for s in found[kind]} for kind in ("source", "value", "sign", "model", "guide")}
+    for kind in ("model", "advice"):
+        for stanza in found[kind]:
+            for condition in (*stanza["when"], *stanza.get("unless", ())):
+                _condition(condition, stanza["where"], known)
+    for stanza in found["advice"]:
+        _all_known(stanza["evidence"], known["source"], stanza["where"], "evidence")
+    for stanza in found["argument"]:
+        _all_known([stanza["value"]], known["value"], stanza["where"], "value")
+    for stanza in found["entry"]:
+        _all_known([stanza["guide"]], known["guide"], stanza["where"], "guide")
+    plain = {kind: [{k: v for k, v in s.items() if k != "where"} for s in rows] for kind, rows in found.items()}
+    return {
+        "names": _names(plain),
+        "advice": {kind: plain[kind] for kind in ("source", "model", "advice")},
+        "index": {kind: plain[kind] for kind in ("guide", "entry")},
+    }
+
+
+def _stanzas(name: str, data: bytes) -> Iterable[tuple[str, str, dict]]:
+    import tomli
+
+    try:
+        parsed = tomli.loads(data.decode("utf-8"))
+    except (tomli.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise RuleError(f"{name}: {error}") from None
+    for kind, stanzas in parsed.items():
+        if kind not in STANZAS or not isinstance(stanzas, list):
+            raise RuleError(f"{name}: unknown stanza {kind!r}; known: {', '.join(f'[[{k}]]' for k in STANZAS)}")
+        for number, stanza in enumerate(stanzas, 1):
+            title = stanza.get("id") or stanza.get("name") or number
+            yield kind, f"{name}: [[{kind}]] {title}", stanza
+
+
+def _check(kind: str, where: str, stanza: dict) -> None:
+    required, more = STANZAS[kind]
+    for key in required:
+        if key not in stanza:
+            raise RuleError(f"{where}: {key!r} is missing")
+    for key, value in stanza.items():
+        if key not in required + more:
+            raise RuleError(f"{where}: unknown key {key!r}; known: {', '.join(required + more)}")
+        if key in _TEXTS and any(not isinstance(value.get(lang), str) or not value[lang].strip() for lang in LANGUAGES):
+            raise RuleError(f"{where}: {key} has no text in one of {', '.join(LANGUAGES)}")
+        if key == "pattern":
+            _pattern(value, where)
+    if kind == "sign" and ("pattern" in stanza) != ("words" in stanza):
+        raise RuleError(f"{where}: 'pattern' and 'words' belong together")
+    if kind == "advice":
+        _one_of(stanza["chapter"], CHAPTERS, where, "chapter")
+        _one_of(stanza["grade"], GRADES, where, "grade")
+    if kind == "entry":
+        _one_of(stanza["kind"], KINDS, where, "kind")
+        if ("answer" in stanza) == ("none" in stanza):
+            raise RuleError(f"{where}: an entry has either 'answer' or 'none', the reason why nothing answers it")
+        for answer in stanza.get("answer", ()):
+            if not _ANSWER.fullmatch(answer):
+                raise RuleError(f"{where}: {answer!r} is no answer like advice:ID, env:NAME, step:NAME or PRT101")
+
+
+def _pattern(value: str, where: str) -> None:
+    try:
+        re.compile(value.encode())
+    except re.error as error:
+        raise RuleError(f"{where}: pattern is no regular expression: {error}") from None
+
+
+def _one_of(value: object, allowed: Iterable[str], where: str, key: str) -> None:
+    if value not in allowed:
+        raise RuleError(f"{where}: {key} {value!r} is not one of {', '.join(allowed)}")
+
+
+def _names_once(found: dict[str, list[dict]]) -> None:
+    for kind, key in (*((kind, "name") for kind in ("source", "value", "sign", "model", "guide")), ("advice", "id")):
+        seen: set[str] = set()
+        for stanza in found[kind]:
+            if stanza[key] in seen:
+                raise RuleError(f"{stanza['where']}: the name is taken")
+            seen.add(stanza[key])
+
+
+def _all_known(names: Iterable[str], known: set[str], where: str, key: str) -> None:
+    for name in names:
+        if name not in known:
+            raise RuleError(f"{where}: {key} names {name!r}, which no stanza describes")
+
+
+def _condition(condition: dict, where: str, known: dict[str, set[str]]) -> None:
+    if not any(key in condition for key in WHERE):
+        raise RuleError(f"{where}: a condition names none of {', '.join(WHERE)}")
+    for key, value in condition.items():
+        if key not in WHERE + TESTS:
+            raise RuleError(f"{where}: unknown key {key!r} in a condition; known: {', '.join(WHERE + TESTS)}")
+        if key in WHERE and not isinstance(value, list):
+            raise RuleError(f"{where}: {key} in a condition is no list")
+        if key in ("sign", "value", "model"):
+            _all_known(value, known[key], where, key)
+        if key in TESTS and "value" not in condition:
+            raise RuleError(f"{where}: {key!r} without 'value' in a condition")
+    for inner in (*condition.get("with", ()), *condition.get("without", ())):
+        _condition(inner, where, known)
+    if "beyond" in condition:
+        _all_known([condition["beyond"]], known["value"], where, "beyond")
+
+
+def _names(plain: dict[str, list[dict]]) -> dict:
+    keys: dict[str, list[str]] = {}
+    for value in plain["value"]:
+        for key in value["key"]:
+            keys.setdefault(key, []).append(value["name"])
+    conditions = [c for kind in ("model", "advice") for s in plain[kind] for c in (*s["when"], *s.get("unless", ()))]
+    return {
+        "keys": {key: tuple(names) for key, names in keys.items()},
+        "needs": {value["name"]: value["needs"] for value in plain["value"] if "needs" in value},
+        "arguments": plain["argument"],
+        "signs": [
+            (sign["name"], sign["words"], "strings" in sign, sign["pattern"])
+            for sign in plain["sign"]
+            if "pattern" in sign
+        ],
+        "imports": {name for c in conditions for name in c.get("import", ())},
+    }

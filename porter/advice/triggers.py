@@ -1,0 +1,100 @@
+"""Whether a condition of rules/advice holds, and which places of the repository say so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from .world import Place, World
+
+
+def places(conditions: Iterable[dict], world: World) -> list[Place]:
+    """Of the conditions that hold, any of which is enough; the first places first."""
+    found: dict[Place, None] = {}
+    for condition in conditions:
+        for place in of_condition(condition, world) or ():
+            found.setdefault(place)
+    return list(found)
+
+
+def of_condition(condition: dict, world: World) -> list[Place] | None:
+    """None where one of its parts does not hold; all of them have to."""
+    found: list[Place] = []
+    for key, get in _PARTS.items():
+        if key in condition:
+            part = get(condition, world)
+            if not part:
+                return None
+            # the part that is named first says where; the others whether, and in which project of a collection
+            found = world.near(found, part) if found else sorted(part, key=lambda place: place.order)
+            if not found:
+                return None
+    return found
+
+
+def _values(condition: dict, world: World) -> list[Place]:
+    return [p for name in condition["value"] for p in world.values.get(name, ()) if fits(p, condition, world)]
+
+
+def _findings(condition: dict, world: World) -> list[Place]:
+    return [p for code in condition["finding"] for p in world.findings.get(code, ())]
+
+
+def _apis(condition: dict, world: World) -> list[Place]:
+    found = []
+    for name in condition["api"]:
+        if name.endswith("*"):
+            found += [p for api, rows in world.apis.items() if api.startswith(name[:-1]) for p in rows]
+        else:
+            found += world.apis.get(name, ())
+    return found
+
+
+def _listed(key: str, table: str):
+    return lambda condition, world: [p for name in condition[key] for p in getattr(world, table).get(name, ())]
+
+
+_PARTS = {
+    "finding": _findings,
+    "value": _values,
+    "sign": _listed("sign", "signs"),
+    "api": _apis,
+    "import": _listed("import", "imports"),
+    "model": _listed("model", "models"),
+}
+
+
+def number(value: str) -> float | None:
+    try:
+        return float(value.replace("_", ""))
+    except ValueError:
+        return None
+
+
+def fits(place: Place, condition: dict, world: World) -> bool:
+    """Whether one value passes the tests of a condition."""
+    said = place.value.lower()
+    if "is" in condition and said not in condition["is"] or said in condition.get("not", ()):
+        return False
+    value = number(place.value)
+    if not {"above", "below", "odd", "beyond"}.isdisjoint(condition) and value is None:
+        return False
+    if "above" in condition and not value > condition["above"]:
+        return False
+    if "below" in condition and not value < condition["below"]:
+        return False
+    if "odd" in condition and (value <= 0 or value % condition["odd"] == 0):
+        return False
+    if "beyond" in condition:
+        others = [
+            n for p in world.values.get(condition["beyond"], ()) if p.path == place.path and (n := number(p.value))
+        ]
+        if not others or value <= max(others):
+            return False
+    if any(_beside(place, other, world) for other in condition.get("without", ())):
+        return False
+    return all(_beside(place, other, world) for other in condition.get("with", ()))
+
+
+def _beside(place: Place, condition: dict, world: World) -> bool:
+    """Whether the same file says what another condition asks for."""
+    return any(p.path == place.path for p in of_condition(condition, world) or ())

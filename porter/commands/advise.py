@@ -1,0 +1,101 @@
+"""`porter advise`: what matters for precision and speed once the port runs."""
+
+from __future__ import annotations
+
+import json
+import sys
+import textwrap
+from collections.abc import Sequence
+
+from porter.cli import OK
+from porter.commands.analyze import show_bytes
+from porter.commands.job import prepare
+from porter.commands.undo import mend
+from porter.commands.view import report_of
+from porter.errors import UserError, suggestion
+from porter.files.errors import printable
+from porter.report.advice import advice
+from porter.report.console import Line, show, target_line
+from porter.report.markdown import code, text
+from porter.report.model import Report
+from porter.report.page_words import phrase
+from porter.report.words import say
+
+FORMATS = ("text", "json", "markdown")
+CHAPTERS = ("precision", "performance")
+WIDE = 100
+
+
+def advise(paths: Sequence[str], format: str | None, **given: object) -> int:
+    name = format or "text"
+    if name not in FORMATS:
+        raise UserError(f"--format: {name!r} is none of {', '.join(FORMATS)}{suggestion(name, FORMATS)}")
+    job = prepare(paths, **given)
+    mend(job)
+    report = report_of(job, job.run())
+    rows = advice(report)
+    if name == "text":
+        show(lines(report, rows), sys.stdout)
+    elif name == "json":
+        show_bytes(json.dumps({"advice": rows}, ensure_ascii=False, indent=2) + "\n")
+    else:
+        show_bytes(markdown(report, rows))
+    return OK
+
+
+def lines(report: Report, rows: list[dict]) -> list[Line]:
+    lang = report.lang
+    found: list[Line] = [[(target_line(report), "dim")]]
+    for chapter in CHAPTERS:
+        mine = [row for row in rows if row["chapter"] == chapter]
+        if mine:
+            head = phrase(chapter, lang) + _colon(lang) + phrase(f"{chapter}.lead", lang)
+            found += [[], [(head, "bold underline")]]
+        for n, row in enumerate(mine, 1):
+            hint = f" ({phrase('advice.hint', lang)})" if row["grade"] == "I" else ""
+            found += [[], [(f"{n:>2}. {row['title'][lang]}{hint}", "bold")]]
+            found += [[(f"    {line}", "")] for line in _wrapped(row["text"][lang], lang)]
+            found += [[(f"      {line}".rstrip(), "green")] for line in (row["snippet"] or "").splitlines()]
+            found += [[(f"    {line}", "dim")] for line in (_places(report, row), _known(row, lang))]
+    return found if rows else [*found, [(phrase("advice.none", lang), "")]]
+
+
+def _colon(lang: str) -> str:
+    return "：" if lang == "zh" else ": "
+
+
+def _wrapped(text: str, lang: str) -> list[str]:
+    """Chinese has no spaces to break at: the terminal breaks it."""
+    return [text] if lang == "zh" else textwrap.wrap(text, WIDE - 4, break_on_hyphens=False)
+
+
+def _places(report: Report, row: dict) -> str:
+    lang = report.lang
+    parts = [printable(report.prefix + p["place"]) + (f" ({p['what']})" if p["what"] else "") for p in row["places"]]
+    if row["count"] > len(parts):
+        parts.append(phrase("advice.more", lang, n=row["count"] - len(parts)))
+    return phrase("place", lang) + _colon(lang) + ", ".join(parts)
+
+
+def _known(row: dict, lang: str) -> str:
+    comma = "；" if lang == "zh" else "; "
+    known = say("advice.known", lang, names=comma.join(e["title"][lang] for e in row["evidence"]))
+    return known + (say("advice.see", lang, codes=", ".join(row["see"])) if row["see"] else "")
+
+
+def markdown(report: Report, rows: list[dict]) -> str:
+    lang, parts = report.lang, []
+    for chapter in CHAPTERS:
+        mine = [row for row in rows if row["chapter"] == chapter]
+        if mine:
+            parts += [f"## {phrase(chapter, lang)}", phrase(f"{chapter}.lead", lang)]
+        for n, row in enumerate(mine, 1):
+            parts += [f"### {n}. {text(row['title'][lang])}", text(row["text"][lang])]
+            parts += [f"```\n{row['snippet']}\n```"] if row["snippet"] else []
+            places = [
+                code(report.prefix + p["place"]) + (f" {text(p['what'])}" if p["what"] else "") for p in row["places"]
+            ]
+            if row["count"] > len(places):
+                places.append(phrase("advice.more", lang, n=row["count"] - len(places)))
+            parts.append(", ".join(places) + "  \n" + text(_known(row, lang)))
+    return "\n\n".join(parts or [phrase("advice.none", lang)]) + "\n"

@@ -1,0 +1,43 @@
+"""Advice on precision and speed, as the reports hold it; rules/advice says when which piece is given."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from porter.report.model import Report
+
+LANGUAGES = ("en", "zh")
+
+
+def advice(report: Report) -> list[dict]:
+    """Most important first, precision before performance; every text in both languages."""
+    if report.scripts is None:
+        return []
+    from porter.advice import load
+    from porter.advice.rank import advise
+    from porter.advice.world import gather
+
+    # what the baseline knows is there all the same
+    findings = (f for f in report.findings if f.suppressed is None)
+    world = gather(report.files, findings, report.scripts(), report.target.soc)
+    sources = {source["name"]: source for source in load.advice()["source"]}
+    return [_row(given, sources) for given in advise(world, (report.launcher,))]
+
+
+def _row(given, sources: dict[str, dict]) -> dict:
+    row = given.row
+    return {
+        "id": row["id"],
+        "chapter": row["chapter"],
+        "title": {lang: given.said("title", lang) for lang in LANGUAGES},
+        "text": {lang: given.said("text", lang) for lang in LANGUAGES},
+        "places": [{"place": f"{p.path}:{p.line}", "what": p.what} for p in given.places],
+        "count": given.count,
+        "snippet": row["snippet"].strip("\n") if "snippet" in row else None,
+        "see": list(row.get("see", ())),
+        "grade": row["grade"],
+        "evidence": [
+            {"title": sources[name]["title"], "reference": sources[name].get("reference")} for name in row["evidence"]
+        ],
+    }
