@@ -16,9 +16,9 @@ def kind(path: str) -> str:
     return found if found in KINDS else PYTHON
 
 
-def may_concern(path: str, data: bytes) -> bool:
+def may_concern(path: str, data: bytes, session: Session) -> bool:
     of = kind(path)
-    return GATE.search(data) if of == PYTHON else concerns(of, data)
+    return GATE.search(data) or session.libraries.concern(data) if of == PYTHON else concerns(of, data)
 
 
 def analyse(path: str, data: bytes, session: Session) -> FileResult:

@@ -28,6 +28,7 @@ class Settings:
     fail_on: str = "wrong"
     lang: str = "en"
     baseline: str = ""
+    facts: tuple[str, ...] = ()  # what `porter analyze --library` wrote
     jobs: int = 0  # 0 = as many as there are cores
     origin: str = "default"  # of the target: command-line | configuration | default
 
@@ -132,7 +133,8 @@ def _checked(table: Table, key: str, name: str, value: object) -> object:
     if isinstance(default, tuple):
         if _is_words(value):
             return tuple(value)  # type: ignore[arg-type]
-        raise table.complain(key, f'{key} is a list of strings: {key} = ["PRT101"]')
+        example = "mmcv.json" if name == "facts" else "PRT101"
+        raise table.complain(key, f'{key} is a list of strings: {key} = ["{example}"]')
     if isinstance(default, int):
         if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
             return value

@@ -80,7 +80,7 @@ def run(
                 except FilesError as error:
                     done.append(_refused(file.path, error, session))
                     continue
-                if may_concern(file.path, data):
+                if may_concern(file.path, data, session):
                     gated.append((len(data), file.path, _digest(data) if cache else ""))
                 elif kind(file.path) == PYTHON:  # of other files, only those that matter are counted
                     done.append(analyse(file.path, data, session))

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from porter.project.facts import Facts
+from porter.project.reach.known import Libraries
 from porter.target import Target
 
 
@@ -13,6 +14,7 @@ from porter.target import Target
 class Session:
     target: Target = Target()
     facts: Facts = Facts()
+    libraries: Libraries = Libraries()
     quiet: frozenset[str] = frozenset()  # codes that are off everywhere
     quiet_in: tuple[tuple[str, frozenset[str]], ...] = field(default=())  # (gitignore pattern, codes off there)
 

@@ -37,12 +37,13 @@ def test_every_key(tmp_path):
         fail-on = "note"
         lang = "zh"
         baseline = "b.json"
+        facts = ["mmcv.json"]
         jobs = 3
         """,
     )
     assert got == Settings(
         ("PRT1",), ("device-literal",), (("tests/*", ("PRT101",)), ("a.py", ("PRT2",))), ("gen/",),
-        "torch_npu=2.7.1.post11,soc=A2", "A2", "portable", "note", "zh", "b.json", 3, "configuration",
+        "torch_npu=2.7.1.post11,soc=A2", "A2", "portable", "note", "zh", "b.json", ("mmcv.json",), 3, "configuration",
     )  # fmt: skip
     documented = {f.replace("_", "-") for f in Settings.__dataclass_fields__} - {"origin"}
     assert documented == set(find(tmp_path).values)

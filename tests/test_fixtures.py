@@ -2,7 +2,7 @@
 first dot says what the file is; `before.Dockerfile`, whose kind is a name, is called by it.
 
 Bytes are compared, not stripped text. Other files in the folder are the rest of the project. `pytest --accept` rewrites
-the goldens; `git diff` is the review.
+the goldens; `git diff` is the review. A facts.json is what `--facts` reads.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from porter.analyse import analyse
 from porter.checks.registry import load
 from porter.finding import apply
 from porter.project.facts import gather
+from porter.project.reach.known import read
 from porter.session import Session
 from porter.target import DEFAULT_TORCH_NPU, Target
 
@@ -37,7 +38,9 @@ def session(case: Path) -> Session:
     made = {beside(case, "after").name, beside(case, "review").name, "findings.txt"}
     others = sorted(p.name for p in case.iterdir() if p.name not in made)
     text = (case / "target.txt").read_text().strip() if (case / "target.txt").exists() else DEFAULT_TORCH_NPU
-    return Session(target=Target(*text.split(" ")), facts=gather(case, others))
+    target = Target(*text.split(" "))
+    libraries = read([case / "facts.json"] if (case / "facts.json").exists() else [], target)
+    return Session(target, gather(case, others), libraries)
 
 
 def lines(findings) -> str:

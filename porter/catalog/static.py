@@ -23,11 +23,13 @@ class Entry:
     parameters: tuple[str, ...] | None = None  # None where no Python source says
     members: dict[str, Entry] = field(default_factory=dict)
     gone: bool = False  # a function that does nothing but raise: removed, its name kept to say so
+    name: str = ""  # what its module calls it: "f", "Class.method"
 
 
 @dataclass
 class Module:
     names: dict[str, Entry] = field(default_factory=dict)
+    either: set[str] = field(default_factory=set)  # names that branches bind to different things
     exported: list[str] | None = None  # __all__
 
     def star(self) -> Iterator[str]:
@@ -87,11 +89,14 @@ class _Body:
                 handler(node, instead)
 
     def _bind(self, name: str, entry: Entry, instead: bool) -> None:
-        if not (instead and name in self.module.names):
+        if instead and name in self.module.names:
+            self.module.either.add(name)
+        else:
             self.module.names[name] = entry
 
     def _FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef, instead: bool) -> None:
-        self._bind(node.name, Entry("function", self.name, parameters(node.args), gone=_gone(node)), instead)
+        entry = Entry("function", self.name, parameters(node.args), gone=_gone(node), name=node.name)
+        self._bind(node.name, entry, instead)
 
     _AsyncFunctionDef = _FunctionDef
 
@@ -103,7 +108,7 @@ class _Body:
                 members = {**base.members, **members}
                 given = given if given is not None else base.parameters
         members.update(self._members(node))
-        self._bind(node.name, Entry("class", self.name, given, members), instead)
+        self._bind(node.name, Entry("class", self.name, given, members, name=node.name), instead)
 
     def _members(self, node: ast.ClassDef) -> Iterator[tuple[str, Entry]]:
         for item in node.body:
@@ -112,7 +117,8 @@ class _Body:
                 if "property" in marks or "classproperty" in marks or any(m.endswith("setter") for m in marks):
                     yield item.name, Entry("value", self.name)
                 else:
-                    yield item.name, Entry("function", self.name, parameters(item.args, "staticmethod" not in marks))
+                    given = parameters(item.args, "staticmethod" not in marks)
+                    yield item.name, Entry("function", self.name, given, name=f"{node.name}.{item.name}")
                 if item.name in ("__getattr__", "__setattr__"):
                     yield from ((n, Entry("value", self.name)) for n in _compared_names(item))
             elif isinstance(item, (ast.Assign, ast.AnnAssign)):
@@ -126,8 +132,11 @@ class _Body:
                 if isinstance(one, ast.Name) and one.id == "__all__":
                     self.module.exported = list(_strings(node.value))
                 elif isinstance(one, ast.Name):
-                    alias = self._value(node.value) if one is target else None
-                    self._bind(one.id, alias or Entry("value", self.name), instead)
+                    entry = (self._value(node.value) if one is target else None) or Entry("value", self.name)
+                    if entry.home == self.name:
+                        entry.name = entry.name or one.id
+                    if not (one.id in self.module.names and getattr(node.value, "value", 0) is None):  # `except: f = None`
+                        self._bind(one.id, entry, instead)
                 elif isinstance(one, ast.Attribute) and isinstance(one.value, ast.Name):
                     owner = self.module.names.get(one.value.id)
                     if owner is not None and owner.kind == "class":
@@ -166,9 +175,12 @@ class _Body:
                 for name in found.star():
                     if name in found.names:
                         self._bind(name, found.names[name], instead)
+                self.module.either |= found.either
             else:
                 entry = self.reader.imported(source, alias.name) or Entry("foreign", f"{source}.{alias.name}")
                 self._bind(alias.asname or alias.name, entry, instead)
+                if alias.name in self.reader.module(source).either:
+                    self.module.either.add(alias.asname or alias.name)
 
     def _If(self, node: ast.If, instead: bool) -> None:
         if ast.unparse(node.test) not in ("TYPE_CHECKING", "typing.TYPE_CHECKING"):

@@ -22,8 +22,13 @@ def analyze(
     write_baseline: str | None,
     quiet: bool,
     verbose: bool,
+    library: str | None = None,
     **given: object,
 ) -> int:
+    if library is not None:
+        from porter.commands.library import write_facts
+
+        return write_facts(library, paths, format, output, quiet, **given)
     name = format or "text"
     if name not in FORMATS:
         known = ", ".join(FORMATS)

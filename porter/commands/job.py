@@ -14,6 +14,7 @@ from porter.config import Settings, Table
 from porter.errors import UserError, suggestion
 from porter.files.discover import find_root
 from porter.files.errors import FilesError
+from porter.project.reach.known import Libraries
 from porter.run import Run, run
 from porter.session import Session
 from porter.target import DEFAULT_SOC, DEFAULT_TORCH_NPU, SOCS, Target
@@ -74,7 +75,7 @@ def prepare(
     root, table = root_of(named)
     settings = config.read(table).overridden(**given)
     target = choose_target(settings, root, table)
-    session = Session(target, **_switched_off(settings, table, target))
+    session = Session(target, libraries=_libraries(settings, table, target), **_switched_off(settings, table, target))
     stdin = None
     if piped:
         stdin = (relative(root, named[0]), sys.stdin.buffer.read())
@@ -156,6 +157,14 @@ def _switched_off(settings: Settings, table: Table | None, target: Target) -> di
         return {"quiet": config.quiet(settings, slugs, optional), "quiet_in": config.quiet_in(settings, slugs)}
     except KeyError as error:
         raise config.unknown_code(error.args[0], table, slugs) from None
+
+
+def _libraries(settings: Settings, table: Table | None, target: Target) -> Libraries:
+    from porter.project.reach.known import read
+
+    ours = tuple(table.values.get("facts", ())) if table else ()
+    folder = table.file.parent if table and settings.facts == ours else Path()  # a configuration names files from where it stands
+    return read([folder / name for name in settings.facts], target)
 
 
 def _baseline(settings: Settings, table: Table | None, named: bool) -> Path | None:

@@ -94,6 +94,7 @@ def run_key(session: Session) -> str:
         _rules(),
         (target.torch_npu, target.soc, target.style),
         session.facts.digest(),
+        session.libraries.digest,
         sorted(session.quiet),
         [(pattern, sorted(codes)) for pattern, codes in session.quiet_in],
     )

@@ -21,7 +21,7 @@ _PYTHON = ".".join(map(str, sys.version_info[:2]))
 
 
 def analyse(path: str, data: bytes, session: Session) -> FileResult:
-    if not GATE.search(data):
+    if not GATE.search(data) and not session.libraries.concern(data):
         return unread(path, data)
     return guarded(path, data, session, lambda result: _analyse(result, data, session))
 

@@ -14,6 +14,7 @@ from porter.catalog.verdict import MISSING, ON_CPU, UNKNOWN, Verdict
 from .evidence import call_name, constant
 from .index import Link, ancestors, parents
 from .inventory import first
+from .reached import reached
 from .uses import guard
 
 Found = tuple[Link, str, str, dict[str, str]]  # where, code, key of the message, values
@@ -49,7 +50,7 @@ def unsupported(file) -> Iterator[Found]:
         if verdict is None or name.startswith(_RULED) or verdict.severity == "note" and not verdict.dtypes:
             continue
         if verdict.kind in (UNKNOWN, MISSING):
-            if not name.startswith("torch.cuda") and (at := [k for k in links if _read(k) and not _guarded(file, k)]):
+            if at := _places(file, name, links):
                 yield first(at), "PRT701", *_missing(verdict, support, len(at))
         elif verdict.kind == ON_CPU:
             if name not in rules.calls and (at := [k for k in links if _computes(file, k)]):
@@ -63,6 +64,19 @@ def unsupported(file) -> Iterator[Found]:
                     "dtypes": ", ".join(verdict.dtypes),
                 }
                 yield first([k for k, _ in at]), "PRT703", "default", values
+    yield from reached(file, asked)
+
+
+def missing(file) -> Iterator[tuple[str, list[Link]]]:
+    """What the target lacks of what a file calls, with all places."""
+    for name, links in sorted(file.apis.items()):
+        verdict = file.session.support.of(name)
+        if verdict is not None and verdict.kind in (UNKNOWN, MISSING) and (at := _places(file, name, links)):
+            yield verdict.api, at
+
+
+def _places(file, name: str, links: list[Link]) -> list[Link]:
+    return [] if name.startswith("torch.cuda") else [k for k in links if _read(k) and not _guarded(file, k)]
 
 
 def span(link: Link, source) -> tuple[int, int]:

@@ -172,6 +172,10 @@ WORDS: dict[str, dict[str, str]] = {
     "compare.fixed": {"en": "Fixed:", "zh": "已解决："},
     "progress": {"en": "analysing", "zh": "分析中"},
     "baseline.written": {"en": "{file}: {n} findings written.", "zh": "{file}：已写入 {n} 条。"},
+    "library.made": {
+        "en": "{library}: {ends} public names of {of} functions, and the import of {modules} modules, end in what no NPU has.",
+        "zh": "{library}：共 {of} 个函数，其中 {ends} 个公开名称以及 {modules} 个模块的导入最终依赖 NPU 上不存在的实现。",
+    },
     "cache.cleaned": {"en": "Cache removed.", "zh": "缓存已清除。"},
     "cache.empty": {"en": "There was no cache.", "zh": "没有缓存。"},
     "advice.known": {"en": "Known from: {names}", "zh": "依据：{names}"},

@@ -1,0 +1,43 @@
+"""`porter analyze --library DIR`: the fact file of a third-party package."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from porter.cli import OK
+from porter.commands.analyze import show_bytes, write_text
+from porter.commands.job import prepare
+from porter.errors import UserError
+from porter.report.words import say
+
+
+def write_facts(
+    folder: str, paths: Sequence[str], format: str | None, output: Sequence[str] | None, quiet: bool, **given: object
+) -> int:
+    if format not in (None, "json"):
+        raise UserError(f"--format {format}: --library writes facts as JSON only")
+    if paths:
+        raise UserError(f"--library stands alone: {paths[0]!r} is analysed in another call, with --facts FILE")
+    files = output or ()
+    if wrong := next((file for file in files if not file.endswith(".json")), None):
+        raise UserError(f"--output {wrong}: --library writes facts as JSON; name a file that ends in .json")
+    from porter.project.reach.facts import make, render
+    from porter.run import tuned
+
+    job = prepare((".",), **given)
+    with tuned():
+        facts = make(Path(folder), job.session)
+    text = render(facts)
+    for file in files:
+        write_text(file, text)
+    if not files:
+        show_bytes(text)
+    if not quiet:
+        counts = {key: str(n) for key, n in (("ends", len(facts["functions"])), ("of", facts["read"]["functions"]))}
+        name = " ".join(filter(None, (facts["library"], facts["version"])))
+        print(
+            say("library.made", job.lang, library=name, modules=str(len(facts["modules"])), **counts), file=sys.stderr
+        )
+    return OK

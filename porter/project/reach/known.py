@@ -1,0 +1,101 @@
+"""Fact files of libraries, as an analysis reads them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from porter.errors import UserError
+from porter.target import Target
+
+LAYOUT = 1
+VERDICTS = ("kernel", "triton", "missing", "package", "code")
+_CURE = "make it with `porter analyze --library DIR --output FILE`"
+
+
+class Fact(NamedTuple):
+    """Why a function, or the import of a module, cannot do its work."""
+
+    library: str  # with its version
+    verdict: str
+    end: str
+    chain: str
+    module: bool
+
+
+@dataclass(frozen=True)
+class Libraries:
+    digest: str = ""  # of the files: results that were made with others do not count
+    names: tuple[str, ...] = ()
+    facts: dict[str, Fact] = field(default_factory=dict, repr=False, compare=False)
+
+    def concern(self, data: bytes) -> bool:
+        """Whether a file may import one of the libraries."""
+        if not self.names:
+            return False
+        words = "|".join(map(re.escape, self.names))
+        return bool(re.search(rf"(?:import|from)[ \t]+(?:{words})\b".encode(), data))  # re keeps what it compiled
+
+
+def read(files: Iterable[Path], target: Target) -> Libraries:
+    """Raises UserError where a file is none of porter's, or was made for another target."""
+    digest, names, facts = hashlib.sha256(), [], {}
+    for file in files:
+        try:
+            data = file.read_bytes()
+        except OSError as error:
+            raise UserError(f"{file}: cannot be read: {error.strerror or error}") from None
+        document = _document(file, data)
+        library = " ".join(filter(None, (document["library"], document["version"])))
+        _same_target(file, document, target)
+        digest.update(data)
+        names.append(document["library"])
+        for kind in ("functions", "modules"):
+            for name, row in document[kind].items():
+                chain = " -> ".join(row["chain"])
+                facts[name] = Fact(library, row["verdict"], row["end"], chain, kind == "modules")
+    return Libraries(digest.hexdigest()[:16] if names else "", tuple(sorted(set(names))), facts)
+
+
+def _document(file: Path, data: bytes) -> dict:
+    try:
+        document = json.loads(data)
+    except json.JSONDecodeError as error:
+        raise UserError(f"{file}:{error.lineno}: not JSON ({error.msg}); {_CURE}") from None
+    except UnicodeDecodeError:
+        raise UserError(f"{file}: not JSON; {_CURE}") from None
+    if not isinstance(document, dict) or not isinstance(document.get("layout"), int):
+        raise UserError(f"{file}: no fact file of porter; {_CURE}")
+    if document["layout"] != LAYOUT:
+        raise UserError(f"{file}: was written by another version of porter; {_CURE} again")
+    strings = all(isinstance(document.get(key), str) for key in ("library", "version", "target"))
+    tables = all(isinstance(document.get(key), dict) for key in ("functions", "modules"))
+    if (
+        not strings
+        or not tables
+        or not all(map(_is_row, (*document["functions"].values(), *document["modules"].values())))
+    ):
+        raise UserError(f"{file}: a fact file that is not as porter wrote it; {_CURE} again")
+    return document
+
+
+def _is_row(row: object) -> bool:
+    if not isinstance(row, dict) or row.get("verdict") not in VERDICTS or not isinstance(row.get("end"), str):
+        return False
+    chain = row.get("chain")
+    return isinstance(chain, list) and bool(chain) and all(isinstance(name, str) for name in chain)
+
+
+def _same_target(file: Path, document: dict, target: Target) -> None:
+    """What a torch lacks is another matter for another torch; kernels are kernels everywhere."""
+    wanted = f"torch_npu={target.torch_npu},soc={target.soc}"
+    rows = (*document["functions"].values(), *document["modules"].values())
+    if document["target"] != wanted and any(row["verdict"] == "missing" for row in rows):
+        raise UserError(
+            f"{file}: made for {document['target']}, and this run is for {wanted}; {_CURE} --target {wanted}"
+        )

@@ -1,0 +1,78 @@
+"""What a condition comes to on a machine with NPUs, where its own words tell."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+_NEVER = re.compile(
+    r"(?:\.is_cuda(?:\(\))?|cuda\.is_available\(\)|cuda\.device_count\(\)|TYPE_CHECKING|torch\.version\.(?:cuda|hip)"
+    r"|is_scripting\(\)|is_tracing\(\)|is_in_onnx_export\(\)|is_compiling\(\))$"
+)
+_CUDA = re.compile(r"(?:^|[._])(?:device|dev|type|device_type|backend)(?:\.type|\(\))?$")
+_EMPTY = re.compile(
+    r"(?:not )?\w[\w.]*(?: is None|\.numel\(\) == 0|\.(?:shape\[-?\d\]|size\(-?\d\)|ndim|dim\(\)) [=!<>]=? \d+|\.is_contiguous\(\))$"
+    r"|^(?:len\([\w.]+\)|(?:num_|n_|n)?\w+) == 0$|^not [\w.]+$|^isinstance\("
+)
+_CATCHES = frozenset(
+    [
+        "ImportError",
+        "ModuleNotFoundError",
+        "AttributeError",
+        "RuntimeError",
+        "NotImplementedError",
+        "OSError",
+        "Exception",
+    ]
+)
+
+
+def truth(test: ast.expr) -> bool | None:
+    kind = test.__class__
+    if kind is ast.UnaryOp and test.op.__class__ is ast.Not:
+        inner = truth(test.operand)
+        return None if inner is None else not inner
+    if kind is ast.BoolOp:
+        values, settles = [truth(v) for v in test.values], test.op.__class__ is ast.Or
+        if settles in values:
+            return settles
+        return None if None in values else not settles
+    if kind is ast.Compare and len(test.ops) == 1:
+        return _compared(test.left, test.ops[0], test.comparators[0])
+    if kind in (ast.Attribute, ast.Call, ast.Name) and _NEVER.search(ast.unparse(test)):
+        return False
+    return bool(test.value) if kind is ast.Constant else None
+
+
+def _compared(left: ast.expr, op: ast.cmpop, right: ast.expr) -> bool | None:
+    same = {ast.Eq: True, ast.NotEq: False, ast.Is: True, ast.IsNot: False}.get(op.__class__)
+    if same is None or right.__class__ is not ast.Constant:
+        return None
+    text, word = ast.unparse(left), right.value
+    if word.__class__ is str and word.startswith("cuda") and _CUDA.search(text):
+        return not same
+    if text.endswith("torch.__version__") and word.__class__ is str and not word[:1].isdigit():
+        return not same  # another framework under the same name
+    return not same if word is None and text in ("torch.version.cuda", "torch.version.hip") else None
+
+
+def on_nothing(test: ast.expr) -> bool:
+    """`x.numel() == 0`, `x is None`: what returns there is not what the function is for."""
+    return bool(_EMPTY.search(ast.unparse(test)))
+
+
+def leaves(body: list[ast.stmt]) -> bool:
+    return bool(body) and body[-1].__class__ in (ast.Return, ast.Raise, ast.Continue, ast.Break)
+
+
+def raises(body: list[ast.stmt]) -> bool:
+    return bool(body) and body[-1].__class__ is ast.Raise
+
+
+def fallback(block: ast.Try) -> ast.ExceptHandler | None:
+    """What takes over where something is not there."""
+    for handler in block.handlers:
+        kinds = handler.type.elts if handler.type.__class__ is ast.Tuple else [handler.type]
+        if any(k is None or getattr(k, "id", getattr(k, "attr", "")) in _CATCHES for k in kinds):
+            return None if raises(handler.body) else handler
+    return None

@@ -1,0 +1,10 @@
+def voxelise(points):
+    from .voxels import voxelise as inner
+
+    return inner(points)
+
+
+try:
+    from . import voxels
+except ImportError:
+    voxels = None

@@ -1,0 +1,5 @@
+import voxel_cuda
+
+
+def voxelise(points):
+    return voxel_cuda.hard(points)

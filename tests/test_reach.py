@@ -1,0 +1,149 @@
+"""Third-party reach: which functions of a library end in CUDA, and where a program calls them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from command_line import Porter, write
+
+LIBRARY = Path(__file__).parent / "libraries" / "shapes"
+
+
+@pytest.fixture
+def porter(tmp_path, monkeypatch) -> Porter:
+    folder = tmp_path / "work"
+    shutil.copytree(LIBRARY, folder / "checkout")
+    return Porter(monkeypatch, folder)
+
+
+@pytest.fixture(scope="module")
+def facts(tmp_path_factory) -> dict:
+    from porter.project.reach.facts import make
+    from porter.session import Session
+
+    folder = tmp_path_factory.mktemp("reach") / "checkout"
+    shutil.copytree(LIBRARY, folder)
+    return make(folder / "shapes", Session())
+
+
+def test_what_ends_in_a_kernel(facts):
+    functions = facts["functions"]
+    assert {name.rpartition(".")[2] for name in functions if name.startswith("shapes.ops.") and name.count(".") == 2} == {
+        "overlap", "Overlap", "iou", "distance", "Head", "Tower", "warp", "warped"
+    }  # fmt: skip
+    assert functions["shapes.ops.Head"]["chain"] == [
+        "shapes.ops.layers.Head",
+        "shapes.ops.layers.Head.__init__",
+        "shapes.ops.boxes.Overlap",
+        "shapes.ops.boxes.Overlap.forward",
+        "shapes.ops.boxes.Overlap.compute",
+        "shapes.ops.boxes.OverlapFunction.forward",
+        "shapes._C.overlap",
+    ]
+    assert functions["shapes.ops.warp"] == {
+        "verdict": "kernel",
+        "end": "torch.ops.shapes.warp",
+        "chain": ["shapes.ops.operators.warp", "torch.ops.shapes.warp"],
+        "place": "ops/operators.py:10",
+    }
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "ops.safe_overlap",  # is_cuda
+        "ops.either",  # an option
+        "ops.pooled",  # the sources have it for NPUs
+        "ops.measured",  # on the CPU
+        "ops.gather",  # falls back to the CPU
+        "ops.build",  # try: ... except ImportError
+        "ops.layers.Plain",  # only with an option
+        "ops.operators.old_spectrum",  # asks first
+        "ops.fast.chosen",  # one way only
+        "scene.version",  # a version is no kernel
+    ],
+)
+def test_what_does_not(facts, name):
+    assert f"shapes.{name}" not in facts["functions"]
+
+
+def test_other_ends(facts):
+    functions = facts["functions"]
+    assert (functions["shapes.ops.operators.spectrum"]["verdict"], functions["shapes.ops.fast.build"]["verdict"]) == (
+        "missing",
+        "triton",
+    )
+    assert functions["shapes.lazy.voxelise"]["chain"] == ["shapes.lazy.voxelise", "shapes.voxels", "voxel_cuda"]
+    assert "shapes.ops.fast._add" not in functions  # a kernel is launched, and not called
+    assert "shapes.ops.boxes.OverlapFunction.apply" in functions
+
+
+def test_modules_that_cannot_be_imported(facts):
+    assert sorted(facts["modules"]) == ["shapes.scene", "shapes.voxels"]
+    assert facts["modules"]["shapes.scene"]["chain"] == ["shapes.scene", "shapes.voxels", "voxel_cuda"]
+
+
+def test_from_the_command_line(porter):
+    made = porter("analyze", "--library", "checkout/shapes", "-o", "shapes.json")
+    assert made.code == 0 and made.err.startswith("shapes 1.4: ") and not made.out
+    again = porter("analyze", "--library", "checkout/shapes", "-q")
+    assert again.out == (porter.folder / "shapes.json").read_bytes() and not again.err
+    document = json.loads(again.out)
+    assert (document["layout"], document["library"], document["version"]) == (1, "shapes", "1.4")
+    assert str(porter.folder) not in again.text
+
+
+def test_where_a_program_calls_it(porter, facts):
+    program = "from shapes.ops import overlap, either\n\n\ndef keep(a, b):\n    return overlap(a, b) + either(a, b)\n"
+    write(porter.folder, {"shapes.json": json.dumps(facts), "repo/train.py": program})
+    found = porter("analyze", "repo", "--facts", "shapes.json", "-q")
+    assert found.code == 1 and found.text.count("PRT705") == 1, found.text
+    assert "train.py:5:12" in found.text
+    assert "shapes.ops.boxes.OverlapFunction.forward -> shapes._C.overlap" in found.text
+    assert porter("analyze", "repo", "-q").code == 0  # without facts nothing is known
+    write(porter.folder, {"repo/porter.toml": 'facts = ["../shapes.json"]\n'})
+    assert "PRT705" in porter("analyze", "repo", "-q").text
+    assert "核函数" in porter("analyze", "repo", "-q", "--lang", "zh").text
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{", "lib.json:1: not JSON"),
+        ("{}", "lib.json: no fact file of porter"),
+        ('{"layout": 99}', "lib.json: was written by another version of porter"),
+        ('{"layout": 1, "library": "x"}', "lib.json: a fact file that is not as porter wrote it"),
+    ],
+)
+def test_a_file_that_is_none(porter, text, said):
+    write(porter.folder, {"lib.json": text})
+    got = porter("analyze", ".", "--facts", "lib.json")
+    assert got.code == 2 and said in got.err and got.err.count("\n") == 1
+
+
+def test_what_a_torch_lacks_holds_for_that_torch(porter, facts):
+    write(porter.folder, {"shapes.json": json.dumps(facts), "repo/a.py": ""})
+    got = porter("analyze", "repo", "--facts", "shapes.json", "--target", "torch_npu=2.1.0")
+    assert got.code == 2 and "made for torch_npu=2.7.1" in got.err
+    rest = {name: row for name, row in facts["functions"].items() if row["verdict"] != "missing"}
+    write(porter.folder, {"shapes.json": json.dumps({**facts, "functions": rest})})
+    assert porter("analyze", "repo", "--facts", "shapes.json", "--target", "torch_npu=2.1.0").code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--library", "nowhere"], "nowhere: no directory"),
+        (["--library", "checkout"], "has no __init__.py, so it is no package; name checkout/shapes inside it"),
+        (["--library", "checkout/shapes", "src"], "--library stands alone"),
+        (["--library", "checkout/shapes", "-o", "a.html"], "name a file that ends in .json"),
+        (["--library", "checkout/shapes", "--format", "sarif"], "--library writes facts as JSON only"),
+        (["--facts", "missing.json"], "missing.json: cannot be read"),
+    ],
+)
+def test_what_is_asked_for_wrongly(porter, arguments, said):
+    got = porter("analyze", *arguments)
+    assert got.code == 2 and said in got.err and got.err.count("\n") == 1, got.err
