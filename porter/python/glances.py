@@ -92,6 +92,7 @@ GLANCES: dict[str, Callable] = {
     "epoch": lambda scene, link: scene.in_epoch(link),
     "fork": lambda scene, link: b"fork" in scene.file.source.utf8,
     "loop": lambda scene, link: scene.loops_over_batches and not scene.file.tested,
+    "sizes": lambda scene, link: bool(scene.sizes(link)),
     "index": lambda scene, link: masks.assigned(scene, link) is not None,
     "rms-norm": lambda scene, link: idioms.is_rms_norm(link),
     "rotation": lambda scene, link: idioms.is_rotation(link),

@@ -57,6 +57,7 @@ TYPES: dict[str, tuple[type, ...]] = {
     "With": (ast.With, ast.AsyncWith),
     "IfExp": (ast.IfExp,),
     "Assign": (ast.Assign,),
+    "AnnAssign": (ast.AnnAssign,),
     "Return": (ast.Return,),
     "Dict": (ast.Dict,),
     "If": (ast.If,),

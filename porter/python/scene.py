@@ -7,7 +7,7 @@ import re
 import weakref
 from functools import cached_property
 
-from . import handed, masks, order
+from . import handed, masks, order, sizes
 from .evidence import call_name
 from .index import FUNCTIONS, Link, ancestors
 from .occasions import TROUBLE, asks_now_and_then, asks_training, is_beside, is_left_over
@@ -223,6 +223,14 @@ class Scene:
 
     def is_size(self, link: Link) -> bool:
         return handed.is_size(self.names, link)
+
+    def sizes(self, link: Link) -> dict[str, tuple[str, int, int]]:
+        """See sizes.found."""
+        return sizes.found(self, link)
+
+    @cached_property
+    def first_sizes(self) -> dict[tuple[str, int], tuple[int, int]]:
+        return sizes.first(self)
 
     def moves(self, call) -> bool:
         """Whether `x.to(...)` names a device."""

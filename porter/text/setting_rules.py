@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from porter.python.evidence import CUDA_LIBRARIES, like
 from porter.styles import STYLES
-from porter.text import listed, packages
+from porter.text import listed, packages, sizes
 from porter.text.document import Document, TextHit
 from porter.text.settings import ITEM, MOST, Entry, Settings
 
@@ -40,6 +40,7 @@ def look(document: Document, settings: Settings) -> Iterator[TextHit]:
         yield from _pipeline(settings)
         return
     yield from listed.look(document, settings)
+    yield from sizes.look(document, settings)
     yield from _Look(document, settings).hits()
 
 

@@ -1,0 +1,52 @@
+"""Sizes in a model's configuration that the matrix unit has to fill up: notes, at most one for each value."""
+
+from __future__ import annotations
+
+import ast
+
+from porter.checks.rule import Hit, Rule, cst
+from porter.shapes import KINDS
+
+TYPES = {"Call": ast.Call, "Dict": ast.Dict, "Assign": ast.Assign, "AnnAssign": ast.AnnAssign}
+
+
+class ShapeAffinity(Rule):
+    code, slug = "PRT640", "shape-affinity"
+    nodes = (*TYPES, "FunctionDef")
+    text = tuple(rf"{key}(?:[ \t]*:[ \t]*int)?[\"']?[ \t]*[=:][ \t]*\d\d" for key in sorted(KINDS))
+    only = "sizes"
+
+    def visit(self, original, updated, file):
+        own = [(key, node) for key, node in _own(original) if key in KINDS]
+        if not own or _aside(file):
+            return
+        kind = TYPES.get(type(original).__name__)
+        link = file.scene.at(original, kind) if kind else file.scene.link_to(file.statement)
+        found = file.scene.sizes(link) if link is not None else {}
+        for key, node in own:
+            if key in found:
+                why, size, padded = found[key]
+                values = (("name", key), ("old", str(size)), ("new", str(padded)))
+                yield Hit(node, why, optional=True, values=values)
+
+
+def _aside(file) -> bool:
+    return file.scene.apart or "docs" in file.path.split("/")
+
+
+def _own(node) -> list[tuple]:
+    """(name, the number's node) of what stands in it."""
+    if isinstance(node, cst.Call):
+        pairs = [(a.keyword.value, a.value) for a in node.args if a.keyword]
+    elif isinstance(node, cst.Dict):
+        pairs = [
+            (e.key.evaluated_value, e.value)
+            for e in node.elements
+            if isinstance(getattr(e, "key", 0), cst.SimpleString)
+        ]
+    elif isinstance(node, cst.FunctionDef):
+        pairs = [(p.name.value, p.default) for p in (*node.params.params, *node.params.kwonly_params)]
+    else:
+        targets = [t.target for t in node.targets] if isinstance(node, cst.Assign) else [node.target]
+        pairs = [(getattr(getattr(t, "attr", t), "value", ""), node.value) for t in targets]
+    return [(key, value) for key, value in pairs if isinstance(value, cst.Integer)]

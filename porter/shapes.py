@@ -1,0 +1,63 @@
+"""Sizes of a model that NPUs compute best: what a configuration calls them, and the next size that fits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+# The cube unit multiplies blocks of 16 x 16; vocabularies, layers and sequences are cut into pieces of 128.
+_BLOCK, _PIECE = 16, 128
+_DEAR = 0.04  # what costs more than this to fill up costs more than it brings
+_KEYS = {
+    "vocab": "vocab_size n_vocab vocabulary_size padded_vocab_size",
+    "width": "hidden_size n_embd d_model hidden_dim embed_dim embedding_dim dim_model n_embed",
+    "inner": "intermediate_size ffn_hidden_size ffn_dim d_ff dim_feedforward n_inner mlp_hidden_size encoder_ffn_dim decoder_ffn_dim",
+    "length": "seq_length seq_len sequence_length max_seq_len max_seq_length context_length n_ctx",
+    "head": "head_dim kv_channels d_kv",
+    "heads": "num_attention_heads num_heads n_head n_heads nhead",
+}
+KINDS = {word: kind for kind, words in _KEYS.items() for word in words.split()}
+_LEAST = {"vocab": 4000, "width": 512, "inner": 512, "length": 512, "head": 24}
+_OTHERS = frozenset(
+    [
+        "num_hidden_layers",
+        "num_layers",
+        "n_layer",
+        "n_layers",
+        "depth",
+        "block_size",
+        "dropout",
+        "max_position_embeddings",
+        "rope_theta",
+    ]
+)
+
+
+def misfits(sizes: Mapping[str, int]) -> dict[str, tuple[str, int, int]]:
+    """Of the settings of one model, the key of each misfit, with a message's key, the size and the next that fits."""
+    known = {key: KINDS[key] for key in sizes if key in KINDS}
+    if len(known) + len(_OTHERS & sizes.keys()) < 2 or not known:
+        return {}  # a single word may mean anything
+    found = {}
+    for key, kind in known.items():
+        least = _LEAST.get(kind)
+        if least is None or sizes[key] < least:
+            continue
+        step = _BLOCK if kind == "head" else _PIECE
+        padded = -(-sizes[key] // step) * step
+        if padded != sizes[key] and (kind == "head" or padded - sizes[key] <= sizes[key] * _DEAR):
+            found[key] = (kind, sizes[key], padded)
+    if "head" not in known.values():
+        found.update(_heads(sizes, known))
+    return found
+
+
+def _heads(sizes: Mapping[str, int], known: Mapping[str, str]) -> dict[str, tuple[str, int, int]]:
+    """The width of a head, where it follows from two sizes."""
+    widths = [key for key, kind in known.items() if kind == "width"]
+    heads = [key for key, kind in known.items() if kind == "heads"]
+    if len(widths) != 1 or len(heads) != 1:
+        return {}
+    width, rest = divmod(sizes[widths[0]], sizes[heads[0]] or 1)
+    if rest or width < _LEAST["head"] or not width % _BLOCK:
+        return {}
+    return {heads[0]: ("head", width, -(-width // _BLOCK) * _BLOCK)}
