@@ -15,6 +15,7 @@ from .index import Link, ancestors
 
 _MODEL = re.compile(r"(?i)model|net|generator|discriminator|encoder|decoder|backbone|classifier")
 _TRAINS = re.compile(rb"(?i)train|shuffle")
+_BATCHES = re.compile(r"for .* in (?:enumerate\()?self\.\w*loader\b")
 _WORKER = re.compile(r"^__getitem__$|(?i:collat)")
 
 
@@ -78,6 +79,14 @@ def _waits(scene, link: Link) -> bool:
     return bool(scene.matters(link))
 
 
+def _prefetches(scene, link: Link) -> bool:
+    """A stream of a class that takes batches from a loader, copies them on it, and lets the step wait for it."""
+    owner = scene.owner(link)
+    words = ast.unparse(owner) if owner is not None else ""
+    copies = "non_blocking=True" in words and ".wait_stream(" in words
+    return copies and ("next(" in words or bool(_BATCHES.search(words))) and "def backward" not in words
+
+
 GLANCES: dict[str, Callable] = {
     "step": lambda scene, link: bool(scene.where(link)),
     "shape": _depends_on_data,
@@ -90,8 +99,9 @@ GLANCES: dict[str, Callable] = {
     "model": _names_model,
     "training": _trains,
     "epoch": lambda scene, link: scene.in_epoch(link),
-    "fork": lambda scene, link: b"fork" in scene.file.source.utf8,
+    "fork": lambda scene, link: b"fork" in scene.file.source.utf8 or scene.woken(link) is not None,
     "loop": lambda scene, link: scene.loops_over_batches and not scene.file.tested,
+    "prefetch": _prefetches,
     "sizes": lambda scene, link: bool(scene.sizes(link)),
     "index": lambda scene, link: masks.assigned(scene, link) is not None,
     "rms-norm": lambda scene, link: idioms.is_rms_norm(link),

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from .evidence import call_name
 from .index import FUNCTIONS, Link, ancestors
 
+_OTHERWISE = re.compile(rb"spawn|forkserver|set_start_method")
 _TOUCHES = ("torch.cuda.", "torch.npu.", "torch_npu.npu.")
 
 
@@ -24,6 +26,23 @@ def touched_before(names, link: Link) -> str | None:
             return None
         child = node
     return None
+
+
+def woken(scene, link: Link) -> str | None:
+    """Of a process that is forked and works on the device: what its parent has asked of the device before."""
+    names = scene.names
+    if _OTHERWISE.search(scene.file.source.utf8) or (found := touched_before(names, link)) is None:
+        return None
+    call = link[1][0]
+    target = next((k.value for k in call.keywords if k.arg in ("target", "initializer")), None)
+    if target.__class__ is not ast.Name:
+        return None
+    top = [above[0] for above in ancestors(link)][-1]
+    functions = [s for s in ast.walk(top) if s.__class__ in FUNCTIONS[:2] and s.name == target.id]
+    if len(functions) != 1:
+        return None
+    works = any(_touch(statement, link, names) for statement in functions[0].body)
+    return found if works else None
 
 
 def _touch(statement: ast.stmt, link: Link, names) -> str | None:

@@ -7,7 +7,7 @@ import re
 import weakref
 from functools import cached_property
 
-from . import handed, masks, order, sizes
+from . import handed, masks, order, sizes, spread
 from .evidence import call_name
 from .index import FUNCTIONS, Link, ancestors
 from .occasions import TROUBLE, asks_now_and_then, asks_training, is_beside, is_left_over
@@ -224,9 +224,7 @@ class Scene:
     def is_size(self, link: Link) -> bool:
         return handed.is_size(self.names, link)
 
-    def sizes(self, link: Link) -> dict[str, tuple[str, int, int]]:
-        """See sizes.found."""
-        return sizes.found(self, link)
+    sizes, spread, woken = sizes.found, spread.spread, order.woken  # methods that are told of there
 
     @cached_property
     def first_sizes(self) -> dict[tuple[str, int], tuple[int, int]]:

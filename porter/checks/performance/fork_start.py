@@ -12,13 +12,20 @@ SETTERS = frozenset(f"{m}.{name}" for m in MODULES for name in ("set_start_metho
 STARTERS = frozenset({"torch.multiprocessing.start_processes", "torch.multiprocessing.spawn.start_processes"})
 
 
+PROCESSES = frozenset(f"{m}.{name}" for m in MODULES for name in ("Process", "Pool"))
+
+
 class ForkStart(Rule):
     code, slug = "PRT635", "fork-start"
-    calls = {*SETTERS, *STARTERS, *LOADERS}
+    calls = {*SETTERS, *STARTERS, *LOADERS, *PROCESSES}
     only = "fork"
 
     def visit(self, original, updated, file):
         name = file.name(original.func)
+        if name in PROCESSES:  # Linux forks unless told otherwise
+            link = file.scene.link(original)
+            found = file.scene.woken(link) if link is not None and not file.tested else None
+            return Hit(original.func, "asked", values=(("call", found),)) if found else None
         if name in SETTERS:
             found = positional(original, 0, ("method",))
         elif name in STARTERS:

@@ -15,11 +15,15 @@ EVALUATES = re.compile(r"(?i)test|val(?:id|_|$)|eval|infer|predict|mock|dummy|fa
 
 
 def arguments(call, file) -> dict[str, str] | None:
-    """What each parameter of a loader is given, by place or by name; None where stars may hide some."""
+    """What each parameter of a loader is given, by place, by name or in `**options`; None where stars may hide some."""
+    more = {}
     if any(a.star for a in call.args):
-        return None
-    names = [a.keyword.value if a.keyword else ORDER[at] if at < len(ORDER) else "" for at, a in enumerate(call.args)]
-    return {name: file.text(a.value) for name, a in zip(names, call.args)}
+        more = None if any(a.star == "*" for a in call.args) else file.scene.spread(call)
+        if more is None:
+            return None
+    plain = [a for a in call.args if not a.star]
+    names = [a.keyword.value if a.keyword else ORDER[at] if at < len(ORDER) else "" for at, a in enumerate(plain)]
+    return {**more, **{name: file.text(a.value) for name, a in zip(names, plain)}}
 
 
 def feeds_training(call, given: dict[str, str], file) -> bool:

@@ -1,0 +1,18 @@
+"""A loader that copies the next batch on a stream of its own, written by hand: torch_npu brings one."""
+
+from __future__ import annotations
+
+from .opportunity import Opportunity
+
+
+class DataPrefetcher(Opportunity):
+    code, slug = "PRT641", "data-prefetcher"
+    offers = "torch_npu.contrib.Prefetcher"
+    calls = {"torch.cuda.Stream"}
+    only = "prefetch"
+
+    def find(self, original, file):
+        link = file.scene.link(original)
+        if link is None or not file.glance("prefetch", link):
+            return None
+        return original.func, "by-hand", (("name", file.scene.owner(link).name),)
