@@ -19,6 +19,8 @@ HELP = {
     "Exit 1 from this severity: blocker, wrong (default), slow, note.": "达到该级别即返回 1：blocker、wrong（默认）、slow、note。",
     "Port for torch_npu=VERSION,soc=A2; default: the repository's torch pin.": "迁移目标 torch_npu=VERSION,soc=A2；默认依据仓库锁定的 torch 版本。",
     "rename (default) or portable.": "rename（默认）或 portable。",
+    "Analyse a package, as installed or checked out: what of it ends in CUDA, as JSON.": "分析一个（已安装或检出的）第三方包：其中哪些函数最终依赖 CUDA，以 JSON 输出。",
+    "What --library wrote of a library that is used here; repeatable.": "--library 为所用第三方库写出的事实文件；可重复。",
     "Findings in FILE stay quiet.": "FILE 中已有的问题不再报告。",
     "Write all findings to FILE and exit 0.": "把全部问题写入 FILE，返回 0。",
     "What '-' is called.": "标准输入所代表的文件名。",
