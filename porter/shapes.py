@@ -16,7 +16,7 @@ _KEYS = {
     "heads": "num_attention_heads num_heads n_head n_heads nhead",
 }
 KINDS = {word: kind for kind, words in _KEYS.items() for word in words.split()}
-_LEAST = {"vocab": 4000, "width": 512, "inner": 512, "length": 512, "head": 24}
+_LEAST = {"vocab": 8000, "width": 512, "inner": 512, "length": 512, "head": 24}
 _OTHERS = frozenset(
     [
         "num_hidden_layers",

@@ -64,6 +64,7 @@ def test_what_ends_in_a_kernel(facts):
         "ops.operators.old_spectrum",  # asks first
         "ops.fast.chosen",  # one way only
         "scene.version",  # a version is no kernel
+        "names.everything",  # what every module has is not compiled
     ],
 )
 def test_what_does_not(facts, name):
@@ -84,6 +85,40 @@ def test_other_ends(facts):
 def test_modules_that_cannot_be_imported(facts):
     assert sorted(facts["modules"]) == ["shapes.scene", "shapes.voxels"]
     assert facts["modules"]["shapes.scene"]["chain"] == ["shapes.scene", "shapes.voxels", "voxel_cuda"]
+
+
+@pytest.mark.parametrize(
+    ("code", "ends"),
+    [(b"\0.nv_fatbin\0libcudart.so", True), (b"\0.text\0", False), (b".nv_fatbin libascendcl.so", False)],
+)
+def test_an_installed_package_tells_by_its_compiled_file(tmp_path, code, ends):
+    from porter.project.reach.facts import make
+    from porter.session import Session
+
+    shutil.copytree(LIBRARY / "shapes", tmp_path / "shapes")
+    (tmp_path / "shapes" / "_C.cpython-311-x86_64-linux-gnu.so").write_bytes(b"\x7fELF" + b"\0" * 99 + code)
+    (tmp_path / "shapes-1.5.dist-info").mkdir()
+    (tmp_path / "shapes-1.5.dist-info" / "METADATA").write_text("Name: shapes\nVersion: 1.5\n")
+    (tmp_path / "shapes" / "__init__.py").write_text("")
+    facts = make(tmp_path / "shapes", Session())
+    assert facts["version"] == "1.5"
+    assert ("shapes.ops.overlap" in facts["functions"]) is ends
+
+
+def test_what_cannot_be_read_says_nothing(tmp_path):
+    from porter.project.reach.facts import make
+    from porter.session import Session
+
+    files = {
+        "__init__.py": "from .a import *\nfrom .b import *\n",
+        "a.py": "from .b import f\n",
+        "b.py": "from .a import f\n\n\nclass C(C):\n    pass\n\n\nx = x\ny = z\nz = y\n\n\ndef g():\n    return y(x())\n",
+        "broken.py": "def f(:\n",
+        "deep.py": "x = " + "(" * 500 + "1" + ")" * 500 + "\n",
+        "binary.py": b"\xff\xfe",
+    }
+    facts = make(write(tmp_path / "odd", files), Session())
+    assert (facts["functions"], facts["modules"], facts["read"]["modules"]) == ({}, {}, 6)
 
 
 def test_from_the_command_line(porter):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -119,7 +119,13 @@ class Library:
 
     def _unknown(self, head: str, last: str) -> Symbol | None:
         """A name below a package that no source binds is a module compiled from C++, or made at run time."""
-        return Symbol(NATIVE, f"{head}.{last}") if self.is_package(head) and last.startswith("_") else None
+        if not self.is_package(head) or not last.startswith("_") or last.startswith("__"):
+            return None
+        path = self.files[head].removesuffix("__init__.py") + last
+        # installed, its file lies there; in a checkout nothing is compiled yet
+        return (
+            Symbol(NATIVE, f"{head}.{last}") if not self.compiled or any(map(_is_file(path), self.compiled)) else None
+        )
 
     def _symbol(self, entry: Entry, depth: int) -> Symbol | None:
         if entry.kind == "module":
@@ -207,6 +213,11 @@ class Library:
             if found := _METADATA.search(_text(file)):
                 return found[1]
         return ""
+
+
+def _is_file(path: str) -> Callable[[str], bool]:
+    """`_C.so`, `_C.cpython-311-x86_64-linux-gnu.so`."""
+    return lambda compiled: compiled.startswith(f"{path}.")
 
 
 def _text(file: Path) -> str:

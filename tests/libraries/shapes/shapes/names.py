@@ -1,0 +1,5 @@
+from . import ops
+
+
+def everything():
+    return list(ops.__dict__.values())
