@@ -34,6 +34,7 @@ def test_what_ends_in_a_kernel(facts):
     assert {name.rpartition(".")[2] for name in functions if name.startswith("shapes.ops.") and name.count(".") == 2} == {
         "overlap", "Overlap", "iou", "distance", "Head", "Tower", "warp", "warped"
     }  # fmt: skip
+    assert "shapes.ops.boxes.elsewhere" in functions
     assert functions["shapes.ops.Head"]["chain"] == [
         "shapes.ops.layers.Head",
         "shapes.ops.layers.Head.__init__",
@@ -56,6 +57,7 @@ def test_what_ends_in_a_kernel(facts):
     [
         "ops.safe_overlap",  # is_cuda
         "ops.either",  # an option
+        "ops.boxes.blended",  # an option, and both ways are calls
         "ops.pooled",  # the sources have it for NPUs
         "ops.measured",  # on the CPU
         "ops.gather",  # falls back to the CPU
@@ -103,6 +105,7 @@ def test_an_installed_package_tells_by_its_compiled_file(tmp_path, code, ends):
     facts = make(tmp_path / "shapes", Session())
     assert facts["version"] == "1.5"
     assert ("shapes.ops.overlap" in facts["functions"]) is ends
+    assert "shapes.names.everything" not in facts["functions"]
 
 
 def test_what_cannot_be_read_says_nothing(tmp_path):

@@ -119,7 +119,7 @@ class Library:
 
     def _unknown(self, head: str, last: str) -> Symbol | None:
         """A name below a package that no source binds is a module compiled from C++, or made at run time."""
-        if not self.is_package(head) or not last.startswith("_") or last.startswith("__"):
+        if not self.is_package(head) or not last.startswith("_"):
             return None
         path = self.files[head].removesuffix("__init__.py") + last
         # installed, its file lies there; in a checkout nothing is compiled yet
