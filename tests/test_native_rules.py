@@ -34,9 +34,10 @@ NO_NAMES = {  # a note may name what the catalogue does not hold
 
 
 @pytest.mark.parametrize("code", CODES)
-def test_the_example_of_a_rule(code):
+def test_the_example_of_a_rule(code, tmp_path):
     rule = Texts().rule(code)
-    result = analyse("before.py", rule.before.encode(), Session())
+    (tmp_path / "before.py").write_bytes(rule.before.encode())
+    result = analyse("before.py", rule.before.encode(), Session(facts=gather(tmp_path, ["before.py"])))
     assert code in {f.code for f in result.findings}
     assert apply(rule.before.encode(), result.review).decode() == rule.after
     ast.parse(rule.by_hand)
@@ -99,7 +100,9 @@ def test_a_project_is_not_told_that_it_imports_itself(tmp_path):
 
 
 def test_one_finding_for_each_package_and_file():
-    text = "import torch\nfrom xformers import ops\nimport cupy\n\n\ndef f():\n    import xformers.ops\n    import cupy\n"
+    text = (
+        "import torch\nfrom xformers import ops\nimport cupy\n\n\ndef f():\n    import xformers.ops\n    import cupy\n"
+    )
     found = analyse("a.py", text.encode(), Session()).findings
     assert [(f.line, dict(f.values)["name"]) for f in found] == [(2, "xformers"), (3, "cupy")]
 
@@ -213,5 +216,7 @@ def test_scatter_by_hand(needs_torch):
 
 def test_what_a_test_leaves_to_lightning_may_run_anywhere() -> None:
     source = b"from lightning import Trainer\n\nTrainer(max_epochs=1)\nTrainer(accelerator='gpu')\n"
-    found = {path: [(f.line, f.why) for f in analyse(path, source, Session()).findings] for path in ("a.py", "tests/a.py")}
+    found = {
+        path: [(f.line, f.why) for f in analyse(path, source, Session()).findings] for path in ("a.py", "tests/a.py")
+    }
     assert found == {"a.py": [(3, "automatic"), (4, "gpu")], "tests/a.py": [(4, "gpu")]}

@@ -378,46 +378,6 @@ def test_every_package_passes_the_gate():
     assert [name for name in told if not concerns("requirements", name.encode())] == []
 
 
-# ---- C++ and CUDA
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "said"),
-    [
-        ("a.cpp", "int main() { return 0; } // cudaMalloc", None),
-        ("a.cpp", 'auto s = "cudaMalloc<<<1, 1>>>";', None),
-        ("a.cpp", "#ifdef USE_CUDA\n#include <cuda_runtime.h>\n#endif\n", None),
-        (
-            "a.cpp",
-            "#if defined(USE_CUDA)\n#if X\ncudaMalloc(&p, 1);\n#endif\n#else\nncclSend();\n#endif",
-            ("host", "0", "0", "NCCL"),
-        ),
-        ("a.h", "std::cout << x <<y; cuda_done();", None),
-        ("a.cc", '#include "cublas_v2.h"\n', ("host", "0", "0", "cuBLAS")),
-        ("a.cuh", "template <int N> __device__ float f(float x) { return __ldg(&x); }  // cuda", None),
-        ("a.cu", "__device__ float f() { cudaSync(); }", ("kernels", "0", "0", "CUDA")),
-        (
-            "a.cu",
-            "__global__ void\nf(int* a);\n__global__ void f(int* a) {}\nvoid g() { f<<<1, 2>>>(0); }",
-            ("kernels", "1", "1", "-"),
-        ),
-        (
-            "a.cu",
-            "template <typename T, int N = (1 > 0)> __launch_bounds__(N * (2)) __global__ static void k(T a) {}",
-            ("kernels", "1", "0", "-"),
-        ),
-        ("a.hip", "void g() { hipLaunchKernelGGL(f, 1, 1, 0, 0); /* <<< */ }", ("kernels", "0", "1", "-")),
-        ("a.cu", "__global__ void broken(", ("kernels", "1", "0", "-")),
-        ("a.cu", "/* __global__ void f() {} cuda", None),
-    ],
-)
-def test_what_is_told_of_native_sources(name, text, said):
-    result = found(name, text)
-    assert not result.auto and not result.review
-    told = [(f.why, *(dict(f.values)[key] for key in ("count", "launches", "libraries"))) for f in result.findings]
-    assert told == ([said] if said else [])
-
-
 # ---- the examples of the rules are files whose first line is their name
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 from porter.checks.schema_diagnose import cause
-from porter.checks.schema_report import kinds, setting
+from porter.checks.schema_report import kernel, kinds, setting
 from porter.checks.table import LANGUAGES, STATUSES, RuleError
 from porter.finding import EFFORTS, SEVERITIES
 
@@ -193,6 +193,7 @@ KINDS: dict[str, tuple[tuple[str, ...], dict[str, Check]]] = {
 KINDS |= kinds(_dotted, _string, _index, _languages, _list_of)
 KINDS |= setting(_code, _string, _fix, _message, _or_list, _weight)
 KINDS |= cause(_code, _string, _languages, _list_of)
+KINDS |= kernel(_string, _message, _or_list)
 
 
 def read(name: str, data: bytes) -> list[tuple[str, str, dict]]:

@@ -75,6 +75,12 @@ def setting(code: Callable, text: Callable, fix: Callable, message: Callable, or
     return {"setting": (("code", "value"), {"code": code, **many, **like, **rest, **weight})}
 
 
+def kernel(text: Callable, message: Callable, or_list: Callable) -> dict:
+    """What stands in the place of a CUDA kernel that goes by a well-known name."""
+    keys = {"name": text, "match": _pattern, "replacement": or_list(text), "message": message, "evidence": text}
+    return {"kernel": (("name", "match", "message", "evidence"), keys)}
+
+
 def _replace(value: object) -> str | None:
     return None if value in ("key", "value") else "is not one of key, value"
 

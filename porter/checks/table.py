@@ -5,6 +5,7 @@ Prose is kept apart (`prose`): an analysis without findings never reads it. Both
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -111,6 +112,14 @@ class Setting(NamedTuple):
     why: str
 
 
+class Kernel(NamedTuple):
+    """A CUDA kernel that goes by a well-known name, and what is said of it."""
+
+    match: str  # a regular expression, looked for in its names in lower case
+    replacement: tuple[str, ...]
+    why: str
+
+
 class Tables(NamedTuple):
     rules: dict[str, dict]  # code -> slug, severity, effort, messages {why: (severity, effort)}
     moves: dict[str, Move]
@@ -120,6 +129,12 @@ class Tables(NamedTuple):
     packages: dict[str, Package]  # by the name that is imported
     options: dict[str, list[Option]]  # by keyword
     settings: list[Setting]
+    kernels: list[Kernel]
+
+    def kernel(self, *names: str) -> Kernel | None:
+        """The first that goes by one of these names."""
+        said = " ".join(names).lower()
+        return next((kernel for kernel in self.kernels if re.search(kernel.match, said)), None)
 
 
 @lru_cache(maxsize=4)
@@ -134,6 +149,7 @@ def load(directory: Path | None = None) -> Tables:
         {name: Package._make(row) for name, row in data["packages"].items()},
         {name: [Option._make(row) for row in rows] for name, rows in data["options"].items()},
         [Setting._make(row) for row in data["settings"]],
+        [Kernel._make(row) for row in data["kernels"]],
     )
 
 

@@ -26,7 +26,7 @@ def _listed(value: str | list[str]) -> list[str]:
 class _Joined:
     def __init__(self) -> None:
         self.tables: dict = {"rules": {}, "moves": {}, "variables": {}, "sinks": [], "parameters": {}}
-        self.tables |= {"packages": {}, "options": {}, "settings": []}
+        self.tables |= {"packages": {}, "options": {}, "settings": [], "kernels": []}
         self.prose: dict = {"rules": {}, "examples": {}, "signals": {}, "routes": {}, "steps": {}, "releases": {}, "exports": {}}
         self.prose["causes"] = {}
         self.slugs: dict[str, str] = {}
@@ -40,6 +40,7 @@ class _Joined:
             "package": self.package,
             "option": self.option,
             "setting": self.setting,
+            "kernel": self.kernel,
             "signal": lambda where, s: self._named("signals", where, s),
             "route": lambda where, s: self._named("routes", where, s),
             "release": lambda where, s: self._named("releases", where, s),
@@ -139,6 +140,17 @@ class _Joined:
         lists = tuple(tuple(_listed(s.get(key, []))) for key in ("except", "under", "beside", "file"))
         last = (s.get("replace", "value"), s.get("to"), s.get("fix"))
         self.tables["settings"].append((s["code"], s.get("kind", ""), keys, s["value"], *lists, *last, *weight, why))
+
+    def kernel(self, where: str, s: dict) -> None:
+        """One cure, for the source of the kernel and for the Python that calls it."""
+        for code, rule in self.tables["rules"].items():
+            messages = self.prose["rules"][code]["messages"]
+            if "known" in messages and all("{cure}" in text for text in messages["known"].values()):
+                if s["name"] in messages:
+                    raise RuleError(f"{where}: {code} already has a message called {s['name']!r}")
+                messages[s["name"]] = {k: messages["known"][k].replace("{cure}", s["message"][k]) for k in LANGUAGES}
+                rule["messages"][s["name"]] = self._weight(rule, s["message"], "known")
+        self.tables["kernels"].append((s["match"], tuple(_listed(s.get("replacement", []))), s["name"]))
 
     def sink(self, where: str, s: dict) -> None:
         calls, methods, keywords = (tuple(s.get(key, ())) for key in ("call", "method", "keyword"))

@@ -49,8 +49,15 @@ class ApiText(NamedTuple):
 
 # of a notebook: people count cells, and files lines
 _CELL = {"en": " (cell {cell}, line {cell_line})", "zh": "（第 {cell} 个代码单元第 {cell_line} 行）"}
-# of a package: what stops with it
-_USERS = {"en": "; imported by {users}", "zh": "；导入它的文件：{users}"}
+# what is said behind a message where it is known
+_MORE = {
+    "users": {"en": "; imported by {users}", "zh": "；导入它的文件：{users}"},
+    "launches": {"en": "; launches: {launches}", "zh": "；启动处：{launches}"},
+    "uses": {"en": "; uses {uses}", "zh": "；使用 {uses}"},
+    "exports": {"en": "; known to Python as {exports}", "zh": "；在 Python 中的名称：{exports}"},
+    "counterparts": {"en": "; there are {counterparts}", "zh": "；可替换为 {counterparts}"},
+    "callers": {"en": "; the Python that stops with it: {callers}", "zh": "；随之失效的 Python：{callers}"},
+}
 
 
 class PackageText(NamedTuple):
@@ -96,7 +103,7 @@ class Texts:
         messages = self._prose["rules"][finding.code]["messages"]
         values = dict(finding.values)
         text = fill(messages[finding.why][lang], values, f"{finding.code} {finding.why}")
-        text += _USERS[lang].format(**values) if "users" in values else ""
+        text += "".join(more[lang].format(**values) for key, more in _MORE.items() if key in values)
         return text + _CELL[lang].format(**values) if "cell" in values else text
 
     def symptom(self, finding: Finding) -> str:

@@ -8,11 +8,14 @@ import re
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from porter.checks.gate import PACKAGES
 from porter.files.kinds import MAKEFILE, SHELL, kind_of
 from porter.project.firsts import first_fused, first_gelu
+from porter.project.natives import Native, exports_of
+from porter.project.natives import gather as gather_natives
 from porter.project.options import Takes, launcher, takes
 from porter.project.users import users
 
@@ -56,6 +59,8 @@ class Facts:
     takes: Takes = ()  # (option, kind, path): options of the project's programs that its scripts hand a device or a backend
     launcher: str = ""  # the shell script that starts the training
     imported: tuple[tuple[str, str], ...] = ()  # (package, files): who imports what the project asks to have installed
+    natives: tuple[Native, ...] = ()  # what its extensions export to Python, and the kernels that this ends in
+    dying: tuple[tuple[str, str], ...] = ()  # (source of CUDA, the functions of Python that end in it)
 
     def digest(self) -> str:
         return hashlib.sha256(repr(self).encode()).hexdigest()[:16]
@@ -75,6 +80,10 @@ class Facts:
     def users(self, package: str) -> str:
         """The files that import a package or a part of it, as far as requirements ask for it."""
         return next((files for name, files in self.imported if name == package), "")
+
+    @cached_property
+    def exports(self) -> dict[str, dict[str, Native]]:
+        return exports_of(self.natives)
 
     def passes(self, flag: str, value: str) -> str | None:
         """The script that hands this value to a flag and goes on doing so: the others are ported with the program."""
@@ -125,6 +134,7 @@ def gather(root: Path, files: Sequence[str]) -> Facts:
         elif kind_of(path) == SHELL:
             scripts[path] = data
     twins = tuple(sorted(_twins(files)))
+    natives, dying = gather_natives(root, files, texts, _parse)
     for path in twins:
         if "cuda" in path.rpartition("/")[2] and path.replace("cuda", "npu") in files and not _TEST.search(path):
             asks[path] = True
@@ -143,6 +153,8 @@ def gather(root: Path, files: Sequence[str]) -> Facts:
         takes=takes(sorted(passed), texts, _parse),
         launcher=launcher(scripts),
         imported=users(root, files, texts),
+        natives=natives,
+        dying=dying,
     )
 
 

@@ -14,6 +14,7 @@ from porter.session import Session
 
 from .guard import Broken, check
 from .inventory import add_methods, inventory
+from .natives import native_calls
 from .source import Source
 from .support import lines_of, span, unsupported
 
@@ -64,7 +65,7 @@ def look(path: str, source: Source, session: Session) -> Looked:
     add_methods(file)
     if links:
         from .units import unit_of  # needs libcst, which costs more than all of this
-    looked.apis += unsupported(file)
+    looked.apis += [*unsupported(file), *native_calls(file)]
     for link in links:
         if (unit := unit_of(link, source)) is not None:
             units.setdefault((unit.start, unit.end), unit)

@@ -1,4 +1,4 @@
-"""C++ and CUDA sources: which kernels are in a file, what they use and what Python gets of them. Nothing is edited."""
+"""C++ and CUDA sources: which kernels are in a file, what they use and which Python stops with them. Nothing is edited."""
 
 from __future__ import annotations
 
@@ -6,26 +6,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from porter.text.document import Document, TextHit
+from porter.text import cpp
+from porter.text.document import Document, TextHit, Unreadable
 
 MARK = "//"
 
-# An include keeps its string.
-_TOKEN = re.compile(
-    r'#[ \t]*include[^\n]*|//(?:[^\n\\]|\\.)*|/\*.*?(?:\*/|$)|R"(\w*)\(.*?\)\1"|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'',
-    re.DOTALL,
-)
-_KERNEL = re.compile(
-    r"\b__global__\b(?P<head>[^;{}]*?)\b(?P<name>[A-Za-z_]\w*)\s*\((?![^()]*\)\s*(?:void|static|inline)\b)"
-)
-_BOUNDS = re.compile(
-    r"\b__launch_bounds__\s*\((?:[^()]|\([^()]*\))*\)|\b__attribute__\s*\(\(.*?\)\)|\btemplate\s*<[^;{}()]*?>\s*(?=__global__)"
-)
-_LAUNCH = re.compile(r"<<<|\bcudaLaunch(?:Cooperative)?Kernel\w*\s*\(|\bhipLaunchKernelGGL\s*\(")
-_EXPORT = re.compile(r'\b(?:\w+\s*\.\s*)?(?:def|impl)\s*\(\s*"([^"\n(]+)')
-_MODULE = re.compile(r"\b(?:PYBIND11_MODULE|TORCH_LIBRARY(?:_IMPL|_FRAGMENT)?|NB_MODULE)\s*\(\s*([\w:]+)")
+_LAUNCH = re.compile(rb"<<<|\bcudaLaunch(?:Cooperative)?Kernel\w*\s*\(|\bhipLaunchKernelGGL\s*\(")
 _GUARD = re.compile(
-    r"^[ \t]*#[ \t]*if(?:def[ \t]+|[ \t]+)(?:defined[ \t]*\(?[ \t]*)?(?:\w*_)?(?:CUDA|GPU|CUDACC|NCCL|ROCM)(?:_\w+)?\b",
+    rb"^[ \t]*#[ \t]*if(?:def[ \t]+|[ \t]+)(?:defined[ \t]*\(?[ \t]*)?(?:\w*_)?(?:CUDA|GPU|CUDACC|NCCL|ROCM)(?:_\w+)?\b",
     re.M,
 )
 _LIBRARIES = {
@@ -39,94 +27,120 @@ _LIBRARIES = {
     "Thrust": r"\bthrust::",
     "CUB": r"\bcub::",
     "CUTLASS": r"\bcutlass::",
+    "CuTe": r"\bcute::",
     "CUDA": r"cuda(?<!\wcuda)(?:[A-Z]\w*|_runtime\w*\.h|::)",
 }
-# the first plain letters of each, which are found at a hundred times the speed
-_USED = {name: (re.match(r"(?:\\b)?(\w+)", text)[1], re.compile(text)) for name, text in _LIBRARIES.items()}
-_STARTS = ("<<<", "cudaLaunch", "hipLaunch")
+# of device code: what has to be thought of anew, and not only written anew
+_FEATURES = {
+    "PTX": r"asm(?:[ \t]+volatile)?[ \t]*\(",
+    "WMMA": r"\bwmma::|\bmma_sync\b",
+    "cooperative groups": r"\bcooperative_groups\b",
+    "__shfl": r"__shfl(?:_\w+)?[ \t]*\(",
+    "__ballot": r"__ballot(?:_sync)?[ \t]*\(",
+    "atomicAdd": r"\b(?:gpu)?[aA]tomicAdd\w*[ \t]*\(",
+    "tex": r"\btex[123]D\w*[ \t]*[<(]|\btexture<|\bcudaTextureObject_t\b",
+}
+
+
+def _searches(patterns: dict[str, str]) -> dict[str, tuple[bytes, re.Pattern[bytes]]]:
+    """With the first plain letters of each, which are found at a hundred times the speed."""
+    return {
+        name: (re.match(r"(?:\\b)?(?:\(\?:gpu\)\?\[aA\])?(\w+)", text)[1].encode(), re.compile(text.encode()))
+        for name, text in patterns.items()
+    }
+
+
+_USED, _USES = _searches(_LIBRARIES), _searches(_FEATURES)
+_STARTS = (b"<<<", b"cudaLaunch", b"hipLaunch")
+_DEVICE = (".cu", ".cuh", ".hip")
 _SHOWN = 4
 
 
 @dataclass(frozen=True)
 class Native:
-    kernels: tuple[tuple[int, str], ...]
+    kernels: tuple[cpp.Kernel, ...]
     launches: tuple[int, ...]
     libraries: tuple[tuple[int, str], ...]
+    features: tuple[str, ...]
     exports: tuple[str, ...]
     device: bool  # there is code for the device in it, as kernels or as what kernels call
 
 
 def read(document: Document) -> Native:
-    bare = _TOKEN.sub(lambda found: _blank(found, "/\"'R"), document.text)
-    bare = _unguarded(bare)
-    kernels: dict[str, int] = {}
-    plain = _BOUNDS.sub(lambda found: " " * len(found[0]), bare) if "__global__" in bare else ""
-    for found in _KERNEL.finditer(plain):
-        kernels.setdefault(found["name"], found.start("name"))
-    libraries = [
-        (found.start(), name)
-        for name, (letters, pattern) in _USED.items()
-        if letters in bare and (found := pattern.search(bare))
-    ]
-    exports: dict[str, None] = {}
-    if _MODULE.search(bare):  # their names stand in strings
-        code = _TOKEN.sub(lambda found: _blank(found, "/"), document.text)
-        exports = dict.fromkeys([*_MODULE.findall(code), *_EXPORT.findall(code)])
+    data = document.data
+    if b"\0" in data:
+        raise Unreadable("text", "binary", 1)
+    source = cpp.read(data)
+    bare = _unguarded(source.bare)
     launched = any(start in bare for start in _STARTS)
+    exports = dict.fromkeys(export.name for export in source.exports)
+    device = bool(source.kernels) or document.path.endswith(_DEVICE) or b"__device__" in bare
     return Native(
-        tuple((at, name) for name, at in kernels.items()),
+        tuple(kernel for kernel in source.kernels if bare[kernel.start : kernel.start + 1].strip()),
         tuple(found.start() for found in (_LAUNCH.finditer(bare) if launched else ())),
-        tuple(libraries),
-        tuple(name for name in exports if name != "TORCH_EXTENSION_NAME"),
-        bool(kernels) or document.path.endswith((".cu", ".cuh", ".hip")) or "__device__" in bare,
+        tuple(_found(_USED, bare)),
+        tuple(name for _, name in _found(_USES, bare)) if device else (),
+        tuple(exports),
+        device,
     )
 
 
-def _unguarded(code: str) -> str:
+def _found(searches: dict[str, tuple[bytes, re.Pattern[bytes]]], bare: bytes) -> Iterator[tuple[int, str]]:
+    for name, (letters, pattern) in searches.items():
+        if letters in bare and (found := pattern.search(bare)):
+            yield found.start(), name
+
+
+def _unguarded(code: bytes) -> bytes:
     """Without what stands below `#ifdef WITH_CUDA`: it is left out where there is no CUDA."""
     if not _GUARD.search(code):
         return code
     open_, lines = [], code.splitlines(keepends=True)
     for number, line in enumerate(lines):
-        bare = line.lstrip().removeprefix("#").lstrip() if line.lstrip().startswith("#") else ""
-        if bare.startswith("if"):
+        bare = line.lstrip().removeprefix(b"#").lstrip() if line.lstrip().startswith(b"#") else b""
+        if bare.startswith(b"if"):
             open_.append(_GUARD.match(line) is not None)
-        elif bare.startswith(("else", "elif")) and open_:
+        elif bare.startswith((b"else", b"elif")) and open_:
             open_[-1] = False
-        elif bare.startswith("endif") and open_:
+        elif bare.startswith(b"endif") and open_:
             open_.pop()
         elif any(open_):
-            lines[number] = re.sub(r"[^\r\n]", " ", line)
-    return "".join(lines)
+            lines[number] = re.sub(rb"[^\r\n]", b" ", line)
+    return b"".join(lines)
 
 
 def look(document: Document, native: Native) -> Iterator[TextHit]:
-    places = [at for at, _ in (*native.kernels, *native.libraries)] + list(native.launches)
+    places = [kernel.start for kernel in native.kernels] + [at for at, _ in native.libraries] + list(native.launches)
     if not places:
         return
-    at = min(place for place, _ in native.kernels) if native.kernels else min(places)
-    values = TextHit.values_of(
-        count=str(len(native.kernels)),
-        names=_shown([name for _, name in native.kernels]),
-        launches=str(len(native.launches)),
-        libraries=_shown([name for _, name in native.libraries]),
-        exports=_shown(list(native.exports)),
-    )
-    severity = "note" if document.session.facts.knows_npus(document.path) else ""  # NPUs have sources of their own
-    if native.device or native.launches:
-        yield TextHit(at, at + 1, "PRT850", "kernels", values=values, severity=severity)
+    facts = document.session.facts
+    names, libraries = [kernel.name for kernel in native.kernels], [name for _, name in native.libraries]
+    tables = document.session.rules.tables
+    known = list(dict.fromkeys(filter(None, map(tables.kernel, names))))
+    if names:
+        why = known[0].why if len(known) == 1 else "kernels" if names[1:] else "kernel"
     else:
-        yield TextHit(at, at + 1, "PRT850", "host", values=values, severity=severity)
+        why = "launches" if native.launches else "device" if native.device else "host"
+    said = {"names": _shown(names), "count": str(len(names)), "libraries": _shown(libraries)}
+    said["launches"] = str(len(native.launches)) if native.launches else ""
+    runs = names or native.launches or native.device  # of which it goes without saying that they need CUDA
+    said["uses"] = _shown([name for name in (*libraries, *native.features) if name != "CUDA"] if runs else [])
+    said["counterparts"] = _shown([name for row in known[:_SHOWN] for name in row.replacement[:1]] if known[1:] else [])
+    said["exports"] = _shown(list(native.exports))
+    said["callers"] = next((callers for path, callers in facts.dying if path == document.path), "")
+    at = _character(document, min(kernel.start for kernel in native.kernels) if names else min(places))
+    severity = "note" if facts.knows_npus(document.path) else ""  # NPUs have sources of their own
+    values = TextHit.values_of(**{key: text for key, text in said.items() if text})
+    yield TextHit(at, at + 1, "PRT850", why, values=values, severity=severity)
 
 
-def _blank(found: re.Match[str], first: str) -> str:
-    """Blanks where a comment, or a string, stood: no place moves."""
-    text = found[0]
-    if text[0] not in first:
-        return text
-    return re.sub(r"[^\r\n]", " ", text) if "\n" in text else " " * len(text)
+def _character(document: Document, at: int) -> int:
+    """Of a byte. A comment in another encoding is no reason not to read a source that nobody edits."""
+    data = document.data[document.bom :]
+    document.__dict__.setdefault("text", data.decode("utf-8", "replace"))
+    return len(data[: max(0, at - document.bom)].decode("utf-8", "replace"))
 
 
 def _shown(names: list[str]) -> str:
     more = len(names) - _SHOWN
-    return ", ".join(names[:_SHOWN]) + (f" (+{more})" if more > 0 else "") or "-"
+    return ", ".join(names[:_SHOWN]) + (f" (+{more})" if more > 0 else "")

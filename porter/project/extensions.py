@@ -1,0 +1,116 @@
+"""The C++ and CUDA extensions that a project builds: their names, and the sources that go into each."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
+from typing import NamedTuple
+
+SOURCE = re.compile(r"\.(?:cu|cuh|cpp|cc|cxx|c\+\+|hip)$")
+SUFFIX = re.compile(r"\W*\.\w+$")  # an ending, or a pattern that any file fits
+MENTIONED = re.compile(rb"CUDAExtension|CppExtension|cpp_extension|[\w*/](?:\.cu|\.cpp|\.cc)[\"']")
+_BUILDERS = re.compile(r"(?i)\w*extension$|load$|load_inline$")
+_NAMES = ("name", "module_name")
+
+
+class Extension(NamedTuple):
+    name: str  # "pkg._C"; * for what is computed of it
+    path: str  # of the Python file that names it
+    sources: tuple[str, ...]  # paths and patterns as they are written
+    inline: tuple[str, ...] = ()  # `load_inline`: the sources themselves
+    functions: tuple[str, ...] = ()  # and what they export
+
+    @property
+    def folder(self) -> str:
+        return self.path.rpartition("/")[0]
+
+    @property
+    def module(self) -> str:
+        """What stands last in the import."""
+        return self.name.rpartition(".")[2]
+
+    def files(self, paths: Iterable[str]) -> frozenset[str]:
+        """Of these, the ones that are its sources, as far as they are written down."""
+        found: set[str] = set()
+        package = "/".join(self.name.split(".")[:-1])
+        for source in self.sources:
+            fitting = [path for path in paths if _fits(source, path)]
+            for folder in (f"{self.folder}/{package}".strip("/"), package, self.folder):
+                if near := [path for path in fitting if folder and f"/{path}".find(f"/{folder}/") >= 0]:
+                    fitting = near
+                    break
+            found.update(fitting)
+        return frozenset(found)
+
+
+def _fits(source: str, path: str) -> bool:
+    parts = [part for part in source.replace("\\", "/").split("/") if part not in (".", "..", "**", "")]
+    wanted = path.split("/")[-len(parts) :]
+    return len(wanted) == len(parts) and all(map(fnmatchcase, wanted, parts))
+
+
+def found(path: str, tree: ast.Module) -> Iterator[Extension]:
+    """Of one Python file, whatever the function is called that builds them."""
+    values = _assigned(tree)
+    for node in ast.walk(tree):
+        last = _called(node) if isinstance(node, ast.Call) else "setup"
+        if last == "setup":  # what it is handed speaks for itself
+            continue
+        named = next((k.value for k in node.keywords if k.arg in _NAMES), node.args[0] if node.args else None)
+        name = text_of(named, values)
+        if not name.rpartition(".")[2].strip("*_") or re.search(r"[/\s]", name) or SOURCE.search(name):
+            continue
+        given = {k.arg: k.value for k in node.keywords if k.arg}
+        if parent := text_of(given.get("module"), values):
+            name = f"{parent}.{name}"
+        strings = list(dict.fromkeys(_strings([*node.args, *given.values()], values)))
+        sources = tuple(text for text in strings if SOURCE.search(text) and "\n" not in text and not SUFFIX.match(text))
+        inline = tuple(text for text in strings if "__global__" in text and "\n" in text)
+        if sources or _BUILDERS.match(last) and (last != "load" or "sources" in given or len(node.args) > 1):
+            functions = tuple(_strings([given["functions"]], values)) if "functions" in given else ()
+            yield Extension(name, path, sources, inline, functions)
+
+
+def _called(call: ast.Call) -> str:
+    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+
+
+def _assigned(tree: ast.Module) -> dict[str, list[ast.expr]]:
+    """What is assigned, appended or added to each name, anywhere in the file."""
+    values: dict[str, list[ast.expr]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)) and node.value is not None:
+            for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                if isinstance(target, ast.Name):
+                    values.setdefault(target.id, []).append(node.value)
+        elif (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr in ("append", "extend")
+        ):
+            if isinstance(node.func.value, ast.Name):
+                values.setdefault(node.func.value.id, []).extend(node.args)
+    return values
+
+
+def text_of(node: ast.expr | None, values: dict[str, list[ast.expr]]) -> str:
+    """A string, with * for each part of it that is computed; "" for anything else."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    if isinstance(node, ast.JoinedStr):
+        parts = [part.value if isinstance(part, ast.Constant) else "*" for part in node.values]
+        return "".join(parts) if any(part.strip("*.") for part in parts) else ""
+    given = values.get(node.id, ()) if isinstance(node, ast.Name) else ()
+    return next(filter(None, (text_of(value, {}) for value in given)), "")
+
+
+def _strings(nodes: Sequence[ast.AST], values: dict[str, list[ast.expr]], depth: int = 0) -> Iterator[str]:
+    """The strings in some expressions, and in what their names stand for."""
+    for node in nodes:
+        for inner in ast.walk(node):
+            if isinstance(inner, ast.Constant) and isinstance(inner.value, str):
+                yield inner.value
+            elif isinstance(inner, ast.Name) and depth < 3:
+                yield from _strings(values.get(inner.id, ()), values, depth + 1)
