@@ -9,13 +9,16 @@ import ast
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from porter.files.kinds import NATIVE, kind_of
 from porter.project import extensions
 from porter.project.extensions import Extension
 from porter.project.nativeuses import OPS, uses
 from porter.project.signals import SIDE
+
+if TYPE_CHECKING:
+    from porter.text.cpp import Cpp
 
 LARGEST = 1_000_000
 _ALL = 64_000_000  # bytes of one project that are parsed; the rest is named without its callers
@@ -116,7 +119,7 @@ def _exported(sources: Mapping[str, bytes], built: Sequence[Extension]) -> dict[
         extension, own = _extension(path, listed)
         words: dict[str, set[str]] = {}
         ends: Reached = {}
-        for other in _group(path, own, listed, read):
+        for other in _group(path, own, read):
             for function in read[other].functions:
                 words.setdefault(function.name, set()).update(function.words)
             for kernel in read[other].kernels:
@@ -141,12 +144,36 @@ def _extension(path: str, listed: Listed) -> tuple[Extension | None, frozenset[s
     return max(near, key=lambda item: (len(item[0].folder), item[0].name), default=(None, frozenset()))
 
 
-def _group(path: str, own: frozenset[str], listed: Listed, read: Iterable[str]) -> list[str]:
-    """The sources that are linked with a binding, and those beside them that nothing else lists: headers."""
-    linked = own if path in own else frozenset({path})
-    heads = tuple({_head(p) for p in linked})
-    others = frozenset().union(*(files for _, files in listed)) - linked if path in own else frozenset()
-    return sorted(p for p in read if p in linked or p.startswith(heads) and p not in others)
+def _group(path: str, own: frozenset[str], read: Mapping[str, Cpp]) -> list[str]:
+    """The sources that are linked with a binding, with all that they include; without a list of them, all nearby."""
+    if path in own:
+        linked = _with_includes(own, read)
+        if any(read[p].kernels for p in linked):
+            return linked
+    head = _head(path)
+    return sorted(p for p in read if p in own or p.startswith(head))
+
+
+def _with_includes(own: frozenset[str], read: Mapping[str, Cpp]) -> list[str]:
+    called: dict[str, list[str]] = {}
+    for path in read:
+        called.setdefault(path.rpartition("/")[2], []).append(path)
+    found, todo = set(own), sorted(own)
+    while todo:
+        path = todo.pop()
+        for name in read[path].includes:
+            fitting = [p for p in called.get(name.rpartition("/")[2], ()) if f"/{p}".endswith("/" + name.lstrip("./"))]
+            nearest = max(fitting, key=lambda p: (_common(p, path), p), default=None)
+            if nearest is not None and nearest not in found:
+                found.add(nearest)
+                todo.append(nearest)
+    return sorted(found)
+
+
+def _common(one: str, other: str) -> int:
+    """How many folders two files have in common."""
+    pairs = zip(one.split("/")[:-1], other.split("/")[:-1])
+    return next((at for at, (a, b) in enumerate(pairs) if a != b), min(one.count("/"), other.count("/")))
 
 
 def _head(path: str) -> str:

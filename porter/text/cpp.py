@@ -32,6 +32,7 @@ _TOKEN = re.compile(
     rb'#[ \t]*include[^\n]*|//(?:[^\n\\]|\\.)*|/\*.*?(?:\*/|$)|R"(\w*)\(.*?\)\1"|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'',
     re.DOTALL,
 )
+_INCLUDE = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*[<\"]([^>\"\n]+)", re.MULTILINE)
 _BLANK = bytes(c if chr(c) in "\r\n" else 32 for c in range(256))
 
 
@@ -59,6 +60,7 @@ class Cpp(NamedTuple):
     kernels: tuple[Kernel, ...]
     functions: tuple[Function, ...]
     exports: tuple[Export, ...]
+    includes: tuple[str, ...]
 
 
 @lru_cache(maxsize=1)
@@ -74,7 +76,7 @@ def read(data: bytes) -> Cpp:
     """Never raises: what the grammar does not know is searched for words."""
     bare = _TOKEN.sub(lambda found: found[0] if found[0][:1] == b"#" else found[0].translate(_BLANK), data)
     if len(data) > LARGEST:
-        return Cpp(bare, tuple(_by_words(bare, {}, [])), (), ())
+        return Cpp(bare, tuple(_by_words(bare, {}, [])), (), (), ())
     defined, declared = _definitions(_grammar().parse(data).root_node)
     kernels, functions, modules, spans = {}, [], [], []
     for node in defined:
@@ -98,7 +100,7 @@ def read(data: bytes) -> Cpp:
     spans += [found.span() for found in makers]
     kernels |= {k.name: k.start for k in (*_by_words(bare, kernels, spans), *_made(bare, makers))}
     ordered = sorted((Kernel(name, start) for name, start in kernels.items()), key=lambda k: k.start)
-    return Cpp(bare, tuple(ordered), tuple(functions), tuple(exports))
+    return Cpp(bare, tuple(ordered), tuple(functions), tuple(exports), tuple(_included(bare)))
 
 
 def _definitions(root) -> tuple[list, list[tuple[int, int]]]:
@@ -175,6 +177,11 @@ def _defined(data: bytes, body, module: str, library: bool) -> Iterator[Export]:
         said = b" ".join(_TOKEN.sub(b"", data[part.start_byte : part.end_byte]) for part in rest)
         if name.isidentifier():
             yield Export(module, library, name, frozenset(w.decode("ascii", "replace") for w in _WORD.findall(said)))
+
+
+def _included(bare: bytes) -> Iterator[str]:
+    for found in _INCLUDE.finditer(bare) if b"include" in bare else ():
+        yield found[1].decode("utf-8", "replace")
 
 
 def _registered(bare: bytes) -> Iterator[list[str]]:
