@@ -10,7 +10,7 @@ PACKAGES = """
     fairscale fairseq faiss flash_attn flashinfer GPUtil gpustat grouped_gemm gsplat horovod hqq kaolin lightning mamba_ssm
     megablocks megatron MinkowskiEngine mmcv natten numba nvdiffrast onnxruntime pycuda py3nvml pynvml pytorch3d
     pytorch_lightning rmm spconv tensorrt tensorrt_llm tinycudann torch2trt torch_cluster torch_scatter torch_sparse
-    torch_tensorrt torchsparse transformer_engine triton xformers
+    thunder torch_tensorrt torchsparse transformer_engine triton xformers
 """
 _IMPORTED = "(?:" + "|".join(PACKAGES.split()) + r")\b"
 

@@ -57,13 +57,13 @@ def _found(document: Document, words: tuple[Word, ...]) -> Iterator[TextHit]:
         text, value, skip = word.text, skip, False
         if found := _BUILD.match(text):
             start, end = word.start + found.start(1), word.start + found.end(1)
-            values = (("build", found[1]),)
-            yield TextHit(word.start, word.end, "PRT824", "build", values=values, edits=((start, end, ""),))
+            values = TextHit.values_of(old=found[1], npu=document.session.target.torch_npu)
+            yield TextHit(word.start, word.end, "PRT841", "local", values=values, edits=((start, end, ""),))
         elif found := _INDEX.search(text):
-            values = (("index", found[0]),)
             start, end = word.start + found.start(1), word.start + found.end(1)
             edits = ((start, end, "cpu"),) if found[1] else ()
-            yield TextHit(word.start, word.end, "PRT824", "index" if edits else "stable", values=values, edits=edits)
+            values = TextHit.values_of(old=found[1], new="cpu") if edits else TextHit.values_of(old=found[0])
+            yield TextHit(word.start, word.end, "PRT841", "index" if edits else "foreign", values=values, edits=edits)
         elif value:
             continue
         elif text.startswith("-"):
@@ -88,4 +88,4 @@ def _package(word: Word, name: str, rows: dict) -> Iterator[TextHit]:
         values = (("name", name),)
         yield TextHit(word.start, word.end, row.code, row.why, values=values, severity=row.severity, effort=row.effort)
     elif _CUDA.match(name):
-        yield TextHit(word.start, word.end, "PRT824", "cuda", values=(("name", name),))
+        yield TextHit(word.start, word.end, "PRT842", "default", values=(("name", name),))
