@@ -87,6 +87,14 @@ def _prefetches(scene, link: Link) -> bool:
     return copies and ("next(" in words or bool(_BATCHES.search(words))) and "def backward" not in words
 
 
+def _launches(scene, link: Link) -> bool:
+    """`kernel[grid](...)` of Triton; numba has the same form."""
+    text = scene.file.source.utf8
+    if link[0].__class__ is not ast.Call:  # a function of Triton's own
+        return True
+    return link[0].func.__class__ is ast.Subscript and b"triton" in text and b"numba" not in text
+
+
 GLANCES: dict[str, Callable] = {
     "step": lambda scene, link: bool(scene.where(link)),
     "shape": _depends_on_data,
@@ -107,5 +115,6 @@ GLANCES: dict[str, Callable] = {
     "rms-norm": lambda scene, link: idioms.is_rms_norm(link),
     "rotation": lambda scene, link: idioms.is_rotation(link),
     "gate": lambda scene, link: idioms.gate_of(link, scene),
+    "launch": _launches,
     "attention": lambda scene, link: bool(idioms.attention(link)),
 }

@@ -1,0 +1,84 @@
+"""What Triton kernels may say for GPUs and not for NPUs: inline PTX, CUDA's libdevice, grids and blocks that do not fit."""
+
+from __future__ import annotations
+
+import re
+
+from porter.checks.build import imported
+from porter.checks.rule import Hit, Rule, cst
+
+CUDA = "triton.language.extra.cuda"
+PTX = "triton.language.inline_asm_elementwise"
+ACTIVE = "triton.runtime.driver.active.get_active_torch_device"
+PROGRAMS = 65535  # coreDim
+BUFFER = 192 * 1024  # bytes, of which a block of half precision needs two for an element
+_BLOCK = re.compile(r"(?i)block|tile|^[bx]s?$|^[bx]_?(?:size|[mnk])$")
+_TUNED = ("num_warps", "num_stages")
+
+
+class TritonLimits(Rule):
+    code, slug = "PRT412", "triton-limit"
+    references = frozenset({PTX, ACTIVE})
+    prefixes = frozenset({CUDA})
+    calls = frozenset({"triton.Config", "triton.next_power_of_2"})
+    imports = frozenset({"triton"})
+    nodes = ("Call",)
+    text = r"\]\("
+    only = "launch"
+
+    def visit(self, original, updated, file):
+        if isinstance(original, (cst.Import, cst.ImportFrom)):
+            names = [name for name in imported(original) if f"{name}.".startswith(f"{CUDA}.")]
+            return Hit(original, "libdevice", values=(("name", names[0]),)) if names else None
+        if not isinstance(original, cst.Call):
+            name = file.name(original) or ""
+            why = "device" if name == ACTIVE else "ptx" if name == PTX else "libdevice"
+            return Hit(original, why, values=(("name", name),))
+        if isinstance(original.func, cst.Subscript):
+            return list(self._launch(original))
+        if file.name(original.func) == "triton.next_power_of_2":
+            return None if file.tested else Hit(original, "row")
+        return list(self._config(original))
+
+    @staticmethod
+    def _launch(call):
+        elements = call.func.slice
+        tuples = [e.slice.value for e in elements if isinstance(e.slice, cst.Index)]
+        if len(tuples) == 1 and isinstance(tuples[0], cst.Tuple):
+            tuples = [element.value for element in tuples[0].elements]
+        sizes = [_integer(node) for node in tuples]
+        programs = 1
+        for size in sizes:
+            programs *= size or 1
+        if programs > PROGRAMS:
+            yield Hit(call.func, "grid", values=(("count", str(programs)),))
+        elif len(sizes) > 1 and sizes[1:] != [1] * (len(sizes) - 1):
+            yield Hit(call.func, "dimensions", values=(("count", str(len(sizes))),))
+        yield from _too_large(call, {a.keyword.value: a.value for a in call.args if a.keyword})
+        yield from _tuned(call)
+
+    @staticmethod
+    def _config(call):
+        first = call.args[0].value if call.args else None
+        if isinstance(first, cst.Dict):
+            pairs = [e for e in first.elements if isinstance(e, cst.DictElement)]
+            yield from _too_large(call, {getattr(e.key, "raw_value", ""): e.value for e in pairs})
+        yield from _tuned(call)
+
+
+def _integer(node) -> int | None:
+    return int(node.value, 0) if isinstance(node, cst.Integer) and not node.value.startswith("0_") else None
+
+
+def _too_large(call, given: dict):
+    """Of the sizes that are numbers, the two largest make a block."""
+    sizes = sorted((_integer(value) or 0 for name, value in given.items() if _BLOCK.search(name)), reverse=True)
+    elements = max(1, sizes[0] if sizes else 0) * max(1, sizes[1] if sizes[1:] else 0)
+    if elements * 2 > BUFFER:
+        yield Hit(call.func, "block", values=(("count", str(elements)),))
+
+
+def _tuned(call):
+    named = [a.keyword.value for a in call.args if a.keyword and a.keyword.value in _TUNED]
+    if named:
+        yield Hit(call.func, "warps", values=(("name", ", ".join(named)),))
