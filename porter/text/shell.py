@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from porter.own import Unreadable
-from porter.text import installs, launches, shellcommands, shellvars
+from porter.text import heredocs, installs, launches, shellcommands, shellvars
 from porter.text.document import Document, TextHit
 from porter.text.shellscript import Script, masked, parse
 
@@ -36,6 +36,7 @@ def found(document: Document, script: Script, *, safe: bool = True) -> Iterator[
     yield from shellcommands.look(document, script, safe=safe)
     yield from installs.look(document, script)
     yield from launches.look(document, script, safe=safe)
+    yield from heredocs.look(document, script)
 
 
 def _is_broken(script: Script, hit: TextHit) -> bool:
