@@ -52,6 +52,7 @@ _CELL = {"en": " (cell {cell}, line {cell_line})", "zh": "（第 {cell} 个代�
 # what is said behind a message where it is known
 _MORE = {
     "users": {"en": "; imported by {users}", "zh": "；导入它的文件：{users}"},
+    "calls": {"en": "; called here: {calls}", "zh": "；此文件中的调用：{calls}"},
     "launches": {"en": "; launches: {launches}", "zh": "；启动处：{launches}"},
     "uses": {"en": "; uses {uses}", "zh": "；使用 {uses}"},
     "exports": {"en": "; known to Python as {exports}", "zh": "；在 Python 中的名称：{exports}"},
