@@ -83,6 +83,15 @@ def test_cores_are_shared_among_cards(project):
     assert exported(made(project, "--cards", "3", "--cores", "10"))["CPU_AFFINITY_CONF"] == "1,npu0:0-2,npu1:3-5,npu2:6-8"
 
 
+def test_what_python_sets_is_a_conflict_too(project):
+    (project / "setup_env.py").write_text(
+        'import os\nimport torch\n\nos.environ["PYTORCH_CUDA_ALLOC_CONF"] = "max_split_size_mb:64"\ntorch.ones(2).cuda()\n'
+    )
+    text = made(project)
+    assert "PYTORCH_NPU_ALLOC_CONF" not in exported(text)
+    assert re.search(r"# export PYTORCH_NPU_ALLOC_CONF=.*setup_env\.py:4", text)
+
+
 def test_conflicts_are_respected(project):
     (project / "run.sh").write_text(
         "# numactl -C 0 is one way\nexport PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:128\ntaskset -c 0-3 python train.py\n"

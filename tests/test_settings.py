@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -17,8 +18,10 @@ from hypothesis import strategies as st
 
 from porter.analyse import analyse
 from porter.checks.texts import Texts
+from porter.config import Settings
 from porter.finding import FileResult, apply
 from porter.project.facts import Facts, gather
+from porter.run import run
 from porter.session import Session
 from porter.target import Target
 from porter.text import ini, toml
@@ -318,6 +321,37 @@ def test_a_large_or_binary_file_is_a_note(tmp_path):
     done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, encoding="utf-8")
     notes = {f["path"]: (f["code"], f["severity"]) for f in json.loads(done.stdout)["findings"]}
     assert notes == {"large.yaml": ("PRT003", "note"), "binary.json": ("PRT003", "note")}
+
+
+_NAMES = (
+    "a.yaml a.json a.toml a.ini a.sh a.ipynb a.cu a.cpp requirements.txt Makefile Dockerfile pyproject.toml setup.cfg environment.yml"
+).split()
+
+
+@pytest.mark.parametrize("what", ["binary", "of 50 MB", "empty", "of one line without end"])
+def test_a_file_that_only_has_the_name_of_one(tmp_path, what):
+    """Of every kind: one note at most, nothing is written, and it takes no time."""
+    for name in _NAMES:
+        with open(tmp_path / name, "wb") as file:
+            if what == "binary":
+                file.write(b"\x7fELF\0\1\2\xff cuda nccl torch \0")
+            elif what == "of 50 MB":
+                file.write(b"# cuda nccl torch\n")
+                file.truncate(50_000_000)
+            elif what != "empty":
+                file.write(b"cuda " * 20_000)
+    session = Session()
+    before = {path.name: path.stat().st_size for path in tmp_path.iterdir()}
+    began = time.process_time()
+    result = run(tmp_path, [str(tmp_path)], Settings(jobs=1), session)
+    assert time.process_time() - began < 10
+    for file in result.files:
+        assert not file.auto and not file.review, file.path
+        assert len(file.findings) <= 1 and {f.severity for f in file.findings} <= {"note"}, file.findings
+        assert {f.code for f in file.findings} <= {"PRT002", "PRT003", "PRT842"}
+    assert before == {path.name: path.stat().st_size for path in tmp_path.iterdir()}
+    if what in ("binary", "of 50 MB"):
+        assert {file.path for file in result.files if file.findings} == set(_NAMES)
 
 
 # ---- requirements wherever they stand

@@ -10,6 +10,7 @@ from porter.files.kinds import kind_of
 from porter.files.spoken import ASIDE, LARGEST, MARK, SPEAKS
 from porter.finding import FileResult
 
+_SET = frozenset({"PRT801", "PRT802", "PRT803"})
 _DISTRIBUTED = re.compile(rb"torchrun|torch\.distributed|deepspeed|accelerate launch|horovodrun|mpirun")
 Data = Callable[[str], "bytes | None"]
 
@@ -96,10 +97,11 @@ def _binding(cards: int, cores: int) -> str:
 
 
 def _spoken(world: World) -> list[tuple[str, str]]:
-    """Scripts and settings files of the repository, which may say what forbids a setting."""
+    """Scripts and settings files of the repository, and the Python that sets variables: what may forbid a setting."""
     found = []
+    sets = {file.path for file in world.files if any(f.code in _SET for f in file.findings)}
     for path in world.paths:
-        if kind_of(path) not in SPEAKS or ASIDE.search(path):
+        if kind_of(path) not in SPEAKS and path not in sets or ASIDE.search(path):
             continue
         data = world.data(path)
         if data is not None and len(data) <= LARGEST and not data.startswith(MARK):

@@ -71,7 +71,7 @@ def _grammar():
     return Parser(Language(tree_sitter_cuda.language()))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=512)
 def read(data: bytes) -> Cpp:
     """Never raises: what the grammar does not know is searched for words."""
     bare = _TOKEN.sub(lambda found: found[0] if found[0][:1] == b"#" else found[0].translate(_BLANK), data)
