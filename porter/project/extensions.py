@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 SOURCE = re.compile(r"\.(?:cu|cuh|cpp|cc|cxx|c\+\+|hip)$")
 SUFFIX = re.compile(r"\W*\.\w+$")  # an ending, or a pattern that any file fits
-MENTIONED = re.compile(rb"CUDAExtension|CppExtension|cpp_extension|[\w*/](?:\.cu|\.cpp|\.cc)[\"']")
+_SIGNS = (b"Extension(", b"cpp_extension", b".cu\"", b".cu'", b".cpp\"", b".cpp'", b".cc\"", b".cc'")
 _BUILDERS = re.compile(r"(?i)\w*extension$|load$|load_inline$")
 _NAMES = ("name", "module_name")
 
@@ -49,6 +49,11 @@ def _fits(source: str, path: str) -> bool:
     parts = [part for part in source.replace("\\", "/").split("/") if part not in (".", "..", "**", "")]
     wanted = path.split("/")[-len(parts) :]
     return len(wanted) == len(parts) and all(map(fnmatchcase, wanted, parts))
+
+
+def mentioned(data: bytes) -> bool:
+    """Whether a Python file may build one: most do not."""
+    return any(sign in data for sign in _SIGNS)
 
 
 def found(path: str, tree: ast.Module) -> Iterator[Extension]:

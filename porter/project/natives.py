@@ -49,17 +49,12 @@ def gather(
     root: Path, files: Sequence[str], texts: Mapping[str, bytes], parse: Parse
 ) -> tuple[tuple[Native, ...], tuple[tuple[str, str], ...]]:
     """What the project exports to Python, and (source, the Python that stops with it)."""
-    built = [
-        e
-        for path in sorted(texts)
-        if extensions.MENTIONED.search(texts[path])
-        for e in _built(path, texts[path], parse)
-    ]
     sources = _sources(root, files)
     kernels = any(b"__global__" in data for data in sources.values())
     exported = kernels and any(_EXPORTS.search(data) for data in sources.values())
-    if not exported and not any(extension.inline for extension in built):
+    if not exported and not any(b"__global__" in data and b"load_inline" in data for data in texts.values()):
         return (), ()
+    built = [e for path in sorted(texts) if extensions.mentioned(texts[path]) for e in _built(path, texts[path], parse)]
     reached = _exported(sources, built) if exported else {}
     for extension in built:
         _inline(extension, reached)
