@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from porter.own import Unreadable
 from porter.text import cpp
-from porter.text.document import Document, TextHit, Unreadable
+from porter.text.document import Document, TextHit
 
 MARK = "//"
 
