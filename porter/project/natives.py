@@ -102,14 +102,32 @@ def _sources(root: Path, files: Sequence[str]) -> dict[str, bytes]:
     return found
 
 
-def _exported(sources: Mapping[str, bytes], built: Sequence[Extension]) -> dict[str, dict[str, Reached]]:
-    from porter.text import cpp
+class _Read(Mapping):
+    """Sources by path, parsed when they are asked for: what no binding is linked with never is."""
 
-    read = {path: cpp.read(data) for path, data in sources.items()}
+    def __init__(self, sources: Mapping[str, bytes]):
+        self._sources, self._read = sources, {}
+
+    def __getitem__(self, path: str) -> Cpp:
+        if path not in self._read:
+            from porter.text import cpp
+
+            self._read[path] = cpp.read(self._sources[path])
+        return self._read[path]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._sources)
+
+    def __len__(self) -> int:
+        return len(self._sources)
+
+
+def _exported(sources: Mapping[str, bytes], built: Sequence[Extension]) -> dict[str, dict[str, Reached]]:
+    read = _Read(sources)
     listed = [(extension, extension.files(read)) for extension in built]
     out: dict[str, dict[str, Reached]] = {}
-    for path, source in read.items():
-        if not source.exports:
+    for path, data in sources.items():
+        if not (_EXPORTS.search(data) or b".def(" in data) or not (source := read[path]).exports:
             continue
         extension, own = _extension(path, listed)
         words: dict[str, set[str]] = {}
