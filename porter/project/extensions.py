@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 SOURCE = re.compile(r"\.(?:cu|cuh|cpp|cc|cxx|c\+\+|hip)$")
 SUFFIX = re.compile(r"\W*\.\w+$")  # an ending, or a pattern that any file fits
-_SIGNS = (b"Extension", b"cpp_extension", b".cu\"", b".cu'", b".cpp\"", b".cpp'", b".cc\"", b".cc'")
+_SIGNS = (b"Extension", b"cpp_extension", b'.cu"', b".cu'", b'.cpp"', b".cpp'", b'.cc"', b".cc'")
 _BUILDERS = re.compile(r"(?i)\w*extension$|load$|load_inline$")
 _NAMES = ("name", "module_name")
 

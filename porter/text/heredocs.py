@@ -22,4 +22,6 @@ def look(document: Document, script: Script) -> Iterator[TextHit]:
         reader = _READ.search(head) if found else None
         if reader is not None:
             values = TextHit.values_of(name=found[1], reader=reader["program"] or reader["file"])
-            yield TextHit(found.start(1), found.end(1), "PRT827", "file" if reader["file"] else "program", values=values)
+            yield TextHit(
+                found.start(1), found.end(1), "PRT827", "file" if reader["file"] else "program", values=values
+            )
