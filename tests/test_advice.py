@@ -38,7 +38,7 @@ def given(files: dict[str, str], soc: str = "A2"):
     """What `porter advise` would say of these files."""
     session = Session(Target(soc=soc), Facts())
     data = {path: text.replace("LOOP", LOOP).encode() for path, text in files.items()}
-    results = [analyse(p, d, session) for p, d in data.items() if kind(p) == PYTHON or may_concern(p, d)]
+    results = [analyse(p, d, session) for p, d in data.items() if kind(p) == PYTHON or may_concern(p, d, session)]
     findings = [f for result in results for f in result.findings]
     assert not [f for f in findings if f.code in ("PRT002", "PRT003")], "a case has to be a program"
     scripts = [(p, d) for p, d in data.items() if kind_of(p) in SPEAKS]

@@ -155,7 +155,7 @@ def test_a_long_generated_script():
 
 
 def test_most_scripts_never_meet_the_parser():
-    assert not may_concern("clean.sh", b"#!/bin/bash\nrm -rf build\nfind . -name '*.pyc' -delete\n")
+    assert not may_concern("clean.sh", b"#!/bin/bash\nrm -rf build\nfind . -name '*.pyc' -delete\n", ABOUT)
 
 
 PIECES = (
