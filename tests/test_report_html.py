@@ -270,7 +270,7 @@ def test_the_script_has_every_finding(document):
             f["severity"],
             "optional" if f["optional"] else f["status"],
         )
-        text = data["whys"][row[4]][1]
+        text = data["whys"][row[4]][1] + "".join(more[1] for more in data["more"] if more[0] in row[8])
         assert re.sub(r"\{(\w+)\}", lambda m: row[8].get(m[1], m[0]), text) == f["message"]
         tags = [tag for tag, *_ in row[10]]
         assert ("+" in tags) == bool(f["edit"]) and ("*" in tags or "-" in tags)

@@ -48,9 +48,8 @@ class ApiText(NamedTuple):
 
 
 # of a notebook: people count cells, and files lines
-_CELL = {"en": " (cell {cell}, line {cell_line})", "zh": "（第 {cell} 个代码单元第 {cell_line} 行）"}
 # what is said behind a message where it is known
-_MORE = {
+MORE = {
     "users": {"en": "; imported by {users}", "zh": "；导入它的文件：{users}"},
     "calls": {"en": "; called here: {calls}", "zh": "；此文件中的调用：{calls}"},
     "launches": {"en": "; launches: {launches}", "zh": "；启动处：{launches}"},
@@ -58,6 +57,7 @@ _MORE = {
     "exports": {"en": "; known to Python as {exports}", "zh": "；在 Python 中的名称：{exports}"},
     "counterparts": {"en": "; there are {counterparts}", "zh": "；可替换为 {counterparts}"},
     "callers": {"en": "; the Python that stops with it: {callers}", "zh": "；随之失效的 Python：{callers}"},
+    "cell": {"en": " (cell {cell}, line {cell_line})", "zh": "（第 {cell} 个代码单元第 {cell_line} 行）"},
 }
 
 
@@ -103,9 +103,8 @@ class Texts:
     def message(self, finding: Finding, lang: str = "en") -> str:
         messages = self._prose["rules"][finding.code]["messages"]
         values = dict(finding.values)
-        text = fill(messages[finding.why][lang], values, f"{finding.code} {finding.why}")
-        text += "".join(more[lang].format(**values) for key, more in _MORE.items() if key in values)
-        return text + _CELL[lang].format(**values) if "cell" in values else text
+        text = messages[finding.why][lang] + "".join(more[lang] for key, more in MORE.items() if key in values)
+        return fill(text, values, f"{finding.code} {finding.why}")
 
     def symptom(self, finding: Finding) -> str:
         """What a user would see at run time; "" where nothing would be seen."""

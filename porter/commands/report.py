@@ -8,7 +8,7 @@ from porter.cli import OK
 from porter.commands.analyze import show_bytes, write_text
 from porter.errors import UserError, suggestion
 from porter.report import FORMATS, format_of, render_document
-from porter.report.read import read
+from porter.report.read import Templates, read
 
 KINDS = tuple(name for name in FORMATS if name != "text")
 
@@ -52,9 +52,9 @@ def spoken(document: dict, lang: str | None) -> dict:
         raise UserError(f"--lang: {lang!r} is none of en, zh")
     from porter.checks.texts import fill
 
-    messages = {rule["code"]: rule["messages"] for rule in document["rules"]}
+    templates = Templates(document)
     found = [
-        {**f, "message": fill(messages[f["code"]][f["why"]][lang], f["values"], f["code"], strict=False)}
+        {**f, "message": fill(templates.of(f, lang), f["values"], f["code"], strict=False)}
         for f in document["findings"]
     ]
     return {**document, "language": lang, "findings": found}

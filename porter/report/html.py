@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
 from porter.report import support
 from porter.report.page import STATES, TOP, context
 from porter.report.page_words import LANGUAGES, phrase
+from porter.report.read import Templates
 from porter.report.shown import line, shown
 
 _CODE = re.compile(r"`([^`\n]+)`")
@@ -35,7 +37,7 @@ def render(document: dict) -> str:
         "label": _label,
         "code": _code,
         "rows": _coloured,
-        "message": _message,
+        "message": partial(_message, Templates(document)),
         "colon": _both({"en": ": ", "zh": "："}),
         "comma": _both({"en": ", ", "zh": "，"}),
         "support": _support,
@@ -114,9 +116,9 @@ def _coloured(rows: list[tuple[str, str]]):
     return Markup("\n").join(lines)
 
 
-def _message(rule: dict, finding: dict):
+def _message(templates: Templates, finding: dict):
     """Of one finding, in both languages."""
-    texts = rule["messages"][finding["why"]]
+    texts = {lang: templates.of(finding, lang) for lang in LANGUAGES}
     values = {key: line(value) for key, value in finding["values"].items()}
     filled = {lang: re.sub(r"\{([a-z_]+)\}", lambda m: values.get(m[1], m[0]), texts[lang]) for lang in LANGUAGES}
     return _both(filled)

@@ -7,6 +7,7 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from porter.checks.texts import MORE
 from porter.finding import Finding
 from porter.report.support import support, told
 
@@ -67,6 +68,7 @@ def document(report: Report) -> dict:
         "environment": environment(report),
         "switched_off": sorted(report.session.quiet),
         "rules": _rules(report),
+        "more": _more(report),
         "findings": _findings(report, edits),
         "sources": sources,
     }
@@ -122,6 +124,12 @@ def _rules(report: Report) -> list[dict]:
         }
         found.append({**{key: getattr(rule, key) for key in plain}, "messages": messages})
     return found
+
+
+def _more(report: Report) -> list[dict]:
+    """What stands behind the message of a finding that has the value, in this order."""
+    known = {key for finding in report.findings for key, _ in finding.values}
+    return [{"value": key, **texts} for key, texts in MORE.items() if key in known]
 
 
 def _findings(report: Report, edits: dict[Finding, list[dict]]) -> list[dict]:

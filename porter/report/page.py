@@ -197,6 +197,7 @@ def embedded(document: dict, rows: list[list], excerpts: Excerpts, rules: dict[s
         "paths": [line(path) for path in paths],
         "codes": codes,
         "whys": texts,
+        "more": [[row["value"], shown(row["en"]), shown(row["zh"])] for row in document["more"]],
         "pool": excerpts.pool,
         "findings": packed,
         "severities": SEVERITIES,

@@ -10,7 +10,7 @@ from porter.report.json import SCHEMA
 
 PARTS = {  # what must be there, and of which type
     "porter": str, "language": str, "target": dict, "summary": dict, "plan": list, "advice": list, "files": list, "left_out": list,
-    "support": dict, "apis": list, "packages": list, "entries": list, "environment": dict, "switched_off": list, "rules": list, "findings": list,
+    "support": dict, "apis": list, "packages": list, "entries": list, "environment": dict, "switched_off": list, "rules": list, "more": list, "findings": list,
     "sources": dict,
 }  # fmt: skip
 
@@ -30,3 +30,15 @@ def read(name: str) -> dict:
         if not isinstance(document.get(key), kind):
             raise UserError(f"{name}: damaged, or of another version: {key!r} is missing; write the file anew")
     return document
+
+
+class Templates:
+    """The messages of a document's findings, with {placeholders} for their values."""
+
+    def __init__(self, document: dict) -> None:
+        self._rules = {rule["code"]: rule["messages"] for rule in document["rules"]}
+        self._more = document["more"]
+
+    def of(self, finding: dict, lang: str) -> str:
+        text = self._rules[finding["code"]][finding["why"]][lang]
+        return text + "".join(more[lang] for more in self._more if more["value"] in finding["values"])

@@ -22,7 +22,10 @@
   function fill(text, values) {
     return text.replace(/\{([a-z_]+)\}/g, function (all, name) { return name in values ? values[name] : all; });
   }
-  function message(f) { return fill(f.why[1 + zh()], f.values); }
+  function message(f, other) {
+    var at = 1 + (other === undefined ? zh() : other);
+    return fill(f.why[at] + data.more.map(function (row) { return row[0] in f.values ? row[at] : ""; }).join(""), f.values);
+  }
   function make(tag, name, text) {
     var node = document.createElement(tag);
     if (name) node.className = name;
@@ -40,7 +43,7 @@
   var texts = null;
   function haystack(f) {
     if (!texts) texts = [];
-    if (texts[f.n] === undefined) texts[f.n] = [fill(f.why[1], f.values), fill(f.why[2], f.values), data.paths[f.path], f.code, f.why[3]].join("\n").toLowerCase();
+    if (texts[f.n] === undefined) texts[f.n] = [message(f, 0), message(f, 1), data.paths[f.path], f.code, f.why[3]].join("\n").toLowerCase();
     return texts[f.n];
   }
   function fits(f, but) {
