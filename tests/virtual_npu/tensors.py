@@ -7,7 +7,7 @@ import tempfile
 import torch
 import torch.nn.functional as F
 import torch_npu
-from says import agree, forward_and_backward, is_, over, same
+from says import agree, forward_and_backward, is_, over, raises, same
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
@@ -28,6 +28,23 @@ def fact_attention_has_the_bits_of_the_cpu(case):
         )  # fmt: skip
 
     agree(attention, attention, q, k, v, tolerance=0)
+
+
+@over("attention", "lstm", "gru")
+def fact_inference_mode_passes_no_autograd(kind):
+    torch.manual_seed(0)
+    layer = {"lstm": nn.LSTM, "gru": nn.GRU, "attention": nn.Identity}[kind](*[8, 8][: 2 * (kind != "attention")]).npu()
+    x = torch.randn(2, 4, 6, 8) if kind == "attention" else torch.randn(6, 3, 8)
+
+    def run():
+        y = x.npu()
+        return F.scaled_dot_product_attention(y, y, y) if kind == "attention" else layer(y)[0]
+
+    with torch.no_grad():
+        expected = run().cpu()
+    with torch.inference_mode():
+        found = run().cpu()
+    assert torch.equal(found, expected)
 
 
 # ---- random numbers
@@ -168,6 +185,23 @@ def fact_a_scaler_steps(name):
     scaler.update()
     assert not torch.equal(before, model.weight)
     is_(scaler.get_scale(), 65536.0)
+
+
+@over("torch.amp", "torch.npu.amp")
+def fact_torchs_scaler_alone_takes_a_fused_optimiser(name):
+    """What PRT316 says."""
+    scaler = torch.amp.GradScaler("npu") if name == "torch.amp" else torch.npu.amp.GradScaler()
+    model = nn.Linear(4, 4).npu()
+    before = model.weight.detach().clone()
+    optimiser = torch.optim.AdamW(model.parameters(), 0.1, fused=True)
+    scaler.scale(model(torch.ones(2, 4).npu()).sum()).backward()
+    if name == "torch.npu.amp":
+        with raises("unexpected keyword argument 'grad_scaler'", TypeError):
+            scaler.step(optimiser)
+        return
+    scaler.step(optimiser)
+    scaler.update()
+    assert not torch.equal(before, model.weight)
 
 
 def fact_a_scaler_leaves_out_a_step_that_overflowed():

@@ -76,9 +76,11 @@ class Installer {
     by_hand(kernels_, "_copy_from", copy_from);
     by_hand(kernels_, "_copy_from_and_resize", copy_from_and_resize);
     by_hand(kernels_, "_efficientzerotensor", zero_tensor);
-    by_hand(autograd_, "_thnn_fused_lstm_cell", lstm_cell);
-    by_hand(autograd_, "_thnn_fused_gru_cell", gru_cell);
-    by_hand(autograd_, "scaled_dot_product_attention", attention);
+    for (auto* library : {&autograd_, &kernels_}) {  // in inference mode nothing passes through autograd
+      by_hand(*library, "_thnn_fused_lstm_cell", lstm_cell);
+      by_hand(*library, "_thnn_fused_gru_cell", gru_cell);
+      by_hand(*library, "scaled_dot_product_attention", attention);
+    }
     if (!cpu_random) by_hand(kernels_, "native_dropout", native_dropout);
     for (const auto& name : dispatcher.getAllOpNames()) {
       if (name.name.rfind("aten::", 0) != 0) continue;

@@ -15,7 +15,10 @@ from moved import import_from
 
 
 def _device():
+    import torch_npu
     import virtual_npu  # noqa: F401
+
+    torch_npu.npu.manual_seed_all(_seed())
 
 
 def _after_torch():
