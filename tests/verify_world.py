@@ -26,4 +26,4 @@ def virtual_npu() -> tuple[interpreter.Interpreter, install.Device]:
     except UserError:
         if ours.torch_npu is None and os.environ.get("PORTER_REQUIRE") != "all":
             pytest.skip("no virtual NPU is set up: `porter verify --setup` downloads torch_npu and builds it")
-        return ours, install.set_up(ours, None, lambda what: None)
+        return ours, install.set_up(ours, None, lambda key, **values: None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -85,8 +86,10 @@ def verify(
         raise UserError("--original OLD and --ported NEW go together; without them porter makes the port in a copy")
     ours = interpreter.ask(python or _named(program))
     if setup:
-        device = install.set_up(ours, wheel, lambda what: print(say("setup", lang, what=what), file=sys.stderr))
-        print(say("setup.done", lang, torch=device.torch, torch_npu=device.torch_npu))
+        begun = time.monotonic()
+        device = install.set_up(ours, wheel, lambda key, **values: print(say(key, lang, **values), file=sys.stderr))
+        seconds = round(time.monotonic() - begun)
+        print(say("setup.done", lang, torch=device.torch, torch_npu=device.torch_npu, seconds=seconds))
         if not program:
             return OK
     device = install.find(ours)

@@ -48,7 +48,8 @@ def find(interpreter: Interpreter) -> Device:
     return _device(interpreter, place, made)
 
 
-def set_up(interpreter: Interpreter, wheel: str | None, tell: Callable[[str], None]) -> Device:
+def set_up(interpreter: Interpreter, wheel: str | None, tell: Callable[..., None]) -> Device:
+    """`tell`: called with a key of porter.verify.words, and values, before each step."""
     _check(interpreter)
     place = _place(interpreter)
     place.mkdir(parents=True, exist_ok=True)
@@ -57,15 +58,15 @@ def set_up(interpreter: Interpreter, wheel: str | None, tell: Callable[[str], No
         package, version, packages = interpreter.torch_npu, interpreter.torch_npu_version, ""
     else:
         packages = "packages"
-        tell(f"torch_npu for torch {interpreter.torch_release}")
+        tell("setup.torch_npu", torch=interpreter.torch_release)
         package, version = _fetch(interpreter, wheel, place / packages)
-    tell("stand-ins for CANN")
+    tell("setup.standins")
     standins.generate(interpreter.torch, package, place / "standins", interpreter.machine, os.environ.get("CC", "cc"))
-    tell("kernels (a C++ compiler is at work, half a minute)")
+    tell("setup.kernels")
     compile_library(interpreter.torch, package, interpreter.headers, interpreter.cxx11_abi, place / f"{MODULE}.so")
     made = {"torch_npu": version, "packages": packages}
     device = _device(interpreter, place, made)
-    tell("a first tensor on the device")
+    tell("setup.try")
     _try(interpreter, device)
     (place / "device.json").write_text(json.dumps(made), encoding="utf-8")  # last: what is there is whole
     return device

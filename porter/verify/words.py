@@ -23,6 +23,7 @@ WORDS: dict[str, dict[str, str]] = {
     "output": {"en": "Last lines of its output:", "zh": "输出的最后几行："},
     "known": {"en": "porter had said of this place:", "zh": "porter 对此处的提示："},
     "series": {"en": "recorded", "zh": "记录项"},
+    "series.more": {"en": "... and {n} more that agree", "zh": "……另有 {n} 项，均一致"},
     "points": {"en": "points", "zh": "点数"},
     "same": {"en": "bit-equal", "zh": "逐比特一致"},
     "furthest": {"en": "largest relative difference", "zh": "最大相对误差"},
@@ -30,6 +31,10 @@ WORDS: dict[str, dict[str, str]] = {
     "parts": {
         "en": "{name} parts at step {step}: {original} ({original_where}), {ported} ({ported_where})",
         "zh": "{name} 从第 {step} 步开始不一致：原程序 {original}（{original_where}），迁移后 {ported}（{ported_where}）",
+    },
+    "parts.value": {
+        "en": "{name} parts at its value {step}: {original} ({original_where}), {ported} ({ported_where})",
+        "zh": "{name} 从第 {step} 个值开始不一致：原程序 {original}（{original_where}），迁移后 {ported}（{ported_where}）",
     },
     "parts.count": {
         "en": "{name}: {original} recorded by the original, {ported} by the port",
@@ -99,10 +104,13 @@ WORDS: dict[str, dict[str, str]] = {
         "zh": "本次运行在副本中完成迁移：{files} 个文件，自动改动 {auto} 处{review}；需手工处理 {manual} 处。",
     },
     "ported.review": {"en": ", {n} review edits", "zh": "，待复核改动 {n} 处"},
-    "setup": {"en": "setting up: {what}", "zh": "准备中：{what}"},
+    "setup.torch_npu": {"en": "fetching torch_npu for torch {torch}", "zh": "正在下载与 torch {torch} 配套的 torch_npu"},
+    "setup.standins": {"en": "making stand-ins for the libraries of CANN", "zh": "正在生成 CANN 各动态库的替身"},
+    "setup.kernels": {"en": "compiling the kernels", "zh": "正在编译算子"},
+    "setup.try": {"en": "trying a first tensor on the device", "zh": "正在设备上试算第一个张量"},
     "setup.done": {
-        "en": "The virtual NPU is set up: torch {torch}, torch_npu {torch_npu}.",
-        "zh": "虚拟 NPU 已就绪：torch {torch}，torch_npu {torch_npu}。",
+        "en": "The virtual NPU is set up: torch {torch}, torch_npu {torch_npu}; it took {seconds} s.",
+        "zh": "虚拟 NPU 已就绪：torch {torch}，torch_npu {torch_npu}；用时 {seconds} 秒。",
     },
 }
 
