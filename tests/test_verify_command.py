@@ -250,6 +250,37 @@ def test_two_trees_of_the_user(verify, project, tmp_path):
     assert "loss parts at step 2" in done.stdout
 
 
+EVALUATES = """
+    import csv, torch
+    torch.manual_seed(0)
+    scores = torch.randn(40, 5).cuda()
+    labels, mask = torch.randint(5, (40,)).cuda(), (torch.arange(40) < 30).cuda()
+    with open("log.csv", "w") as stream, torch.inference_mode():
+        log = csv.writer(stream)
+        log.writerow(["part", "loss", "seconds"])
+        for part in range(3):
+            chosen = mask if part < 2 else mask
+            loss = torch.nn.functional.cross_entropy(scores[chosen], labels[chosen])
+            log.writerow([part, loss.item(), torch.rand(()).item()])
+        print(f"accuracy: {(scores.argmax(1) == labels)[mask].float().mean():.4f}, seconds {id(loss)}")
+"""
+
+
+def test_a_bug_that_only_the_log_and_the_output_show(verify, project):
+    """Nothing calls backward() or an optimiser: what is printed and written is all there is."""
+    ported = EVALUATES.replace("import csv, torch", "import csv, torch, torch_npu").replace(".cuda()", ".npu()")
+    root = project(old__eval=EVALUATES, new__eval=ported)
+    words = ["--original", "old", "--ported", "new", "--", "python", "eval.py"]
+    done = verify(*words)
+    assert done.returncode == OK, done.stdout + done.stderr
+    bug = ported.replace("else mask", "else ~mask").replace("labels)[mask]", "labels)[~mask]")
+    (root / "new/eval.py").write_text(textwrap.dedent(bug))
+    done = verify(*words)
+    assert done.returncode == FOUND
+    assert "log.csv loss parts at its value 3: " in done.stdout and "(log.csv:4)" in done.stdout
+    assert "printed accuracy parts at its value 1: " in done.stdout and "(eval.py:13)" in done.stdout
+
+
 def test_what_porter_had_said_of_the_place(verify, project):
     project(train="import torch\nprint(torch.cuda.get_device_capability()[0] + 1)\n" + textwrap.dedent(TRAINS))
     done = verify("train.py")

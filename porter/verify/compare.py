@@ -66,7 +66,7 @@ def _curve(name: str, original: list[Point], ported: list[Point], tolerance: flo
         equal += same
         if tolerance and number >= STEPS:  # small differences grow; a longer curve proves nothing
             continue
-        apart = 0.0 if same else _relative(one.value, other.value)
+        apart = 0.0 if same else _relative(one, other, tolerance)
         furthest = max(furthest, apart)
         if apart > tolerance and parts is None:
             parts = number
@@ -75,10 +75,13 @@ def _curve(name: str, original: list[Point], ported: list[Point], tolerance: flo
     return Curve(name, tuple(original), tuple(ported), equal, furthest, parts)
 
 
-def _relative(one: float, other: float) -> float:
-    if not (math.isfinite(one) and math.isfinite(other)):
+def _relative(one: Point, other: Point, tolerance: float) -> float:
+    if not (math.isfinite(one.value) and math.isfinite(other.value)):
         return math.inf
-    return abs(one - other) / max(abs(one), abs(other))
+    apart = abs(one.value - other.value)
+    if tolerance:  # what was rounded may be off by one in its last digit
+        apart = max(0.0, apart - 1.001 * max(one.last_digit, other.last_digit))
+    return apart / max(abs(one.value), abs(other.value))
 
 
 def _fused(records: Records) -> set[str]:

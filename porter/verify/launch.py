@@ -17,6 +17,7 @@ from porter.errors import UserError
 from porter.verify import install
 from porter.verify.install import Device
 from porter.verify.interpreter import Interpreter
+from porter.verify.logs import Logs
 from porter.verify.records import Records, read
 
 _SHELLS = ("bash", "sh", "zsh")
@@ -116,6 +117,7 @@ def run(
         env["VIRTUAL_NPU_HOMES"] = os.pathsep.join(map(str, homes))
         # what a shell script starts by name is this interpreter, too
         env["PATH"] = os.path.dirname(interpreter.path) + os.pathsep + env.get("PATH", "")
+        logs = Logs.of(root, folder)
         path = Path(recorded) / "output.txt"
         with path.open("wb") as output:
             try:
@@ -132,6 +134,7 @@ def run(
             finally:
                 _stop(child)
         records = read(Path(recorded), os.path.join(root, ""))
+        records.series |= logs.since(records.series)
         return Outcome(code, path.read_text(encoding="utf-8", errors="replace"), records)
 
 

@@ -16,10 +16,11 @@ _RAISED = re.compile(r"([A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit)): (.*)
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One recorded number, exact."""
+    """One recorded number, exact, or with the digits that were printed."""
 
     value: float
     where: str
+    last_digit: float = 0.0  # what its last digit stands for, where digits are all that is known
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,9 @@ def read(folder: Path, root: str = "") -> Records:
                 title = " ".join(filter(None, (kind if kind != "value" else "", name)))
                 title += f" of rank {rank}" if rank else ""
                 records.series.setdefault(title, []).append(Point(float.fromhex(value), where))
+            elif kind == "printed":
+                title = f"printed {name}" + (f" of rank {rank}" if rank else "")
+                records.series.setdefault(title, []).append(written(value, where))
             elif kind == "saved":
                 records.saved[f"{name} of rank {rank}" if rank else name] = value
             elif kind == "operator":
@@ -86,6 +90,13 @@ def read(folder: Path, root: str = "") -> Records:
     records.errors = first or records.errors or passed_on
     records.operators = [operators[key] for key in sorted(operators)]
     return records
+
+
+def written(digits: str, where: str) -> Point:
+    mantissa, _, power = digits.lower().partition("e")
+    places = len(mantissa.partition(".")[2])
+    known = mantissa.strip("+-")[:1] not in ("n", "i")  # nan, inf
+    return Point(float(digits), where, 10.0 ** (int(power or 0) - places) if known else 0.0)
 
 
 def _told(kind: str, text: str, where: str, root: str) -> tuple[str, str, str]:

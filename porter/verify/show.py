@@ -13,7 +13,7 @@ from porter.verify.records import Operator
 from porter.verify.words import say
 
 FORMAT = 1
-_ROWS = 8
+_ROWS, _CURVES = 8, 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,10 @@ def _comparison(comparison: Comparison, lang: str) -> Iterator[str]:
         yield say("exchanged", lang, names=names, tolerance=comparison.tolerance, steps=STEPS)
     if comparison.curves:
         head = tuple(say(key, lang) for key in ("series", "points", "same", "furthest"))
-        rows = [head, *(_row(curve) for curve in comparison.curves)]
+        silent = {curve.name for curve in [c for c in comparison.curves if c.agrees][_CURVES:]}
+        rows = [head, *(_row(curve) for curve in comparison.curves if curve.name not in silent)]
+        if silent:
+            rows.append((say("series.more", lang, n=len(silent)), "", "", ""))
         if comparison.saved[1]:
             rows.append((say("saved", lang), str(comparison.saved[1]), str(comparison.saved[0]), ""))
         yield ""
@@ -106,8 +109,9 @@ def _parting(curve: Curve, lang: str) -> str:
     if at >= min(len(curve.original), len(curve.ported)):
         return say("parts.count", lang, name=curve.name, original=len(curve.original), ported=len(curve.ported))
     one, other = curve.original[at], curve.ported[at]
+    key = "parts" if curve.name.startswith(("loss", "grad_norm")) else "parts.value"
     return say(
-        "parts", lang, name=curve.name, step=at + 1, original=f"{one.value:.9g}", original_where=one.where or "-",
+        key, lang, name=curve.name, step=at + 1, original=f"{one.value:.9g}", original_where=one.where or "-",
         ported=f"{other.value:.9g}", ported_where=other.where or "-",
     )  # fmt: skip
 

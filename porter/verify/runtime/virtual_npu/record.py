@@ -1,5 +1,5 @@
 """What a run says of itself, line by line into one file per process: losses, gradient norms, saved tensors, scalars that
-were logged, the error that ended it, and at the end the operators that ran and where they were asked for.
+were logged, losses that were printed, the error that ended it, and at the end the operators that ran and where they were asked for.
 
 A loss is what backward() was called on. A program can name more values itself:
 
@@ -19,9 +19,10 @@ import traceback
 
 import torch
 from after_import import after_import
+from named_numbers import is_gauge
 from torch.optim import optimizer as optimisers
 
-from virtual_npu import native
+from virtual_npu import native, printed
 
 _SAVED_AT_MOST = 20_000  # tensors of one checkpoint
 
@@ -96,6 +97,7 @@ def start(folder):
     optimisers.register_optimizer_step_post_hook(_after_step)
     _hook_save()
     _hook_scalars()
+    printed.watch(functools.partial(_recorder.write, "printed"))
     _hook_errors()
     if "VIRTUAL_NPU_UNTIL" in os.environ:  # where it hangs, said shortly before it is stopped
         left = float(os.environ["VIRTUAL_NPU_UNTIL"]) - time.time()
@@ -168,7 +170,8 @@ def _hook_scalars():
         add = writer.add_scalar
 
         def recorded(self, tag, scalar_value, *args, **kwargs):
-            value(tag, scalar_value)
+            if not is_gauge(tag):
+                value(tag, scalar_value)
             return add(self, tag, scalar_value, *args, **kwargs)
 
         writer.add_scalar = recorded
