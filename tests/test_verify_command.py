@@ -206,10 +206,14 @@ def test_devices_that_are_typed_are_the_ports_own(verify, project):
     assert done.returncode == OK, done.stdout + done.stderr
 
 
-def test_the_original_is_translated_within_its_backward_pass_too(verify, project):
+def test_the_original_is_translated_within_its_backward_pass_but_not_within_torch(verify, project):
     project(
         train="""
         import torch
+        import torch.distributed as dist
+        from torch.distributed.device_mesh import init_device_mesh
+        from torch.distributed.fsdp import fully_shard
+        from torch.distributed.tensor.parallel import ColwiseParallel, parallelize_module
         from torch.utils.checkpoint import checkpoint
 
         class Double(torch.autograd.Function):
@@ -228,6 +232,15 @@ def test_the_original_is_translated_within_its_backward_pass_too(verify, project
         x = torch.randn(2, requires_grad=True)
         checkpoint(block, x.cuda(), use_reentrant=True).sum().backward()
         torch.save(torch.autograd.grad(Double.apply(x.cuda()).sum(), x), "gradient.pt")
+
+        # FSDP compares the device of a DTensor with that of its mesh
+        dist.init_process_group("nccl", store=dist.HashStore(), rank=0, world_size=1)
+        mesh = init_device_mesh("cuda", (1, 1), mesh_dim_names=("dp", "tp"))
+        model = torch.nn.Sequential(torch.nn.Linear(4, 4)).cuda()
+        parallelize_module(model, mesh["tp"], {"0": ColwiseParallel()})
+        fully_shard(model, mesh=mesh["dp"])
+        model(torch.randn(2, 4, device="cuda")).sum().backward()
+        dist.destroy_process_group()
         """
     )
     done = verify("train.py")

@@ -4,6 +4,7 @@ import os
 
 import torch
 import torch.distributed as dist
+import torch.nn.functional as F
 import torch_npu  # noqa: F401
 from says import is_, over, raises
 from torch import nn
@@ -128,6 +129,24 @@ def fact_tensor_parallel():
     mesh = init_device_mesh("npu", (2,))
     parallelize_module(model, mesh, {"0": ColwiseParallel(), "2": RowwiseParallel()})
     assert torch.allclose(model(x), wanted, atol=1e-5)
+
+
+@over("causal", "added mask")
+def fact_attention_sharded_by_heads(case):
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.tensor import Replicate, Shard, distribute_tensor
+
+    torch.manual_seed(0)
+    whole = [torch.randn(2, 4, 6, 8).to(DEVICE).requires_grad_() for _ in range(3)]
+    mask = torch.randn(1, 1, 6, 6).to(DEVICE) if case == "added mask" else None
+    mesh = init_device_mesh("npu", (2,))
+    parts = [distribute_tensor(t.detach(), mesh, [Shard(1)]).requires_grad_() for t in whole]
+    masks = mask, None if mask is None else distribute_tensor(mask, mesh, [Replicate()])
+    for tensors, added in zip((whole, parts), masks):
+        out = F.scaled_dot_product_attention(*tensors, attn_mask=added, is_causal=case == "causal")
+        out.square().sum().backward()
+    for one, other in zip(whole, parts):
+        assert torch.allclose(one.grad, other.grad.full_tensor(), atol=1e-6)
 
 
 def fact_zero_redundancy_optimizer():

@@ -15,6 +15,7 @@ import os
 
 import torch
 import torch_npu  # noqa: F401
+from after_import import after_import
 
 
 def _load():
@@ -39,12 +40,13 @@ def _carry_hccl():
 native = _load()
 counts = native.install(os.environ.get("VIRTUAL_NPU_RANDOM") == "cpu")
 
-from virtual_npu import operators  # noqa: F401  registers the references of the npu:: operators
+from virtual_npu import operators, sharding  # noqa: F401  the first registers the references of the npu:: operators
 
 # One backward thread: the same order of additions in every run, and the user's line is known there too.
 torch._C._set_multithreading_enabled(False)
 if torch.distributed.is_available():
     _carry_hccl()
+    after_import("torch.distributed.tensor", sharding.register)
 if os.environ.get("VIRTUAL_NPU_RECORD"):
     from virtual_npu import record
 

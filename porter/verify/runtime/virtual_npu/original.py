@@ -117,11 +117,9 @@ class _Names(TorchFunctionMode):
         if function is torch.device:
             return function(*args, **kwargs)
         if function == _DEVICE_OF:
-            # what checkpointing noted in the forward, where no mode is on, it compares with what it sees in the backward
-            inside = sys._getframe(1).f_globals.get("__name__") == "torch.utils.checkpoint"
-            return function(*args) if inside else as_cuda(function(*args))
+            return function(*args) if _torch_asks() else as_cuda(function(*args))
         if function == _IS_CUDA:
-            return args[0].is_npu
+            return function(*args) if _torch_asks() else args[0].is_npu
         if function == torch.Tensor.cuda:
             function = torch.Tensor.npu
         named = {key: as_npu(value) if key in _DEVICE_KEYS else value for key, value in kwargs.items()}
@@ -129,6 +127,14 @@ class _Names(TorchFunctionMode):
         if named.get("memory_format") in _FORMATS:
             named["memory_format"] = torch.contiguous_format
         return function(*map(_plain, args), **named)
+
+
+def _torch_asks():
+    """torch's own code needs the truth: what it saw elsewhere, where no mode is on, it compares with what it sees here.
+
+    And then it goes the way that it goes in the port.
+    """
+    return sys._getframe(2).f_globals.get("__name__", "").partition(".")[0] in ("torch", "torch_npu")
 
 
 def _plain(argument):
@@ -201,10 +207,8 @@ def _wrap_the_rest():
     current = torch.accelerator.current_accelerator
 
     def current_accelerator(*args, **kwargs):
-        # the program sees cuda; the code of torch and torch_npu needs the truth
-        asking = sys._getframe(1).f_globals.get("__name__", "").partition(".")[0]
         found = current(*args, **kwargs)
-        return found if asking in ("torch", "torch_npu") else as_cuda(found)
+        return found if _torch_asks() else as_cuda(found)
 
     torch.accelerator.current_accelerator = current_accelerator
 
