@@ -112,9 +112,7 @@ def migrate(
     output: Outputs = None,
     annotate: Annotate = False,
     allow_dirty: Annotated[bool, typer.Option("--allow-dirty", help="Write files that have unstaged changes.")] = False,
-    verify: Annotated[
-        str | None, typer.Option(help="Write only if `porter verify` is green.", metavar="CMD")
-    ] = None,
+    verify: Annotated[str | None, typer.Option(help="Write only if `porter verify` is green.", metavar="CMD")] = None,
     select: Select = None,
     ignore: Ignore = None,
     exclude: Exclude = None,
@@ -134,7 +132,9 @@ def migrate(
 
 @app.command()
 def explain(
-    name: Annotated[str, typer.Argument(help="PRT201, process-group-backend, torch.cuda.Event, NCCL_DEBUG, flash_attn.")],
+    name: Annotated[
+        str, typer.Argument(help="PRT201, process-group-backend, torch.cuda.Event, NCCL_DEBUG, flash_attn.")
+    ],
     target: TargetText = None,
     lang: Lang = None,
 ) -> int:
@@ -157,6 +157,9 @@ def report(
     output: Outputs = None,
     format: Format = None,
     lang: Lang = None,
+    verified: Annotated[
+        str | None, typer.Option(help="What `porter verify --output` wrote: a chapter in HTML.")
+    ] = None,
 ) -> int:
     """A report of earlier findings, made elsewhere."""
     return _do("report", locals())

@@ -15,7 +15,8 @@ from porter.verify.compare import TOLERANCE, compare
 from porter.verify.interpreter import Interpreter
 from porter.verify.launch import Limits, Outcome, command, devices_asked_for
 from porter.verify.records import Operator, Point, Records, read
-from porter.verify.show import Result, as_json, text
+from porter.verify.result import Result, as_json, data
+from porter.verify.show import text
 from porter.verify.words import WORDS
 
 OURS = Interpreter(
@@ -28,7 +29,9 @@ def outcome(
 ) -> Outcome:
     points = [Point(loss, f"train.py:{n}") for n, loss in enumerate(losses)]
     found = [Operator(name, "m.py:1", "native", False, 1, 1, "Float", 1, ()) for name in operators]
-    return Outcome(code, "said\n", Records({"loss": points} if points else {}, saved or {}, found, [], steps=len(losses)))
+    return Outcome(
+        code, "said\n", Records({"loss": points} if points else {}, saved or {}, found, [], steps=len(losses))
+    )
 
 
 def verdict(one: Outcome, other: Outcome, tolerance: float | None = None) -> str:
@@ -58,12 +61,8 @@ def test_fused_operators_of_the_port_allow_a_tolerance():
 def test_where_they_part():
     found = compare(outcome(1.0, 0.5, 0.25), outcome(1.0, 0.6, 0.2)).curves[0]
     assert (found.equal, found.parts_at) == (1, 1)
-    shown = "\n".join(
-        text(
-            Result(device(), 1, outcome(1.0, 0.6), outcome(1.0, 0.5), compare(outcome(1.0, 0.5), outcome(1.0, 0.6))),
-            "en",
-        )
-    )
+    both = compare(outcome(1.0, 0.5), outcome(1.0, 0.6))
+    shown = "\n".join(text(data(Result(device(), 1, outcome(1.0, 0.6), outcome(1.0, 0.5), both)), "en"))
     assert "loss parts at step 2: 0.5 (train.py:1), 0.6 (train.py:1)" in shown and "NOT VERIFIED" in shown
 
 
@@ -95,7 +94,7 @@ def test_verdicts_and_what_they_say(ported, original, expected, lang):
     result = Result(device(), 1, ported, original, compare(original, ported) if both else None)
     assert result.verdict == expected
     assert result.verified == (expected in ("smoke", "equal"))
-    shown = "\n".join(text(result, lang))
+    shown = "\n".join(text(data(result), lang))
     assert WORDS[f"verdict.{expected}"][lang] in shown
     assert json.loads(as_json(result))["verdict"] == expected
 

@@ -18,7 +18,8 @@ from porter.commands.job import prepare
 from porter.finding import apply
 from porter.verify import launch
 from porter.verify.compare import compare
-from porter.verify.show import Result, text
+from porter.verify.result import Result, data
+from porter.verify.show import text
 
 HERE = Path(__file__).parent / "programs"
 LIMIT = 150
@@ -88,7 +89,7 @@ def world(request, tmp_path_factory) -> World:
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)
 def test_port_agrees_with_the_original(world: World, program: Program) -> None:
     result = world.result(program)
-    said = "\n".join(text(result, "en"))
+    said = "\n".join(text(data(result), "en"))
     assert result.verdict == "equal", said + result.ported.tail
     curves = {curve.name: len(curve.original) for curve in result.comparison.curves}
     assert program.points.items() <= curves.items(), said
@@ -100,7 +101,7 @@ BUGS = [(program, bug) for program in PROGRAMS for bug in program.bugs]
 @pytest.mark.parametrize(("program", "bug"), BUGS, ids=[f"{p.name}-{b.name}".replace(" ", "_") for p, b in BUGS])
 def test_bug_in_the_port_is_caught(world: World, program: Program, bug: Bug) -> None:
     result = world.result(program, bug.name)
-    said = "\n".join(text(result, "en"))
+    said = "\n".join(text(data(result), "en"))
     assert not result.verified, said
     assert bug.says in said, said
     assert any(place in said for place in places(world.folder / program.name / bug.name, bug.at)), said

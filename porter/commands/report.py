@@ -13,7 +13,9 @@ from porter.report.read import Templates, read
 KINDS = tuple(name for name in FORMATS if name != "text")
 
 
-def report(file: str, output: Sequence[str] | None, format: str | None, lang: str | None) -> int:
+def report(
+    file: str, output: Sequence[str] | None, format: str | None, lang: str | None, verified: str | None = None
+) -> int:
     outputs = [(name, format_of(name)) for name in output or ()]
     for name, kind in outputs:
         if kind not in KINDS:
@@ -21,10 +23,19 @@ def report(file: str, output: Sequence[str] | None, format: str | None, lang: st
     if format and format not in KINDS:
         raise UserError(f"--format: {format!r} is none of {', '.join(KINDS)}{suggestion(format, KINDS)}")
     document = spoken(read(file), lang)
+    page = document
+    if verified:
+        if "html" not in (format, *(kind for _, kind in outputs)):
+            raise UserError(
+                "--verified: only a report of format html shows a run; ask for one with --output report.html"
+            )
+        from porter.verify.result import read as read_run
+
+        page = {**document, "verified": read_run(verified)}
     try:
-        texts = [(name, render_document(document, kind)) for name, kind in outputs]
+        texts = [(name, render_document(page if kind == "html" else document, kind)) for name, kind in outputs]
         if format or not outputs:
-            show_bytes(render_document(document, format or "markdown"))
+            show_bytes(render_document(page if format == "html" else document, format or "markdown"))
     except (KeyError, TypeError, IndexError, ValueError, AttributeError) as error:
         raise UserError(
             f"{file}: damaged, or of another version ({type(error).__name__}: {error}); write it anew"

@@ -23,7 +23,8 @@ from porter.verify.compare import compare
 from porter.verify.launch import Limits, Outcome, devices_asked_for
 from porter.verify.launch import run as launch
 from porter.verify.legs import Leg
-from porter.verify.show import Result, as_json, text
+from porter.verify.result import Result, as_json, data
+from porter.verify.show import text
 from porter.verify.words import say
 
 
@@ -98,7 +99,7 @@ def verify(
         result = _compared(trees, ours, device, limits, tolerance, lang)
     if output:
         Path(output).write_text(as_json(result), encoding="utf-8")
-    sys.stdout.write(as_json(result) if format == "json" else "\n".join(text(result, lang)) + "\n")
+    sys.stdout.write(as_json(result) if format == "json" else "\n".join(text(data(result), lang)) + "\n")
     return OK if result.verified else FOUND
 
 
@@ -109,7 +110,7 @@ def verified(program: Sequence[str], root: Path, run: Run, files: Mapping[str, b
     limits = Limits(devices=devices_asked_for(program))
     with _copies(program, root, run, files) as trees:
         result = _compared(trees, ours, device, limits, None, lang)
-    print("\n".join(text(result, lang)), file=sys.stderr)
+    print("\n".join(text(data(result), lang)), file=sys.stderr)
     return result.verified
 
 

@@ -54,7 +54,16 @@ def context(document: dict) -> dict:
         "data": embedded(document, rows, excerpts, rules),
         "first": FIRST,
         "names": NAMES,
+        "verified": _verified(document.get("verified")),
     }
+
+
+def _verified(run: dict | None) -> dict | None:
+    if run is None:
+        return None
+    from porter.report.verified import chapter
+
+    return chapter(run)
 
 
 def headline(document: dict, lang: str) -> str:

@@ -27,6 +27,8 @@ PAGE: dict[str, tuple[str, str]] = {
     "advice.hint": ("hint", "推断"),
     "advice.see": ("See", "参见"),
     "inventory": ("Inventory", "清单"),
+    "verified": ("Verified run", "运行验证"),
+    "verified.chart": ("{name} of both runs", "两次运行的 {name}"),
     "suppressed": ("Suppressed", "已忽略"),
     "about": ("This report", "关于本报告"),
     "head.nothing": ("Nothing in these files depends on CUDA.", "这些文件中没有依赖 CUDA 的代码。"),

@@ -55,14 +55,14 @@ WORDS: dict[str, dict[str, str]] = {
         "en": "New shapes after the second step (dynamic shapes; on a real NPU each may cost a compilation):",
         "zh": "第二步之后仍出现新形状（动态 shape，在真实 NPU 上每个新形状都可能触发编译）：",
     },
-    "operators.row": {"en": "  {where}  {name}  {calls} calls", "zh": "  {where}  {name}  {calls} 次"},
+    "operators.row": {"en": "{where}  {name}  {calls} calls", "zh": "{where}  {name}  {calls} 次"},
     "operators.row.shapes": {
-        "en": "  {where}  {name}  {shapes} shapes, e.g. {example}",
-        "zh": "  {where}  {name}  {shapes} 种形状，例如 {example}",
+        "en": "{where}  {name}  {shapes} shapes, e.g. {example}",
+        "zh": "{where}  {name}  {shapes} 种形状，例如 {example}",
     },
     "operators.more": {
-        "en": "  ... and {n} more (--format json lists all)",
-        "zh": "  另有 {n} 处（--format json 列出全部）",
+        "en": "... and {n} more (--format json lists all)",
+        "zh": "另有 {n} 处（--format json 列出全部）",
     },
     "operators.inside": {"en": "(not in the user's files)", "zh": "（不在用户代码中）"},
     "verdict.equal": {
@@ -104,7 +104,10 @@ WORDS: dict[str, dict[str, str]] = {
         "zh": "本次运行在副本中完成迁移：{files} 个文件，自动改动 {auto} 处{review}；需手工处理 {manual} 处。",
     },
     "ported.review": {"en": ", {n} review edits", "zh": "，待复核改动 {n} 处"},
-    "setup.torch_npu": {"en": "fetching torch_npu for torch {torch}", "zh": "正在下载与 torch {torch} 配套的 torch_npu"},
+    "setup.torch_npu": {
+        "en": "fetching torch_npu for torch {torch}",
+        "zh": "正在下载与 torch {torch} 配套的 torch_npu",
+    },
     "setup.standins": {"en": "making stand-ins for the libraries of CANN", "zh": "正在生成 CANN 各动态库的替身"},
     "setup.kernels": {"en": "compiling the kernels", "zh": "正在编译算子"},
     "setup.try": {"en": "trying a first tensor on the device", "zh": "正在设备上试算第一个张量"},

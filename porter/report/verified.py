@@ -1,0 +1,82 @@
+"""The chapter of the report about a verified run, from what `porter verify --output` wrote."""
+
+from __future__ import annotations
+
+import math
+
+from porter.report.page_words import LANGUAGES
+from porter.verify.show import pieces
+from porter.verify.words import say
+
+_WIDE, _HIGH, _POINTS = 600, 120, 300
+
+
+def chapter(run: dict) -> dict:
+    """Every text in both languages, in the order in which the page shows them."""
+    said = {lang: pieces(run, lang) for lang in LANGUAGES}
+
+    def both(get) -> dict[str, str]:
+        return {lang: get(said[lang]) for lang in LANGUAGES}
+
+    def each(get) -> list[dict[str, str]]:
+        return [dict(zip(LANGUAGES, texts)) for texts in zip(*(get(said[lang]) for lang in LANGUAGES))]
+
+    first = said[LANGUAGES[0]]
+    return {
+        "verdict": both(lambda p: p.verdict),
+        "verified": bool(run.get("verified")),
+        "device": both(lambda p: p.device),
+        "legs": [
+            {"ended": both(lambda p, n=n: p.legs[n][0]), "failure": each(lambda p, n=n: p.legs[n][1])}
+            for n in range(len(first.legs))
+        ],
+        "known": first.known,
+        "known_title": {lang: say("known", lang) for lang in LANGUAGES},
+        "exchanged": both(lambda p: p.exchanged) if first.exchanged else None,
+        "table": [each(lambda p, n=n: p.table[n]) for n in range(len(first.table))],
+        "partings": each(lambda p: p.partings),
+        "operators": [
+            {"title": both(lambda p, n=n: p.operators[n][0]), "rows": each(lambda p, n=n: p.operators[n][1])}
+            for n in range(len(first.operators))
+        ],
+        "proves": both(lambda p: p.proves),
+        "chart": _chart(run["curves"]),
+        "names": {name: {lang: say(f"leg.{name}", lang) for lang in LANGUAGES} for name in ("original", "ported")},
+    }
+
+
+def _chart(curves: list[dict]) -> dict | None:
+    """The loss that parts first, or else the first one, of both runs."""
+    losses = [curve for curve in curves if "loss" in curve["name"].lower() and len(curve["original"]) > 1]
+    if not losses:
+        return None
+    curve = min(losses, key=lambda c: (c["parts_at"] is None, not c["name"].startswith("loss")))
+    lines = {name: _thinned(curve[name]) for name in ("original", "ported")}
+    values = [value for line in lines.values() for _, value in line]
+    if not values:
+        return None
+    low, high = min(values), max(values)
+    longest = max(len(curve["original"]), len(curve["ported"])) - 1
+    drawn = {
+        name: " ".join(
+            f"{_WIDE * at / longest:.1f},{_HIGH - _HIGH * (value - low) / ((high - low) or 1):.1f}"
+            for at, value in line
+        )
+        for name, line in lines.items()
+    }
+    parts = curve["parts_at"]
+    at = None if parts is None else f"{_WIDE * min(parts, longest) / longest:.1f}"
+    return {
+        "name": curve["name"],
+        "wide": _WIDE,
+        "high": _HIGH,
+        "low": f"{low:.4g}",
+        "top": f"{high:.4g}",
+        "at": at,
+        **drawn,
+    }
+
+
+def _thinned(values: list[float]) -> list[tuple[int, float]]:
+    every = -(-len(values) // _POINTS)
+    return [(n, v) for n, v in enumerate(values) if n % every == 0 and math.isfinite(v)]

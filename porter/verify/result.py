@@ -1,0 +1,133 @@
+"""The result of a verified run, and the same as data: what `--format json` and `--output` write, and the report reads."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from porter.errors import UserError
+from porter.verify.compare import Comparison, Curve
+from porter.verify.install import Device
+from porter.verify.launch import Outcome
+from porter.verify.records import Operator
+
+FORMAT = 2
+_TAIL = 12  # lines of output, where nothing else says how a run ended
+_PARTS = {
+    "verdict": str, "torch": str, "torch_npu": str, "devices": int, "ported": dict, "known": list,
+    "exchanged_operators": list, "curves": list, "saved_tensors": dict,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    device: Device
+    devices: int
+    ported: Outcome
+    original: Outcome | None = None
+    comparison: Comparison | None = None
+    known: tuple[str, ...] = ()  # what porter had said of the places where the port stopped
+
+    @property
+    def verdict(self) -> str:
+        """equal | close | smoke | apart | silent | port | original"""
+        if not self.ported.ran:
+            return "port"
+        if self.original is None:
+            return "smoke"
+        return self.comparison.verdict if self.original.ran and self.comparison else "original"
+
+    @property
+    def verified(self) -> bool:
+        return self.verdict in ("equal", "close", "smoke")
+
+
+def as_json(result: Result) -> str:
+    return json.dumps(data(result), indent=2, ensure_ascii=False, allow_nan=True) + "\n"
+
+
+def read(name: str) -> dict:
+    """What `porter verify --output` wrote."""
+    try:
+        found = json.loads(Path(name).read_bytes())
+    except OSError as error:
+        raise UserError(f"{name}: {error.strerror or error}") from None
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"{name}: not what `porter verify --output verify.json` writes: {error}") from None
+    if not isinstance(found, dict) or "format" not in found:
+        raise UserError(f"{name}: not what `porter verify --output verify.json` writes")
+    if found["format"] != FORMAT:
+        raise UserError(f"{name}: format {found['format']!r}, this porter reads {FORMAT}; verify anew")
+    for key, kind in _PARTS.items():
+        if not isinstance(found.get(key), kind):
+            raise UserError(f"{name}: damaged: {key!r} is missing; verify anew")
+    return found
+
+
+def data(result: Result) -> dict:
+    comparison = result.comparison
+    return {
+        "format": FORMAT,
+        "verdict": result.verdict,
+        "verified": result.verified,
+        "torch": result.device.torch,
+        "torch_npu": result.device.torch_npu,
+        "devices": result.devices,
+        "original": _leg(result.original) if result.original else None,
+        "ported": _leg(result.ported),
+        "known": list(result.known),
+        "exchanged_operators": list(comparison.exchanged) if comparison else [],
+        "tolerance": comparison.tolerance if comparison else 0,
+        "curves": [_curve(curve) for curve in comparison.curves] if comparison else [],
+        "saved_tensors": dict(zip(("equal", "all", "different"), comparison.saved)) if comparison else {},
+    }
+
+
+def _leg(outcome: Outcome) -> dict:
+    how, detail = outcome.how_it_ended()
+    return {
+        "ended": how,
+        "detail": detail,
+        "steps": outcome.records.steps,
+        "stuck": [{"rank": rank, "where": where} for rank, where in outcome.records.stuck]
+        if outcome.code is None
+        else [],
+        "errors": [{"rank": e.rank, "type": e.kind, "text": e.text, "where": e.where} for e in outcome.records.errors],
+        "output": [] if outcome.ran else outcome.tail.splitlines()[-_TAIL:],
+        "operators": [_operator(operator) for operator in outcome.records.operators],
+    }
+
+
+def _operator(operator: Operator) -> dict:
+    return {
+        "name": operator.name,
+        "where": operator.where,
+        "class": operator.kind,
+        "host_synchronisation": operator.synchronises,
+        "calls": operator.calls,
+        "calls_in_steps": operator.in_steps,
+        "dtype": operator.dtype,
+        "shapes": operator.shapes,
+        "late_shapes": list(operator.late_shapes),
+    }
+
+
+def _curve(curve: Curve) -> dict:
+    return {
+        "name": curve.name,
+        "original": [point.value for point in curve.original],
+        "ported": [point.value for point in curve.ported],
+        "bit_equal": curve.equal,
+        "largest_relative_difference": curve.furthest,
+        "parts_at": curve.parts_at,
+        "parts_where": _places(curve),
+    }
+
+
+def _places(curve: Curve) -> list[str]:
+    """The lines of the original and of the port, where both have the value at which they part."""
+    at = curve.parts_at
+    if at is None or at >= min(len(curve.original), len(curve.ported)):
+        return []
+    return [curve.original[at].where, curve.ported[at].where]
