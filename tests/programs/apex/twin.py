@@ -22,12 +22,13 @@ def main():
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2, weight_decay=0.02)
     criterion = nn.CrossEntropyLoss()
     inputs, labels = torch.randn(6, 8, 16), torch.randint(0, 5, (6, 8))
-    for x, y in zip(inputs, labels):
+    for step, (x, y) in enumerate(zip(inputs, labels)):
         optimizer.zero_grad()
         loss = criterion(model(x.cuda()), y.cuda())
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
+        print(f"step {step}: loss {loss.item():.6f}")
 
 
 if __name__ == "__main__":
