@@ -10,6 +10,7 @@ from virtual_npu.operators import (  # noqa: F401
     attention,
     batch_norm,
     boxes,
+    detection,
     formats,
     gated,
     layer_norms,

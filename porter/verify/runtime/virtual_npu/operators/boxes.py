@@ -40,6 +40,13 @@ def _check(name, boxes, trans, is_cross, mode):
         raise RuntimeError(f"{name}: boxes have the shape (4, n), not {tuple(boxes.shape)}")
 
 
+def overlap(name, first, second, trans, is_cross, mode):
+    """Intersection over union, the sides of the smallest box around both, and how far apart the centres are, squared."""
+    _check(name, first, trans, is_cross, mode)
+    iou, _, around = _overlap(first, second)
+    return iou, around, (first[:2].float() - second[:2].float()).square().sum(0)
+
+
 @kernel("npu_giou")
 def giou(x, gtboxes, trans=False, is_cross=False, mode=0):
     _check("npu_giou", x, trans, is_cross, mode)
