@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from porter.checks.rule import Hit, Rule
+from porter.checks.build import dotted
+from porter.checks.rule import Hit, Rule, cst
 from porter.project.firsts import first_fused
 
 _MODULES = ("torch.cuda.amp", "torch.cuda.amp.grad_scaler", "torch.npu.amp", "torch_npu.npu.amp")
@@ -16,4 +17,14 @@ class FusedOptimizerScaled(Rule):
         place = file.facts.fused or first_fused({file.path: file.source.utf8})
         if not place or file.tested:
             return None
-        return Hit(original.func, "scaled", values=(("place", place),))
+        new = None  # device comes first there since torch 2.3
+        if file.target.style == "rename" and file.target.torch >= (2, 3) and _is_below_torch(original.func):
+            device = cst.Arg(cst.SimpleString(f'"{file.target.device}"'))
+            new = updated.with_changes(func=dotted("torch.amp.GradScaler"), args=[device, *updated.args])
+        return Hit(original.func, "scaled", new=new, values=(("place", place),), loads=True)
+
+
+def _is_below_torch(node) -> bool:
+    while isinstance(node, cst.Attribute):
+        node = node.value
+    return isinstance(node, cst.Name) and node.value == "torch"
