@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -252,6 +256,29 @@ def test_a_program_that_hangs_is_stopped_with_its_children(tmp_path, monkeypatch
     assert found.how_it_ended() == ("timeout", "")
 
 
+def test_stopped_from_outside_it_stops_what_it_started(tmp_path, needs_linux):
+    alive = tmp_path / "alive"
+    (tmp_path / "t.py").write_text(
+        f"import os, time\nopen({str(alive)!r}, 'w').write(str(os.getpid()))\ntime.sleep(300)\n"
+    )
+    (tmp_path / "run.py").write_text(
+        "import sys\nfrom dataclasses import replace\nfrom pathlib import Path\n"
+        "from test_verify_parts import OURS, device\nfrom porter.verify import install, launch\n"
+        "install.environment = lambda device: {}\n"
+        f"ours, here = replace(OURS, path=sys.executable), Path({str(tmp_path)!r})\n"
+        "launch.run(['t.py'], here, here, ours, device(), launch.Limits(), original=False)\n"
+    )
+    path = os.pathsep.join(map(str, (Path(__file__).parents[1], Path(__file__).parent)))
+    porter = subprocess.Popen([sys.executable, str(tmp_path / "run.py")], env={**os.environ, "PYTHONPATH": path})
+    until = time.monotonic() + 60
+    while not (alive.is_file() and alive.read_text()) and time.monotonic() < until:
+        time.sleep(0.05)
+    porter.terminate()
+    assert porter.wait(60) == 128 + signal.SIGTERM
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(alive.read_text()), 0)
+
+
 def test_a_native_crash_is_a_result(tmp_path, monkeypatch, needs_linux):
     (tmp_path / "t.py").write_text("import os\nos.abort()\n")
     assert run_plain(["t.py"], tmp_path, monkeypatch).how_it_ended() == ("signal", "SIGABRT")
@@ -272,7 +299,6 @@ def test_stand_ins_have_a_body_for_each_symbol_that_is_missing(tmp_path, needs_c
     """Against a library made here: needs one library that there is nowhere, and two functions."""
     import ctypes
     import platform
-    import subprocess
 
     (tmp_path / "torch/lib").mkdir(parents=True)
     (tmp_path / "npu").mkdir()

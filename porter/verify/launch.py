@@ -8,8 +8,10 @@ import shlex
 import signal
 import subprocess
 import tempfile
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -119,7 +121,7 @@ def run(
         env["PATH"] = os.path.dirname(interpreter.path) + os.pathsep + env.get("PATH", "")
         logs = Logs.of(root, folder)
         path = Path(recorded) / "output.txt"
-        with path.open("wb") as output:
+        with _stopped_in_order(), path.open("wb") as output:
             try:
                 child = subprocess.Popen(
                     command(words, interpreter), cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=output,
@@ -163,6 +165,23 @@ def _limit(limits: Limits):
 
     size = limits.memory_gb << 30
     return lambda: resource.setrlimit(resource.RLIMIT_DATA, (size, size))
+
+
+@contextmanager
+def _stopped_in_order() -> Iterator[None]:
+    """Who stops porter stops what it started, and leaves no copies behind."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def leave(number: int, frame: object) -> None:
+        raise SystemExit(128 + number)
+
+    before = signal.signal(signal.SIGTERM, leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before or signal.SIG_DFL)
 
 
 def _stop(child: subprocess.Popen) -> None:

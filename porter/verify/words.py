@@ -15,7 +15,6 @@ WORDS: dict[str, dict[str, str]] = {
     "ended.signal": {"en": "killed by {detail}", "zh": "被信号 {detail} 终止"},
     "ended.timeout": {"en": "stopped at the time limit", "zh": "超时终止"},
     "steps": {"en": "optimiser steps", "zh": "优化器步数"},
-    "end": {"en": "end", "zh": "结束情况"},
     "error": {"en": "{kind} at {where}: {text}", "zh": "{where} 处 {kind}：{text}"},
     "error.nowhere": {"en": "{kind}: {text}", "zh": "{kind}：{text}"},
     "error.rank": {"en": "rank {rank}: ", "zh": "rank {rank}："},
