@@ -175,3 +175,14 @@ def fact_a_device_that_does_not_exist_raises():
         torch.ones(2, device="npu:7")
     is_(torch.ones(2).npu().sum().item(), 2.0)
     is_(torch.npu.current_device(), 0)
+
+
+@over("torch.spmm", "torch.sparse.mm", "@", "softmax")
+def fact_products_of_sparse_tensors_raise(name):
+    x = torch.sparse_coo_tensor(torch.tensor([[0, 1, 1], [2, 0, 2]]), torch.ones(3), (2, 3)).npu()
+    calls = {
+        "torch.spmm": torch.spmm, "torch.sparse.mm": torch.sparse.mm, "@": lambda x, y: x @ y,
+        "softmax": lambda x, y: torch.sparse.softmax(x, 1),
+    }  # fmt: skip
+    with raises("is not currently supported on the NPU backend", RuntimeError):
+        calls[name](x, torch.ones(3, 2).npu())

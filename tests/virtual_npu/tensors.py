@@ -47,6 +47,16 @@ def fact_inference_mode_passes_no_autograd(kind):
     assert torch.equal(found, expected)
 
 
+def fact_sparse_gradients_coalesce_and_have_a_norm():
+    from virtual_npu import record
+
+    embedding = nn.Embedding(4, 3, sparse=True).npu()
+    embedding(torch.tensor([1, 2, 1]).npu()).sum().backward()
+    gradient = embedding.weight.grad
+    is_(gradient.coalesce().values().tolist(), [[2.0] * 3, [1.0] * 3])
+    is_(record._square(gradient), 15.0)
+
+
 # ---- random numbers
 def fact_the_random_state_restores_and_leaves_the_cpus_alone():
     torch.npu.manual_seed(5)

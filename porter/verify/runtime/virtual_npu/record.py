@@ -240,9 +240,11 @@ def _as_cpu(tensor):
 
 
 def _square(tensor):
-    local = _as_cpu(tensor)
-    if local.is_sparse:
-        local = local.coalesce().values()
+    if tensor.is_sparse:
+        indices, values = native.as_cpu(tensor.detach()._indices()), native.as_cpu(tensor.detach()._values())
+        local = torch.sparse_coo_tensor(indices, values, tensor.shape).coalesce().values()
+    else:
+        local = _as_cpu(tensor)
     return float(local.double().square().sum())
 
 

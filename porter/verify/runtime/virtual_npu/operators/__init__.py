@@ -20,4 +20,5 @@ from virtual_npu.operators import (  # noqa: F401
     rotary,
     routing,
     shapes,
+    sparse,
 )
