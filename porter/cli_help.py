@@ -42,6 +42,7 @@ HELP = {
     "All codes.": "列出全部编号。",
     "text (default) or json.": "text（默认）或 json。",
     "A report of earlier findings, made elsewhere.": "由先前保存的结果生成报告。",
+    "What `porter verify --output` wrote: a chapter in HTML.": "`porter verify --output` 写出的文件：在 HTML 报告中成为一章。",
     "What `porter analyze --output findings.json` wrote.": "`porter analyze --output findings.json` 写出的文件。",
     "What got fixed between two reports, and what is new.": "两份报告之间解决了什么，新增了什么。",
     "findings.json of then.": "先前的 findings.json。",
