@@ -1,0 +1,16 @@
+"""`torch.sparse.mm(adjacency, x)`: torch_npu builds sparse tensors, and has no kernel for what is made of them."""
+
+from __future__ import annotations
+
+from porter.checks.rule import Hit, Rule
+
+
+class SparseProduct(Rule):
+    code, slug = "PRT706", "sparse-product"
+    calls = {
+        "torch.spmm", "torch.smm", "torch.hspmm", "torch.sspaddmm", "torch.sparse.mm", "torch.sparse.addmm",
+        "torch.sparse.sampled_addmm", "torch.sparse.softmax", "torch.sparse.log_softmax",
+    }  # fmt: skip
+
+    def visit(self, original, updated, file):
+        return Hit(original.func, "default", values=(("name", file.name(original.func)),))
