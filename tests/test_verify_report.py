@@ -67,6 +67,8 @@ def test_the_page_says_what_the_terminal_says(porter, tmp_path, result):
             for part in filter(None, re.split(r"  +|`", line.strip())):
                 assert part.strip() in shown, (lang, part)
     assert "<b &" not in section
+    if chapter(data(result))["chart"]:
+        assert 'data-en="loss of both runs" data-zh="两次运行的 loss"' in section
 
 
 def test_the_losses_are_drawn_up_to_where_they_part():
