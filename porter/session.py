@@ -15,6 +15,7 @@ class Session:
     target: Target = Target()
     facts: Facts = Facts()
     libraries: Libraries = Libraries()
+    fuse: bool = False  # write fused operators in, where that can be shown to be right
     quiet: frozenset[str] = frozenset()  # codes that are off everywhere
     quiet_in: tuple[tuple[str, frozenset[str]], ...] = field(default=())  # (gitignore pattern, codes off there)
 

@@ -46,9 +46,9 @@ class Rules:
         self.gate = GATE
         self.roots = self.inventory = ROOTS
         self.codes = frozenset(tables.rules)
-        indices = "calls references prefixes methods builtins attributes imports literals nodes".split()
+        indices = "calls references prefixes methods builtins attributes imports literals patterns nodes".split()
         self.calls, self.references, self.prefixes, self.methods, self.builtins = (defaultdict(list) for _ in range(5))
-        self.attributes, self.imports, self.literals, self.nodes = (defaultdict(list) for _ in range(4))
+        self.attributes, self.imports, self.literals, self.patterns, self.nodes = (defaultdict(list) for _ in range(5))
         filters: list[tuple[tuple[type, ...], tuple[re.Pattern[bytes], ...], str]] = []
         for rule in rules:
             for index in indices:

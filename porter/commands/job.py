@@ -62,6 +62,7 @@ def prepare(
     stdin_filename: str | None = None,
     no_cache: bool = False,
     force_exclude: bool = False,
+    fuse: bool = False,
     **given: object,
 ) -> Job:
     """`given` is what the command line says of Settings, None or () where it says nothing."""
@@ -75,7 +76,8 @@ def prepare(
     root, table = root_of(named)
     settings = config.read(table).overridden(**given)
     target = choose_target(settings, root, table)
-    session = Session(target, libraries=_libraries(settings, table, target), **_switched_off(settings, table, target))
+    quiet = _switched_off(settings, table, target)
+    session = Session(target, libraries=_libraries(settings, table, target), fuse=fuse, **quiet)
     stdin = None
     if piped:
         stdin = (relative(root, named[0]), sys.stdin.buffer.read())

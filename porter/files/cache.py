@@ -92,7 +92,7 @@ def run_key(session: Session) -> str:
         __version__,
         sys.version_info[:3],
         _rules(),
-        (target.torch_npu, target.soc, target.style),
+        (target.torch_npu, target.soc, target.style, session.fuse),
         session.facts.digest(),
         session.libraries.digest,
         sorted(session.quiet),

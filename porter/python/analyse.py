@@ -128,13 +128,15 @@ class Looked:
         return found.hit.new is not None or bool(found.hit.after or found.hit.more)
 
     def active(self, rule: Rule, hit: Hit, piece) -> bool:
-        """Not switched off, not suppressed, and no mere opportunity."""
+        """Not switched off, not suppressed, and no mere opportunity; one that is asked for brings its edit."""
         code = hit.code or rule.code
-        return not hit.optional and code not in self.session.quiet_for(self.file.path) and self.reason(code, hit, piece) is None
+        return (not hit.optional or bool(hit.more)) and code not in self.session.quiet_for(self.file.path) and self.reason(code, hit, piece) is None
 
     def safe(self, rule: Rule, hit: Hit, piece) -> bool:
         """Where CUDA sources are built, CUDA is meant, and not the accelerator in use; where a file speaks of NPUs
         already, what it says of CUDA may be meant so. A person looks at both."""
+        if hit.optional:
+            return True  # asked for
         if hit.safe and (self.file.awareness.partly or not self.file.style.settles(hit.code or rule.code)):
             return False
         if hit.safe and piece.unit not in self._builds:  # asked for every hit, and reads the whole statement
@@ -150,9 +152,14 @@ class Looked:
         from .imports import below, place_imports
 
         applied = [f for f in (self.unsafe if unsafe else self.found) if f.applied]
-        extra = {change for f in applied for change in (*below(self.file, f), *f.hit.more)}
-        extra |= set(place_imports(self.file, [f for f in applied if f.hit.loads]))
-        return tuple(sorted({*(self._review if unsafe else self._auto), *extra}))
+        due = [f for f in applied if not f.hit.optional]
+        extra = {change for f in due for change in (*below(self.file, f), *f.hit.more)}
+        made = {*(self._review if unsafe else self._auto), *extra}
+        for found in applied:
+            if found.hit.optional and not any(a.start < b.end and b.start < a.end for a in found.hit.more for b in made):
+                due.append(found)
+                made |= {*found.hit.more}
+        return tuple(sorted({*made, *place_imports(self.file, [f for f in due if f.hit.loads])}))
 
     def stored(self, changes: tuple[Change, ...]) -> tuple[Change, ...]:
         """The same edits in offsets of the file as it is on disk."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterable
 from functools import cached_property
 
 from porter.own import Unreadable
@@ -18,6 +19,7 @@ from .glances import GLANCES
 from .index import Link
 from .literals import Literal, literals
 from .names import Names
+from .patterns import Match, find
 from .receivers import Receivers
 from .scene import Scene
 from .source import Source
@@ -111,6 +113,8 @@ class File:
                     if not only or GLANCES[only](self.scene, link):
                         found.append(link)
         found += [literal.link for literal in self.literals.values()]
+        if rules.patterns and not self.scene.apart:
+            found += [self.scene.link_to(several[0].anchor) for several in self.patterns.values()]
         return [link for link in found if not self.awareness.covers_link(link)]
 
     def _wanted(self, name: str, link: Link) -> bool:
@@ -145,6 +149,15 @@ class File:
     @cached_property
     def scene(self) -> Scene:
         return Scene(self)
+
+    @cached_property
+    def patterns(self) -> dict[tuple[int, int], list[Match]]:
+        """Computations that an operator of the target makes, by where they are seen."""
+        return find(self)
+
+    def matches(self, node, kinds: Iterable[str]) -> list[Match]:
+        """What is seen at a node, the fullest first."""
+        return [match for match in self.patterns.get(self._piece.span(node), ()) if match.kind in kinds]
 
     @cached_property
     def receivers(self) -> Receivers:

@@ -9,7 +9,7 @@ import ast
 import re
 from collections.abc import Callable
 
-from . import idioms, masks, meetings
+from . import masks, meetings
 from .evidence import constant
 from .index import Link, ancestors
 
@@ -112,9 +112,5 @@ GLANCES: dict[str, Callable] = {
     "prefetch": _prefetches,
     "sizes": lambda scene, link: bool(scene.sizes(link)),
     "index": lambda scene, link: masks.assigned(scene, link) is not None,
-    "rms-norm": lambda scene, link: idioms.is_rms_norm(link),
-    "rotation": lambda scene, link: idioms.is_rotation(link),
-    "gate": lambda scene, link: idioms.gate_of(link, scene),
     "launch": _launches,
-    "attention": lambda scene, link: bool(idioms.attention(link)),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from collections import defaultdict
 
 from .evidence import OTHER_LIBRARIES
@@ -178,18 +179,25 @@ class Receivers:
         if getattr(node.value, "id", "") != "self":
             return UNKNOWN
         owner = next((a for a in ancestors(link) if a[0].__class__ is ast.ClassDef), None)
-        values = self._assigned(owner[0]).get(node.attr, ()) if owner else ()
+        values = self.members(owner[0]).get(node.attr, ()) if owner else ()
         return _strongest({self._expression(value, (value, owner), depth + 3) for value in values})
 
-    def _assigned(self, owner: ast.ClassDef) -> dict[str, list[ast.expr]]:
+    def members(self, owner: ast.ClassDef) -> dict[str, list[ast.expr]]:
         """What `self.x = ...` gives each attribute, anywhere in a class."""
         if owner not in self._members:
             members = self._members[owner] = defaultdict(list)
             for inner in ast.walk(owner):
                 if inner.__class__ is ast.Assign:
-                    for target in inner.targets:
+                    for target, value in _pairs(inner):
                         if target.__class__ is ast.Attribute and getattr(target.value, "id", "") == "self":
-                            members[target.attr].append(inner.value)
+                            members[target.attr].append(value)
         return self._members[owner]
 
 
+def _pairs(node: ast.Assign) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """What is set to what, also in `self.a, self.b = x, y`."""
+    for target in node.targets:
+        if target.__class__ is ast.Tuple and node.value.__class__ is ast.Tuple and len(target.elts) == len(node.value.elts):
+            yield from zip(target.elts, node.value.elts)
+        else:
+            yield target, node.value

@@ -52,7 +52,7 @@ class _Walk(cst.CSTTransformer):
     def __init__(self, file, piece: Piece, wanted: Callable[[Rule, Hit, Piece], bool]):
         super().__init__()
         self.file, self.piece, self.wanted = file, piece, wanted
-        self.rules = file.rules
+        self.rules, self.patterns = file.rules, {} if file.scene.apart else file.patterns
         self.found: list[Found] = []
         self.replaced: dict[cst.CSTNode, tuple[cst.CSTNode, Found]] = {}  # original -> what stands there now, and why
         self._mentions: dict[cst.CSTNode, list[Rule]] = {}
@@ -117,6 +117,9 @@ class _Walk(cst.CSTTransformer):
             packages = {name.partition(".")[0]: None for name in imported(original)}
             asked = dict.fromkeys(rule for name in packages for rule in rules.imports.get(name, ()))
         asked = (*asked, *rules.nodes.get(kind.__name__, ()))
+        if self.patterns and kind is cst.Call and self.piece.knows(original):
+            for match in self.patterns.get(self.piece.span(original), ())[:1]:
+                asked = (*asked, *rules.patterns[match.kind])
         if asked and self.file.aware(original):
             return updated
         for rule in asked:

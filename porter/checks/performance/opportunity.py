@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from porter.checks.rule import Hit, Rule
+
+if TYPE_CHECKING:
+    from porter.finding import Change
 
 
 class Opportunity(Rule):
@@ -17,8 +20,27 @@ class Opportunity(Rule):
         if found is None:
             return None
         at, why, values = found
-        return Hit(at, why, optional=True, values=(*values, *((("new", self.offers),) if self.offers else ())))
+        values = (*values, *((("new", self.offers),) if self.offers else ()))
+        edits = self.fuse(original, file) if file.session.fuse and file.style.loads else ()
+        return Hit(at, why, optional=True, values=values, more=edits, loads=bool(edits))
+
+    def fuse(self, original, file) -> tuple[Change, ...]:
+        """What writes the operator in, where that can be shown to be right."""
+        matches = file.matches(original, self.patterns)
+        if not matches:
+            return ()
+        from porter.python.fuse import every
+
+        return tuple(every(file, matches))
 
     def find(self, original, file) -> tuple | None:
         """(node, message, values) of an opportunity."""
+        match = next(iter(file.matches(original, self.patterns)), None)
+        new = self.offers or match and self.offered(match, file)
+        if match is None or new is None:
+            return None
+        return original, match.why, () if self.offers else (("new", new),)
+
+    def offered(self, match, file) -> str | None:
+        """What makes it in one, where that is not the same for all of them."""
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""Rotary position embedding by cutting, negating and joining halves."""
+"""Rotary position embedding: halves or neighbours that are turned, written out or as complex numbers."""
 
 from __future__ import annotations
 
@@ -8,9 +8,4 @@ from .opportunity import Opportunity
 class RotaryEmbedding(Opportunity):
     code, slug = "PRT613", "rotary-embedding"
     offers = "torch_npu.npu_rotary_mul"
-    calls = {"torch.cat", "torch.concat", "torch.concatenate"}
-    only = "rotation"
-
-    def find(self, original, file):
-        link = file.scene.link(original)
-        return (original, "halves", ()) if link is not None and file.glance(self.only, link) else None
+    patterns = {"rotary"}

@@ -16,7 +16,7 @@ class ComplexTensor(Rule):
     def visit(self, original, updated, file):
         name = file.name(getattr(original, "func", original))
         if name in MAKERS:
-            rotary = name == "torch.polar" or name == "torch.view_as_complex" and b"freqs" in file.source.utf8
+            rotary = name == "torch.polar" or bool(file.matches(original, ("complex-rotation",)))
             return Hit(original, "rotary" if rotary else "made", values=(("name", name),))
         found = file.around.argument(original)
         if found is None or found[1] not in (0, 1, "dtype"):

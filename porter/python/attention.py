@@ -1,0 +1,155 @@
+"""Attention among the values of a function: a softmax between two products of tensors."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from .values import Value
+from .views import Users, base, seen
+
+_MASK = re.compile(r"(?i)mask|causal|triu|tril|padding")
+_BIAS = re.compile(r"(?i)bias|rel_?pos|alibi")
+_SHAPES = ("view", "cast", "transpose")
+
+
+def of(softmax: Value, users: Users) -> Iterator[tuple[str, Value | None, dict[str, Value]]]:
+    """(message, what takes its place, parts)."""
+    if softmax.info not in (-1, 2, 3, None):
+        return
+    scores = _Scores()
+    scores.read(softmax.args[0])
+    if scores.product is None or scores.odd:
+        return
+    products = [] if _read_elsewhere(softmax, users, set()) else list(_products(softmax, users, set()))
+    if len(products) == 1 and not _of_channels(scores.product, products[0], softmax):
+        yield "biased" if scores.biased else "written-out", products[0], scores.parts | {"scores": scores.product}
+
+
+def _of_channels(scores: Value, product: Value, softmax: Value) -> bool:
+    """`(q.transpose(-2, -1) @ k).softmax(-1) @ v`: every channel looks at the others."""
+    first, second = map(base, scores.args[:2])
+    left = base(product.args[0])
+    while left.op in (*_SHAPES, "dropout") and left is not softmax:
+        left = base(left.args[0])
+    return scores.op == "matmul" and first.op == "transpose" and second.op != "transpose" and left is softmax
+
+
+class _Scores:
+    """What lies between a product and its softmax."""
+
+    def __init__(self):
+        self.product: Value | None = None
+        self.biased = self.odd = False
+        self.parts: dict[str, Value] = {}
+        self._seen: set[Value] = set()
+
+    def read(self, value: Value) -> None:
+        value = base(value)
+        if value in self._seen:
+            return
+        self._seen.add(value)
+        op = value.op
+        if is_product(value):
+            if self.product not in (None, value):
+                self.odd = True
+            self.product = value
+        elif op in _SHAPES or op == "choice":
+            for arg in value.args if op == "choice" else value.args[:1]:
+                self.read(arg)
+        elif op in ("mul", "div"):
+            self._side(value, scale=True)
+        elif op in ("add", "sub"):
+            self._side(value, scale=False)
+        elif op == "masked_fill":
+            self.parts["mask"] = value.args[1]
+            self.read(value.args[0])
+        elif op == "where":
+            inner = [v for v in value.args[1:] if holds_product(v)]
+            if len(inner) == 1:
+                self.read(inner[0])
+        elif (
+            op == "call"
+            and value.info[0] in ("clamp", "nan_to_num")
+            or op == "call"
+            and _BIAS.search(str(value.info[0]))
+        ):
+            self.biased |= bool(_BIAS.search(str(value.info[0])))
+            for arg in value.args:
+                if holds_product(arg):
+                    self.read(arg)
+
+    def _side(self, value: Value, scale: bool) -> None:
+        with_product = [a for a in value.args if holds_product(a)]
+        if len(with_product) != 1:
+            self.odd |= len(with_product) > 1
+            return
+        other = next(a for a in value.args if a is not with_product[0])
+        if not scale and not is_mask(other) and other.op != "const":
+            maximum = value.op == "sub" and other.op in ("call", "item", "attribute", "view")
+            self.biased |= not maximum
+        self.read(with_product[0])
+
+
+def is_product(value: Value) -> bool:
+    """Of two tensors of which none is a parameter of the module."""
+    if value.op == "einsum":
+        return len(value.args) == 2 and not any(map(_is_parameter, value.args))
+    if value.op == "baddbmm":
+        return True
+    return value.op == "matmul" and not any(map(_is_parameter, value.args))
+
+
+def _is_parameter(value: Value) -> bool:
+    value = seen(value)
+    return value.op == "leaf" and value.info[0] == "attribute" or value.op == "attribute" and value.info == "weight"
+
+
+def holds_product(value: Value, depth: int = 0) -> bool:
+    value = base(value)
+    if is_product(value):
+        return True
+    inner = value.op in ("mul", "div", "add", "sub", "masked_fill", "where", "choice", "call", *_SHAPES)
+    return inner and depth < 12 and any(holds_product(a, depth + 1) for a in value.args)
+
+
+def is_mask(value: Value, depth: int = 0) -> bool:
+    """By how it was made, or what it is called where it comes from."""
+    value = base(value)
+    if value.op in ("masked_fill", "where", "compare", "not"):
+        return True
+    if value.op == "leaf":
+        return bool(_MASK.search(value.info[1]))
+    name = value.info if value.op == "attribute" else value.info[0] if value.op in ("call", "module") else ""
+    if isinstance(name, str) and _MASK.search(name) or value.op == "const" and value.info is None:
+        return True
+    return depth < 6 and any(is_mask(a, depth + 1) for a in value.args)
+
+
+def _products(value: Value, users: Users, known: set[Value]) -> Iterator[Value]:
+    """The products that the weights go into, through casts, dropout and changes of shape."""
+    for user in users.of(value):
+        if user in known:
+            continue
+        known.add(user)
+        if user.op in (*_SHAPES, "dropout", "choice"):
+            yield from _products(user, users, known)
+        elif is_product(user):
+            yield user
+
+
+def _read_elsewhere(value: Value, users: Users, known: set[Value]) -> bool:
+    """Whether something else than one product is made of the weights: they are mixed, cut up, or handed to a module."""
+    for user in users.of(value):
+        if user in known:
+            continue
+        known.add(user)
+        if user.op in (*_SHAPES, "dropout", "choice"):
+            if _read_elsewhere(user, users, known):
+                return True
+        elif not is_product(user) and user.op not in ("tuple", "attribute", "masked_fill", "compare"):
+            if not any(u.op == "choice" and value in u.args for u in users.of(user)):  # heads that may be masked
+                return True
+        elif user.op in ("matmul", "einsum") and any(map(_is_parameter, user.args)):
+            return True
+    return False

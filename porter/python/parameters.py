@@ -1,0 +1,49 @@
+"""What a function takes, and what a call gives it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from .evidence import constant
+
+if TYPE_CHECKING:
+    from .values import Value
+
+
+def parameters(function: ast.AST) -> list[str]:
+    a = function.args
+    return [p.arg for p in (*a.posonlyargs, *a.args, *a.kwonlyargs, a.vararg, a.kwarg) if p is not None]
+
+
+def given_to(
+    function: ast.AST, args: list[Value], keywords: dict[str, Value], make: Callable
+) -> dict[str, Value] | None:
+    """What the parameters of a function are in a call of it; None where the call does not fit."""
+    a = function.args
+    names = [p.arg for p in (*a.posonlyargs, *a.args)]
+    if a.vararg or a.kwarg or len(args) > len(names):
+        return None
+    given = {**dict(zip(names, args)), **keywords}
+    defaults = dict(zip(names[len(names) - len(a.defaults) :], a.defaults))
+    defaults |= {p.arg: d for p, d in zip(a.kwonlyargs, a.kw_defaults) if d is not None}
+    for name in (*names, *(p.arg for p in a.kwonlyargs)):
+        if name not in given:
+            if name not in defaults:
+                return None
+            default = defaults[name]
+            plain = default.__class__ is ast.Constant
+            given[name] = (
+                make("const", (), constant(default), default) if plain else make("opaque", (), id(default), default)
+            )
+    return given
+
+
+def dotted(node: ast.AST) -> str:
+    """`a.b.c` as text; "" where it is no plain chain."""
+    words = []
+    while node.__class__ is ast.Attribute:
+        words.append(node.attr)
+        node = node.value
+    return ".".join([node.id, *reversed(words)]) if node.__class__ is ast.Name else ""

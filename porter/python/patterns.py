@@ -1,0 +1,176 @@
+"""Computations that the target has one operator for, recognised by how values are made of each other, whatever the names.
+
+Only functions that say one of the words below are read (python/values.py), and those that call them.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from . import attention, rotary
+from .evidence import call_name
+from .index import Link, lines_with, on_lines
+from .operations import World
+from .values import Body, Value
+from .views import Users, base, factors, halves, is_weight
+
+_DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
+# a file that has none of them costs six searches for plain letters
+_WORDS = tuple(
+    re.compile(word)
+    for word in (rb"[sS]oftmax\(", rb"sqrt\(", rb"\*\* ?-(?:0\.5|\(1)", rb"[sS][iI]?LU\(|silu\(|swish\(", rb"gelu\(|GELU\(",
+                 rb"(?:Layer|Group)Norm\(|(?:layer|group)_norm\(", rb"sigmoid\(|Sigmoid\(", rb"as_complex\(", rb"(?:stack|cat\w*)\([\s(\[]*-", rb"\bsin\b ?[*)]|\* ?sin\b")
+)  # fmt: skip
+_TORCH = re.compile(rb"\btorch\b")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Match:
+    kind: str  # of pattern: what rules ask for
+    why: str
+    anchor: ast.Call  # the expression that the finding points at
+    body: Body
+    root: Value | None = None  # what one operator would make
+    parts: dict[str, Value] = field(default_factory=dict)
+
+
+def find(file) -> dict[tuple[int, int], list[Match]]:
+    """All matches of a file, by the place of their anchor; of several ways to see one anchor, the fullest first."""
+    data = file.source.utf8
+    words = [w for w in _WORDS if w.search(data)]
+    if not words or not _TORCH.search(data):
+        return {}
+    functions = _functions(file, words)
+    if not functions:
+        return {}
+    world = World(file.names, file.receivers.members, functions)
+    found: dict[ast.AST, list[Match]] = {}
+    for function, owner in functions.items():
+        for match in matches(Body(function, owner, world)):
+            found.setdefault(match.anchor, []).append(match)
+    span = file.source.span
+    return {
+        span(anchor): sorted(several, key=lambda m: (m.root is None, -len(m.parts)))
+        for anchor, several in found.items()
+        if anchor.__class__ is ast.Call
+    }
+
+
+def _functions(file, words) -> dict[ast.AST, ast.ClassDef | None]:
+    """Functions that say a word, or call one that does, with the class that they are a method of; in the order of lines."""
+    links = sorted((link for kind in _DEFS for link in file.buckets[kind]), key=lambda link: link[0].lineno)
+    starts = [link[0].lineno for link in links]
+    chosen: dict[ast.AST, Link] = {}
+    for line in lines_with(file.source, *words):
+        at = bisect_right(starts, line) - 1
+        while at >= 0 and links[at][0].end_lineno < line:
+            at -= 1
+        if at >= 0:
+            chosen[links[at][0]] = links[at]
+    owners = {_owner(link) for link in chosen.values() if link[0].name == "__init__"} - {None}
+    names = {function.name for function in chosen} - {"__init__", "forward"}
+    for link in links:
+        if link[0] not in chosen and link[0].name == "forward" and _owner(link) in owners:
+            chosen[link[0]] = link  # activations that __init__ makes
+    if names:
+        lines = sorted({c[0].lineno for c in file.buckets[ast.Call] if call_name(c[0].func) in names})
+        for link in links:
+            if link[0] not in chosen and on_lines(link[0], lines):
+                chosen[link[0]] = link
+    return {link[0]: _owner(link) for link in links if link[0] in chosen}
+
+
+def _owner(link: Link) -> ast.ClassDef | None:
+    above = link[1] and link[1][0]
+    return above if above.__class__ is ast.ClassDef else None
+
+
+def matches(body: Body) -> Iterator[Match]:
+    users = Users(body)
+    for value in body.made:
+        if value.op == "rsqrt":
+            yield from _rms_norm(body, value)
+        elif value.op in ("silu", "gelu"):
+            yield from _gate(body, value, users)
+        elif value.op == "softmax":
+            for why, root, parts in attention.of(value, users):
+                yield Match("attention", why, value.node, body, root, parts)
+        elif value.op in ("layer_norm", "group_norm"):
+            yield from _norm(body, value, users)
+    said = set()
+    for why, anchor, root, parts in rotary.of(body, users):
+        if root is not None or why not in said:
+            said.add(why)
+            yield Match("complex-rotation" if why == "complex" else "rotary", why, anchor, body, root, parts)
+
+
+def _rms_norm(body: Body, value: Value) -> Iterator[Match]:
+    """x * rsqrt(mean(x * x) + eps) * weight: in any order, with casts between."""
+    under, eps = base(value.args[0]), None
+    if under.op == "add":
+        mean, eps = under.args if base(under.args[0]).op == "mean" else under.args[::-1]
+        under = base(mean)
+    if under.op != "mean" or not _is_last(under.info[0], body) or base(under.args[0]).op != "square":
+        return
+    x = base(base(under.args[0]).args[0])
+    if x.op == "sub" and any(base(a).op == "mean" for a in x.args):
+        return  # the mean is taken off: LayerNorm
+    root, weight = None, None
+    for made in body.made:
+        if made.op not in ("mul", "div"):
+            continue
+        parts = factors(made)
+        if value not in parts or x not in parts:
+            continue
+        rest = list(parts)
+        rest.remove(value)
+        rest.remove(x)
+        if not rest and weight is None:
+            root = made
+        elif len(rest) == 1 and is_weight(rest[0]):
+            root, weight = made, rest[0]
+    if root is None:
+        return
+    parts = {"x": x, **({"eps": eps} if eps is not None else {}), **({"weight": weight} if weight is not None else {})}
+    anchor = value.node if value.node.__class__ is ast.Call else under.node
+    yield Match("rms-norm", "written-out", anchor, body, root, parts)
+
+
+def _is_last(dims: tuple, body: Body) -> bool:
+    if len(dims) == 1 and isinstance(dims[0], Value) and dims[0].op == "leaf" and dims[0].info[0] == "attribute":
+        return body.world.settled(body.owner, dims[0].info[1]) == -1
+    return dims == (-1,)
+
+
+def _gate(body: Body, value: Value, users: Users) -> Iterator[Match]:
+    """silu(a) * b: of the halves of one tensor, or of two linear layers with the same input."""
+    a = base(value.args[0])
+    for product in users.through_casts(value):
+        if product.op != "mul":
+            continue
+        sides = [base(s) for s in product.args]
+        b = sides[1] if sides[0] is value else sides[0]
+        if found := halves(a, b):
+            x, left, mode = found
+            if mode == "half":
+                parts = {"x": x, "activated": body.make("const", (), left)}
+                yield Match("gate", value.op, value.node, body, product, parts)
+        elif _is_linear(a) and _is_linear(b) and a is not b and a.args[0] is b.args[0]:
+            yield Match("gate", f"{value.op}-apart", value.node, body, None, {"gate": a, "up": b})
+
+
+def _is_linear(value: Value) -> bool:
+    return value.op == "linear" or value.op == "module" and "Linear" in value.info[1]
+
+
+def _norm(body: Body, value: Value, users: Users) -> Iterator[Match]:
+    """A normalisation of a sum, or before an activation."""
+    x = base(value.args[0])
+    if value.op == "layer_norm" and x.op == "add" and "const" not in (x.args[0].op, x.args[1].op):
+        yield Match("norm", "add-layer-norm", value.node, body, value, {})
+    if value.op == "group_norm" and any(u.op == "silu" for u in users.through_casts(value)):
+        yield Match("norm", "group-norm-silu", value.node, body, value, {})

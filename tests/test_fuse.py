@@ -1,0 +1,274 @@
+"""`migrate --fuse`: what is written, what is left alone, and that on the virtual NPU both compute the same, forwards and
+backwards; a version with a mistake in it does not."""
+
+from __future__ import annotations
+
+import json
+from typing import NamedTuple
+
+import pytest
+
+from porter.finding import apply
+from porter.python.analyse import analyse
+from porter.session import Session
+from porter.target import Target
+
+HEAD = """\
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+"""
+FUSING = Session(fuse=True)
+
+
+class Case(NamedTuple):
+    source: str
+    shapes: tuple  # of the inputs of Model.forward
+    written: str  # what stands in the new text
+    mistakes: tuple[tuple[str, str], ...]  # (text, what to put in its place)
+
+
+CASES = {
+    "rms norm": Case(
+        """
+class Model(nn.Module):
+    def __init__(self, size=8, eps=1e-2):
+        super().__init__()
+        self.eps = eps
+        self.scale = nn.Parameter(torch.ones(size))
+
+    def forward(self, x):
+        kind = x.dtype
+        x = x.to(torch.float32)
+        spread = x.pow(2).mean(-1, keepdim=True)
+        x = x * torch.rsqrt(spread + self.eps)
+        return self.scale * x.to(kind)
+""",
+        ((2, 3, 8),),
+        "torch_npu.npu_rms_norm(x, self.scale, self.eps)[0]",
+        (("self.eps)[0]", "1e-6)[0]"), ("self.scale, self", "1 + self.scale, self"), ("norm(x, ", "norm(2 * x + 1, ")),
+    ),
+    "rms norm of two methods": Case(
+        """
+class Model(nn.Module):
+    def __init__(self, size=8, eps=1e-2):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.zeros(size))
+
+    def root(self, x):
+        return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps)
+
+    def forward(self, x):
+        y = self.root(x.float())
+        y = y * (1.0 + self.weight.float())
+        return y.type_as(x)
+""",
+        ((2, 3, 8),),
+        "y = torch_npu.npu_rms_norm(x, 1.0 + self.weight.float(), self.eps)[0]",
+        (("1.0 + self.weight", "self.weight"), ("self.eps)[0]", "1e-6)[0]")),
+    ),
+    "swiglu": Case(
+        """
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.both = nn.Linear(8, 12)
+
+    def forward(self, x):
+        both = self.both(x)
+        gate, up = both.chunk(2, dim=-1)
+        return F.silu(gate) * up
+""",
+        ((2, 3, 8),),
+        "return torch_npu.npu_swiglu(both, dim=-1)",
+        (("swiglu(both", "swiglu(torch.cat(both.chunk(2, -1)[::-1], -1)"), ("dim=-1)\n", "dim=-1) * 1.01\n")),
+    ),
+    "swiglu by hand": Case(
+        """
+class Model(nn.Module):
+    def forward(self, x):
+        half = x.shape[-1] // 2
+        up = x[..., half:]
+        gate = x[..., :half]
+        return up * (gate * torch.sigmoid(gate))
+""",
+        ((2, 3, 8),),
+        "return torch_npu.npu_swiglu(x.contiguous(), dim=-1)",
+        (("swiglu(x", "swiglu(x.flip(-1)"), ("dim=-1", "dim=1")),
+    ),
+    "geglu": Case(
+        """
+class Model(nn.Module):
+    def forward(self, x):
+        x, gate = x.chunk(2, dim=-1)
+        return x * F.gelu(gate)
+""",
+        ((2, 3, 8),),
+        "return torch_npu.npu_geglu(x.contiguous(), dim=-1, approximate=0)[0]",
+        (("approximate=0", "approximate=1"), ("dim=-1,", "dim=-1, activate_left=True,")),
+    ),
+    "geglu of the first half": Case(
+        """
+class Model(nn.Module):
+    def forward(self, x):
+        gate, x = x.chunk(2, dim=-1)
+        return F.gelu(gate, approximate="tanh") * x
+""",
+        ((2, 3, 8),),
+        "return torch_npu.npu_geglu(x.contiguous(), dim=-1, approximate=1, activate_left=True)[0]",
+        ((", activate_left=True", ""), ("approximate=1", "approximate=0")),
+    ),
+    "rotary": Case(
+        """
+def turn(x):
+    x1, x2 = x.chunk(2, dim=-1)
+    return torch.cat((-x2, x1), dim=-1)
+
+
+class Model(nn.Module):
+    def forward(self, q, k, cos, sin):
+        q = (q * cos) + (turn(q) * sin)
+        k = (k * cos) + (turn(k) * sin)
+        return q + 2 * k
+""",
+        ((2, 3, 4, 8), (2, 3, 4, 8), (1, 1, 4, 8), (1, 1, 4, 8)),
+        "k = torch_npu.npu_rotary_mul(k, cos, sin)",
+        (("(k, cos, sin)", "(k, sin, cos)"), ("(q, cos, sin)", '(q, cos, sin, rotary_mode="interleave")'), ("(k, cos, sin)", "(k, cos, -sin)")),
+    ),
+    "rotary of neighbours": Case(
+        """
+class Model(nn.Module):
+    def forward(self, x, cos, sin):
+        odd, even = x[..., 1::2], x[..., ::2]
+        other = torch.stack((-odd, even), dim=-1).flatten(-2)
+        return x * cos + other * sin
+""",
+        ((2, 3, 4, 8), (1, 1, 4, 8), (1, 1, 4, 8)),
+        'return torch_npu.npu_rotary_mul(x, cos, sin, rotary_mode="interleave")',
+        ((', rotary_mode="interleave"', ""), ("(x, cos, sin, r", "(x, sin, cos, r")),
+    ),
+    "attention": Case(
+        """
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.drop = nn.Dropout(0.0)
+        self.register_buffer("seen", torch.tril(torch.ones(4, 4)).view(1, 1, 4, 4))
+
+    def forward(self, q, k, v):
+        scores = (q @ k.transpose(-2, -1)) * (1.0 / math.sqrt(k.size(-1)))
+        scores = scores.masked_fill(self.seen[:, :, :4, :4] == 0, float("-inf"))
+        weights = F.softmax(scores, dim=-1)
+        weights = self.drop(weights)
+        return weights @ v
+""",
+        ((2, 3, 4, 8), (2, 3, 4, 8), (2, 3, 4, 8)),
+        "return F.scaled_dot_product_attention(q, k, v, attn_mask=~(self.seen[:, :, :4, :4] == 0), "
+        "dropout_p=self.drop.p if self.training else 0.0)",
+        (("attn_mask=~(", "attn_mask=("), ("(q, k, v,", "(k, q, v,"), ("else 0.0)", "else 0.0, scale=1.0)")),
+    ),
+    "attention with a scale": Case(
+        """
+class Model(nn.Module):
+    def __init__(self, width=8):
+        super().__init__()
+        self.scale = width**-0.3
+
+    def forward(self, q, k, v, hidden):
+        hidden = hidden > 1.0
+        scores = torch.matmul(q, k.transpose(2, 3)) * self.scale
+        scores = scores.masked_fill(hidden, -1e9)
+        return torch.matmul(torch.softmax(scores, dim=-1).to(q.dtype), v)
+""",
+        ((2, 3, 4, 8), (2, 3, 4, 8), (2, 3, 4, 8), (2, 1, 4, 4)),
+        "return F.scaled_dot_product_attention(q, k, v, attn_mask=~hidden, scale=self.scale)",
+        (("~hidden", "hidden"), ("scale=self.scale", "scale=1.0"), (", scale=self.scale", "")),
+    ),
+}  # fmt: skip
+
+
+def fused(text: str, session: Session = FUSING) -> str:
+    data = text.encode()
+    result = analyse("model.py", data, session)
+    assert not [f for f in result.findings if f.code == "PRT003"]
+    return apply(data, result.auto).decode()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_operator_takes_the_place_of_all_that_it_computes(name: str) -> None:
+    case = CASES[name]
+    after = fused(HEAD + case.source)
+    assert case.written in after
+    assert after.count("\n") <= (HEAD + case.source).count("\n") + 1, "what fell away, and an import"
+    assert fused(after) == after
+    assert all(old in after for old, _ in case.mistakes)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_nothing_of_it_happens_unasked(name: str) -> None:
+    text = HEAD + CASES[name].source
+    result = analyse("model.py", text.encode(), Session())
+    assert result.auto == result.review == () and not any(f.edit for f in result.findings)
+    assert fused(text, Session(Target(style="portable"), fuse=True)) == text
+
+
+_HARNESS = """
+import json, sys, torch, torch_npu
+sys.path.insert(0, sys.argv[1])
+from says import forward_and_backward, same
+
+def run(text, shapes):
+    torch.manual_seed(0)
+    space = {}
+    exec(text, space)
+    model = space["Model"]().npu()
+    inputs = [torch.randn(s).npu() for s in shapes]
+    found = forward_and_backward(model, *inputs)
+    return found + [p.grad.cpu() for p in model.parameters()]
+
+def differs(text, wanted, shapes):
+    try:
+        same(run(text, shapes), wanted, 1e-5)
+    except AssertionError as error:
+        return str(error)
+    return ""
+
+said = {}
+for name, (shapes, before, after, mistakes) in json.load(open(sys.argv[2])).items():
+    wanted = run(before, shapes)
+    said[name] = [differs(text, wanted, shapes) for text in (after, *mistakes)]
+print(json.dumps(said))
+"""
+
+
+@pytest.fixture(scope="module")
+def differences(virtual_npu) -> dict[str, list[str]]:
+    """Of each case, how what was written differs from what stood there, and how each mistake does."""
+    from virtual_device import FACTS
+
+    programs = {}
+    for name, case in CASES.items():
+        before = HEAD + case.source
+        after = fused(before)
+        programs[name] = (case.shapes, before, after, [after.replace(old, new) for old, new in case.mistakes])
+    (virtual_npu.folder / "fused.json").write_text(json.dumps(programs))
+    (virtual_npu.folder / "fused.py").write_text(_HARNESS)
+    done = virtual_npu.run(["-W", "ignore", "fused.py", str(FACTS), "fused.json"])
+    assert done.returncode == 0, done.stderr[-2000:]
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_operator_computes_what_stood_there(differences, name: str) -> None:
+    assert differences[name][0] == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "at"), [(name, at) for name, case in CASES.items() for at in range(len(case.mistakes))]
+)
+def test_a_mistake_would_be_seen(differences, name: str, at: int) -> None:
+    assert differences[name][1 + at] != "", CASES[name].mistakes[at]
