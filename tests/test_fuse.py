@@ -272,3 +272,65 @@ def test_the_operator_computes_what_stood_there(differences, name: str) -> None:
 )
 def test_a_mistake_would_be_seen(differences, name: str, at: int) -> None:
     assert differences[name][1 + at] != "", CASES[name].mistakes[at]
+
+
+_LEFT = {
+    "the weight may be a matrix": (
+        "rms norm",
+        "nn.Parameter(torch.ones(size))",
+        "nn.Parameter(torch.ones(2, size))",
+    ),
+    "nobody knows the weight": ("rms norm", "nn.Parameter(torch.ones(size))", "make(size)"),
+    "epsilon is a tensor": ("rms norm", "self.eps = eps", "self.eps = torch.tensor(eps)"),
+    "the result keeps float32": ("rms norm", "self.scale * x.to(kind)", "self.scale * x"),
+    "the spread is returned, too": ("rms norm", "return self.scale * x.to(kind)", "return self.scale * x.to(kind), spread"),
+    "something else reads a name": ("rms norm", "        x = x * torch", "        self.seen = spread\n        x = x * torch"),
+    "a loop may have changed it": ("rms norm", "        x = x * torch", "        for _ in kind:\n            spread = 2 * spread\n        x = x * torch"),
+    "a remark would fall away": ("rms norm", "x * torch.rsqrt(spread", "x * torch.rsqrt(  # of each\n            spread"),
+    "the halves are crossed": ("swiglu", "F.silu(gate) * up", "F.silu(up) * gate"),
+    "the halves are of rows": ("swiglu", "chunk(2, dim=-1)", "chunk(2, dim=1)"),
+    "there are three parts": ("swiglu", "gate, up = both.chunk(2", "gate, up, _ = both.chunk(3"),
+    "the parts differ in size": ("swiglu", "both.chunk(2", "both.split([4, 8]"),
+    "halves overlap": ("swiglu by hand", "up = x[..., half:]", "up = x[..., half - 1 :]"),
+    "types are mixed": ("rotary of neighbours", "x * cos + other * sin", "(x.float() * cos + other * sin).to(x.dtype)"),
+    "it is turned the other way": ("rotary of neighbours", "(-odd, even)", "(even, -odd)"),
+    "it is taken off": ("rotary of neighbours", "x * cos + other", "x * cos - other"),
+    "another tensor is turned": ("rotary of neighbours", "return x * cos", "return cos * cos"),
+    "the mask is added": ("attention with a scale", "scores.masked_fill(hidden, -1e9)", "scores + hidden"),
+    "the mask is no mask": ("attention with a scale", "-1e9", "0.0"),
+    "the scale is learnt": ("attention with a scale", "self.scale = width**-0.3", "self.scale = nn.Parameter(torch.ones(1))"),
+    "the weights are wanted": ("attention", "return weights @ v", "return weights @ v, weights"),
+    "nobody knows what drops": ("attention", "nn.Dropout(0.0)", "DropKey(0.0)"),
+    "another dimension": ("attention", "F.softmax(scores, dim=-1)", "F.softmax(scores, dim=-2)"),
+    "the mask comes on a condition": ("attention", "        scores = scores.masked", "        if self.training:\n            scores = scores.masked"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("reason", _LEFT)
+def test_where_anything_is_in_doubt_nothing_is_written(reason: str) -> None:
+    name, old, new = _LEFT[reason]
+    text = HEAD + CASES[name].source
+    assert old in text
+    text = text.replace(old, new)
+    assert fused(text) == text
+
+
+def test_a_remark_behind_what_falls_away_stays() -> None:
+    text = HEAD + CASES["swiglu"].source.replace("dim=-1)\n", "dim=-1)  # both [n, 12]\n")
+    after = fused(text)
+    assert "        # both [n, 12]\n" in after and "npu_swiglu" in after
+
+
+def test_torch_npu_is_imported_once_and_the_rest_is_ported_as_ever() -> None:
+    source = CASES["geglu"].source + CASES["rotary"].source.replace("Model", "Other") + "\n\nmodel = Model().cuda()\n"
+    after = fused(HEAD + source)
+    assert after.count("import torch_npu") == 1 and after.endswith("model = Model().npu()\n")
+
+
+def test_a_suppression_and_a_selection_hold() -> None:
+    text = HEAD + CASES["geglu"].source
+    assert fused(text, Session(fuse=True, quiet=frozenset({"PRT612"}))) == text
+    quiet = text.replace(
+        "return x * F.gelu(gate)", "return x * F.gelu(gate)  # porter: ignore[PRT612, PRT311] measured"
+    )
+    assert fused(quiet) == quiet

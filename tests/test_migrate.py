@@ -401,3 +401,14 @@ def test_the_report_of_a_port_shows_what_was_found(porter):
     assert (porter.folder.parent / "port.json").read_bytes() == before
     assert (porter.folder.parent / "port.html").stat().st_size > 10_000
     assert porter("migrate", ".", "--output", "x.exe").code == 2
+
+
+def test_fused_operators_are_written_where_they_are_asked_for(porter):
+    text = "from torch import nn\nfrom torch.nn import functional as F\n\n\nclass Gate(nn.Module):\n    def forward(self, x):\n        a, b = self.both(x).chunk(2, -1)\n        return F.silu(a) * b\n"
+    (porter.folder / "gate.py").write_text(text)
+    assert b"npu_swiglu" not in ported(porter)["gate.py"]
+    done = porter("migrate", "gate.py", "--fuse", "--inplace", "--allow-dirty")
+    assert done.code == 0 and "fused operators: 1" in done.err
+    assert "return torch_npu.npu_swiglu(self.both(x), dim=-1)" in (porter.folder / "gate.py").read_text()
+    assert porter("migrate", "gate.py", "--fuse", "--check").code == 0
+    assert porter("undo", ".").code == 0 and (porter.folder / "gate.py").read_text() == text

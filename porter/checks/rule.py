@@ -51,7 +51,7 @@ class Hit:
     severity: str | None = None  # overrides what rules/*.toml says of `why`
     effort: str | None = None
     group: str | None = None  # edits that are right only together (a constant and its comparisons) share a name
-    optional: bool = False  # an opportunity that the program runs well without: a note to look at, without an edit
+    optional: bool = False  # an opportunity that the program runs well without: a note to look at, with edits (`more`) on request
 
 
 class Rule:

@@ -212,6 +212,10 @@ def _summary(
         seen = report.prefix.rstrip("/")
         undo = f"porter undo {seen}" if seen else "porter undo"
         more = say("migrate.reviewed", lang, n=review) if unsafe and review else ""
+        if fused := sum(
+            f.optional and bool(f.edit) and f.suppressed is None for e in changed for f in e.result.findings
+        ):
+            more += say("migrate.fused", lang, n=fused)
         yield say(f"migrate.{deed}", lang, files=len(changed), auto=auto, review=more, out=out, undo=undo)
     else:
         yield say("migrate.none", lang)

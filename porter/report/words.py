@@ -63,8 +63,8 @@ WORDS: dict[str, dict[str, str]] = {
     },
     "optional": {"en": "optional", "zh": "可选"},
     "end.optional": {
-        "en": "{n} of them optional: ways to be faster, which porter never applies.",
-        "zh": "其中 {n} 处为可选优化，porter 不会自动应用。",
+        "en": "{n} of them optional: ways to be faster; `porter migrate --fuse` writes those that nothing else depends on.",
+        "zh": "其中 {n} 处为可选优化；其中不影响其他代码的，可用 `porter migrate --fuse` 改写。",
     },
     "optional.more": {
         "en": "an opportunity, not a fault; `porter explain {code}` says when it pays",
@@ -94,6 +94,7 @@ WORDS: dict[str, dict[str, str]] = {
     "migrate.unverified": {"en": "Nothing was written.", "zh": "未写入任何文件。"},
     "migrate.none": {"en": "Nothing to change.", "zh": "无需改动。"},
     "migrate.reviewed": {"en": ", review edits: {n}", "zh": "，复核类改动 {n} 处"},
+    "migrate.fused": {"en": ", fused operators: {n}", "zh": "，融合算子 {n} 处"},
     "migrate.left": {"en": "Left: {parts}.", "zh": "尚余：{parts}。"},
     "left.review": {"en": "{n} to review (--unsafe makes these edits)", "zh": "待复核 {n} 处（加 --unsafe 写入）"},
     "left.manual": {"en": "{n} to port by hand", "zh": "需手工迁移 {n} 处"},
