@@ -67,7 +67,8 @@ def folded(findings: Iterable[Finding], session: Session) -> tuple[Finding, ...]
     """Sorted, without the repetitions of what is said once for a file; each edit and each suppressed place stays."""
     once, said, out = session.rules.once, set(), []
     for f in sorted(set(findings)):
-        if f.status == "manual" and f.suppressed is None and once(f.code, f.why):
+        without_edit = f.status == "manual" or f.optional and not f.edit
+        if without_edit and f.suppressed is None and once(f.code, f.why):
             if (f.code, f.why, f.values) in said:
                 continue
             said.add((f.code, f.why, f.values))

@@ -97,7 +97,7 @@ def is_product(value: Value) -> bool:
         return len(value.args) == 2 and not any(map(_is_parameter, value.args))
     if value.op == "baddbmm":
         return True
-    return value.op == "matmul" and not any(map(_is_parameter, value.args))
+    return value.op == "matmul" and value.info != "mm" and not any(map(_is_parameter, value.args))
 
 
 def _is_parameter(value: Value) -> bool:

@@ -47,11 +47,11 @@ class _Place:
             self.block, self.statement = self._home(self.expression)
 
     def _expression(self) -> ast.expr | None:
-        """The one expression of the function that makes the root."""
+        """The one expression of the function that makes the root; not a call of another function that makes it."""
         made = [
             n for n, v in self.body.at.items() if v is self.match.root and n.__class__ not in (ast.Name, ast.Attribute)
         ]
-        return made[0] if len(made) == 1 else None
+        return made[0] if len(made) == 1 and made[0] is self.match.root.node else None
 
     @cached_property
     def _homes(self) -> dict[ast.stmt, list[ast.stmt]]:

@@ -24,8 +24,8 @@ class _Parts:
 
 def attention(place, match) -> str | None:
     product = match.root
-    if product.op != "matmul":
-        return None
+    if product.op != "matmul" or product.info == "bmm":
+        return None  # what has three dimensions does not reach the fused kernel
     weights, value = product.args
     softmax, dropped = _down(base(weights))
     if softmax is None or softmax.info != -1:

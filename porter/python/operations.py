@@ -185,9 +185,9 @@ class World:
             return None
         if op is None:
             return body.make("module", tuple(args), (name, last, id(node)), node)
-        given = {k.arg: constant(k.value) for k in made.keywords}
+        given = {k.arg: _number(k.value) for k in made.keywords}
         if op == "softmax":
-            return body.make(op, (args[0],), given.get("dim", constant(made.args[0]) if made.args else None), node)
+            return body.make(op, (args[0],), given.get("dim", _number(made.args[0]) if made.args else None), node)
         if op == "gelu":
             return body.make(op, (args[0],), given.get("approximate", "none"), node)
         if op in ("silu", "sigmoid"):
@@ -195,7 +195,7 @@ class World:
         return body.make(op, tuple(args), name if op != "dropout" else (name, id(node)), node)
 
     def _operation(self, body: Body, name: str, args: list[Value], keywords: dict[str, Value], node) -> Value | None:
-        name = name.rstrip("_") if not name.startswith("_") else name
+        name, spelt = name.rstrip("_") if not name.startswith("_") else name, name
         name = _ALIASES.get(name, name)
         if not args:
             args = [keywords[k] for k in ("input", "x", "tensors") if k in keywords][:1]
@@ -213,7 +213,11 @@ class World:
         first, make = args[0], body.make
         if name in _BINARY:
             other = get(1, "other", "exponent", "mat2")
-            return None if other is None or "alpha" in keywords else self.binary(body, name, first, other, node)
+            if other is None or "alpha" in keywords:
+                return None
+            if spelt in ("mm", "bmm"):  # which say how many dimensions there are
+                return make("matmul", (first, other), spelt, node)
+            return self.binary(body, name, first, other, node)
         if name == "reciprocal" and first.op == "sqrt":
             return make("rsqrt", first.args, None, node)
         if name in _UNARY:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from collections import defaultdict
+from functools import cached_property
 
 from .evidence import OTHER_LIBRARIES
 from .index import Link, ancestors
@@ -32,7 +31,7 @@ class Receivers:
             "is_cuda": frozenset(entry.rpartition(":")[2] for entry in file.facts.own_is_cuda),
         }
         self.own: frozenset[str] = frozenset()  # of the attribute that is judged
-        self._members: dict[ast.ClassDef, dict[str, list[ast.expr]]] = {}
+        self._attributes = file.buckets[ast.Attribute]
         offset = file.source.offset
         self._ends = {
             offset(link[0].end_lineno, link[0].end_col_offset): link
@@ -132,7 +131,11 @@ class Receivers:
         """Of several assignments of a name, the one that is always the last before a place, as it stands in its block."""
         while link is not None and not isinstance(link[0], ast.stmt):
             link = link[1]
-        if link is None or len(bound) < 2 or any(at is None or at[0].__class__ not in (ast.Name, ast.arg) for at in bound):
+        if (
+            link is None
+            or len(bound) < 2
+            or any(at is None or at[0].__class__ not in (ast.Name, ast.arg) for at in bound)
+        ):
             return bound
         before = [at for at in bound if at[0].lineno < link[0].lineno]
         if not before:
@@ -150,10 +153,14 @@ class Receivers:
             return self._annotation(node.annotation, link)
         parent = up[0] if up else None
         if parent.__class__ is ast.Assign and node in parent.targets:
-            return self._expression(parent.value, (parent.value, up), depth + 1) if parent.value is not node else UNKNOWN
+            return (
+                self._expression(parent.value, (parent.value, up), depth + 1) if parent.value is not node else UNKNOWN
+            )
         if parent.__class__ is ast.AnnAssign:
             said = self._annotation(parent.annotation, link)
-            return said if said is not UNKNOWN or parent.value is None else self._expression(parent.value, up, depth + 1)
+            return (
+                said if said is not UNKNOWN or parent.value is None else self._expression(parent.value, up, depth + 1)
+            )
         if parent.__class__ is ast.NamedExpr:
             return self._expression(parent.value, up, depth + 1)
         return UNKNOWN
@@ -184,20 +191,31 @@ class Receivers:
 
     def members(self, owner: ast.ClassDef) -> dict[str, list[ast.expr]]:
         """What `self.x = ...` gives each attribute, anywhere in a class."""
-        if owner not in self._members:
-            members = self._members[owner] = defaultdict(list)
-            for inner in ast.walk(owner):
-                if inner.__class__ is ast.Assign:
-                    for target, value in _pairs(inner):
-                        if target.__class__ is ast.Attribute and getattr(target.value, "id", "") == "self":
-                            members[target.attr].append(value)
-        return self._members[owner]
+        return self._members.get(owner, {})
+
+    @cached_property
+    def _members(self) -> dict[ast.ClassDef, dict[str, list[ast.expr]]]:
+        found: dict[ast.ClassDef, dict[str, list[ast.expr]]] = {}
+        for link in self._attributes:
+            node = link[0]
+            if node.ctx.__class__ is not ast.Store or getattr(node.value, "id", "") != "self":
+                continue
+            owner = next((a for a in ancestors(link) if a[0].__class__ is ast.ClassDef), None)
+            if owner is not None and (value := _set_to(link)) is not None:
+                found.setdefault(owner[0], {}).setdefault(node.attr, []).append(value)
+        return found
 
 
-def _pairs(node: ast.Assign) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """What is set to what, also in `self.a, self.b = x, y`."""
-    for target in node.targets:
-        if target.__class__ is ast.Tuple and node.value.__class__ is ast.Tuple and len(target.elts) == len(node.value.elts):
-            yield from zip(target.elts, node.value.elts)
-        else:
-            yield target, node.value
+def _set_to(link: Link) -> ast.expr | None:
+    """The value of a target of an assignment, also in `self.a, self.b = x, y`."""
+    node, above = link[0], link[1][0]
+    if above.__class__ is ast.Assign:
+        return above.value
+    assign = link[1][1] and link[1][1][0]
+    if (
+        above.__class__ is not ast.Tuple
+        or assign.__class__ is not ast.Assign
+        or assign.value.__class__ is not ast.Tuple
+    ):
+        return None
+    return assign.value.elts[above.elts.index(node)] if len(assign.value.elts) == len(above.elts) else None

@@ -22,7 +22,7 @@ class Opportunity(Rule):
         at, why, values = found
         values = (*values, *((("new", self.offers),) if self.offers else ()))
         edits = self.fuse(original, file) if file.session.fuse and file.style.loads else ()
-        return Hit(at, why, optional=True, values=values, more=edits, loads=bool(edits))
+        return Hit(at, why, optional=True, values=values, more=edits, loads=any(b"torch_npu." in e.new for e in edits))
 
     def fuse(self, original, file) -> tuple[Change, ...]:
         """What writes the operator in, where that can be shown to be right."""
