@@ -151,6 +151,21 @@ class Model(nn.Module):
         'return torch_npu.npu_rotary_mul(x, cos, sin, rotary_mode="interleave")',
         ((', rotary_mode="interleave"', ""), ("(x, cos, sin, r", "(x, sin, cos, r")),
     ),
+    "optimiser": Case(
+        """
+def train(steps=4):
+    model = nn.Linear(4, 3).npu()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2, weight_decay=0.5)
+    for x in torch.ones(steps, 2, 4).npu():
+        optimizer.zero_grad()
+        model(x).square().mean().backward()
+        optimizer.step()
+    return [p.detach() for p in model.parameters()]
+""",
+        (),
+        "optimizer = torch_npu.optim.NpuFusedAdamW(model.parameters(), lr=1e-2, weight_decay=0.5)",
+        (("weight_decay=0.5", "weight_decay=0.0"), ("NpuFusedAdamW", "NpuFusedAdam")),
+    ),
     "attention": Case(
         """
 class Model(nn.Module):
@@ -225,6 +240,8 @@ def run(text, shapes):
     torch.manual_seed(0)
     space = {}
     exec(text, space)
+    if "train" in space:
+        return [t.cpu() for t in space["train"]()]
     model = space["Model"]().npu()
     inputs = [torch.randn(s).npu() for s in shapes]
     found = forward_and_backward(model, *inputs)
@@ -287,15 +304,24 @@ _LEFT = {
     "something else reads a name": ("rms norm", "        x = x * torch", "        self.seen = spread\n        x = x * torch"),
     "a loop may have changed it": ("rms norm", "        x = x * torch", "        for _ in kind:\n            spread = 2 * spread\n        x = x * torch"),
     "a remark would fall away": ("rms norm", "x * torch.rsqrt(spread", "x * torch.rsqrt(  # of each\n            spread"),
+    "a loop changes a half": (
+        "swiglu",
+        "        return F.silu(gate) * up",
+        "        for _ in range(2):\n            out = F.silu(gate) * up\n            gate = gate + 1\n        return out",
+    ),
     "the halves are crossed": ("swiglu", "F.silu(gate) * up", "F.silu(up) * gate"),
     "the halves are of rows": ("swiglu", "chunk(2, dim=-1)", "chunk(2, dim=1)"),
     "there are three parts": ("swiglu", "gate, up = both.chunk(2", "gate, up, _ = both.chunk(3"),
     "the parts differ in size": ("swiglu", "both.chunk(2", "both.split([4, 8]"),
     "halves overlap": ("swiglu by hand", "up = x[..., half:]", "up = x[..., half - 1 :]"),
     "types are mixed": ("rotary of neighbours", "x * cos + other * sin", "(x.float() * cos + other * sin).to(x.dtype)"),
-    "it is turned the other way": ("rotary of neighbours", "(-odd, even)", "(even, -odd)"),
+    "it is turned the other way": ("rotary of neighbours", "(-odd, even)", "(-even, odd)"),
+    "the second is turned": ("rotary of neighbours", "(-odd, even)", "(even, -odd)"),
     "it is taken off": ("rotary of neighbours", "x * cos + other", "x * cos - other"),
     "another tensor is turned": ("rotary of neighbours", "return x * cos", "return cos * cos"),
+    "the optimiser keeps maxima": ("optimiser", "weight_decay=0.5", "amsgrad=True"),
+    "gradients are clipped": ("optimiser", "        optimizer.step()", "        nn.utils.clip_grad_norm_(model.parameters(), 1.0)\n        optimizer.step()"),
+    "parameters are bfloat16": ("optimiser", "model = nn.Linear(4, 3).npu()", "model = nn.Linear(4, 3, dtype=torch.bfloat16).npu()"),
     "the mask is added": ("attention with a scale", "scores.masked_fill(hidden, -1e9)", "scores + hidden"),
     "the mask is no mask": ("attention with a scale", "-1e9", "0.0"),
     "the scale is learnt": ("attention with a scale", "self.scale = width**-0.3", "self.scale = nn.Parameter(torch.ones(1))"),

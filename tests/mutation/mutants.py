@@ -18,6 +18,46 @@ class Mutant(NamedTuple):
 
 MUTANTS = [
     Mutant(
+        "a loop changes no value",
+        "python/values.py",
+        "for name in sorted(changed):",
+        "for name in sorted(changed)[:0]:",
+        "test_fuse.py",
+        "doubt",
+    ),
+    Mutant(
+        "what falls away is read by nobody",
+        "python/fuse.py",
+        "if not self._within(node, statement):",
+        "if not statement:",
+        "test_fuse.py",
+        "doubt",
+    ),
+    Mutant(
+        "turned the other way is turned, too",
+        "python/rotary.py",
+        "if found is None or found[1] != 1 or",
+        "if found is None or",
+        "test_fuse.py",
+        "doubt",
+    ),
+    Mutant(
+        "a weight of any shape",
+        "python/fuse.py",
+        'not _is_vector(parts["weight"], world, owner)',
+        "False",
+        "test_fuse.py",
+        "doubt",
+    ),
+    Mutant(
+        "what is learnt is a number",
+        "python/fuse_attention.py",
+        'and not any(\n            v.__class__',
+        'and any(\n            True or v.__class__',
+        "test_fuse.py",
+        "doubt",
+    ),
+    Mutant(
         "build from the original node",
         "checks/device/cuda_method.py",
         "new = file.style.method(updated, file)",

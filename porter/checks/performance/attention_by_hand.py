@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .opportunity import Opportunity
+from .opportunity import FUSING, Opportunity
 
 SDPA = "torch.nn.functional.scaled_dot_product_attention"
 FUSION = "torch_npu.npu_fusion_attention"
@@ -10,6 +10,7 @@ FUSION = "torch_npu.npu_fusion_attention"
 
 class AttentionByHand(Opportunity):
     code, slug = "PRT614", "attention-by-hand"
+    socs = FUSING
     patterns = {"attention"}
 
     def offered(self, match, file):

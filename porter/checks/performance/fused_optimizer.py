@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from porter.finding import Change
+
 from .opportunity import Opportunity
 
 KNOWN = {  # what the fused constructor takes
@@ -19,6 +21,9 @@ AGAINST = re.compile(
     rb"(?i)bf16|bfloat16|fsdp|fully_?shard|deepspeed|zeroredundancy|set_to_none|accelerat|lightning|requires_grad_?\b|offload"
     rb"|\.p?data\s*=|\.cpu\(\)|megatron|lora|peft|torch\.compile|add_param_group|reset_parameters|share_memory|maml|learn2learn|\brpc\b|\bema\b"
 )
+
+
+UNTOLD = frozenset({"amsgrad"})  # nothing says which maximum the fused form keeps
 
 
 class FusedOptimizer(Opportunity):
@@ -43,3 +48,10 @@ class FusedOptimizer(Opportunity):
             return None
         why = "clipped" if b"clip_grad_norm_" in data else "plain"
         return original.func, why, (("name", f"torch.optim.{name}"), ("new", new))
+
+    def fuse(self, original, file):
+        """Where nothing else belongs to the change."""
+        _, why, values = self.find(original, file)
+        if why != "plain" or any(a.keyword and a.keyword.value in UNTOLD for a in original.args):
+            return ()
+        return (Change(*file.span(original.func), dict(values)["new"].encode()),)

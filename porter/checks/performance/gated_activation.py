@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from .opportunity import Opportunity
+from .opportunity import FUSING, Opportunity
 
 NEW = {"silu": "torch_npu.npu_swiglu", "gelu": "torch_npu.npu_geglu"}
 
 
 class GatedActivation(Opportunity):
     code, slug = "PRT612", "gated-activation"
+    socs = FUSING
     patterns = {"gate"}
 
     def offered(self, match, file):

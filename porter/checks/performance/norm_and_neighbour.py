@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from .opportunity import Opportunity
+from .opportunity import FUSING, Opportunity
 
 NEW = {"add-layer-norm": "torch_npu.npu_add_layer_norm", "group-norm-silu": "torch_npu.npu_group_norm_swish"}
 
 
 class NormAndNeighbour(Opportunity):
     code, slug = "PRT619", "norm-and-neighbour"
+    socs = FUSING
     patterns = {"norm"}
 
     def offered(self, match, file):

@@ -9,6 +9,8 @@ from porter.checks.rule import Hit, Rule
 if TYPE_CHECKING:
     from porter.finding import Change
 
+FUSING = frozenset({"A2", "A3", "950"})  # chips with the fused kernels of transformers, forward and backward
+
 
 class Opportunity(Rule):
     offers: ClassVar[str | None] = None  # the name of torch_npu that the finding speaks of

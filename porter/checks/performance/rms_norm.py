@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from .opportunity import Opportunity
+from .opportunity import FUSING, Opportunity
 
 
 class RmsNorm(Opportunity):
     code, slug = "PRT611", "rms-norm"
+    socs = FUSING
     offers = "torch_npu.npu_rms_norm"
     patterns = {"rms-norm"}

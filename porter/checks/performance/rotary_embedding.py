@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from .opportunity import Opportunity
+from .opportunity import FUSING, Opportunity
 
 
 class RotaryEmbedding(Opportunity):
     code, slug = "PRT613", "rotary-embedding"
+    socs = FUSING
     offers = "torch_npu.npu_rotary_mul"
     patterns = {"rotary"}
