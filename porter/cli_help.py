@@ -33,6 +33,7 @@ HELP = {
     "Write the files.": "写入文件。",
     "Write a ported copy of the tree.": "写出一份迁移后的副本。",
     "Also make the edits a person should look at.": "同时应用需要人工复核的改动。",
+    "Also write fused operators in, where nothing else can change.": "同时写入融合算子，仅限不影响其他代码之处。",
     "Write nothing; exit 1 if something would change.": "不写文件；若有改动则返回 1。",
     "Put `# PRT110: ...` above what has to be ported by hand in Python files.": "在 Python 文件中需手工迁移处的上方写入 `# PRT110: ...`。",
     "Write files that have unstaged changes.": "允许写入有未暂存修改的文件。",
