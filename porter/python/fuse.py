@@ -8,20 +8,16 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from functools import cached_property
 
 from porter.finding import Change
 
-from .fuse_attention import attention, operands
+from .fuse_attention import attention
 from .patterns import Match
+from .place import Place
 from .values import Value
-from .views import base
+from .views import Users, base
 
 _FRESH = frozenset({"call", "linear", "module"})  # results of modules, which lie in memory without gaps
-_FREE = frozenset(
-    {"leaf", "const", "attribute", "item", "tuple", "parts", "opaque", "FloorDiv"}
-)  # cost nothing if they stay
-_SIMPLE = (ast.Assign, ast.Return, ast.Expr, ast.AugAssign, ast.AnnAssign)
 
 
 def fused(file, match: Match) -> tuple[Change, ...]:
@@ -29,177 +25,14 @@ def fused(file, match: Match) -> tuple[Change, ...]:
     write = _WRITERS.get((match.kind, match.why))
     if write is None or match.root is None:
         return ()
-    place = _Place(file, match)
+    place = Place(file, match)
     if place.expression is None or not place.settled:
         return ()
     new = write(place, match)
     return place.edits(new) if new else ()
 
 
-class _Place:
-    """Where the operator will stand, and what falls away above it."""
-
-    def __init__(self, file, match: Match):
-        self.file, self.source, self.match, self.body = file, file.source, match, match.body
-        self.block, self.statement = None, None
-        self.expression = self._expression()
-        if self.expression is not None:
-            self.block, self.statement = self._home(self.expression)
-
-    def _expression(self) -> ast.expr | None:
-        """The one expression of the function that makes the root; not a call of another function that makes it."""
-        made = [
-            n for n, v in self.body.at.items() if v is self.match.root and n.__class__ not in (ast.Name, ast.Attribute)
-        ]
-        return made[0] if len(made) == 1 and made[0] is self.match.root.node else None
-
-    @cached_property
-    def _homes(self) -> dict[ast.stmt, list[ast.stmt]]:
-        """The block that each simple statement of the function stands in."""
-        homes = {}
-        for node in ast.walk(self.body.function):
-            for field in ("body", "orelse", "finalbody"):
-                block = getattr(node, field, None)
-                if block.__class__ is list:
-                    homes.update((s, block) for s in block if isinstance(s, ast.stmt))
-        return homes
-
-    def _home(self, node: ast.expr):
-        for statement, block in self._homes.items():
-            if statement.__class__ in _SIMPLE and any(n is node for n in ast.walk(statement)):
-                return block, statement
-        return None, None
-
-    @cached_property
-    def inside(self) -> set[Value]:
-        """The values between the operands and the root."""
-        stop = operands(self.match) if self.match.kind == "attention" else set(self.match.parts.values())
-        found, stack = set(), [self.match.root]
-        while stack:
-            value = stack.pop()
-            if value not in found and value not in stop:
-                found.add(value)
-                stack += value.args
-        return found
-
-    @cached_property
-    def removed(self) -> list[ast.stmt]:
-        """Statements that make only what nothing else reads."""
-        removed: list[ast.stmt] = []
-        above = self.block[: self.block.index(self.statement)]
-        for statement in reversed(above):
-            names = _targets(statement)
-            if names and self._makes_inside(statement) and not any(self._read(n, statement, removed) for n in names):
-                removed.append(statement)
-        return removed
-
-    def _makes_inside(self, statement: ast.stmt) -> bool:
-        value = self.body.at.get(statement.value)
-        if value is None or value.op == "leaf":
-            return False
-        parts = value.args if value.op == "tuple" else (value,)
-        halved = value.op in ("parts", "unbound") and value.args[0] in self.inside | set(self.match.parts.values())
-        return halved or all(p in self.inside for p in parts)
-
-    def _read(self, name: str, by: ast.stmt, removed: list[ast.stmt]) -> bool:
-        """Whether what a statement binds a name to is read by what stays."""
-        at = self.block.index(by)
-        for statement in self.block[at + 1 :]:
-            rebinds = statement.__class__ is ast.Assign and name in _targets(statement)
-            if statement not in removed:
-                for node in ast.walk(statement):
-                    if node.__class__ is ast.Name and node.id == name and node.ctx.__class__ is not ast.Store:
-                        if not self._within(node, statement):
-                            return True
-            if rebinds or statement.__class__ is ast.Return:
-                return False
-        return self.block is not self.body.function.body
-
-    def _within(self, node: ast.AST, statement: ast.stmt) -> bool:
-        return statement is self.statement and any(n is node for n in ast.walk(self.expression))
-
-    @cached_property
-    def settled(self) -> bool:
-        """Whether all of the computation falls away, and no remark with it."""
-        if self.block is None:
-            return False
-        gone = {n for s in (*self.removed, self.expression) for n in ast.walk(s)}
-        if any(
-            v in self.inside and v.op not in _FREE and n not in gone and n.__class__ is not ast.Name
-            for n, v in self.body.at.items()
-        ):
-            return False
-        remarks = {line for line, _, _ in self.source.comments}
-        return not any(remarks.intersection(range(n.lineno, n.end_lineno)) for n in (*self.removed, self.expression))
-
-    @cached_property
-    def names(self) -> dict[str, Value]:
-        """What names stand for at the place, once the statements above have fallen away."""
-        before, at = self.body.before, self.block.index(self.statement)
-        if not self.removed:
-            return before[self.statement]
-        first = self.block.index(self.removed[-1])
-        names = dict(before[self.block[first]])
-        for statement, following in zip(self.block[first:at], self.block[first + 1 :]):
-            if statement not in self.removed:
-                for node in ast.walk(statement):
-                    if node.__class__ is ast.Name and node.ctx.__class__ is ast.Store:
-                        names[node.id] = before[following].get(node.id)
-        return names
-
-    def spell(self, value: Value | None) -> str | None:
-        """An expression of the value, at the place."""
-        if value is None:
-            return None
-        if value.op == "leaf" and value.info[0] == "attribute":
-            return f"self.{value.info[1]}"
-        if value.op == "const":
-            return repr(value.info)
-        held = sorted(name for name, v in self.names.items() if v is value and "." not in name)
-        if held:
-            used = {n.id for n in ast.walk(self.expression) if n.__class__ is ast.Name}
-            return next((n for n in held if n in used), held[0])
-        if value.node in self.body.at and isinstance(value.node, ast.expr):
-            home = self._home(value.node)[1]
-            if home is self.statement or home in self.removed:
-                loads = {n.id for n in ast.walk(value.node) if n.__class__ is ast.Name}
-                before = self.body.before[home]
-                if all(self.names.get(name) is before.get(name) for name in loads):
-                    start, end = self.source.span(value.node)
-                    text = self.source.utf8[start:end].decode()
-                    return text if "\n" not in text and "\r" not in text else None
-        return None
-
-    def edits(self, new: str) -> tuple[Change, ...]:
-        start, end = self.source.span(self.expression)
-        return tuple(sorted([Change(start, end, new.encode()), *map(self._removal, self.removed)]))
-
-    def _removal(self, statement: ast.stmt) -> Change:
-        """With its lines, where it has them for itself; a remark behind it keeps its own."""
-        source = self.source
-        start, end = source.span(statement)
-        before, behind = source.line_end(end)
-        begin = source.starts[source.line(start) - 1]
-        alone = not source.utf8[begin:start].strip() and not source.utf8[end:before].strip()
-        if alone:
-            return Change(begin, behind, b"")
-        rest = source.utf8[end:before]
-        return Change(start, end + len(rest) - len(rest.lstrip(b" \t;")), b"")
-
-
-def _targets(statement: ast.stmt) -> list[str]:
-    """The names that a plain assignment gives; none where it gives something else, too."""
-    if statement.__class__ is not ast.Assign or len(statement.targets) != 1:
-        return []
-    target = statement.targets[0]
-    parts = target.elts if target.__class__ in (ast.Tuple, ast.List) else [target]
-    return [p.id for p in parts] if all(p.__class__ is ast.Name for p in parts) else []
-
-
-# ---- what is written for which computation
-
-
-def _rms_norm(place: _Place, match: Match) -> str | None:
+def _rms_norm(place: Place, match: Match) -> str | None:
     parts, world, owner = match.parts, match.body.world, match.body.owner
     if not {"eps", "weight"} <= parts.keys() or not _is_vector(parts["weight"], world, owner):
         return None
@@ -210,8 +43,7 @@ def _rms_norm(place: _Place, match: Match) -> str | None:
         and any(v.__class__ is ast.Call for v in world.members(owner).get(eps.info[1], ()))
     ):
         return None  # perhaps a tensor
-    casts = [v for v in place.inside if v.op == "cast"]
-    if any(base(v) is parts["x"] for v in casts) and not _comes_back(match):
+    if not _keeps_type(place, match):
         return None
     x, weight, number = (place.spell(v) for v in (parts["x"], parts["weight"], parts["eps"]))
     return f"torch_npu.npu_rms_norm({x}, {weight}, {number})[0]" if None not in (x, weight, number) else None
@@ -236,17 +68,33 @@ def _is_vector(weight: Value, world, owner) -> bool:
     return one and "shape" not in ast.unparse(made.args[0])
 
 
-def _comes_back(match: Match) -> bool:
-    """Whether what was computed in another type is cast again."""
-    return any(v.op == "cast" and base(v).op == "mul" and match.parts["x"] is not base(v) for v in match.body.made)
+def _keeps_type(place: Place, match: Match) -> bool:
+    """Whether the result has the type of x, as the operator's has: what was computed in another is cast again."""
+    x = match.parts["x"]
+    casts = [v for v in place.inside if v.op == "cast"]
+    back = [v for v in casts if base(v) is not x and base(v).op == "mul"]
+    if any(not _is_type_of(x, v) for v in back):
+        return False
+    users = Users(match.body).of(match.root)
+    later = bool(users) and all(u.op == "cast" and u.args[0] is match.root for u in users)
+    return bool(back) or later or all(base(v) is not x for v in casts)
 
 
-def _swiglu(place: _Place, match: Match) -> str | None:
+def _is_type_of(x: Value, cast: Value) -> bool:
+    """`y.to(x.dtype)`, `y.type_as(x)`."""
+    if len(cast.args) != 2:
+        return False
+    kind = cast.args[1]
+    of = kind if cast.info == "type_as" else kind.args[0] if kind.op == "attribute" and kind.info == "dtype" else None
+    return of is x
+
+
+def _swiglu(place: Place, match: Match) -> str | None:
     x = _whole(place, match)
     return f"torch_npu.npu_swiglu({x}, dim=-1)" if x and match.parts["activated"].info == 0 else None
 
 
-def _geglu(place: _Place, match: Match) -> str | None:
+def _geglu(place: Place, match: Match) -> str | None:
     x, form = _whole(place, match), _activation(match)
     if not x or form not in ("none", "tanh"):
         return None
@@ -258,15 +106,15 @@ def _activation(match: Match):
     return next((base(a).info for a in match.root.args if base(a).op == "gelu"), None)
 
 
-def _whole(place: _Place, match: Match) -> str | None:
+def _whole(place: Place, match: Match) -> str | None:
     x = match.parts["x"]
-    text = place.spell(x)
+    text = None if any(v.op == "cast" for v in place.inside) else place.spell(x)
     if text is None or x.op in _FRESH:
         return text
     return f"{text}.contiguous()" if text.replace(".", "").isidentifier() else None
 
 
-def _rotary(place: _Place, match: Match) -> str | None:
+def _rotary(place: Place, match: Match) -> str | None:
     if any(v.op == "cast" and (v in place.inside or base(v) is match.root) for v in match.body.made):
         return None  # the operator wants one type
     x, cos, sin = (place.spell(match.parts.get(name)) for name in ("x", "cos", "sin"))

@@ -27,7 +27,7 @@ MUTANTS = [
     ),
     Mutant(
         "what falls away is read by nobody",
-        "python/fuse.py",
+        "python/place.py",
         "if not self._within(node, statement):",
         "if not statement:",
         "test_fuse.py",
