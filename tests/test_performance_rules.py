@@ -152,3 +152,18 @@ def test_what_lies_where_nothing_is_trained_is_slow_for_nobody() -> None:
     assert [f.code for f in analyse("train.py", source, Session()).findings] == ["PRT630"]
     for path in ("evaluation/probe.py", "demo/a.py", "bench.py"):
         assert not analyse(path, source, Session()).findings
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "float64", "int64", "int8", "bool"])
+def test_a_sum_over_a_mask_is_that_of_the_whole(needs_torch, dtype):
+    import torch
+
+    text = "import torch\nfrom torch import nn\n\n\nclass Loss(nn.Module):\n    def forward(self, x: torch.Tensor):\n        return x[x > 0].sum()\n"
+    result = analyse("a.py", text.encode(), SESSION)
+    assert [(f.code, f.status) for f in result.findings] == [("PRT601", "auto")]
+    answers = []
+    for source in (text, apply(text.encode(), result.auto).decode()):
+        space: dict = {}
+        exec(source, space)
+        answers.append(space["Loss"]()(torch.tensor([2, 0, 3, 1]).to(getattr(torch, dtype))))
+    assert torch.equal(*answers) and answers[0].dtype == answers[1].dtype

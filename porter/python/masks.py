@@ -120,6 +120,22 @@ def picks(scene, link: Link) -> bool:
     return scene.kind((node.value, link)) != "other" and _first_use(scene, link)
 
 
+def summed(scene, link: Link) -> str | None:
+    """Of `x[x > 0].sum()`, whose value needs no selection: 'certain' that it is a tensor, 'likely', or None."""
+    node, up = link[0], link[1]
+    call = up[1] and up[1][0]
+    if (
+        up[0].__class__ is not ast.Attribute
+        or up[0].attr != "sum"
+        or call.__class__ is not ast.Call
+        or call.func is not up[0]
+    ):
+        return None
+    if call.args or call.keywords or not of_itself(node.slice, node.value):
+        return None
+    return "certain" if _is_tensor(node.value, link, scene) else "likely"
+
+
 def _first_use(scene, link: Link) -> bool:
     index, function = link[0].slice, scene.function(link)
     if index.__class__ is not ast.Name or function is None:

@@ -182,6 +182,11 @@ class Scene:
         link = self.at(subscript, ast.Subscript)
         return link is not None and self.file.glance("shape", link)
 
+    def summed(self, subscript) -> str | None:
+        """See masks.summed."""
+        link = self.at(subscript, ast.Subscript)
+        return link and masks.summed(self, link)
+
     def mask_assigned(self) -> str | None:
         """See masks.assigned: of the statement that is walked."""
         link = self.link_to(self.file.statement)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from porter.checks.build import positional
-from porter.checks.rule import Hit, Rule
+from porter.checks.rule import Hit, Rule, cst
 
 NAMES = ("nonzero", "argwhere", "masked_select", "unique", "unique_consecutive")
 SUPPRESSION = ("nms", "batched_nms")
@@ -26,7 +26,7 @@ class DataDependentShape(Rule):
 
     def visit(self, original, updated, file):
         if type(original).__name__ == "Subscript":
-            return self._hit(original, file.text(original), file) if file.scene.reads_mask(original) else None
+            return self._selection(original, updated, file) if file.scene.reads_mask(original) else None
         link = file.scene.link(original)
         if link is None or not file.scene.matters(link) or file.scene.repeats(link):
             return None
@@ -37,6 +37,16 @@ class DataDependentShape(Rule):
         if not self._depends(last, original, name is None, file):
             return None
         return self._hit(original.func, f"{last}()" if name is None else name, file)
+
+    def _selection(self, original, updated, file):
+        torch = next((name for name, full in sorted(file.names.plain.items()) if full == "torch"), None)
+        sure = file.scene.summed(original) if torch else None
+        if not sure:
+            return self._hit(original, file.text(original), file)
+        inner = (updated.slice[0].slice.value, updated.value, cst.Integer("0"))
+        where = cst.Call(cst.Attribute(cst.Name(torch), cst.Name("where")), [cst.Arg(node) for node in inner])
+        new = where.with_changes(lpar=updated.lpar, rpar=updated.rpar)
+        return Hit(original, "summed", new=new, safe=sure == "certain", values=(("name", _short(file.text(original))),))
 
     @staticmethod
     def _depends(last: str, call, method: bool, file) -> bool:
@@ -53,6 +63,9 @@ class DataDependentShape(Rule):
 
     @staticmethod
     def _hit(at, name: str, file):
-        name = " ".join(name.split())
-        name = name if len(name) <= LONGEST else name[: LONGEST - 3] + "..."
-        return Hit(at, "compiled" if file.target.early else "shape", values=(("name", name),))
+        return Hit(at, "compiled" if file.target.early else "shape", values=(("name", _short(name)),))
+
+
+def _short(name: str) -> str:
+    name = " ".join(name.split())
+    return name if len(name) <= LONGEST else name[: LONGEST - 3] + "..."
