@@ -183,9 +183,9 @@ class World:
         op = _MODULES.get(last) if full.startswith("torch.nn.") else "dropout" if "drop" in last.lower() else None
         if not args:
             return None
-        if op is None:
-            return body.make("module", tuple(args), (name, last, id(node)), node)
         given = {k.arg: _number(k.value) for k in made.keywords}
+        if op is None or False in (given.get("elementwise_affine"), given.get("affine")):
+            return body.make("module", tuple(args), (name, last, id(node)), node)
         if op == "softmax":
             return body.make(op, (args[0],), given.get("dim", _number(made.args[0]) if made.args else None), node)
         if op == "gelu":
