@@ -167,3 +167,14 @@ def test_a_sum_over_a_mask_is_that_of_the_whole(needs_torch, dtype):
         exec(source, space)
         answers.append(space["Loss"]()(torch.tensor([2, 0, 3, 1]).to(getattr(torch, dtype))))
     assert torch.equal(*answers) and answers[0].dtype == answers[1].dtype
+
+
+def test_what_nobody_wrote_by_hand_is_read_in_good_time():
+    """Sums of a thousand parts, values that double in every line, functions of many lines."""
+    head = "import torch\n\n\ndef f(x, y, k):\n    z = torch.softmax(x @ k, -1)\n"
+    long = head + "    return z + " + " + ".join(["y"] * 1500) + "\n"
+    double = head + "    x, y = x * y, x + y\n" * 60 + "    return torch.softmax(x * y, -1) @ torch.rsqrt(x * y)\n"
+    many = head + "    x = x * y + k\n" * 5000 + "    return x\n"
+    casts = head + "    if y:\n        x = x.to(y.dtype)\n" * 60 + "    return x * torch.rsqrt(x.pow(2).mean(-1) + k)\n"
+    for text in (long, double, many, casts):
+        assert not [f for f in analyse("a.py", text.encode(), SESSION).findings if f.code.startswith("PRT0")]

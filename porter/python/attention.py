@@ -105,12 +105,18 @@ def _is_parameter(value: Value) -> bool:
     return value.op == "leaf" and value.info[0] == "attribute" or value.op == "attribute" and value.info == "weight"
 
 
-def holds_product(value: Value, depth: int = 0) -> bool:
-    value = base(value)
-    if is_product(value):
-        return True
-    inner = value.op in ("mul", "div", "add", "sub", "masked_fill", "where", "choice", "call", *_SHAPES)
-    return inner and depth < 12 and any(holds_product(a, depth + 1) for a in value.args)
+def holds_product(value: Value) -> bool:
+    known, stack = set(), [value]
+    while stack:
+        value = base(stack.pop())
+        if value in known:
+            continue
+        known.add(value)
+        if is_product(value):
+            return True
+        if value.op in ("mul", "div", "add", "sub", "masked_fill", "where", "choice", "call", *_SHAPES):
+            stack += value.args
+    return False
 
 
 def is_mask(value: Value, depth: int = 0) -> bool:
@@ -123,7 +129,7 @@ def is_mask(value: Value, depth: int = 0) -> bool:
     name = value.info if value.op == "attribute" else value.info[0] if value.op in ("call", "module") else ""
     if isinstance(name, str) and _MASK.search(name) or value.op == "const" and value.info is None:
         return True
-    return depth < 6 and any(is_mask(a, depth + 1) for a in value.args)
+    return depth < 4 and any(is_mask(a, depth + 1) for a in value.args[:4])
 
 
 def _products(value: Value, users: Users, known: set[Value]) -> Iterator[Value]:

@@ -44,8 +44,12 @@ def attention(place, match) -> str | None:
 def operands(match) -> set[Value]:
     """Where what falls away ends: the three tensors, a mask, and what the scale is made of."""
     found, stack = {match.root.args[1]} if match.root.op == "matmul" else set(), [match.root.args[0]]
+    known: set[Value] = set()
     while stack:
         value = stack.pop()
+        if value in known:
+            continue
+        known.add(value)
         if value.op == "matmul":
             found.add(value.args[0])
             key = value.args[1]
@@ -96,9 +100,11 @@ def _scores(place, value: Value) -> _Parts | None:
     return parts
 
 
-def _holds(value: Value) -> bool:
-    while value.op in ("mul", "div", "masked_fill"):
-        value = value.args[0] if value.op != "mul" or _holds(value.args[0]) else value.args[1]
+def _holds(value: Value, depth: int = 0) -> bool:
+    if value.op == "mul" and depth < 6:
+        return any(_holds(a, depth + 1) for a in value.args)
+    if value.op in ("div", "masked_fill") and depth < 6:
+        return _holds(value.args[0], depth + 1)
     return value.op == "matmul"
 
 

@@ -30,8 +30,9 @@ _ROOTS = ("torch.", "einops.", "math.", "numpy.")
 class World:
     """What the functions of a file share: imported names, functions and methods worth entering, members of classes."""
 
-    def __init__(self, names, members: Callable, entered: Mapping[ast.AST, ast.ClassDef | None]):
+    def __init__(self, names, members: Callable, entered: Mapping[ast.AST, ast.ClassDef | None], remembers: bool):
         self.names, self.members = names, members
+        self.remembers = remembers  # what names stood for at each statement: only edits ask for it
         self.functions = {(owner, function.name): function for function, owner in entered.items()}
 
     def resolve(self, name: str) -> str | None:

@@ -19,6 +19,7 @@ from .values import Body, Value
 from .views import Users, base, factors, halves, is_weight
 
 _SPREAD = re.compile(r"(?i)emb|pos(?!t)|bias|type")
+_LONGEST = 2_000  # lines of a function that a person wrote
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
 # each begins with plain letters: a search for them takes a tenth of the time
 _WORDS = tuple(
@@ -60,11 +61,16 @@ def find(file) -> dict[tuple[int, int], list[Match]]:
     functions = _functions(file, words)
     if not functions:
         return {}
-    world = World(file.names, file.receivers.members, functions)
+    world = World(file.names, file.receivers.members, functions, file.session.fuse)
     found: dict[ast.AST, list[Match]] = {}
     for function, owner in functions.items():
-        for match in matches(Body(function, owner, world)):
-            found.setdefault(match.anchor, []).append(match)
+        if function.end_lineno - function.lineno > _LONGEST:
+            continue
+        try:
+            for match in matches(Body(function, owner, world)):
+                found.setdefault(match.anchor, []).append(match)
+        except RecursionError:  # an expression of hundreds of parts
+            continue
     span = file.source.span
     return {
         span(anchor): sorted(several, key=lambda m: (m.root is None, -len(m.parts)))
@@ -180,11 +186,11 @@ def _is_linear(value: Value) -> bool:
     return value.op == "linear" or value.op == "module" and "Linear" in value.info[1]
 
 
-def _is_spread(value: Value) -> bool:
+def _is_spread(value: Value, depth: int = 0) -> bool:
     """A number, or what is the same for every sample: tables of positions."""
     value = base(value)
     if value.op == "add":
-        return any(map(_is_spread, value.args))
+        return depth < 6 and any(_is_spread(a, depth + 1) for a in value.args)
     words = value.info if value.op in ("leaf", "call", "module", "attribute") else ""
     return value.op == "const" or bool(_SPREAD.search(str(words[0] if value.op in ("call", "module") else words)))
 

@@ -20,10 +20,11 @@ _BINARY = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.
 class Value:
     """Equal values of one function are one object."""
 
-    __slots__ = ("op", "args", "info", "node")
+    __slots__ = ("op", "args", "info", "node", "under")
 
     def __init__(self, op: str, args: tuple[Value, ...], info, node):
         self.op, self.args, self.info, self.node = op, args, info, node  # node: the expression that made it first
+        self.under: Value | None = None  # what it is a cast of, once that was asked for
 
     def __repr__(self) -> str:
         inner = [*map(repr, self.args), *([repr(self.info)] if self.info is not None else [])]
@@ -67,7 +68,7 @@ class Body:
         return True
 
     def _statement(self, node: ast.stmt) -> bool:
-        if len(self._inside) == 1:
+        if self.world.remembers and len(self._inside) == 1:
             self.before[node] = dict(self.env)
         handler = getattr(self, f"_{node.__class__.__name__.lower()}", None)
         if handler is not None:

@@ -10,16 +10,15 @@ from .values import Body, Value
 
 def base(value: Value) -> Value:
     """Without casts, and without a choice that changes nothing else."""
-    while True:
-        if value.op == "cast":
-            value = value.args[0]
-        elif value.op == "choice":
-            found = {id(b): b for b in map(base, value.args)}
-            if len(found) != 1:
-                return value
-            (value,) = found.values()
-        else:
-            return value
+    if value.under is None:
+        under = value
+        while under.op == "cast":
+            under = under.args[0]
+        if under.op == "choice":
+            found = {id(b): b for b in map(base, under.args)}
+            under = next(iter(found.values())) if len(found) == 1 else under
+        value.under = under
+    return value.under
 
 
 def seen(value: Value) -> Value:
@@ -30,12 +29,14 @@ def seen(value: Value) -> Value:
     return value
 
 
-def factors(value: Value) -> list[Value]:
+def factors(value: Value, depth: int = 0) -> list[Value]:
     """What is multiplied, through casts."""
     value = base(value)
     if value.op == "square":
         return [base(value.args[0])] * 2
-    return [f for side in value.args for f in factors(side)] if value.op == "mul" else [value]
+    if value.op != "mul" or depth > 5:
+        return [value]
+    return [f for side in value.args for f in factors(side, depth + 1)]
 
 
 def is_weight(value: Value) -> bool:
