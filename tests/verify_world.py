@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
 from porter.errors import UserError
+from porter.resources import cache_dir
 from porter.verify import install, interpreter
 
 
@@ -21,9 +24,21 @@ def virtual_npu() -> tuple[interpreter.Interpreter, install.Device]:
     ours = interpreter.ask(os.environ.get("PORTER_TEST_PYTHON"))
     if ours.torch is None:
         pytest.skip("torch is not installed: `make test PORTER_REQUIRE=all` installs the version porter is tested with")
-    try:
-        return ours, install.find(ours)
-    except UserError:
-        if ours.torch_npu is None and os.environ.get("PORTER_REQUIRE") != "all":
-            pytest.skip("no virtual NPU is set up: `porter verify --setup` downloads torch_npu and builds it")
-        return ours, install.set_up(ours, None, lambda key, **values: None)
+    with _alone():
+        try:
+            return ours, install.find(ours)
+        except UserError:
+            if ours.torch_npu is None and os.environ.get("PORTER_REQUIRE") != "all":
+                pytest.skip("no virtual NPU is set up: `porter verify --setup` downloads torch_npu and builds it")
+            return ours, install.set_up(ours, None, lambda key, **values: None)
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Of the processes that share the suite, one makes the device; the others find it."""
+    import fcntl
+
+    cache_dir().mkdir(parents=True, exist_ok=True)
+    with open(cache_dir() / "tests.lock", "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
