@@ -51,17 +51,24 @@ def read(file: Path, name: str) -> frozenset[str]:
     try:
         document = json.loads(file.read_bytes())
     except OSError as error:
-        cure = "; `porter analyze --write-baseline` makes one" if isinstance(error, FileNotFoundError) else ""
-        raise UserError(f"{name}: {error.strerror}{cure}") from None
+        makes, missing = "`porter analyze --write-baseline`", isinstance(error, FileNotFoundError)
+        en, zh = (f"; {makes} makes one", f"；用 {makes} 生成") if missing else ("", "")
+        raise UserError(f"{name}: {error.strerror}{en}", f"{name}：{error.strerror}{zh}") from None
     except ValueError as error:
-        raise UserError(f"{name}: not a baseline: {error}") from None
+        raise UserError(f"{name}: not a baseline: {error}", f"{name}：不是基线文件：{error}") from None
     version = document.get("porter-baseline") if isinstance(document, dict) else None
     if version != VERSION:
-        raise UserError(f"{name}: not a baseline of version {VERSION}; write it anew with --write-baseline")
+        raise UserError(
+            f"{name}: not a baseline of version {VERSION}; write it anew with --write-baseline",
+            f"{name}：不是版本 {VERSION} 的基线文件；请用 --write-baseline 重新生成",
+        )
     try:
         return frozenset(entry["fingerprint"] for entry in document["findings"])
     except (KeyError, TypeError):
-        raise UserError(f"{name}: damaged; write it anew with --write-baseline") from None
+        raise UserError(
+            f"{name}: damaged; write it anew with --write-baseline",
+            f"{name}：文件损坏；请用 --write-baseline 重新生成",
+        ) from None
 
 
 def known(findings: Iterable[Finding], data: Data, marks: frozenset[str]) -> frozenset[Finding]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
-from porter.errors import UserError, suggestion
+from porter.errors import UserError, check_choice, suggestion
 from porter.finding import SEVERITIES
 from porter.target import STYLES
 
@@ -38,9 +38,7 @@ class Settings:
         if "target" in given or "soc" in given:
             given["origin"] = "command-line"
         for key in CHOICES.keys() & given.keys():
-            if given[key] not in CHOICES[key]:
-                known = ", ".join(CHOICES[key])
-                raise UserError(f"--{key.replace('_', '-')}: {given[key]!r} is none of {known}")
+            check_choice(f"--{key.replace('_', '-')}", given[key], CHOICES[key])
         return replace(self, **given)
 
 
@@ -65,8 +63,9 @@ class Table:
             at = next((n for n in range(at, len(lines)) if word in lines[n]), at)
         return at + 1
 
-    def complain(self, key: str, text: str, word: str = "") -> UserError:
-        return UserError(f"{self.file.name}:{self.line(key, word)}: {text}")
+    def complain(self, key: str, en: str, zh: str, word: str = "") -> UserError:
+        place = f"{self.file.name}:{self.line(key, word)}"
+        return UserError(f"{place}: {en}", f"{place}：{zh}")
 
 
 def find(start: Path) -> Table | None:
@@ -95,7 +94,8 @@ def _table(file: Path, header: str) -> Table | None:
         document = tomli.loads(text)
     except (tomli.TOMLDecodeError, UnicodeDecodeError) as error:
         at = re.search(r"at line (\d+)", str(error))
-        raise UserError(f"{file.name}:{at[1] if at else 1}: not valid TOML: {error}") from None
+        place = f"{file.name}:{at[1] if at else 1}"
+        raise UserError(f"{place}: not valid TOML: {error}", f"{place}：不是有效的 TOML：{error}") from None
     if file.name == "pyproject.toml":
         tool = document.get("tool", {})
         values = tool.get("porter") if isinstance(tool, dict) else None
@@ -103,7 +103,9 @@ def _table(file: Path, header: str) -> Table | None:
     if isinstance(document.get("porter"), dict):
         table = Table(file, text, document["porter"], header)
         for key in document.keys() - {"porter"}:
-            raise Table(file, text, document, "").complain(key, f"{key!r} stands outside [porter]; move it there")
+            raise Table(file, text, document, "").complain(
+                key, f"{key!r} stands outside [porter]; move it there", f"{key!r} 写在 [porter] 之外，请移入其中"
+            )
         return table
     return Table(file, text, document, "")
 
@@ -115,8 +117,13 @@ def read(table: Table | None) -> Settings:
     given: dict[str, object] = {}
     for key, value in table.values.items():
         if key not in known:
-            cure = suggestion(key, known) or f"; known keys: {', '.join(known)}"
-            raise table.complain(key, f"unknown key {key!r}{cure}")
+            en, zh = suggestion(key, known)
+            names = ", ".join(known)
+            raise table.complain(
+                key,
+                f"unknown key {key!r}{en or f'; known keys: {names}'}",
+                f"未知的键 {key!r}{zh or f'；可用的键：{names}'}",
+            )
         name = known[key].name
         given[name] = _checked(table, key, name, value)
     if "target" in given or "soc" in given:
@@ -128,22 +135,31 @@ def _checked(table: Table, key: str, name: str, value: object) -> object:
     if name == "per_file_ignores":
         if isinstance(value, dict) and all(_is_words(codes) for codes in value.values()):
             return tuple((pattern, tuple(codes)) for pattern, codes in value.items())
-        raise table.complain(key, f'{key} is a table of lists: {key} = {{ "tests/*" = ["PRT101"] }}')
+        example = f'{key} = {{ "tests/*" = ["PRT101"] }}'
+        raise table.complain(key, f"{key} is a table of lists: {example}", f"{key} 应为由列表组成的表：{example}")
     default = DEFAULTS[name]
     if isinstance(default, tuple):
         if _is_words(value):
             return tuple(value)  # type: ignore[arg-type]
-        example = "mmcv.json" if name == "facts" else "PRT101"
-        raise table.complain(key, f'{key} is a list of strings: {key} = ["{example}"]')
+        word = "mmcv.json" if name == "facts" else "PRT101"
+        example = f'{key} = ["{word}"]'
+        raise table.complain(key, f"{key} is a list of strings: {example}", f"{key} 应为字符串列表：{example}")
     if isinstance(default, int):
         if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
             return value
-        raise table.complain(key, f"{key} is a number, 0 or more")
+        raise table.complain(key, f"{key} is a number, 0 or more", f"{key} 应为不小于 0 的整数")
     if not isinstance(value, str):
-        raise table.complain(key, f'{key} is a string: {key} = "{default or "..."}"')
+        example = f'{key} = "{default or "..."}"'
+        raise table.complain(key, f"{key} is a string: {example}", f"{key} 应为字符串：{example}")
     if name in CHOICES and value not in CHOICES[name]:
-        cure = suggestion(value, CHOICES[name]) or f"; one of {', '.join(CHOICES[name])}"
-        raise table.complain(key, f"{key}: {value!r} is not known{cure}", value)
+        en, zh = suggestion(value, CHOICES[name])
+        names = ", ".join(CHOICES[name])
+        raise table.complain(
+            key,
+            f"{key}: {value!r} is not known{en or f'; one of {names}'}",
+            f"{key}：{value!r} 不在可选值之内{zh or f'：{names}'}",
+            value,
+        )
     return value
 
 
@@ -179,10 +195,12 @@ def quiet_in(settings: Settings, slugs: Mapping[str, str]) -> tuple[tuple[str, f
 
 def unknown_code(word: str, table: Table | None, slugs: Mapping[str, str]) -> UserError:
     """Who wrote the code that no rule has, and what was probably meant."""
-    cure = suggestion(word, [*slugs, *slugs.values()]) or "; `porter rules` lists all"
+    en, zh = suggestion(word, [*slugs, *slugs.values()])
+    en = f"no rule is called {word!r}{en or '; `porter rules` lists all'}"
+    zh = f"没有名为 {word!r} 的规则{zh or '；用 `porter rules` 列出全部'}"
     for key in ("select", "ignore", "per-file-ignores"):
         value = table.values.get(key, ()) if table else ()
         named = [w for words in value.values() for w in words] if isinstance(value, dict) else value
         if table and word in named:
-            return table.complain(key, f"{key}: no rule is called {word!r}{cure}", word)
-    return UserError(f"no rule is called {word!r}{cure}")
+            return table.complain(key, f"{key}: {en}", f"{key}：{zh}", word)
+    return UserError(en, zh)

@@ -6,12 +6,32 @@ from collections.abc import Iterable
 
 
 class UserError(Exception):
-    pass
+    """The same sentence in both languages."""
+
+    def __init__(self, en: str, zh: str):
+        super().__init__(en, zh)
+
+    def text(self, lang: str) -> str:
+        return self.args[lang == "zh"]
+
+    def __str__(self) -> str:
+        return self.args[0]
 
 
-def suggestion(word: str, known: Iterable[str]) -> str:
-    """`; did you mean X?`, or nothing."""
+def suggestion(word: str, known: Iterable[str]) -> tuple[str, str]:
+    """`; did you mean X?` in both languages, or nothing."""
     import difflib
 
     near = difflib.get_close_matches(word, sorted(known), 1, 0.6)
-    return f"; did you mean {near[0]!r}?" if near else ""
+    return (f"; did you mean {near[0]!r}?", f"；是否想写 {near[0]!r}？") if near else ("", "")
+
+
+def check_choice(option: str, value: str | None, known: Iterable[str]) -> None:
+    """Raises where an option's value is none of those there are."""
+    known = tuple(known)
+    if value is not None and value not in known:
+        en, zh = suggestion(value, known)
+        names = ", ".join(known)
+        raise UserError(
+            f"{option}: {value!r} is none of {names}{en}", f"{option}：{value!r} 不在可选值之内：{names}{zh}"
+        )

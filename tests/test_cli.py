@@ -425,3 +425,19 @@ def test_no_bar_for_a_short_run(monkeypatch):
     with progress.progress("en", False) as show:
         show(1, 2)
     assert sys.stderr.buffer.getvalue() == b""
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["analyze", "--format", "jsn"], "--format：'jsn' 不在可选值之内"),
+        (["analyze", "--format", "jsn"], "；是否想写 'json'？"),
+        (["migrate", "--inplace", "--check"], "--inplace 与 --check 不能同时使用"),
+        (["analyze", "--target", "torch_npu=1"], "没有 torch_npu '1' 的目录数据"),
+        (["explain", "PRT999"], "没有关于 'PRT999' 的信息"),
+        (["analyze", "gone.py"], "gone.py：文件或目录不存在"),
+    ],
+)
+def test_errors_in_chinese(porter, args, said):
+    got = porter(*args, "--lang", "zh")
+    assert got.code == 2 and said in got.err and got.err.count("\n") == 1

@@ -157,6 +157,13 @@ def _said() -> list[tuple[str, str, str, set[str] | None]]:
     return found
 
 
+def test_every_error_speaks_both_languages():
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for call in ast.walk(ast.parse(path.read_bytes())):
+            if getattr(getattr(call, "func", None), "id", "") in ("UserError", "CatalogueError"):
+                assert len(call.args) == 2, f"{path.relative_to(PACKAGE)}:{call.lineno}: English, then Chinese"
+
+
 def test_every_message_that_the_code_names():
     texts, said = Texts(), _said()
     assert {code for _, code, _, _ in said} >= {"PRT001", "PRT002", "PRT003"}

@@ -20,7 +20,10 @@ def build(torch_npu: Path, torch: Path) -> dict[str, bytes]:
     """{file below rules/catalog: its bytes}. `torch` is any wheel of that version: only its sources are read."""
     ours, theirs = _wheel(torch_npu, "torch_npu"), _wheel(torch, "torch")
     if theirs.version.partition("+")[0] != ours.version.partition(".post")[0]:
-        raise CatalogueError(f"{torch}: torch_npu {ours.version} is made for another torch than {theirs.version}")
+        raise CatalogueError(
+            f"{torch}: torch_npu {ours.version} is made for another torch than {theirs.version}",
+            f"{torch}：torch_npu {ours.version} 对应的不是 torch {theirs.version}",
+        )
     tables = Tables(ours, theirs)
     custom = tables.custom(set(public_operators(ours)))
     aten = tables.aten()
@@ -64,7 +67,9 @@ def _packed(data: bytes) -> bytes:
 def _wheel(path: Path, name: str) -> Wheel:
     wheel = Wheel(path)
     if wheel.name != name:
-        raise CatalogueError(f"{path}: a wheel of {wheel.name}, not of {name}")
+        raise CatalogueError(
+            f"{path}: a wheel of {wheel.name}, not of {name}", f"{path}：这是 {wheel.name} 的 wheel，不是 {name} 的"
+        )
     return wheel
 
 

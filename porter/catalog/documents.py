@@ -94,7 +94,11 @@ def load(torch: str, directory: Path | None = None) -> Documents:
     known = versions(directory)
     folder = directory or rules_dir() / "catalog"
     if not known:
-        raise UserError(f"{folder}: no tables of supported APIs; make them with python -m porter.catalog.overlay")
+        made = "python -m porter.catalog.overlay"
+        raise UserError(
+            f"{folder}: no tables of supported APIs; make them with {made}",
+            f"{folder}：没有 API 支持表；请用 {made} 生成",
+        )
     major, minor, *_ = (*order(torch), 0, 0)
 
     def distance(version: str) -> tuple[int, int]:
@@ -105,7 +109,14 @@ def load(torch: str, directory: Path | None = None) -> Documents:
     try:
         data = json.loads(zlib.decompress(path.read_bytes(), wbits=31))
     except (OSError, ValueError, zlib.error) as error:
-        raise UserError(f"{path}: cannot be read: {error}; make it with python -m porter.catalog.overlay") from None
+        made = "python -m porter.catalog.overlay"
+        raise UserError(
+            f"{path}: cannot be read: {error}; make it with {made}", f"{path}：无法读取：{error}；请用 {made} 重新生成"
+        ) from None
     if data.get("format") != FORMAT:
-        raise UserError(f"{path}: format {data.get('format')}, this porter reads format {FORMAT}; make it anew")
+        other = data.get("format")
+        raise UserError(
+            f"{path}: format {other}, this porter reads format {FORMAT}; make it anew",
+            f"{path}：格式版本为 {other}，当前 porter 读取 {FORMAT}；请重新生成",
+        )
     return Documents(data, torch)

@@ -34,7 +34,7 @@ def checksums(file: Path) -> dict[str, dict[str, str]]:
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
-        raise CatalogueError(f"{file}: cannot be read: {error}") from None
+        raise CatalogueError(f"{file}: cannot be read: {error}", f"{file}：无法读取：{error}") from None
 
 
 def check(version: str, wheels: tuple[Path, Path], file: Path) -> None:
@@ -44,9 +44,11 @@ def check(version: str, wheels: tuple[Path, Path], file: Path) -> None:
         found = Wheel(path).sha256
         if listed.get(path.name) != found:
             wanted = listed.get(path.name, "no checksum")
-            cure = "fetch that wheel, or record this one with --update-sources"
             raise CatalogueError(
-                f"{path}: sha256 {found}, but {file.name} lists {wanted} for torch_npu {version}; {cure}"
+                f"{path}: sha256 {found}, but {file.name} lists {wanted} for torch_npu {version}; "
+                "fetch that wheel, or record this one with --update-sources",
+                f"{path}：sha256 为 {found}，而 {file.name} 中 torch_npu {version} 记录的是 {wanted}；"
+                "请换用该 wheel，或用 --update-sources 记录当前文件",
             )
 
 
@@ -64,7 +66,8 @@ def _wheel(name: str, version: str, platforms: tuple[str, ...], folder: Path | N
     if found := sorted(here.glob(f"{name}-{version}-*.whl")):
         return found[-1]
     if folder is not None:
-        raise CatalogueError(f"{folder}: no wheel {name}-{version}-*.whl in it")
+        wanted = f"{name}-{version}-*.whl"
+        raise CatalogueError(f"{folder}: no wheel {wanted} in it", f"{folder}：其中没有 {wanted}")
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
     command += ["--only-binary=:all:", *_PYTHON, *(part for p in platforms for part in ("--platform", p))]
     command += ["--dest", str(here), f"{name.replace('_', '-')}=={version}"]
@@ -72,5 +75,5 @@ def _wheel(name: str, version: str, platforms: tuple[str, ...], folder: Path | N
     found = sorted(here.glob(f"{name}-{version}-*.whl"))
     if done.returncode or not found:
         said = (done.stderr.strip().splitlines() or ["it says nothing"])[-1]
-        raise CatalogueError(f"pip cannot fetch {name} {version}: {said}")
+        raise CatalogueError(f"pip cannot fetch {name} {version}: {said}", f"pip 无法下载 {name} {version}：{said}")
     return found[-1]

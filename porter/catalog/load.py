@@ -32,9 +32,16 @@ def nearest(torch: str, directory: Path | None = None) -> str:
     wanted = order(torch)[:3]
     known = versions(directory)
     if not known:
-        raise UserError(f"{directory or rules_dir() / 'catalog'}: no catalogue of any torch_npu version")
+        folder = directory or rules_dir() / "catalog"
+        raise UserError(
+            f"{folder}: no catalogue of any torch_npu version", f"{folder}：没有任何 torch_npu 版本的目录数据"
+        )
     if not wanted:
-        raise UserError(f"{torch!r} is no version of torch; catalogues there are for torch_npu {', '.join(known)}")
+        names = ", ".join(known)
+        raise UserError(
+            f"{torch!r} is no version of torch; catalogues there are for torch_npu {names}",
+            f"{torch!r} 不是 torch 版本；现有目录数据的 torch_npu 版本：{names}",
+        )
     major, minor, patch, *_ = (*wanted, 0, 0)
 
     def distance(version: str) -> tuple[int, ...]:
@@ -70,7 +77,10 @@ def load(version: str, directory: Path | None = None) -> Catalogue:
 def _load(version: str, directory: Path) -> Catalogue:
     known = versions(directory)
     if version not in known:
-        raise UserError(f"no catalogue of torch_npu {version}; there are {', '.join(known) or 'none'}")
+        raise UserError(
+            f"no catalogue of torch_npu {version}; there are {', '.join(known) or 'none'}",
+            f"没有 torch_npu {version} 的目录数据；现有：{'、'.join(known) or '无'}",
+        )
     return Catalogue(_section(version, "names", directory), directory)
 
 
@@ -80,10 +90,16 @@ def _section(version: str, section: str, directory: Path) -> dict:
     try:
         data = json.loads(zlib.decompress(path.read_bytes(), wbits=31))
     except (OSError, ValueError, zlib.error) as error:
-        cure = f"rebuild it with porter catalog build --torch-npu {version}"
-        raise UserError(f"{path}: cannot be read: {error}; {cure}") from None
+        made = f"porter catalog build --torch-npu {version}"
+        raise UserError(
+            f"{path}: cannot be read: {error}; rebuild it with {made}", f"{path}：无法读取：{error}；请用 {made} 重建"
+        ) from None
     if data.get("format") != FORMAT:
-        raise UserError(f"{path}: format {data.get('format')}, this porter reads format {FORMAT}; rebuild it")
+        other = data.get("format")
+        raise UserError(
+            f"{path}: format {other}, this porter reads format {FORMAT}; rebuild it",
+            f"{path}：格式版本为 {other}，当前 porter 读取 {FORMAT}；请重建",
+        )
     return data
 
 

@@ -28,7 +28,9 @@ class Wheel:
         try:
             self._archive = zipfile.ZipFile(path)
         except (OSError, zipfile.BadZipFile) as error:
-            raise CatalogueError(f"{path}: not a readable wheel: {error}") from None
+            raise CatalogueError(
+                f"{path}: not a readable wheel: {error}", f"{path}：无法作为 wheel 读取：{error}"
+            ) from None
         names = [name for name in self._archive.namelist() if name.count("/") > 0]
         self._files = {_module(name): name for name in names if name.endswith(".py")}
         self._stubs = {_module(name): name for name in names if name.endswith(".pyi")}
@@ -45,7 +47,9 @@ class Wheel:
         try:
             return self._archive.read(file)
         except (KeyError, zipfile.BadZipFile) as error:
-            raise CatalogueError(f"{self.path}: {file} cannot be read: {error}") from None
+            raise CatalogueError(
+                f"{self.path}: {file} cannot be read: {error}", f"{self.path}：无法读取其中的 {file}：{error}"
+            ) from None
 
     def files(self) -> list[str]:
         return self._archive.namelist()

@@ -19,7 +19,10 @@ STATUSES = ("native", "plugin", "replace", "none")  # of a package: what it take
 
 
 class RuleError(UserError):
-    """A file under rules/ says something the schema does not know. Names the file and the stanza."""
+    """A file under rules/ says something the schema does not know. Names the file and the stanza, for who wrote it."""
+
+    def __init__(self, text: str):
+        super().__init__(text, text)
 
 
 class Move(NamedTuple):

@@ -12,7 +12,7 @@ from porter.commands.analyze import show_bytes
 from porter.commands.job import prepare
 from porter.commands.undo import mend
 from porter.commands.view import report_of
-from porter.errors import UserError, suggestion
+from porter.errors import check_choice
 from porter.files.errors import printable
 from porter.report.advice import advice
 from porter.report.console import Line, show, target_line
@@ -28,8 +28,7 @@ WIDE = 100
 
 def advise(paths: Sequence[str], format: str | None, **given: object) -> int:
     name = format or "text"
-    if name not in FORMATS:
-        raise UserError(f"--format: {name!r} is none of {', '.join(FORMATS)}{suggestion(name, FORMATS)}")
+    check_choice("--format", name, FORMATS)
     job = prepare(paths, **given)
     mend(job)
     report = report_of(job, job.run())

@@ -10,7 +10,7 @@ from porter.cli import FOUND, INTERNAL, OK
 from porter.commands.job import prepare
 from porter.commands.undo import mend
 from porter.commands.view import report_of
-from porter.errors import UserError, suggestion
+from porter.errors import UserError, check_choice
 from porter.report import FORMATS, format_of, render
 from porter.report.words import say
 
@@ -30,9 +30,7 @@ def analyze(
 
         return write_facts(library, paths, format, output, quiet, **given)
     name = format or "text"
-    if name not in FORMATS:
-        known = ", ".join(FORMATS)
-        raise UserError(f"--format: {name!r} is none of {known}{suggestion(name, FORMATS)}")
+    check_choice("--format", name, FORMATS)
     outputs = [(file, format_of(file)) for file in output or ()]
     job = prepare(paths, **given)
     mend(job)
@@ -61,7 +59,8 @@ def write_text(file: str, text: str) -> None:
     try:
         Path(file).write_bytes(text.encode("utf-8", "backslashreplace"))
     except OSError as error:
-        raise UserError(f"{file}: cannot be written: {error.strerror or error}") from None
+        why = error.strerror or error
+        raise UserError(f"{file}: cannot be written: {why}", f"{file}：无法写入：{why}") from None
 
 
 def show_bytes(text: str) -> None:

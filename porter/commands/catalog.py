@@ -9,8 +9,9 @@ from pathlib import Path
 from porter.catalog.load import load, versions
 from porter.catalog.words import say
 from porter.cli import OK
-from porter.errors import UserError, suggestion
-from porter.report.console import Line, columns, pad, show as write
+from porter.errors import UserError, check_choice, suggestion
+from porter.report.console import Line, columns, pad
+from porter.report.console import show as write
 
 _FORMATS = ("text", "json")
 
@@ -46,9 +47,9 @@ def show(api: str, target: str | None, format: str | None, lang: str | None) -> 
     present = {version: exists(api, load(version)) for version in versions()}
     if not any(present.values()) and not any(load(v).transfer(api) for v in present):
         names = load(aim.torch_npu)
-        near = suggestion(api, {*names.npu_names(), *names.own_names(), *names.cuda_names()})
-        if near or not api.startswith(("torch.", "torch_npu.", "aten::", "npu::")):
-            raise UserError(f"no catalogue knows {api!r}{near}")
+        en, zh = suggestion(api, {*names.npu_names(), *names.own_names(), *names.cuda_names()})
+        if en or not api.startswith(("torch.", "torch_npu.", "aten::", "npu::")):
+            raise UserError(f"no catalogue knows {api!r}{en}", f"各版本均没有 {api!r}{zh}")
     catalogue = load(aim.torch_npu)
     facts = about(api, catalogue) | {"documents": documented(api, catalogue, aim.soc)}
     if format == "json":
@@ -116,8 +117,7 @@ def _settings(format: str | None, target: str | None, lang: str | None):
     from porter.commands.job import choose_target, root_of
     from porter.config import read
 
-    if format not in (None, *_FORMATS):
-        raise UserError(f"--format: {format!r} is none of {', '.join(_FORMATS)}{suggestion(format, _FORMATS)}")
+    check_choice("--format", format, _FORMATS)
     root, table = root_of(["."])
     settings = read(table).overridden(target=target, lang=lang)
     return settings.lang, choose_target(settings, root, table)

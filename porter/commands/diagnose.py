@@ -7,7 +7,7 @@ import sys
 
 from porter import __version__
 from porter.cli import FOUND, OK
-from porter.errors import UserError, suggestion
+from porter.errors import UserError, check_choice
 from porter.files.discover import MARKERS
 
 KINDS = ("text", "json")
@@ -29,10 +29,12 @@ def diagnose(
     from porter.diagnose.reading import blocks, opened
     from porter.diagnose.scan import Scan
 
-    if format not in (None, *KINDS):
-        raise UserError(f"--format: {format!r} is none of {', '.join(KINDS)}{suggestion(format, KINDS)}")
+    check_choice("--format", format, KINDS)
     if repo and findings:
-        raise UserError("--repo and --findings are two ways to say the same; give one of them")
+        raise UserError(
+            "--repo and --findings are two ways to say the same; give one of them",
+            "--repo 与 --findings 作用相同，只需给出其一",
+        )
     settings, _ = _settings(target, lang)
     rules = load()
     texts, causes = rules.texts, rules.texts.causes()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from porter.cli import FOUND, OK
 from porter.commands.doctor_words import say
-from porter.errors import UserError, suggestion
+from porter.errors import check_choice
 
 STYLES = {"ok": "green", "absent": "dim", "note": "yellow", "wrong": "bold red"}
 
@@ -21,8 +21,7 @@ def doctor(format: str | None, lang: str | None) -> int:
     from porter.fitting import Release, fits, judge
     from porter.machine import look
 
-    if format not in (None, "text", "json"):
-        raise UserError(f"--format: {format!r} is none of text, json{suggestion(format, ('text', 'json'))}")
+    check_choice("--format", format, ("text", "json"))
     settings, _ = _settings(None, lang)
     machine = look(os.environ, Path(os.sep))
     releases = [Release(row["name"], tuple(row["torch"]), row["cann"]) for row in load().texts.releases()]

@@ -34,9 +34,12 @@ fi
 
 def env(path: str | None, output: str, cards: int, cores: int, lang: str | None, no_cache: bool) -> int:
     if bool(cards) != bool(cores):
-        raise UserError("--cards and --cores belong together: porter env --cards 8 --cores 192")
+        example = "porter env --cards 8 --cores 192"
+        raise UserError(f"--cards and --cores belong together: {example}", f"--cards 与 --cores 需同时给出：{example}")
     if cards and cores < cards:
-        raise UserError(f"--cores: {cores} cores are fewer than {cards} cards")
+        raise UserError(
+            f"--cores: {cores} cores are fewer than {cards} cards", f"--cores：{cores} 个核少于 {cards} 张卡"
+        )
     job = prepare([path] if path else (), lang=lang, no_cache=no_cache)
     mend(job)
     text = written(job, job.run(True), cards, cores)
@@ -44,7 +47,10 @@ def env(path: str | None, output: str, cards: int, cores: int, lang: str | None,
         sys.stdout.write(text)
         return OK
     if os.path.lexists(output) and not _ours(output):
-        raise UserError(f"{output}: is there and was not written by porter; name another file with --output")
+        raise UserError(
+            f"{output}: is there and was not written by porter; name another file with --output",
+            f"{output}：文件已存在且不是 porter 写出的；请用 --output 另指定一个文件",
+        )
     write_text(output, text)
     print(say("env.written", job.lang, file=output), file=sys.stderr)
     return OK
@@ -55,7 +61,8 @@ def _ours(output: str) -> bool:
         with open(output, "rb") as file:
             return file.read(len(MARK)) == MARK
     except OSError as error:
-        raise UserError(f"{output}: cannot be read: {error.strerror or error}") from None
+        why = error.strerror or error
+        raise UserError(f"{output}: cannot be read: {why}", f"{output}：无法读取：{why}") from None
 
 
 def written(job: Job, run: Run, cards: int = 0, cores: int = 0) -> str:

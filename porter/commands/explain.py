@@ -9,7 +9,7 @@ from porter.checks.document import OFF
 from porter.cli import OK
 from porter.commands.job import choose_target, root_of
 from porter.config import Settings, read
-from porter.errors import UserError, suggestion
+from porter.errors import UserError, check_choice
 from porter.report.console import STYLES, Line, columns, pad, show
 from porter.report.page_words import phrase
 from porter.report.words import say
@@ -32,8 +32,12 @@ def explain(name: str, target: str | None, lang: str | None) -> int:
             rows = facts or _rule(texts.rule(name), settings.lang)
     except KeyError:
         near = texts.suggest(name)
-        cure = f"; did you mean {', '.join(near)}?" if near else "; `porter rules` lists the codes"
-        raise UserError(f"nothing is known about {name!r}{cure}") from None
+        names = ", ".join(near)
+        raise UserError(
+            f"nothing is known about {name!r}"
+            + (f"; did you mean {names}?" if near else "; `porter rules` lists the codes"),
+            f"没有关于 {name!r} 的信息" + (f"；是否想查 {names}？" if near else "；用 `porter rules` 列出全部编号"),
+        ) from None
     show(rows, sys.stdout)
     return OK
 
@@ -41,8 +45,7 @@ def explain(name: str, target: str | None, lang: str | None) -> int:
 def rules(format: str | None, lang: str | None) -> int:
     from porter.checks.registry import load
 
-    if format not in (None, "text", "json"):
-        raise UserError(f"--format: {format!r} is none of text, json{suggestion(format, ('text', 'json'))}")
+    check_choice("--format", format, ("text", "json"))
     settings, _ = _settings(None, lang)
     texts = load().texts
     found = [texts.rule(code) for code in texts.codes()]

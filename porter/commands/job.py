@@ -69,9 +69,15 @@ def prepare(
     paths = tuple(paths or ()) or (".",)
     piped = "-" in paths
     if piped and len(paths) > 1:
-        raise UserError("'-' reads standard input and stands alone; name the files in another call")
+        raise UserError(
+            "'-' reads standard input and stands alone; name the files in another call",
+            "“-”表示标准输入，只能单独使用；其他文件请另行执行",
+        )
     if stdin_filename and not piped:
-        raise UserError("--stdin-filename names what '-' reads; pass '-' as the path")
+        raise UserError(
+            "--stdin-filename names what '-' reads; pass '-' as the path",
+            "--stdin-filename 用于命名标准输入；请以“-”作为路径",
+        )
     named = (stdin_filename or "stdin.py",) if piped else paths
     root, table = root_of(named)
     settings = config.read(table).overridden(**given)
@@ -112,7 +118,8 @@ def choose_target(settings: Settings, root: Path, table: Table | None) -> Target
         version = known_version(version, place)
     if soc and soc not in SOCS:
         place = place if "soc" in chosen else _place(table, "soc")
-        raise UserError(f"{place}soc {soc!r} is none of {', '.join(SOCS)}")
+        known = ", ".join(SOCS)
+        raise UserError(f"{place}soc {soc!r} is none of {known}", f"{place}soc {soc!r} 不在可选值之内：{known}")
     origin = settings.origin
     if not version:
         from porter.project.pins import choose
@@ -129,8 +136,12 @@ def known_version(version: str, place: str = "") -> str:
     found = newest(version)
     if found is None:
         near = nearby(version)
-        closest = f"; the nearest are {' and '.join(near)}" if near else ""
-        raise UserError(f"{place}no catalogue of torch_npu {version!r}{closest}; there are {', '.join(versions())}")
+        en, zh = (f"; the nearest are {' and '.join(near)}", f"；最接近的是 {'、'.join(near)}") if near else ("", "")
+        known = ", ".join(versions())
+        raise UserError(
+            f"{place}no catalogue of torch_npu {version!r}{en}; there are {known}",
+            f"{place}没有 torch_npu {version!r} 的目录数据{zh}；现有：{known}",
+        )
     return found
 
 
@@ -139,8 +150,12 @@ def _parts(text: str, place: str) -> dict[str, str]:
     for part in filter(None, (part.strip() for part in text.split(","))):
         key, equals, value = (piece.strip() for piece in part.partition("="))
         if key not in ("torch_npu", "soc") or not value:
-            hint = suggestion(key, ("torch_npu", "soc")) if equals else ""
-            raise UserError(f"{place}{part!r} is not understood{hint}; write torch_npu={DEFAULT_TORCH_NPU},soc=A2")
+            en, zh = suggestion(key, ("torch_npu", "soc")) if equals else ("", "")
+            example = f"torch_npu={DEFAULT_TORCH_NPU},soc=A2"
+            raise UserError(
+                f"{place}{part!r} is not understood{en}; write {example}",
+                f"{place}无法理解 {part!r}{zh}；请写作 {example}",
+            )
         parts[key] = re.sub(r"^v(?=\d)", "", value) if key == "torch_npu" else value.upper()
     return parts
 

@@ -17,12 +17,20 @@ def write_facts(
     folder: str, paths: Sequence[str], format: str | None, output: Sequence[str] | None, quiet: bool, **given: object
 ) -> int:
     if format not in (None, "json"):
-        raise UserError(f"--format {format}: --library writes facts as JSON only")
+        raise UserError(
+            f"--format {format}: --library writes facts as JSON only", f"--format {format}：--library 只输出 JSON"
+        )
     if paths:
-        raise UserError(f"--library stands alone: {paths[0]!r} is analysed in another call, with --facts FILE")
+        raise UserError(
+            f"--library stands alone: {paths[0]!r} is analysed in another call, with --facts FILE",
+            f"--library 需单独使用：请另行分析 {paths[0]!r}，并加 --facts FILE",
+        )
     files = output or ()
     if wrong := next((file for file in files if not file.endswith(".json")), None):
-        raise UserError(f"--output {wrong}: --library writes facts as JSON; name a file that ends in .json")
+        raise UserError(
+            f"--output {wrong}: --library writes facts as JSON; name a file that ends in .json",
+            f"--output {wrong}：--library 以 JSON 写出；请指定以 .json 结尾的文件",
+        )
     from porter.project.reach.facts import make, render
     from porter.run import tuned
 

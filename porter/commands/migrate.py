@@ -56,13 +56,16 @@ def migrate(
 ) -> int:
     chosen = [name for name, on in (("--inplace", inplace), ("--out", out), ("--check", check)) if on]
     if len(chosen) > 1:
-        raise UserError(f"{' and '.join(chosen)} exclude each other")
+        raise UserError(f"{' and '.join(chosen)} exclude each other", f"{' 与 '.join(chosen)} 不能同时使用")
     if verify and not (inplace or out):
-        raise UserError("--verify decides whether files are written; it needs --inplace or --out")
+        raise UserError(
+            "--verify decides whether files are written; it needs --inplace or --out",
+            "--verify 决定是否写入文件，需与 --inplace 或 --out 同用",
+        )
     outputs = [(file, format_of(file)) for file in output or ()]
     job = prepare(paths, **given)
     if job.stdin is not None and (inplace or out):
-        raise UserError(f"{chosen[0]} needs files; '-' is shown as a diff")
+        raise UserError(f"{chosen[0]} needs files; '-' is shown as a diff", f"{chosen[0]} 需要文件；“-”只以 diff 显示")
     mend(job)
     run = job.run(quiet)
     errors: list[FilesError] = []
@@ -137,7 +140,7 @@ def _write(job: Job, changed: list[Edited], allow_dirty: bool, errors: list[File
             ours = {e.result.path for e in changed if transaction.written.get(e.result.path) == e.result.digest}
             names = dirty(job.root, [e.result.path for e in changed if e.result.path not in ours])
             if names:
-                raise UserError(_dirty(job, names))
+                raise UserError(_dirty(names, "en"), _dirty(names, "zh"))
         for edit in changed:
             try:
                 transaction.add(edit.result.path, apply(edit.data, edit.main), edit.result.digest)
@@ -151,10 +154,10 @@ def _write(job: Job, changed: list[Edited], allow_dirty: bool, errors: list[File
     return written
 
 
-def _dirty(job: Job, names: list[str]) -> str:
+def _dirty(names: list[str], lang: str) -> str:
     shown = ", ".join(printable(name) for name in names[:SHOWN])
-    more = say("more", job.lang, n=len(names) - SHOWN) if len(names) > SHOWN else ""
-    return say("dirty", job.lang, names=shown + more)
+    more = say("more", lang, n=len(names) - SHOWN) if len(names) > SHOWN else ""
+    return say("dirty", lang, names=shown + more)
 
 
 def _copy(job: Job, changed: list[Edited], out: str) -> None:

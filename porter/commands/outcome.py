@@ -28,9 +28,7 @@ def outcome(command) -> int:
         # `porter ... | head`: nobody reads on, and Python must not complain about it when it ends
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OK
-    except UserError as error:
-        return _say(str(error), USAGE)
-    except FilesError as error:
+    except (UserError, FilesError) as error:
         return _say(error.text(_language()), USAGE)
     except Exception as error:
         if type(error).__name__ == "Abort":
@@ -40,7 +38,11 @@ def outcome(command) -> int:
         if "PORTER_DEBUG" in os.environ:
             raise
         place = f"{type(error).__name__}: {error}"
-        return _say(f"internal error, please report it (PORTER_DEBUG=1 shows more): {place}", INTERNAL)
+        said = {
+            "en": "internal error, please report it (PORTER_DEBUG=1 shows more)",
+            "zh": "内部错误，请反馈（PORTER_DEBUG=1 显示详情）",
+        }
+        return _say(f"{said[_language()]}: {place}", INTERNAL)
 
 
 def _say(text: str, code: int) -> int:

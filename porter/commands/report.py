@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from porter.cli import OK
 from porter.commands.analyze import show_bytes, write_text
-from porter.errors import UserError, suggestion
+from porter.errors import UserError, check_choice
 from porter.report import FORMATS, format_of, render_document
 from porter.report.read import Templates, read
 
@@ -19,15 +19,19 @@ def report(
     outputs = [(name, format_of(name)) for name in output or ()]
     for name, kind in outputs:
         if kind not in KINDS:
-            raise UserError(f"--output {name}: a report from a file is one of {', '.join(KINDS)}")
-    if format and format not in KINDS:
-        raise UserError(f"--format: {format!r} is none of {', '.join(KINDS)}{suggestion(format, KINDS)}")
+            known = ", ".join(KINDS)
+            raise UserError(
+                f"--output {name}: a report from a file is one of {known}",
+                f"--output {name}：由文件生成的报告只支持 {known}",
+            )
+    check_choice("--format", format or None, KINDS)
     document = spoken(read(file), lang)
     page = document
     if verified:
         if "html" not in (format, *(kind for _, kind in outputs)):
             raise UserError(
-                "--verified: only a report of format html shows a run; ask for one with --output report.html"
+                "--verified: only a report of format html shows a run; ask for one with --output report.html",
+                "--verified：只有 html 报告会展示运行结果；请加 --output report.html",
             )
         from porter.verify.result import read as read_run
 
@@ -37,8 +41,10 @@ def report(
         if format or not outputs:
             show_bytes(render_document(page if format == "html" else document, format or "markdown"))
     except (KeyError, TypeError, IndexError, ValueError, AttributeError) as error:
+        why = f"{type(error).__name__}: {error}"
         raise UserError(
-            f"{file}: damaged, or of another version ({type(error).__name__}: {error}); write it anew"
+            f"{file}: damaged, or of another version ({why}); write it anew",
+            f"{file}：文件损坏或版本不同（{why}）；请重新生成",
         ) from None
     for name, text in texts:
         write_text(name, text)
@@ -48,8 +54,7 @@ def report(
 def diff(before: str, after: str, format: str | None, lang: str | None) -> int:
     from porter.report.compare import compare, render
 
-    if format not in (None, "text", "json"):
-        raise UserError(f"--format: {format!r} is none of text, json{suggestion(format, ('text', 'json'))}")
+    check_choice("--format", format, ("text", "json"))
     first, second = read(before), read(after)
     show_bytes(render(compare(spoken(first, lang), spoken(second, lang)), lang or second["language"], format or "text"))
     return OK
@@ -59,8 +64,7 @@ def spoken(document: dict, lang: str | None) -> dict:
     """The document in another language: its rules hold the messages in both."""
     if lang is None or lang == document["language"]:
         return document
-    if lang not in ("en", "zh"):
-        raise UserError(f"--lang: {lang!r} is none of en, zh")
+    check_choice("--lang", lang, ("en", "zh"))
     from porter.checks.texts import fill
 
     templates = Templates(document)

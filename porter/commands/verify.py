@@ -15,12 +15,12 @@ from pathlib import Path
 from porter.checks.registry import load
 from porter.cli import FOUND, OK
 from porter.commands.job import prepare
-from porter.errors import UserError
+from porter.errors import UserError, check_choice
 from porter.finding import Finding, apply
 from porter.run import Run
 from porter.verify import install, interpreter, legs
 from porter.verify.compare import compare
-from porter.verify.launch import Limits, Outcome, devices_asked_for
+from porter.verify.launch import Limits, Outcome, devices_asked_for, no_program
 from porter.verify.launch import run as launch
 from porter.verify.legs import Leg
 from porter.verify.result import Result, as_json, data
@@ -77,14 +77,16 @@ def verify(
     style: str | None = None,
 ) -> int:
     lang = _lang(lang)
-    if format not in (None, "text", "json"):
-        raise UserError(f"--format {format!r} is neither text nor json")
+    check_choice("--format", format, ("text", "json"))
     if wheel and not setup:
-        raise UserError("--wheel belongs to --setup")
+        raise UserError("--wheel belongs to --setup", "--wheel 需与 --setup 同用")
     if not (setup or program):
-        raise UserError("no program to verify: porter verify train.py --its-options, or -- torchrun ... train.py")
+        raise no_program()
     if bool(original) != bool(ported):
-        raise UserError("--original OLD and --ported NEW go together; without them porter makes the port in a copy")
+        raise UserError(
+            "--original OLD and --ported NEW go together; without them porter makes the port in a copy",
+            "--original OLD 与 --ported NEW 需同时给出；都不给出时，porter 在副本中自行迁移",
+        )
     ours = interpreter.ask(python or _named(program))
     if setup:
         begun = time.monotonic()
@@ -154,13 +156,13 @@ def _trees(
     if ported:
         for place in (original, ported):
             if not os.path.isdir(place or ""):
-                raise UserError(f"{place}: no such directory")
+                raise UserError(f"{place}: no such directory", f"{place}：目录不存在")
         old, new = Path(original or "").resolve(), Path(ported).resolve()
         yield Trees(None if smoke else Leg(old, old), Leg(new, new), program, homes=(old, new))
         return
     started = next((word for word in program[:2] if word.endswith((".py", ".sh"))), None)
     if started and not os.path.isfile(started):
-        raise UserError(f"{started}: no such file")
+        raise UserError(f"{started}: no such file", f"{started}：文件不存在")
     script = next((word for word in program if word.endswith((".py", ".sh")) and os.path.isfile(word)), None)
     job = prepare((script,) if script else (".",), lang=lang, **given)
     root = Path(os.path.realpath(job.root))
@@ -181,7 +183,9 @@ def _copies(program: Sequence[str], root: Path, run: Run | None, files: Mapping[
     if run is not None and not files and not wanted["original"]:
         raise UserError(
             f"{root.name}: porter has nothing to port here, so there is no original to compare with; run the program "
-            "as it stands with --smoke, or compare two trees with --original OLD --ported NEW"
+            "as it stands with --smoke, or compare two trees with --original OLD --ported NEW",
+            f"{root.name}：没有可迁移之处，因而没有可比较的原程序；请用 --smoke 直接运行，"
+            "或用 --original OLD --ported NEW 比较两个目录",
         )
     with tempfile.TemporaryDirectory(prefix="porter-") as temporary:
         made = legs.make(root, wanted, here, Path(os.path.realpath(temporary)))
@@ -201,6 +205,5 @@ def _port(root: Path, unsafe: bool, lang: str, given: Mapping[str, str | None]) 
 
 
 def _lang(lang: str | None) -> str:
-    if lang not in (None, "en", "zh"):
-        raise UserError(f"--lang {lang!r} is neither en nor zh")
+    check_choice("--lang", lang, ("en", "zh"))
     return lang or "en"

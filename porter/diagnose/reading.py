@@ -30,7 +30,10 @@ def opened(name: str) -> Iterator[BinaryIO]:
     except FileNotFoundError:
         raise FilesError("missing", path=name) from None
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise UserError(f"{name}: damaged gzip data: {error}; unpack it by hand and diagnose what comes out") from None
+        raise UserError(
+            f"{name}: damaged gzip data: {error}; unpack it by hand and diagnose what comes out",
+            f"{name}：gzip 数据损坏：{error}；请手动解压后再诊断",
+        ) from None
     except OSError as error:
         raise FilesError("unreadable", path=name, error=error.strerror or str(error)) from None
 

@@ -44,5 +44,9 @@ def format_of(file: str) -> str:
     """The format that the suffix of `file` chooses."""
     suffix = PurePath(file).suffix.lower()
     if suffix not in SUFFIXES:
-        raise UserError(f"--output {file}: the suffix chooses the format; it is one of {', '.join(sorted(SUFFIXES))}")
+        known = ", ".join(sorted(SUFFIXES))
+        raise UserError(
+            f"--output {file}: the suffix chooses the format; it is one of {known}",
+            f"--output {file}：格式由后缀决定，可用的后缀：{known}",
+        )
     return SUFFIXES[suffix]

@@ -19,16 +19,24 @@ def read(name: str) -> dict:
     try:
         document = json.loads(Path(name).read_bytes())
     except OSError as error:
-        raise UserError(f"{name}: {error.strerror or error}") from None
+        why = error.strerror or error
+        raise UserError(f"{name}: {why}", f"{name}：{why}") from None
     except (ValueError, RecursionError) as error:
-        raise UserError(f"{name}: not what `porter analyze --output findings.json` writes: {error}") from None
+        raise _foreign(name, error) from None
     if not isinstance(document, dict) or "schema" not in document:
-        raise UserError(f"{name}: not what `porter analyze --output findings.json` writes")
+        raise _foreign(name)
     if document["schema"] != SCHEMA:
-        raise UserError(f"{name}: schema {document['schema']!r}, this porter reads {SCHEMA}; write the file anew")
+        other = document["schema"]
+        raise UserError(
+            f"{name}: schema {other!r}, this porter reads {SCHEMA}; write the file anew",
+            f"{name}：schema 为 {other!r}，当前 porter 读取 {SCHEMA}；请重新生成该文件",
+        )
     for key, kind in PARTS.items():
         if not isinstance(document.get(key), kind):
-            raise UserError(f"{name}: damaged, or of another version: {key!r} is missing; write the file anew")
+            raise UserError(
+                f"{name}: damaged, or of another version: {key!r} is missing; write the file anew",
+                f"{name}：文件损坏或版本不同：缺少 {key!r}；请重新生成该文件",
+            )
     return document
 
 
@@ -42,3 +50,9 @@ class Templates:
     def of(self, finding: dict, lang: str) -> str:
         text = self._rules[finding["code"]][finding["why"]][lang]
         return text + "".join(more[lang] for more in self._more if more["value"] in finding["values"])
+
+
+def _foreign(name: str, error: object = "") -> UserError:
+    command = "`porter analyze --output findings.json`"
+    en, zh = (f": {error}", f"：{error}") if error else ("", "")
+    return UserError(f"{name}: not what {command} writes{en}", f"{name}：不是 {command} 写出的文件{zh}")

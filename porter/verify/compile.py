@@ -23,7 +23,10 @@ def compile_library(torch: Path, torch_npu: Path, headers: Path, cxx11_abi: bool
         headers,
     )
     if not (headers / "Python.h").exists():
-        raise UserError(f"{headers}: no Python.h; install the headers of this Python, e.g. the package python3-dev")
+        raise UserError(
+            f"{headers}: no Python.h; install the headers of this Python, e.g. the package python3-dev",
+            f"{headers}：缺少 Python.h；请安装该 Python 的头文件，例如 python3-dev",
+        )
     output.parent.mkdir(parents=True, exist_ok=True)
     temporary = output.with_name(f".{output.name}.{os.getpid()}")
     command = [
@@ -35,8 +38,14 @@ def compile_library(torch: Path, torch_npu: Path, headers: Path, cxx11_abi: bool
     try:
         done = subprocess.run(command, capture_output=True, text=True)
     except OSError as error:
-        raise UserError(f"{command[0]}: {error.strerror}; the virtual NPU needs a C++20 compiler") from None
+        raise UserError(
+            f"{command[0]}: {error.strerror}; the virtual NPU needs a C++20 compiler",
+            f"{command[0]}：{error.strerror}；虚拟 NPU 需要支持 C++20 的编译器",
+        ) from None
     if done.returncode:
         said = [line for line in done.stderr.splitlines() if "error" in line] or done.stderr.splitlines()[-3:]
-        raise UserError(f"{command[0]} could not compile the virtual NPU: {said[0] if said else done.returncode}")
+        why = said[0] if said else done.returncode
+        raise UserError(
+            f"{command[0]} could not compile the virtual NPU: {why}", f"{command[0]} 未能编译虚拟 NPU：{why}"
+        )
     os.replace(temporary, output)

@@ -19,7 +19,7 @@ from porter.verify.compile import MODULE, compile_library
 from porter.verify.interpreter import Interpreter
 
 RUNTIME = Path(__file__).resolve().parent / "runtime"
-_RECIPE = "run it in a Linux x86-64 container, e.g. docker run -v .:/w -w /w python:3.11 (it has a compiler)"
+_DOCKER = "docker run -v .:/w -w /w python:3.11"  # it has a compiler
 _PACKAGES = {"numpy": "numpy", "yaml": "pyyaml"}
 
 
@@ -43,7 +43,9 @@ def find(interpreter: Interpreter) -> Device:
     except (OSError, ValueError):
         raise UserError(
             f"no virtual NPU is set up for torch {interpreter.torch_version} of {interpreter.path}; "
-            f"run: porter verify --setup{_for(interpreter)}"
+            f"run: porter verify --setup{_for(interpreter)}",
+            f"尚未为 {interpreter.path} 的 torch {interpreter.torch_version} 搭建虚拟 NPU；"
+            f"请执行：porter verify --setup{_for(interpreter)}",
         ) from None
     return _device(interpreter, place, made)
 
@@ -91,15 +93,22 @@ def environment(device: Device) -> dict[str, str]:
 def _check(interpreter: Interpreter) -> None:
     if interpreter.system != "Linux" or interpreter.machine not in ("x86_64", "aarch64"):
         raise UserError(
-            f"the virtual NPU runs on Linux x86-64, not on {interpreter.system} {interpreter.machine}; {_RECIPE}"
+            f"the virtual NPU runs on Linux x86-64, not on {interpreter.system} {interpreter.machine}; run it in a "
+            f"container, e.g. {_DOCKER} (it has a compiler)",
+            f"虚拟 NPU 运行于 Linux x86-64，不支持 {interpreter.system} {interpreter.machine}；请在容器中运行，"
+            f"例如 {_DOCKER}（自带编译器）",
         )
     if interpreter.torch is None:
         raise UserError(
-            f"{interpreter.path} has no torch; pip install 'npu-porter[verify]', or name another with --python"
+            f"{interpreter.path} has no torch; pip install 'npu-porter[verify]', or name another with --python",
+            f"{interpreter.path} 中没有 torch；请 pip install 'npu-porter[verify]'，或用 --python 另指定解释器",
         )
     if interpreter.lacks:
         names = " ".join(_PACKAGES[name] for name in interpreter.lacks)
-        raise UserError(f"{interpreter.path} lacks what torch_npu imports; pip install {names}")
+        raise UserError(
+            f"{interpreter.path} lacks what torch_npu imports; pip install {names}",
+            f"{interpreter.path} 缺少 torch_npu 所需的包；请 pip install {names}",
+        )
 
 
 def _place(interpreter: Interpreter) -> Path:
@@ -132,14 +141,19 @@ def _fetch(interpreter: Interpreter, wheel: str | None, folder: Path) -> tuple[P
             said = [line for line in done.stderr.splitlines() if line.startswith("ERROR")] or ["pip failed"]
             raise UserError(
                 f"{wanted} cannot be had for {interpreter.tag} on {interpreter.machine}: {said[-1]}; porter is tried "
-                f"with torch 2.13.0, and --wheel takes a file"
+                "with torch 2.13.0, and --wheel takes a file",
+                f"无法为 {interpreter.tag}（{interpreter.machine}）获取 {wanted}：{said[-1]}；porter 以 torch 2.13.0 验证过，"
+                "也可用 --wheel 指定本地文件",
             )
         found = sorted(Path(temporary).glob("torch_npu-*.dist-info"))
         if not found:
-            raise UserError(f"{wanted}: not a wheel of torch_npu")
+            raise UserError(f"{wanted}: not a wheel of torch_npu", f"{wanted}：不是 torch_npu 的 wheel 包")
         version = found[0].name.removeprefix("torch_npu-").removesuffix(".dist-info")
         if not _fits(version, interpreter.torch_release):
-            raise UserError(f"{wanted}: torch_npu {version} is not made for torch {interpreter.torch_version}")
+            raise UserError(
+                f"{wanted}: torch_npu {version} is not made for torch {interpreter.torch_version}",
+                f"{wanted}：torch_npu {version} 与 torch {interpreter.torch_version} 不配套",
+            )
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(temporary, folder)
     return folder / "torch_npu", version
@@ -151,7 +165,10 @@ def _try(interpreter: Interpreter, device: Device) -> None:
     done = subprocess.run([interpreter.path, "-c", program], env=env, capture_output=True, text=True, timeout=300)
     if done.stdout.strip() != "6.0":
         said = (done.stderr.strip().splitlines() or [f"exit {done.returncode}"])[-1]
-        raise UserError(f"torch_npu {device.torch_npu} does not run on the stand-ins: {said}")
+        raise UserError(
+            f"torch_npu {device.torch_npu} does not run on the stand-ins: {said}",
+            f"torch_npu {device.torch_npu} 无法在替身库上运行：{said}",
+        )
 
 
 def _for(interpreter: Interpreter) -> str:

@@ -57,10 +57,10 @@ def ask(path: str | None = None) -> Interpreter:
     try:
         done = subprocess.run([python, "-c", _ASK], capture_output=True, text=True, timeout=120)
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise UserError(f"{python}: cannot be run: {error}") from None
+        raise UserError(f"{python}: cannot be run: {error}", f"{python}：无法运行：{error}") from None
     if done.returncode:
         said = done.stderr.strip().splitlines()[-1:] or ["no output"]
-        raise UserError(f"{python}: cannot be asked for its torch: {said[0]}")
+        raise UserError(f"{python}: cannot be asked for its torch: {said[0]}", f"{python}：无法查询其 torch：{said[0]}")
     found = json.loads(done.stdout.strip().splitlines()[-1])
     return Interpreter(
         path=python,

@@ -56,10 +56,17 @@ class Outcome:
         return ("ended", "") if self.code == 0 else ("failed", str(self.code))
 
 
+def no_program() -> UserError:
+    return UserError(
+        "no program to verify: porter verify train.py --its-options, or -- torchrun ... train.py",
+        "没有要验证的程序：porter verify train.py 加其参数，或 -- torchrun ... train.py",
+    )
+
+
 def command(words: Sequence[str], interpreter: Interpreter) -> list[str]:
     """The words as given, with this interpreter in place of the usual names for one and of what starts one."""
     if not words:
-        raise UserError("no program to verify: porter verify train.py --its-options, or -- torchrun ... train.py")
+        raise no_program()
     first, rest = words[0], list(words[1:])
     if first.endswith(".py"):
         return [interpreter.path, first, *rest]
@@ -128,7 +135,8 @@ def run(
                     stderr=subprocess.STDOUT, start_new_session=True, preexec_fn=_limit(limits),
                 )  # fmt: skip
             except OSError as error:
-                raise UserError(f"{shlex.join(words)}: {error.strerror}: {error.filename}") from None
+                why = f"{error.strerror}: {error.filename}"
+                raise UserError(f"{shlex.join(words)}: {why}", f"{shlex.join(words)}：{why}") from None
             try:
                 code: int | None = child.wait(limits.seconds)
             except subprocess.TimeoutExpired:

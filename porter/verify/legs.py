@@ -82,5 +82,7 @@ def _check_size(root: Path) -> None:
         if total > _LARGEST:
             raise UserError(
                 f"{root.name}: more than {_LARGEST >> 30} GB to copy for the two runs; name data folders in .gitignore "
-                "(they are linked, not copied), or port first and use --original OLD --ported NEW"
+                "(they are linked, not copied), or port first and use --original OLD --ported NEW",
+                f"{root.name}：两次运行需复制的内容超过 {_LARGEST >> 30} GB；请把数据目录写入 .gitignore（只链接、不复制），"
+                "或先迁移，再用 --original OLD --ported NEW",
             )

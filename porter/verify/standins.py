@@ -91,7 +91,11 @@ def _run(program: str | Path, *arguments: str | Path) -> str:
     try:
         done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"})
     except OSError as error:
-        raise UserError(f"{program}: {error.strerror}; the virtual NPU needs a C compiler and binutils") from None
+        raise UserError(
+            f"{program}: {error.strerror}; the virtual NPU needs a C compiler and binutils",
+            f"{program}：{error.strerror}；虚拟 NPU 需要 C 编译器和 binutils",
+        ) from None
     if done.returncode:
-        raise UserError(f"{command[0]} failed: {(done.stderr or done.stdout).strip().splitlines()[-1:]}")
+        said = (done.stderr or done.stdout).strip().splitlines()[-1:]
+        raise UserError(f"{command[0]} failed: {said}", f"{command[0]} 执行失败：{said}")
     return done.stdout

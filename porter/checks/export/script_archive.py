@@ -5,7 +5,6 @@ from __future__ import annotations
 from porter.checks.build import positional, with_keyword
 from porter.checks.rule import Hit, Rule, cst
 
-
 from .load_without_map_location import MEMORY
 
 

@@ -7,7 +7,6 @@ import re
 from .loader_arguments import LOADERS, arguments, feeds_training
 from .opportunity import Opportunity
 
-
 # what A2 and A3 make anew for a new shape; their operators themselves are ready for any
 TRACED = re.compile(rb"torch\.compile\b|CUDAGraph|NPUGraph|make_graphed_callables|(?:cuda|npu)\.graph\(|torchair")
 

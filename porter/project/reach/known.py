@@ -16,6 +16,7 @@ from porter.target import Target
 LAYOUT = 1
 VERDICTS = ("kernel", "triton", "missing", "package", "code")
 _CURE = "make it with `porter analyze --library DIR --output FILE`"
+_CURE_ZH = "请用 `porter analyze --library DIR --output FILE` 重新生成"
 
 
 class Fact(NamedTuple):
@@ -49,7 +50,8 @@ def read(files: Iterable[Path], target: Target) -> Libraries:
         try:
             data = file.read_bytes()
         except OSError as error:
-            raise UserError(f"{file}: cannot be read: {error.strerror or error}") from None
+            why = error.strerror or error
+            raise UserError(f"{file}: cannot be read: {why}", f"{file}：无法读取：{why}") from None
         document = _document(file, data)
         library = " ".join(filter(None, (document["library"], document["version"])))
         _same_target(file, document, target)
@@ -66,13 +68,17 @@ def _document(file: Path, data: bytes) -> dict:
     try:
         document = json.loads(data)
     except json.JSONDecodeError as error:
-        raise UserError(f"{file}:{error.lineno}: not JSON ({error.msg}); {_CURE}") from None
+        place, why = f"{file}:{error.lineno}", error.msg
+        raise UserError(f"{place}: not JSON ({why}); {_CURE}", f"{place}：不是 JSON（{why}）；{_CURE_ZH}") from None
     except UnicodeDecodeError:
-        raise UserError(f"{file}: not JSON; {_CURE}") from None
+        raise UserError(f"{file}: not JSON; {_CURE}", f"{file}：不是 JSON；{_CURE_ZH}") from None
     if not isinstance(document, dict) or not isinstance(document.get("layout"), int):
-        raise UserError(f"{file}: no fact file of porter; {_CURE}")
+        raise UserError(f"{file}: no fact file of porter; {_CURE}", f"{file}：不是 porter 的库信息文件；{_CURE_ZH}")
     if document["layout"] != LAYOUT:
-        raise UserError(f"{file}: was written by another version of porter; {_CURE} again")
+        raise UserError(
+            f"{file}: was written by another version of porter; {_CURE} again",
+            f"{file}：由其他版本的 porter 写出；{_CURE_ZH}",
+        )
     strings = all(isinstance(document.get(key), str) for key in ("library", "version", "target"))
     tables = all(isinstance(document.get(key), dict) for key in ("functions", "modules"))
     if (
@@ -80,7 +86,10 @@ def _document(file: Path, data: bytes) -> dict:
         or not tables
         or not all(map(_is_row, (*document["functions"].values(), *document["modules"].values())))
     ):
-        raise UserError(f"{file}: a fact file that is not as porter wrote it; {_CURE} again")
+        raise UserError(
+            f"{file}: a fact file that is not as porter wrote it; {_CURE} again",
+            f"{file}：内容与 porter 写出的不一致；{_CURE_ZH}",
+        )
     return document
 
 
@@ -97,5 +106,6 @@ def _same_target(file: Path, document: dict, target: Target) -> None:
     rows = (*document["functions"].values(), *document["modules"].values())
     if document["target"] != wanted and any(row["verdict"] == "missing" for row in rows):
         raise UserError(
-            f"{file}: made for {document['target']}, and this run is for {wanted}; {_CURE} --target {wanted}"
+            f"{file}: made for {document['target']}, and this run is for {wanted}; {_CURE} --target {wanted}",
+            f"{file}：针对 {document['target']} 生成，而本次目标为 {wanted}；{_CURE_ZH}，并加 --target {wanted}",
         )

@@ -48,13 +48,19 @@ class Library:
 
     def __init__(self, folder: Path) -> None:
         if not folder.is_dir():
-            raise UserError(f"{folder}: no directory; --library names the folder of an importable package")
+            raise UserError(
+                f"{folder}: no directory; --library names the folder of an importable package",
+                f"{folder}：目录不存在；--library 应指定一个可导入包的目录",
+            )
         self.folder, self.name = folder, folder.resolve().name
         if not (folder / "__init__.py").is_file():
             inner = [p.parent for p in sorted(folder.glob("*/__init__.py")) + sorted(folder.glob("src/*/__init__.py"))]
             inner = [p for p in inner if p.name not in ("tests", "test", "docs", "examples")]
-            hint = f"; name {inner[0].as_posix()} inside it" if inner else ""
-            raise UserError(f"{folder}: has no __init__.py, so it is no package{hint}")
+            name = inner[0].as_posix() if inner else ""
+            en, zh = (f"; name {name} inside it", f"；请指定其中的 {name}") if inner else ("", "")
+            raise UserError(
+                f"{folder}: has no __init__.py, so it is no package{en}", f"{folder}：没有 __init__.py，不是包{zh}"
+            )
         files = everything(folder)
         self.files = {_module(f"{self.name}/{path}"): path for path in files if path.endswith(".py")}
         self.compiled = [path for path in files if path.endswith((".so", ".pyd"))]
