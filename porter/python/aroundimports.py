@@ -1,0 +1,40 @@
+"""What stands around an import: whether the program can do without it."""
+
+from __future__ import annotations
+
+from .index import Link
+from .uses import guard, imports_of
+
+
+class AroundImports:
+    """The part of `Around` that speaks of imports."""
+
+    def import_guard(self) -> str | None:
+        """Why it does no harm if the import that is walked fails: "type-checking", "try", "if"; None where it does."""
+        return guard(self._statement())
+
+    def asked_first(self) -> bool:
+        """Whether the import that is walked runs only where the code looked what there is: versions, names, packages."""
+        from .support import asked
+
+        return asked(self._statement())
+
+    def _statement(self) -> Link | None:
+        statement = self.file.statement
+        return next((link for link in self.file.buckets.get(statement.__class__, ()) if link[0] is statement), None)
+
+    def speaks_for(self, package: str) -> str | None:
+        """Of the imports of a package one: "needed", or "optional" where the file says that it may be missing."""
+        found = [(link, guard(link)) for link in imports_of(self.file, package)]
+        optional = any(why in ("try", "if") for _, why in found)
+        runs = [(link, why in ("try", "if")) for link, why in found if why != "type-checking"]
+        first = next((link for link, guarded in runs if guarded is optional), None)
+        if first is None or first[0] is not self.file.statement:
+            return None
+        return "optional" if optional else "needed"
+
+    def optional(self, node) -> bool:
+        """Whether the program goes on without what the first word of a chain is imported from."""
+        link = self.file.link(node)
+        bound = self.file.names.imports.get(link[0].id, ()) if link else ()
+        return bool(bound) and all(guard(at) for _, at in bound)
