@@ -10,6 +10,8 @@ from .values import Body, Value
 
 def base(value: Value) -> Value:
     """Without casts, and without a choice that changes nothing else."""
+    if value.plain:
+        return value
     if value.under is None:
         under = value
         while under.op == "cast":
@@ -17,6 +19,9 @@ def base(value: Value) -> Value:
         if under.op == "choice":
             found = {id(b): b for b in map(base, under.args)}
             under = next(iter(found.values())) if len(found) == 1 else under
+        if under is value:
+            value.plain = True
+            return value
         value.under = under
     return value.under
 
