@@ -123,7 +123,7 @@ def test_every_symptom_of_every_rule_leads_to_it():
 
 def test_a_message_that_anybody_may_have_written_counts_only_where_the_code_is():
     trace = (
-        'Traceback (most recent call last):\n  File "/work/pkg/version.py", line 2, in <module>\n'
+        'Traceback (most recent call last):\n  File "/srv/pkg/version.py", line 2, in <module>\n'
         "    major = torch.version.cuda.split('.')[0]\nAttributeError: 'NoneType' object has no attribute 'split'\n"
     )
     assert names(trace) == []
@@ -318,7 +318,7 @@ def test_nothing_of_a_log_reaches_the_terminal_as_it_is():
 SOURCE = ["import torch", "", "def step(x):", "    m = torch.zeros(3).cuda()", "    return m + x"]
 CUDA = """\
 Traceback (most recent call last):
-  File "/root/job/proj/src/train.py", line {line}, in step
+  File "/srv/job/proj/src/train.py", line {line}, in step
     m = torch.zeros(3).cuda()
   File "/venv/lib/python3.10/site-packages/torch/cuda/__init__.py", line 289, in _lazy_init
     raise AssertionError("Torch not compiled with CUDA enabled")
