@@ -110,3 +110,8 @@ def _required(report):
         report.outcome = "failed"
         report.longrepr = f"PORTER_REQUIRE=all, but this was skipped: {reason.removeprefix('Skipped: ')}"
     return report
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What one process has to do alone begins first."""
+    items.sort(key=lambda item: item.get_closest_marker("xdist_group") is None)

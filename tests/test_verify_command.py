@@ -309,7 +309,7 @@ def test_what_porter_had_said_of_the_place(verify, project):
         (["--", "no-such-launcher", "train.py"], "no-such-launcher"),
         (["--original", "here", "train.py"], "--original OLD and --ported NEW go together"),
         (["--original", "here", "--ported", "there", "train.py"], "here: no such directory"),
-        (["--format", "xml", "train.py"], "neither text nor json"),
+        (["--format", "xml", "train.py"], "--format: 'xml' is none of text, json"),
         ([], "no program to verify"),
     ],
 )
