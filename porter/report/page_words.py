@@ -83,7 +83,7 @@ PAGE: dict[str, tuple[str, str]] = {
         "Nothing stops the program once the automatic edits are made.",
         "应用自动改动后，没有会阻断运行的问题。",
     ),
-    "blocks.auto": ("{n} more are edited automatically.", "另有 {n} 处会自动修改。"),
+    "blocks.auto": ("Edited automatically: {n} more.", "另有 {n} 处会自动修改。"),
     "silent": ("What silently goes wrong", "不报错但结果有误"),
     "silent.none": ("Nothing is left that runs and is wrong.", "没有“能运行但结果有误”的遗留问题。"),
     "slows": ("What is slow", "性能问题"),
