@@ -48,7 +48,7 @@ demo: $(VENV)/.with-porter
 	@echo "The report, to read and to pass around: $(DEMO)/report.html"
 
 test: $(STAMP)
-	$(BIN)/python -m pytest -n auto --dist loadgroup $(ARGS)
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder $(ARGS)
 
 clean:
 	rm -rf $(VENV) build dist

@@ -112,6 +112,9 @@ def _required(report):
     return report
 
 
+# a process takes a whole file, for what is made once for its tests; the longest begin first
+LONGEST = ("test_verify_programs", "test_verify_command", "test_virtual_npu", "test_mutants", "test_fuse")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What one process has to do alone begins first."""
-    items.sort(key=lambda item: item.get_closest_marker("xdist_group") is None)
+    items.sort(key=lambda item: LONGEST.index(item.path.stem) if item.path.stem in LONGEST else len(LONGEST))

@@ -262,9 +262,6 @@ print(json.dumps(said))
 """
 
 
-pytestmark = pytest.mark.xdist_group("fused")  # the device runs once, for all of these tests
-
-
 @pytest.fixture(scope="module")
 def differences(virtual_npu) -> dict[str, list[str]]:
     """Of each case, how what was written differs from what stood there, and how each mistake does."""

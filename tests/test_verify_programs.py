@@ -21,7 +21,6 @@ from porter.verify.compare import compare
 from porter.verify.result import Result, data
 from porter.verify.show import text
 
-pytestmark = pytest.mark.xdist_group("programs")  # the runs are made once, for all of these tests
 HERE = Path(__file__).parent / "programs"
 LIMIT = 150
 

@@ -68,9 +68,6 @@ def caught(mutant: Mutant, folder: Path) -> bool:
     return not passes(folder, mutant.tests, mutant.only)[0]
 
 
-pytestmark = pytest.mark.xdist_group("mutants")  # they are run once, for all of these tests
-
-
 @pytest.fixture(scope="module")
 def outcomes(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory):
     """Of each mutant, whether it was caught. All that are asked for run at once, on as many cores as there are."""
