@@ -92,8 +92,8 @@ def test_a_report_without_a_run_has_no_such_chapter(porter, tmp_path):
     [
         (None, "No such file"),
         ("{}", "not what `porter verify --output verify.json` writes"),
-        ('{"format": 1}', "verify anew"),
-        ('{"format": 2}', "damaged: 'verdict' is missing"),
+        ('{"format": 1}', "format 1, this porter reads 2"),
+        ('{"format": 2}', "'verdict' is missing"),
     ],
 )
 def test_another_file_is_one_clear_line(porter, tmp_path, content, says):

@@ -55,13 +55,13 @@ def build(torch_npu: Path, torch: Path) -> dict[str, bytes]:
 
 def _section(data: dict) -> bytes:
     text = json.dumps({"format": FORMAT} | data, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
-    return _packed(text.encode("ascii"))
+    return packed(text.encode("ascii"))
 
 
-def _packed(data: bytes) -> bytes:
-    packed = bytearray(gzip.compress(data, compresslevel=9, mtime=0))
-    packed[9] = 255  # the header's operating system: Python 3.10 and 3.11 write different ones
-    return bytes(packed)
+def packed(data: bytes) -> bytes:
+    data = bytearray(gzip.compress(data, compresslevel=9, mtime=0))
+    data[9] = 255  # the header's operating system: Python 3.10 and 3.11 write different ones
+    return bytes(data)
 
 
 def _wheel(path: Path, name: str) -> Wheel:

@@ -15,7 +15,7 @@ import re
 import sys
 from pathlib import Path
 
-from porter.catalog.build import _packed as packed
+from porter.catalog.build import packed
 from porter.catalog.documents import FORMAT, PREFIX, SUFFIX
 
 _FILE = re.compile(r"native_api_docs_(\d+\.\d+(?:\.\d+)?)\.json")

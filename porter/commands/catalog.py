@@ -113,14 +113,11 @@ def rebuild(torch_npu: list[str], output: str | None, wheels: str | None, update
 
 
 def _settings(format: str | None, target: str | None, lang: str | None):
-    """The language, and the target that the command line or the configuration names, else the default one."""
-    from porter.commands.job import choose_target, root_of
-    from porter.config import read
+    from porter.commands.job import settings_here
 
     check_choice("--format", format, _FORMATS)
-    root, table = root_of(["."])
-    settings = read(table).overridden(target=target, lang=lang)
-    return settings.lang, choose_target(settings, root, table)
+    settings, aim = settings_here(target, lang)
+    return settings.lang, aim
 
 
 def _json(document: dict) -> int:

@@ -23,7 +23,7 @@ def diagnose(
     no_cache: bool,
 ) -> int:
     from porter.checks.registry import load
-    from porter.commands.explain import _settings
+    from porter.commands.job import settings_here
     from porter.diagnose.conclude import conclude
     from porter.diagnose.match import of_causes, of_packages, of_symptoms
     from porter.diagnose.reading import blocks, opened
@@ -35,7 +35,7 @@ def diagnose(
             "--repo and --findings are two ways to say the same; give one of them",
             "--repo 与 --findings 作用相同，只需给出其一",
         )
-    settings, _ = _settings(target, lang)
+    settings, _ = settings_here(target, lang)
     rules = load()
     texts, causes = rules.texts, rules.texts.causes()
     meanings = [*of_causes(causes), *of_packages(causes, rules.tables.packages), *of_symptoms(texts)]

@@ -17,12 +17,12 @@ STYLES = {"ok": "green", "absent": "dim", "note": "yellow", "wrong": "bold red"}
 def doctor(format: str | None, lang: str | None) -> int:
     from porter.catalog.load import versions
     from porter.checks.registry import load
-    from porter.commands.explain import _settings
+    from porter.commands.job import settings_here
     from porter.fitting import Release, fits, judge
     from porter.machine import look
 
     check_choice("--format", format, ("text", "json"))
-    settings, _ = _settings(None, lang)
+    settings, _ = settings_here(None, lang)
     machine = look(os.environ, Path(os.sep))
     releases = [Release(row["name"], tuple(row["torch"]), row["cann"]) for row in load().texts.releases()]
     checks = judge(machine, releases, versions())

@@ -7,8 +7,7 @@ import sys
 
 from porter.checks.document import OFF
 from porter.cli import OK
-from porter.commands.job import choose_target, root_of
-from porter.config import Settings, read
+from porter.commands.job import settings_here
 from porter.errors import UserError, check_choice
 from porter.report.console import STYLES, Line, columns, pad, show
 from porter.report.page_words import phrase
@@ -19,7 +18,7 @@ from porter.target import Target
 def explain(name: str, target: str | None, lang: str | None) -> int:
     from porter.checks.registry import load
 
-    settings, aim = _settings(target, lang)
+    settings, aim = settings_here(target, lang)
     texts = load().texts
     try:
         api = texts.api(name, aim)
@@ -46,7 +45,7 @@ def rules(format: str | None, lang: str | None) -> int:
     from porter.checks.registry import load
 
     check_choice("--format", format, ("text", "json"))
-    settings, _ = _settings(None, lang)
+    settings, _ = settings_here(None, lang)
     texts = load().texts
     found = [texts.rule(code) for code in texts.codes()]
     if format == "json":
@@ -68,12 +67,6 @@ def rules(format: str | None, lang: str | None) -> int:
     ]
     show(rows, sys.stdout)
     return OK
-
-
-def _settings(target: str | None, lang: str | None) -> tuple[Settings, Target]:
-    root, table = root_of(["."])
-    settings = read(table).overridden(target=target, lang=lang)
-    return settings, choose_target(settings, root, table)
 
 
 def _support(name: str, to: str | None, target: Target, lang: str) -> list[Line]:

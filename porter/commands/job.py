@@ -98,6 +98,13 @@ def root_of(paths: Sequence[str]) -> tuple[Path, Table | None]:
     return (table.file.parent if table else root), table
 
 
+def settings_here(target: str | None, lang: str | None) -> tuple[Settings, Target]:
+    """Of the current folder, for commands that analyse nothing."""
+    root, table = root_of(["."])
+    settings = config.read(table).overridden(target=target, lang=lang)
+    return settings, choose_target(settings, root, table)
+
+
 def relative(root: Path, path: str) -> str:
     real = os.path.join(os.path.realpath(os.path.dirname(os.path.abspath(path))), os.path.basename(path))
     inside = os.path.relpath(real, os.path.realpath(root))

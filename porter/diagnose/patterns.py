@@ -16,7 +16,7 @@ LEAST = 4  # letters in a row
 def needle(pattern: str) -> str:
     """The longest text that every line with a match must hold; "" where there is none."""
     best = run = ""
-    for op, argument in [*_top(_parser.parse(pattern)), (None, None)]:
+    for op, argument in [*_parser.parse(pattern), (None, None)]:
         if op is _constants.LITERAL:
             run += chr(argument)
             continue
@@ -39,10 +39,6 @@ def wrong(pattern: object) -> str | None:
     if len(needle(pattern)) < LEAST:
         return f"has no {LEAST} letters in a row outside of alternatives"
     return None
-
-
-def _top(parsed) -> list:
-    return list(parsed)
 
 
 def _runs(parsed) -> list[str]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from pathlib import Path
 
-from porter.errors import UserError
+from porter import documents
 from porter.verify.compare import Comparison, Curve
 from porter.verify.install import Device
 from porter.verify.launch import Outcome
@@ -47,34 +46,9 @@ def as_json(result: Result) -> str:
     return json.dumps(data(result), indent=2, ensure_ascii=False, allow_nan=True) + "\n"
 
 
-_COMMAND = "`porter verify --output verify.json`"
-
-
 def read(name: str) -> dict:
     """What `porter verify --output` wrote."""
-    try:
-        found = json.loads(Path(name).read_bytes())
-    except OSError as error:
-        why = error.strerror or error
-        raise UserError(f"{name}: {why}", f"{name}：{why}") from None
-    except (ValueError, RecursionError) as error:
-        raise UserError(
-            f"{name}: not what {_COMMAND} writes: {error}", f"{name}：不是 {_COMMAND} 写出的文件：{error}"
-        ) from None
-    if not isinstance(found, dict) or "format" not in found:
-        raise UserError(f"{name}: not what {_COMMAND} writes", f"{name}：不是 {_COMMAND} 写出的文件")
-    if found["format"] != FORMAT:
-        other = found["format"]
-        raise UserError(
-            f"{name}: format {other!r}, this porter reads {FORMAT}; verify anew",
-            f"{name}：格式为 {other!r}，当前 porter 读取 {FORMAT}；请重新验证",
-        )
-    for key, kind in _PARTS.items():
-        if not isinstance(found.get(key), kind):
-            raise UserError(
-                f"{name}: damaged: {key!r} is missing; verify anew", f"{name}：文件损坏：缺少 {key!r}；请重新验证"
-            )
-    return found
+    return documents.read(name, "porter verify --output verify.json", ("format", FORMAT), _PARTS)
 
 
 def data(result: Result) -> dict:

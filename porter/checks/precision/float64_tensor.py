@@ -56,7 +56,7 @@ class Float64Tensor(Rule):
         device = next((k.value for k in call.keywords if k.arg == "device"), None)
         if device is not None:
             return None if constant(device) == "cpu" else "made"
-        return "made" if _moved(link) else None
+        return "made" if moved(link) else None
 
 
 def _on_cpu(link) -> bool:
@@ -83,7 +83,7 @@ def _to_cpu(call: ast.Call) -> bool:
     return call_name(call.func) in ("to", "device") and any(constant(a) == "cpu" for a in given)
 
 
-def _moved(link) -> bool:
+def moved(link) -> bool:
     """`torch.linspace(...).to(device)`, `.cuda()`, anywhere behind in the chain."""
     while link[1] is not None and link[1][0].__class__ in (ast.Call, ast.Attribute):
         link = link[1]

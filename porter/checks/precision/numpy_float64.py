@@ -7,7 +7,7 @@ import ast
 from porter.checks.rule import Hit, Rule
 from porter.python.evidence import call_name
 
-from .float64_tensor import _moved
+from .float64_tensor import moved
 
 TAKERS = frozenset({"torch.from_numpy", "torch.tensor", "torch.as_tensor"})
 MAKERS = frozenset(
@@ -33,7 +33,7 @@ class NumpyFloat64(Rule):
         if link is None or not self._is_double(link, file) or self._narrowed(link):
             return None
         on_device = any(k.arg == "device" for k in link[0].keywords)
-        return Hit(original, "moved", values=(("old", file.text(original)),)) if on_device or _moved(link) else None
+        return Hit(original, "moved", values=(("old", file.text(original)),)) if on_device or moved(link) else None
 
     @staticmethod
     def _is_double(link, file) -> bool:

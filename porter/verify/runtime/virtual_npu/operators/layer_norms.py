@@ -3,7 +3,7 @@
 import torch
 import torch.nn.functional as F
 
-from virtual_npu.operators.normalisation import _reciprocal, _rms_norm
+from virtual_npu.operators.normalisation import reciprocal_rms, rms_normed
 from virtual_npu.operators.register import derivatives, kernel
 
 
@@ -104,11 +104,11 @@ def group_norm_swish_grad(grad, x, num_groups, weight, bias, mean, rstd, grad_in
 
 @kernel("npu_gemma_rms_norm")
 def gemma_rms_norm(x, gamma, epsilon=1e-6):
-    return _rms_norm(x, 1 + gamma.float(), epsilon), _reciprocal(x, gamma, epsilon)
+    return rms_normed(x, 1 + gamma.float(), epsilon), reciprocal_rms(x, gamma, epsilon)
 
 
 @kernel("npu_add_rms_norm_cast")
 def add_rms_norm_cast(x1, x2, gamma, epsilon=1e-6):
     x = x1 + x2
-    y = x.float() * _reciprocal(x, gamma, epsilon) * gamma.float()
-    return y.to(x.dtype).float(), y.to(x.dtype), _reciprocal(x, gamma, epsilon), x
+    y = x.float() * reciprocal_rms(x, gamma, epsilon) * gamma.float()
+    return y.to(x.dtype).float(), y.to(x.dtype), reciprocal_rms(x, gamma, epsilon), x

@@ -1,0 +1,41 @@
+"""A JSON document that porter wrote, read back: of the version that it still reads, and with all its parts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from porter.errors import UserError
+
+
+def read(name: str, command: str, version: tuple[str, int], parts: Mapping[str, type]) -> dict:
+    """`command`: what writes such a document; `version`: the key that says it, and the only one that can be read."""
+    try:
+        document = json.loads(Path(name).read_bytes())
+    except OSError as error:
+        why = error.strerror or error
+        raise UserError(f"{name}: {why}", f"{name}：{why}") from None
+    except (ValueError, RecursionError) as error:
+        raise _foreign(name, command, error) from None
+    key, known = version
+    if not isinstance(document, dict) or key not in document:
+        raise _foreign(name, command)
+    if document[key] != known:
+        other = document[key]
+        raise UserError(
+            f"{name}: {key} {other!r}, this porter reads {known}; write it anew with `{command}`",
+            f"{name}：{key} 为 {other!r}，当前 porter 读取 {known}；请用 `{command}` 重新生成",
+        )
+    for part, kind in parts.items():
+        if not isinstance(document.get(part), kind):
+            raise UserError(
+                f"{name}: damaged, or of another version: {part!r} is missing; write it anew with `{command}`",
+                f"{name}：文件损坏或版本不同：缺少 {part!r}；请用 `{command}` 重新生成",
+            )
+    return document
+
+
+def _foreign(name: str, command: str, error: object = "") -> UserError:
+    en, zh = (f": {error}", f"：{error}") if error else ("", "")
+    return UserError(f"{name}: not what `{command}` writes{en}", f"{name}：不是 `{command}` 写出的文件{zh}")
