@@ -34,6 +34,11 @@ class Target:
         return self.soc in ("910", "310P")
 
     @property
+    def autoloads(self) -> bool:
+        """From torch 2.5 on, `import torch` loads the backends that are installed, torch_npu among them."""
+        return self.torch >= (2, 5)
+
+    @property
     def int_is_npu(self) -> bool:
         """From torch 2.5.1 a bare integer device means the accelerator in use; before, it meant CUDA."""
         return self.torch >= (2, 5, 1)

@@ -56,6 +56,8 @@ def _hosts(file, users: list) -> tuple[list[Link], list[tuple[int, str]]]:
     if not users or not file.style.loads or file.names.bound(file.target.module) or _loaded(file):
         return [], []
     imports = _imports(file, "torch")
+    if not imports:  # others import it; whether they load torch_npu first, this file cannot know
+        return [] if file.target.autoloads else _last_before(file, min(user.piece.unit.start for user in users)), []
     outside = [link for link in imports if _function(link) is None]
     if free := [link for link in outside if obstacle(link) is None]:
         return [free[0]], []
@@ -71,6 +73,17 @@ def _hosts(file, users: list) -> tuple[list[Link], list[tuple[int, str]]]:
                 hosts.setdefault(id(function), link)
                 break
     return list(hosts.values()), []
+
+
+def _last_before(file, place: int) -> list[Link]:
+    """The last import of the module's own body that stands before a place."""
+    found = [
+        link
+        for kind in (ast.Import, ast.ImportFrom)
+        for link in file.buckets[kind]
+        if isinstance(link[1][0], ast.Module) and file.source.span(link[0])[1] <= place
+    ]
+    return sorted(found, key=lambda link: link[0].lineno)[-1:]
 
 
 def _loaded(file) -> bool:
