@@ -14,7 +14,7 @@ from pathlib import Path
 
 from porter.checks.registry import load
 from porter.cli import FOUND, OK
-from porter.commands.job import prepare
+from porter.commands.job import prepare, settings_here
 from porter.errors import UserError, check_choice
 from porter.finding import Finding, apply
 from porter.run import Run
@@ -76,7 +76,7 @@ def verify(
     target: str | None = None,
     style: str | None = None,
 ) -> int:
-    lang = _lang(lang)
+    lang = settings_here(target, lang)[0].lang
     check_choice("--format", format, ("text", "json"))
     if wheel and not setup:
         raise UserError("--wheel belongs to --setup", "--wheel 需与 --setup 同用")
@@ -202,8 +202,3 @@ def _port(root: Path, unsafe: bool, lang: str, given: Mapping[str, str | None]) 
     shown = say("ported", lang, files=len(files), auto=counts["auto"], review=review, manual=counts["manual"])
     print(shown, file=sys.stderr)
     return done, files
-
-
-def _lang(lang: str | None) -> str:
-    check_choice("--lang", lang, ("en", "zh"))
-    return lang or "en"

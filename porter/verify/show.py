@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from porter.report.console import columns, pad
 from porter.verify.compare import STEPS
 from porter.verify.words import say
 
@@ -162,10 +163,6 @@ def _operator(operator: dict, key: str, calls: str, lang: str) -> str:
 
 
 def aligned(rows: tuple[tuple[str, ...], ...]) -> Iterator[str]:
-    widths = [max(_width(row[column]) for row in rows) for column in range(len(rows[0]))]
+    widths = [max(columns(row[column]) for row in rows) for column in range(len(rows[0]))]
     for row in rows:
-        yield "  ".join(cell + " " * (width - _width(cell)) for cell, width in zip(row, widths)).rstrip()
-
-
-def _width(text: str) -> int:
-    return sum(2 if ord(c) > 0x2E80 else 1 for c in text)
+        yield "  ".join(pad(cell, width, False) for cell, width in zip(row, widths)).rstrip()
