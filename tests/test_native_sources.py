@@ -268,3 +268,25 @@ def test_no_kernels_no_facts(tmp_path):
 def test_a_tree_is_read_as_words_where_it_is_too_long():
     source = cpp.read(b"/* " + b"x" * cpp.LARGEST + b" */ __global__ void f(int a) {}")
     assert [kernel.name for kernel in source.kernels] == ["f"]
+
+
+@pytest.mark.parametrize(
+    ("code", "reaches"),
+    [
+        ("struct Run<GPU> {{ void operator()(int a) {{ go(a); }} }};\nvoid f(int a) {{ x::Run<GPU> r; r(a); }}", True),
+        ("template <class T> void Run<T>::operator()(int a) {{ go(a); }}\nvoid f(int a) {{ Run<T>()(a); }}", True),
+        ("class Run : public ag::Function<Run> {{ static int backward(int a) {{ go(a); }} }};\nint f() {{ Run::apply(1); }}", True),
+        ("class Run {{ int forward(int a) {{ go(a); }} }};\nint f() {{ Run(1); }}", False),
+        ("struct Other {{ void operator()(int a) {{ go(a); }} }};\nvoid f(int a) {{ Run<T>()(a); }}", False),
+        ("int f() {{ PICK(stub); }}\nREGISTER(stub, CUDA, go)\nint g() {{}}", True),
+        ("int f() {{ PICK(stub); }}\nREGISTER(stub, CUDA, go) {{}}", False),
+        ("int f() {{ go(1); if (x.device().type() == at::kPrivateUse1) {{}} }}", False),
+    ],
+)  # fmt: skip
+def test_the_ways_to_a_kernel(tmp_path, code, reaches):
+    setup = 'CUDAExtension("pkg._C", ["bind.cpp", "run.cu"])'
+    bind = (
+        code.format() + '\nstatic auto r = torch::RegisterOperators("pkg::run(int a) -> int", &f).op("pkg::no", &no);\n'
+    )
+    facts = project(tmp_path, setup_py=setup, bind_cpp=bind, run_cu=KERNEL.format("go"))
+    assert reached(facts) == ([("torch.ops.pkg", "run", "go_kernel", "run.cu")] if reaches else [])

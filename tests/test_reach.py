@@ -44,6 +44,10 @@ def test_what_ends_in_a_kernel(facts):
         "shapes.ops.boxes.OverlapFunction.forward",
         "shapes._C.overlap",
     ]
+    operators = {name.rpartition(".")[2]: row for name, row in functions.items() if ".operators." in name}
+    assert {name for name, row in operators.items() if row["verdict"] == "kernel"} == {
+        "warp", "warped", "sum_by", "blurred"
+    }  # fmt: skip
     assert functions["shapes.ops.warp"] == {
         "verdict": "kernel",
         "end": "torch.ops.shapes.warp",
@@ -61,6 +65,8 @@ def test_what_ends_in_a_kernel(facts):
         "ops.pooled",  # the sources have it for NPUs
         "ops.measured",  # on the CPU
         "ops.gather",  # falls back to the CPU
+        "ops.operators.moved",  # for another device
+        "ops.operators.count_by",  # no kernel
         "ops.build",  # try: ... except ImportError
         "ops.layers.Plain",  # only with an option
         "ops.operators.old_spectrum",  # asks first
@@ -79,14 +85,15 @@ def test_other_ends(facts):
         "missing",
         "triton",
     )
-    assert functions["shapes.lazy.voxelise"]["chain"] == ["shapes.lazy.voxelise", "shapes.voxels", "voxel_cuda"]
+    assert functions["shapes.lazy.voxelise"]["chain"] == ["shapes.lazy.voxelise", "shapes.voxels", "voxels_gpu"]
     assert "shapes.ops.fast._add" not in functions  # a kernel is launched, and not called
     assert "shapes.ops.boxes.OverlapFunction.apply" in functions
 
 
 def test_modules_that_cannot_be_imported(facts):
-    assert sorted(facts["modules"]) == ["shapes.scene", "shapes.voxels"]
-    assert facts["modules"]["shapes.scene"]["chain"] == ["shapes.scene", "shapes.voxels", "voxel_cuda"]
+    assert sorted(facts["modules"]) == ["shapes.grids.cells", "shapes.scene", "shapes.voxels"]
+    assert facts["modules"]["shapes.grids.cells"]["chain"] == ["shapes.grids.cells", "shapes.grids.grid_cuda"]
+    assert facts["modules"]["shapes.scene"]["chain"] == ["shapes.scene", "shapes.voxels", "voxels_gpu"]
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ class Extension(NamedTuple):
     sources: tuple[str, ...]  # paths and patterns as they are written
     inline: tuple[str, ...] = ()  # `load_inline`: the sources themselves
     functions: tuple[str, ...] = ()  # and what they export
+    builder: str = ""  # the last word of what is called
 
     @property
     def folder(self) -> str:
@@ -75,7 +76,7 @@ def found(path: str, tree: ast.Module) -> Iterator[Extension]:
         inline = tuple(text for text in strings if "__global__" in text and "\n" in text)
         if sources or _BUILDERS.match(last) and (last != "load" or "sources" in given or len(node.args) > 1):
             functions = tuple(_strings([given["functions"]], values)) if "functions" in given else ()
-            yield Extension(name, path, sources, inline, functions)
+            yield Extension(name, path, sources, inline, functions, last)
 
 
 def _called(call: ast.Call) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import hashlib
 import re
-import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,6 +16,7 @@ from porter.project.firsts import first_fused, first_gelu
 from porter.project.natives import Native, exports_of
 from porter.project.natives import gather as gather_natives
 from porter.project.options import Takes, launcher, takes
+from porter.project.trees import parse
 from porter.project.users import users
 
 _OWN = {
@@ -134,7 +134,7 @@ def gather(root: Path, files: Sequence[str]) -> Facts:
         elif kind_of(path) == SHELL:
             scripts[path] = data
     twins = tuple(sorted(_twins(files)))
-    natives, dying = gather_natives(root, files, texts, _parse)
+    natives, dying = gather_natives(root, files, texts, parse)
     for path in twins:
         if "cuda" in path.rpartition("/")[2] and path.replace("cuda", "npu") in files and not _TEST.search(path):
             asks[path] = True
@@ -148,9 +148,9 @@ def gather(root: Path, files: Sequence[str]) -> Facts:
         among=tuple(sorted(_among(files))),
         aware=_aware(asks, files),
         fused=first_fused(texts),
-        gelu=first_gelu(texts, _parse),
+        gelu=first_gelu(texts, parse),
         own_packages=tuple(sorted(_packages(files))),
-        takes=takes(sorted(passed), texts, _parse),
+        takes=takes(sorted(passed), texts, parse),
         launcher=launcher(scripts),
         imported=users(root, files, texts),
         natives=natives,
@@ -209,18 +209,9 @@ def _read(path: Path) -> bytes | None:
         return None
 
 
-def _parse(data: bytes) -> ast.Module | None:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ast.parse(data)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
-
-
 def _classes(data: bytes, member: str) -> Iterable[str]:
     """Classes that define a method, or for `is_cuda` set an attribute, of this name."""
-    tree = _parse(data)
+    tree = parse(data)
     for node in ast.walk(tree) if tree else ():
         if isinstance(node, ast.ClassDef) and (_defines(node, member) or member == "is_cuda" and _sets(node, member)):
             yield node.name
@@ -252,7 +243,7 @@ def _used(defined: dict[str, list[tuple[str, str]]], texts: dict[str, bytes]) ->
         return
     for path, data in texts.items():
         imported = b" ".join(_IMPORTED.findall(data)).decode("utf-8", "replace")
-        tree = None if defined.keys().isdisjoint(re.findall(r"\w+", imported)) else _parse(data)
+        tree = None if defined.keys().isdisjoint(re.findall(r"\w+", imported)) else parse(data)
         if tree is None:
             continue
         for node in ast.walk(tree):

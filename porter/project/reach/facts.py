@@ -27,6 +27,7 @@ def make(folder: Path, session: Session) -> dict:
     """Analyse a package, and say what stands in the fact file."""
     library = Library(folder)
     natives = Natives(folder, library.compiled)
+    library.extensions = natives.extensions
     steps: dict[str, list] = {}
     for module in sorted(library.files):
         if not _ASIDE.search(module):

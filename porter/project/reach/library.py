@@ -65,6 +65,7 @@ class Library:
         self.files = {_module(f"{self.name}/{path}"): path for path in files if path.endswith(".py")}
         self.compiled = [path for path in files if path.endswith((".so", ".pyd"))]
         self.reader = Reader(self, (self.name,))  # type: ignore[arg-type]
+        self.extensions: frozenset[str] = frozenset()  # modules that are compiled, as the project's build scripts say
         self._values: dict[str, dict[str, ast.expr]] = {}
         self._bases: dict[str, dict[str, list[str]]] = {}
         self._static: set[str] = set()  # methods that need no object
@@ -125,6 +126,8 @@ class Library:
 
     def _unknown(self, head: str, last: str) -> Symbol | None:
         """A name below a package that no source binds is a module compiled from C++, or made at run time."""
+        if f"{head}.{last}" in self.extensions:
+            return Symbol(NATIVE, f"{head}.{last}")
         if not self.is_package(head) or not last.startswith("_"):
             return None
         path = self.files[head].removesuffix("__init__.py") + last

@@ -1,4 +1,4 @@
-"""What a library's C++ and CUDA sources say of the functions that they compile: for GPUs only, for NPUs too, for neither.
+"""What a library's own C++ and CUDA say of the functions that it compiles: whether each of them comes to a GPU only.
 
 Where there are no sources, the compiled file tells whether it holds device code of CUDA at all.
 """
@@ -10,22 +10,15 @@ from functools import cached_property
 from pathlib import Path
 
 from porter.files.everything import everything
+from porter.files.read import LIMIT
+from porter.project import kernels
+from porter.project.extensions import Extension
+from porter.project.kernels import OPS, Exported
+from porter.project.trees import parse
 
-_SOURCES = (".cu", ".cuh", ".hip", ".cpp", ".cc", ".cxx", ".h", ".hpp")
-_KERNELS = (".cu", ".cuh", ".hip")
 _FOREIGN = re.compile(r"(?:^|/)(?:third_party|3rdparty|cutlass|extern|external|submodules?|tests?)/")
-_NPU = re.compile(
-    r"REGISTER_NPU_IMPL|EXEC_NPU_CMD|OpCommand|\baclnn\w+|torch_npu|kPrivateUse1|IMPL\(\s*\w+\s*,\s*PrivateUse1"
-)
-_CALLED = re.compile(r"\b([A-Za-z_]\w{3,})\s*(?=[(<])")
-_BOUND = re.compile(
-    r"""(?:\bm\w*\.def|\.op)\(\s*(?:TORCH_SELECTIVE_SCHEMA\()?["'](?:\w+::)?(\w+)[^"']*["']\s*\)?\s*(?:,\s*&?([\w:]+))?"""
-)
-_SECTION = re.compile(r"TORCH_LIBRARY_IMPL\(\s*\w+\s*,\s*(\w+)")
-_FILLED = re.compile(r"""m\.impl\(\s*(?:TORCH_SELECTIVE_NAME\()?["'](?:\w+::)?(\w+)""")
-_EXTENSION = re.compile(r"""Extension\(\s*(?:name\s*=\s*)?f?["']([\w.]+)["']""")
-_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-_DEVICES = frozenset(["cuda", "cpu", "npu", "gpu", "hip", "impl", "kernel", "kernels", "launcher", "op"])
+_DEVICE = (".cu", ".hip")
+_NAMED = ("_cuda", "_cuda_lib")  # a module that says itself what it is for
 _ASKS = re.compile(r"(?:get|has|is|with|check|supports?)_|\w*_version$")
 _ANYWHERE = frozenset({"CPU", "CompositeImplicitAutograd", "CompositeExplicitAutograd", "CatchAll"})
 _FATBIN, _ASCEND = (b".nv_fatbin", b"libcudart"), (b"libascendcl", b"libtorch_npu", b"aclnn")
@@ -38,52 +31,35 @@ class Natives:
         self.folder, self.compiled = folder, compiled
         above = folder.resolve().parent
         tops = (above, above.parent) if above.name in ("src", "python") else (above,)
-        self.project = next((top for top in tops if (top / "setup.py").is_file()), None)
-        self._cuda: set[str] = set()
-        self._gpu: set[str] = set()  # what says that it is for GPUs
-        self._npu: set[str] = set()
-        self._host: set[str] = set()  # operators that the dispatcher can compute on the CPU
-        self._bound: dict[str, str] = {}  # the name in Python -> what it calls
-        self.any = False
-        for path in self._sources():
-            self._read(path)
-
-    def _sources(self) -> list[Path]:
-        top = self.project or self.folder
-        return [top / path for path in everything(top) if path.endswith(_SOURCES) and not _FOREIGN.search(path)]
-
-    def _read(self, path: Path) -> None:
-        try:
-            text = path.read_text("utf-8", "replace")
-        except OSError:
-            return
-        self.any = True
-        names = set(_CALLED.findall(text))
-        if "/npu/" in path.as_posix() or _NPU.search(text):
-            self._npu |= set(map(_bare, names | set(re.findall(r"REGISTER_NPU_IMPL\(\s*(\w+)", text))))
-            return
-        if path.suffix in _KERNELS or "/cuda/" in path.as_posix():
-            self._cuda |= set(map(_bare, names))
-        self._gpu |= {_bare(name) for name in names if "cuda" in name.lower() and not _ASKS.match(name)}
-        bound = {name: target for name, target in _BOUND.findall(text)}
-        self._bound.update({name: target.rpartition("::")[2] for name, target in bound.items() if target})
-        if "is_cuda()" in text:
-            self._cuda |= set(map(_bare, bound))
-        _, *sections = _SECTION.split(text)
-        for key, section in zip(sections[::2], sections[1::2]):
-            if key in _ANYWHERE:
-                self._host |= set(_FILLED.findall(section))
-            elif key == "CUDA":
-                self._cuda |= set(map(_bare, _FILLED.findall(section)))
+        self.top = next((top for top in tops if (top / "setup.py").is_file()), folder)
+        files = [path for path in everything(self.top) if not _FOREIGN.search(path)]
+        self._sources = kernels.sources_of(self.top, files)
+        texts = {path: _data(self.top / path) for path in files if path.endswith(".py")}
+        self._built = kernels.built_by(texts, parse)
 
     @cached_property
     def extensions(self) -> frozenset[str]:
-        """What the build script calls the modules that it compiles."""
-        try:
-            text = (self.project / "setup.py").read_text("utf-8", "replace") if self.project else ""
-        except OSError:
-            text = ""
-        return frozenset(_EXTENSION.findall(text))
+        """What the build scripts call the modules that they compile."""
+        return frozenset(extension.name for extension in self._built)
+
+    @cached_property
+    def _exported(self) -> Exported:
+        found = kernels.exported(self._sources, self._built)
+        for extension in self._built:
+            for name, ends in kernels.inline(extension).items():
+                found.keys.setdefault(extension.module, {}).setdefault(name, set())
+                found.reached.setdefault(extension.module, {}).setdefault(name, {}).update(ends)
+        return found
+
+    @cached_property
+    def _for_gpus(self) -> frozenset[str]:
+        """The extensions that cannot be compiled without CUDA."""
+        return frozenset(e.name for e in self._built if self._needs_cuda(e))
+
+    def _needs_cuda(self, extension: Extension) -> bool:
+        if extension.builder == "CUDAExtension" or any(source.endswith(_DEVICE) for source in extension.sources):
+            return True
+        return bool(self._exported.reached.get(extension.module))
 
     @cached_property
     def _device_code(self) -> bool:
@@ -103,27 +79,31 @@ class Natives:
         return gpu
 
     def is_native(self, module: str) -> bool:
-        """Whether a module that no Python source defines is one that is compiled for GPUs."""
-        return module in self.extensions or module.partition(".")[0].endswith(("_cuda", "_cuda_lib"))
+        """Whether a module that no Python source defines is compiled for GPUs only; `lib._C` is built for the CPU too."""
+        if "." in module:
+            return module.endswith(_NAMED) and module in self.extensions
+        return module.endswith(_NAMED) or module in self._for_gpus
 
-    def cuda_only(self, function: str, module: str = "") -> bool:
+    def cuda_only(self, function: str, module: str) -> bool:
         """Whether a compiled function computes on GPUs, and no source has it for NPUs."""
-        if _ASKS.match(function):
-            return False
-        if not self.any:
-            return "cuda" in module.rpartition(".")[2].lower() or self._device_code
-        names = {_bare(function), _bare(self._bound.get(function, function))}
-        if names & self._npu:
-            return False
-        if module.endswith("_cuda") or names & self._cuda:
-            return True
-        return any(len(name) > 3 and other.startswith(name) for name in names for other in self._gpu)
+        last = module.rpartition(".")[2]
+        if self.is_native(module.partition(".")[0]) or self.is_native(module):
+            return True  # there is no such module
+        if self._sources:
+            return function in self._exported.reached.get(last, ())
+        return not _ASKS.match(function) and ("cuda" in last.lower() or self._device_code)
 
-    def operator_cuda_only(self, function: str) -> bool:
+    def operator_cuda_only(self, space: str, function: str) -> bool:
         """Of the dispatcher: what has a kernel for the CPU falls back to it."""
-        return self.any and function not in self._host and self.cuda_only(function)
+        keys = self._exported.keys.get(OPS + space, {}).get(function, frozenset())
+        if keys & _ANYWHERE or "PrivateUse1" in keys:
+            return False
+        return "CUDA" in keys or function in self._exported.reached.get(OPS + space, ())
 
 
-def _bare(name: str) -> str:
-    """`NMSRotatedCUDAKernel`, `nms_rotated_cuda`, `nms_rotated_impl` -> `nmsrotated`."""
-    return "".join(word for word in map(str.lower, _WORDS.findall(name)) if word not in _DEVICES)
+def _data(path: Path) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.read(LIMIT)
+    except OSError:
+        return b""

@@ -84,9 +84,7 @@ class Reading:
             names = [base, *(f"{base}.{alias.name}" for alias in node.names)]
         found: list = [f"{name}:" for name in names if name in self.library and name != self.module]
         for name in names:
-            if (
-                "." not in name and self.natives.is_native(name) and name not in self.library
-            ):  # `lib._C` is built for the CPU too
+            if name not in self.library and self.natives.is_native(name):
                 found.append(End("kernel", name, node.lineno))
         return found
 
@@ -100,7 +98,7 @@ class Reading:
             space, _, operator = name[10:].partition(".")
             operator = operator.partition(".")[0]
             known = space in _BUILT_IN or f"{space}.{operator}" in self.library.registered
-            ends = operator and not known and self.natives.operator_cuda_only(operator)
+            ends = operator and not known and self.natives.operator_cuda_only(space, operator)
             return [End("kernel", f"torch.ops.{space}.{operator}", line)] if ends else []
         found = self._symbol(func)
         if found is None:

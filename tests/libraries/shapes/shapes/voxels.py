@@ -1,5 +1,5 @@
-import voxel_cuda
+import voxels_gpu
 
 
 def voxelise(points):
-    return voxel_cuda.hard(points)
+    return voxels_gpu.hard(points)
