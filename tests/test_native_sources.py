@@ -280,7 +280,10 @@ def test_a_tree_is_read_as_words_where_it_is_too_long():
         ("struct Other {{ void operator()(int a) {{ go(a); }} }};\nvoid f(int a) {{ Run<T>()(a); }}", False),
         ("int f() {{ PICK(stub); }}\nREGISTER(stub, CUDA, go)\nint g() {{}}", True),
         ("int f() {{ PICK(stub); }}\nREGISTER(stub, CUDA, go) {{}}", False),
-        ("int f() {{ go(1); if (x.device().type() == at::kPrivateUse1) {{}} }}", False),
+        ("#define PICK(x) \\\n  if (x) {{ GO(x); }}\n#define GO(x) go(x)\nint f() {{ PICK(1); }}", True),
+        ('#include "pick.h"\nint f() {{ PICK(1); }}', True),
+        ('#include "pick.h"\n#define PICK(x) GO\nint f() {{ MADE(1); }}', False),
+        ("int f() {{ go(1); EXEC_NPU_CMD(aclnnGo, 1); }}", False),
     ],
 )  # fmt: skip
 def test_the_ways_to_a_kernel(tmp_path, code, reaches):
@@ -288,5 +291,63 @@ def test_the_ways_to_a_kernel(tmp_path, code, reaches):
     bind = (
         code.format() + '\nstatic auto r = torch::RegisterOperators("pkg::run(int a) -> int", &f).op("pkg::no", &no);\n'
     )
-    facts = project(tmp_path, setup_py=setup, bind_cpp=bind, run_cu=KERNEL.format("go"))
+    facts = project(
+        tmp_path,
+        setup_py=setup,
+        bind_cpp=bind,
+        run_cu=KERNEL.format("go") + "#define MADE(x) go(x)\n",
+        pick_h="#define PICK(x) go(x)\n",
+    )
     assert reached(facts) == ([("torch.ops.pkg", "run", "go_kernel", "run.cu")] if reaches else [])
+
+
+BUILDER = """
+class {name}Builder(Base):
+    def sources(self):
+        prefix = os.path.dirname(__file__)
+        return [os.path.join(prefix, s) for s in ["csrc/bind.cpp", "csrc/run.cu"]]
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "uses"),
+    [
+        ("def f(x):\n    return RunBuilder().load().run(x)", "use.py: f"),
+        ("m = None\ndef f(x):\n    global m\n    if m is None: m = pkg.RunBuilder().load(verbose=False)\n    m.run(x)", "use.py: f"),
+        ("class A:\n    def __init__(self):\n        self.m = RunBuilder().load()\n    def f(self): self.m.run(1)", "use.py: A.f"),
+        ("class Sub(RunBuilder):\n    pass\ndef f(x):\n    return Sub().load().run(x)", "use.py: f"),
+        ("class Pick(Loader):\n    ALL = [RunBuilder]\ndef f(x):\n    return Pick().load().run(x)", "use.py: f"),
+        ("class Pick(Loader):\n    ALL = [NPURun, RunBuilder]\ndef f(x):\n    return Pick().load().run(x)", None),
+        ("def f(x):\n    return RunBuilder().load().walk(x)", None),
+        ("def f(x):\n    return RunBuilder().run(x)", None),
+        ("def f(x):\n    return load(RunBuilder).run(x)", None),
+    ],
+)  # fmt: skip
+def test_classes_that_build_an_extension(tmp_path, code, uses):
+    files = {
+        "build__run_py": BUILDER.format(name="Run"),
+        "csrc__bind_cpp": BINDING.format("go"),
+        "csrc__run_cu": KERNEL.format("go"),
+    }
+    facts = project(tmp_path, use_py=code, **files)
+    assert facts.dying == ((("csrc/run.cu", uses),) if uses else ())
+    twin = project(tmp_path, build__npu__run_py="class RunBuilder(Base):\n    def load(self): return Other\n", **files)
+    assert twin.dying == ()
+
+
+def test_classes_that_are_handed_to_python(tmp_path):
+    bind = """
+struct Scale { Scale() { prepare(); } int run(int a); int info() { return 1; } };
+struct Plain { int run(int a) { return a; } };
+int Scale::run(int a) { go(a); }
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
+  py::class_<ns::Scale, std::shared_ptr<Scale>>(m, "Scaler").def(py::init<int>()).def("info", &Scale::info).def("run", &ns::Scale::run);
+  py::class_<Plain>(m, "Plain").def("run", &Plain::run);
+  py::class_<Other>(m, "Other").def("run", [](Other& self) { go(1); });
+}
+"""
+    setup = 'CUDAExtension("pkg._C", ["bind.cpp", "run.cu"])'
+    use = "from pkg import _C\n\n\ndef f(x):\n    return _C.Scaler(1).run(x), _C.Plain().run(x)\n"
+    facts = project(tmp_path, setup_py=setup, bind_cpp=bind, run_cu=KERNEL.format("go"), use_py=use)
+    assert [native[:2] for native in reached(facts)] == [("_C", "Other"), ("_C", "Scaler")]
+    assert facts.dying == (("run.cu", "use.py: f"),)

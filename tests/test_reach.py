@@ -90,6 +90,12 @@ def test_other_ends(facts):
     assert "shapes.ops.boxes.OverlapFunction.apply" in functions
 
 
+def test_what_a_class_builds_and_loads(facts):
+    functions = facts["functions"]
+    found = {name.rpartition(".")[2]: row["end"] for name, row in functions.items() if name.startswith("shapes.built")}
+    assert found == {"Warp": "WarpBuilder.load", "bend": "WarpBuilder.bend"}
+
+
 def test_modules_that_cannot_be_imported(facts):
     assert sorted(facts["modules"]) == ["shapes.grids.cells", "shapes.scene", "shapes.voxels"]
     assert facts["modules"]["shapes.grids.cells"]["chain"] == ["shapes.grids.cells", "shapes.grids.grid_cuda"]

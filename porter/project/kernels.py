@@ -1,6 +1,6 @@
 """Exports of C++ followed to the CUDA kernels that they end in, by the names of functions.
 
-By name alone, within one extension: overloads are one function, and what a macro hides is not seen.
+By name alone, within one extension: overloads are one function, and a macro is a function of what it is made of.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from porter.files.kinds import NATIVE, kind_of
-from porter.project import extensions
+from porter.project import builders, extensions
 from porter.project.extensions import Extension
 from porter.project.nativeuses import OPS
 
@@ -27,7 +27,8 @@ _CALLED = re.compile(
     r"(?!\w*(?:_t$|[bB]uffer|Desc|Algo|Workspace|Heuristic|Layout|Preference))"
 )
 _OURS = re.compile(r"(?i)(?:^|_)(?:npu|ascend|aclnn)(?:_|$)")  # of a function that the project defines
-_CANN = re.compile(r"EXEC_NPU_\w+$|OpCommand$|aclnn[A-Z]|kPrivateUse1$|is_privateuseone$")
+_CANN = re.compile(r"EXEC_NPU_\w+$|OpCommand$|aclnn[A-Z]")
+_HEADERS = (".h", ".hpp", ".cuh", ".hh", ".hxx")  # what is defined there, others may use
 _ROOTS = ("csrc", "src", "cuda", "cpp")
 Parse = Callable[[bytes], "ast.Module | None"]
 Reached = dict[str, str]  # kernel -> its file
@@ -67,8 +68,8 @@ def built_by(texts: Mapping[str, bytes], parse: Parse) -> list[Extension]:
     for path in sorted(texts):
         tree = parse(texts[path]) if extensions.mentioned(texts[path]) else None
         if tree is not None:
-            found += extensions.found(path, tree)
-    return found
+            found += [*extensions.found(path, tree), *builders.named(path, tree)]
+    return builders.with_heirs(found, texts, parse)
 
 
 class _Read(Mapping):
@@ -98,23 +99,24 @@ def exported(sources: Mapping[str, bytes], built: Sequence[Extension]) -> Export
     for path, data in sources.items():
         if not (_EXPORTS.search(data) or b".def(" in data) or not (source := read[path]).exports:
             continue
-        extension, own = _extension(path, listed)
-        words: dict[str, set[str]] = {}
-        ends: Reached = {}
-        for other in _group(path, own, read):
-            for function in read[other].functions:
-                words.setdefault(function.name, set()).update(function.words)
-            for kernel in read[other].kernels:
-                ends.setdefault(kernel.name, other)
-        for export in source.exports:
-            module = export.module
-            if module == "TORCH_EXTENSION_NAME":
-                module = extension.module if extension else ""
-            if module:
-                module = OPS + module if export.library else module
-                found.keys.setdefault(module, {}).setdefault(export.name, set()).add(export.key)
-                if kernels := _reached(export.words, words, ends, path):
-                    found.reached.setdefault(module, {}).setdefault(export.name, {}).update(kernels)
+        for extension, own in _extensions(path, listed):
+            words: dict[str, set[str]] = {}
+            ends: Reached = {}
+            for other in _group(path, own, read):
+                macros = read[other].macros if other.endswith(_HEADERS) else ()
+                for function in (*read[other].functions, *macros):
+                    words.setdefault(function.name, set()).update(function.words)
+                for kernel in read[other].kernels:
+                    ends.setdefault(kernel.name, other)
+            for export in source.exports:
+                module = export.module
+                if module == "TORCH_EXTENSION_NAME":
+                    module = extension.module if extension else ""
+                if module:
+                    module = OPS + module if export.library else module
+                    found.keys.setdefault(module, {}).setdefault(export.name, set()).add(export.key)
+                    if kernels := _reached(export.words, words, ends, path):
+                        found.reached.setdefault(module, {}).setdefault(export.name, {}).update(kernels)
     return found
 
 
@@ -133,12 +135,14 @@ def inline(extension: Extension) -> dict[str, Reached]:
     return found
 
 
-def _extension(path: str, listed: Listed) -> tuple[Extension | None, frozenset[str]]:
-    """The one that a binding goes into: it lists the file, or lists none and stands nearest above."""
-    near = [(e, files) for e, files in listed if path in files] or [
-        (e, files) for e, files in listed if not e.sources and path.startswith(f"{e.folder}/".lstrip("/"))
-    ]
-    return max(near, key=lambda item: (len(item[0].folder), item[0].name), default=(None, frozenset()))
+def _extensions(path: str, listed: Listed) -> Listed | list[tuple[None, frozenset[str]]]:
+    """What a binding goes into: those that list the file, or else the one that lists none and stands nearest above."""
+    ordered = sorted(listed, key=lambda item: (len(item[0].folder), item[0].name), reverse=True)
+    lists = {e.module: (e, files) for e, files in reversed(ordered) if path in files}
+    if lists:
+        return list(lists.values())
+    near = ((e, files) for e, files in ordered if not e.sources and path.startswith(f"{e.folder}/".lstrip("/")))
+    return [next(near, (None, frozenset()))]
 
 
 def _group(path: str, own: frozenset[str], read: Mapping[str, Cpp]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Where Python uses what its extensions export: `_C.fn(...)`, `torch.ops.ns.fn(...)`, `getattr(_C, "fn")`."""
+"""Where Python uses what its extensions export: `_C.fn(...)`, `torch.ops.ns.fn(...)`, `Builder().load().fn(...)`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator, Mapping
 
+from .builders import LOAD, loaded
 from .extensions import text_of
 
 OPS = "torch.ops."
@@ -26,7 +27,7 @@ def uses(tree: ast.Module, exports: Exports) -> Iterator[tuple[ast.Name, str, st
         while (parent := above.get(at)).__class__ is ast.Attribute:
             at = parent
             chain.append(at.attr)
-        if found := _of_chain(chain, modules, names, exports):
+        if found := _of_chain(chain, modules, names, exports) or _of_builder(at, above, chain[-1], exports):
             yield node, *found
         elif modules and parent.__class__ is ast.Call and parent.func is at and _PICKS.search(chain[-1]):
             if found := _picked(parent, modules, exports):
@@ -75,6 +76,9 @@ def _bound(nodes: list[ast.AST], exports: Exports) -> tuple[dict[str, str], dict
                 elif last in exports and alias.name in exports[last]:
                     names[alias.asname or alias.name] = last, alias.name
         elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+            if builder := loaded(node.value, exports):
+                modules |= {ast.unparse(t): builder for t in node.targets}
+                continue
             for given in [*node.value.args, *(k.value for k in node.value.keywords)]:
                 word = text_of(given, {}).rpartition(".")[2]
                 if word in exports:
@@ -91,6 +95,17 @@ def _of_chain(chain: list[str], modules, names, exports: Exports) -> tuple[str, 
         if module is not None:
             return (module, chain[at]) if chain[at] in exports[module] else None
     return names.get(chain[0])
+
+
+def _of_builder(at: ast.AST, above: dict[ast.AST, ast.AST], name: str, exports: Exports) -> tuple[str, str] | None:
+    """`Builder().load().fn`, where `at` is the builder."""
+    if name not in exports:
+        return None
+    made = above.get(at)
+    load = above.get(made) if made.__class__ is ast.Call and made.func is at else None
+    call = above.get(load) if load.__class__ is ast.Attribute and load.attr == LOAD else None
+    used = above.get(call)
+    return (name, used.attr) if used.__class__ is ast.Attribute and used.attr in exports[name] else None
 
 
 def _picked(call: ast.Call, modules: dict[str, str], exports: Exports) -> tuple[str, str] | None:

@@ -12,8 +12,9 @@ from pathlib import Path
 from porter.files.everything import everything
 from porter.files.read import LIMIT
 from porter.project import kernels
+from porter.project.builders import BUILDER
 from porter.project.extensions import Extension
-from porter.project.kernels import OPS, Exported
+from porter.project.kernels import OPS, Exported, Reached
 from porter.project.trees import parse
 
 _FOREIGN = re.compile(r"(?:^|/)(?:third_party|3rdparty|cutlass|extern|external|submodules?|tests?)/")
@@ -40,7 +41,7 @@ class Natives:
     @cached_property
     def extensions(self) -> frozenset[str]:
         """What the build scripts call the modules that they compile."""
-        return frozenset(extension.name for extension in self._built)
+        return frozenset(extension.name for extension in self._built if extension.builder != BUILDER)
 
     @cached_property
     def _exported(self) -> Exported:
@@ -56,8 +57,14 @@ class Natives:
         """The extensions that cannot be compiled without CUDA."""
         return frozenset(e.name for e in self._built if self._needs_cuda(e))
 
+    @cached_property
+    def builders(self) -> dict[str, dict[str, Reached]]:
+        """The classes that can only build and load their extension with CUDA, and what of it computes on GPUs."""
+        named = sorted({e.name for e in self._built if e.builder == BUILDER and _for_devices(e)})
+        return {name: self._exported.reached.get(name, {}) for name in named}
+
     def _needs_cuda(self, extension: Extension) -> bool:
-        if extension.builder == "CUDAExtension" or any(source.endswith(_DEVICE) for source in extension.sources):
+        if extension.builder == "CUDAExtension" or _for_devices(extension):
             return True
         return bool(self._exported.reached.get(extension.module))
 
@@ -89,8 +96,10 @@ class Natives:
         last = module.rpartition(".")[2]
         if self.is_native(module.partition(".")[0]) or self.is_native(module):
             return True  # there is no such module
-        if self._sources:
+        if last in self._exported.keys:
             return function in self._exported.reached.get(last, ())
+        if self._sources and not self.compiled:
+            return False
         return not _ASKS.match(function) and ("cuda" in last.lower() or self._device_code)
 
     def operator_cuda_only(self, space: str, function: str) -> bool:
@@ -99,6 +108,10 @@ class Natives:
         if keys & _ANYWHERE or "PrivateUse1" in keys:
             return False
         return "CUDA" in keys or function in self._exported.reached.get(OPS + space, ())
+
+
+def _for_devices(extension: Extension) -> bool:
+    return any(source.endswith(_DEVICE) for source in extension.sources)
 
 
 def _data(path: Path) -> bytes:

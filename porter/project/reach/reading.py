@@ -5,6 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from porter.project.builders import loaded
+from porter.project.natives import mentions
+from porter.project.nativeuses import uses
 from porter.python.analyse import Looked
 from porter.python.support import missing
 
@@ -25,6 +28,7 @@ class Reading:
         self.module, self.library, self.natives, self.file = module, library, natives, looked.file
         self._links = {id(link[0]): link for link in self.file.names.uses}
         self._ends = dict(_found(looked, library.name))
+        self._built = dict(self._loaded())
         self._around: list[ast.AST] = []  # functions and classes around what is read right now
         self.steps: dict[str, list] = {}
         self._twice: set[str] = set()
@@ -90,6 +94,10 @@ class Reading:
 
     def _targets(self, call: ast.Call) -> list:
         func, line = call.func, call.lineno
+        if builder := loaded(call, self.natives.builders):
+            return [End("kernel", f"{builder}.load", line)]
+        if func.__class__ is ast.Attribute and (ends := self._built.get(id(_root(func)))):
+            return [End("kernel", ends, line)]
         if func.__class__ is ast.Subscript:  # kernel[grid](...)
             found = self._symbol(func.value)
             return [found.key] if found and found.kind == FUNCTION else []
@@ -112,11 +120,16 @@ class Reading:
             return [member.key for member in members if member]
         return [found.key] if found.kind in (FUNCTION, CLASS) else []
 
+    def _loaded(self) -> Iterator[tuple[int, str]]:
+        """By the name that an expression starts with, the compiled function of what a builder loads."""
+        builders, tree = self.natives.builders, self.file.tree
+        if builders and mentions(self.file.source.utf8, builders):
+            for node, builder, name in uses(tree, builders):
+                yield id(node), f"{builder}.{name}"
+
     def _name(self, node: ast.AST) -> str | None:
         """The full name of a chain that starts with an import."""
-        root = node
-        while root.__class__ is ast.Attribute:
-            root = root.value
+        root = _root(node)
         link = self._links.get(id(root))
         if (
             link is None
@@ -195,6 +208,12 @@ class Reading:
             made = self._symbol(above.value.func)
             return Symbol(OBJECT, made.module, made.name) if made and made.kind == CLASS else None
         return None
+
+
+def _root(node: ast.AST) -> ast.AST:
+    while node.__class__ is ast.Attribute:
+        node = node.value
+    return node
 
 
 def _qualified(around: list[ast.AST], names: list[str], last: str) -> str:

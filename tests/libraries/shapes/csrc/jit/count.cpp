@@ -1,0 +1,1 @@
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("count", &count); }

@@ -1,0 +1,3 @@
+class FoldBuilder:
+    def load(self):
+        return Fold()
