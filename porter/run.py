@@ -85,7 +85,7 @@ def run(
                 elif kind(file.path) == PYTHON:  # of other files, only those that matter are counted
                     done.append(analyse(file.path, data, session))
         if gated or stdin:
-            session = replace(session, facts=_facts(root, paths, settings))
+            session = replace(session, facts=_facts(root, paths, settings, cache))
         if stdin:
             done.append(analyse(*stdin, session))
         done += _gated(root, gated, settings, session, cache, progress, len(done))
@@ -95,7 +95,7 @@ def run(
     return Run(root, files, settings, session.target, session.facts, tuple(sorted(left_out)), given)
 
 
-def _facts(root: Path, paths: Sequence[str], settings: Settings) -> Facts:
+def _facts(root: Path, paths: Sequence[str], settings: Settings, cache) -> Facts:
     """Over the whole project, also when only some files are named: a hook and a full run must not disagree.
 
     A directory that nothing marks as a project is not one (it may be somebody's home): files in it that were not
@@ -103,11 +103,15 @@ def _facts(root: Path, paths: Sequence[str], settings: Settings) -> Facts:
     """
     from porter.files.everything import everything
     from porter.project.facts import gather
+    from porter.project.kernels import anew
 
+    remember = cache.remember if cache else anew
     if any(os.path.lexists(root / marker) for marker in MARKERS) or any(map(os.path.isdir, paths)):
-        return gather(root, everything(root, settings.exclude))
+        return gather(root, everything(root, settings.exclude), remember)
     real = os.path.realpath(root)
-    return gather(root, sorted({os.path.relpath(os.path.realpath(p), real).replace(os.sep, "/") for p in paths}))
+    return gather(
+        root, sorted({os.path.relpath(os.path.realpath(p), real).replace(os.sep, "/") for p in paths}), remember
+    )
 
 
 def _gated(root, gated, settings, session, cache, progress, before) -> list[FileResult]:

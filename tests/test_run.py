@@ -161,6 +161,27 @@ def test_a_moved_file_is_another_one(many, tmp_path, counted):
     assert "p1/other.py" in counted()
 
 
+def test_what_is_read_of_native_sources_is_kept(tmp_path, monkeypatch):
+    from porter.project import kernels
+
+    files = {
+        "setup.py": 'import torch\nCUDAExtension("pkg._C", ["run.cu"])\n',
+        "run.cu": '__global__ void k(int) {}\nvoid go(int a) { k<<<1, 1>>>(a); }\nPYBIND11_MODULE(_C, m) { m.def("go", &go); }\n',
+        "use.py": "import torch\nfrom pkg import _C\n_C.go(1)\n",
+    }
+    root, file = write(tmp_path / "r", files), tmp_path / "c.sqlite"
+    real, seen = kernels._exported, []
+    monkeypatch.setattr(kernels, "_exported", lambda *given: seen.append(1) or real(*given))
+    want = analysed(root)
+    assert "PRT411" in str(want) and len(seen) == 1
+    assert cached(root, file) == want and len(seen) == 2
+    write(root, {"use.py": files["use.py"] + "x = 1\n"})
+    again = cached(root, file)
+    assert len(seen) == 2 and again == analysed(root) and len(seen) == 3
+    write(root, {"run.cu": files["run.cu"].replace('"go"', '"went"')})
+    assert "PRT411" not in str(cached(root, file)) and len(seen) == 4
+
+
 @pytest.mark.parametrize("damage", ["text", "cut", "flipped", "folder", "no room"])
 def test_a_cache_that_cannot_be_used_is_not_there(many, tmp_path, damage):
     want, file = analysed(many), tmp_path / "c" / "c.sqlite"

@@ -7,7 +7,7 @@ import marshal
 import os
 import sqlite3
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import closing, suppress
 from functools import lru_cache
 from pathlib import Path
@@ -47,7 +47,22 @@ class Cache:
     def keep(self, results: Iterable[FileResult], session: Session) -> None:
         # a file that could not be read has no digest, and may be readable the next time
         key = run_key(session)
-        rows = [(key, f"{r.path}\0{r.digest}", _packed(r)) for r in results if r.digest and not _crashed(r)]
+        self._write([(key, f"{r.path}\0{r.digest}", _packed(r)) for r in results if r.digest and not _crashed(r)])
+
+    def remember(self, key: str, make: Callable[[], tuple]) -> tuple:
+        """What `make` makes of all that `key` tells: a tuple of plain values; from an earlier run where there is one."""
+        code = hashlib.sha256(repr((LAYOUT, __version__, sys.version_info[:3], _rules())).encode()).hexdigest()
+        with suppress(*TROUBLE):
+            if self.file.exists():
+                with closing(self._open()) as base:
+                    row = base.execute("select data from results where run = ? and key = ?", (code, key)).fetchone()
+                if row and _is_whole(row[0]):
+                    return marshal.loads(row[0][4:])
+        made = make()
+        self._write([(code, key, _sealed(made))])
+        return made
+
+    def _write(self, rows: list[tuple[str, str, bytes]]) -> None:
         try:
             self.file.parent.mkdir(parents=True, exist_ok=True)
             with suppress(FileNotFoundError):
@@ -130,12 +145,20 @@ def _packed(result: FileResult) -> bytes:
         result.path, findings, _plain(result.auto), _plain(result.review), result.lines, result.parsed, result.digest,
         result.apis, result.observed,
     )  # fmt: skip
+    return _sealed(row)
+
+
+def _sealed(row: tuple) -> bytes:
     data = marshal.dumps(row)
     return adler32(data).to_bytes(4, "big") + data
 
 
+def _is_whole(data: bytes) -> bool:
+    return adler32(data[4:]).to_bytes(4, "big") == data[:4]
+
+
 def _result(data: bytes | None, item: tuple[int, str, str]) -> FileResult | None:
-    if data is None or adler32(data[4:]).to_bytes(4, "big") != data[:4]:
+    if data is None or not _is_whole(data):
         return None
     path, findings, auto, review, lines, parsed, digest, apis, observed = marshal.loads(data[4:])
     if (path, digest) != item[1:]:

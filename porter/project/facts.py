@@ -13,6 +13,7 @@ from pathlib import Path
 from porter.checks.gate import PACKAGES
 from porter.files.kinds import MAKEFILE, SHELL, kind_of
 from porter.project.firsts import first_fused, first_gelu
+from porter.project.kernels import Remember, anew
 from porter.project.natives import Native, exports_of
 from porter.project.natives import gather as gather_natives
 from porter.project.options import Takes, launcher, takes
@@ -100,7 +101,7 @@ class Facts:
         return any(other == name and of == kind for other, of, _ in self.takes)
 
 
-def gather(root: Path, files: Sequence[str]) -> Facts:
+def gather(root: Path, files: Sequence[str], remember: Remember = anew) -> Facts:
     """`files`: every file of the project, relative to its root, whatever a run was asked to look at."""
     own: dict[str, set[str]] = {name: set() for name in _OWN}
     passed: set[tuple[str, str, str]] = set()
@@ -134,7 +135,7 @@ def gather(root: Path, files: Sequence[str]) -> Facts:
         elif kind_of(path) == SHELL:
             scripts[path] = data
     twins = tuple(sorted(_twins(files)))
-    natives, dying = gather_natives(root, files, texts, parse)
+    natives, dying = gather_natives(root, files, texts, parse, remember)
     for path in twins:
         if "cuda" in path.rpartition("/")[2] and path.replace("cuda", "npu") in files and not _TEST.search(path):
             asks[path] = True

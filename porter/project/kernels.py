@@ -6,6 +6,7 @@ By name alone, within one extension: overloads are one function, and a macro is 
 from __future__ import annotations
 
 import ast
+import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -31,6 +32,7 @@ _CANN = re.compile(r"EXEC_NPU_\w+$|OpCommand$|aclnn[A-Z]")
 _HEADERS = (".h", ".hpp", ".cuh", ".hh", ".hxx")  # what is defined there, others may use
 _ROOTS = ("csrc", "src", "cuda", "cpp")
 Parse = Callable[[bytes], "ast.Module | None"]
+Remember = Callable[[str, Callable[[], tuple]], tuple]
 Reached = dict[str, str]  # kernel -> its file
 Listed = Sequence[tuple[Extension, frozenset[str]]]
 
@@ -92,7 +94,20 @@ class _Read(Mapping):
         return len(self._sources)
 
 
-def exported(sources: Mapping[str, bytes], built: Sequence[Extension]) -> Exported:
+def anew(key: str, make: Callable[[], tuple]) -> tuple:
+    return make()
+
+
+def exported(sources: Mapping[str, bytes], built: Sequence[Extension], remember: Remember = anew) -> Exported:
+    """`remember` may know what was made of the same sources before."""
+    said = hashlib.sha256(repr(built).encode())
+    for path, data in sources.items():
+        said.update(b"%s\0%d\0" % (path.encode("utf-8", "surrogateescape"), len(data)))
+        said.update(data)
+    return Exported(*remember(f"exported\0{said.hexdigest()}", lambda: tuple(_exported(sources, built))))
+
+
+def _exported(sources: Mapping[str, bytes], built: Sequence[Extension]) -> Exported:
     read = _Read(sources)
     listed = [(extension, extension.files(read)) for extension in built]
     found = Exported({}, {})

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from porter.project import kernels
-from porter.project.kernels import Parse, Reached
+from porter.project.kernels import Parse, Reached, Remember
 from porter.project.nativeuses import OPS, uses
 from porter.project.signals import SIDE
 
@@ -25,7 +25,7 @@ class Native(NamedTuple):
 
 
 def gather(
-    root: Path, files: Sequence[str], texts: Mapping[str, bytes], parse: Parse
+    root: Path, files: Sequence[str], texts: Mapping[str, bytes], parse: Parse, remember: Remember = kernels.anew
 ) -> tuple[tuple[Native, ...], tuple[tuple[str, str], ...]]:
     """What the project exports to Python, and (source, the Python that stops with it)."""
     sources = kernels.sources_of(root, files)
@@ -33,7 +33,7 @@ def gather(
     if not exported and not any(b"__global__" in data and b"load_inline" in data for data in texts.values()):
         return (), ()
     built = kernels.built_by(texts, parse)
-    reached = kernels.exported(sources, built).reached if exported else {}
+    reached = kernels.exported(sources, built, remember).reached if exported else {}
     for extension in built:
         for name, ends in kernels.inline(extension).items():
             reached.setdefault(extension.module, {}).setdefault(name, {}).update(ends)
