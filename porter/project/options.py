@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 
 from porter.files.kinds import MAKEFILE, SHELL, kind_of
 
@@ -39,15 +40,26 @@ def takes(passed: Iterable[tuple[str, str, str]], texts: dict[str, bytes], parse
     other: set[str] = set()
     for path, data in sorted(texts.items()) if wanted else ():
         names = {n for n in wanted if n.encode() in data or n.replace("-", "_").encode() in data}
-        if not names:
+        by_name = bool(names and _BY_NAME.search(data))
+        if not names or not by_name and not _declaration(frozenset(names)).search(data):
             continue
-        for name, good in _declared(parse(data), {n: wanted[n] for n in names}, bool(_BY_NAME.search(data))):
+        for name, good in _declared(parse(data), {n: wanted[n] for n in names}, by_name):
             if good:
                 found.setdefault(name, set()).add(path)
             else:
                 other.add(name)
     return tuple(
         sorted((name, wanted[name], path) for name, paths in found.items() if name not in other for path in paths)
+    )
+
+
+@lru_cache(maxsize=128)
+def _declaration(names: frozenset[str]) -> re.Pattern[bytes]:
+    """What a declaration of one of these options looks like: "--name", or name: type = ..."""
+    words = "|".join(re.escape(name).replace(r"\-", "[-_]") for name in sorted(names))
+    return re.compile(
+        rb"""["']-[-_]*(?:%s)["']|(?:^|[;:])[ \t]*(?:%s)[ \t]*:[^=]*=""" % (words.encode(), words.encode()),
+        re.MULTILINE,
     )
 
 
