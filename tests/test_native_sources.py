@@ -351,3 +351,16 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
     facts = project(tmp_path, setup_py=setup, bind_cpp=bind, run_cu=KERNEL.format("go"), use_py=use)
     assert [native[:2] for native in reached(facts)] == [("_C", "Other"), ("_C", "Scaler")]
     assert facts.dying == (("run.cu", "use.py: f"),)
+
+
+def test_names_that_stand_for_each_other_end_in_time(tmp_path):
+    """Each of them for all of the others, and every call is looked at."""
+    names = [f"n{i}" for i in range(40)]
+    lines = [f"{name} = [{', '.join(names)}, 'bind.cpp']" for name in names]
+    setup = "\n".join(
+        [*lines, *(f"call('x{i}', {name})" for i, name in enumerate(names)), "load('_C', n7 + ['run.cu'])"]
+    )
+    began = time.process_time()
+    facts = project(tmp_path, setup_py=setup, bind_cpp=BINDING.format("go"), run_cu=KERNEL.format("go"))
+    assert ("_C", "run", "go_kernel", "run.cu") in reached(facts)
+    assert time.process_time() - began < 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
@@ -13,6 +13,8 @@ SUFFIX = re.compile(r"\W*\.\w+$")  # an ending, or a pattern that any file fits
 _SIGNS = (b"Extension", b"cpp_extension", b'.cu"', b".cu'", b'.cpp"', b".cpp'", b'.cc"', b".cc'")
 _BUILDERS = re.compile(r"(?i)\w*extension$|load$|load_inline$")
 _NAMES = ("name", "module_name")
+_STEPS = 3
+Parts = tuple[list[str], list[str]]
 
 
 class Extension(NamedTuple):
@@ -60,6 +62,7 @@ def mentioned(data: bytes) -> bool:
 def found(path: str, tree: ast.Module) -> Iterator[Extension]:
     """Of one Python file, whatever the function is called that builds them."""
     values = _assigned(tree)
+    known: dict[str, Parts] = {}
     for node in ast.walk(tree):
         last = _called(node) if isinstance(node, ast.Call) else "setup"
         if last == "setup":  # what it is handed speaks for itself
@@ -71,11 +74,11 @@ def found(path: str, tree: ast.Module) -> Iterator[Extension]:
         given = {k.arg: k.value for k in node.keywords if k.arg}
         if parent := text_of(given.get("module"), values):
             name = f"{parent}.{name}"
-        strings = list(dict.fromkeys(_strings([*node.args, *given.values()], values)))
+        strings = list(dict.fromkeys(_strings([*node.args, *given.values()], values, known)))
         sources = tuple(text for text in strings if SOURCE.search(text) and "\n" not in text and not SUFFIX.match(text))
         inline = tuple(text for text in strings if "__global__" in text and "\n" in text)
         if sources or _BUILDERS.match(last) and (last != "load" or "sources" in given or len(node.args) > 1):
-            functions = tuple(_strings([given["functions"]], values)) if "functions" in given else ()
+            functions = tuple(_strings([given["functions"]], values, known)) if "functions" in given else ()
             yield Extension(name, path, sources, inline, functions, last)
 
 
@@ -112,11 +115,31 @@ def text_of(node: ast.expr | None, values: dict[str, list[ast.expr]]) -> str:
     return next(filter(None, (text_of(value, {}) for value in given)), "")
 
 
-def _strings(nodes: Sequence[ast.AST], values: dict[str, list[ast.expr]], depth: int = 0) -> Iterator[str]:
-    """The strings in some expressions, and in what their names stand for."""
+def _strings(nodes: Iterable[ast.AST], values: dict[str, list[ast.expr]], known: dict[str, Parts]) -> Iterator[str]:
+    """The strings in some expressions, and in what their names stand for, some steps far."""
+    strings, names = _parts(nodes)
+    seen: set[str] = set()
+    for _ in range(_STEPS):
+        yield from strings
+        strings, following = [], []
+        for name in dict.fromkeys(names):
+            if name not in seen and name in values:
+                seen.add(name)
+                if name not in known:
+                    known[name] = _parts(values[name])
+                strings += known[name][0]
+                following += known[name][1]
+        names = following
+    yield from strings
+
+
+def _parts(nodes: Iterable[ast.AST]) -> Parts:
+    """The strings and the names in some expressions."""
+    strings, names = [], []
     for node in nodes:
         for inner in ast.walk(node):
             if isinstance(inner, ast.Constant) and isinstance(inner.value, str):
-                yield inner.value
-            elif isinstance(inner, ast.Name) and depth < 3:
-                yield from _strings(values.get(inner.id, ()), values, depth + 1)
+                strings.append(inner.value)
+            elif isinstance(inner, ast.Name):
+                names.append(inner.id)
+    return list(dict.fromkeys(strings)), list(dict.fromkeys(names))
