@@ -90,6 +90,12 @@ def test_other_ends(facts):
     assert "shapes.ops.boxes.OverlapFunction.apply" in functions
 
 
+def test_what_is_named_is_not_called(facts):
+    found = {name.rpartition(".")[2]: row["end"] for name, row in facts["functions"].items() if ".others." in name}
+    assert found == {"spread": "torch.nn.DataParallel", "polygons": "mmcv.ops.min_area_polygons"}
+    assert "shapes.others" not in facts["modules"]
+
+
 def test_what_a_class_builds_and_loads(facts):
     functions = facts["functions"]
     found = {name.rpartition(".")[2]: row["end"] for name, row in functions.items() if name.startswith("shapes.built")}

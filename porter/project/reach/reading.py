@@ -9,17 +9,14 @@ from porter.project.builders import loaded
 from porter.project.natives import mentions
 from porter.project.nativeuses import uses
 from porter.python.analyse import Looked
-from porter.python.support import missing
 
 from .body import Body, End
+from .ends import Ends
 from .library import APPLY, CLASS, FUNCTION, NATIVE, OBJECT, Library, Symbol
 from .native import Natives
 
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_FOUND = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Import, ast.ImportFrom)
 _MADE = {"module": ("__init__", "forward"), "optimizer": ("__init__", "step")}
-# what is built, what `triton` and the dispatcher answer for; and of family 5, what is only made there, and fails later
-_QUIET = frozenset({"PRT402", "PRT403", "PRT410"})
 _BUILT_IN = frozenset(["aten", "prims", "prim", "c10d", "_c10d_functional", "inductor", "quantized", "profiler", "npu"])
 
 
@@ -27,14 +24,14 @@ class Reading:
     def __init__(self, module: str, looked: Looked, library: Library, natives: Natives):
         self.module, self.library, self.natives, self.file = module, library, natives, looked.file
         self._links = {id(link[0]): link for link in self.file.names.uses}
-        self._ends = dict(_found(looked, library.name))
+        self._ends = Ends(looked, library.name)
         self._built = dict(self._loaded())
         self._around: list[ast.AST] = []  # functions and classes around what is read right now
         self.steps: dict[str, list] = {}
         self._twice: set[str] = set()
 
     def read(self) -> dict[str, list]:
-        body = Body(self._targets, self._end, self._imports)
+        body = Body(self._targets, self._ends.of, self._imports)
         self.steps[f"{self.module}:"] = body.block(self.file.tree.body)
         self._definitions(self.file.tree.body, body, "")
         for key in self._twice:
@@ -74,11 +71,6 @@ class Reading:
 
     # ---- what the nodes mean
 
-    def _end(self, node: ast.AST) -> End | None:
-        if node.__class__ not in _FOUND:  # what else starts there may be a choice of which it is one side
-            return None
-        return self._ends.get(self.file.source.offset(node.lineno, node.col_offset))
-
     def _imports(self, node: ast.stmt) -> list[str]:
         """An import runs the modules that it names, where the library has them."""
         if node.__class__ is ast.Import:
@@ -102,6 +94,8 @@ class Reading:
             found = self._symbol(func.value)
             return [found.key] if found and found.kind == FUNCTION else []
         name = self._name(func) or ""
+        if end := self._ends.called(name, line):
+            return [end]
         if name.startswith("torch.ops."):
             space, _, operator = name[10:].partition(".")
             operator = operator.partition(".")[0]
@@ -243,33 +237,3 @@ def _is_stub(node) -> bool:
         ast.unparse(d).rpartition(".")[2] in ("overload", "setter", "register", "register_fake")
         for d in node.decorator_list
     )
-
-
-def _found(looked: Looked, own: str) -> Iterator[tuple[int, End]]:
-    """By offset, what porter says of the file that nobody can run on NPUs and porter cannot port."""
-    file = looked.file
-    line = file.source.line
-    for found in looked.found:
-        hit, code = found.hit, found.hit.code or found.rule.code
-        severity = hit.severity or looked.session.rules.weights(code, hit.why)[0]
-        if (
-            severity == "blocker"
-            and not code.startswith("PRT5")
-            and dict(hit.values).get("name", "").partition(".")[0] != own
-            and code not in _QUIET
-            and not hit.optional
-            and not looked._edits(found)
-        ):
-            start, end = found.piece.span(hit.at)
-            if code == "PRT701":
-                continue
-            verdict = "package" if code in ("PRT401", "PRT409") else "code"
-            name = (
-                dict(hit.values).get("name")
-                or file.source.utf8[start:end].decode("utf-8", "replace").partition("\n")[0]
-            )
-            yield start, End(verdict, name, line(start), code)
-    for api, links in missing(file):
-        for link in links:
-            start = file.source.span(link[0])[0]
-            yield start, End("missing", api, line(start), "PRT701")
