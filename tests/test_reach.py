@@ -103,7 +103,8 @@ def test_what_a_class_builds_and_loads(facts):
 
 
 def test_modules_that_cannot_be_imported(facts):
-    assert sorted(facts["modules"]) == ["shapes.grids.cells", "shapes.scene", "shapes.voxels"]
+    assert sorted(facts["modules"]) == ["shapes.grids.cells", "shapes.scene", "shapes.voxels", "shapes.waves"]
+    assert facts["modules"]["shapes.waves"]["chain"] == ["shapes.waves", "torch.rfft"]
     assert facts["modules"]["shapes.grids.cells"]["chain"] == ["shapes.grids.cells", "shapes.grids.grid_cuda"]
     assert facts["modules"]["shapes.scene"]["chain"] == ["shapes.scene", "shapes.voxels", "voxels_gpu"]
 
@@ -185,8 +186,11 @@ def test_what_a_torch_lacks_holds_for_that_torch(porter, facts):
     write(porter.folder, {"shapes.json": json.dumps(facts), "repo/a.py": ""})
     got = porter("analyze", "repo", "--facts", "shapes.json", "--target", "torch_npu=2.1.0")
     assert got.code == 2 and "made for torch_npu=2.7.1" in got.err
-    rest = {name: row for name, row in facts["functions"].items() if row["verdict"] != "missing"}
-    write(porter.folder, {"shapes.json": json.dumps({**facts, "functions": rest})})
+    rest = {
+        kind: {name: row for name, row in facts[kind].items() if row["verdict"] != "missing"}
+        for kind in ("functions", "modules")
+    }
+    write(porter.folder, {"shapes.json": json.dumps({**facts, **rest})})
     assert porter("analyze", "repo", "--facts", "shapes.json", "--target", "torch_npu=2.1.0").code == 0
 
 

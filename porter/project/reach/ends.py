@@ -67,3 +67,7 @@ def _found(looked: Looked, own: str) -> Iterator[tuple[int, End]]:
         for link in links:
             start = file.source.span(link[0])[0]
             yield start, End("missing", api, line(start), "PRT701")
+            for full, (node, _) in file.names.imports.get(getattr(link[0], "id", ""), ()):
+                if node.__class__ is ast.ImportFrom and f"{full}.".startswith(f"{api}."):  # the import itself fails
+                    start = file.source.span(node)[0]
+                    yield start, End("missing", api, line(start), "PRT701")
