@@ -50,6 +50,8 @@ def told(finding) -> tuple[str, ...]:
         ("a.hip", "void g() { hipLaunchKernelGGL(f, 1, 1, 0, 0); /* <<< */ }", ("launches", "", "1", "")),
         ("a.cu", "__global__ void broken(", ("kernel", "broken", "", "")),
         ("a.cu", "/* __global__ void f() {} cuda", None),
+        ("a.cpp", 'extern "C" __global__ __aicore__ void add(GM_ADDR x) { }\nvoid go() { add<<<1, nullptr, s>>>(x); }', None),
+        ("a.cpp", "__global__ __aicore__ void add(\n#include <cuda.h>\ncudaMalloc(1);", ("host", "", "", "CUDA")),
         ("a.cu", "__global__ void nms_kernel(int a) {} __global__ void nms_rotated_kernel(int) {}", ("kernels", "nms_kernel, nms_rotated_kernel", "", "")),
         ("a.cu", "__global__ void furthest_point_kernel(int a) {}", ("furthest_point_sampling", "furthest_point_kernel", "", "")),
     ],
@@ -284,6 +286,9 @@ def test_a_tree_is_read_as_words_where_it_is_too_long():
         ('#include "pick.h"\nint f() {{ PICK(1); }}', True),
         ('#include "pick.h"\n#define PICK(x) GO\nint f() {{ MADE(1); }}', False),
         ("int f() {{ go(1); EXEC_NPU_CMD(aclnnGo, 1); }}", False),
+        ("__global__ __aicore__ void k(int a) {{}}\nint f() {{ go(1); k<<<1, nullptr, s>>>(1); }}", False),
+        ("int f() {{ lib::kernel<T><<<1, 1>>>(1); }}", None),
+        ("int f() {{\n for (;;) {{\n  r[i] = b(x, t == C\n#ifdef A\n ? s()\n#else\n ? (S) nullptr\n#endif\n : (S) nullptr);\n }}\n go(1);\n}}", True),
     ],
 )  # fmt: skip
 def test_the_ways_to_a_kernel(tmp_path, code, reaches):
@@ -298,7 +303,8 @@ def test_the_ways_to_a_kernel(tmp_path, code, reaches):
         run_cu=KERNEL.format("go") + "#define MADE(x) go(x)\n",
         pick_h="#define PICK(x) go(x)\n",
     )
-    assert reached(facts) == ([("torch.ops.pkg", "run", "go_kernel", "run.cu")] if reaches else [])
+    end = ("f", "bind.cpp") if reaches is None else ("go_kernel", "run.cu")  # a kernel that nobody sees
+    assert reached(facts) == ([("torch.ops.pkg", "run", *end)] if reaches is not False else [])
 
 
 BUILDER = """

@@ -16,6 +16,7 @@ from porter.files.kinds import NATIVE, kind_of
 from porter.project import builders, extensions
 from porter.project.extensions import Extension
 from porter.project.nativeuses import OPS
+from porter.text.bindings import LAUNCH
 
 if TYPE_CHECKING:
     from porter.text.cpp import Cpp
@@ -28,7 +29,7 @@ _CALLED = re.compile(
     r"(?!\w*(?:_t$|[bB]uffer|Desc|Algo|Workspace|Heuristic|Layout|Preference))"
 )
 _OURS = re.compile(r"(?i)(?:^|_)(?:npu|ascend|aclnn)(?:_|$)")  # of a function that the project defines
-_CANN = re.compile(r"EXEC_NPU_\w+$|OpCommand$|aclnn[A-Z]")
+_CANN = re.compile(r"EXEC_NPU_\w+$|OpCommand$|aclnn[A-Z]|__aicore__$")
 _HEADERS = (".h", ".hpp", ".cuh", ".hh", ".hxx")  # what is defined there, others may use
 _ROOTS = ("csrc", "src", "cuda", "cpp")
 Parse = Callable[[bytes], "ast.Module | None"]
@@ -202,6 +203,7 @@ def _head(path: str) -> str:
 def _reached(start: Iterable[str], words: Mapping[str, set[str]], ends: Reached, path: str) -> Reached:
     """The kernels that some names lead to; none where one of the ways leads to an NPU."""
     found: Reached = {}
+    launches = ""
     todo, seen = sorted(start), set()
     while todo:  # breadth first: what is nearest is named first
         following: set[str] = set()
@@ -213,8 +215,10 @@ def _reached(start: Iterable[str], words: Mapping[str, set[str]], ends: Reached,
             seen.add(name)
             if name in ends:
                 found[name] = ends[name]
+            if LAUNCH in words.get(name, ()):
+                launches = launches or name
             following |= words.get(name, set())
             if _CALLED.match(name):
                 found[name] = path
         todo = sorted(following - seen)
-    return found
+    return found or ({launches: path} if launches else {})  # of a kernel that is made by a macro, or from elsewhere

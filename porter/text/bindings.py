@@ -16,6 +16,8 @@ TOKEN = re.compile(
     rb'#[ \t]*include[^\n]*|//(?:[^\n\\]|\\.)*|/\*.*?(?:\*/|$)|R"(\w*)\(.*?\)\1"|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'',
     re.DOTALL,
 )
+LAUNCH = "<<<"  # stands among the words of what launches some kernel
+AICORE = "__aicore__"  # and this among those of a kernel for NPUs
 _DEFINES = frozenset({"def", "impl"})
 _KEYS = frozenset({"kCUDA", "kCPU", "kPrivateUse1"})
 _WORD = re.compile(rb"[A-Za-z_]\w*")
@@ -41,7 +43,8 @@ class Export(NamedTuple):
 
 def referred(code: bytes) -> frozenset[str]:
     """What may be called, or handed on to be called."""
-    return frozenset(word.decode("ascii", "replace") for word in _REFERRED.findall(code))
+    words = {word.decode("ascii", "replace") for word in _REFERRED.findall(code)}
+    return frozenset(words | {LAUNCH} if b"<<<" in code else words)
 
 
 def exports(data: bytes, bare: bytes, functions: list) -> Iterator[Export]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from porter.text.bindings import MODULES, TOKEN, Export, exports, referred
+from porter.text.bindings import AICORE, MODULES, TOKEN, Export, exports, referred
 
 LARGEST = 1_000_000  # what is longer was generated: its words are read, and no tree is built
 # where functions may be defined; everything else is not looked into
@@ -28,6 +28,7 @@ _MACRO = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+(\w+)\(([^\n\\]*(?:\\(?:\r?\n|.
 _STATEMENT = re.compile(
     rb"^[ \t]*[A-Z][A-Z\d_]+[ \t]*\(([^;{}()]*)\)[ \t]*(?:;|\r?\n\s*(?=[A-Za-z#}]|\Z))", re.MULTILINE
 )
+_BRANCH = re.compile(rb"[ \t]*#[ \t]*(if|ifdef|ifndef|else|elif|endif)\b")
 _INCLUDE = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*[<\"]([^>\"\n]+)", re.MULTILINE)
 _BLANK = bytes(c if chr(c) in "\r\n" else 32 for c in range(256))
 
@@ -65,7 +66,10 @@ def read(data: bytes) -> Cpp:
     bare = TOKEN.sub(lambda found: found[0] if found[0][:1] == b"#" else found[0].translate(_BLANK), data)
     if len(data) > LARGEST:
         return Cpp(bare, tuple(_by_words(bare, {}, [])), (), (), (), ())
-    defined, declared = _definitions(_grammar().parse(data).root_node)
+    root = _grammar().parse(data).root_node
+    if root.has_error and (plain := _unconditional(data, bare)) != data:
+        root = _grammar().parse(plain).root_node
+    defined, declared = _definitions(root)
     kernels, functions, bodies, spans = {}, [], [], []
     for node, owner in defined:
         (named, scope), body = _named(node), node.child_by_field_name("body")
@@ -76,10 +80,13 @@ def read(data: bytes) -> Cpp:
         bodies.append((name, node, body))
         if name in MODULES:
             continue
-        if b"__global__" in bare[node.start_byte : start]:
-            kernels.setdefault(name, named.start_byte)
+        words, head = referred(bare[start:end]), bare[node.start_byte : start]
+        if ours := AICORE.encode() in head:
+            words |= {AICORE}
+        if b"__global__" in head:
             spans.append((node.start_byte, start))
-        words = referred(bare[start:end])
+            if not ours:
+                kernels.setdefault(name, named.start_byte)
         functions += [Function(other, words) for other in _names(name, _class(bare, owner, scope), owner, bare)]
     spans += [(start, end) for start, end in declared if b"__global__" in bare[start:end]]
     functions += [Function(words[0], frozenset(words[1:])) for words in _registered(bare)]
@@ -94,6 +101,30 @@ def read(data: bytes) -> Cpp:
     return Cpp(
         bare, tuple(ordered), tuple(functions), macros, tuple(exports(data, bare, bodies)), tuple(_included(bare))
     )
+
+
+def _unconditional(data: bytes, bare: bytes) -> bytes:
+    """The first of the branches that the preprocessor has to choose from inside of parentheses, where the grammar knows none."""
+    depth, left, at, spans = 0, 0, 0, []
+    for line in bare.splitlines(keepends=True):
+        directive = _BRANCH.match(line)
+        if directive is None:
+            if left:
+                spans.append((at, at + len(line)))
+            else:
+                depth = 0 if line[:1] == b"}" else max(0, depth + line.count(b"(") - line.count(b")"))
+        elif depth > 0:
+            spans.append((at, at + len(line)))
+            if directive[1][:2] == b"if":
+                left += bool(left)
+            elif directive[1] == b"endif":
+                left -= bool(left)
+            elif left < 2:
+                left = 1
+        at += len(line)
+    for start, end in reversed(spans):
+        data = data[:start] + data[start:end].translate(_BLANK) + data[end:]
+    return data
 
 
 def _definitions(root) -> tuple[list[tuple], list[tuple[int, int]]]:
@@ -177,7 +208,7 @@ def _by_words(bare: bytes, known: dict[str, int], spans: list[tuple[int, int]]) 
     seen = set(known)
     for found in _KERNEL.finditer(_BOUNDS.sub(lambda bounds: b" " * len(bounds[0]), bare)):
         name = found[1].decode("ascii", "replace")
-        if name not in seen:
+        if name not in seen and AICORE.encode() not in found[0]:
             seen.add(name)
             yield Kernel(name, found.start(1))
 

@@ -73,7 +73,8 @@ def read(document: Document) -> Native:
         raise Unreadable("text", "binary", 1)
     source = cpp.read(data)
     bare = _unguarded(source.bare)
-    launched = any(start in bare for start in _STARTS)
+    ours = cpp.AICORE.encode() in bare  # what is launched there are kernels for NPUs
+    launched = not ours and any(start in bare for start in _STARTS)
     exports = dict.fromkeys(export.name for export in source.exports)
     device = bool(source.kernels) or document.path.endswith(_DEVICE) or b"__device__" in bare
     return Native(
