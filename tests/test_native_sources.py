@@ -102,9 +102,10 @@ def test_a_kernel_is_found_at_its_name_whatever_the_bytes_around_it(data):
         b"cuda \x01\xff{{{}}}<<<" * 20_000,
         b"#define X(a) \\\n" * 30_000 + b"__global__ cuda",
         b'"' + b"\\" * 500_000 + b"cuda",
+        b"int f((\n" + b"#if A\n#else\n" * 60_000 + b"__global__ cuda",
         b"int a[] = {" + b"0, " * 600_000 + b"}; __global__ void f(int) {}",
     ],
-    ids=range(7),
+    ids=range(8),
 )
 def test_what_is_no_source_ends_in_time(data):
     began = time.process_time()

@@ -122,9 +122,10 @@ def _unconditional(data: bytes, bare: bytes) -> bytes:
             elif left < 2:
                 left = 1
         at += len(line)
-    for start, end in reversed(spans):
-        data = data[:start] + data[start:end].translate(_BLANK) + data[end:]
-    return data
+    plain = bytearray(data)
+    for start, end in spans:
+        plain[start:end] = plain[start:end].translate(_BLANK)
+    return bytes(plain)
 
 
 def _definitions(root) -> tuple[list[tuple], list[tuple[int, int]]]:
