@@ -64,11 +64,14 @@ class Rules:
             if not any(getattr(rule, index) for index in indices):
                 raise RuleMistake(f"{rule.code} does not say what it wants to be asked about")
         self.node_filters = [row for row in filters if row[0]]
+        asking: dict[str, list[Rule]] = {}  # a method and a builtin may share a name
+        for index in (self.calls, self.methods, self.builtins):
+            for name, several in index.items():
+                asking.setdefault(name, []).extend(several)
         self.only = {  # by name: the glances of which one must let a place through; names that some rule wants anyhow are absent
-            name: tuple(dict.fromkeys(rule.only for rule in asked))
-            for index in (self.calls, self.methods, self.builtins)
-            for name, asked in index.items()
-            if all(rule.only for rule in asked)
+            name: tuple(dict.fromkeys(rule.only for rule in several))
+            for name, several in asking.items()
+            if all(rule.only for rule in several)
         }
         asked = (*self.calls, *self.references, *self.prefixes)
         self.origins = self.inventory | {name.partition(".")[0] for name in asked}

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from porter.checks.gate import PACKAGES
 from porter.files.kinds import MAKEFILE, SHELL, kind_of
-from porter.project.firsts import first_fused, first_gelu
+from porter.project.firsts import first_fused, first_gelu, jit_compile
 from porter.project.kernels import Remember, anew
 from porter.project.natives import Native, exports_of
 from porter.project.natives import gather as gather_natives
@@ -56,6 +56,7 @@ class Facts:
     aware: tuple[str, ...] = ()  # folders, "" for all of the project, whose code runs on NPUs and on GPUs already
     fused: str = ""  # the place of the first fused optimiser of torch
     gelu: str = ""  # the first file that computes the exact GELU, which speaks for the others
+    jit_compile: str = ""  # on | off, where the project sets it
     own_packages: tuple[str, ...] = ()  # folders of GPU-only packages that the project is, and does not use
     takes: Takes = ()  # (option, kind, path): options of the project's programs that its scripts hand a device or a backend
     launcher: str = ""  # the shell script that starts the training
@@ -150,6 +151,7 @@ def gather(root: Path, files: Sequence[str], remember: Remember = anew) -> Facts
         aware=_aware(asks, files),
         fused=first_fused(texts),
         gelu=first_gelu(texts, parse),
+        jit_compile=jit_compile(texts),
         own_packages=tuple(sorted(_packages(files))),
         takes=takes(sorted(passed), texts, parse),
         launcher=launcher(scripts),

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 
 _FUSED = re.compile(rb"\bfused[ \t]*=[ \t]*True\b")
+_JIT = re.compile(rb"\bset_compile_mode\(\s*jit_compile\s*=\s*(True|False)\b")
 _GELU = re.compile(rb"\b(?:nn\.GELU|F\.gelu|functional\.gelu)\s*\(")
 
 
@@ -49,3 +50,9 @@ def _is_exact(node: ast.AST) -> bool:
 def _is_test(path: str) -> bool:
     *folders, name = path.split("/")
     return name.startswith("test_") or name.endswith("_test.py") or not {"test", "tests"}.isdisjoint(folders)
+
+
+def jit_compile(texts: Mapping[str, bytes]) -> str:
+    """"on" or "off" where the project says for all of it whether operators are compiled for each shape."""
+    said = {m for data in texts.values() if b"set_compile_mode" in data for m in _JIT.findall(data)}
+    return {b"True": "on", b"False": "off"}[said.pop()] if len(said) == 1 else ""

@@ -14,6 +14,7 @@ from porter.styles import STYLES
 from porter.suppress import Suppressions
 
 from .around import Around
+from .dynamic import Flows
 from .environ import Variable, variables
 from .glances import GLANCES
 from .index import Link
@@ -155,6 +156,15 @@ class File:
         """Computations that an operator of the target makes, by where they are seen."""
         return find(self)
 
+    @cached_property
+    def flows(self) -> Flows:
+        return Flows(self)
+
+    def followed(self, node, kind: str) -> tuple[tuple[str, str], ...] | None:
+        """What follows from a size that depends on the data, for a message; None where nothing does."""
+        link = self.scene.link(node)[1] if type(node).__name__ == "Call" else self.scene.at(node, ast.Subscript)
+        return self.flows.said(self.scene, link, kind)
+
     def matches(self, node, kinds: Iterable[str]) -> list[Match]:
         """What is seen at a node, the fullest first."""
         return [match for match in self.patterns.get(self._piece.span(node), ()) if match.kind in kinds]
@@ -208,6 +218,21 @@ class File:
         """Of `x.cuda` or `x.cuda()`, what x is: 'torch', 'other' (library), 'own' (class of the project) or 'unknown'."""
         node = node.func if type(node).__name__ == "Call" else node
         return self.receivers.judge(self._piece.span(node)[1])
+
+    @cached_property
+    def torch(self) -> str | None:
+        """What the file calls torch."""
+        return next((name for name, full in sorted(self.names.plain.items()) if full == "torch"), None)
+
+    @property
+    def compiles(self) -> bool:
+        """Whether each new shape has its operators compiled: by default on the early chips."""
+        return self.facts.jit_compile == "on" or self.target.early and self.facts.jit_compile != "off"
+
+    @property
+    def anew(self) -> tuple[tuple[str, str], ...]:
+        """What a message adds where shapes are compiled."""
+        return (("soc", self.target.soc),) if self.compiles else ()
 
     def has(self, name: str) -> bool:
         """Whether the target offers a name."""

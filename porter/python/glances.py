@@ -9,8 +9,8 @@ import ast
 import re
 from collections.abc import Callable
 
-from . import masks, meetings
-from .evidence import constant
+from . import masks, meetings, padding, picked
+from .evidence import call_name, constant
 from .index import Link, ancestors
 
 _MODEL = re.compile(r"(?i)model|net|generator|discriminator|encoder|decoder|backbone|classifier")
@@ -34,7 +34,9 @@ def _makes_without_device(scene, link: Link) -> bool:
 
 def _depends_on_data(scene, link: Link) -> bool:
     if link[0].__class__ is ast.Subscript:
-        return masks.picks(scene, link)
+        return masks.picks(scene, link) and not picked.is_asked(scene, link)
+    if call_name(link[0]) in picked.ASKED:
+        return picked.asks(scene, link) is not None
     return bool(scene.matters(link))
 
 
@@ -63,7 +65,11 @@ def _is_flattened(scene, link: Link) -> bool:
 
 def _names_model(scene, link: Link) -> bool:
     first = link[1][0].args[0] if link[1][0].args else None
-    return first.__class__ in (ast.Name, ast.Attribute) and bool(_MODEL.search(ast.unparse(first))) and not scene.file.tested
+    return (
+        first.__class__ in (ast.Name, ast.Attribute)
+        and bool(_MODEL.search(ast.unparse(first)))
+        and not scene.file.tested
+    )
 
 
 def _trains(scene, link: Link) -> bool:
@@ -95,6 +101,12 @@ def _launches(scene, link: Link) -> bool:
     return link[0].func.__class__ is ast.Subscript and b"triton" in text and b"numba" not in text
 
 
+def _pads(scene, link: Link) -> bool:
+    """A collator of a library, wherever it is made; anything else in a function that collates."""
+    name = call_name(link[0].func if link[0].__class__ is ast.Call else link[0])
+    return name.startswith("DataCollator") or padding.collates(scene, link)
+
+
 GLANCES: dict[str, Callable] = {
     "step": lambda scene, link: bool(scene.where(link)),
     "shape": _depends_on_data,
@@ -113,4 +125,5 @@ GLANCES: dict[str, Callable] = {
     "sizes": lambda scene, link: bool(scene.sizes(link)),
     "index": lambda scene, link: masks.assigned(scene, link) is not None,
     "launch": _launches,
+    "pads": _pads,
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from .evidence import call_name
+from .extents import covers
 from .index import Link
 
 _COMPARISONS = frozenset(
@@ -49,6 +50,15 @@ def of_itself(index: ast.expr, target: ast.expr) -> bool:
     return False
 
 
+def same_shape(index: ast.expr, target: ast.expr, scene, link: Link) -> bool:
+    """Whether a mask has the shape of the tensor it indexes, by what is in sight or by what the two are made of."""
+    if of_itself(index, target):
+        return True
+    found = is_mask(index, scene, link) and scene.file.flows.body(scene.function(link))
+    values = [found[0].at.get(node) for node in (index, target)] if found else [None]
+    return None not in values and covers(*values)
+
+
 def is_plain(node: ast.expr) -> bool:
     """A name or a chain of attributes."""
     while node.__class__ is ast.Attribute:
@@ -57,21 +67,33 @@ def is_plain(node: ast.expr) -> bool:
 
 
 def assigned(scene, link: Link) -> str | None:
-    """Of an assignment, if it sets a scalar where a mask is true: 'certain' that a fill does the same,
-    'likely', 'other' where the mask may have another shape than the tensor; None for everything else."""
+    """Of an assignment, if it sets a scalar, or what another tensor has there, where a mask is true: 'certain' that a
+    fill does the same, 'likely', 'other' where the mask may have another shape; None for everything else."""
     statement = link[0]
     target = statement.targets[0]
-    if target.__class__ is not ast.Subscript or len(statement.targets) != 1 or not is_scalar(statement.value):
+    if target.__class__ is not ast.Subscript or len(statement.targets) != 1:
         return None
-    if target.slice.__class__ in (ast.Constant, ast.Slice) or not scene.near((target, link)):
+    if target.slice.__class__ in (ast.Constant, ast.Slice):
+        return None
+    source = taken(statement)
+    if source is None and not is_scalar(statement.value) or not scene.near((target, link)):
         return None
     place = (target.value, (target, link))
     kind = scene.kind(place)
     if kind in ("other", "own") or _asks_numpy(target.slice, scene, place):
         return None
-    if of_itself(target.slice, target.value):
-        return "certain" if _is_tensor(target.value, place, scene) else "likely"
+    tensors = [target.value, *([source] if source is not None else [])]
+    if all(same_shape(target.slice, t, scene, place) for t in tensors):
+        return "certain" if all(is_tensor(t, place, scene) for t in tensors) else "likely"
     return "other" if is_mask(target.slice, scene, place) and scene.matters((target, link)) else None
+
+
+def taken(statement: ast.Assign) -> ast.expr | None:
+    """y of `x[mask] = y[mask]`."""
+    target, value = statement.targets[0], statement.value
+    if target.__class__ is not ast.Subscript or value.__class__ is not ast.Subscript or not is_plain(value.value):
+        return None
+    return value.value if ast.dump(target.slice) == ast.dump(value.slice) else None
 
 
 def _asks_numpy(index: ast.expr, scene, link: Link) -> bool:
@@ -90,7 +112,7 @@ def is_scalar(node: ast.expr) -> bool:
     return node.__class__ is ast.Attribute and node.attr in ("inf", "nan", "pi")
 
 
-def _is_tensor(node: ast.expr, link: Link, scene) -> bool:
+def is_tensor(node: ast.expr, link: Link, scene) -> bool:
     """A name that nothing but torch's functions, or an annotation, gives its value."""
     if node.__class__ is not ast.Name:
         return False
@@ -117,23 +139,43 @@ def picks(scene, link: Link) -> bool:
         return False
     if node.value.__class__ not in (ast.Name, ast.Attribute, ast.Call, ast.Subscript):
         return False
+    above = link[1][0]
+    if above.__class__ is ast.Assign and len(above.targets) == 1 and taken(above) is node.value:
+        return False  # the assignment says so
     return scene.kind((node.value, link)) != "other" and _first_use(scene, link)
 
 
 def summed(scene, link: Link) -> str | None:
-    """Of `x[x > 0].sum()`, whose value needs no selection: 'certain' that it is a tensor, 'likely', or None."""
-    node, up = link[0], link[1]
+    """Of `x[x > 0].sum()`, whose value needs no selection: 'certain' that it is a tensor, 'likely', or None; also where
+    the selection has a name in between, if all that is done with it is to sum it."""
+    node = link[0]
+    if not (_is_summed(link) or _only_summed(node, scene.file.flows.body(scene.function(link)))):
+        return None
+    if not same_shape(node.slice, node.value, scene, link):
+        return None
+    return "certain" if is_tensor(node.value, link, scene) else "likely"
+
+
+def _is_summed(link: Link) -> bool:
+    up = link[1]
     call = up[1] and up[1][0]
-    if (
-        up[0].__class__ is not ast.Attribute
-        or up[0].attr != "sum"
-        or call.__class__ is not ast.Call
-        or call.func is not up[0]
-    ):
-        return None
-    if call.args or call.keywords or not of_itself(node.slice, node.value):
-        return None
-    return "certain" if _is_tensor(node.value, link, scene) else "likely"
+    called = up[0].__class__ is ast.Attribute and call.__class__ is ast.Call and call.func is up[0]
+    return called and up[0].attr == "sum" and not call.args and not call.keywords
+
+
+def _only_summed(node: ast.Subscript, found) -> bool:
+    if found is None or (picked := found[0].at.get(node)) is None:
+        return False
+    body, users = found
+    if sum(v is picked and n.__class__ is ast.Subscript for n, v in body.at.items()) > 1:
+        return False  # equal values are one
+    sums = users.of(picked)
+    lost = picked in {*body.handed, *body.returned, *body.stored}
+    return not lost and bool(sums) and all(_is_total(u) for u in sums)
+
+
+def _is_total(value) -> bool:
+    return value.op == "call" and value.info[0] in ("sum", "torch.sum") and len(value.args) == 1
 
 
 def _first_use(scene, link: Link) -> bool:

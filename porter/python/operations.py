@@ -30,9 +30,10 @@ _ROOTS = ("torch.", "einops.", "math.", "numpy.")
 class World:
     """What the functions of a file share: imported names, functions and methods worth entering, members of classes."""
 
-    def __init__(self, names, members: Callable, entered: Mapping[ast.AST, ast.ClassDef | None], remembers: bool):
+    def __init__(self, names, members: Callable, entered: Mapping, remembers: bool = False, traces: bool = False):
         self.names, self.members = names, members
         self.remembers = remembers  # what names stood for at each statement: only edits ask for it
+        self.traces = traces  # where values go that nothing is made of, for those who follow one
         self.functions = {(owner, function.name): function for function, owner in entered.items()}
 
     def resolve(self, name: str) -> str | None:
@@ -227,7 +228,7 @@ class World:
             kind = get(1, "dtype", "device")
             return make("cast", (first, *((kind,) if kind is not None else ())), name, node)
         if name in _VIEWS:
-            return make("view", (first,), id(node), node)
+            return body.sized("view", first, id(node), args[1:], node)
         if name in _TRANSPOSES:
             return make("transpose", (first,), (plain(1, -2), plain(2, -1)), node)
         if name == "gelu":
@@ -247,7 +248,7 @@ class World:
         if name == "split":
             sizes, dim = get(1, "split_size", "split_size_or_sections"), plain(2, 0, "dim")
             uneven = sizes is not None and sizes.op == "tuple" and len({*sizes.args}) != 1
-            return make("parts", (first,), (0 if uneven else None, dim), node)
+            return body.sized("parts", first, (0 if uneven else None, dim), [sizes] if sizes else [], node)
         if name == "unbind":
             return make("unbound", (first,), plain(1, 0, "dim"), node)
         if name in ("cat", "stack") and first.op == "tuple":

@@ -7,7 +7,7 @@ import re
 import weakref
 from functools import cached_property
 
-from . import handed, masks, order, sizes, spread
+from . import handed, masks, order, padding, sizes, spread
 from .evidence import call_name
 from .index import FUNCTIONS, Link, ancestors
 from .occasions import TROUBLE, asks_now_and_then, asks_training, is_beside, is_left_over
@@ -192,6 +192,11 @@ class Scene:
         link = self.link_to(self.file.statement)
         return masks.assigned(self, link) if link else None
 
+    def padded(self, call) -> str | None:
+        """See padding.padded."""
+        link = self.at(call, ast.Call)
+        return link and padding.padded(self, link)
+
     def target(self, call) -> str:
         """What the value of a call is called by the place it goes to."""
         link = self.link(call)
@@ -225,9 +230,6 @@ class Scene:
     @staticmethod
     def waits_again(link: Link) -> bool:
         return handed.waits_again(link)
-
-    def is_size(self, link: Link) -> bool:
-        return handed.is_size(self.names, link)
 
     sizes, spread, woken = sizes.found, spread.spread, order.woken  # methods that are told of there
 

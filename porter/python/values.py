@@ -41,6 +41,9 @@ class Body:
         self.made: list[Value] = []
         self.returned: list[Value] = []
         self.before: dict[ast.stmt, dict[str, Value]] = {}  # what names stand for where a statement begins
+        self.sizes: dict[Value, list[Value]] = {}  # the sizes that a view or a split is given
+        self.handed: list[Value] = []  # what goes where no value follows: into comprehensions, attributes, stars
+        self.stored: list[Value] = []  # what is written into a part of a tensor
         self._known: dict[tuple, Value] = {}
         self._inside: list[ast.AST] = [function]
         self.env: dict[str, Value] = {}
@@ -57,7 +60,16 @@ class Body:
         return found
 
     def opaque(self, node) -> Value:
+        if self.world.traces and node.__class__ is not ast.JoinedStr:
+            names = (n.id for n in ast.walk(node) if n.__class__ is ast.Name and n.ctx.__class__ is ast.Load)
+            self.handed += [self.env[name] for name in names if name in self.env]
         return self.make("opaque", (), id(node), node)
+
+    def sized(self, op: str, value: Value, info, sizes: list[Value], node) -> Value:
+        made = self.make(op, (value,), info, node)
+        if sizes and self.world.traces:
+            self.sizes[made] = sizes
+        return made
 
     # ---- statements
 
@@ -104,12 +116,15 @@ class Body:
                 else:
                     self._bind(part, self.world.part(self, value, at, len(target.elts), target))
         elif kind is ast.Subscript:  # what is written into is another value from here on
-            self.value(target.slice)
+            self.value(target if self.world.traces else target.slice)
+            self.stored.append(value)
             while target.__class__ is ast.Subscript:
                 target = target.value
-            self._bind(target, self.opaque(target))
+            old = self.at.get(target) if self.world.traces else None
+            self._bind(target, self.make("written", (old,), id(target), target) if old else self.opaque(target))
         elif kind is ast.Attribute and (name := dotted(target)):
             self.env[name] = value
+            self.handed.append(value)
 
     def _return(self, node: ast.Return) -> None:
         self.returned.append(self.value(node.value) if node.value is not None else self.make("const", (), None, node))
@@ -150,7 +165,7 @@ class Body:
 
     def _loop(self, node) -> None:
         if hasattr(node, "iter"):
-            self.value(node.iter)
+            self.handed.append(self.value(node.iter))
         changed = {n.id for n in ast.walk(node) if n.__class__ is ast.Name and n.ctx.__class__ is ast.Store}
         for name in sorted(changed):
             self.env[name] = self.make("opaque", (), (id(node), name), node)

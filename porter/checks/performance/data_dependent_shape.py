@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 
 from porter.checks.build import positional
-from porter.checks.rule import Hit, Rule, cst
+from porter.checks.rule import Hit, Rule
+from porter.python import picked
+from porter.python.dynamic import SHAPE, SIZE
+
+from .selection import averaged, chosen, counted, short
 
 NAMES = ("nonzero", "argwhere", "masked_select", "unique", "unique_consecutive")
 SUPPRESSION = ("nms", "batched_nms")
 COUNTS = re.compile(r"(?i)(?:lens|lengths?|counts?|durations?|repeats?_?tensor|sizes)$")
-LONGEST = 40  # of a piece of source in a message
 
 
 class DataDependentShape(Rule):
@@ -20,33 +23,45 @@ class DataDependentShape(Rule):
         + [f"torchvision.ops.{name}" for name in SUPPRESSION]
         + [f"torchvision.ops.boxes.{name}" for name in SUPPRESSION]
     )
-    methods = {*NAMES, "repeat_interleave"}
+    methods = {*NAMES, "repeat_interleave", *picked.ASKED} - {"len"}
+    builtins = {"len"}
     nodes = ("Subscript",)
     only = "shape"
 
     def visit(self, original, updated, file):
         if type(original).__name__ == "Subscript":
             return self._selection(original, updated, file) if file.scene.reads_mask(original) else None
-        link = file.scene.link(original)
-        if link is None or not file.scene.matters(link) or file.scene.repeats(link):
+        link, name = file.scene.link(original), file.name(original.func)
+        if link is None or not file.scene.matters(link) or name is None and file.receiver(original) == "other":
             return None
-        name = file.name(original.func)
-        last = (name or original.func.attr.value).rpartition(".")[2]
-        if name is not None and name not in self.calls or name is None and file.receiver(original) == "other":
+        last = (name or getattr(original.func, "attr", original.func).value).rpartition(".")[2]
+        if last in picked.ASKED and name is None:
+            return self._asked(original, updated, last, link, file)
+        if file.scene.repeats(link) or name is not None and name not in self.calls:
             return None
-        if not self._depends(last, original, name is None, file):
+        if not self._depends(last, original, name is None, file) or picked.is_asked(file.scene, link[1]):
             return None
-        return self._hit(original.func, f"{last}()" if name is None else name, file)
+        values = file.followed(original, SHAPE)
+        return hit(original.func, f"{last}()" if name is None else name, values, file)
 
     def _selection(self, original, updated, file):
-        torch = next((name for name, full in sorted(file.names.plain.items()) if full == "torch"), None)
-        sure = file.scene.summed(original) if torch else None
+        sure = file.scene.summed(original) if file.torch else None
         if not sure:
-            return self._hit(original, file.text(original), file)
-        inner = (updated.slice[0].slice.value, updated.value, cst.Integer("0"))
-        where = cst.Call(cst.Attribute(cst.Name(torch), cst.Name("where")), [cst.Arg(node) for node in inner])
-        new = where.with_changes(lpar=updated.lpar, rpar=updated.rpar)
-        return Hit(original, "summed", new=new, safe=sure == "certain", values=(("name", _short(file.text(original))),))
+            values = file.followed(original, SHAPE)
+            return hit(original, file.text(original), values, file)
+        new = chosen(updated, file).with_changes(lpar=updated.lpar, rpar=updated.rpar)
+        return Hit(original, "summed", new=new, safe=sure == "certain", values=(("name", short(file.text(original))),))
+
+    @staticmethod
+    def _asked(original, updated, last: str, link, file):
+        why = picked.asks(file.scene, link)
+        if why is None or why != "size" and not file.torch:
+            return None
+        if why == "size":
+            return hit(original, f".{last}()", file.followed(original, SIZE), file, "size")
+        new = (counted if why == "counted" else averaged)(updated, file)
+        new = new.with_changes(lpar=updated.lpar, rpar=updated.rpar)
+        return Hit(original, why, new=new, safe=why == "counted", values=(("name", short(file.text(original))),))
 
     @staticmethod
     def _depends(last: str, call, method: bool, file) -> bool:
@@ -61,11 +76,9 @@ class DataDependentShape(Rule):
             return False
         return bool(COUNTS.search(file.text(found[1].value).removesuffix("()")))
 
-    @staticmethod
-    def _hit(at, name: str, file):
-        return Hit(at, "compiled" if file.target.early else "shape", values=(("name", _short(name)),))
 
-
-def _short(name: str) -> str:
-    name = " ".join(name.split())
-    return name if len(name) <= LONGEST else name[: LONGEST - 3] + "..."
+def hit(at, name: str, values, file, why: str = "shape") -> Hit | None:
+    """A finding, unless nothing follows from the shape."""
+    if values is None:
+        return None
+    return Hit(at, "compiled" if file.compiles else why, values=(("name", short(name)), *values))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from porter.checks.rule import Hit, Rule, cst
 from porter.python import handed
+from porter.python.dynamic import SIZE
 
 METHODS = ("item", "tolist", "numpy", "cpu")
 BUILTINS = ("float", "int", "bool", "print")
@@ -29,8 +30,8 @@ class HostSync(Rule):
         if handed.made_on_host(scene, link) and b"set_default_" not in file.source.utf8 or handed.asked_above(link):
             return None
         values = (("name", f".{original.func.attr.value}()"),)
-        if original.func.attr.value == "item" and scene.is_size(link):
-            return Hit(original, "compiled" if file.target.early else "size", values=values, code="PRT601")
+        if original.func.attr.value in ("item", "tolist") and (said := file.followed(original, SIZE)) is not None:
+            return Hit(original, "compiled" if file.compiles else "size", values=(*values, *said), code="PRT601")
         if (
             scene.waits_again(link)
             or scene.is_wanted_there(link)

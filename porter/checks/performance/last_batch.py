@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import re
 
+from porter.checks.build import with_keyword
+from porter.checks.rule import Hit, Rule, cst
+
 from .loader_arguments import LOADERS, arguments, feeds_training
-from .opportunity import Opportunity
 
 # what A2 and A3 make anew for a new shape; their operators themselves are ready for any
 TRACED = re.compile(rb"torch\.compile\b|CUDAGraph|NPUGraph|make_graphed_callables|(?:cuda|npu)\.graph\(|torchair")
 
 
-class LastBatch(Opportunity):
+class LastBatch(Rule):
     code, slug = "PRT603", "last-batch"
     calls = LOADERS
     only = "training"
 
-    def find(self, original, file):
-        if not file.target.early and not TRACED.search(file.source.utf8):
+    def visit(self, original, updated, file):
+        if not file.compiles and not TRACED.search(file.source.utf8):
             return None
         given = arguments(original, file)
         if (
@@ -27,4 +29,6 @@ class LastBatch(Opportunity):
             or given.get("batch_size", "1") in ("1", "None")
         ):
             return None
-        return (original.func, "kept", ()) if feeds_training(original, given, file) else None
+        if not feeds_training(original, given, file):
+            return None
+        return Hit(original.func, "kept", new=with_keyword(updated, "drop_last", cst.Name("True")), values=file.anew)

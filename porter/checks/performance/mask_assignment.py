@@ -20,12 +20,28 @@ class MaskAssignment(Rule):
         if said is None:
             return None
         value = file.text(original.value)
-        new = self._filled(updated)
+        if merges := isinstance(original.value, cst.Subscript):
+            new = self._merged(updated, file)
+        else:
+            new = self._filled(updated)
         if said == "other" or new is None or "#" in file.text(original):
             return Hit(target, "other-mask")
         values = (("new", " ".join(cst.Module([]).code_for_node(new).rstrip("; ").split())),)
+        if merges:
+            return Hit(target, "merged", new=new, safe=said == "certain", values=values)
         safe = said == "certain" and value in EQUAL
         return Hit(target, "equal" if safe else "fill", new=new, safe=safe, values=values)
+
+    @staticmethod
+    def _merged(updated, file):
+        """`x.copy_(torch.where(mask, y, x))` for `x[mask] = y[mask]`."""
+        target, index = updated.targets[0].target, updated.value.slice[0].slice
+        if file.torch is None or not isinstance(index, cst.Index) or index.star:
+            return None
+        inner = (index.value, updated.value.value, target.value)
+        where = cst.Call(cst.Attribute(cst.Name(file.torch), cst.Name("where")), [cst.Arg(node) for node in inner])
+        copied = cst.Call(cst.Attribute(target.value, cst.Name("copy_")), [cst.Arg(where)])
+        return cst.Expr(copied, semicolon=updated.semicolon)
 
     @staticmethod
     def _filled(updated):

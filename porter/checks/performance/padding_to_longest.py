@@ -14,18 +14,25 @@ COLLATORS = frozenset(
 )
 TRAINS = re.compile(rb"Trainer\b|\.train\(|backward\(")
 COLLATES = re.compile(r"(?i)collat")
+LONGEST = r"padding\s*=\s*(?:True\b|[\"']longest[\"'])"
 
 
 class PaddingToLongest(Rule):
     code, slug = "PRT604", "padding-to-longest"
     calls = {PAD, *COLLATORS}
+    builtins = {"max"}
+    nodes, text = ("Call",), LONGEST
+    only = "pads"
 
     def visit(self, original, updated, file):
         name = file.name(original.func)
-        if name == PAD:
-            link = file.scene.link(original)
-            inside = link is not None and file.scene.first(link) and file.scene.inside(original, COLLATES)
-            return Hit(original.func, "collate") if inside else None
+        if name in COLLATORS:
+            return self._collator(original, name, file)
+        why = file.scene.padded(original)
+        return Hit(original.func, why, values=file.anew) if why else None
+
+    @staticmethod
+    def _collator(original, name: str, file):
         if any(a.star for a in original.args) or file.scene.apart or not TRAINS.search(file.source.utf8):
             return None
         if positional(original, None, ("pad_to_multiple_of",))[1] is not None:
@@ -33,4 +40,4 @@ class PaddingToLongest(Rule):
         padding = positional(original, None, ("padding",))[1]
         if padding is not None and "max_length" in file.text(padding.value):
             return None
-        return Hit(original.func, "collator", values=(("name", name.rpartition(".")[2]),))
+        return Hit(original.func, "collator", values=(("name", name.rpartition(".")[2]), *file.anew))

@@ -1,0 +1,38 @@
+"""What computes the same as a selection through a mask, with a shape that is known beforehand."""
+
+from __future__ import annotations
+
+from porter.checks.rule import cst
+
+LONGEST = 40  # of a piece of source in a message
+
+
+def chosen(selection, file):
+    """`torch.where(mask, x, 0)` for `x[mask]`."""
+    inner = (selection.slice[0].slice.value, selection.value, cst.Integer("0"))
+    return cst.Call(cst.Attribute(cst.Name(file.torch), cst.Name("where")), [cst.Arg(node) for node in inner])
+
+
+def averaged(call, file):
+    """`torch.where(mask, x, 0).sum().div(mask.sum())` for `x[mask].mean()`."""
+    mask = call.func.value.slice[0].slice.value
+    mask = mask if isinstance(mask, cst.Name) else mask.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
+    total, number = (cst.Call(cst.Attribute(of, cst.Name("sum"))) for of in (chosen(call.func.value, file), mask))
+    return cst.Call(cst.Attribute(total, cst.Name("div")), [cst.Arg(number)])
+
+
+def counted(call, file):
+    """`torch.count_nonzero(mask).item()` for `len(x[mask])`, `mask.nonzero().size(0)`."""
+    selection = call.args[0].value if isinstance(call.func, cst.Name) else call.func.value
+    if isinstance(selection, cst.Subscript):
+        what = selection.slice[0].slice.value
+    else:
+        what = selection.args[0].value if selection.args else selection.func.value
+    what = what.with_changes(lpar=[], rpar=[])
+    count = cst.Call(cst.Attribute(cst.Name(file.torch), cst.Name("count_nonzero")), [cst.Arg(what)])
+    return cst.Call(cst.Attribute(count, cst.Name("item")))
+
+
+def short(name: str) -> str:
+    name = " ".join(name.split())
+    return name if len(name) <= LONGEST else name[: LONGEST - 3] + "..."
