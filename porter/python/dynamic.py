@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import builtins
 from collections import deque
+from itertools import takewhile
 from typing import NamedTuple
 
 from .evidence import call_name, other_library
@@ -36,7 +37,7 @@ _REDUCED = frozenset(
     """sum mean max min any all prod std var norm amax amin logsumexp argmax argmin count_nonzero nansum nanmean median
     bincount histc equal allclose""".split()
 )
-_LOSSES = ("loss", "criterion", "cross_entropy", "cross_entropy_with_logits", "kl_div")
+_LOSSES = ("loss", "criterion", "cross_entropy", "kl_div")
 _WRITES = frozenset(
     """scatter scatter_add scatter_reduce index_add index_copy index_fill index_put put masked_scatter masked_fill copy
     scatter_max scatter_mean""".split()
@@ -104,7 +105,7 @@ class Flows:
             return () if kind == SHAPE or is_size(scene.names, (None, link)) else None
         if not (reach.matters if kind == SHAPE else reach.operators):
             return None
-        loops = [loop for loop in scene.loops(link) if loop not in scene.steps]
+        loops = [*takewhile(lambda loop: loop not in scene.steps, scene.loops(link))]
         return (*reach.values, *((("loop", _header(loops[-1])),) if loops else ()))
 
 
@@ -181,16 +182,18 @@ class _Follower:
         bare = last.rstrip("_")
         if bare in _WRITES and user.args[0] is not value:
             return None, True, False
-        if last.lower().endswith(_LOSSES):
+        if any(word in last.lower() for word in _LOSSES):
             apart = any(a.op == "const" and a.info == "none" for a in user.args)
             return (SHAPE if apart else None), True, False
         if bare in _REDUCED:
             rest = [a for a in user.args if a is not value]
             return (None if not rest or rest[0].op == "const" and rest[0].info == 0 else SHAPE), True, False
+        if hasattr(builtins, full):
+            return None, False, full not in ("int", "float", "type", "min", "max")
         method = user.node.__class__ is ast.Call and user.node.func.__class__ is ast.Attribute
-        if full.startswith(("torch.", "torchvision.", "self.")) or method and user.args[0] is value:
-            return SHAPE, True, False
-        return None, False, not (hasattr(builtins, full) and full in ("int", "float", "type", "min", "max"))
+        # a name that nothing resolves is a module that a variable holds, or a function too deep to enter
+        ours = full.startswith(("torch.", "torchvision.", "self.")) or "." not in full
+        return (SHAPE, True, False) if ours or method and user.args[0] is value else (None, False, True)
 
 
 def _sizing(user: Value, last: str) -> tuple[Value, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .handed import FACTORIES
 from .values import Value
 from .views import base
 
@@ -20,37 +21,48 @@ _BINARY = frozenset("add sub mul div pow compare BitAnd BitOr BitXor Mod FloorDi
 _DEEPEST = 40
 
 
-def covers(mask: Value, x: Value) -> bool:
-    """Whether `mask` is boolean and has the shape of `x`, given that `x[mask]` works."""
-    of = single(x)
-    if of.op == "leaf" and of.info[0] == "attribute":  # what others may set anew
-        return False
-    return is_boolean(mask) and of in _broadcast(mask, 0)
+def covers(mask: Value, x: Value) -> str | None:
+    """Whether `mask` is boolean and has the shape of `x`, given that `x[mask]` works: 'certain', or 'likely' where what
+    an object keeps would have to be a number for that."""
+    if not is_boolean(mask):
+        return None
+    for kept, sure in ((False, "certain"), (True, "likely")):
+        of = _single(x, kept)
+        if not _is_kept(of) and of in _broadcast(mask, kept, 0):
+            return sure
+    return None
 
 
-def single(value: Value, depth: int = 0) -> Value:
-    """The first value that has the shape of this one, come what may."""
+def _is_kept(value: Value) -> bool:
+    """`self.x`, which others may set anew."""
+    return value.op == "leaf" and value.info[0] == "attribute"
+
+
+def _single(value: Value, kept: bool, depth: int = 0) -> Value:
+    """The first value that has the shape of this one, come what may; `kept`: if what objects keep are numbers."""
     value = base(value)
     if depth > _DEEPEST:
         return value
+
+    def first(of: Value) -> Value:
+        return _single(of, kept, depth + 1)
+
     if value.op in _UNARY:
-        return single(value.args[0], depth + 1)
+        return first(value.args[0])
     if value.op in _BINARY and len(value.args) == 2:
-        left, right = value.args
-        if "const" in (left.op, right.op):
-            return single(right if left.op == "const" else left, depth + 1)
-        found = single(left, depth + 1)
-        return found if found is single(right, depth + 1) else value
+        tensors = [a for a in value.args if a.op != "const" and not (kept and _is_kept(a))]
+        found = {id(f): f for f in map(first, tensors or value.args)}
+        return next(iter(found.values())) if len(found) == 1 else value
     if value.op == "choice":
-        found = [single(a, depth + 1) for a in value.args]
-        return found[0] if all(f is found[0] for f in found) else value
+        found = {id(f): f for f in map(first, value.args)}
+        return next(iter(found.values())) if len(found) == 1 else value
     if value.op == "call" and value.args:
         last = _last(value)
         if last in _LIKE or last in _PREDICATES and len(value.args) == 1:
-            return single(value.args[0], depth + 1)
+            return first(value.args[0])
         if last in _FILLED:
             of = next((_sized_by(a) for a in value.args[:2] if _sized_by(a)), None)
-            return single(of, depth + 1) if of else value
+            return first(of) if of else value
     return value
 
 
@@ -66,13 +78,13 @@ def _sized_by(value: Value) -> Value | None:
     return value.args[0] if whole else None
 
 
-def _broadcast(value: Value, depth: int) -> set[Value]:
+def _broadcast(value: Value, kept: bool, depth: int) -> set[Value]:
     """Values whose shapes take part in this one's: it is at least as large as each of them in each dimension."""
-    value, found = base(value), {single(value)}
+    value, found = base(value), {_single(value, kept)}
     parts = value.op in (*_UNARY, *_BINARY) or value.op == "call" and _last(value) in _PREDICATES
     if parts and depth < _DEEPEST:
         for arg in value.args if value.op != "masked_fill" else value.args[:1]:
-            found |= _broadcast(arg, depth + 1)
+            found |= _broadcast(arg, kept, depth + 1)
     return found
 
 
@@ -83,6 +95,17 @@ def is_boolean(value: Value, depth: int = 0) -> bool:
     if value.op in ("not", "BitAnd", "BitOr", "BitXor", "written", "choice") and depth < _DEEPEST:
         return all(is_boolean(a, depth + 1) for a in value.args)
     return value.op == "call" and _last(value) in _PREDICATES
+
+
+def made_on_host(value: Value, depth: int = 0) -> bool:
+    """Whether a factory without a device made it, or a part of it: a tensor of a device would not go with that."""
+    if value.op == "call":
+        call = value.node
+        return value.info[0] in FACTORIES and {k.arg for k in call.keywords}.isdisjoint({"device", "out", None})
+    if value.op == "cast" and value.info in ("to", "type_as"):
+        return False
+    follows = value.op in (*_UNARY, *_BINARY, "cast", "choice", "tuple") and depth < _DEEPEST
+    return follows and (all if value.op == "choice" else any)(made_on_host(a, depth + 1) for a in value.args)
 
 
 def _last(value: Value) -> str:

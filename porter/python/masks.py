@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from .evidence import call_name
-from .extents import covers
+from .extents import covers, made_on_host
 from .index import Link
 
 _COMPARISONS = frozenset(
@@ -50,13 +50,13 @@ def of_itself(index: ast.expr, target: ast.expr) -> bool:
     return False
 
 
-def same_shape(index: ast.expr, target: ast.expr, scene, link: Link) -> bool:
-    """Whether a mask has the shape of the tensor it indexes, by what is in sight or by what the two are made of."""
+def same_shape(index: ast.expr, target: ast.expr, scene, link: Link) -> str | None:
+    """'certain' or 'likely' that a mask has the shape of the tensor it indexes, by what is in sight or made of what."""
     if of_itself(index, target):
-        return True
+        return "certain"
     found = is_mask(index, scene, link) and scene.file.flows.body(scene.function(link))
     values = [found[0].at.get(node) for node in (index, target)] if found else [None]
-    return None not in values and covers(*values)
+    return None if None in values else covers(*values)
 
 
 def is_plain(node: ast.expr) -> bool:
@@ -83,8 +83,10 @@ def assigned(scene, link: Link) -> str | None:
     if kind in ("other", "own") or _asks_numpy(target.slice, scene, place):
         return None
     tensors = [target.value, *([source] if source is not None else [])]
-    if all(same_shape(target.slice, t, scene, place) for t in tensors):
-        return "certain" if all(is_tensor(t, place, scene) for t in tensors) else "likely"
+    same = [same_shape(target.slice, t, scene, place) for t in tensors]
+    if None not in same:
+        sure = "likely" not in same and all(is_tensor(t, place, scene) for t in tensors)
+        return "certain" if sure else "likely"
     return "other" if is_mask(target.slice, scene, place) and scene.matters((target, link)) else None
 
 
@@ -142,7 +144,14 @@ def picks(scene, link: Link) -> bool:
     above = link[1][0]
     if above.__class__ is ast.Assign and len(above.targets) == 1 and taken(above) is node.value:
         return False  # the assignment says so
-    return scene.kind((node.value, link)) != "other" and _first_use(scene, link)
+    return scene.kind((node.value, link)) != "other" and _first_use(scene, link) and not _lies_on_host(scene, link)
+
+
+def _lies_on_host(scene, link: Link) -> bool:
+    """`torch.arange(n) != 3`: what says where lies on the host, so that nobody waits for it."""
+    found = scene.file.flows.body(scene.function(link))
+    mask = found and found[0].at.get(link[0].slice)
+    return mask is not None and made_on_host(mask)
 
 
 def summed(scene, link: Link) -> str | None:
@@ -151,9 +160,8 @@ def summed(scene, link: Link) -> str | None:
     node = link[0]
     if not (_is_summed(link) or _only_summed(node, scene.file.flows.body(scene.function(link)))):
         return None
-    if not same_shape(node.slice, node.value, scene, link):
-        return None
-    return "certain" if is_tensor(node.value, link, scene) else "likely"
+    same = same_shape(node.slice, node.value, scene, link)
+    return "certain" if same == "certain" and is_tensor(node.value, link, scene) else same and "likely"
 
 
 def _is_summed(link: Link) -> bool:
@@ -179,9 +187,11 @@ def _is_total(value) -> bool:
 
 
 def _first_use(scene, link: Link) -> bool:
-    index, function = link[0].slice, scene.function(link)
-    if index.__class__ is not ast.Name or function is None:
+    """Whether no line of the function above selects by the same mask; what is rewritten says nothing for others."""
+    index, function = ast.dump(link[0].slice), scene.function(link)
+    if function is None:
         return True
-    same = (n for n in ast.walk(function[0]) if n.__class__ is ast.Subscript and getattr(n.slice, "id", "") == index.id)
     place = (link[0].lineno, link[0].col_offset)
-    return all((n.lineno, n.col_offset) >= place for n in same if n.ctx.__class__ is ast.Load)
+    reads = (n for n in ast.walk(function[0]) if n.__class__ is ast.Subscript and n.ctx.__class__ is ast.Load)
+    same = [n for n in reads if (n.lineno, n.col_offset) < place and ast.dump(n.slice) == index]
+    return all(summed(scene, scene.link_to(n)) for n in same) or summed(scene, link) is not None

@@ -45,7 +45,7 @@ def _counted(selection, call, scene, link) -> str | None:
     if call_name(link[0]) == "size":
         return "counted" if len(call.args) == 1 and constant(call.args[0]) == 0 and not call.keywords else None
     same = selection.__class__ is ast.Subscript and masks.same_shape(selection.slice, selection.value, scene, link)
-    return "counted" if same and not call.args else None
+    return "counted" if same == "certain" and not call.args else None
 
 
 def _counted_by_len(selection, call, scene, link) -> str | None:

@@ -10,7 +10,9 @@ from porter.checks.rule import Hit, Rule, cst
 from .loader_arguments import LOADERS, arguments, feeds_training
 
 # what A2 and A3 make anew for a new shape; their operators themselves are ready for any
-TRACED = re.compile(rb"torch\.compile\b|CUDAGraph|NPUGraph|make_graphed_callables|(?:cuda|npu)\.graph\(|torchair")
+TRACED = re.compile(
+    rb"(?m)^[^#\n]*(?:torch\.compile\b|CUDAGraph|NPUGraph|make_graphed_callables|(?:cuda|npu)\.graph\(|torchair)"
+)
 
 
 class LastBatch(Rule):
