@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from command_line import Porter
 
+from porter.report.late import joined
 from porter.report.verified import chapter
 from porter.verify.compare import compare
 from porter.verify.install import Device
@@ -102,6 +103,56 @@ def test_another_file_is_one_clear_line(porter, tmp_path, content, says):
     done = porter("report", "findings.json", "--verified", "verify.json", "--output", "report.html")
     assert done.code == 2 and "verify.json" in done.err and says in done.err
     assert not (tmp_path / "report.html").exists()
+
+
+MODEL = """\
+import torch
+from torch import nn
+
+
+class Head(nn.Module):
+    def forward(self, x):
+        picked = x[x > 0.5]
+        y = picked * 2
+        return self.rest(y)
+
+    def rest(self, y):
+        z = y.view(-1)
+        return z.exp().sum()
+
+
+class Tail(nn.Module):
+    def forward(self, x):
+        return x.cos()
+"""
+
+
+@pytest.mark.parametrize("compared", [True, False], ids=["original", "port alone"])
+def test_late_shapes_are_joined_with_what_foretells_them(porter, tmp_path, compared):
+    (tmp_path / "project" / "head.py").write_text(MODEL)
+    assert porter("analyze", "project", "--output", "findings.json").code == 1
+    late = ("[0]", "[5]")
+    seen = [
+        Operator("aten::index", "head.py:7", "native", True, 9, 7, "Float", 1, ()),
+        Operator("aten::mul", "head.py:8", "native", False, 9, 7, "Float", 6, late),
+        Operator("aten::exp", "head.py:13", "native", False, 9, 7, "Float", 7, late),
+        Operator("aten::cos", "head.py:18", "native", False, 9, 7, "Float", 3, late),
+        Operator("aten::ones_like", "m.py:2", "native", False, 9, 7, "Float", 1, ()),
+        Operator("aten::mul", "m.py:2", "native", False, 9, 7, "Float", 6, late),
+        Operator("aten::sin", "m.py:1", "native", False, 9, 7, "Float", 6, late),
+    ]
+    watched = Outcome(0, "", Records({"loss": [Point(1.0, "m.py:9")]}, {}, seen, [], steps=9))
+    verified = data(run(outcome(1.0), watched) if compared else Result(DEVICE, 1, watched))
+    document = joined(json.loads((tmp_path / "findings.json").read_text()), verified)
+    found = {f["line"]: f["values"].get("seen") for f in document["findings"] if f["code"] == "PRT601"}
+    assert found == {7: "7"}
+    rest = [o["where"] for o in document["verified"]["unexplained"]]
+    assert rest == (["head.py:18", "m.py:1"] if compared else ["head.py:18"])  # m.py is edited: a port has other lines
+    (tmp_path / "verify.json").write_text(json.dumps(verified), encoding="utf-8")
+    assert porter("report", "findings.json", "--verified", "verify.json", "--output", "report.html").code == 0
+    html = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert '"seen":"7"' in html.replace(" ", "") and "其中没有任何发现提到的位置" in html
+    assert "head.py:18  aten::cos  3 shapes" in html
 
 
 def test_only_html_shows_a_run(porter, tmp_path):

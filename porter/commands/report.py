@@ -26,17 +26,18 @@ def report(
             )
     check_choice("--format", format or None, KINDS)
     document = spoken(read(file), lang)
-    page = document
     if verified:
         if "html" not in (format, *(kind for _, kind in outputs)):
             raise UserError(
                 "--verified: only a report of format html shows a run; ask for one with --output report.html",
                 "--verified：只有 html 报告会展示运行结果；请加 --output report.html",
             )
+        from porter.report.late import joined
         from porter.verify.result import read as read_run
 
-        page = {**document, "verified": read_run(verified)}
+        run = read_run(verified)
     try:
+        page = joined(document, run) if verified else document
         texts = [(name, render_document(page if kind == "html" else document, kind)) for name, kind in outputs]
         if format or not outputs:
             show_bytes(render_document(page if format == "html" else document, format or "markdown"))

@@ -21,7 +21,7 @@ from .views import Users
 
 SHAPE, SIZE = "shape", "size"
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_SHOWN = 5  # operators in a message
+_SHOWN, _LINES = 5, 40  # operators in a message, their lines beside it
 _WIDE = 40  # characters of a loop in a message
 _LONGEST = 2_000  # lines of a function that a person wrote
 _FREE = frozenset(
@@ -54,6 +54,7 @@ _NAMES = {ast.BinOp: "operator", ast.Compare: "compare", ast.UnaryOp: "operator"
 class Reach(NamedTuple):
     operators: tuple[str, ...]  # as the source calls them, in the order in which they are made
     leaves: bool  # it also goes where nobody looks: returned, kept, handed to what is defined elsewhere
+    lines: tuple[int, ...] = ()  # where they stand
 
     @property
     def matters(self) -> bool:
@@ -64,7 +65,8 @@ class Reach(NamedTuple):
         """For the message of a finding."""
         names = [*dict.fromkeys(self.operators)]
         shown = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
-        return (("reached", str(len(self.operators))), ("operators", shown)) if names else ()
+        lines = ",".join(map(str, self.lines[:_LINES]))
+        return (("reached", str(len(self.operators))), ("operators", shown), ("lines", lines)) if names else ()
 
 
 class Flows:
@@ -140,7 +142,8 @@ class _Follower:
                     todo.append(user)
         order = {value: at for at, value in enumerate(self.body.made)}
         names = [_named(value) for value in sorted(reached, key=order.get)]
-        return Reach((*names, *["index_put"] * writes), leaves)
+        lines = sorted({value.node.lineno for value in reached if hasattr(value.node, "lineno")})
+        return Reach((*names, *["index_put"] * writes), leaves, tuple(lines))
 
     def _into(self, user: Value, value: Value, kind: str, origin: Value) -> tuple[str | None, bool, bool]:
         """What a value makes of what uses it: (SHAPE, SIZE or nothing, whether a kernel runs, whether it leaves)."""

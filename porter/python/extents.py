@@ -104,7 +104,7 @@ def made_on_host(value: Value, depth: int = 0) -> bool:
         return value.info[0] in FACTORIES and {k.arg for k in call.keywords}.isdisjoint({"device", "out", None})
     if value.op == "cast" and value.info in ("to", "type_as"):
         return False
-    follows = value.op in (*_UNARY, *_BINARY, "cast", "choice", "tuple") and depth < _DEEPEST
+    follows = value.op in (*_UNARY, *_BINARY, "cast", "choice") and depth < _DEEPEST
     return follows and (all if value.op == "choice" else any)(made_on_host(a, depth + 1) for a in value.args)
 
 

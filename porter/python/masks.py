@@ -149,9 +149,10 @@ def picks(scene, link: Link) -> bool:
 
 def _lies_on_host(scene, link: Link) -> bool:
     """`torch.arange(n) != 3`: what says where lies on the host, so that nobody waits for it."""
-    found = scene.file.flows.body(scene.function(link))
-    mask = found and found[0].at.get(link[0].slice)
-    return mask is not None and made_on_host(mask)
+    found, index = scene.file.flows.body(scene.function(link)), link[0].slice
+    parts = index.elts if index.__class__ is ast.Tuple else [index]
+    masks = [found[0].at.get(n) for n in parts if is_mask(n, scene, link)] if found else []
+    return any(mask is not None and made_on_host(mask) for mask in masks)
 
 
 def summed(scene, link: Link) -> str | None:

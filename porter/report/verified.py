@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from porter.report.page_words import LANGUAGES
-from porter.verify.show import pieces
+from porter.verify.show import pieces, unexplained
 from porter.verify.words import say
 
 _WIDE, _HIGH, _POINTS = 600, 120, 300
@@ -22,6 +22,7 @@ def chapter(run: dict) -> dict:
         return [dict(zip(LANGUAGES, texts)) for texts in zip(*(get(said[lang]) for lang in LANGUAGES))]
 
     first = said[LANGUAGES[0]]
+    rest = {lang: [*unexplained(run.get("unexplained", []), lang)] for lang in LANGUAGES}
     return {
         "verdict": both(lambda p: p.verdict),
         "verified": bool(run.get("verified")),
@@ -38,6 +39,13 @@ def chapter(run: dict) -> dict:
         "operators": [
             {"title": both(lambda p, n=n: p.operators[n][0]), "rows": each(lambda p, n=n: p.operators[n][1])}
             for n in range(len(first.operators))
+        ]
+        + [
+            {
+                "title": {lang: rest[lang][n][0] for lang in LANGUAGES},
+                "rows": [dict(zip(LANGUAGES, texts)) for texts in zip(*(rest[lang][n][1] for lang in LANGUAGES))],
+            }
+            for n in range(len(rest[LANGUAGES[0]]))
         ],
         "proves": both(lambda p: p.proves),
         "chart": _chart(run["curves"]),

@@ -152,6 +152,15 @@ def _operators(operators: list[dict], lang: str) -> Iterator[tuple[str, tuple[st
             yield say(f"operators.{key}", lang), tuple(rows)
 
 
+def unexplained(operators: list[dict], lang: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Late shapes at places that no finding speaks of."""
+    rows = [_operator(operator, "shapes", "", lang) for operator in operators[:_ROWS]]
+    if len(operators) > _ROWS:
+        rows.append(say("operators.more", lang, n=len(operators) - _ROWS))
+    if rows:
+        yield say("operators.unexplained", lang), tuple(rows)
+
+
 def _operator(operator: dict, key: str, calls: str, lang: str) -> str:
     where, name = operator["where"] or say("operators.inside", lang), operator["name"]
     if key == "shapes":

@@ -54,6 +54,10 @@ WORDS: dict[str, dict[str, str]] = {
         "en": "New shapes after the second step (dynamic shapes; on a real NPU each may cost a compilation):",
         "zh": "第二步之后仍出现新形状（动态 shape，在真实 NPU 上每个新形状都可能触发编译）：",
     },
+    "operators.unexplained": {
+        "en": "Of these, at lines of which no finding speaks (batches of other sizes, say):",
+        "zh": "其中没有任何发现提到的位置（例如各 batch 大小不同）：",
+    },
     "operators.row": {"en": "{where}  {name}  {calls} calls", "zh": "{where}  {name}  {calls} 次"},
     "operators.row.shapes": {
         "en": "{where}  {name}  {shapes} shapes, e.g. {example}",
