@@ -18,6 +18,46 @@ class Mutant(NamedTuple):
 
 MUTANTS = [
     Mutant(
+        "a mask of any shape",
+        "python/extents.py",
+        "of in _broadcast(mask, kept, 0)",
+        "True",
+        "test_shapes.py",
+        "left_alone",
+    ),
+    Mutant(
+        "what is kept elsewhere is only summed",
+        "python/masks.py",
+        "return not lost and bool(sums)",
+        "return bool(sums)",
+        "test_shapes.py",
+        "left_alone",
+    ),
+    Mutant(
+        "a sum over rows is the sum of all",
+        "python/masks.py",
+        "and len(value.args) == 1",
+        "and value.args",
+        "test_shapes.py",
+        "left_alone",
+    ),
+    Mutant(
+        "what is lost is never reached",
+        "python/dynamic.py",
+        "leaves |= kind == SHAPE and value in lost",
+        "leaves |= False",
+        "test_fixtures.py",
+        "PRT601_followed",
+    ),
+    Mutant(
+        "a port has the lines of the original",
+        "report/late.py",
+        "path and path not in moved and",
+        "path and",
+        "test_verify_report.py",
+        "late_shapes",
+    ),
+    Mutant(
         "a loop changes no value",
         "python/values.py",
         "for name in sorted(changed):",
