@@ -88,6 +88,7 @@ def report(folders: dict[str, Path], sample: int, rounds: int, work: Path) -> It
     yield from table(("", ""))
     yield from peaks
     yield values(folders, sample)
+    yield shapes(folders, sample)
     yield from linear(work)
     yield from again(max(folders.values(), key=lambda folder: sum(1 for _ in folder.rglob("*.py"))), work)
 
@@ -198,6 +199,51 @@ def values(folders: dict[str, Path], sample: int) -> str:
                 file.patterns  # noqa: B018  the first look makes them
                 index, patterns = index + walked - began, patterns + time.process_time() - walked
     return line("recognising fused operators by values, against the plain walk of the index", f"{patterns / index:.2f}")
+
+
+def shapes(folders: dict[str, Path], sample: int) -> str:
+    """What following shapes costs: those functions are read into values, in the analysis, that make a shape from data."""
+    from porter.checks.gate import GATE
+    from porter.own import Unreadable
+    from porter.python import dynamic
+    from porter.python.analyse import analyse
+    from porter.python.file import File
+    from porter.python.source import Source
+    from porter.run import tuned
+    from porter.session import Session
+
+    spent = [0.0]
+
+    def timed(call):
+        def run(*args):
+            began = time.process_time()
+            try:
+                return call(*args)
+            finally:
+                spent[0] += time.process_time() - began
+
+        return run
+
+    session, index = Session(), 0.0
+    kept = dynamic.Body, dynamic._Follower.follow
+    dynamic.Body, dynamic._Follower.follow = map(timed, kept)
+    try:
+        with tuned():
+            for folder in folders.values():
+                for path in sorted(folder.rglob("*.py"))[::sample]:
+                    name = path.relative_to(folder).as_posix()
+                    if not GATE.search(data := path.read_bytes()):
+                        continue
+                    began = time.process_time()
+                    try:
+                        File(name, Source(data), session)
+                    except Unreadable:
+                        continue
+                    index += time.process_time() - began
+                    analyse(name, data, session)
+    finally:
+        dynamic.Body, dynamic._Follower.follow = kept
+    return line("following shapes that depend on data, against the plain walk of the index", f"{spent[0] / index:.2f}")
 
 
 def linear(work: Path) -> Iterator[str]:
