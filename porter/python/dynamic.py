@@ -45,9 +45,8 @@ _WRITES = frozenset(
 _COLLECTS = frozenset("append extend insert update add put setdefault".split())
 _ARITHMETIC = frozenset("add sub mul div neg FloorDiv Mod pow".split())
 _ROUNDED = frozenset("int max min float round ceil floor abs clamp item".split())
-_MADE = SIZED | frozenset(
-    "pad one_hot new new_tensor Tensor FloatTensor LongTensor resize_ as_strided tile chunk".split()
-)
+_MADE = SIZED | frozenset("pad one_hot new Tensor FloatTensor LongTensor resize_ as_strided tile chunk".split())
+_FILLED_BY = {"full": (0, 1), "new_full": (1, 2), "pad": (1, 2), "one_hot": (1, 2), "linspace": (2, 3)}
 _NAMES = {ast.BinOp: "operator", ast.Compare: "compare", ast.UnaryOp: "operator"}
 
 
@@ -200,8 +199,13 @@ class _Follower:
 
 
 def _sizing(user: Value, last: str) -> tuple[Value, ...]:
-    """The arguments of a call that say how large its result is."""
-    return user.args[:1] if last in ("full",) else user.args[1:2] if last == "new_full" else user.args
+    """The arguments of a call that say how large its result is, and not what is in it."""
+    if last in _FILLED_BY:
+        first, stop = _FILLED_BY[last]
+        return user.args[first:stop]
+    if last == "randint":
+        return tuple(a for a in user.args if a.op == "tuple")
+    return tuple(a for a in user.args if a.op != "tuple") if last.endswith("Tensor") else user.args
 
 
 def _indexed(user: Value, value: Value, kind: str, first: bool) -> tuple[str | None, bool, bool]:

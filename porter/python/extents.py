@@ -108,5 +108,13 @@ def made_on_host(value: Value, depth: int = 0) -> bool:
     return follows and (all if value.op == "choice" else any)(made_on_host(a, depth + 1) for a in value.args)
 
 
+def is_moved_to_host(value: Value) -> bool:
+    """`x.cpu()`, and what is made of it element by element."""
+    value = base(value)
+    while value.op in (*_UNARY, "view", "transpose"):
+        value = base(value.args[0])
+    return value.op == "call" and _last(value) in ("cpu", "numpy")
+
+
 def _last(value: Value) -> str:
     return value.info[0].rpartition(".")[2]

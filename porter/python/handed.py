@@ -14,6 +14,7 @@ SIZED = frozenset(
     repeat tile narrow split unfold""".split()
 )
 FACTORIES = frozenset(f"torch.{name}" for name in "rand randn randint randperm zeros ones empty full arange linspace tensor".split())
+_KINDS = frozenset({"isinstance", "is_tensor", "hasattr"})
 _SAME = frozenset({"detach", "mean", "sum", "data", "float", "clone"})
 _DEVICE = re.compile(r"(?:cuda|npu|gpu)(?::|$)")
 
@@ -187,6 +188,19 @@ def asked_above(link: Link) -> bool:
         node = above[0]
         if node.__class__ is ast.If and child in node.body:
             if any(n.__class__ is ast.Call and ast.dump(n) == wanted for n in ast.walk(node.test)):
+                return True
+        child = node
+    return False
+
+
+def settled_by_kind(link: Link) -> bool:
+    """`if isinstance(n, torch.Tensor): n = n.item()`: a number is taken as well, and what comes, its callers know."""
+    name, child = getattr(link[0].value, "id", ""), link[0]
+    for above in ancestors(link):
+        node = above[0]
+        if name and node.__class__ in (ast.If, ast.IfExp) and child is not node.test:
+            asks = (n for n in ast.walk(node.test) if n.__class__ is ast.Call and n.args)
+            if any(call_name(n.func) in _KINDS and getattr(n.args[0], "id", "") == name for n in asks):
                 return True
         child = node
     return False

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 
 from .evidence import call_name
-from .extents import covers, made_on_host
-from .index import Link
+from .extents import covers, is_moved_to_host, made_on_host
+from .index import Link, ancestors
 
 _COMPARISONS = frozenset(
     "eq ne gt lt ge le isnan isinf isfinite isclose logical_not logical_and logical_or logical_xor bool".split()
@@ -82,12 +82,17 @@ def assigned(scene, link: Link) -> str | None:
     kind = scene.kind(place)
     if kind in ("other", "own") or _asks_numpy(target.slice, scene, place):
         return None
+    if not (of_itself(target.slice, target.value) or is_mask(target.slice, scene, place)) or _is_trouble(place):
+        return None
+    found = scene.file.flows.body(scene.function(place))
+    if found and (value := found[0].at.get(target.value)) is not None and is_moved_to_host(value):
+        return None
     tensors = [target.value, *([source] if source is not None else [])]
     same = [same_shape(target.slice, t, scene, place) for t in tensors]
     if None not in same:
         sure = "likely" not in same and all(is_tensor(t, place, scene) for t in tensors)
         return "certain" if sure else "likely"
-    return "other" if is_mask(target.slice, scene, place) and scene.matters((target, link)) else None
+    return "other" if scene.matters((target, link)) else None
 
 
 def taken(statement: ast.Assign) -> ast.expr | None:
@@ -96,6 +101,12 @@ def taken(statement: ast.Assign) -> ast.expr | None:
     if target.__class__ is not ast.Subscript or value.__class__ is not ast.Subscript or not is_plain(value.value):
         return None
     return value.value if ast.dump(target.slice) == ast.dump(value.slice) else None
+
+
+def _is_trouble(link: Link) -> bool:
+    """Behind `if torch.isnan(loss)`: hardly ever."""
+    tests = (a[0].test for a in ancestors(link) if a[0].__class__ is ast.If)
+    return any(n.__class__ is ast.Call and call_name(n.func) in ("isnan", "isinf") for t in tests for n in ast.walk(t))
 
 
 def _asks_numpy(index: ast.expr, scene, link: Link) -> bool:

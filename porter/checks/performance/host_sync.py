@@ -29,6 +29,8 @@ class HostSync(Rule):
             return None
         if handed.made_on_host(scene, link) and b"set_default_" not in file.source.utf8 or handed.asked_above(link):
             return None
+        if handed.settled_by_kind(link):
+            return None
         values = (("name", f".{original.func.attr.value}()"),)
         if original.func.attr.value in ("item", "tolist") and (said := file.followed(original, SIZE)) is not None:
             return Hit(original, "compiled" if file.compiles else "size", values=(*values, *said), code="PRT601")

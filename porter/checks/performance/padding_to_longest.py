@@ -12,8 +12,8 @@ COLLATORS = frozenset(
     f"transformers.DataCollator{name}"
     for name in ("WithPadding", "ForSeq2Seq", "ForTokenClassification", "ForLanguageModeling")
 )
+FIXED = re.compile(rb"(?i)token\w*\([^()]*padding\s*=\s*[\"']max_length|pad_to_max_length|packing\s*=\s*True")  # before
 TRAINS = re.compile(rb"Trainer\b|\.train\(|backward\(")
-COLLATES = re.compile(r"(?i)collat")
 LONGEST = r"padding\s*=\s*(?:True\b|[\"']longest[\"'])"
 
 
@@ -33,7 +33,8 @@ class PaddingToLongest(Rule):
 
     @staticmethod
     def _collator(original, name: str, file):
-        if any(a.star for a in original.args) or file.scene.apart or not TRAINS.search(file.source.utf8):
+        text = file.source.utf8
+        if any(a.star for a in original.args) or file.scene.apart or not TRAINS.search(text) or FIXED.search(text):
             return None
         if positional(original, None, ("pad_to_multiple_of",))[1] is not None:
             return None
