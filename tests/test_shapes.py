@@ -47,7 +47,11 @@ CASES = {
         "large = x > 0.2\nreturn x.sum() * len(x[large]) + y.sum() * y[y > 0].size(0) + x[large].numel() + (x < y).nonzero().size(0)",
         "auto",
         "torch.count_nonzero(large).item() + torch.count_nonzero(x < y).item()",
-        (("count_nonzero(large)", "count_nonzero(~large)"), ("count_nonzero(x < y)", "count_nonzero(x > y)"), ("(y > 0).item", "(y).item")),
+        (
+            ("count_nonzero(large)", "count_nonzero(~large)"),
+            ("count_nonzero(x < y)", "count_nonzero(x > y)"),
+            ("(y > 0).item", "(y).item"),
+        ),
     ),
     "rows of whatever has some": Case(
         "return x.sum() * torch.nonzero(torch.relu(y)).size(0)",
@@ -124,7 +128,9 @@ def test_both_forms_compute_the_same(needs_torch, name):
 
 
 @pytest.mark.parametrize(
-    ("name", "mistake"), [(n, m) for n, case in CASES.items() for m in case.mistakes], ids=lambda v: v if isinstance(v, str) else v[1]
+    ("name", "mistake"),
+    [(n, m) for n, case in CASES.items() for m in case.mistakes],
+    ids=lambda v: v if isinstance(v, str) else v[1],
 )
 def test_a_mistake_shows(needs_torch, name, mistake):
     case = CASES[name]

@@ -60,7 +60,11 @@ class Body:
         return found
 
     def opaque(self, node) -> Value:
-        if self.world.traces and node.__class__ is not ast.JoinedStr:
+        if self.world.traces and node.__class__ is ast.Dict:
+            self.handed += [self.value(v) for v in node.values]
+        elif self.world.traces and node.__class__ is ast.JoinedStr:  # what is only said goes nowhere
+            [self.value(v.value) for v in node.values if v.__class__ is ast.FormattedValue]
+        elif self.world.traces:
             names = (n.id for n in ast.walk(node) if n.__class__ is ast.Name and n.ctx.__class__ is ast.Load)
             self.handed += [self.env[name] for name in names if name in self.env]
         return self.make("opaque", (), id(node), node)
