@@ -31,7 +31,7 @@ _FACTS = frozenset("device dtype requires_grad ndim is_cuda is_npu layout grad_f
 _NUMBERS = frozenset("size numel nelement __len__ len".split())
 _SAID = frozenset(
     """print info warning warn debug error log exception critical write isinstance type id hasattr format str repr bool dim
-    ndimension is_contiguous get_device cpu numpy item add_scalar add_histogram record_stream is_floating_point""".split()
+    ndimension is_contiguous get_device cpu numpy item tolist add_scalar add_histogram record_stream is_floating_point""".split()
 )
 _REDUCED = frozenset(
     """sum mean max min any all prod std var norm amax amin logsumexp argmax argmin count_nonzero nansum nanmean median
@@ -42,6 +42,7 @@ _WRITES = frozenset(
     """scatter scatter_add scatter_reduce index_add index_copy index_fill index_put put masked_scatter masked_fill copy
     scatter_max scatter_mean""".split()
 )  # what they return is shaped like the tensor that they write to
+_OF_ARRAYS = frozenset("astype explode to_numpy groupby iterrows itertuples tobytes to_list".split())  # no tensor has these
 _COLLECTS = frozenset("append extend insert update add put setdefault".split())
 _ARITHMETIC = frozenset("add sub mul div neg FloorDiv Mod pow".split())
 _ROUNDED = frozenset("int max min float round ceil floor abs clamp item".split())
@@ -130,6 +131,8 @@ class _Follower:
             kind = known[value]
             leaves |= kind == SHAPE and value in lost
             writes += kind == SHAPE and value in stored
+            if any(user.op == "call" and user.info[0] in _OF_ARRAYS for user in self.users.of(value)):
+                return Reach((), False)
             steps = [(user, self._into(user, value, kind, origin)) for user in self.users.of(value)]
             steps += [(made, (SHAPE, True, False)) for made in self.sizes.get(value, ()) if kind == SIZE]
             for user, (becomes, counts, away) in steps:
@@ -179,7 +182,7 @@ class _Follower:
             return (SHAPE, True, False) if sized else (None, False, False)
         if last in _NUMBERS:
             return SIZE, False, False
-        if last in _COLLECTS or last == "tolist":
+        if last in _COLLECTS:
             return None, False, True
         bare = last.rstrip("_")
         if bare in _WRITES and user.args[0] is not value:
