@@ -48,6 +48,8 @@ _ARITHMETIC = frozenset("add sub mul div neg FloorDiv Mod pow".split())
 _ROUNDED = frozenset("int max min float round ceil floor abs clamp item".split())
 _MADE = SIZED | frozenset("pad one_hot new Tensor FloatTensor LongTensor resize_ as_strided tile chunk".split())
 _FILLED_BY = {"full": (0, 1), "new_full": (1, 2), "pad": (1, 2), "one_hot": (1, 2), "linspace": (2, 3)}
+_MIXED = ("compare", "BitAnd", "BitOr", "not", "add", "sub", "mul", "div")
+_DEEPEST = 8  # of an expression
 _NAMES = {ast.BinOp: "operator", ast.Compare: "compare", ast.UnaryOp: "operator"}
 
 
@@ -98,6 +100,8 @@ class Flows:
         found = self.body(function)
         if found is None or (origin := found[0].at.get(node)) is None:
             return None
+        if kind == SHAPE and any(map(_is_foreign, origin.args)):
+            return Reach((), False)
         return _Follower(*found).follow(origin, kind)
 
     def said(self, scene, link: Link, kind: str) -> tuple[tuple[str, str], ...] | None:
@@ -199,6 +203,15 @@ class _Follower:
         # a name that nothing resolves is a module that a variable holds, or a function too deep to enter
         ours = full.startswith(("torch.", "torchvision.", "self.")) or "." not in full
         return (SHAPE, True, False) if ours or method and user.args[0] is value else (None, False, True)
+
+
+def _is_foreign(value: Value, depth: int = 0) -> bool:
+    """An array of another library, or what is made of one: its sizes are known on the host."""
+    if value.op == "call":
+        full = value.info[0]
+        return other_library(full) or full.rpartition(".")[2] in ("numpy", "asnumpy")
+    parts = value.args[:1] if value.op in ("item", "attribute", "view") else value.args if value.op in _MIXED else ()
+    return depth < _DEEPEST and any(_is_foreign(a, depth + 1) for a in parts)
 
 
 def _sizing(user: Value, last: str) -> tuple[Value, ...]:

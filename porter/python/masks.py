@@ -201,9 +201,8 @@ def _is_total(value) -> bool:
 def _first_use(scene, link: Link) -> bool:
     """Whether no line of the function above selects by the same mask; what is rewritten says nothing for others."""
     index, function = ast.dump(link[0].slice), scene.function(link)
-    if function is None:
-        return True
+    around = scene.file.tree if function is None else function[0]
     place = (link[0].lineno, link[0].col_offset)
-    reads = (n for n in ast.walk(function[0]) if n.__class__ is ast.Subscript and n.ctx.__class__ is ast.Load)
+    reads = (n for n in ast.walk(around) if n.__class__ is ast.Subscript and n.ctx.__class__ is ast.Load)
     same = [n for n in reads if (n.lineno, n.col_offset) < place and ast.dump(n.slice) == index]
     return all(summed(scene, scene.link_to(n)) for n in same) or summed(scene, link) is not None
