@@ -17,7 +17,7 @@ LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _STEPS = frozenset({"training_step", "train_step", "compute_loss"})  # Lightning, trainers: their loop is elsewhere
 _HOST = re.compile(r"(?i)actions?$|(?:lens|lengths?)$")
-_APART = frozenset({"eval", "evaluation", "evaluate", "inference", "metrics", "demo", "demos", "mock", "mocks"})
+_APART = frozenset("eval evaluation evaluate inference metrics demo demos mock mocks benchmark benchmarks".split())
 _NO_GRAD = frozenset({"no_grad", "inference_mode"})
 
 
