@@ -176,5 +176,8 @@ def test_what_nobody_wrote_by_hand_is_read_in_good_time():
     double = head + "    x, y = x * y, x + y\n" * 60 + "    return torch.softmax(x * y, -1) @ torch.rsqrt(x * y)\n"
     many = head + "    x = x * y + k\n" * 5000 + "    return x\n"
     casts = head + "    if y:\n        x = x.to(y.dtype)\n" * 60 + "    return x * torch.rsqrt(x.pow(2).mean(-1) + k)\n"
-    for text in (long, double, many, casts):
+    method = "import torch\nfrom torch import nn\n\n\nclass M(nn.Module):\n    def forward(self, x, y, k):\n"
+    masks = method + "        x, y = x * y, x + y\n" * 80 + "        m = (x > 0) & (y < 1)\n        x[m] = 0\n        return k[m].cos()\n"
+    picks = method + "".join(f"        x = x * y + k[y > {n}].cos()\n" for n in range(200)) + "        return x\n"
+    for text in (long, double, many, casts, masks, picks):
         assert not [f for f in analyse("a.py", text.encode(), SESSION).findings if f.code.startswith("PRT0")]

@@ -42,7 +42,9 @@ _WRITES = frozenset(
     """scatter scatter_add scatter_reduce index_add index_copy index_fill index_put put masked_scatter masked_fill copy
     scatter_max scatter_mean""".split()
 )  # what they return is shaped like the tensor that they write to
-_OF_ARRAYS = frozenset("astype explode to_numpy groupby iterrows itertuples tobytes to_list".split())  # no tensor has these
+_OF_ARRAYS = frozenset(
+    "astype explode to_numpy groupby iterrows itertuples tobytes to_list".split()
+)  # no tensor has these
 _COLLECTS = frozenset("append extend insert update add put setdefault".split())
 _ARITHMETIC = frozenset("add sub mul div neg FloorDiv Mod pow".split())
 _ROUNDED = frozenset("int max min float round ceil floor abs clamp item".split())
@@ -50,6 +52,7 @@ _MADE = SIZED | frozenset("pad one_hot new Tensor FloatTensor LongTensor resize_
 _FILLED_BY = {"full": (0, 1), "new_full": (1, 2), "pad": (1, 2), "one_hot": (1, 2), "linspace": (2, 3)}
 _MIXED = ("compare", "BitAnd", "BitOr", "not", "add", "sub", "mul", "div")
 _DEEPEST = 8  # of an expression
+_MOST = 400  # values that a shape is followed through
 _NAMES = {ast.BinOp: "operator", ast.Compare: "compare", ast.UnaryOp: "operator"}
 
 
@@ -82,6 +85,9 @@ class Flows:
         self._owners = entered
         self._world = World(file.names, file.receivers.members, entered, traces=True)
         self._bodies: dict[ast.AST, tuple[Body, Users] | None] = {}
+        self._followers: dict[Body, _Follower] = {}
+        self._reads: dict[ast.AST, dict[str, list[ast.Subscript]]] = {}
+        self.summed: dict[ast.Subscript, str | None] = {}  # what masks.summed has said
 
     def body(self, function: Link | None) -> tuple[Body, Users] | None:
         node = function and function[0]
@@ -102,7 +108,18 @@ class Flows:
             return None
         if kind == SHAPE and any(map(_is_foreign, origin.args)):
             return Reach((), False)
-        return _Follower(*found).follow(origin, kind)
+        if found[0] not in self._followers:
+            self._followers[found[0]] = _Follower(*found)
+        return self._followers[found[0]].follow(origin, kind)
+
+    def reads(self, around: ast.AST) -> dict[str, list[ast.Subscript]]:
+        """Every `x[...]` that is read, by its index."""
+        if around not in self._reads:
+            found = self._reads[around] = {}
+            for node in ast.walk(around):
+                if node.__class__ is ast.Subscript and node.ctx.__class__ is ast.Load:
+                    found.setdefault(ast.dump(node.slice), []).append(node)
+        return self._reads[around]
 
     def said(self, scene, link: Link, kind: str) -> tuple[tuple[str, str], ...] | None:
         """What a finding says of it; None where nothing follows."""
@@ -122,19 +139,19 @@ class _Follower:
         for made, given in body.sizes.items():
             for value in given:
                 self.sizes.setdefault(value, []).append(made)
+        self.lost, self.stored = {*body.handed, *body.returned}, {*body.stored}
+        self.order = {value: at for at, value in enumerate(body.made)}
 
     def follow(self, origin: Value, kind: str) -> Reach:
         known: dict[Value, str] = {origin: kind}
         todo = deque([origin])
         reached: dict[Value, None] = {}
-        leaves = False
-        lost = {*self.body.handed, *self.body.returned}
-        stored, writes = {*self.body.stored}, 0
-        while todo:
+        leaves, writes = False, 0
+        while todo and len(known) < _MOST:
             value = todo.popleft()
             kind = known[value]
-            leaves |= kind == SHAPE and value in lost
-            writes += kind == SHAPE and value in stored
+            leaves |= kind == SHAPE and value in self.lost
+            writes += kind == SHAPE and value in self.stored
             if any(user.op == "call" and user.info[0] in _OF_ARRAYS for user in self.users.of(value)):
                 return Reach((), False)
             steps = [(user, self._into(user, value, kind, origin)) for user in self.users.of(value)]
@@ -146,8 +163,7 @@ class _Follower:
                 if becomes is not None and (user not in known or known[user] == SIZE and becomes == SHAPE):
                     known[user] = becomes
                     todo.append(user)
-        order = {value: at for at, value in enumerate(self.body.made)}
-        names = [_named(value) for value in sorted(reached, key=order.get)]
+        names = [_named(value) for value in sorted(reached, key=self.order.get)]
         lines = sorted({value.node.lineno for value in reached if hasattr(value.node, "lineno")})
         return Reach((*names, *["index_put"] * writes), leaves, tuple(lines))
 

@@ -26,9 +26,9 @@ def covers(mask: Value, x: Value) -> str | None:
     an object keeps would have to be a number for that."""
     if not is_boolean(mask):
         return None
-    for kept, sure in ((False, "certain"), (True, "likely")):
-        of = _single(x, kept)
-        if not _is_kept(of) and of in _broadcast(mask, kept, 0):
+    for shapes, sure in ((_Shapes(False), "certain"), (_Shapes(True), "likely")):
+        of = shapes.single(x)
+        if not _is_kept(of) and of in shapes.broadcast(mask):
             return sure
     return None
 
@@ -38,32 +38,47 @@ def _is_kept(value: Value) -> bool:
     return value.op == "leaf" and value.info[0] == "attribute"
 
 
-def _single(value: Value, kept: bool, depth: int = 0) -> Value:
-    """The first value that has the shape of this one, come what may; `kept`: if what objects keep are numbers."""
-    value = base(value)
-    if depth > _DEEPEST:
-        return value
+class _Shapes:
+    def __init__(self, kept: bool):
+        self.kept = kept  # whether what objects keep is taken for numbers
+        self._known: dict[Value, Value] = {}
 
-    def first(of: Value) -> Value:
-        return _single(of, kept, depth + 1)
+    def single(self, value: Value, depth: int = 0) -> Value:
+        """The first value that has the shape of this one, come what may."""
+        value = base(value)
+        if value not in self._known:
+            parts = self._parts(value) if depth < _DEEPEST else []
+            found = {id(f): f for f in (self.single(part, depth + 1) for part in parts)}
+            self._known[value] = next(iter(found.values())) if len(found) == 1 else value
+        return self._known[value]
 
-    if value.op in _UNARY:
-        return first(value.args[0])
-    if value.op in _BINARY and len(value.args) == 2:
-        tensors = [a for a in value.args if a.op != "const" and not (kept and _is_kept(a))]
-        found = {id(f): f for f in map(first, tensors or value.args)}
-        return next(iter(found.values())) if len(found) == 1 else value
-    if value.op == "choice":
-        found = {id(f): f for f in map(first, value.args)}
-        return next(iter(found.values())) if len(found) == 1 else value
-    if value.op == "call" and value.args:
+    def _parts(self, value: Value) -> list[Value]:
+        """What has its shape, if all of these have one."""
+        if value.op in _UNARY:
+            return [value.args[0]]
+        if value.op in _BINARY and len(value.args) == 2:
+            tensors = [a for a in value.args if a.op != "const" and not (self.kept and _is_kept(a))]
+            return tensors or [*value.args]
+        if value.op == "choice":
+            return [*value.args]
+        if value.op != "call" or not value.args:
+            return []
         last = _last(value)
-        if last in _LIKE or last in _PREDICATES and len(value.args) == 1:
-            return first(value.args[0])
         if last in _FILLED:
-            of = next((_sized_by(a) for a in value.args[:2] if _sized_by(a)), None)
-            return first(of) if of else value
-    return value
+            return [of for of in map(_sized_by, value.args[:2]) if of is not None][:1]
+        return [value.args[0]] if last in _LIKE or last in _PREDICATES and len(value.args) == 1 else []
+
+    def broadcast(self, value: Value) -> set[Value]:
+        """Values whose shapes take part in this one's: it is at least as large as each of them in each dimension."""
+        found, seen, todo = set(), set(), [value]
+        while todo:
+            value = base(todo.pop())
+            if value not in seen:
+                seen.add(value)
+                found.add(self.single(value))
+                if value.op in (*_UNARY, *_BINARY) or value.op == "call" and _last(value) in _PREDICATES:
+                    todo += value.args if value.op != "masked_fill" else value.args[:1]
+        return found
 
 
 def _sized_by(value: Value) -> Value | None:
@@ -78,34 +93,37 @@ def _sized_by(value: Value) -> Value | None:
     return value.args[0] if whole else None
 
 
-def _broadcast(value: Value, kept: bool, depth: int) -> set[Value]:
-    """Values whose shapes take part in this one's: it is at least as large as each of them in each dimension."""
-    value, found = base(value), {_single(value, kept)}
-    parts = value.op in (*_UNARY, *_BINARY) or value.op == "call" and _last(value) in _PREDICATES
-    if parts and depth < _DEEPEST:
-        for arg in value.args if value.op != "masked_fill" else value.args[:1]:
-            found |= _broadcast(arg, kept, depth + 1)
-    return found
+def is_boolean(value: Value) -> bool:
+    seen, todo = set(), [value]
+    while todo:
+        value = base(todo.pop())
+        if value in seen:
+            continue
+        seen.add(value)
+        if value.op in ("not", "BitAnd", "BitOr", "BitXor", "written", "choice"):
+            todo += value.args
+        elif value.op == "compare":
+            if not {"In", "NotIn", "Is", "IsNot"}.isdisjoint(value.info):
+                return False
+        elif value.op != "call" or _last(value) not in _PREDICATES:
+            return False
+    return True
 
 
-def is_boolean(value: Value, depth: int = 0) -> bool:
-    value = base(value)
-    if value.op == "compare":
-        return not {"In", "NotIn", "Is", "IsNot"} & {*value.info}
-    if value.op in ("not", "BitAnd", "BitOr", "BitXor", "written", "choice") and depth < _DEEPEST:
-        return all(is_boolean(a, depth + 1) for a in value.args)
-    return value.op == "call" and _last(value) in _PREDICATES
-
-
-def made_on_host(value: Value, depth: int = 0) -> bool:
+def made_on_host(value: Value) -> bool:
     """Whether a factory without a device made it, or a part of it: a tensor of a device would not go with that."""
-    if value.op == "call":
-        call = value.node
-        return value.info[0] in FACTORIES and {k.arg for k in call.keywords}.isdisjoint({"device", "out", None})
-    if value.op == "cast" and value.info in ("to", "type_as"):
-        return False
-    follows = value.op in (*_UNARY, *_BINARY, "cast", "choice") and depth < _DEEPEST
-    return follows and (all if value.op == "choice" else any)(made_on_host(a, depth + 1) for a in value.args)
+    seen, todo = set(), [value]
+    while todo:
+        value = todo.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        if value.op == "call" and value.info[0] in FACTORIES:
+            if {k.arg for k in value.node.keywords}.isdisjoint({"device", "out", None}):
+                return True
+        elif value.op in (*_UNARY, *_BINARY) or value.op == "cast" and value.info not in ("to", "type_as"):
+            todo += value.args
+    return False
 
 
 def is_moved_to_host(value: Value) -> bool:

@@ -169,8 +169,15 @@ def _lies_on_host(scene, link: Link) -> bool:
 def summed(scene, link: Link) -> str | None:
     """Of `x[x > 0].sum()`, whose value needs no selection: 'certain' that it is a tensor, 'likely', or None; also where
     the selection has a name in between, if all that is done with it is to sum it."""
-    node = link[0]
-    if not (_is_summed(link) or _only_summed(node, scene.file.flows.body(scene.function(link)))):
+    known = scene.file.flows.summed
+    if link[0] not in known:
+        known[link[0]] = _summed(scene, link)
+    return known[link[0]]
+
+
+def _summed(scene, link: Link) -> str | None:
+    node, function, flows = link[0], scene.function(link), scene.file.flows
+    if not (_is_summed(link) or _only_summed(node, flows.body(function), flows.reads(function[0]) if function else {})):
         return None
     same = same_shape(node.slice, node.value, scene, link)
     return "certain" if same == "certain" and is_tensor(node.value, link, scene) else same and "likely"
@@ -183,15 +190,21 @@ def _is_summed(link: Link) -> bool:
     return called and up[0].attr == "sum" and not call.args and not call.keywords
 
 
-def _only_summed(node: ast.Subscript, found) -> bool:
+def _only_summed(node: ast.Subscript, found, reads: dict[str, list[ast.Subscript]]) -> bool:
     if found is None or (picked := found[0].at.get(node)) is None:
         return False
     body, users = found
-    if sum(v is picked and n.__class__ is ast.Subscript for n, v in body.at.items()) > 1:
-        return False  # equal values are one
     sums = users.of(picked)
-    lost = picked in {*body.handed, *body.returned, *body.stored}
-    return not lost and bool(sums) and all(_is_total(u) for u in sums)
+    if (
+        not sums
+        or not all(map(_is_total, sums))
+        or any(picked in of for of in (body.handed, body.returned, body.stored))
+    ):
+        return False
+    same = (
+        n for several in reads.values() for n in several if n.lineno != node.lineno or n.col_offset != node.col_offset
+    )
+    return all(body.at.get(n) is not picked for n in same)  # equal values are one
 
 
 def _is_total(value) -> bool:
@@ -202,7 +215,6 @@ def _first_use(scene, link: Link) -> bool:
     """Whether no line of the function above selects by the same mask; what is rewritten says nothing for others."""
     index, function = ast.dump(link[0].slice), scene.function(link)
     around = scene.file.tree if function is None else function[0]
-    place = (link[0].lineno, link[0].col_offset)
-    reads = (n for n in ast.walk(around) if n.__class__ is ast.Subscript and n.ctx.__class__ is ast.Load)
-    same = [n for n in reads if (n.lineno, n.col_offset) < place and ast.dump(n.slice) == index]
+    place, same = (link[0].lineno, link[0].col_offset), scene.file.flows.reads(around).get(index, ())
+    same = [n for n in same if (n.lineno, n.col_offset) < place]
     return all(summed(scene, scene.link_to(n)) for n in same) or summed(scene, link) is not None

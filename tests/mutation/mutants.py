@@ -20,7 +20,7 @@ MUTANTS = [
     Mutant(
         "a mask of any shape",
         "python/extents.py",
-        "of in _broadcast(mask, kept, 0)",
+        "of in shapes.broadcast(mask)",
         "True",
         "test_shapes.py",
         "left_alone",
@@ -28,8 +28,8 @@ MUTANTS = [
     Mutant(
         "what is kept elsewhere is only summed",
         "python/masks.py",
-        "return not lost and bool(sums)",
-        "return bool(sums)",
+        "any(picked in of for of in",
+        "all(picked in of for of in",
         "test_shapes.py",
         "left_alone",
     ),
