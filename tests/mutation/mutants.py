@@ -44,7 +44,7 @@ MUTANTS = [
     Mutant(
         "what is lost is never reached",
         "python/dynamic.py",
-        "leaves |= kind == SHAPE and value in lost",
+        "leaves |= kind == SHAPE and value in self.lost",
         "leaves |= False",
         "test_fixtures.py",
         "PRT601_followed",
