@@ -203,6 +203,65 @@ class Model(nn.Module):
         "return F.scaled_dot_product_attention(q, k, v, attn_mask=~hidden, scale=self.scale)",
         (("~hidden", "hidden"), ("scale=self.scale", "scale=1.0"), (", scale=self.scale", "")),
     ),
+    "gelu by tanh": Case(
+        """
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.up = nn.Linear(8, 12)
+
+    def forward(self, x):
+        x = self.up(x)
+        inner = math.sqrt(2 / math.pi) * (x + 0.044715 * torch.pow(x, 3))
+        return 0.5 * x * (1 + torch.tanh(inner))
+""",
+        ((2, 3, 8),),
+        'return F.gelu(x, approximate="tanh")',
+        ((', approximate="tanh"', ""), ("F.gelu(x", "F.gelu(1.1 * x")),
+    ),
+    "gelu by erf": Case(
+        """
+def activate(x):
+    return (torch.erf(x / math.sqrt(2.0)) + 1.0) * x / 2
+
+
+class Model(nn.Module):
+    def forward(self, x):
+        return activate(2 * x)
+""",
+        ((2, 3, 8),),
+        "return F.gelu(x)",
+        (("F.gelu(x)", 'F.gelu(x, approximate="tanh")'), ("F.gelu(x)", "F.silu(x)")),
+    ),
+    "gelu of clip": Case(
+        """
+class Model(nn.Module):
+    def forward(self, x):
+        return x * torch.sigmoid(1.702 * x)
+""",
+        ((2, 3, 8),),
+        "return torch_npu.npu_fast_gelu(x)",
+        (("torch_npu.npu_fast_gelu(x)", "F.gelu(x)"), ("npu_fast_gelu(x)", "npu_fast_gelu(-x)")),
+    ),
+    "group norm and silu": Case(
+        """
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm, self.act = nn.GroupNorm(4, 8, eps=1e-2), nn.SiLU()
+        nn.init.normal_(self.norm.weight)
+        nn.init.normal_(self.norm.bias)
+
+    def forward(self, x):
+        h = self.norm(x)
+        h = self.act(h)
+        return h
+""",
+        ((2, 8, 3, 3),),
+        "h = torch_npu.npu_group_norm_swish(x, self.norm.num_groups, self.norm.weight.to(x.dtype), "
+        "self.norm.bias.to(x.dtype), self.norm.eps)[0]",
+        (("self.norm.num_groups", "2"), (", self.norm.eps)", ")"), ("self.norm.weight.to(x.dtype), self.norm.bias.to", "self.norm.bias.to(x.dtype), self.norm.weight.to")),
+    ),
 }  # fmt: skip
 
 
@@ -330,6 +389,12 @@ _LEFT = {
     "the weights are wanted": ("attention", "return weights @ v", "return weights @ v, weights"),
     "nobody knows what drops": ("attention", "nn.Dropout(0.0)", "DropKey(0.0)"),
     "another dimension": ("attention", "F.softmax(scores, dim=-1)", "F.softmax(scores, dim=-2)"),
+    "another number": ("gelu by tanh", "0.044715", "0.0447"),
+    "half of it": ("gelu by erf", "* x / 2", "* x"),
+    "a cast lies in between": ("gelu by erf", "torch.erf(x / math", "torch.erf(x.float() / math"),
+    "the root is used again": ("gelu by tanh", "return 0.5", "self.seen = inner\n        return 0.5"),
+    "the norm is read, too": ("group norm and silu", "return h", "return h + self.norm(x)"),
+    "the layer may be another": ("group norm and silu", "self.norm, self.act =", "self.norm = None\n        self.norm, self.act ="),
     "the mask comes on a condition": ("attention", "        scores = scores.masked", "        if self.training:\n            scores = scores.masked"),
 }  # fmt: skip
 

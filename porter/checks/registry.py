@@ -13,7 +13,7 @@ import porter.checks
 from porter.checks import table
 from porter.checks.gate import GATE
 from porter.checks.rule import Rule
-from porter.python.index import BINDERS, TYPES
+from porter.python.index import BINDERS, COMPREHENSIONS, TYPES
 from porter.target import DEFAULT_SOC
 
 ROOTS = frozenset({"torch", "torch_npu", "apex", "amp_C", "torchvision", "torchaudio"})
@@ -75,7 +75,8 @@ class Rules:
         }
         asked = (*self.calls, *self.references, *self.prefixes)
         self.origins = self.inventory | {name.partition(".")[0] for name in asked}
-        self.wanted = frozenset({ast.Call, ast.Attribute, *BINDERS, *(kind for row in filters for kind in row[0])})
+        kinds = {kind for row in filters for kind in row[0]}
+        self.wanted = frozenset({ast.Call, ast.Attribute, ast.For, *BINDERS, *COMPREHENSIONS, *kinds})
 
     def mentioned(self, name: str) -> bool:
         """Whether a rule asks for mentions of a name, or of something it starts with."""

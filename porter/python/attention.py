@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from .layouts import of_channels
 from .values import Value
 from .views import Users, base, seen
 
 _MASK = re.compile(r"(?i)mask|causal|triu|tril|padding")
 _BIAS = re.compile(r"(?i)bias|rel_?pos|alibi")
-_SHAPES = ("view", "cast", "transpose")
+_LEAST = -1e4
+SHAPES = ("view", "cast", "transpose")
 
 
 def of(softmax: Value, users: Users) -> Iterator[tuple[str, Value | None, dict[str, Value]]]:
@@ -28,9 +30,11 @@ def of(softmax: Value, users: Users) -> Iterator[tuple[str, Value | None, dict[s
 
 def _of_channels(scores: Value, product: Value, softmax: Value) -> bool:
     """`(q.transpose(-2, -1) @ k).softmax(-1) @ v`: every channel looks at the others."""
+    if of_channels(scores):
+        return True
     first, second = map(base, scores.args[:2])
     left = base(product.args[0])
-    while left.op in (*_SHAPES, "dropout") and left is not softmax:
+    while left.op in (*SHAPES, "dropout") and left is not softmax:
         left = base(left.args[0])
     return scores.op == "matmul" and first.op == "transpose" and second.op != "transpose" and left is softmax
 
@@ -54,7 +58,7 @@ class _Scores:
             if self.product not in (None, value):
                 self.odd = True
             self.product = value
-        elif op in _SHAPES or op == "choice":
+        elif op in SHAPES or op == "choice":
             for arg in value.args if op == "choice" else value.args[:1]:
                 self.read(arg)
         elif op in ("mul", "div"):
@@ -72,7 +76,7 @@ class _Scores:
             op == "call"
             and value.info[0] in ("clamp", "nan_to_num")
             or op == "call"
-            and _BIAS.search(str(value.info[0]))
+            and (_BIAS.search(str(value.info[0])) or _MASK.search(str(value.info[0])))
         ):
             self.biased |= bool(_BIAS.search(str(value.info[0])))
             for arg in value.args:
@@ -80,15 +84,25 @@ class _Scores:
                     self.read(arg)
 
     def _side(self, value: Value, scale: bool) -> None:
+        if value.op == "sub" and _is_maximum(value.args[1], base(value.args[0])):
+            return self.read(value.args[0])
         with_product = [a for a in value.args if holds_product(a)]
         if len(with_product) != 1:
             self.odd |= len(with_product) > 1
             return
         other = next(a for a in value.args if a is not with_product[0])
         if not scale and not is_mask(other) and other.op != "const":
-            maximum = value.op == "sub" and other.op in ("call", "item", "attribute", "view")
-            self.biased |= not maximum
+            self.biased |= value.op != "sub" or other.op not in ("call", "item", "attribute", "view")
         self.read(with_product[0])
+
+
+def _is_maximum(value: Value, of: Value) -> bool:
+    """`x.amax(-1, keepdim=True).detach()`, `x.max(-1)[0]`: what every score may be lowered by."""
+    found = False
+    while value.op in ("call", "item", "attribute", *SHAPES) and value.args:
+        found |= value.op == "call" and str(value.info[0]).rpartition(".")[2] in ("amax", "max")
+        value = base(value.args[0])
+    return found and value is of
 
 
 def is_product(value: Value) -> bool:
@@ -114,7 +128,7 @@ def holds_product(value: Value) -> bool:
         known.add(value)
         if is_product(value):
             return True
-        if value.op in ("mul", "div", "add", "sub", "masked_fill", "where", "choice", "call", *_SHAPES):
+        if value.op in ("mul", "div", "add", "sub", "masked_fill", "where", "choice", "call", *SHAPES):
             stack += value.args
     return False
 
@@ -138,7 +152,7 @@ def _products(value: Value, users: Users, known: set[Value]) -> Iterator[Value]:
         if user in known:
             continue
         known.add(user)
-        if user.op in (*_SHAPES, "dropout", "choice"):
+        if user.op in (*SHAPES, "dropout", "choice"):
             yield from _products(user, users, known)
         elif is_product(user):
             yield user
@@ -150,7 +164,7 @@ def _read_elsewhere(value: Value, users: Users, known: set[Value]) -> bool:
         if user in known:
             continue
         known.add(user)
-        if user.op in (*_SHAPES, "dropout", "choice"):
+        if user.op in (*SHAPES, "dropout", "choice"):
             if _read_elsewhere(user, users, known):
                 return True
         elif not is_product(user) and user.op not in ("tuple", "attribute", "masked_fill", "compare"):
@@ -159,3 +173,18 @@ def _read_elsewhere(value: Value, users: Users, known: set[Value]) -> bool:
         elif user.op in ("matmul", "einsum") and any(map(_is_parameter, user.args)):
             return True
     return False
+
+
+def is_least(value: Value) -> bool:
+    """What is added to or put for a score that shall not count."""
+    if value.op == "const":
+        return isinstance(value.info, (int, float)) and value.info <= _LEAST
+    if value.op == "neg":
+        inner = value.args[0]
+        named = inner.op == "leaf" and inner.info[1] in ("torch.inf", "math.inf", "numpy.inf")
+        return named or inner.op == "attribute" and inner.info == "max" or _is_infinity(inner, "inf")
+    return value.op == "attribute" and value.info == "min" or _is_infinity(value, "-inf")
+
+
+def _is_infinity(value: Value, text: str) -> bool:
+    return value.op == "call" and value.info[0] == "float" and value.args[:1] != () and value.args[0].info == text

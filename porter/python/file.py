@@ -13,6 +13,7 @@ from porter.session import Session
 from porter.styles import STYLES
 from porter.suppress import Suppressions
 
+from . import experts
 from .around import Around
 from .dynamic import Flows
 from .environ import Variable, variables
@@ -154,7 +155,7 @@ class File:
     @cached_property
     def patterns(self) -> dict[tuple[int, int], list[Match]]:
         """Computations that an operator of the target makes, by where they are seen."""
-        return find(self)
+        return {**experts.find(self), **find(self)}
 
     @cached_property
     def flows(self) -> Flows:

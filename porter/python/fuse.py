@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from porter.finding import Change
 
-from .fuse_attention import attention
+from .fuse_attention import attention, functional
 from .patterns import Match
 from .place import Place
 from .values import Value
@@ -122,11 +122,35 @@ def _rotary(place: Place, match: Match) -> str | None:
     return f"torch_npu.npu_rotary_mul({x}, {cos}, {sin}{mode})" if None not in (x, cos, sin) else None
 
 
+def _gelu(place: Place, match: Match) -> str | None:
+    x, prefix = place.spell(match.parts["x"]), functional(place.file)
+    if x is None or any(v.op == "cast" for v in place.inside):
+        return None
+    if match.why == "sigmoid":
+        return f"torch_npu.npu_fast_gelu({x})"
+    form = ', approximate="tanh"' if match.why == "tanh" else ""
+    return prefix and f"{prefix}.gelu({x}{form})"
+
+
+def _group_norm_swish(place: Place, match: Match) -> str | None:
+    norm, x = base(match.root.args[0]), place.spell(match.parts["x"])
+    made = match.body.world.members(match.body.owner).get(norm.info, ()) if norm.info.__class__ is str else ()
+    if len(made) != 1 or not x or not x.isidentifier() or any(v.op == "cast" for v in place.inside):
+        return None
+    layer = f"self.{norm.info}"  # its weights are float32 where autocast hands it something shorter
+    weights = f"{layer}.weight.to({x}.dtype), {layer}.bias.to({x}.dtype)"
+    return f"torch_npu.npu_group_norm_swish({x}, {layer}.num_groups, {weights}, {layer}.eps)[0]"
+
+
 _WRITERS = {
     ("attention", "written-out"): attention,
     ("rms-norm", "written-out"): _rms_norm,
     ("gate", "silu"): _swiglu,
     ("gate", "gelu"): _geglu,
+    ("gelu", "erf"): _gelu,
+    ("gelu", "tanh"): _gelu,
+    ("gelu", "sigmoid"): _gelu,
+    ("norm", "group-norm-silu"): _group_norm_swish,
     ("rotary", "half"): _rotary,
     ("rotary", "interleave"): _rotary,
 }

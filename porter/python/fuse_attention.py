@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
+from .attention import is_least
 from .values import Value
 from .views import base
 
 _SWAPPED = frozenset({(-2, -1), (-1, -2), (2, 3), (3, 2)})
-_LEAST = -1e4  # what is added to or put for a score that shall not count
 
 
 @dataclass(slots=True)
@@ -31,14 +31,14 @@ def attention(place, match) -> str | None:
     if softmax is None or softmax.info != -1:
         return None
     parts = _scores(place, softmax.args[0])
-    function = _function(place.file)
+    function = functional(place.file)
     if parts is None or function is None:
         return None
     names = [place.spell(v) for v in (parts.query, parts.key, value)]
     more = [_mask(place, parts.mask), _dropout(place, dropped), f"scale={parts.scale}" if parts.scale else ""]
     if None in (*names, *more):
         return None
-    return f"{function}({', '.join([*names, *filter(None, more)])})"
+    return f"{function}.scaled_dot_product_attention({', '.join([*names, *filter(None, more)])})"
 
 
 def operands(match) -> set[Value]:
@@ -79,7 +79,7 @@ def _scores(place, value: Value) -> _Parts | None:
     scale, mask = None, None
     while value.op != "matmul":
         if value.op == "masked_fill" and mask is None:
-            if not _is_least(value.args[2]):
+            if not is_least(value.args[2]):
                 return None
             mask, value = value.args[1], value.args[0]
         elif value.op in ("mul", "div") and scale is None:
@@ -140,21 +140,6 @@ def _is_width(value: Value, tensors: tuple[Value, Value]) -> bool:
     return of in tensors
 
 
-def _is_least(value: Value) -> bool:
-    if value.op == "const":
-        return isinstance(value.info, (int, float)) and value.info <= _LEAST
-    if value.op == "neg":
-        inner = value.args[0]
-        return (
-            inner.op == "leaf" and inner.info[1] in ("torch.inf", "math.inf", "numpy.inf") or _is_infinity(inner, "inf")
-        )
-    return value.op == "attribute" and value.info == "min" or _is_infinity(value, "-inf")
-
-
-def _is_infinity(value: Value, text: str) -> bool:
-    return value.op == "call" and value.info[0] == "float" and value.args[:1] != () and value.args[0].info == text
-
-
 def _mask(place, mask: Value | None) -> str | None:
     """It says what takes part, where the other said what is left out."""
     if mask is None:
@@ -177,13 +162,13 @@ def _dropout(place, dropped: Value | None) -> str | None:
     return f"dropout_p=self.{name}.p if self.training else 0.0" if made == "torch.nn.Dropout" else None
 
 
-def _function(file) -> str | None:
-    """How the file may call it."""
+def functional(file) -> str | None:
+    """How the file may call what lies in torch.nn.functional."""
     plain = file.names.plain
     for module, rest in (("torch.nn.functional", ""), ("torch", ".nn.functional")):
         name = next((n for n, full in sorted(plain.items()) if full == module), None)
         if name:
-            return f"{name}{rest}.scaled_dot_product_attention"
+            return name + rest
     return None
 
 

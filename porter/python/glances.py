@@ -9,7 +9,7 @@ import ast
 import re
 from collections.abc import Callable
 
-from . import masks, meetings, padding, picked
+from . import gradients, masks, meetings, padding, picked, sequences
 from .evidence import call_name, constant
 from .index import Link, ancestors
 
@@ -126,4 +126,6 @@ GLANCES: dict[str, Callable] = {
     "index": lambda scene, link: masks.assigned(scene, link) is not None,
     "launch": _launches,
     "pads": _pads,
+    "neighbours": lambda scene, link: sequences.activated(scene, link),
+    "gradients": lambda scene, link: bool(gradients.of_total(link)),
 }

@@ -6,10 +6,11 @@ import ast
 from collections.abc import Callable, Mapping
 
 from .evidence import constant
-from .parameters import dotted, given_to
+from .modules import called
+from .parameters import default_of, dotted, given_to, number
 from .values import Body, Value
 
-_UNARY = frozenset("square rsqrt sqrt sigmoid neg exp tanh silu relu view_as_complex view_as_real".split())
+_UNARY = frozenset("square rsqrt sqrt sigmoid neg exp erf tanh silu relu view_as_complex view_as_real".split())
 _BINARY = frozenset("add sub mul div pow matmul".split())
 _VIEWS = frozenset(
     "view reshape flatten unflatten unsqueeze squeeze expand expand_as permute contiguous rearrange".split()
@@ -19,10 +20,6 @@ _TRANSPOSES = frozenset("transpose swapaxes swapdims t mT T".split())
 _ALIASES = {
     "multiply": "mul", "true_divide": "div", "divide": "div", "subtract": "sub", "bmm": "matmul", "mm": "matmul", "swish": "silu",
     "negative": "neg", "concat": "cat", "concatenate": "cat", "tensor_split": "chunk", "vector_norm": "norm",
-}  # fmt: skip
-_MODULES = {
-    "SiLU": "silu", "GELU": "gelu", "Sigmoid": "sigmoid", "Softmax": "softmax", "Dropout": "dropout", "Linear": "linear",
-    "LayerNorm": "layer_norm", "GroupNorm": "group_norm", "RMSNorm": "rms_norm",
 }  # fmt: skip
 _ROOTS = ("torch.", "einops.", "math.", "numpy.")
 
@@ -49,8 +46,8 @@ class World:
         if values[0].__class__ is ast.Name:
             for method in owner.body:
                 if getattr(method, "name", "") == "__init__":
-                    return _default(method, values[0].id)
-        return _number(values[0])
+                    return default_of(method, values[0].id)
+        return number(values[0])
 
     # ---- operators and indices
 
@@ -78,6 +75,8 @@ class World:
             return body.choice(tuple(self.part(body, v, at, count, node) for v in value.args), node)
         if value.op == "parts" and count == 2 and at in (0, 1) and value.info[0] in (2, None):
             return body.make("half", value.args, (at, value.info[1]), node)
+        if value.op == "mapped":
+            return self._applied(body, value.node.args[0], self.part(body, value.args[0], at, count, node))
         if value.op == "unbound":
             return body.make("index", value.args, (at, value.info), node)
         return body.make("item", (value,), at, node)
@@ -127,6 +126,8 @@ class World:
             return body.opaque(node)
         name = dotted(func)
         root = name.partition(".")[0]
+        if name == "map" and len(node.args) == 2:
+            return body.make("mapped", (body.value(node.args[1]),), id(node), node)
         args = [body.value(a) for a in node.args]
         keywords = {k.arg: body.value(k.value) for k in node.keywords}
         if name and root not in body.env:
@@ -141,7 +142,7 @@ class World:
                 return self._own(body, func.attr, args, keywords, node)
             found = self._operation(body, func.attr, [receiver, *args], keywords, node)
             return found or body.make("call", (receiver, *args, *keywords.values()), (func.attr, id(node)), node)
-        if func.__class__ is ast.Call and (made := self._module(body, func, dotted(func.func), args, node)):
+        if func.__class__ is ast.Call and (made := called(self, body, func, args, node)):
             return made
         return body.make("call", (*args, *keywords.values()), (name, id(node)), node)
 
@@ -151,6 +152,13 @@ class World:
         if found is None and last == "rearrange" and args:
             found = body.make("view", (args[0],), id(node), node)
         return found or body.make("call", (*args, *keywords.values()), (full, id(node)), node)
+
+    def _applied(self, body: Body, function: ast.expr, to: Value) -> Value:
+        """One of the results of `map(function, ...)`."""
+        if function.__class__ is ast.Lambda:
+            return body.within(function, to) if len(function.args.args) == 1 else body.opaque(function)
+        found = self._enter(body, function.id, None, [to], {}) if function.__class__ is ast.Name else None
+        return found or body.make("call", (to,), (dotted(function), id(function)), function)
 
     def _enter(self, body: Body, name: str, owner, args, keywords) -> Value | None:
         function = self.functions.get((owner, name))
@@ -171,36 +179,18 @@ class World:
             return result
         values = self.members(body.owner).get(name, ()) if body.owner is not None else ()
         if len(values) == 1 and values[0].__class__ is ast.Call:
-            made = self._module(body, values[0], dotted(values[0].func), args, node, name)
+            made = called(self, body, values[0], args, node, name)
             if made is not None:
                 return made
         if "drop" in name.lower() and args:
             return body.make("dropout", tuple(args), (name, id(node)), node)
         return body.make("call", (*args, *keywords.values()), (f"self.{name}", id(node)), node)
 
-    def _module(self, body: Body, made: ast.Call, kind: str, args, node, name: str = "") -> Value | None:
-        """What a module that is made like this does when it is called."""
-        full = self.resolve(kind) or kind
-        last = full.rpartition(".")[2]
-        op = _MODULES.get(last) if full.startswith("torch.nn.") else "dropout" if "drop" in last.lower() else None
-        if not args:
-            return None
-        given = {k.arg: _number(k.value) for k in made.keywords}
-        if op is None or False in (given.get("elementwise_affine"), given.get("affine")):
-            return body.make("module", tuple(args), (name, last, id(node)), node)
-        if op == "softmax":
-            return body.make(op, (args[0],), given.get("dim", _number(made.args[0]) if made.args else None), node)
-        if op == "gelu":
-            return body.make(op, (args[0],), given.get("approximate", "none"), node)
-        if op in ("silu", "sigmoid"):
-            return body.make(op, (args[0],), None, node)
-        return body.make(op, tuple(args), name if op != "dropout" else (name, id(node)), node)
-
     def _operation(self, body: Body, name: str, args: list[Value], keywords: dict[str, Value], node) -> Value | None:
         name, spelt = name.rstrip("_") if not name.startswith("_") else name, name
         name = _ALIASES.get(name, name)
         if not args:
-            args = [keywords[k] for k in ("input", "x", "tensors") if k in keywords][:1]
+            args = [keywords[k] for k in ("input", "x", "tensors", "query") if k in keywords][:1]
         if not args:
             return None
 
@@ -258,6 +248,9 @@ class World:
         if name == "masked_fill":
             rest = [get(1, "mask"), get(2, "value")]
             return make("masked_fill", (first, *rest), None, node) if None not in rest else None
+        if name == "scaled_dot_product_attention":
+            given = [get(at, word) for at, word in enumerate(("query", "key", "value", "attn_mask"))]
+            return make("sdpa", tuple(v for v in given if v is not None), id(node), node)
         if name in ("where", "baddbmm", "addcmul") and len(args) == 3:
             return make(name, tuple(args), None, node)
         if name == "dropout":
@@ -274,21 +267,6 @@ def _plain(value: Value):
     if value.op == "tuple" and all(v.op == "const" for v in value.args):
         return tuple(v.info for v in value.args)
     return value
-
-
-def _number(node: ast.AST):
-    if node.__class__ is ast.UnaryOp and node.op.__class__ is ast.USub and type(constant(node.operand)) in (int, float):
-        return -constant(node.operand)
-    return constant(node)
-
-
-def _default(function, name: str):
-    """What a parameter is where a call does not give it."""
-    a = function.args
-    named = [p.arg for p in (*a.posonlyargs, *a.args)]
-    found = dict(zip(named[len(named) - len(a.defaults) :], a.defaults))
-    found |= {p.arg: d for p, d in zip(a.kwonlyargs, a.kw_defaults) if d is not None}
-    return _number(found[name]) if name in found else None
 
 
 def _is_full(node: ast.AST) -> bool:

@@ -40,6 +40,21 @@ def given_to(
     return given
 
 
+def number(node: ast.AST):
+    if node.__class__ is ast.UnaryOp and node.op.__class__ is ast.USub and type(constant(node.operand)) in (int, float):
+        return -constant(node.operand)
+    return constant(node)
+
+
+def default_of(function, name: str):
+    """What a parameter is where a call does not give it."""
+    a = function.args
+    named = [p.arg for p in (*a.posonlyargs, *a.args)]
+    found = dict(zip(named[len(named) - len(a.defaults) :], a.defaults))
+    found |= {p.arg: d for p, d in zip(a.kwonlyargs, a.kw_defaults) if d is not None}
+    return number(found[name]) if name in found else None
+
+
 def dotted(node: ast.AST) -> str:
     """`a.b.c` as text; "" where it is no plain chain."""
     words = []

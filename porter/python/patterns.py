@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from . import attention, rotary
+from . import attention, gelu, masked_softmax, rotary, sdpa
 from .evidence import call_name
 from .index import Link, lines_with, on_lines
 from .operations import World
@@ -21,25 +21,26 @@ from .views import Users, base, factors, halves, is_weight
 _SPREAD = re.compile(r"(?i)emb|pos(?!t)|bias|type")
 _LONGEST = 2_000  # lines of a function that a person wrote
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
-# each begins with plain letters: a search for them takes a tenth of the time
+# looked for as plain bytes, which takes a tenth of the time; those that are more each behind a part that is
 _WORDS = tuple(
-    re.compile(word)
+    (word, re.compile(re.escape(word)))
     for word in (
-        *(
-            rb"oftmax\(",
-            rb"sqrt\(",
-            rb"\*\* ?-",
-            rb"silu\(",
-            rb"SiLU\(",
-            rb"swish\(",
-            rb"gelu\(",
-            rb"GELU\(",
-            rb"igmoid\(",
-        ),
-        *(rb"LayerNorm\(", rb"GroupNorm\(", rb"layer_norm\(", rb"group_norm\(", rb"as_complex\("),
-        *(rb"cat\(\s*[\[(]\s*-", rb"catenate\(\s*[\[(]\s*-", rb"stack\(\s*[\[(]\s*-", rb"sin\b ?[*)]", rb"\* ?sin\b"),
+        *(b"oftmax(", b"sqrt(", b"silu(", b"SiLU(", b"swish(", b"gelu(", b"GELU(", b"igmoid(", b"erf(", b"044715"),
+        *(b"LayerNorm(", b"GroupNorm(", b"layer_norm(", b"group_norm(", b"as_complex(", b"product_attention("),
     )
+) + (
+    (b"** -", re.compile(rb"\*\* -")),
+    (b"**-", re.compile(rb"\*\*-")),
+    (b"cat(", re.compile(rb"cat\(\s*[\[(]\s*-")),
+    (b"catenate(", re.compile(rb"catenate\(\s*[\[(]\s*-")),
+    (b"stack(", re.compile(rb"stack\(\s*[\[(]\s*-")),
+    (b"sin", re.compile(rb"sin\b ?[*)]")),
+    (b"* sin", re.compile(rb"\* sin\b")),
+    (b"*sin", re.compile(rb"\*sin\b")),
 )
+
+
+_COPIES = re.compile(rb"\.(?:expand|repeat)\(|repeat_interleave\(")  # heads, for a call of scaled_dot_product_attention
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,9 +56,11 @@ class Match:
 def find(file) -> dict[tuple[int, int], list[Match]]:
     """All matches of a file, by the place of their anchor; of several ways to see one anchor, the fullest first."""
     data = file.source.utf8
-    words = [w for w in _WORDS if w.search(data)]
+    words = [pattern for part, pattern in _WORDS if part in data]
     if not words or b"torch" not in data:
         return {}
+    if b"product_attention(" in data:
+        words.append(_COPIES)
     functions = _functions(file, words)
     if not functions:
         return {}
@@ -81,10 +84,13 @@ def find(file) -> dict[tuple[int, int], list[Match]]:
 
 def _functions(file, words) -> dict[ast.AST, ast.ClassDef | None]:
     """Functions that say a word, or call one that does, with the class that they are a method of; in the order of lines."""
+    lines = lines_with(file.source, *words)
+    if not lines:
+        return {}
     links = sorted((link for kind in _DEFS for link in file.buckets[kind]), key=lambda link: link[0].lineno)
     starts = [link[0].lineno for link in links]
     chosen: dict[ast.AST, Link] = {}
-    for line in lines_with(file.source, *words):
+    for line in lines:
         at = bisect_right(starts, line) - 1
         while at >= 0 and links[at][0].end_lineno < line:
             at -= 1
@@ -116,10 +122,20 @@ def matches(body: Body) -> Iterator[Match]:
         elif value.op in ("silu", "gelu"):
             yield from _gate(body, value, users)
         elif value.op == "softmax":
+            whole = False
             for why, root, parts in attention.of(value, users):
+                whole = True
                 yield Match("attention", why, value.node, body, root, parts)
+            for parts in () if whole else masked_softmax.of(body, value):
+                yield Match("masked-softmax", "filled", value.node, body, None, parts)
         elif value.op in ("layer_norm", "group_norm"):
             yield from _norm(body, value, users)
+        elif value.op == "sdpa":
+            for why in sdpa.misses(value):
+                yield Match("sdpa", why, value.node, body)
+        elif value.op in gelu.KINDS:
+            for why, root, x in gelu.of(value, users):
+                yield Match("gelu", why, value.node, body, root, {"x": x})
     said = set()
     for why, anchor, root, parts in rotary.of(body, users):
         if root is not None or why not in said:
@@ -200,5 +216,7 @@ def _norm(body: Body, value: Value, users: Users) -> Iterator[Match]:
     x = base(value.args[0])
     if value.op == "layer_norm" and x.op == "add" and not any(map(_is_spread, x.args)):
         yield Match("norm", "add-layer-norm", value.node, body, value, {})
-    if value.op == "group_norm" and any(u.op == "silu" for u in users.through_casts(value)):
-        yield Match("norm", "group-norm-silu", value.node, body, value, {})
+    if value.op == "group_norm":
+        for user in users.through_casts(value):
+            if user.op == "silu":
+                yield Match("norm", "group-norm-silu", value.node, body, user, {"x": value.args[0]})

@@ -255,7 +255,7 @@ class Scene:
     def apart(self) -> bool:
         """Whether the file is a test or a measurement, or lies where nothing is trained."""
         *folders, name = self.file.path.split("/")
-        return self.file.tested or not _APART.isdisjoint(folders) or name.startswith("bench")
+        return self.file.tested or not _APART.isdisjoint(folders) or name.startswith("bench") or name == "testing.py"
 
     def function_name(self, link: Link) -> str:
         function = self.function(link)

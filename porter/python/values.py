@@ -291,6 +291,17 @@ class Body:
         self.env, self.returned = env, returned
         return found
 
+    def within(self, function: ast.Lambda, given: Value) -> Value:
+        """The result of a lambda of one argument."""
+        if function in self._inside:
+            return self.opaque(function)
+        env, self.env = self.env, {**self.env, function.args.args[0].arg: given}
+        self._inside.append(function)
+        found = self.value(function.body)
+        self._inside.pop()
+        self.env = env
+        return found
+
 
 _EXPRESSIONS = {
     getattr(ast, name): getattr(Body, f"_{name.lower()}")

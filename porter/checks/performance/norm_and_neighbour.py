@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from porter.python import sequences
+
 from .opportunity import FUSING, Opportunity
 
 NEW = {"add-layer-norm": "torch_npu.npu_add_layer_norm", "group-norm-silu": "torch_npu.npu_group_norm_swish"}
@@ -11,6 +13,17 @@ class NormAndNeighbour(Opportunity):
     code, slug = "PRT619", "norm-and-neighbour"
     socs = FUSING
     patterns = {"norm"}
+    calls = {"torch.nn.GroupNorm"}
+    only = "neighbours"
+
+    def find(self, original, file):
+        if found := super().find(original, file):
+            return found
+        if file.name(original.func) not in self.calls:
+            return None
+        new, link = NEW["group-norm-silu"], file.scene.link(original)
+        beside = link is not None and sequences.activated(file.scene, link)
+        return (original, "sequence", (("new", new),)) if beside and file.has(new) else None
 
     def offered(self, match, file):
         return NEW[match.why] if file.has(NEW[match.why]) else None

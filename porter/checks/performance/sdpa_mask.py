@@ -21,6 +21,15 @@ class SdpaMask(Rule):
         name = file.name(original.func)
         if name in SWITCHES:
             return None if file.tested else Hit(original.func, "switch", values=(("name", name),))
+        if file.tested:
+            return None
+        if added := self._added(original, file):
+            return Hit(added, "added", optional=True)
+        return [Hit(original.func, match.why, optional=True) for match in self._misses(original, file)]
+
+    @staticmethod
+    def _added(original, file):
+        """The mask, where it is made of zeros and minus infinity."""
         found = positional(original, 3, ("attn_mask",))
         link = file.scene.link(original)
         if found is None or found[1] is None or link is None:
@@ -29,6 +38,9 @@ class SdpaMask(Rule):
         value = next(
             (k.value for k in given.keywords if k.arg == "attn_mask"), given.args[3] if len(given.args) > 3 else None
         )
-        if value is None or file.tested or not idioms.adds_infinity(value, file.scene, link):
-            return None
-        return Hit(found[1].value, "added", optional=True)
+        return found[1].value if value is not None and idioms.adds_infinity(value, file.scene, link) else None
+
+    @staticmethod
+    def _misses(original, file):
+        matches = [] if file.scene.apart else file.matches(original, ("sdpa",))
+        return {match.why: match for match in matches}.values()

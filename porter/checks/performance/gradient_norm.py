@@ -1,0 +1,20 @@
+"""The norm of all gradients, taken one parameter at a time: as many small kernels, and often as many waits of the host."""
+
+from __future__ import annotations
+
+from porter.checks.rule import Hit, Rule
+from porter.python import gradients
+
+FUNCTIONS = frozenset({"torch.norm", "torch.linalg.norm", "torch.linalg.vector_norm"})
+
+
+class GradientNorm(Rule):
+    code, slug = "PRT623", "gradient-norm"
+    calls = FUNCTIONS
+    methods = ("norm",)
+    only = "gradients"
+
+    def visit(self, original, updated, file):
+        link = None if file.scene.apart else file.scene.link(original)
+        why = gradients.of_total(link) if link is not None else ""
+        return Hit(original, why, optional=True) if why else None

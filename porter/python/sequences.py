@@ -1,0 +1,21 @@
+"""Layers that stand one behind the other in `nn.Sequential(...)` or in a list of layers."""
+
+from __future__ import annotations
+
+import ast
+
+from .evidence import constant
+from .index import Link
+
+_SILU = frozenset({"torch.nn.SiLU", "torch.nn.modules.activation.SiLU"})
+
+
+def activated(scene, link: Link) -> bool:
+    """Whether SiLU follows a normalisation that has weights; the link is that of what is called."""
+    call, above = link[1][0], link[1][1] and link[1][1][0]
+    if call.__class__ is not ast.Call or any(k.arg == "affine" and constant(k.value) is False for k in call.keywords):
+        return False
+    row = above.args if above.__class__ is ast.Call else getattr(above, "elts", [])
+    at = next((i for i, layer in enumerate(row) if layer is call), len(row))
+    after = row[at + 1] if at + 1 < len(row) else None
+    return after.__class__ is ast.Call and scene.names.resolve(after.func, link) in _SILU
