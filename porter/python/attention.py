@@ -12,6 +12,7 @@ from .views import Users, base, seen
 _MASK = re.compile(r"(?i)mask|causal|triu|tril|padding")
 _BIAS = re.compile(r"(?i)bias|rel_?pos|alibi")
 _LEAST = -1e4
+_MANY = 200  # values looked at
 SHAPES = ("view", "cast", "transpose")
 
 
@@ -23,9 +24,33 @@ def of(softmax: Value, users: Users) -> Iterator[tuple[str, Value | None, dict[s
     scores.read(softmax.args[0])
     if scores.product is None or scores.odd:
         return
-    products = [] if _read_elsewhere(softmax, users, set()) else list(_products(softmax, users, set()))
-    if len(products) == 1 and not _of_channels(scores.product, products[0], softmax):
-        yield "biased" if scores.biased else "written-out", products[0], scores.parts | {"scores": scores.product}
+    found = [] if _read_elsewhere(softmax, users, set()) else list(products(softmax, users, set()))
+    if len(found) != 1 or _of_channels(scores.product, found[0], softmax):
+        return
+    if all(found[0] in products(s, users, set()) for s in _softmaxes(scores.product, users)):
+        yield "biased" if scores.biased else "written-out", found[0], scores.parts | {"scores": scores.product}
+
+
+def _softmaxes(value: Value, users: Users) -> Iterator[Value]:
+    """Those that scores go into: two of them for two products are attention both ways, which computes the scores once."""
+    known, stack = {value}, [value]
+    while stack and len(known) < _MANY:
+        for user in users.of(stack.pop()):
+            if user.op == "softmax":
+                yield user
+            elif user not in known and user.op in (
+                *SHAPES,
+                "mul",
+                "div",
+                "add",
+                "sub",
+                "masked_fill",
+                "where",
+                "choice",
+                "call",
+            ):
+                known.add(user)
+                stack.append(user)
 
 
 def _of_channels(scores: Value, product: Value, softmax: Value) -> bool:
@@ -146,14 +171,14 @@ def is_mask(value: Value, depth: int = 0) -> bool:
     return depth < 4 and any(is_mask(a, depth + 1) for a in value.args[:4])
 
 
-def _products(value: Value, users: Users, known: set[Value]) -> Iterator[Value]:
+def products(value: Value, users: Users, known: set[Value]) -> Iterator[Value]:
     """The products that the weights go into, through casts, dropout and changes of shape."""
     for user in users.of(value):
         if user in known:
             continue
         known.add(user)
         if user.op in (*SHAPES, "dropout", "choice"):
-            yield from _products(user, users, known)
+            yield from products(user, users, known)
         elif is_product(user):
             yield user
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from functools import cached_property
 
-from .evidence import call_name
+from .evidence import call_name, constant
 from .index import COMPREHENSIONS, Link
 from .patterns import Match
 
@@ -31,17 +31,22 @@ def find(file) -> dict[tuple[int, int], list[Match]]:
                 continue
             loop = _Loop(link, file)
             for call in _calls(link[0]):
-                if why := loop.takes(call):
-                    found[file.source.span(call)] = [Match("experts", why, call, None)]
+                if why := loop.takes(call) if call.__class__ is ast.Call else loop.multiplies(call):
+                    anchor = call if call.__class__ is ast.Call else loop.pick
+                    if anchor is not None:
+                        found[file.source.span(anchor)] = [Match("experts", why, anchor, None)]
                     break
     return found
 
 
-def _calls(loop: ast.AST) -> Iterator[ast.Call]:
+def _calls(loop: ast.AST) -> Iterator[ast.Call | ast.BinOp]:
     """Of modules and products, in the order of the text."""
-    calls = [n for n in ast.walk(loop) if n.__class__ is ast.Call and n.args]
+    calls = [n for n in ast.walk(loop) if n.__class__ is ast.Call and n.args or n.__class__ is ast.BinOp]
     for call in sorted(calls, key=lambda n: (n.lineno, n.col_offset)):
-        if call.func.__class__ is not ast.Attribute or call.func.attr in _PRODUCTS:
+        if call.__class__ is ast.BinOp:
+            if call.op.__class__ is ast.MatMult:
+                yield call
+        elif call.func.__class__ is not ast.Attribute or call.func.attr in _PRODUCTS:
             yield call
 
 
@@ -85,6 +90,22 @@ class _Loop:
                             found.setdefault(part.id, []).append(node.value)
         return found
 
+    @cached_property
+    def turns(self) -> set[str]:
+        """Names of the number of the turn, also where it was made an int."""
+        found = set(self.counters)
+        for name, values in self.assigned.items():
+            names = {n.id for v in values for n in ast.walk(v) if n.__class__ is ast.Name} - {"int"}
+            plain = all(v.__class__ in (ast.Call, ast.Subscript, ast.Name) for v in values)
+            if (
+                plain
+                and names
+                and names <= self.counters
+                and not any(call_name(getattr(v, "func", v)) in _PICKS for v in values)
+            ):
+                found.add(name)
+        return found
+
     def takes(self, call: ast.Call) -> str:
         """ "selected" or "sliced": how the rows come to the expert that is called; "" where it is none."""
         func, rows = call.func, call.args
@@ -98,10 +119,22 @@ class _Loop:
             return next((w for w in ("selected", "sliced") if w in ways), "")
         return "selected" if ways and all(w == "selected" for w in ways) else ""
 
+    def multiplies(self, product: ast.BinOp) -> str:
+        """The same of `rows @ self.up[e]`."""
+        ways = [self._way(side) for side in (product.left, product.right) if not self._is_weight(side)]
+        return next(iter(ways), "") if len(ways) == 1 else ""
+
+    @property
+    def pick(self) -> ast.Call | None:
+        """The call that finds the rows, or that the loop runs over."""
+        calls = [n for n in ast.walk(self.node) if n.__class__ is ast.Call]
+        return next((n for n in calls if call_name(n.func) in _PICKS), calls[0] if calls else None)
+
     def _behind(self, func: ast.expr) -> Iterator[str]:
         """The name of the list of modules that a callee is taken from."""
         if func.__class__ is ast.Subscript and self._counts(func.slice):
-            yield self._bank(func.value)
+            words = (str(constant(n)) for n in ast.walk(func.slice))  # self[f"expert_{e}"]
+            yield "experts" if any("xpert" in word for word in words) else self._bank(func.value)
         elif func.__class__ is ast.Name:
             if func.id in self.elements:
                 yield self._bank(self.elements[func.id])
@@ -125,7 +158,7 @@ class _Loop:
         return False
 
     def _counts(self, index: ast.expr) -> bool:
-        return any(n.__class__ is ast.Name and n.id in self.counters for n in ast.walk(index))
+        return any(n.__class__ is ast.Name and n.id in self.turns for n in ast.walk(index))
 
     def _way(self, row: ast.expr, depth: int = 0) -> str:
         kind = row.__class__
@@ -150,7 +183,7 @@ class _Loop:
     def _follows(self, call: ast.Call) -> bool:
         """Whether what is asked depends on the turn: `where(mask[e])`, `nonzero(chosen == e)`, a mask that the loop takes."""
         for node in ast.walk(call):
-            if node.__class__ is ast.Name and (node.id in self.counters or node.id in self.elements):
+            if node.__class__ is ast.Name and (node.id in self.turns or node.id in self.elements):
                 return True
             if node.__class__ is ast.Name and any(map(self._counts, self.assigned.get(node.id, ()))):
                 return True

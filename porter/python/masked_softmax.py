@@ -6,23 +6,25 @@ import ast
 import re
 from collections.abc import Iterator
 
-from .attention import SHAPES, holds_product, is_least
+from .attention import SHAPES, holds_product, is_least, products
 from .evidence import call_name
 from .values import Body, Value
-from .views import base
+from .views import Users, base
 
 _SCORES = re.compile(r"(?i)scor|atte?n|energy|sim(?:ilarit\w+)?$")
 _MASKS = re.compile(r"(?i)mask")
 _SOFTMAX = re.compile(r"(?i)softmax")
 
 
-def of(body: Body, softmax: Value) -> Iterator[dict[str, Value]]:
+def of(body: Body, softmax: Value, users: Users) -> Iterator[dict[str, Value]]:
     """The parts: scores and mask."""
     if softmax.info not in (-1, 3):
         return
     found = _Filled()
     found.read(softmax.args[0])
-    if found.mask is not None and any(_is_matrix(body, v) for v in found.below):
+    if found.mask is None:
+        return
+    if any(map(holds_product, found.below)) or any(_is_handed_in(body, softmax, v, users) for v in found.below):
         yield {"mask": found.mask}
 
 
@@ -68,10 +70,10 @@ def _joins(value: Value) -> bool:
     return call.__class__ is ast.Call and call_name(call.func) in ("flatten", "squeeze")
 
 
-def _is_matrix(body: Body, value: Value) -> bool:
-    """Scores of every position against every other: a product of two tensors, or what is handed in as such."""
-    if holds_product(value):
-        return True
+def _is_handed_in(body: Body, softmax: Value, value: Value, users: Users) -> bool:
+    """Scores of every position against every other that another function made: a product takes the weights."""
     if value.op != "leaf" or value.info[0] != "parameter":
         return False
-    return bool(_SCORES.search(value.info[1])) or body.owner is not None and bool(_SOFTMAX.search(body.owner.name))
+    if body.owner is not None and _SOFTMAX.search(body.owner.name):
+        return True
+    return bool(_SCORES.search(value.info[1])) and any(products(softmax, users, set()))

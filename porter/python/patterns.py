@@ -126,7 +126,7 @@ def matches(body: Body) -> Iterator[Match]:
             for why, root, parts in attention.of(value, users):
                 whole = True
                 yield Match("attention", why, value.node, body, root, parts)
-            for parts in () if whole else masked_softmax.of(body, value):
+            for parts in () if whole else masked_softmax.of(body, value, users):
                 yield Match("masked-softmax", "filled", value.node, body, None, parts)
         elif value.op in ("layer_norm", "group_norm"):
             yield from _norm(body, value, users)

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import re
+
 from .opportunity import Opportunity
 
+BOTH = re.compile(rb"(?:F|functional)\.gelu\b")
 NEW = {"sigmoid": "torch_npu.npu_fast_gelu"}
 
 
 class GeluByHand(Opportunity):
     code, slug = "PRT624", "gelu-by-hand"
     patterns = {"gelu"}
+
+    def find(self, original, file):
+        match = next(iter(file.matches(original, self.patterns)), None)
+        if match is not None:
+            start, end = file.source.span(match.body.owner or match.body.function)
+            if BOTH.search(file.source.utf8, start, end):
+                return None  # kept on purpose beside the other
+        return super().find(original, file)
 
     def offered(self, match, file):
         new = NEW.get(match.why, "torch.nn.functional.gelu")
