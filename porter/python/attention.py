@@ -80,8 +80,7 @@ class _Scores:
         self._seen.add(value)
         op = value.op
         if is_product(value):
-            if self.product not in (None, value):
-                self.odd = True
+            self.odd |= self.product is not None and not _is_same(self.product, value)
             self.product = value
         elif op in SHAPES or op == "choice":
             for arg in value.args if op == "choice" else value.args[:1]:
@@ -119,6 +118,14 @@ class _Scores:
         if not scale and not is_mask(other) and other.op != "const":
             self.biased |= value.op != "sub" or other.op not in ("call", "item", "attribute", "view")
         self.read(with_product[0])
+
+
+def _is_same(one: Value, other: Value) -> bool:
+    """Whether two products differ in the types of what is multiplied at most."""
+    pairs = zip(one.args, other.args)
+    return (one.op, one.info, len(one.args)) == (other.op, other.info, len(other.args)) and all(
+        base(a) is base(b) for a, b in pairs
+    )
 
 
 def _is_maximum(value: Value, of: Value) -> bool:

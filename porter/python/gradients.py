@@ -54,7 +54,9 @@ def _added_up(call: ast.Call, link: Link, loop: ast.For, taken: set[str]) -> str
         read = any(n is call or n.__class__ is ast.Name and n.id in names for n in ast.walk(node))
         if not read or node is loop:
             continue
-        if node.__class__ is ast.AugAssign or node.__class__ is ast.Assign and _repeats(node):
+        if node.__class__ is ast.AugAssign:
+            sums |= node.target.__class__ is ast.Name
+        elif node.__class__ is ast.Assign and _repeats(node):
             sums = True
         elif node.__class__ is ast.Call and call_name(node.func) in ("append", "add_"):
             sums |= taken.isdisjoint(n.id for n in ast.walk(node.func) if n.__class__ is ast.Name)
@@ -65,5 +67,5 @@ def _added_up(call: ast.Call, link: Link, loop: ast.For, taken: set[str]) -> str
 
 def _repeats(node: ast.Assign) -> bool:
     """`total = total + ...`, `largest = max(largest, ...)`."""
-    targets = {n.id for t in node.targets for n in ast.walk(t) if n.__class__ is ast.Name}
+    targets = {t.id for t in node.targets if t.__class__ is ast.Name}
     return any(n.__class__ is ast.Name and n.id in targets for n in ast.walk(node.value))

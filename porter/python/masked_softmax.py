@@ -22,7 +22,7 @@ def of(body: Body, softmax: Value, users: Users) -> Iterator[dict[str, Value]]:
         return
     found = _Filled()
     found.read(softmax.args[0])
-    if found.mask is None:
+    if found.mask is None or found.changed:
         return
     if any(map(holds_product, found.below)) or any(_is_handed_in(body, softmax, v, users) for v in found.below):
         yield {"mask": found.mask}
@@ -34,6 +34,7 @@ class _Filled:
     def __init__(self):
         self.mask: Value | None = None
         self.below: list[Value] = []
+        self.changed = False  # by something between the mask and the softmax
         self._seen: set[Value] = set()
 
     def read(self, value: Value, filled: bool = False) -> None:
@@ -62,6 +63,8 @@ class _Filled:
                     self.read(arg, filled)
         elif filled:
             self.below.append(value)
+        elif op == "call" and any(map(holds_product, args)):
+            self.changed = True
 
 
 def _joins(value: Value) -> bool:

@@ -253,7 +253,9 @@ class Scene:
 
     @cached_property
     def apart(self) -> bool:
-        """Whether the file is a test or a measurement, or lies where nothing is trained."""
+        """Whether the file is a test, a measurement or for an export, or lies where nothing is trained."""
+        if "onnx" in self.file.path.lower():
+            return True
         *folders, name = self.file.path.split("/")
         return self.file.tested or not _APART.isdisjoint(folders) or name.startswith("bench") or name == "testing.py"
 
