@@ -12,6 +12,7 @@ from .views import Users, base, seen
 _MASK = re.compile(r"(?i)mask|causal|triu|tril|padding")
 _BIAS = re.compile(r"(?i)bias|rel_?pos|alibi")
 _LEAST = -1e4
+_LIMITS = frozenset({"clamp", "clamp_min", "clip", "max", "maximum", "nan_to_num"})
 _MANY = 200  # values looked at
 SHAPES = ("view", "cast", "transpose")
 
@@ -96,16 +97,17 @@ class _Scores:
             inner = [v for v in value.args[1:] if holds_product(v)]
             if len(inner) == 1:
                 self.read(inner[0])
-        elif (
-            op == "call"
-            and value.info[0] in ("clamp", "nan_to_num")
-            or op == "call"
-            and (_BIAS.search(str(value.info[0])) or _MASK.search(str(value.info[0])))
-        ):
-            self.biased |= bool(_BIAS.search(str(value.info[0])))
-            for arg in value.args:
-                if holds_product(arg):
-                    self.read(arg)
+        elif op == "call":
+            self._call(value)
+
+    def _call(self, value: Value) -> None:
+        """A mask or a bias by a function is one of the known steps; what else is done to scores is not."""
+        name, holding = str(value.info[0]).rpartition(".")[2], [a for a in value.args if holds_product(a)]
+        known = name in _LIMITS or _BIAS.search(name) or _MASK.search(name)
+        self.biased |= bool(_BIAS.search(name))
+        self.odd |= bool(holding) and not known
+        for arg in holding if known else ():
+            self.read(arg)
 
     def _side(self, value: Value, scale: bool) -> None:
         if value.op == "sub" and _is_maximum(value.args[1], base(value.args[0])):

@@ -21,7 +21,7 @@ def of_channels(product: Value) -> bool:
         left, _, rest = str(product.info).replace(" ", "").partition(",")
         summed = [axis for axis in left if axis not in rest.partition("->")[2]]
         if len(summed) != 1 or len(left) < 3:
-            return False
+            return len(summed) > 1  # no width of a head is as long as several dimensions
         last = left[-1] == summed[0]
     elif product.op != "matmul" or base(product.args[1]).op != "transpose":
         return False

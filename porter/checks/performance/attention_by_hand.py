@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import re
+
 from .opportunity import FUSING, Opportunity
 
 SDPA = "torch.nn.functional.scaled_dot_product_attention"
 FUSION = "torch_npu.npu_fusion_attention"
+
+
+_OTHERS = re.compile(rb"scaled_dot_product_attention|ALL_ATTENTION_FUNCTIONS|_supports_sdpa = True|[\"']sdpa[\"']")
+
+
+def chooses(file) -> bool:
+    """Whether a file has the other form, too: it keeps this one for where the other does not exist."""
+    return bool(_OTHERS.search(file.source.utf8))
 
 
 class AttentionByHand(Opportunity):
@@ -14,6 +24,6 @@ class AttentionByHand(Opportunity):
     patterns = {"attention"}
 
     def offered(self, match, file):
-        if b"scaled_dot_product_attention" in file.source.utf8:
-            return None  # a file that has both keeps this one for where the other does not exist
+        if chooses(file):
+            return None
         return FUSION if match.why == "biased" else SDPA

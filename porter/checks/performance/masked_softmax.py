@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .attention_by_hand import chooses
 from .opportunity import FUSING, Opportunity
 
 
@@ -12,6 +13,4 @@ class MaskedSoftmax(Opportunity):
     patterns = {"masked-softmax"}
 
     def find(self, original, file):
-        if b"scaled_dot_product_attention" in file.source.utf8 or file.matches(original, ("attention",)):
-            return None  # a file that has both keeps this one for where the other does not exist
-        return super().find(original, file)
+        return None if chooses(file) or file.matches(original, ("attention",)) else super().find(original, file)
