@@ -26,7 +26,8 @@ def called(world, body: Body, made: ast.Call, args: list[Value], node, name: str
     given = {k.arg: number(k.value) for k in made.keywords}
     if op is None and "activation" in last.lower() and made.args:
         op = _NAMED.get(str(_word(body, made.args[0])).lower())
-    if op is None or False in (given.get("elementwise_affine"), given.get("affine")):
+    needed = ("elementwise_affine", "affine", "bias") if op != "linear" else ()
+    if op is None or any(given.get(name) is False for name in needed):
         return body.make("module", tuple(args), (name, last, id(node)), node)
     if op == "softmax":
         return body.make(op, (args[0],), given.get("dim", number(made.args[0]) if made.args else None), node)

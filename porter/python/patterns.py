@@ -152,6 +152,8 @@ def _rms_norm(body: Body, value: Value) -> Iterator[Match]:
     if under.op != "mean" or not _is_last(under.info[0], body) or base(under.args[0]).op != "square":
         return
     x = base(base(under.args[0]).args[0])
+    if eps is not None and base(eps).op not in ("const", "leaf", "attribute", "choice", "item"):
+        return  # computed of what is learnt: the operator takes a number
     if x.op == "sub" and any(base(a).op == "mean" for a in x.args):
         return  # the mean is taken off: LayerNorm
     root, weight = None, None

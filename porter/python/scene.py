@@ -18,6 +18,7 @@ _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _STEPS = frozenset({"training_step", "train_step", "compute_loss"})  # Lightning, trainers: their loop is elsewhere
 _HOST = re.compile(r"(?i)actions?$|(?:lens|lengths?)$")
 _APART = frozenset("eval evaluation evaluate inference metrics demo demos mock mocks benchmark benchmarks".split())
+_BESIDE = re.compile(r"(?i)onnx|(?:^|/)(?:export|bench[^/]*$|testing\.py$)")
 _NO_GRAD = frozenset({"no_grad", "inference_mode"})
 
 
@@ -254,10 +255,8 @@ class Scene:
     @cached_property
     def apart(self) -> bool:
         """Whether the file is a test, a measurement or for an export, or lies where nothing is trained."""
-        if "onnx" in self.file.path.lower():
-            return True
-        *folders, name = self.file.path.split("/")
-        return self.file.tested or not _APART.isdisjoint(folders) or name.startswith("bench") or name == "testing.py"
+        folders = self.file.path.split("/")[:-1]
+        return self.file.tested or not _APART.isdisjoint(folders) or bool(_BESIDE.search(self.file.path))
 
     def function_name(self, link: Link) -> str:
         function = self.function(link)

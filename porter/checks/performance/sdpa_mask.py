@@ -20,7 +20,7 @@ class SdpaMask(Rule):
     def visit(self, original, updated, file):
         name = file.name(original.func)
         if name in SWITCHES:
-            return None if file.tested else Hit(original.func, "switch", values=(("name", name),))
+            return None if file.scene.apart else Hit(original.func, "switch", values=(("name", name),))
         if file.tested:
             return None
         if added := self._added(original, file):
