@@ -57,11 +57,12 @@ class _Loop:
         self.node = link[0]
         self.owner = file.scene.owner(link)
         self.members = file.receivers.members(self.owner) if self.owner is not None else {}
-        self.named = "xpert" in getattr(self.owner, "name", "") + file.scene.function_name(link)
+        names = [getattr(self.owner, "name", ""), file.scene.function_name(link)]
         self.elements: dict[str, ast.expr] = {}  # what is taken from which list
         self.counters: set[str] = set()
         for made in [self.node] if self.node.__class__ is ast.For else self.node.generators:
             self._bind(made.target, made.iter)
+        self.named = any("xpert" in name for name in (*names, *self.counters))
 
     def _bind(self, target: ast.expr, values: ast.expr) -> None:
         called = call_name(values.func) if values.__class__ is ast.Call else ""
@@ -110,10 +111,8 @@ class _Loop:
         """ "selected" or "sliced": how the rows come to the expert that is called; "" where it is none."""
         func, rows = call.func, call.args
         if func.__class__ is ast.Attribute:
-            rows = [a for a in rows if not self._is_weight(a)]
-            bank = "experts" if len(rows) < len(call.args) else ""
-        else:
-            bank = next((b for b in self._behind(func) if b), "")
+            return self._multiplied(rows)
+        bank = next((b for b in self._behind(func) if b), "")
         ways = [self._way(row) for row in rows] if bank else []
         if "xpert" in bank:
             return next((w for w in ("selected", "sliced") if w in ways), "")
@@ -121,8 +120,13 @@ class _Loop:
 
     def multiplies(self, product: ast.BinOp) -> str:
         """The same of `rows @ self.up[e]`."""
-        ways = [self._way(side) for side in (product.left, product.right) if not self._is_weight(side)]
-        return next(iter(ways), "") if len(ways) == 1 else ""
+        return self._multiplied([product.left, product.right])
+
+    def _multiplied(self, sides: list[ast.expr]) -> str:
+        ways = [self._way(side) for side in sides if not self._is_weight(side)]
+        if len(ways) == len(sides):
+            return ""
+        return "selected" if "selected" in ways else "sliced" if "sliced" in ways and self.named else ""
 
     @property
     def pick(self) -> ast.Call | None:
@@ -148,13 +152,12 @@ class _Loop:
         return name if made or "xpert" in name else ""
 
     def _is_weight(self, node: ast.expr, depth: int = 0) -> bool:
-        """`self.w1[e]`, turned or cast, in a class or a function of experts."""
+        """`self.w1[e]`, turned or cast."""
         if node.__class__ is ast.Name and depth < 3:
             return any(self._is_weight(v, depth + 1) for v in self.assigned.get(node.id, ()))
         for inner in ast.walk(node):
             if inner.__class__ is ast.Subscript and inner.slice.__class__ is ast.Name and self._counts(inner.slice):
-                held = inner.value.__class__ is ast.Attribute or inner.value.__class__ is ast.Name
-                return held and (self.named or "xpert" in inner.slice.id)
+                return inner.value.__class__ in (ast.Attribute, ast.Name)
         return False
 
     def _counts(self, index: ast.expr) -> bool:

@@ -19,6 +19,8 @@ def of_total(link: Link) -> str:
     loop = next((a for a in ancestors(link) if a[0].__class__ in (ast.For, *COMPREHENSIONS, *FUNCTIONS)), None)
     if loop is None or loop[0].__class__ in FUNCTIONS:
         return ""
+    if call_name(call.func) in ("sum", "max") and not _is_measured(call):
+        return ""
     taken = {n.id for made in _heads(loop[0]) for n in ast.walk(made.target) if n.__class__ is ast.Name}
     if not any(_is_gradient(n, taken, loop[0]) for n in ast.walk(call)):
         return ""
@@ -28,6 +30,17 @@ def of_total(link: Link) -> str:
         return "waits"
     above = loop[1] and loop[1][0]
     return "launches" if above.__class__ is ast.Call and call_name(above.func) in _SUMS else ""
+
+
+def _is_measured(call: ast.Call) -> bool:
+    """`(g ** 2).sum()`, `g.abs().max()`: a norm by another name."""
+    given = call.func.value if call.func.__class__ is ast.Attribute else call
+    for node in ast.walk(given):
+        if node.__class__ is ast.BinOp and node.op.__class__ is ast.Pow:
+            return True
+        if node.__class__ is ast.Call and call_name(node.func) in ("pow", "square", "abs"):
+            return True
+    return False
 
 
 def _heads(loop: ast.AST) -> list:

@@ -15,6 +15,9 @@ def adds_infinity(node: ast.expr, scene, link: Link, depth: int = 0) -> bool:
             return call_name(inner.func) == "finfo" or any(_is_infinity(a) for a in inner.args)
         if inner.__class__ is ast.Call and call_name(inner.func) == "full" and any(_is_infinity(a) for a in inner.args):
             return True
+        if inner.__class__ is ast.Call and call_name(inner.func) == "where" and len(inner.args) == 3:
+            if any(_is_infinity(a) for a in inner.args[1:]) and any(constant(a) == 0 for a in inner.args[1:]):
+                return True
     if node.__class__ is ast.Name and depth < 2:
         return any(adds_infinity(v, scene, link, depth + 1) for v in scene.values(node, link))
     return False

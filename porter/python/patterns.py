@@ -31,9 +31,11 @@ _WORDS = tuple(
 ) + (
     (b"** -", re.compile(rb"\*\* -")),
     (b"**-", re.compile(rb"\*\*-")),
-    (b"cat(", re.compile(rb"cat\(\s*[\[(]\s*-")),
+    (b"pow(-", re.compile(rb"pow\(-")),
+    (b".neg()", re.compile(rb"\.neg\(\)")),
+    (b"cat(", re.compile(rb"cat\(\s*[\[(]\s*(?:-|\w+ ?\* ?\w+ ?-)")),
     (b"catenate(", re.compile(rb"catenate\(\s*[\[(]\s*-")),
-    (b"stack(", re.compile(rb"stack\(\s*[\[(]\s*-")),
+    (b"stack(", re.compile(rb"stack\(\s*[\[(]\s*(?:-|\w+ ?\* ?\w+ ?-)")),
     (b"sin", re.compile(rb"sin\b ?[*)]")),
     (b"* sin", re.compile(rb"\* sin\b")),
     (b"*sin", re.compile(rb"\*sin\b")),

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from .attention import is_least
-from .evidence import call_name
+from .evidence import call_name, constant
 from .values import Value
 from .views import base
 
@@ -60,13 +60,19 @@ def _is_repeated(value: Value) -> bool:
             continue
         known.add(value)
         name = call_name(value.node.func) if value.node.__class__ is ast.Call else ""
-        if value.op in ("call", "view") and _REPEATS.search(name):
+        if value.op in ("call", "view") and (_REPEATS.search(name) or name == "repeat" and _repeats_heads(value.node)):
             return True
         if value.op == "view" and name in ("reshape", "view", "flatten") and _is_put_in(base(value.args[0])):
             return True
         if value.op in ("view", "transpose", "choice", "cast"):
             stack += map(base, value.args if value.op == "choice" else value.args[:1])
     return False
+
+
+def _repeats_heads(call: ast.Call) -> bool:
+    """`repeat(k, "b h n d -> b (h r) n d", r=4)`."""
+    after = next((constant(a).partition("->")[2] for a in call.args if isinstance(constant(a), str)), "")
+    return "(" in after
 
 
 def _is_put_in(value: Value) -> bool:

@@ -11,7 +11,7 @@ FUNCTIONS = frozenset({"torch.norm", "torch.linalg.norm", "torch.linalg.vector_n
 class GradientNorm(Rule):
     code, slug = "PRT623", "gradient-norm"
     calls = FUNCTIONS
-    methods = ("norm",)
+    methods = ("norm", "sum", "max")
     only = "gradients"
 
     def visit(self, original, updated, file):
