@@ -127,5 +127,5 @@ GLANCES: dict[str, Callable] = {
     "launch": _launches,
     "pads": _pads,
     "neighbours": lambda scene, link: sequences.activated(scene, link),
-    "gradients": lambda scene, link: b".grad" in scene.file.source.utf8 and bool(gradients.of_total(link)),
+    "gradients": lambda scene, link: bool(gradients.of_total(link)),
 }
