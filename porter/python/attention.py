@@ -111,7 +111,11 @@ class _Scores:
 
     def _side(self, value: Value, scale: bool) -> None:
         if value.op == "sub" and _is_maximum(value.args[1], base(value.args[0])):
-            return self.read(value.args[0])
+            self.read(value.args[0])
+            return
+        if value.op == "sub" and holds_product(value.args[1]):
+            self.odd = True  # the least alike count most
+            return
         with_product = [a for a in value.args if holds_product(a)]
         if len(with_product) != 1:
             self.odd |= len(with_product) > 1

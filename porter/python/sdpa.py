@@ -72,7 +72,7 @@ def _is_repeated(value: Value) -> bool:
 def _repeats_heads(call: ast.Call) -> bool:
     """`repeat(k, "b h n d -> b (h r) n d", r=4)`."""
     after = next((constant(a).partition("->")[2] for a in call.args if isinstance(constant(a), str)), "")
-    return "(" in after
+    return "(" in after.strip().partition(" ")[2] and not after.strip().startswith("(")
 
 
 def _is_put_in(value: Value) -> bool:
