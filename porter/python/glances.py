@@ -9,7 +9,7 @@ import ast
 import re
 from collections.abc import Callable
 
-from . import masks, meetings
+from . import masks, meetings, syncs
 from .evidence import constant
 from .index import Link, ancestors
 
@@ -63,7 +63,11 @@ def _is_flattened(scene, link: Link) -> bool:
 
 def _names_model(scene, link: Link) -> bool:
     first = link[1][0].args[0] if link[1][0].args else None
-    return first.__class__ in (ast.Name, ast.Attribute) and bool(_MODEL.search(ast.unparse(first))) and not scene.file.tested
+    return (
+        first.__class__ in (ast.Name, ast.Attribute)
+        and bool(_MODEL.search(ast.unparse(first)))
+        and not scene.file.tested
+    )
 
 
 def _trains(scene, link: Link) -> bool:
@@ -74,9 +78,13 @@ def _trains(scene, link: Link) -> bool:
 
 
 def _waits(scene, link: Link) -> bool:
-    if link[0].__class__ is ast.Name and (not scene.steps or not scene.hands_loss(link)):
+    if not scene.matters(link):
         return False
-    return bool(scene.matters(link))
+    if link[0].__class__ is ast.Name:
+        return scene.hands_loss(link) or link[0].id != "print" and syncs.number(scene, link)
+    if link[0].__class__ is ast.Attribute:
+        return not link[0].attr.startswith(("set_", "add_")) or syncs.told(scene, link)
+    return syncs.condition(scene, link) is not None
 
 
 def _prefetches(scene, link: Link) -> bool:

@@ -61,6 +61,8 @@ TYPES: dict[str, tuple[type, ...]] = {
     "Return": (ast.Return,),
     "Dict": (ast.Dict,),
     "If": (ast.If,),
+    "While": (ast.While,),
+    "Assert": (ast.Assert,),
     "Try": (ast.Try,),
 }
 

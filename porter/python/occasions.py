@@ -13,7 +13,10 @@ _NOW_AND_THEN = re.compile(
 )
 _REPORTS = re.compile(r"(?i)log(?!it)|print|report|display|verbose|debug|eval|interval|every|freq|wandb|tensorboard")
 _AFTERWARDS = re.compile(
-    r"(?i)post_?proc|eval|metric|infer|predict|generat(?:ion|e)|detections|backend|export|sampler|wrapper|transform$|dataset"
+    r"(?i)post_?proc|eval|metric|infer|predict|generat(?:ion|e)|detections|backend|export|sampler|wrapper|transform$|dataset|search|explain"
+)
+_ASIDE = re.compile(
+    r"(?i)(?:^|_)(?:log|save|load|init|reset|visuali[sz]e|plot|debug|check_inputs?|report|dump)(?:_|$)|setup"
 )
 _LEAVES = (ast.Return, ast.Continue)
 TROUBLE = frozenset({"error", "warning", "warn", "exception", "critical", "debug"})
@@ -22,6 +25,29 @@ TROUBLE = frozenset({"error", "warning", "warn", "exception", "critical", "debug
 def is_beside(owner: ast.ClassDef) -> bool:
     """A class whose `forward` does not run in the training step: transforms of samples, metrics, what follows a model."""
     return any(_AFTERWARDS.search(name) for name in (owner.name, *(call_name(base) for base in owner.bases)))
+
+
+def is_aside(name: str) -> bool:
+    """A function that, by its name, does something beside the training of a batch."""
+    return bool(_AFTERWARDS.search(name) or _ASIDE.search(name))
+
+
+def fills_once(node: ast.If, child: ast.AST) -> bool:
+    """`if self.x is None: self.x = ...`: what is kept is not made again."""
+    test = node.test
+    if child not in node.body or test.__class__ is not ast.Compare or test.ops[0].__class__ is not ast.Is:
+        return False
+    if test.left.__class__ is not ast.Attribute or getattr(test.comparators[0], "value", 0) is not None:
+        return False
+    stored = {
+        n.attr for s in node.body for n in ast.walk(s) if n.__class__ is ast.Attribute and n.ctx.__class__ is ast.Store
+    }
+    return test.left.attr in stored
+
+
+def fails(node: ast.If, child: ast.AST) -> bool:
+    """Whether a branch ends in an error: it runs once at most."""
+    return any(child in block and block[-1].__class__ is ast.Raise for block in (node.body, node.orelse))
 
 
 def is_left_over(node: ast.AST, child: ast.stmt) -> bool:
