@@ -9,7 +9,7 @@ import ast
 import re
 from collections.abc import Callable
 
-from . import masks, meetings, syncs
+from . import elements, masks, meetings, syncs
 from .evidence import constant
 from .index import Link, ancestors
 
@@ -121,4 +121,5 @@ GLANCES: dict[str, Callable] = {
     "sizes": lambda scene, link: bool(scene.sizes(link)),
     "index": lambda scene, link: masks.assigned(scene, link) is not None,
     "launch": _launches,
+    "rows": lambda scene, link: elements.rows(scene, link) is not None,
 }

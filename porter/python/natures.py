@@ -72,6 +72,33 @@ class Natures:
         value = body and body.at.get(node)
         return self._nature(value, function) if value else UNKNOWN
 
+    def is_length(self, node: ast.expr, link: Link) -> bool:
+        """Whether a number says how large a tensor is: `x.size(0)`, a name that is set to `x.shape[1]`, the smaller of two."""
+        function = self._scene.function(link)
+        body = function and self._body(function)
+        value = body and body.at.get(node)
+        return bool(value) and self._is_length(value, function)
+
+    def _is_length(self, value: Value, function: Link) -> bool:
+        if value.op == "item" and value.args[0].op in ("attribute", "call"):
+            return self._is_length(value.args[0], function)
+        if (
+            value.op == "attribute"
+            and value.info == "shape"
+            or value.op == "call"
+            and value.info[0] == "size"
+            and value.args
+        ):
+            return self._nature(value.args[0], function) in (DEVICE, UNKNOWN)
+        if (
+            value.op == "call"
+            and value.info[0] == "len"
+            and value.args
+            and value.args[0].op not in ("parts", "unbound")
+        ):
+            return self._nature(value.args[0], function) == DEVICE
+        return value.op == "call" and value.info[0] == "min" and any(self._is_length(a, function) for a in value.args)
+
     def _body(self, function: Link) -> Body | None:
         if function[0] not in self._bodies:
             from .operations import World
