@@ -15,7 +15,9 @@ from .index import Link, ancestors
 
 _MODEL = re.compile(r"(?i)model|net|generator|discriminator|encoder|decoder|backbone|classifier")
 _TRAINS = re.compile(rb"(?i)train|shuffle")
-_BATCHES = re.compile(r"for .* in (?:enumerate\()?self\.\w*loader\b")
+_BATCHES = re.compile(
+    r"for .* in (?:enumerate\()?self\.\w*loader\b|next\((?:iter\()?(?:self\.)?\w*(?:loader|iter|batch|data|source)\w*[,)]"
+)
 _WORKER = re.compile(r"^__getitem__$|(?i:collat)")
 
 
@@ -92,7 +94,7 @@ def _prefetches(scene, link: Link) -> bool:
     owner = scene.owner(link)
     words = ast.unparse(owner) if owner is not None else ""
     copies = "non_blocking=True" in words and ".wait_stream(" in words
-    return copies and ("next(" in words or bool(_BATCHES.search(words))) and "def backward" not in words
+    return copies and bool(_BATCHES.search(words)) and "def backward" not in words
 
 
 def _launches(scene, link: Link) -> bool:

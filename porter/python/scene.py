@@ -235,7 +235,7 @@ class Scene:
         losses = self.losses(link) - {"self"}
         return bool(losses) and handed.hands_on(link[1][0], losses)
 
-    sizes, spread, woken = sizes.found, spread.spread, order.woken  # methods that are told of there
+    sizes, spread, woken, children_work = sizes.found, spread.spread, order.woken, order.children_work  # told of there
 
     @cached_property
     def first_sizes(self) -> dict[tuple[str, int], tuple[int, int]]:

@@ -41,7 +41,7 @@ def first(scene) -> dict[tuple[str, int], tuple[int, int]]:
 
 def _misfits(scene, link: Link) -> list[tuple[str, tuple[str, int, int], tuple[int, int]]]:
     sizes = _sizes(scene, link)
-    if len(sizes) < 2 or _GIVEN.search(scene.function_name(link)):
+    if len(sizes) < 2 or _GIVEN.search(scene.function_name(link)) or _GIVEN.match(scene.file.path.rpartition("/")[2]):
         return []
     rows = misfits({key: node.value for key, node in sizes.items()})
     if any(row[0] == "vocab" for row in rows.values()) and _PADDED.search(scene.file.source.utf8):

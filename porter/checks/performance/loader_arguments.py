@@ -11,6 +11,9 @@ ORDER = (
     "dataset batch_size shuffle sampler batch_sampler num_workers collate_fn pin_memory drop_last timeout worker_init_fn "
     "multiprocessing_context"
 ).split()
+# what lies in memory already, and indices into it: no worker would be faster
+MEMORY = re.compile(r"(?i)buffer|replay|experience|rollout|queue|(?:idx|index|indices|ids)$|random")
+COUNTS = re.compile(r"(?i)count|num_steps|total_|estimate|statistics")
 EVALUATES = re.compile(r"(?i)test|val(?:id|_|$)|eval|infer|predict|mock|dummy|fake|synthetic|train *= *False")
 
 
@@ -27,9 +30,13 @@ def arguments(call, file) -> dict[str, str] | None:
 
 
 def feeds_training(call, given: dict[str, str], file) -> bool:
-    """Shuffled, or called after training; what is called after a test is not."""
+    """Shuffled, or called after training; not what is called after a test, or lies in memory."""
     target, dataset = file.scene.target(call), given.get("dataset", "")
     if file.scene.apart or EVALUATES.search(target) or EVALUATES.search(dataset) or given.get("shuffle") == "False":
+        return False
+    if MEMORY.search(dataset.partition("(")[0]) or given.get("collate_fn", "").replace(" ", "") == "lambdax:x[0]":
+        return False
+    if (link := file.scene.link(call)) is not None and COUNTS.search(file.scene.function_name(link)):
         return False
     return given.get("shuffle") == "True" or "train" in target.lower() or "train" in dataset.partition("(")[0].lower()
 
