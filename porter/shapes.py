@@ -17,6 +17,7 @@ _KEYS = {
 }
 KINDS = {word: kind for kind, words in _KEYS.items() for word in words.split()}
 _TINY = 64
+_TABLES = ("embedding_size", "padded_vocab_size")
 _LEAST = {"vocab": 8000, "width": 512, "inner": 512, "length": 512, "head": 24}
 _OTHERS = frozenset(
     [
@@ -47,6 +48,8 @@ def misfits(sizes: Mapping[str, int]) -> dict[str, tuple[str, int, int]]:
             continue
         step = _BLOCK if kind == "head" else _PIECE
         padded = -(-sizes[key] // step) * step
+        if kind == "vocab" and any(sizes.get(name, 0) >= sizes[key] for name in _TABLES):
+            continue  # the table is larger than the vocabulary already
         if padded != sizes[key] and (kind == "head" or padded - sizes[key] <= sizes[key] * _DEAR):
             found[key] = (kind, sizes[key], padded)
     if "head" not in known.values():

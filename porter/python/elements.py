@@ -60,7 +60,11 @@ def _carries(loop: ast.For, inside: list[ast.AST]) -> bool:
     """Whether an iteration needs what the one before it made, other than a sum."""
     sums = {n.target.id for n in inside if n.__class__ is ast.AugAssign and n.target.__class__ is ast.Name}
     sums |= {n.targets[0].id for n in inside if _adds(n)}
+    loaded = [n.id for n in inside if n.__class__ is ast.Name and n.ctx.__class__ is ast.Load]
+    sums = {name for name in sums if loaded.count(name) <= sum(_adds(n) and n.targets[0].id == name for n in inside)}
     stored = {n.id for n in inside if n.__class__ is ast.Name and n.ctx.__class__ is ast.Store} - sums
+    if any(n.__class__ is ast.AugAssign and getattr(n.target, "id", "") in stored for n in inside):
+        return True
     seen: set[str] = set()
     for statement in loop.body:
         for node in ast.walk(statement):

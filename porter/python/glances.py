@@ -24,7 +24,8 @@ _WORKER = re.compile(r"^__getitem__$|(?i:collat)")
 def _works_for_loader(scene, link: Link) -> bool:
     function = scene.function(link)
     owner = function and function[1] and function[1][0]
-    return function is not None and bool(_WORKER.search(function[0].name) or _WORKER.search(getattr(owner, "name", "")))
+    named = owner.name if owner.__class__ is ast.ClassDef else ""
+    return function is not None and bool(_WORKER.search(function[0].name) or _WORKER.search(named))
 
 
 def _makes_without_device(scene, link: Link) -> bool:
@@ -116,7 +117,7 @@ GLANCES: dict[str, Callable] = {
     "flattened": _is_flattened,
     "model": _names_model,
     "training": _trains,
-    "epoch": lambda scene, link: scene.in_epoch(link),
+    "epoch": lambda scene, link: scene.epoch(link) is not None,
     "fork": lambda scene, link: b"fork" in scene.file.source.utf8 or scene.woken(link) is not None,
     "loop": lambda scene, link: scene.loops_over_batches and not scene.file.tested,
     "prefetch": _prefetches,

@@ -17,7 +17,7 @@ SIZED = frozenset(
 FACTORIES = frozenset(
     f"torch.{name}" for name in "rand randn randint randperm zeros ones empty full arange linspace tensor".split()
 )
-_WANTED = re.compile(r"(?i)actions?$|(?:lens|lengths?)$")
+_WANTED = re.compile(r"(?i)actions?$|(?:lens|lengths?)(?:_|$)")
 _SAME = frozenset({"detach", "mean", "sum", "data", "float", "clone"})
 _DEVICE = re.compile(r"(?:cuda|npu|gpu)(?::|$)")
 
@@ -117,6 +117,17 @@ def moves(call: ast.Call) -> bool:
     """Whether `x.to(...)` names a device that is not the CPU."""
     given = [*call.args[:1], *(k.value for k in call.keywords if k.arg == "device")]
     return any(_is_device(v) for v in given)
+
+
+def dataset_moves(file) -> bool:
+    """Whether a `__getitem__` of the file puts its samples on the device."""
+    for link in file.buckets[ast.FunctionDef]:
+        if link[0].name == "__getitem__":
+            for node in ast.walk(link[0]):
+                if node.__class__ is ast.Call and node.func.__class__ is ast.Attribute:
+                    if node.func.attr in ("cuda", "npu") or node.func.attr == "to" and moves(node):
+                        return True
+    return False
 
 
 def _is_device(node: ast.expr) -> bool:

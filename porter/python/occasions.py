@@ -13,7 +13,7 @@ _NOW_AND_THEN = re.compile(
 )
 _REPORTS = re.compile(r"(?i)log(?!it)|print|report|display|verbose|debug|eval|interval|every|freq|wandb|tensorboard")
 _AFTERWARDS = re.compile(
-    r"(?i)post_?proc|eval|metric|infer|predict|generat(?:ion|e)|detections|backend|export|sampler|wrapper|transform$|dataset|search|explain"
+    r"(?i)post_?proc|eval|metric|infer|predict|generat(?:ion|e)|detections|backend|export|sampler|wrapper|transform$|dataset|search|explain|interpret"
 )
 _ASIDE = re.compile(
     r"(?i)(?:^|_)(?:log|save|load|init|reset|visuali[sz]e|plot|debug|check_inputs?|report|dump)(?:_|$)|setup"
@@ -33,16 +33,19 @@ def is_aside(name: str) -> bool:
 
 
 def fills_once(node: ast.If, child: ast.AST) -> bool:
-    """`if self.x is None: self.x = ...`: what is kept is not made again."""
+    """`if self.x is None: self.x = ...`, `if key not in table: table[key] = ...`: what is kept is not made again."""
     test = node.test
-    if child not in node.body or test.__class__ is not ast.Compare or test.ops[0].__class__ is not ast.Is:
+    if test.__class__ is not ast.Compare:
         return False
-    if test.left.__class__ is not ast.Attribute or getattr(test.comparators[0], "value", 0) is not None:
-        return False
-    stored = {
-        n.attr for s in node.body for n in ast.walk(s) if n.__class__ is ast.Attribute and n.ctx.__class__ is ast.Store
-    }
-    return test.left.attr in stored
+    block = node.body if child in node.body else node.orelse
+    op, right = test.ops[0].__class__, test.comparators[0]
+    inside = [n for s in block for n in ast.walk(s) if n.__class__ in (ast.Attribute, ast.Subscript)]
+    inside = [n for n in inside if n.ctx.__class__ is ast.Store]
+    if op is ast.Is and block is node.body and test.left.__class__ is ast.Attribute:
+        return getattr(right, "value", 0) is None and any(getattr(n, "attr", "") == test.left.attr for n in inside)
+    if op is (ast.NotIn if block is node.body else ast.In):
+        return any(n.__class__ is ast.Subscript and ast.dump(n.value) == ast.dump(right) for n in inside)
+    return False
 
 
 def fails(node: ast.If, child: ast.AST) -> bool:

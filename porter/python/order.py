@@ -46,7 +46,7 @@ def children_work(scene, link: Link) -> bool | None:
         at for at in scene.file.buckets[ast.Call] if call_name(at[0].func) in ("Process", "Pool", "start_processes")
     ]
     known = [_works(scene, (at[0].func, at)) for at in calls]
-    return True if True in known else None if None in known or not known else False
+    return True if True in known else None if None in known else False
 
 
 def _works(scene, link: Link) -> bool | None:

@@ -44,7 +44,7 @@ def _bound_before(file, name: str, link: Link) -> bool:
     bindings = file.names.bindings(name, link)
     line = link[0].lineno
     return any(
-        at[0].__class__ is ast.arg or at[0].lineno < line or _around(at) is not _around(link)
+        getattr(at[0], "lineno", 0) < line or at[0].__class__ is ast.arg or _around(at) is not _around(link)
         for at in bindings
         if not _in_lambda(at)
     )

@@ -19,7 +19,9 @@ LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _STEPS = frozenset({"training_step", "train_step", "compute_loss"})  # Lightning, trainers: their loop is elsewhere
 _APART = frozenset({"eval", "evaluation", "evaluate", "inference", "metrics", "demo", "demos", "mock", "mocks"})
-_ASIDE = frozenset("dataset datasets transforms explain explainers benchmarking benchmark benchmarks".split())
+_ASIDE = frozenset(
+    "dataset datasets transforms explain explainers interpret benchmarking benchmark benchmarks testing".split()
+)
 _NO_GRAD = frozenset({"no_grad", "inference_mode"})
 
 
@@ -210,14 +212,14 @@ class Scene:
         link = self.link(call)
         return handed.target(link) if link else ""
 
-    def in_epoch(self, link: Link) -> bool:
-        """Whether a place is reached once in every epoch."""
+    def epoch(self, link: Link) -> ast.For | None:
+        """The loop over epochs around a place."""
         for loop in self.loops(link):
             if loop.__class__ is ast.For and any(
                 "epoch" in n.id.lower() for n in ast.walk(loop.target) if n.__class__ is ast.Name
             ):
-                return True
-        return False
+                return loop
+        return None
 
     def inside(self, call, pattern: re.Pattern[str], *, dataset: bool = False) -> bool:
         """Whether a call stands in a function, or a method of a class, with such a name; in one of a dataset."""

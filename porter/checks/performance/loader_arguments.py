@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from porter.checks.rule import Hit, Rule
+from porter.python import handed
 
 LOADERS = frozenset({"torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader"})
 ORDER = (
@@ -13,6 +14,7 @@ ORDER = (
 ).split()
 # what lies in memory already, and indices into it: no worker would be faster
 MEMORY = re.compile(r"(?i)buffer|replay|experience|rollout|queue|(?:idx|index|indices|ids)$|random")
+TRAINS = re.compile(rb"backward\(|optim|\.train\(|Trainer|training_step|train_dataloader")
 COUNTS = re.compile(r"(?i)count|num_steps|total_|estimate|statistics")
 EVALUATES = re.compile(r"(?i)test|val(?:id|_|$)|eval|infer|predict|mock|dummy|fake|synthetic|train *= *False")
 
@@ -38,7 +40,11 @@ def feeds_training(call, given: dict[str, str], file) -> bool:
         return False
     if (link := file.scene.link(call)) is not None and COUNTS.search(file.scene.function_name(link)):
         return False
-    return given.get("shuffle") == "True" or "train" in target.lower() or "train" in dataset.partition("(")[0].lower()
+    if handed.dataset_moves(file):  # PRT636 tells of it; workers could not do that
+        return False
+    if given.get("shuffle") == "True" and TRAINS.search(file.source.utf8):
+        return True
+    return "train" in target.lower() or "train" in dataset.partition("(")[0].lower()
 
 
 class LoaderArguments(Rule):
