@@ -63,6 +63,9 @@ def _carries(loop: ast.For, inside: list[ast.AST]) -> bool:
     loaded = [n.id for n in inside if n.__class__ is ast.Name and n.ctx.__class__ is ast.Load]
     sums = {name for name in sums if loaded.count(name) <= sum(_adds(n) and n.targets[0].id == name for n in inside)}
     stored = {n.id for n in inside if n.__class__ is ast.Name and n.ctx.__class__ is ast.Store} - sums
+    grown = {n.func.value.id for n in inside if _grows(n)}
+    if any(n.__class__ is ast.Subscript and getattr(n.value, "id", "") in grown for n in inside):
+        return True
     if any(n.__class__ is ast.AugAssign and getattr(n.target, "id", "") in stored for n in inside):
         return True
     seen: set[str] = set()
@@ -77,6 +80,12 @@ def _carries(loop: ast.For, inside: list[ast.AST]) -> bool:
                 return True
         seen |= {n.id for n in ast.walk(statement) if n.__class__ is ast.Name and n.ctx.__class__ is ast.Store}
     return False
+
+
+def _grows(node: ast.AST) -> bool:
+    """`rows.append(x)`"""
+    func = getattr(node, "func", None)
+    return func.__class__ is ast.Attribute and func.attr == "append" and func.value.__class__ is ast.Name
 
 
 def _adds(node: ast.AST) -> bool:

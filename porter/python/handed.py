@@ -236,8 +236,8 @@ def waited(statement: Link) -> bool:
 
 
 def is_passed_on(link: Link) -> bool:
-    """`return x.cpu()`, `m.cpu().parameters()`: moved on purpose, not read."""
-    return link[1][1][0].__class__ in (ast.Return, ast.Attribute)
+    """`return x.cpu()`, `m.cpu().parameters()`, `w.data = w.data.cpu()`: moved on purpose, not read."""
+    return target(link) == "data" or link[1][1][0].__class__ in (ast.Return, ast.Attribute)
 
 
 def is_wanted_there(link: Link) -> bool:

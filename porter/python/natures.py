@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 import weakref
+from types import NoneType
 
 from .evidence import device_like
 from .index import Link
@@ -21,6 +22,7 @@ _FACTORIES = frozenset(
     """zeros ones empty full rand randn randint randperm arange linspace logspace eye tensor as_tensor Tensor FloatTensor IntTensor
     LongTensor BoolTensor DoubleTensor HalfTensor ByteTensor from_numpy scalar_tensor normal tril_indices triu_indices""".split()
 )
+_OPERATORS = frozenset("torch torch.nn.functional torch.linalg torch.special torch.fft".split())
 _GIVEN = frozenset({"tensor", "as_tensor", "Tensor", "normal"})  # which may be made of what lies on the device
 _ASKING = frozenset(
     """size dim ndimension numel nelement item tolist stride data_ptr get_device element_size is_contiguous is_floating_point is_complex
@@ -138,7 +140,8 @@ class Natures:
         if op == "cast":
             return self._cast(value, function)
         if op == "compare":
-            if not {"Is", "IsNot", "In", "NotIn"}.isdisjoint(value.info):
+            texts = any(v.op == "const" and v.info.__class__ in (str, NoneType) for v in value.args)
+            if texts or not {"Is", "IsNot", "In", "NotIn"}.isdisjoint(value.info):
                 return NUMBER
             return self._combined(value.args, function)
         if op == "choice":
@@ -221,7 +224,7 @@ class Natures:
                 return HOST if _HOST_TARGET.search(ast.unparse(where)) else DEVICE
             given = self._nature(value.args[0], function) if value.args and last in _GIVEN else HOST
             return UNKNOWN if self._default_is_device or given == DEVICE else HOST
-        if value.info[0].startswith(("torch.cuda.", "torch.distributed.", "torch.utils.", "torch.load", "torch.jit.")):
+        if value.info[0].rpartition(".")[0] not in _OPERATORS or last.startswith(("is_", "load")):
             return UNKNOWN
         tensors = [v for v in value.args if v.op != "const"]
         return self._combined(tensors, function) or DEVICE if tensors else UNKNOWN

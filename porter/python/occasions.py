@@ -8,7 +8,7 @@ import re
 from .evidence import call_name
 
 _NOW_AND_THEN = re.compile(
-    r"(?i)log|print|verbose|debug|eval|valid|save|ckpt|checkpoint|profil|summary|tensorboard|wandb|nan|isinf|isfinite|interval|every"
+    r"(?i)log|print|verbose|debug|eval|valid|save|ckpt|checkpoint|profil|summary|tensorboard|wandb|nan|isinf|is_?finite|interval|every"
     r"|freq|report|display|monitor|visual|plot|test|infer|predict|export|trac(?:e|ing)|script|onnx|deploy|generat|sampl|best|epoch|found_inf|oom|num_updates|first"
 )
 _REPORTS = re.compile(r"(?i)log(?!it)|print|report|display|verbose|debug|eval|interval|every|freq|wandb|tensorboard")
@@ -16,7 +16,7 @@ _AFTERWARDS = re.compile(
     r"(?i)post_?proc|eval|metric|infer|predict|generat(?:ion|e)|detections|backend|export|sampler|wrapper|transform$|dataset|search|explain|interpret"
 )
 _ASIDE = re.compile(
-    r"(?i)(?:^|_)(?:log|save|load|init|reset|visuali[sz]e|plot|debug|check_inputs?|report|dump)(?:_|$)|setup"
+    r"(?i)(?:^|_)(?:log|save|load|init|reset|visuali[sz]e|plot|debug|check_inputs?|report|dump|offload|tests?)(?:_|$)|setup|pred2"
 )
 _LEAVES = (ast.Return, ast.Continue)
 TROUBLE = frozenset({"error", "warning", "warn", "exception", "critical", "debug"})

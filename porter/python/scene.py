@@ -75,7 +75,7 @@ class Scene:
         for above in ancestors(link):
             node = above[0]
             if node in self.steps:
-                return STEP
+                return "" if self.function_name((node, above)).lstrip("_").startswith("test") else STEP
             if node.__class__ in _DEFS:
                 owner = above[1][0] if above[1] and above[1][0].__class__ is ast.ClassDef else None
                 own = owner and node.args.args[:1] and node.args.args[0].arg == "self" and not is_beside(owner)

@@ -15,9 +15,9 @@ _FOLDER = re.compile(r"(?i)(?:^|/)(?:\w+_)?(?:configs?|conf|cfg)(?:/|[\w-]*\.py$
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
-# who makes the weights fit pads the vocabulary himself
+# who makes the weights fit pads the vocabulary himself; an adaptive softmax cuts it up
 _PADDED = re.compile(
-    rb"pad(?:ding|ded)?_(?:to_multiple|multiple|vocab|token_embed)|vocab_size_(?:divisible|multiple)|_vocab_size_with_padding"
+    rb"pad(?:ding|ded)?_(?:to_multiple|multiple|vocab|token_embed)|\bcutoffs\b|vocab_size_(?:divisible|multiple)|_vocab_size_with_padding"
 )
 _GIVEN = re.compile(r"(?i)pretrained|convert|load|import|checkpoint|download|ckpt")
 _KINDS = (ast.Call, ast.Dict, ast.FunctionDef, ast.AsyncFunctionDef, ast.Assign, ast.AnnAssign)

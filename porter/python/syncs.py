@@ -61,7 +61,9 @@ def purpose(scene, link: Link) -> str:
     for above in ancestors(link[1]):
         node = above[0]
         if node.__class__ is ast.AugAssign:
-            return "summed" if node.op.__class__ is ast.Add and child is node.value else ""
+            if node.op.__class__ is not ast.Add or child is not node.value:
+                return ""
+            return "logged" if child.__class__ is ast.JoinedStr else "summed"
         if node.__class__ is ast.Call and child is not node.func:
             name = call_name(node.func)
             if _LOGS.search(name):

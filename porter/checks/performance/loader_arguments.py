@@ -14,6 +14,7 @@ ORDER = (
 ).split()
 # what lies in memory already, and indices into it: no worker would be faster
 MEMORY = re.compile(r"(?i)buffer|replay|experience|rollout|queue|(?:idx|index|indices|ids)$|random")
+ASIDE = re.compile(r"(?:^|_)(?:tests?|profiler?|benchmark)(?:_|\.)")
 TRAINS = re.compile(rb"backward\(|optim|\.train\(|Trainer|training_step|train_dataloader")
 COUNTS = re.compile(r"(?i)count|num_steps|total_|estimate|statistics")
 EVALUATES = re.compile(r"(?i)test|val(?:id|_|$)|eval|infer|predict|mock|dummy|fake|synthetic|train *= *False")
@@ -38,7 +39,8 @@ def feeds_training(call, given: dict[str, str], file) -> bool:
         return False
     if MEMORY.search(dataset.partition("(")[0]) or given.get("collate_fn", "").replace(" ", "") == "lambdax:x[0]":
         return False
-    if (link := file.scene.link(call)) is not None and COUNTS.search(file.scene.function_name(link)):
+    function = file.scene.function_name(link) if (link := file.scene.link(call)) is not None else ""
+    if COUNTS.search(function) or EVALUATES.match(function) or ASIDE.search(file.path.rpartition("/")[2]):
         return False
     if handed.dataset_moves(file):  # PRT636 tells of it; workers could not do that
         return False
