@@ -9,7 +9,9 @@ from functools import cached_property
 from .evidence import call_name
 from .index import Link
 from .occasions import is_aside, is_beside
+from .parameters import parameters
 
+STEPS = frozenset({"training_step", "train_step", "compute_loss"})  # Lightning, trainers: their loop is elsewhere
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -17,6 +19,7 @@ class Callers:
     def __init__(self, scene):
         self._file, self._scene = scene.file, weakref.proxy(scene)  # which keeps this
         self._known: dict[ast.AST, bool] = {}
+        self._hosts: dict[ast.AST, frozenset[str]] = {}
 
     @cached_property
     def _calls(self) -> dict[str, list[Link]]:
@@ -28,12 +31,21 @@ class Callers:
         return found
 
     @cached_property
+    def _trains(self) -> bool:
+        """Whether anything in the file runs for every batch by itself."""
+        return bool(self._scene.steps) or any(
+            link[0].name == "forward" or link[0].name in STEPS for link in self._file.buckets[ast.FunctionDef]
+        )
+
+    @cached_property
     def _classes(self) -> dict[str, ast.ClassDef]:
         return {link[0].name: link[0] for link in self._file.buckets[ast.ClassDef]}
 
     def serves(self, link: Link) -> bool:
         """Whether a function, by its link, is called for every batch by a step, by `forward`, or by another that is."""
         function = link[0]
+        if not self._trains:
+            return False
         if function not in self._known:
             self._known[function] = False  # while it is looked at: it may call itself
             self._known[function] = self._is_called(link)
@@ -51,20 +63,19 @@ class Callers:
                 return True
         return False
 
-    def hand_from_host(self, function: Link, name: str, names: list[str]) -> bool:
-        """Whether every call of a function in the file gives it an argument that has been read back: `x.cpu()`."""
-        above = function[1] and function[1][0]
-        owner = above if above.__class__ is ast.ClassDef else None
-        at = names.index(name) - (owner is not None)
-        given = []
-        for call in self._calls.get(function[0].name, ()):
-            if self._means(call, owner):
-                node = call[0]
-                plain = node.args[at : at + 1] if at >= 0 else []
-                given += [k.value for k in node.keywords if k.arg == name] or plain
-        return bool(given) and all(
-            g.__class__ is ast.Call and call_name(g.func) in ("cpu", "numpy", "tolist") for g in given
-        )
+    def read_back(self, function: Link) -> frozenset[str]:
+        """The parameters of a function that every call in the file hands what has been read back: `x.cpu()`."""
+        if function[0] not in self._hosts:
+            given: dict[str, list[ast.expr]] = {}
+            above = function[1] and function[1][0]
+            owner = above if above.__class__ is ast.ClassDef else None
+            names = parameters(function[0])[owner is not None :]
+            for call in self._calls.get(function[0].name, ()):
+                if self._means(call, owner):
+                    for name, value in (*zip(names, call[0].args), *((k.arg, k.value) for k in call[0].keywords)):
+                        given.setdefault(name, []).append(value)
+            self._hosts[function[0]] = frozenset(name for name, values in given.items() if all(map(_reads, values)))
+        return self._hosts[function[0]]
 
     def _means(self, call: Link, owner: ast.ClassDef | None) -> bool:
         """Whether a call is one of a function of the module, or of a method of this class."""
@@ -93,3 +104,7 @@ class Callers:
 def _above(link: Link):
     while (link := link[1]) is not None:
         yield link[0]
+
+
+def _reads(node: ast.expr) -> bool:
+    return node.__class__ is ast.Call and call_name(node.func) in ("cpu", "numpy", "tolist")

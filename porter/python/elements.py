@@ -18,14 +18,14 @@ def rows(scene, link: Link) -> tuple[str, str] | None:
     if call_name(loop.iter.func) != "range" or not scene.matters(link):
         return None
     at = loop.target.id
-    if not scene.natures.is_length(loop.iter.args[0], link):
-        return None
     inside = [n for s in loop.body for n in ast.walk(s)]
     if any(n.__class__ in (ast.Break, ast.Return, ast.Yield, ast.Try, *FUNCTIONS) for n in inside) or _carries(
         loop, inside
     ):
         return None
     reads = [n for n in inside if n.__class__ is ast.Subscript and n.ctx.__class__ is ast.Load and _picks(n, at)]
+    if not reads or not scene.natures.is_length(loop.iter.args[0], link):
+        return None
     tensors = [n for n in reads if scene.natures.of(n.value, link) == DEVICE]
     others = [n for n in inside if n.__class__ is ast.Subscript and n not in tensors and _picks(n, at)]
     if not tensors or any(n.__class__ is ast.Call and n.func in others for n in inside) or _offset(inside, at):

@@ -19,6 +19,10 @@ FACTORIES = frozenset(
 )
 _WANTED = re.compile(r"(?i)actions?$|(?:lens|lengths?)(?:_|$)")
 _SAME = frozenset({"detach", "mean", "sum", "data", "float", "clone"})
+_MADE = re.compile(
+    rb"\.(?:rand|zeros|ones|empty|full|arange|linspace|logspace|eye|\w*[tT]ensor|from_numpy|numpy|tri[lu]_indices|normal)\w*\b"
+    rb"|cpu|np\."
+)
 _DEVICE = re.compile(r"(?:cuda|npu|gpu)(?::|$)")
 
 
@@ -181,12 +185,21 @@ def made_on_host(scene, link: Link) -> bool:
     for call in [node, *_chain(node)] if node.__class__ is ast.Call and node.func.__class__ is ast.Attribute else ():
         if getattr(call.func, "attr", "") == "cpu":  # it is there because of this chain
             node = call.func.value
-    if (known := scene.natures.of(node, link)) != UNKNOWN:
+    if _says_host(scene, link) and (known := scene.natures.of(node, link)) != UNKNOWN:
         return known in (HOST, NUMBER)
     if node.__class__ is ast.Name:  # of the module, of a comprehension
         values = scene.values(node, link)
         return bool(values) and all(_is_host(v, scene, link) for v in values)
     return _is_host(node, scene, link)
+
+
+def _says_host(scene, link: Link) -> bool:
+    """Whether the function around makes anything on the host, or is handed it: the look at its values costs more."""
+    function = scene.function(link)
+    if function is None:
+        return False
+    start, end = scene.file.source.span(function[0])
+    return bool(_MADE.search(scene.file.source.utf8, start, end)) or bool(scene.callers.read_back(function))
 
 
 def _is_host(node: ast.expr, scene, link: Link) -> bool:

@@ -13,7 +13,6 @@ from types import NoneType
 
 from .evidence import device_like
 from .index import Link
-from .parameters import parameters
 from .values import Body, Value
 
 DEVICE, HOST, NUMBER, UNKNOWN = "device", "host", "number", ""
@@ -246,7 +245,7 @@ class Natures:
     def _look_at_parameter(self, name: str, function: Link) -> str:
         """A tensor by its annotation, or by what is done with it; on the host if it is handed over from there."""
         arguments = function[0].args
-        if self._scene.callers.hand_from_host(function, name, parameters(function[0])):
+        if name in self._scene.callers.read_back(function):
             return HOST
         said = next(
             (a.annotation for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs) if a.arg == name),

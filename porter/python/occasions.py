@@ -37,14 +37,21 @@ def fills_once(node: ast.If, child: ast.AST) -> bool:
     test = node.test
     if test.__class__ is not ast.Compare:
         return False
-    block = node.body if child in node.body else node.orelse
-    op, right = test.ops[0].__class__, test.comparators[0]
-    inside = [n for s in block for n in ast.walk(s) if n.__class__ in (ast.Attribute, ast.Subscript)]
-    inside = [n for n in inside if n.ctx.__class__ is ast.Store]
-    if op is ast.Is and block is node.body and test.left.__class__ is ast.Attribute:
-        return getattr(right, "value", 0) is None and any(getattr(n, "attr", "") == test.left.attr for n in inside)
-    if op is (ast.NotIn if block is node.body else ast.In):
-        return any(n.__class__ is ast.Subscript and ast.dump(n.value) == ast.dump(right) for n in inside)
+    block, op, right = node.body if child in node.body else node.orelse, test.ops[0].__class__, test.comparators[0]
+    missing = (
+        op is ast.Is
+        and block is node.body
+        and test.left.__class__ is ast.Attribute
+        and getattr(right, "value", 0) is None
+    )
+    if not missing and op is not (ast.NotIn if block is node.body else ast.In):
+        return False
+    for statement in block:
+        for target in statement.targets if statement.__class__ is ast.Assign else ():
+            if missing and getattr(target, "attr", "") == test.left.attr:
+                return True
+            if not missing and target.__class__ is ast.Subscript and ast.dump(target.value) == ast.dump(right):
+                return True
     return False
 
 

@@ -8,7 +8,7 @@ import weakref
 from functools import cached_property
 
 from . import handed, masks, order, sizes, spread
-from .callers import Callers
+from .callers import STEPS, Callers
 from .evidence import call_name
 from .index import FUNCTIONS, Link, ancestors
 from .natures import Natures
@@ -17,7 +17,6 @@ from .occasions import TROUBLE, asks_now_and_then, asks_training, fails, fills_o
 STEP, FORWARD, CALLED = "step", "forward", "called"
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_STEPS = frozenset({"training_step", "train_step", "compute_loss"})  # Lightning, trainers: their loop is elsewhere
 _APART = frozenset({"eval", "evaluation", "evaluate", "inference", "metrics", "demo", "demos", "mock", "mocks"})
 _ASIDE = frozenset(
     "dataset datasets transforms explain explainers interpret benchmarking benchmark benchmarks testing".split()
@@ -79,7 +78,7 @@ class Scene:
             if node.__class__ in _DEFS:
                 owner = above[1][0] if above[1] and above[1][0].__class__ is ast.ClassDef else None
                 own = owner and node.args.args[:1] and node.args.args[0].arg == "self" and not is_beside(owner)
-                if own and node.name in _STEPS:
+                if own and node.name in STEPS:
                     return STEP
                 if own and node.name == "forward":
                     return FORWARD

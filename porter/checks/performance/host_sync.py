@@ -43,11 +43,16 @@ class HostSync(Rule):
         scene, values = file.scene, (("name", f".{name}()"),)
         if original.args and name != "cpu" or file.receiver(original) == "other":
             return None
-        if handed.made_on_host(scene, link) and b"set_default_" not in file.source.utf8 or handed.asked_above(link):
+        if (
+            handed.waits_again(link)
+            or handed.asked_above(link)
+            or handed.made_on_host(scene, link)
+            and b"set_default_" not in file.source.utf8
+        ):
             return None
         if name == "item" and handed.is_size(scene.names, link):
             return Hit(original, "compiled" if file.target.early else "size", values=values, code="PRT601")
-        if handed.waits_again(link) or handed.is_wanted_there(link) or name == "cpu" and handed.is_passed_on(link):
+        if handed.is_wanted_there(link) or name == "cpu" and handed.is_passed_on(link):
             return None
         if not scene.first_wait(link):  # what a statement waits for once is there for the rest of it
             return None
