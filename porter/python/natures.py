@@ -198,6 +198,8 @@ class Natures:
             return HOST
         if name.startswith("math."):
             return NUMBER
+        if node.func.__class__ is ast.Name:  # some function; what it makes of the host's lies there
+            return HOST if value.args and self._combined(value.args, function) == HOST else UNKNOWN
         if node.func.__class__ is not ast.Attribute or "." in name or not value.args:
             return UNKNOWN
         base = self._nature(value.args[0], function)
