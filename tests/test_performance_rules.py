@@ -174,7 +174,7 @@ def test_a_sum_that_is_read_behind_the_loop_is_the_same_number(needs_torch, weig
     import torch
 
     text = (
-        "def train(model, batches):\n    total = 0\n    for x in batches:\n        loss = model(x).square().mean()\n"
+        "import torch\n\n\ndef train(model, batches):\n    total = 0\n    for x in batches:\n        loss = model(x).square().mean()\n"
         f"        loss.backward()\n        total += loss.item(){weight}\n    return total\n"
     )
     result = analyse("a.py", text.encode(), SESSION)
