@@ -12,10 +12,12 @@ _KEYS = {
     "width": "hidden_size n_embd d_model hidden_dim embed_dim embedding_dim dim_model n_embed",
     "inner": "intermediate_size ffn_hidden_size ffn_dim d_ff dim_feedforward n_inner mlp_hidden_size encoder_ffn_dim decoder_ffn_dim",
     "length": "seq_length seq_len sequence_length max_seq_len max_seq_length context_length n_ctx",
-    "head": "head_dim kv_channels d_kv",
+    "head": "head_dim head_size d_head kv_channels d_kv attention_head_dim size_per_head",
     "heads": "num_attention_heads num_heads n_head n_heads nhead",
 }
 KINDS = {word: kind for kind, words in _KEYS.items() for word in words.split()}
+_TINY = 64
+_TABLES = ("embedding_size", "padded_vocab_size")
 _LEAST = {"vocab": 8000, "width": 512, "inner": 512, "length": 512, "head": 24}
 _OTHERS = frozenset(
     [
@@ -37,6 +39,8 @@ def misfits(sizes: Mapping[str, int]) -> dict[str, tuple[str, int, int]]:
     known = {key: KINDS[key] for key in sizes if key in KINDS}
     if len(known) + len(_OTHERS & sizes.keys()) < 2 or not known:
         return {}  # a single word may mean anything
+    if any(kind == "width" and sizes[key] < _TINY for key, kind in known.items()):
+        return {}  # a model for tests
     found = {}
     for key, kind in known.items():
         least = _LEAST.get(kind)
@@ -44,6 +48,8 @@ def misfits(sizes: Mapping[str, int]) -> dict[str, tuple[str, int, int]]:
             continue
         step = _BLOCK if kind == "head" else _PIECE
         padded = -(-sizes[key] // step) * step
+        if kind == "vocab" and any(sizes.get(name, 0) >= sizes[key] for name in _TABLES):
+            continue  # the table is larger than the vocabulary already
         if padded != sizes[key] and (kind == "head" or padded - sizes[key] <= sizes[key] * _DEAR):
             found[key] = (kind, sizes[key], padded)
     if "head" not in known.values():

@@ -169,6 +169,28 @@ def test_a_sum_over_a_mask_is_that_of_the_whole(needs_torch, dtype):
     assert torch.equal(*answers) and answers[0].dtype == answers[1].dtype
 
 
+@pytest.mark.parametrize("weight", ["", " * 3", " / 7"])
+def test_a_sum_that_is_read_behind_the_loop_is_the_same_number(needs_torch, weight):
+    import torch
+
+    text = (
+        "import torch\n\n\ndef train(model, batches):\n    total = 0\n    for x in batches:\n        loss = model(x).square().mean()\n"
+        f"        loss.backward()\n        total += loss.item(){weight}\n    return total\n"
+    )
+    result = analyse("a.py", text.encode(), SESSION)
+    assert [(f.code, f.why, f.status) for f in result.findings] == [("PRT630", "kept", "review")]
+    after = apply(text.encode(), result.review).decode()
+    assert ".item()" not in after
+    sums = []
+    for source in (text, after):
+        space: dict = {}
+        exec(source, space)
+        torch.manual_seed(0)
+        sums.append(space["train"](torch.nn.Linear(4, 2), torch.randn(20, 3, 4)))
+        assert space["train"](None, []) == 0
+    assert type(sums[1]) is float and sums[1] == pytest.approx(sums[0], rel=1e-5)
+
+
 def test_what_nobody_wrote_by_hand_is_read_in_good_time():
     """Sums of a thousand parts, values that double in every line, functions of many lines."""
     head = "import torch\n\n\ndef f(x, y, k):\n    z = torch.softmax(x @ k, -1)\n"

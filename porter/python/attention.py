@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from .layouts import of_channels
-from .values import Value
+from .value import Value
 from .views import Users, base, seen
 
 _MASK = re.compile(r"(?i)mask|causal|triu|tril|padding")

@@ -16,7 +16,8 @@ from .evidence import call_name, other_library
 from .handed import SIZED, is_size
 from .index import Link
 from .operations import World
-from .values import Body, Value
+from .value import Value
+from .values import Body
 from .views import Users
 
 SHAPE, SIZE = "shape", "size"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .handed import FACTORIES
-from .values import Value
+from .value import Value
 from .views import base
 
 _PREDICATES = frozenset(

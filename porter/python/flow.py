@@ -8,7 +8,18 @@ from __future__ import annotations
 
 import ast
 
-from .evidence import DEVICES, OWN_DEVICES, call_name, constant, is_log, lightning, like, named, target_name, other_library
+from .evidence import (
+    DEVICES,
+    OWN_DEVICES,
+    call_name,
+    constant,
+    is_log,
+    lightning,
+    like,
+    named,
+    other_library,
+    target_name,
+)
 from .index import FUNCTIONS, Link, ancestors
 from .sinks import INDEXED, Role, Sinks
 

@@ -14,7 +14,7 @@ from porter.finding import Change
 from .fuse_attention import attention, functional
 from .patterns import Match
 from .place import Place
-from .values import Value
+from .value import Value
 from .views import Users, base
 
 _FRESH = frozenset({"call", "linear", "module"})  # results of modules, which lie in memory without gaps

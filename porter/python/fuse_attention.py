@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass
 
 from .attention import is_least
-from .values import Value
+from .value import Value
 from .views import base
 
 _SWAPPED = frozenset({(-2, -1), (-1, -2), (2, 3), (3, 2)})

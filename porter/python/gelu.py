@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from .values import Value
+from .value import Value
 from .views import Users, base
 
 _POINTS = (-2.7, -1.1, -0.3, 0.4, 0.9, 1.7, 3.2)

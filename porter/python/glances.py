@@ -9,20 +9,23 @@ import ast
 import re
 from collections.abc import Callable
 
-from . import gradients, masks, meetings, padding, picked, sequences
+from . import elements, gradients, masks, meetings, padding, picked, sequences, syncs
 from .evidence import call_name, constant
 from .index import Link, ancestors
 
 _MODEL = re.compile(r"(?i)model|net|generator|discriminator|encoder|decoder|backbone|classifier")
 _TRAINS = re.compile(rb"(?i)train|shuffle")
-_BATCHES = re.compile(r"for .* in (?:enumerate\()?self\.\w*loader\b")
+_BATCHES = re.compile(
+    r"for .* in (?:enumerate\()?self\.\w*loader\b|next\((?:iter\()?(?:self\.)?\w*(?:loader|iter|batch|data|source)\w*[,)]"
+)
 _WORKER = re.compile(r"^__getitem__$|(?i:collat)")
 
 
 def _works_for_loader(scene, link: Link) -> bool:
     function = scene.function(link)
     owner = function and function[1] and function[1][0]
-    return function is not None and bool(_WORKER.search(function[0].name) or _WORKER.search(getattr(owner, "name", "")))
+    named = owner.name if owner.__class__ is ast.ClassDef else ""
+    return function is not None and bool(_WORKER.search(function[0].name) or _WORKER.search(named))
 
 
 def _makes_without_device(scene, link: Link) -> bool:
@@ -80,9 +83,13 @@ def _trains(scene, link: Link) -> bool:
 
 
 def _waits(scene, link: Link) -> bool:
-    if link[0].__class__ is ast.Name and (not scene.steps or not scene.hands_loss(link)):
+    if not scene.matters(link):
         return False
-    return bool(scene.matters(link))
+    if link[0].__class__ is ast.Name:
+        return scene.hands_loss(link) or link[0].id != "print" and syncs.number(scene, link)
+    if link[0].__class__ is ast.Attribute:
+        return not link[0].attr.startswith(("set_", "add_")) or syncs.told(scene, link)
+    return syncs.condition(scene, link) is not None
 
 
 def _prefetches(scene, link: Link) -> bool:
@@ -90,7 +97,7 @@ def _prefetches(scene, link: Link) -> bool:
     owner = scene.owner(link)
     words = ast.unparse(owner) if owner is not None else ""
     copies = "non_blocking=True" in words and ".wait_stream(" in words
-    return copies and ("next(" in words or bool(_BATCHES.search(words))) and "def backward" not in words
+    return copies and bool(_BATCHES.search(words)) and "def backward" not in words
 
 
 def _launches(scene, link: Link) -> bool:
@@ -118,7 +125,7 @@ GLANCES: dict[str, Callable] = {
     "flattened": _is_flattened,
     "model": _names_model,
     "training": _trains,
-    "epoch": lambda scene, link: scene.in_epoch(link),
+    "epoch": lambda scene, link: scene.epoch(link) is not None,
     "fork": lambda scene, link: b"fork" in scene.file.source.utf8 or scene.woken(link) is not None,
     "loop": lambda scene, link: scene.loops_over_batches and not scene.file.tested,
     "prefetch": _prefetches,
@@ -128,4 +135,5 @@ GLANCES: dict[str, Callable] = {
     "pads": _pads,
     "neighbours": lambda scene, link: sequences.activated(scene, link),
     "gradients": lambda scene, link: bool(gradients.of_total(link)),
+    "rows": lambda scene, link: elements.rows(scene, link) is not None,
 }

@@ -7,15 +7,23 @@ import re
 
 from .evidence import call_name, constant, device_like
 from .index import Link, ancestors
+from .natures import HOST, NUMBER, UNKNOWN
 
 SYNCS = frozenset({"item", "tolist", "numpy", "cpu"})
 SIZED = frozenset(
     """zeros ones empty full rand randn randint arange linspace eye new_zeros new_ones new_full new_empty view reshape expand
     repeat tile narrow split unfold""".split()
 )
-FACTORIES = frozenset(f"torch.{name}" for name in "rand randn randint randperm zeros ones empty full arange linspace tensor".split())
+FACTORIES = frozenset(
+    f"torch.{name}" for name in "rand randn randint randperm zeros ones empty full arange linspace tensor".split()
+)
 _KINDS = frozenset({"isinstance", "is_tensor", "hasattr"})
+_WANTED = re.compile(r"(?i)actions?$|(?:lens|lengths?)(?:_|$)")
 _SAME = frozenset({"detach", "mean", "sum", "data", "float", "clone"})
+_MADE = re.compile(
+    rb"\.(?:rand|zeros|ones|empty|full|arange|linspace|logspace|eye|\w*[tT]ensor|from_numpy|numpy|tri[lu]_indices|normal)\w*\b"
+    rb"|cpu|np\."
+)
 _DEVICE = re.compile(r"(?:cuda|npu|gpu)(?::|$)")
 
 
@@ -68,21 +76,21 @@ def _sized(link: Link) -> bool:
 
 def hands_on(call: ast.Call, names: set[str]) -> bool:
     """Whether one of these tensors itself is an argument, bare or in a text, and not a number made of it."""
-    return any(_bare(a, names) for a in call.args)
+    return any(bare(a, names) for a in call.args)
 
 
-def _bare(node: ast.AST, names: set[str]) -> bool:
+def bare(node: ast.AST, names: set[str]) -> bool:
     kind = node.__class__
     if kind is ast.Name:
         return node.id in names
     if kind is ast.Attribute:
-        return node.attr in _SAME and _bare(node.value, names)
+        return node.attr in _SAME and bare(node.value, names)
     if kind is ast.Call:
         if node.func.__class__ is ast.Attribute and node.func.attr in _SAME:
-            return _bare(node.func.value, names)
-        return call_name(node.func) in ("str", "format", "round") and any(_bare(a, names) for a in node.args)
+            return bare(node.func.value, names)
+        return call_name(node.func) in ("str", "format", "round") and any(bare(a, names) for a in node.args)
     if kind in (ast.JoinedStr, ast.FormattedValue, ast.Tuple, ast.BinOp):
-        return any(_bare(n, names) for n in ast.iter_child_nodes(node))
+        return any(bare(n, names) for n in ast.iter_child_nodes(node))
     return False
 
 
@@ -114,6 +122,17 @@ def moves(call: ast.Call) -> bool:
     """Whether `x.to(...)` names a device that is not the CPU."""
     given = [*call.args[:1], *(k.value for k in call.keywords if k.arg == "device")]
     return any(_is_device(v) for v in given)
+
+
+def dataset_moves(file) -> bool:
+    """Whether a `__getitem__` of the file puts its samples on the device."""
+    for link in file.buckets[ast.FunctionDef]:
+        if link[0].name == "__getitem__":
+            for node in ast.walk(link[0]):
+                if node.__class__ is ast.Call and node.func.__class__ is ast.Attribute:
+                    if node.func.attr in ("cuda", "npu") or node.func.attr == "to" and moves(node):
+                        return True
+    return False
 
 
 def _is_device(node: ast.expr) -> bool:
@@ -164,13 +183,30 @@ def first_wait(statement: ast.stmt) -> ast.AST | None:
 def made_on_host(scene, link: Link) -> bool:
     """`torch.rand(1).item()`: what a factory without `device` makes lies on the host."""
     node = link[0].value
-    if node.__class__ is ast.Name:
+    for call in [node, *_chain(node)] if node.__class__ is ast.Call and node.func.__class__ is ast.Attribute else ():
+        if getattr(call.func, "attr", "") == "cpu":  # it is there because of this chain
+            node = call.func.value
+    if _says_host(scene, link) and (known := scene.natures.of(node, link)) != UNKNOWN:
+        return known in (HOST, NUMBER)
+    if node.__class__ is ast.Name:  # of the module, of a comprehension
         values = scene.values(node, link)
         return bool(values) and all(_is_host(v, scene, link) for v in values)
     return _is_host(node, scene, link)
 
 
+def _says_host(scene, link: Link) -> bool:
+    """Whether the function around makes anything on the host, or is handed it: the look at its values costs more."""
+    function = scene.function(link)
+    if function is None:
+        return False
+    start, end = scene.file.source.span(function[0])
+    return bool(_MADE.search(scene.file.source.utf8, start, end)) or bool(scene.callers.read_back(function))
+
+
 def _is_host(node: ast.expr, scene, link: Link) -> bool:
+    if node.__class__ is ast.BinOp:
+        sides = [s for s in (node.left, node.right) if s.__class__ is not ast.Constant]
+        return bool(sides) and all(_is_host(s, scene, link) for s in sides)
     while node.__class__ is ast.Call and node.func.__class__ is ast.Attribute:
         full = scene.names.resolve(node.func, link)
         if full is not None:
@@ -224,3 +260,14 @@ def waited(statement: Link) -> bool:
             above = block[at - 1]
             return above.__class__ in (ast.Assign, ast.AugAssign, ast.Expr) and first_wait(above) is not None
     return False
+
+
+def is_passed_on(link: Link) -> bool:
+    """`return x.cpu()`, `m.cpu().parameters()`, `w.data = w.data.cpu()`: moved on purpose, not read."""
+    return target(link) == "data" or link[1][1][0].__class__ in (ast.Return, ast.Attribute)
+
+
+def is_wanted_there(link: Link) -> bool:
+    """Actions that an environment takes, lengths that packing takes: there is no other way than to read them."""
+    words = {n.id for n in ast.walk(link[0]) if n.__class__ is ast.Name} | {target(link)}
+    return any(_WANTED.search(word) for word in words)

@@ -61,6 +61,9 @@ TYPES: dict[str, tuple[type, ...]] = {
     "Return": (ast.Return,),
     "Dict": (ast.Dict,),
     "If": (ast.If,),
+    "For": (ast.For,),
+    "While": (ast.While,),
+    "Assert": (ast.Assert,),
     "Try": (ast.Try,),
 }
 

@@ -6,7 +6,7 @@ import ast
 import re
 
 from .evidence import call_name, constant
-from .values import Value
+from .value import Value
 from .views import base
 
 _SWAPS = frozenset({(-2, -1), (-1, -2), (2, 3), (3, 2)})

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 
 from .attention import SHAPES, holds_product, is_least, products
 from .evidence import call_name
-from .values import Body, Value
+from .value import Value
+from .values import Body
 from .views import Users, base
 
 _SCORES = re.compile(r"(?i)scor|atte?n|energy|sim(?:ilarit\w+)?$")

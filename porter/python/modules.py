@@ -6,7 +6,8 @@ import ast
 
 from .evidence import constant
 from .parameters import default_of, dotted, number
-from .values import Body, Value
+from .value import Value
+from .values import Body
 
 _MODULES = {
     "SiLU": "silu", "GELU": "gelu", "Sigmoid": "sigmoid", "Softmax": "softmax", "Dropout": "dropout", "Linear": "linear",

@@ -8,12 +8,15 @@ import re
 from .evidence import call_name
 
 _NOW_AND_THEN = re.compile(
-    r"(?i)log|print|verbose|debug|eval|valid|save|ckpt|checkpoint|profil|summary|tensorboard|wandb|nan|isinf|isfinite|interval|every"
+    r"(?i)log|print|verbose|debug|eval|valid|save|ckpt|checkpoint|profil|summary|tensorboard|wandb|nan|isinf|is_?finite|interval|every"
     r"|freq|report|display|monitor|visual|plot|test|infer|predict|export|trac(?:e|ing)|script|onnx|deploy|generat|sampl|best|epoch|found_inf|oom|num_updates|first"
 )
 _REPORTS = re.compile(r"(?i)log(?!it)|print|report|display|verbose|debug|eval|interval|every|freq|wandb|tensorboard")
 _AFTERWARDS = re.compile(
-    r"(?i)post_?proc|eval|metric|infer|predict|generat(?:ion|e)|detections|backend|export|sampler|wrapper|transform$|dataset"
+    r"(?i)post_?proc|eval|metric|infer|predict|generat(?:ion|e)|detections|backend|export|sampler|wrapper|transform$|dataset|search|explain|interpret"
+)
+_ASIDE = re.compile(
+    r"(?i)(?:^|_)(?:log|save|load|init|reset|visuali[sz]e|plot|debug|check_inputs?|report|dump|offload|tests?)(?:_|$)|setup|pred2"
 )
 _LEAVES = (ast.Return, ast.Continue)
 TROUBLE = frozenset({"error", "warning", "warn", "exception", "critical", "debug"})
@@ -22,6 +25,39 @@ TROUBLE = frozenset({"error", "warning", "warn", "exception", "critical", "debug
 def is_beside(owner: ast.ClassDef) -> bool:
     """A class whose `forward` does not run in the training step: transforms of samples, metrics, what follows a model."""
     return any(_AFTERWARDS.search(name) for name in (owner.name, *(call_name(base) for base in owner.bases)))
+
+
+def is_aside(name: str) -> bool:
+    """A function that, by its name, does something beside the training of a batch."""
+    return bool(_AFTERWARDS.search(name) or _ASIDE.search(name))
+
+
+def fills_once(node: ast.If, child: ast.AST) -> bool:
+    """`if self.x is None: self.x = ...`, `if key not in table: table[key] = ...`: what is kept is not made again."""
+    test = node.test
+    if test.__class__ is not ast.Compare:
+        return False
+    block, op, right = node.body if child in node.body else node.orelse, test.ops[0].__class__, test.comparators[0]
+    missing = (
+        op is ast.Is
+        and block is node.body
+        and test.left.__class__ is ast.Attribute
+        and getattr(right, "value", 0) is None
+    )
+    if not missing and op is not (ast.NotIn if block is node.body else ast.In):
+        return False
+    for statement in block:
+        for target in statement.targets if statement.__class__ is ast.Assign else ():
+            if missing and getattr(target, "attr", "") == test.left.attr:
+                return True
+            if not missing and target.__class__ is ast.Subscript and ast.dump(target.value) == ast.dump(right):
+                return True
+    return False
+
+
+def fails(node: ast.If, child: ast.AST) -> bool:
+    """Whether a branch ends in an error: it runs once at most."""
+    return any(child in block and block[-1].__class__ is ast.Raise for block in (node.body, node.orelse))
 
 
 def is_left_over(node: ast.AST, child: ast.stmt) -> bool:

@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 from .evidence import constant
 from .modules import called
 from .parameters import default_of, dotted, given_to, number
-from .values import Body, Value
+from .value import Value
+from .values import Body
 
 _UNARY = frozenset("square rsqrt sqrt sigmoid neg exp erf tanh silu relu view_as_complex view_as_real".split())
 _BINARY = frozenset("add sub mul div pow matmul".split())

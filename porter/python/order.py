@@ -9,6 +9,7 @@ from .evidence import call_name
 from .index import FUNCTIONS, Link, ancestors
 
 _OTHERWISE = re.compile(rb"spawn|forkserver|set_start_method")
+_HOST_ONLY = re.compile(r"(?i)gloo|use_?cpu\b")
 _TOUCHES = ("torch.cuda.", "torch.npu.", "torch_npu.npu.")
 
 
@@ -33,16 +34,32 @@ def woken(scene, link: Link) -> str | None:
     names = scene.names
     if _OTHERWISE.search(scene.file.source.utf8) or (found := touched_before(names, link)) is None:
         return None
+    return found if _works(scene, link) else None
+
+
+def children_work(scene, link: Link) -> bool | None:
+    """Whether a process that the file starts works on the device; None where what it runs is not in sight."""
+    around = scene.function(link)
+    if around is not None and _HOST_ONLY.search(ast.unparse(around[0])):
+        return False
+    calls = [
+        at for at in scene.file.buckets[ast.Call] if call_name(at[0].func) in ("Process", "Pool", "start_processes")
+    ]
+    known = [_works(scene, (at[0].func, at)) for at in calls]
+    return True if True in known else None if None in known else False
+
+
+def _works(scene, link: Link) -> bool | None:
+    """Whether the function that a process runs asks for the device."""
     call = link[1][0]
-    target = next((k.value for k in call.keywords if k.arg in ("target", "initializer")), None)
+    given = [k.value for k in call.keywords if k.arg in ("target", "initializer", "fn")]
+    target = next(iter([*given, *(call.args[:1] if call_name(call.func) == "start_processes" else ())]), None)
     if target.__class__ is not ast.Name:
         return None
-    top = [above[0] for above in ancestors(link)][-1]
-    functions = [s for s in ast.walk(top) if s.__class__ in FUNCTIONS[:2] and s.name == target.id]
+    functions = [at[0] for at in scene.file.buckets[ast.FunctionDef] if at[0].name == target.id]
     if len(functions) != 1:
         return None
-    works = any(_touch(statement, link, names) for statement in functions[0].body)
-    return found if works else None
+    return any(_touch(statement, link, scene.names) for statement in functions[0].body)
 
 
 def _touch(statement: ast.stmt, link: Link, names) -> str | None:

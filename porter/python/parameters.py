@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from .evidence import constant
 
 if TYPE_CHECKING:
-    from .values import Value
+    from .value import Value
 
 
 def parameters(function: ast.AST) -> list[str]:

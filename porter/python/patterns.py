@@ -15,7 +15,8 @@ from . import attention, gelu, masked_softmax, rotary, sdpa
 from .evidence import call_name
 from .index import Link, lines_with, on_lines
 from .operations import World
-from .values import Body, Value
+from .value import Value
+from .values import Body
 from .views import Users, base, factors, halves, is_weight
 
 _SPREAD = re.compile(r"(?i)emb|pos(?!t)|bias|type")

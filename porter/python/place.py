@@ -9,7 +9,7 @@ from porter.finding import Change
 
 from .fuse_attention import operands
 from .patterns import Match
-from .values import Value
+from .value import Value
 
 # values that cost nothing if they stay
 _FREE = frozenset({"leaf", "const", "attribute", "item", "tuple", "parts", "opaque", "FloorDiv"})

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from .values import Body, Value
+from .value import Value
+from .values import Body
 from .views import Users, base, factors, half, halves, seen
 
 

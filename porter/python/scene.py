@@ -8,17 +8,18 @@ import weakref
 from functools import cached_property
 
 from . import handed, masks, order, padding, sizes, spread
+from .callers import STEPS, Callers
 from .evidence import call_name
 from .index import FUNCTIONS, Link, ancestors
-from .occasions import TROUBLE, asks_now_and_then, asks_training, is_beside, is_left_over
+from .natures import Natures
+from .occasions import TROUBLE, asks_now_and_then, asks_training, fails, fills_once, is_beside, is_left_over
 
-STEP, FORWARD = "step", "forward"
+STEP, FORWARD, CALLED = "step", "forward", "called"
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_STEPS = frozenset({"training_step", "train_step", "compute_loss"})  # Lightning, trainers: their loop is elsewhere
-_HOST = re.compile(r"(?i)actions?$|(?:lens|lengths?)$")
-_APART = frozenset("eval evaluation evaluate inference metrics demo demos mock mocks benchmark benchmarks".split())
-_BESIDE = re.compile(r"(?i)onnx|(?:^|/)(?:export|bench[^/]*$|testing\.py$)")
+_APART = frozenset("eval evaluation evaluate inference metrics demo demos mock mocks".split())
+_BESIDE = re.compile(r"(?i)onnx|(?:^|/)(?:benchmarks?/|export|test\.|bench[^/]*$|testing\.py$)")
+_ASIDE = frozenset("dataset datasets transforms explain explainers interpret benchmarking testing".split())  # no training
 _NO_GRAD = frozenset({"no_grad", "inference_mode"})
 
 
@@ -58,7 +59,7 @@ class Scene:
         return bool(arguments) and arguments[0].arg == "ctx"
 
     def where(self, link: Link) -> str:
-        """STEP, FORWARD, or "" for what runs once, now and then, or nobody knows how often."""
+        """STEP, FORWARD, CALLED by one of them, or "" for what runs once, now and then, or nobody knows how often."""
         while link[1] is not None and not isinstance(link[0], ast.stmt):
             link = link[1]
         if link[1] is None:
@@ -72,15 +73,24 @@ class Scene:
         for above in ancestors(link):
             node = above[0]
             if node in self.steps:
-                return STEP
+                return "" if self.function_name((node, above)).lstrip("_").startswith("test") else STEP
             if node.__class__ in _DEFS:
-                if above[1] is None or above[1][0].__class__ is not ast.ClassDef:
-                    return ""
-                own = node.args.args[:1] and node.args.args[0].arg == "self" and not is_beside(above[1][0])
-                if own and node.name in _STEPS:
+                owner = above[1][0] if above[1] and above[1][0].__class__ is ast.ClassDef else None
+                own = owner and node.args.args[:1] and node.args.args[0].arg == "self" and not is_beside(owner)
+                if own and node.name in STEPS:
                     return STEP
-                return FORWARD if own and node.name == "forward" else ""
+                if own and node.name == "forward":
+                    return FORWARD
+                return CALLED if self.callers.serves(above) else ""
         return ""
+
+    @cached_property
+    def callers(self) -> Callers:
+        return Callers(self)
+
+    @cached_property
+    def natures(self) -> Natures:
+        return Natures(self)
 
     @property
     def loops_over_batches(self) -> bool:
@@ -98,14 +108,14 @@ class Scene:
 
     def matters(self, link: Link) -> str:
         """`where`, if it also runs there for every batch of the training."""
-        where = "" if self.apart else self.where(link)
-        return "" if not where or self.rarely(link) else where
+        where = "" if self.apart or not _ASIDE.isdisjoint(self._folders) else self.where(link)
+        return "" if not where or self.rarely(link, where) else where
 
     def losses(self, link: Link) -> set[str]:
         """The names of which the function around takes gradients."""
         return set().union(*(names for node, names in self.steps.items() if any(a[0] is node for a in ancestors(link))))
 
-    def rarely(self, link: Link) -> bool:
+    def rarely(self, link: Link, where: str = "") -> bool:
         """Behind `step % 100 == 0`, `if verbose`, `if not self.training`, after `if self.training: return`, `if not log: return`."""
         child = link[0]
         for above in ancestors(link):
@@ -113,6 +123,8 @@ class Scene:
             if node.__class__ in (ast.If, ast.IfExp) and child is not node.test:
                 inside = child is node.body if node.__class__ is ast.IfExp else child in node.body
                 if asks_now_and_then(node.test) or asks_training(node.test) == (-1 if inside else 1):
+                    return True
+                if node.__class__ is ast.If and (fills_once(node, child) or fails(node, child)):
                     return True
             if isinstance(child, ast.stmt) and is_left_over(node, child):
                 return True
@@ -122,7 +134,7 @@ class Scene:
                 return True
             if node in self.steps or node.__class__ in _DEFS:
                 marks = {call_name(getattr(d, "func", d)) for d in getattr(node, "decorator_list", ())}
-                return not marks.isdisjoint(_NO_GRAD)
+                return where != CALLED and not marks.isdisjoint(_NO_GRAD)  # what the step calls may need no gradient
             child = node
         return False
 
@@ -203,14 +215,14 @@ class Scene:
         link = self.link(call)
         return handed.target(link) if link else ""
 
-    def in_epoch(self, link: Link) -> bool:
-        """Whether a place is reached once in every epoch."""
+    def epoch(self, link: Link) -> ast.For | None:
+        """The loop over epochs around a place."""
         for loop in self.loops(link):
             if loop.__class__ is ast.For and any(
                 "epoch" in n.id.lower() for n in ast.walk(loop.target) if n.__class__ is ast.Name
             ):
-                return True
-        return False
+                return loop
+        return None
 
     def inside(self, call, pattern: re.Pattern[str], *, dataset: bool = False) -> bool:
         """Whether a call stands in a function, or a method of a class, with such a name; in one of a dataset."""
@@ -228,11 +240,7 @@ class Scene:
         losses = self.losses(link) - {"self"}
         return bool(losses) and handed.hands_on(link[1][0], losses)
 
-    @staticmethod
-    def waits_again(link: Link) -> bool:
-        return handed.waits_again(link)
-
-    sizes, spread, woken = sizes.found, spread.spread, order.woken  # methods that are told of there
+    sizes, spread, woken, children_work = sizes.found, spread.spread, order.woken, order.children_work  # told of there
 
     @cached_property
     def first_sizes(self) -> dict[tuple[str, int], tuple[int, int]]:
@@ -255,8 +263,11 @@ class Scene:
     @cached_property
     def apart(self) -> bool:
         """Whether the file is a test, a measurement or for an export, or lies where nothing is trained."""
-        folders = self.file.path.split("/")[:-1]
-        return self.file.tested or not _APART.isdisjoint(folders) or bool(_BESIDE.search(self.file.path))
+        return self.file.tested or not _APART.isdisjoint(self._folders) or bool(_BESIDE.search(self.file.path))
+
+    @cached_property
+    def _folders(self) -> list[str]:
+        return self.file.path.split("/")[:-1]
 
     def function_name(self, link: Link) -> str:
         function = self.function(link)
@@ -282,20 +293,8 @@ class Scene:
         statement = next((a for a in ancestors(link) if isinstance(a[0], ast.stmt)), None)
         return statement is None or handed.first_wait(statement[0]) is link[0] and not handed.waited(statement)
 
-    @staticmethod
-    def is_passed_on(link: Link) -> bool:
-        """`return x.cpu()`, `m.cpu().parameters()`: moved on purpose, not read."""
-        above = link[1][1][0]
-        return above.__class__ in (ast.Return, ast.Attribute)
-
     def is_answer(self, link: Link) -> bool:
         """`return loss.item()` of a function that takes one step: how often it runs, its callers know."""
         function = self.function(link)
         returned = any(a[0].__class__ is ast.Return for a in ancestors(link))
         return returned and function is not None and function[0] in self.steps
-
-    @staticmethod
-    def is_wanted_there(link: Link) -> bool:
-        """Actions that an environment takes, lengths that packing takes: there is no other way than to read them."""
-        words = {n.id for n in ast.walk(link[0]) if n.__class__ is ast.Name} | {handed.target(link)}
-        return any(_HOST.search(word) for word in words)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from .attention import is_least
 from .evidence import call_name, constant
-from .values import Value
+from .value import Value
 from .views import base
 
 _BIAS = re.compile(r"(?i)(?<!use_)(?:bias|rel_?pos|relative_?pos|alibi)")

@@ -8,7 +8,20 @@ import re
 import sys
 from typing import NamedTuple
 
-from .evidence import DEVICES, call_name, constant, device_like, flag, is_log, lightning, like, named, other_library, target_name, trainer
+from .evidence import (
+    DEVICES,
+    call_name,
+    constant,
+    device_like,
+    flag,
+    is_log,
+    lightning,
+    like,
+    named,
+    other_library,
+    target_name,
+    trainer,
+)
 from .index import FUNCTIONS, Link, parents
 
 _VENDOR = re.compile(r"(?i)nvidia|hopper|blackwell|ampere|volta")

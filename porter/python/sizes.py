@@ -15,9 +15,9 @@ _FOLDER = re.compile(r"(?i)(?:^|/)(?:\w+_)?(?:configs?|conf|cfg)(?:/|[\w-]*\.py$
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
-# who makes the weights fit pads the vocabulary himself
+# who makes the weights fit pads the vocabulary himself; an adaptive softmax cuts it up
 _PADDED = re.compile(
-    rb"pad(?:ding|ded)?_(?:to_multiple|multiple|vocab|token_embed)|vocab_size_(?:divisible|multiple)|_vocab_size_with_padding"
+    rb"pad(?:ding|ded)?_(?:to_multiple|multiple|vocab|token_embed)|\bcutoffs\b|vocab_size_(?:divisible|multiple)|_vocab_size_with_padding"
 )
 _GIVEN = re.compile(r"(?i)pretrained|convert|load|import|checkpoint|download|ckpt")
 _KINDS = (ast.Call, ast.Dict, ast.FunctionDef, ast.AsyncFunctionDef, ast.Assign, ast.AnnAssign)
@@ -41,7 +41,7 @@ def first(scene) -> dict[tuple[str, int], tuple[int, int]]:
 
 def _misfits(scene, link: Link) -> list[tuple[str, tuple[str, int, int], tuple[int, int]]]:
     sizes = _sizes(scene, link)
-    if len(sizes) < 2 or _GIVEN.search(scene.function_name(link)):
+    if len(sizes) < 2 or _GIVEN.search(scene.function_name(link)) or _GIVEN.match(scene.file.path.rpartition("/")[2]):
         return []
     rows = misfits({key: node.value for key, node in sizes.items()})
     if any(row[0] == "vocab" for row in rows.values()) and _PADDED.search(scene.file.source.utf8):

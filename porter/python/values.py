@@ -2,7 +2,7 @@
 
 A function is read from top to bottom once. A name stands for one value where one definition reaches, for the choice among
 several where branches join, for nothing known where a loop may have changed it. Functions of the file and methods of the
-class are entered where their result matters. Built only for functions in which a pattern asks for it (python/patterns.py).
+class are entered where their result matters. Built only for functions that somebody asks for.
 """
 
 from __future__ import annotations
@@ -10,26 +10,12 @@ from __future__ import annotations
 import ast
 
 from .parameters import dotted, parameters
+from .value import Value
 
 _DEEPEST = 2  # of functions that call functions
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 _BINARY = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.Pow: "pow", ast.MatMult: "matmul"}
-
-
-class Value:
-    """Equal values of one function are one object."""
-
-    __slots__ = ("op", "args", "info", "node", "under", "plain")
-
-    def __init__(self, op: str, args: tuple[Value, ...], info, node):
-        self.op, self.args, self.info, self.node = op, args, info, node  # node: the expression that made it first
-        self.under: Value | None = None  # what it is a cast of, once that was asked for
-        self.plain = False  # it is known to be no cast; `under` would be itself, and nothing may point back
-
-    def __repr__(self) -> str:
-        inner = [*map(repr, self.args), *([repr(self.info)] if self.info is not None else [])]
-        return f"{self.op}({', '.join(inner)})"
 
 
 class Body:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from .values import Body, Value
+from .value import Value
+from .values import Body
 
 
 def base(value: Value) -> Value:

@@ -17,6 +17,10 @@ class DeviceInDataset(Rule):
     def visit(self, original, updated, file):
         if not file.scene.inside(original, WORKERS, dataset=True) or file.receiver(original) in ("other", "own"):
             return None
+        link = file.scene.link(original)
+        owner = link and file.scene.owner(link)
+        if owner is not None and any((file.names.resolve(b, link) or "").endswith("nn.Module") for b in owner.bases):
+            return None  # which collates what it is handed in the step
         if original.func.attr.value == "to" and not file.scene.moves(original):
             return None
         return Hit(original, "worker", values=(("name", f".{original.func.attr.value}()"),))

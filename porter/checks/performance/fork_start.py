@@ -5,33 +5,29 @@ from __future__ import annotations
 from porter.checks.build import positional
 from porter.checks.rule import Hit, Rule, cst
 
-from .loader_arguments import LOADERS
-
 MODULES = ("torch.multiprocessing", "multiprocessing")
-SETTERS = frozenset(f"{m}.{name}" for m in MODULES for name in ("set_start_method", "get_context"))
+CONTEXTS = frozenset(f"{m}.get_context" for m in MODULES)
+SETTERS = frozenset(f"{m}.set_start_method" for m in MODULES)
 STARTERS = frozenset({"torch.multiprocessing.start_processes", "torch.multiprocessing.spawn.start_processes"})
-
-
 PROCESSES = frozenset(f"{m}.{name}" for m in MODULES for name in ("Process", "Pool"))
 
 
 class ForkStart(Rule):
     code, slug = "PRT635", "fork-start"
-    calls = {*SETTERS, *STARTERS, *LOADERS, *PROCESSES}
+    calls = {*CONTEXTS, *SETTERS, *STARTERS, *PROCESSES}
     only = "fork"
 
     def visit(self, original, updated, file):
         name = file.name(original.func)
+        link = file.scene.link(original)
+        if link is None or file.tested:
+            return None
         if name in PROCESSES:  # Linux forks unless told otherwise
-            link = file.scene.link(original)
-            found = file.scene.woken(link) if link is not None and not file.tested else None
+            found = file.scene.woken(link)
             return Hit(original.func, "asked", values=(("call", found),)) if found else None
-        if name in SETTERS:
-            found = positional(original, 0, ("method",))
-        elif name in STARTERS:
-            found = positional(original, 5, ("start_method",))
-        else:
-            found = positional(original, None, ("multiprocessing_context",))
+        found = positional(original, 5, ("start_method",)) if name in STARTERS else positional(original, 0, ("method",))
         value = found and found[1] and found[1].value
-        fork = not file.tested and isinstance(value, cst.SimpleString) and value.evaluated_value == "fork"
-        return Hit(value, "fork") if fork else None
+        if not isinstance(value, cst.SimpleString) or value.evaluated_value != "fork":
+            return None
+        works = file.scene.children_work(link)  # on the device; None where that is not in sight
+        return Hit(value, "fork") if works or works is None and name not in CONTEXTS else None

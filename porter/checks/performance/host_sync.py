@@ -1,46 +1,68 @@
-"""`.item()`, `.cpu()`, `float(t)`, `print(t)` for every batch: the host waits until the device has caught up."""
+"""`.item()`, `float(t)`, `if t.any():`, `print(t)` for every batch: the host waits until the device has caught up."""
 
 from __future__ import annotations
 
 from porter.checks.rule import Hit, Rule, cst
-from porter.python import handed
+from porter.python import handed, syncs
 from porter.python.dynamic import SIZE
 
 METHODS = ("item", "tolist", "numpy", "cpu")
+TELLING = ("set_postfix", "set_description", "add_scalar")
 BUILTINS = ("float", "int", "bool", "print")
+HEADERS = ("If", "While", "Assert")
 
 
 class HostSync(Rule):
     code, slug = "PRT630", "host-sync"
-    methods = METHODS
+    methods = (*METHODS, *TELLING)
     builtins = BUILTINS
+    nodes = HEADERS
+    text = tuple(rf"{word}\(" for word in "any all isnan isinf isfinite equal allclose sum max min mean norm".split())
     only = "sync"
 
     def visit(self, original, updated, file):
+        if type(original).__name__ in HEADERS:
+            place = file.scene.link_to(file.statement)
+            return Hit(original.test, "condition") if place is not None and file.glance("sync", place) else None
         scene, link = file.scene, file.scene.link(original)
         if link is None or not scene.matters(link) or scene.is_answer(link):
             return None
         if isinstance(original.func, cst.Name):
             name = original.func.value
-            if len(original.args) == 0 or not scene.hands_loss(link):
-                return None
-            return Hit(original, "printed" if name == "print" else "call", values=(("name", f"{name}()"),))
-        if original.args and original.func.attr.value != "cpu" or file.receiver(original) == "other":
+            values = (("name", f"{name}()"),)
+            if name == "print":
+                return Hit(original, "printed", values=values) if scene.hands_loss(link) else None
+            waits = scene.hands_loss(link) or syncs.number(scene, link)
+            return Hit(original, syncs.purpose(scene, link) or "call", values=values) if waits else None
+        name = original.func.attr.value
+        if name in TELLING:
+            return Hit(original, "logged", values=(("name", f".{name}()"),)) if syncs.told(scene, link) else None
+        return self._method(name, original, updated, link, file)
+
+    @staticmethod
+    def _method(name: str, original, updated, link, file):
+        scene, values = file.scene, (("name", f".{name}()"),)
+        if original.args and name != "cpu" or file.receiver(original) == "other":
             return None
-        if handed.made_on_host(scene, link) and b"set_default_" not in file.source.utf8 or handed.asked_above(link):
+        if handed.waits_again(link) or handed.asked_above(link) or handed.settled_by_kind(link):
             return None
-        if handed.settled_by_kind(link):
+        if handed.made_on_host(scene, link) and b"set_default_" not in file.source.utf8:
             return None
-        values = (("name", f".{original.func.attr.value}()"),)
-        if original.func.attr.value in ("item", "tolist") and (said := file.followed(original, SIZE)) is not None:
+        if name in ("item", "tolist") and (said := file.followed(original, SIZE)) is not None:
             return Hit(original, "compiled" if file.compiles else "size", values=(*values, *said), code="PRT601")
-        if (
-            scene.waits_again(link)
-            or scene.is_wanted_there(link)
-            or original.func.attr.value == "cpu"
-            and scene.is_passed_on(link)
-        ):
+        if handed.is_wanted_there(link) or name == "cpu" and handed.is_passed_on(link):
             return None
         if not scene.first_wait(link):  # what a statement waits for once is there for the rest of it
             return None
-        return Hit(original, "call", values=values)
+        why = syncs.purpose(scene, link) or "call"
+        after = syncs.read_after_loop(scene, link) if why == "summed" and name == "item" else None
+        if after is None:
+            return Hit(original, why, values=values)
+        detached = updated.with_changes(func=updated.func.with_changes(attr=cst.Name("detach")))
+        if (
+            isinstance(updated.func.value, cst.Call)
+            and getattr(updated.func.value.func, "attr", cst.Name("x")).value == "detach"
+        ):
+            detached = updated.func.value
+        new = cst.Call(cst.Attribute(detached, cst.Name("float")))
+        return Hit(original, "kept", new=new, values=values, more=(after,))

@@ -5,12 +5,18 @@ from __future__ import annotations
 import re
 
 from porter.checks.rule import Hit, Rule
+from porter.python import handed
 
 LOADERS = frozenset({"torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader"})
 ORDER = (
     "dataset batch_size shuffle sampler batch_sampler num_workers collate_fn pin_memory drop_last timeout worker_init_fn "
     "multiprocessing_context"
 ).split()
+# what lies in memory already, and indices into it: no worker would be faster
+MEMORY = re.compile(r"(?i)buffer|replay|experience|rollout|queue|(?:idx|index|indices|ids)$|random")
+ASIDE = re.compile(r"(?:^|_)(?:tests?|profiler?|benchmark)(?:_|\.)")
+TRAINS = re.compile(rb"backward\(|optim|\.train\(|Trainer|training_step|train_dataloader")
+COUNTS = re.compile(r"(?i)count|num_steps|total_|estimate|statistics")
 EVALUATES = re.compile(r"(?i)test|val(?:id|_|$)|eval|infer|predict|mock|dummy|fake|synthetic|train *= *False")
 
 
@@ -27,11 +33,20 @@ def arguments(call, file) -> dict[str, str] | None:
 
 
 def feeds_training(call, given: dict[str, str], file) -> bool:
-    """Shuffled, or called after training; what is called after a test is not."""
+    """Shuffled, or called after training; not what is called after a test, or lies in memory."""
     target, dataset = file.scene.target(call), given.get("dataset", "")
     if file.scene.apart or EVALUATES.search(target) or EVALUATES.search(dataset) or given.get("shuffle") == "False":
         return False
-    return given.get("shuffle") == "True" or "train" in target.lower() or "train" in dataset.partition("(")[0].lower()
+    if MEMORY.search(dataset.partition("(")[0]) or given.get("collate_fn", "").replace(" ", "") == "lambdax:x[0]":
+        return False
+    function = file.scene.function_name(link) if (link := file.scene.link(call)) is not None else ""
+    if COUNTS.search(function) or EVALUATES.match(function) or ASIDE.search(file.path.rpartition("/")[2]):
+        return False
+    if handed.dataset_moves(file):  # PRT636 tells of it; workers could not do that
+        return False
+    if given.get("shuffle") == "True" and TRAINS.search(file.source.utf8):
+        return True
+    return "train" in target.lower() or "train" in dataset.partition("(")[0].lower()
 
 
 class LoaderArguments(Rule):

@@ -1,0 +1,18 @@
+"""`for i in range(x.size(0))` around operators on `x[i]`: as many launches as there are rows."""
+
+from __future__ import annotations
+
+from porter.checks.rule import Hit, Rule
+from porter.python import elements
+
+
+class ElementLoop(Rule):
+    code, slug = "PRT638", "element-loop"
+    nodes = ("For",)
+    text = r"range\("
+    only = "rows"
+
+    def visit(self, original, updated, file):
+        link = file.scene.link_to(file.statement)
+        found = elements.rows(file.scene, link) if link is not None and file.glance("rows", link) else None
+        return Hit(original.iter, found[0], values=(("name", found[1]),)) if found else None

@@ -1,0 +1,116 @@
+"""Loops of Python over the rows of a tensor, which launch operators for each of them."""
+
+from __future__ import annotations
+
+import ast
+
+from .evidence import call_name
+from .index import FUNCTIONS, Link
+from .natures import DEVICE
+
+
+def rows(scene, link: Link) -> tuple[str, str] | None:
+    """Of `for i in range(x.size(0))`, the key of a message and the tensor it takes apart; None where the rows depend on each
+    other, or each has a module of its own."""
+    loop = link[0]
+    if loop.target.__class__ is not ast.Name or loop.iter.__class__ is not ast.Call or len(loop.iter.args) != 1:
+        return None
+    if call_name(loop.iter.func) != "range" or not scene.matters(link):
+        return None
+    at = loop.target.id
+    inside = [n for s in loop.body for n in ast.walk(s)]
+    if any(n.__class__ in (ast.Break, ast.Return, ast.Yield, ast.Try, *FUNCTIONS) for n in inside) or _carries(
+        loop, inside
+    ):
+        return None
+    reads = [n for n in inside if n.__class__ is ast.Subscript and n.ctx.__class__ is ast.Load and _picks(n, at)]
+    if not reads or not scene.natures.is_length(loop.iter.args[0], link):
+        return None
+    tensors = [n for n in reads if scene.natures.of(n.value, link) == DEVICE]
+    others = [n for n in inside if n.__class__ is ast.Subscript and n not in tensors and _picks(n, at)]
+    if not tensors or any(n.__class__ is ast.Call and n.func in others for n in inside) or _offset(inside, at):
+        return None
+    if not any(_computes(n, scene, link) for n in inside if n not in tensors):
+        return None
+    ragged = any(n.__class__ is ast.Slice and any(_picks(s, at) for s in ast.walk(n)) for n in inside)
+    names = [ast.unparse(n.value) for n in tensors]
+    written = {ast.unparse(n.value) for n in inside if n.__class__ is ast.Subscript and n.ctx.__class__ is ast.Store}
+    return ("ragged" if ragged else "rows"), next((n for n in names if n not in written), names[0])
+
+
+def _picks(node: ast.AST, at: str) -> bool:
+    """`x[i]`, `x[:, i]`"""
+    if node.__class__ is not ast.Subscript:
+        return False
+    index = node.slice.elts if node.slice.__class__ is ast.Tuple else [node.slice]
+    return any(getattr(e, "id", "") == at for e in index)
+
+
+def _offset(inside: list[ast.AST], at: str) -> bool:
+    """Whether a row is read beside the one before or behind it in a tensor that the loop writes."""
+    written = {ast.dump(n.value) for n in inside if n.__class__ is ast.Subscript and n.ctx.__class__ is ast.Store}
+    for node in inside:
+        if node.__class__ is ast.Subscript and ast.dump(node.value) in written and not _picks(node, at):
+            if any(n.__class__ is ast.Name and n.id == at for n in ast.walk(node.slice)):
+                return True
+    return False
+
+
+def _carries(loop: ast.For, inside: list[ast.AST]) -> bool:
+    """Whether an iteration needs what the one before it made, other than a sum."""
+    sums = {n.target.id for n in inside if n.__class__ is ast.AugAssign and n.target.__class__ is ast.Name}
+    sums |= {n.targets[0].id for n in inside if _adds(n)}
+    loaded = [n.id for n in inside if n.__class__ is ast.Name and n.ctx.__class__ is ast.Load]
+    sums = {name for name in sums if loaded.count(name) <= sum(_adds(n) and n.targets[0].id == name for n in inside)}
+    stored = {n.id for n in inside if n.__class__ is ast.Name and n.ctx.__class__ is ast.Store} - sums
+    grown = {n.func.value.id for n in inside if _grows(n)}
+    if any(n.__class__ is ast.Subscript and getattr(n.value, "id", "") in grown for n in inside):
+        return True
+    if any(n.__class__ is ast.AugAssign and getattr(n.target, "id", "") in stored for n in inside):
+        return True
+    seen: set[str] = set()
+    for statement in loop.body:
+        for node in ast.walk(statement):
+            if (
+                node.__class__ is ast.Name
+                and node.ctx.__class__ is ast.Load
+                and node.id in stored
+                and node.id not in seen
+            ):
+                return True
+        seen |= {n.id for n in ast.walk(statement) if n.__class__ is ast.Name and n.ctx.__class__ is ast.Store}
+    return False
+
+
+def _grows(node: ast.AST) -> bool:
+    """`rows.append(x)`"""
+    func = getattr(node, "func", None)
+    return func.__class__ is ast.Attribute and func.attr == "append" and func.value.__class__ is ast.Name
+
+
+def _adds(node: ast.AST) -> bool:
+    """`total = total + x`"""
+    if (
+        node.__class__ is not ast.Assign
+        or node.targets[0].__class__ is not ast.Name
+        or node.value.__class__ is not ast.BinOp
+    ):
+        return False
+    return node.value.op.__class__ is ast.Add and getattr(node.value.left, "id", "") == node.targets[0].id
+
+
+def _computes(node: ast.AST, scene, link: Link) -> bool:
+    """An operator, and not only a view of a row."""
+    if node.__class__ is ast.BinOp:
+        return scene.natures.of(node, link) == DEVICE
+    if node.__class__ is ast.Call and call_name(node.func) not in (
+        "append",
+        "unsqueeze",
+        "view",
+        "item",
+        "size",
+        "detach",
+        "squeeze",
+    ):
+        return scene.natures.of(node, link) == DEVICE
+    return False
