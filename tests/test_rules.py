@@ -10,7 +10,7 @@ import pytest
 
 from porter.checks import schema, table
 from porter.checks.table import LANGUAGES
-from porter.checks.texts import Texts
+from porter.checks.texts import MORE, Texts
 from porter.finding import EFFORTS, SEVERITIES, Finding
 from porter.resources import rules_dir
 
@@ -172,6 +172,14 @@ def test_every_message_that_the_code_names():
         assert key in texts.rule(code).messages, f"{place}: {code} has no message {key!r}"
         wanted = set(schema.PLACEHOLDER.findall(texts.rule(code).messages[key]["en"]))
         assert values is None or wanted <= values, f"{place}: {code} {key!r} gives {values}, the message wants {wanted}"
+
+
+def test_a_value_that_a_message_wants_itself_says_nothing_behind_it():
+    texts = Texts()
+    for code in CODES:
+        for why, message in texts.rule(code).messages.items():
+            for text in message.values():
+                assert MORE.keys().isdisjoint(schema.PLACEHOLDER.findall(text)), f"{code} {why}: {text}"
 
 
 def test_the_table_of_the_readme():

@@ -57,11 +57,14 @@ MORE = {
     "exports": {"en": "; known to Python as {exports}", "zh": "；在 Python 中的名称：{exports}"},
     "counterparts": {"en": "; there are {counterparts}", "zh": "；可替换为 {counterparts}"},
     "callers": {"en": "; the Python that stops with it: {callers}", "zh": "；随之失效的 Python：{callers}"},
-    "operators": {
-        "en": "; operators that get it in this function: {reached} ({operators})",
-        "zh": "；本函数内受影响的算子：{reached} 个（{operators}）",
+    "into": {
+        "en": "; operators that get it in this function: {reached} ({into})",
+        "zh": "；本函数内受影响的算子：{reached} 个（{into}）",
     },
-    "soc": {"en": "; {soc} compiles operators anew for each shape", "zh": "；{soc} 会为每个新形状重新编译算子"},
+    "recompiles": {
+        "en": "; {recompiles} compiles operators anew for each shape",
+        "zh": "；{recompiles} 会为每个新形状重新编译算子",
+    },
     "seen": {"en": "; seen in the verified run: {seen} shapes, new ones even after step 2", "zh": "；验证运行中实际出现：{seen} 种形状，第 2 步之后仍有新形状"},
     "loop": {"en": "; anew in each round of `{loop}`", "zh": "；`{loop}` 的每一轮都会重复"},
     "cell": {"en": " (cell {cell}, line {cell_line})", "zh": "（第 {cell} 个代码单元第 {cell_line} 行）"},

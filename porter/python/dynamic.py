@@ -72,7 +72,7 @@ class Reach(NamedTuple):
         names = [*dict.fromkeys(self.operators)]
         shown = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
         lines = ",".join(map(str, self.lines[:_LINES]))
-        return (("reached", str(len(self.operators))), ("operators", shown), ("lines", lines)) if names else ()
+        return (("reached", str(len(self.operators))), ("into", shown), ("lines", lines)) if names else ()
 
 
 class Flows:

@@ -233,7 +233,7 @@ class File:
     @property
     def anew(self) -> tuple[tuple[str, str], ...]:
         """What a message adds where shapes are compiled."""
-        return (("soc", self.target.soc),) if self.compiles else ()
+        return (("recompiles", self.target.soc),) if self.compiles else ()
 
     def has(self, name: str) -> bool:
         """Whether the target offers a name."""
