@@ -32,6 +32,7 @@ class Receivers:
         }
         self.own: frozenset[str] = frozenset()  # of the attribute that is judged
         self._attributes = file.buckets[ast.Attribute]
+        self._bindings: dict[tuple[ast.AST, int, frozenset[str]], str] = {}
         offset = file.source.offset
         self._ends = {
             offset(link[0].end_lineno, link[0].end_col_offset): link
@@ -124,7 +125,7 @@ class Receivers:
             if owner is None:
                 return UNKNOWN
             return OWN if owner[0].name in self.own else TORCH if self._is_module(owner[0], owner) else UNKNOWN
-        found = {self._binding(at, link, depth) for at in self._reaching(self.names.bindings(node.id, link), link)[:8]}
+        found = {self._binding(at, depth) for at in self._reaching(self.names.bindings(node.id, link), link)[:8]}
         return _strongest(found)
 
     def _reaching(self, bound: list[Link], link: Link) -> list[Link]:
@@ -147,17 +148,25 @@ class Receivers:
                 return [last] if last[1][0].__class__ is ast.Assign else bound
         return bound
 
-    def _binding(self, at: Link, link: Link, depth: int) -> str:
+    def _binding(self, at: Link, depth: int) -> str:
+        """What one assignment gives a name; a name is asked for wherever it is used."""
+        key = (at[0], depth, self.own)
+        found = self._bindings.get(key)
+        if found is None:
+            found = self._bindings[key] = self._bound(at, depth)
+        return found
+
+    def _bound(self, at: Link, depth: int) -> str:
         node, up = at[0], at[1]
         if node.__class__ is ast.arg:
-            return self._annotation(node.annotation, link)
+            return self._annotation(node.annotation, at)
         parent = up[0] if up else None
         if parent.__class__ is ast.Assign and node in parent.targets:
             return (
                 self._expression(parent.value, (parent.value, up), depth + 1) if parent.value is not node else UNKNOWN
             )
         if parent.__class__ is ast.AnnAssign:
-            said = self._annotation(parent.annotation, link)
+            said = self._annotation(parent.annotation, up)
             return (
                 said if said is not UNKNOWN or parent.value is None else self._expression(parent.value, up, depth + 1)
             )
