@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
-from .evidence import CUDA_LIBRARIES, constant, device_like
+from .evidence import CUDA_LIBRARIES, call_name, constant, device_like
 from .index import FUNCTIONS, Link
 
 # packages and plug-ins that come in a CUDA flavour: onnxruntime-gpu, cupy-cuda12x, jax[cuda12], CUDAExecutionProvider
@@ -98,8 +98,12 @@ def kernel(file, link: Link | None) -> str | None:
             if found := next((n for v in above.values if v is not child for n in _conditions(file, v, up)), None):
                 return found
         elif kind in (ast.If, ast.IfExp) and child is above.test:
-            parts = above.body if above.body.__class__ is list else [above.body, above.orelse]
-            parts = [*parts, *above.orelse, *_rest(above, up)] if kind is ast.If else parts
+            if kind is ast.IfExp:
+                parts = [above.body, above.orelse]
+            elif above.body[-1].__class__ is ast.Raise:
+                parts = above.body  # it refuses what the kernel cannot take, here as there
+            else:
+                parts = [*above.body, *above.orelse, *_rest(above, up)]
             return next((name for part in parts for name in _kernels(file, part, up)), None) or _asking(file, above, up)
         if isinstance(above, ast.stmt):
             if kind is ast.Assign and (word := _CHOOSES.search(getattr(above.targets[0], "id", ""))):
@@ -140,7 +144,7 @@ def _conditions(file, node: ast.AST, link: Link):
 def _asking(file, node: ast.AST, link: Link) -> str | None:
     """The function that answers whether a kernel can be used, by returning True, False or a condition."""
     if node.__class__ is ast.If and node.body[-1].__class__ is ast.Raise:
-        return None  # it refuses what the kernel cannot take, here as there
+        return None
     if _ABOUT.search(file.path):
         return file.path.rpartition("/")[2].removesuffix(".py")
     body = [node] if node.__class__ is ast.Return else node.body
@@ -199,3 +203,11 @@ def _kernels(file, part: ast.AST, link: Link):
                 continue
             if root in _KERNELS_OF or any(_KERNEL.search(word) and not _NO_KERNEL.search(word) for word in words):
                 yield ".".join(reversed(words))
+        elif call.__class__ is ast.Assign and (word := call_name(call.value)):  # run = blur_cuda
+            if _KERNEL.search(word) and not _NO_KERNEL.search(word) and _is_called(file, call.targets[0], link):
+                yield word
+
+
+def _is_called(file, target: ast.expr, link: Link) -> bool:
+    readers = file.names.readers(target.id, (target, link)) if target.__class__ is ast.Name else ()
+    return any(above[0].__class__ is ast.Call and above[0].func is use for use, above in readers)
