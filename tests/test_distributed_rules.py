@@ -51,13 +51,14 @@ def test_an_unknown_variable_is_seen():
     assert (finding.code, finding.why, finding.status) == ("PRT803", "unknown", "manual")
 
 
-def test_older_torch_asks_for_autocast_by_hand():
+@pytest.mark.parametrize(
+    ("version", "asked"),
+    [("2.3.1", b"torch.npu.is_autocast_enabled()"), ("2.7.1.post11", b'torch.is_autocast_enabled("npu")')],
+)
+def test_autocast_is_asked_for_with_what_the_target_has(version, asked):
     before = b"import torch\n\nprint(torch.is_autocast_enabled())\n"
-    old, new = (
-        analyse("a.py", before, Session(target=Target(torch_npu=v))).findings for v in ("2.3.1", "2.7.1.post11")
-    )
-    assert [(f.code, f.status) for f in old] == [("PRT301", "manual")]
-    assert [(f.code, f.status) for f in new] == [("PRT301", "auto")]
+    result = analyse("a.py", before, Session(target=Target(torch_npu=version)))
+    assert apply(before, result.auto).splitlines()[-1] == b"print(" + asked + b")"
 
 
 TWIN = b'import torch.distributed as dist\n\n\ndef start():\n    dist.init_process_group(backend="nccl")\n'

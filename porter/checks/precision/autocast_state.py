@@ -24,11 +24,17 @@ class AutocastState(Rule):
             return None  # names its device already
         if file.around.is_fallback(original.func):
             return None  # for a torch in which these functions took no device
-        values = (("old", f"torch.{old}"), ("new", f'torch.{new}("{file.target.device}")'))
+        device = file.target.device
+        takes_device = file.target.torch >= SINCE
+        say = f'torch.{new}("{device}")' if takes_device else f"{file.target.namespace}.{new}()"
+        values = (("old", f"torch.{old}"), ("new", say))
         plain = len(original.args) == count and not any(a.star or a.keyword for a in original.args)
-        if not plain or file.target.torch < SINCE or not isinstance(original.func, cst.Attribute):
+        known = takes_device or file.has(f"{file.target.namespace}.{new}")
+        if not plain or not known or not isinstance(original.func, cst.Attribute):
             return Hit(original.func, "by-hand", values=values)
-        device = cst.Arg(cst.SimpleString(f'"{file.target.device}"'))
         func = updated.func.with_changes(attr=updated.func.attr.with_changes(value=new))
-        call = updated.with_changes(func=func, args=[device, *updated.args])
+        if takes_device:
+            call = updated.with_changes(func=func, args=[cst.Arg(cst.SimpleString(f'"{device}"')), *updated.args])
+        else:
+            call = updated.with_changes(func=func.with_changes(value=cst.Attribute(func.value, cst.Name(device))))
         return Hit(original.func, "state", new=call, safe=True, values=values, loads=True)
