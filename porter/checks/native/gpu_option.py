@@ -1,4 +1,4 @@
-"""Keyword arguments and entries of mappings whose value only GPUs know: `attn_implementation="flash_attention_2"`."""
+"""Arguments, entries of mappings and defaults whose value only GPUs know: `attn_implementation="flash_attention_2"`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ class GpuOption(Rule):
     """Carries the codes of the [[option]] stanzas."""
 
     code, slug = "PRT405", "attention-option"
-    nodes = ("Call", "Assign", "Dict")
+    nodes = ("Call", "Assign", "AnnAssign", "Dict")
     # one of these is in each: a handful of searches instead of one for every value
     text = ("flash_at", "flash-at", "load_in_", "8bit", "32bit", "paged_adamw", "apex_fused", "rmsprop_bnb")
 
@@ -21,20 +21,44 @@ class GpuOption(Rule):
             return self._call(original, updated, file)
         if isinstance(original, cst.Dict):
             return self._dict(original, updated, file)
+        if isinstance(original, cst.AnnAssign):
+            return self._annotated(original, updated, file)
         return self._assign(original, updated, file)
 
     def _call(self, original, updated, file):
         hits, args = [], list(updated.args)
+        flag = _flag(original)
         for at, arg in enumerate(original.args):
-            if arg.keyword is None or arg.keyword.value not in self.options:
+            word = arg.keyword and arg.keyword.value
+            word = flag if word == "default" else word
+            if word not in self.options:
                 continue
-            row = self._row(arg.keyword.value, arg.value, file, original.func)
+            row = self._row(word, arg.value, file, original.func)
             if row is None:
                 continue
             if row.to:
                 args[at] = args[at].with_changes(value=cst.parse_expression(_like(arg.value, row.to)))
-            hits.append((arg, row, arg.keyword.value))
+            hits.append((arg, row, word))
         return self._hits(hits, updated.with_changes(args=args), file)
+
+    def _annotated(self, original, updated, file):
+        """`optim: str = "adamw_8bit"` and `optim: str = field(default="adamw_8bit")` of a dataclass."""
+        word, value = getattr(original.target, "value", ""), original.value
+        if word not in self.options or value is None:
+            return None
+        if not isinstance(value, cst.Call):
+            row = self._row(word, value, file)
+            new = updated.with_changes(value=cst.parse_expression(_like(value, row.to))) if row and row.to else None
+            return self._hits([(original, row, word)], new, file) if row else None
+        at = next((n for n, a in enumerate(value.args) if a.keyword and a.keyword.value == "default"), None)
+        row = self._row(word, value.args[at].value, file) if at is not None else None
+        if row is None:
+            return None
+        args = list(updated.value.args)
+        if row.to:
+            args[at] = args[at].with_changes(value=cst.parse_expression(_like(value.args[at].value, row.to)))
+        new = updated.with_changes(value=updated.value.with_changes(args=args))
+        return self._hits([(value.args[at], row, word)], new, file)
 
     def _dict(self, original, updated, file):
         hits, elements = [], list(updated.elements)
@@ -82,6 +106,15 @@ class GpuOption(Rule):
             values = (("name", word), ("old", file.text(old)), ("new", row.to or ""))
             edits = new if row.to else None
             yield Hit(node, row.why, new=edits, values=values, code=row.code)
+
+
+def _flag(call) -> str | None:
+    """`optim` of `add_argument("--optim", default="adamw_8bit")`."""
+    func = call.func
+    if not call.args or not isinstance(func, cst.Attribute) or func.attr.value != "add_argument":
+        return None
+    texts = (getattr(a.value, "raw_value", "") for a in call.args if a.keyword is None)
+    return next((t.lstrip("-").replace("-", "_") for t in texts if t.startswith("--")), None)
 
 
 def _like(old, new: str) -> str:
