@@ -8,6 +8,7 @@ from porter.checks.rule import Hit, Rule, cst
 
 PACKAGES = ("pytorch_lightning", "lightning", "lightning.pytorch", "lightning.fabric", "lightning_fabric")
 _OURS = re.compile(r"(?i)npu|ascend")
+_MADE = re.compile(r"(?:pytorch_lightning|lightning(?:\.pytorch|\.fabric)?|lightning_fabric)\.(?:\w+\.)?(Trainer|Fabric)")
 CPU = frozenset({"cpu", "tpu", "mps", "hpu", "npu"})
 
 
@@ -16,8 +17,14 @@ class LightningTrainer(Rule):
     calls = frozenset(f"{package}.{name}" for package in PACKAGES for name in ("Trainer", "Fabric")) | {
         "pytorch_lightning.Trainer.from_argparse_args"
     }
+    nodes = ("AnnAssign",)
+    text = "_target_"
 
     def visit(self, original, updated, file):
+        if isinstance(original, cst.AnnAssign):  # a structured configuration of Hydra
+            made = _MADE.fullmatch(getattr(original.value, "raw_value", ""))
+            named = made and getattr(original.target, "value", "") == "_target_"
+            return Hit(original.value, "configured", values=(("name", made[1]),)) if named else None
         given = {a.keyword.value: a.value for a in original.args if a.keyword}
         accelerator = given.get("accelerator")
         text = accelerator.raw_value if isinstance(accelerator, cst.SimpleString) else None
