@@ -17,10 +17,12 @@ from porter.checks.gate import GATE, PACKAGES
 from porter.checks.native.gpu_option import GpuOption
 from porter.checks.table import RuleError
 from porter.checks.texts import Texts
+from porter.files import kinds
 from porter.finding import apply
 from porter.project.facts import Facts, gather
 from porter.python.analyse import analyse
 from porter.session import Session
+from porter.text.gate import concerns
 
 pytest_plugins = ["rules_fixtures"]
 CODES = [c for c in Texts().codes() if re.match(r"PRT(?:14\d|35\d|4\d\d)", c)]
@@ -220,3 +222,12 @@ def test_what_a_test_leaves_to_lightning_may_run_anywhere() -> None:
         path: [(f.line, f.why) for f in analyse(path, source, Session()).findings] for path in ("a.py", "tests/a.py")
     }
     assert found == {"a.py": [(3, "automatic"), (4, "gpu")], "tests/a.py": [(4, "gpu")]}
+
+
+@pytest.mark.parametrize("made", ["pytorch_lightning.trainer.Trainer", "lightning.Fabric"])
+def test_a_configuration_that_names_nothing_but_a_trainer_is_read(made: str) -> None:
+    source = f'class Conf:\n    _target_: str = "{made}"\n'.encode()
+    assert GATE.search(source) and concerns(kinds.YAML, f"_target_: {made}\n".encode())
+    assert [(f.code, f.why, f.line) for f in analyse("conf.py", source, Session()).findings] == [
+        ("PRT408", "configured", 2)
+    ]

@@ -44,6 +44,7 @@ GATE = Gate(
     "load_in_[48]bit",
     "adamw_",
     r"torchvision\.ops",
+    r"lightning[\w.]*\.(?:Trainer|Fabric)\b",
     r"import[ \t]+" + _IMPORTED,
     r"from[ \t]+" + _IMPORTED,
 )

@@ -15,7 +15,7 @@ _SHELL = (
 _SETTINGS = (
     b"cuda", b"nccl", b"nvidia", b"nvcr.io", b"apex", b"multi_gpu", b"--gpus", b"flash", b"xformers", b"load_in_", b"8bit",
     b"paged_", b"bnb", b"quantization_bit", b"tf32", b"fp8", b"sparse_attention", b"lamb\"", b"lion\"", b"gres:", b"pytorch_alloc",
-    b"vocab_size", b"hidden_size", b"n_embd", b"d_model", re.compile(rb"gpus?[\"']?\s*[:=]"), re.compile(rb"gpu[\"']?\s*(?:$|[\n,}#])"), re.compile(rb"amp[\"']?\s*:"),
+    b"lightning", b"vocab_size", b"hidden_size", b"n_embd", b"d_model", re.compile(rb"gpus?[\"']?\s*[:=]"), re.compile(rb"gpu[\"']?\s*(?:$|[\n,}#])"), re.compile(rb"amp[\"']?\s*:"),
 )  # fmt: skip
 _LISTED = [word.lower().replace("_", "[-_.]") for word in PACKAGES.split() if word != "numba"]
 _REQUIRED = (

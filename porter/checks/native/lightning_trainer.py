@@ -8,7 +8,9 @@ from porter.checks.rule import Hit, Rule, cst
 
 PACKAGES = ("pytorch_lightning", "lightning", "lightning.pytorch", "lightning.fabric", "lightning_fabric")
 _OURS = re.compile(r"(?i)npu|ascend")
-_MADE = re.compile(r"(?:pytorch_lightning|lightning(?:\.pytorch|\.fabric)?|lightning_fabric)\.(?:\w+\.)?(Trainer|Fabric)")
+_MADE = re.compile(
+    r"(?:pytorch_lightning|lightning(?:\.pytorch|\.fabric)?|lightning_fabric)\.(?:\w+\.)?(Trainer|Fabric)"
+)
 CPU = frozenset({"cpu", "tpu", "mps", "hpu", "npu"})
 
 
