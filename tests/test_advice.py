@@ -95,6 +95,27 @@ def test_of_a_collection_each_project_speaks_for_itself():
     assert "adam-beta2" in ids and "seeds-missing" not in ids
 
 
+def test_the_backward_pass_of_an_extension_is_no_training_loop():
+    blur = """import torch
+import blur_cuda
+
+
+class Blur(torch.autograd.Function):
+    @staticmethod
+    def backward(ctx, grad):
+        return blur_cuda.backward(grad)
+"""
+    places = [p.path for a in given({"train.py": "LOOP", "ops/blur.py": blur})[0] for p in a.places]
+    assert "train.py" in places and "ops/blur.py" not in places
+
+
+def test_a_model_that_is_cast_is_not_computed_in_float32():
+    files = {"train.py": "LOOP\nconv = torch.nn.Conv2d(3, 8, 3)\n"}
+    assert "mixed-precision-missing" in [a.row["id"] for a in given(files)[0]]
+    files["train.py"] += "if args.fp16:\n    model = wrap(conv).cuda().half()\n"
+    assert "mixed-precision-missing" not in [a.row["id"] for a in given(files)[0]]
+
+
 def test_a_value_stands_in_the_title():
     found, _ = given(
         {"train.py": "LOOP", "run.sh": "torchrun --nproc_per_node=8 train.py --tensor-model-parallel-size=16\n"}
