@@ -54,7 +54,7 @@ def test_what_fails_has_a_symptom(code):
     texts = Texts()
     for why in texts.rule(code).messages:
         if texts.severity(code, why) in ("blocker", "wrong"):
-            assert texts.symptom(Finding("a.py", 1, 1, code, why)), (code, why)
+            assert texts.about(code, why, "symptom"), (code, why)
 
 
 def test_an_example_unless_it_is_about_porter_itself():

@@ -44,11 +44,19 @@ def test_a_stanza_with_a_message_of_its_own(folder):
     move = table.load(place).moves["torch.cuda.CUDAGraph"]
     assert move[3:] == ("wrong", "rewrite", "torch.cuda.CUDAGraph")
     texts = Texts(place)
-    finding = Finding("a.py", 1, 1, "PRT101", move.why, (("old", "X"),))
+    finding = Finding("a.py", 1, 1, "PRT101", move.why, (("old", "X"),), severity="wrong")
     assert texts.message(finding, "zh") == "X 不同"
     assert texts.symptom(finding) == "Boom"
     assert texts.symptom(replace(finding, why="default")) == "AttributeError"
+    assert texts.symptom(replace(finding, severity="note")) == "", "there the program has another way"
     assert (texts.severity("PRT101", move.why), texts.effort("PRT101", move.why)) == ("wrong", "rewrite")
+
+
+def test_a_message_with_a_symptom_of_its_own(folder):
+    texts = Texts(folder(RULE.replace('severity = "note"', 'severity = "note", symptom = ""', 1)))
+    finding = Finding("a.py", 1, 1, "PRT101", "note", severity="note")
+    assert texts.symptom(finding) == ""
+    assert texts.symptom(replace(finding, why="default", severity="blocker")) == "AttributeError"
 
 
 BAD = {

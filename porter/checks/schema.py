@@ -69,8 +69,8 @@ def _languages(value: object, more: tuple[str, ...] = ()) -> str | None:
     return next((f"has the unknown key {key!r}" for key in value if key not in LANGUAGES + more), None)
 
 
-def _message(value: object) -> str | None:
-    if wrong := _languages(value, ("severity", "effort", "once")):
+def _message(value: object, *more: str) -> str | None:
+    if wrong := _languages(value, ("severity", "effort", "once", *more)):
         return wrong
     for key, check in (("severity", _severity), ("effort", _effort), ("once", _boolean)):
         if key in value and (wrong := check(value[key])):
@@ -82,7 +82,13 @@ def _message(value: object) -> str | None:
 def _messages(value: object) -> str | None:
     if not isinstance(value, dict) or not value:
         return "is not a table with at least one message"
-    return next((f"{key!r} {wrong}" for key, text in value.items() if (wrong := _message(text))), None)
+    return next((f"{key!r} {wrong}" for key, text in value.items() if (wrong := _of_rule(text))), None)
+
+
+def _of_rule(value: object) -> str | None:
+    if wrong := _message(value, "symptom"):
+        return wrong
+    return None if isinstance(value.get("symptom", ""), str) else "has a symptom that is not a string"
 
 
 _dotted = _matches(_DOTTED, "a dotted name")

@@ -67,7 +67,7 @@ class _Joined:
         }
         self.prose["rules"][code] = {key: s.get(key) for key in _RULE_TEXT} | {
             "messages": {key: {lang: m[lang] for lang in LANGUAGES} for key, m in s["message"].items()},
-            "symptoms": {},
+            "symptoms": {key: m["symptom"] for key, m in s["message"].items() if "symptom" in m},
             "references": {},
         }
 

@@ -118,6 +118,8 @@ class Texts:
 
     def symptom(self, finding: Finding) -> str:
         """What a user would see at run time; "" where nothing would be seen."""
+        if finding.severity == "note" != self.severity(finding.code, finding.why):
+            return ""  # at this place the program has another way
         return self.about(finding.code, finding.why, "symptom")
 
     def reference(self, finding: Finding) -> str:
@@ -199,7 +201,8 @@ class Texts:
 
     def about(self, code: str, why: str, key: str) -> str:
         prose = self._prose["rules"][code]
-        return prose[f"{key}s"].get(why) or prose[key] or ""
+        own = prose[f"{key}s"].get(why)
+        return (prose[key] or "") if own is None else own
 
 
 def fill(text: str, values: dict[str, str], where: str, *, strict: bool = True) -> str:

@@ -70,6 +70,10 @@ WORDS: dict[str, dict[str, str]] = {
         "en": "an opportunity, not a fault; `porter explain {code}` says when it pays",
         "zh": "属于优化机会，并非问题；适用条件见 `porter explain {code}`",
     },
+    "optional.else": {
+        "en": "left to you; `porter explain {code}` says when it is needed",
+        "zh": "由你决定；何时需要见 `porter explain {code}`",
+    },
     "end.next": {
         "en": "Next: `porter migrate` shows the edits, `porter explain {code}` says more.",
         "zh": "下一步：`porter migrate` 查看改动，`porter explain {code}` 查看说明。",
