@@ -74,6 +74,13 @@ def test_magics_other_languages_and_markdown_stay():
     assert ported(data) == data
 
 
+def test_a_command_goes_on_behind_a_backslash():
+    command = ["!python train.py \\\n", "    --device cuda:0 \\\n", "# --name x \\\n", "    --fp16\n"]
+    found = sources(ported(book(["import torch\n", *command, "torch.cuda.synchronize()\n"], ["x = !ls \\\n", "  -l"])))
+    assert found[0].split("\n", 2)[2] == "".join(command) + "torch.npu.synchronize()\n"
+    assert found[1] == "x = !ls \\\n  -l"
+
+
 def test_a_magic_whose_cell_is_python_is_read():
     assert sources(ported(book(["import torch\n"], ["%%time\n", "torch.cuda.synchronize()"])))[1].endswith(
         "torch.npu.synchronize()"

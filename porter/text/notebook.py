@@ -121,12 +121,19 @@ def _cells(book: Notebook) -> Iterator[tuple[int, bytes, int]]:
 def _as_python(lines: tuple[Line, ...], hidden: frozenset[int]) -> Iterator[str]:
     """The same lines, with what only a notebook understands made a comment of the same length."""
     foreign = 0  # the cell that begins with a magic for another language
+    goes_on = False  # whether the line before is a command that ends in a backslash
     for line in lines:
         if line.number == 1:
+            goes_on = False
             found = _CELL_MAGIC.match(line.text)
             foreign = line.cell if found and found[1] not in _PYTHON_CELLS else 0
         body = line.text.rstrip("\r\n")  # the last line of a cell has no end of its own
-        yield (_hidden(body) if line.cell == foreign or line.cell in hidden else _without_magic(body)) + "\n"
+        if line.cell == foreign or line.cell in hidden:
+            yield _hidden(body) + "\n"
+            continue
+        plain = _hidden(body) if goes_on else _without_magic(body)
+        goes_on = (goes_on or plain != body) and body.endswith("\\")
+        yield plain + "\n"
 
 
 def _hidden(body: str) -> str:

@@ -53,7 +53,7 @@ def _called(file, package: str) -> str:
         while isinstance(above[0], ast.Attribute):
             full, top, above = f"{full}.{above[0].attr}", above[0], above[1]
         if isinstance(above[0], ast.Call) and above[0].func is top and f"{full}.".startswith(f"{package}."):
-            name = full.removeprefix(f"{package}.").rpartition(".")[2]
+            name = full.removeprefix(f"{package}.").removesuffix(".__init__").rpartition(".")[2]
             counts[name] = counts.get(name, 0) + 1
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     shown = [f"{name} ×{count}" if count > 1 else name for name, count in ordered[:SHOWN]]
