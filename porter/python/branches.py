@@ -18,7 +18,7 @@ _BUILT = re.compile(
     r"(?i)(?:^|_)(?:with|has|have|use|enable|is|no)_\w*(?:triton|cudnn|cupy|cudf|apex|flash|xformers|cutlass|tilelang"
     r"|torch_(?:scatter|sparse|cluster)|pyg_lib)|(?-i:(?:WITH|HAS|HAVE)_CUDA_[A-Z])"
 )
-_ASKING = re.compile(r"(?i)kernel|custom_?ops?(?:_|$)|triton|cudnn|tilelang|cutlass|nvls")
+_ASKING = re.compile(r"(?i)kernel|custom_?ops?(?:_|$)|triton|cudnn|tilelang|cutlass|nvls|flash|xformers")
 _CHOOSES = re.compile(r"(?i)cuda_(?:path|kernels?|ext|impl|ops?)(?:_|$)|fast_cuda")  # use_fast_cuda_path = x.is_cuda
 _ABOUT = re.compile(
     r"(?:cudnn|tilelang|cutlass|triton|helion|unsloth|cuda_kernel)\w*(?:/\w+)?\.py$"
