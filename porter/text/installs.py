@@ -59,7 +59,13 @@ def _found(document: Document, words: tuple[Word, ...]) -> Iterator[TextHit]:
             start, end = word.start + found.start(1), word.start + found.end(1)
             values = TextHit.values_of(old=found[1], npu=document.session.target.torch_npu)
             yield TextHit(word.start, word.end, "PRT841", "local", values=values, edits=((start, end, ""),))
-        elif found := _INDEX.search(text):
+        elif (found := _INDEX.search(text)) and text.strip("\"'").endswith(".whl"):
+            # the file's name, too, says what it was built for
+            target = document.session.target
+            torch = ".".join(map(str, target.torch))
+            values = TextHit.values_of(old=found[1] or found[0], torch=torch, npu=target.torch_npu)
+            yield TextHit(word.start, word.end, "PRT841", "wheel", values=values)
+        elif found:
             start, end = word.start + found.start(1), word.start + found.end(1)
             edits = ((start, end, "cpu"),) if found[1] else ()
             values = TextHit.values_of(old=found[1], new="cpu") if edits else TextHit.values_of(old=found[0])
