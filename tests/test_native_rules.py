@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+from itertools import product
 
 import pytest
 from rules_samples import RULE, forget
@@ -142,8 +143,9 @@ def test_what_the_schema_refuses(folder, cache, text, complaint):
 
 def test_every_option_passes_the_filter():
     for keyword, rows in table.load().options.items():
-        for value in (value for row in rows for value in row.values):
-            assert any(word in f"{keyword}={value}" for word in GpuOption.text), (keyword, value)
+        for row in rows:
+            for call, value in product(row.calls or ("",), row.values):
+                assert any(word in f"{call}({keyword}={value})" for word in GpuOption.text), (call, keyword, value)
 
 
 # ---- apex

@@ -11,7 +11,18 @@ class GpuOption(Rule):
     code, slug = "PRT405", "attention-option"
     nodes = ("Call", "Assign", "AnnAssign", "Dict")
     # one of these is in each: a handful of searches instead of one for every value
-    text = ("flash_at", "flash-at", "load_in_", "8bit", "32bit", "paged_adamw", "apex_fused", "rmsprop_bnb")
+    text = (
+        "flash_at",
+        "flash-at",
+        "load_in_",
+        "8bit",
+        "32bit",
+        "paged_adamw",
+        "apex_fused",
+        "rmsprop_bnb",
+        "GPTQConfig",
+        "AwqConfig",
+    )
 
     def __init__(self, tables):
         self.options = tables.options
