@@ -6,7 +6,7 @@ import re
 
 # the GPU-only packages of rules/packages.toml; those that are no port's business without torch stay out
 PACKAGES = """
-    auto_gptq awq bitsandbytes causal_conv1d cudf cugraph cuml cupy cupyx deep_ep deep_gemm detectron2 dgl exllama exllamav2
+    auto_gptq awq bitsandbytes causal_conv1d classy_vision cudf cugraph cuml cupy cupyx deep_ep deep_gemm detectron2 dgl exllama exllamav2
     fairscale fairseq faiss flash_attn flashinfer GPUtil gpustat grouped_gemm gsplat horovod hqq kaolin lightning mamba_ssm
     megablocks megatron MinkowskiEngine mmcv natten numba nvdiffrast onnxruntime pycuda py3nvml pynvml pytorch3d
     pytorch_lightning rmm spconv tensorrt tensorrt_llm tinycudann torch2trt torch_cluster torch_scatter torch_sparse
