@@ -360,6 +360,9 @@ def test_explain(porter):
     assert "Before" in got.text and "After" in got.text and ".npu()" in got.text
     assert porter("explain", "cuda-method").out == got.out == porter("explain", "prt130").out
     assert "迁移前" in porter("explain", "PRT130", "--lang", "zh").text
+    assert "\n参考：https://" in porter("explain", "PRT901", "--lang", "zh").text
+    findings = porter("explain", "PRT406").text.partition("\nFindings\n")[2].split("\n\n")[0].splitlines()
+    assert len(findings) == len(set(findings)) > 1
     api = porter("explain", "torch.cuda.synchronize")
     assert api.text.startswith("torch.cuda.synchronize becomes torch.npu.synchronize  auto\n")
 

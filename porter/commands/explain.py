@@ -101,7 +101,8 @@ def _rule(rule, lang: str) -> list[Line]:
     rows += _code("explain.by_hand", rule.by_hand, lang)
     if len(rule.messages) > 1:
         rows += [[], [(say("explain.messages", lang), "bold")]]
-        rows += [[(f"  {text[lang]}", "")] for _, text in sorted(rule.messages.items())]
+        said = dict.fromkeys(text[lang] for _, text in sorted(rule.messages.items()))  # rows may share their words
+        rows += [[(f"  {text}", "")] for text in said]
     if rule.default == "off":
         rows += [[], [(say("explain.off", lang, code=rule.code), "")]]
     return rows + _foot(rule.code, rule.reference, lang)
@@ -156,7 +157,7 @@ def _code(key: str, text: str, lang: str) -> list[Line]:
 def _foot(code: str, reference: str, lang: str) -> list[Line]:
     rows: list[Line] = [[]]
     if reference:
-        rows.append([(f"{say('explain.reference', lang)}: {reference}", "")])
+        rows.append([(say("explain.reference", lang, text=reference), "")])
     return [*rows, [(say("explain.suppress", lang, code=code), "dim")]]
 
 

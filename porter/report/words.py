@@ -115,7 +115,7 @@ WORDS: dict[str, dict[str, str]] = {
     "explain.by_hand": {"en": "By hand", "zh": "手工迁移"},
     "explain.symptom": {"en": "At run time", "zh": "运行时表现"},
     "explain.messages": {"en": "Findings", "zh": "检查项"},
-    "explain.reference": {"en": "Reference", "zh": "参考"},
+    "explain.reference": {"en": "Reference: {text}", "zh": "参考：{text}"},
     "explain.severity": {"en": "severity {severity}, effort {effort}", "zh": "级别：{severity}，工作量：{effort}"},
     "explain.off": {
         "en": "Off by default; `--select {code}` turns it on.",
