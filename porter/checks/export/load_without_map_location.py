@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import re
 
 from porter.checks.build import positional, with_keyword
 from porter.checks.rule import Hit, Rule, cst
+from porter.python.evidence import constant
+from porter.python.index import parents
 
 CHECKPOINT = re.compile(
     r"(?i)ckpt|checkpoint|weight|model|state|resum|pretrain|snapshot|\.pth\b|optim|(?:^|_)net|restore|load_path"
@@ -30,6 +33,8 @@ class LoadWithoutMapLocation(Rule):
         about = " ".join([source, file.scene.target(original), file.scene.receiver_of_result(original)])
         if MEMORY.search(source) or not CHECKPOINT.search(about):
             return None
+        if _written_here(original, file):
+            return None
         if MODULE.search(file.scene.target(original)):
             return Hit(original.func, "whole")  # a model that is used as it comes would stay on the CPU
         host = cst.SimpleString('"cpu"')
@@ -40,3 +45,18 @@ class LoadWithoutMapLocation(Rule):
             args[found[0]] = args[found[0]].with_changes(value=host)
             new = updated.with_changes(args=args)
         return Hit(original.func, "missing", new=new)
+
+
+def _written_here(original, file) -> bool:
+    """Whether the file that is loaded, come what may, is one that this program saves, on the device it runs on."""
+    path = original.args[0].value
+    if not isinstance(path, cst.SimpleString) or any(n.__class__ is ast.If for n in parents(file.link(original.func))):
+        return False
+    for link in file.apis.get("torch.save", ()):
+        while link[1] is not None and link[1][0].__class__ is ast.Attribute:
+            link = link[1]
+        call = link[1] and link[1][0]
+        if call.__class__ is ast.Call and call.func is link[0] and len(call.args) > 1:
+            if constant(call.args[1]) == path.evaluated_value:
+                return True
+    return False
