@@ -148,6 +148,13 @@ def test_a_part_that_cannot_be_read_leaves_the_rest():
     assert apply(text.encode(), result.auto).decode().startswith("export ASCEND_LAUNCH_BLOCKING=1\n")
 
 
+def test_what_is_broken_before_is_no_broken_promise():
+    text = "echo ) (\nnvidia-smi -L | wc -l\necho ) (\nmodule load cuda\n"
+    result = analyse("run.sh", text.encode(), ABOUT)
+    assert [(f.code, f.why, f.line) for f in result.findings if f.code < "PRT1"] == [("PRT002", "unchecked", 1)]
+    assert not result.auto and not result.review and all(f.status == "manual" for f in result.findings)
+
+
 def test_a_long_generated_script():
     data = b"export A_1=1 # x\npython train.py --lr 0.1 --x $FOO\n" * 20_000 + b"nvidia-smi\n"
     result = analyse("run.sh", data, ABOUT)

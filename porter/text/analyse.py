@@ -79,7 +79,11 @@ def _analyse(kind: str, result: FileResult, data: bytes, session: Session) -> Fi
         if why := _broken(looked, changes[unsafe], unsafe or alike):
             codes = ", ".join(sorted({hit.code for hit in looked.hits if hit.edits and (hit.safe or unsafe)}))
             key, values = why
-            findings.append(own(result.path, 1, "PRT003", key, session, codes=codes, **values))
+            damaged = getattr(looked.tree, "damaged", 0)
+            if damaged and key == "reparse":  # what was whole before no parser can tell
+                findings.append(own(result.path, damaged, "PRT002", "unchecked", session))
+            else:
+                findings.append(own(result.path, 1, "PRT003", key, session, codes=codes, **values))
             findings = without(findings, *(("review",) if unsafe else ("auto", "review")))
             changes[True] = changes[False] if unsafe else ()
             if not unsafe:

@@ -81,6 +81,7 @@ class Script:
     images: list[tuple[int, int, str]] = field(default_factory=list)  # of a Dockerfile
     shape: dict[str, int] = field(default_factory=dict)  # what an edit must not change
     ran: set[int] = field(default_factory=set)  # strings that were read as shell
+    damaged: int = 0  # the first line that the grammar does not understand
 
 
 @lru_cache(maxsize=1)
@@ -102,9 +103,10 @@ def parse(text: str) -> Script:
     walk = _Walk(script, text, 0)
     root = walk.parse()
     broken = sum(end - start for start, end in walk.errors)
+    line = text.count("\n", 0, min(walk.errors)[0] if walk.errors else 0) + 1
     if root.type == "ERROR" or broken * 2 > len(text.strip()):
-        line = text.count("\n", 0, walk.errors[0][0] if walk.errors else 0) + 1
         raise Unreadable("text", "shell grammar", line)
+    script.damaged = line if walk.errors else 0
     lines = ((text.rfind("\n", 0, start) + 1, text.find("\n", end) % (len(text) + 1)) for start, end in walk.errors)
     script.broken = sorted({line for line in lines if WORDS.search(text, *line)})
     walk.run(root)
