@@ -6,8 +6,8 @@ import sys
 
 import libcst as cst
 import pytest
-
 from engine_world import CORE_SESSION, OURS, codes, look, port
+
 from porter.finding import apply
 from porter.python.index import TYPES
 

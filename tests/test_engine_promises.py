@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import libcst as cst
 import pytest
-
 from engine_world import OURS, codes, look, port, world
+
 from porter.checks.rule import Hit, Rule
 from porter.finding import Change, apply
 from porter.python.analyse import Looked

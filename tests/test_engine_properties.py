@@ -9,10 +9,10 @@ from collections import Counter
 
 import libcst as cst
 import pytest
-from hypothesis import HealthCheck, given, settings
-
 from engine_modules import modules, nest
 from engine_world import CORE_SESSION, OURS, look, port
+from hypothesis import HealthCheck, given, settings
+
 from porter.finding import FileResult, apply
 from porter.python.source import LINE_END
 from porter.session import Session

@@ -15,16 +15,16 @@ from pathlib import Path
 
 import libcst as cst
 import pytest
-from hypothesis import HealthCheck, given, settings
-
 from engine_modules import modules
 from engine_world import CORE_SESSION, look
-from porter.finding import Change, apply
-from porter.python.file import File
-from porter.own import Unreadable
-from porter.python.source import Source
+from hypothesis import HealthCheck, given, settings
 from reference.plain import Seen, answer
 from reference.scopes import Resolver, words
+
+from porter.finding import Change, apply
+from porter.own import Unreadable
+from porter.python.file import File
+from porter.python.source import Source
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 CORPUS = os.environ.get("PORTER_CORPUS")

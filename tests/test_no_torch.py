@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from porter.project.facts import gather
 from porter.checks.gate import GATE
+from porter.project.facts import gather
 from porter.python.analyse import analyse
 from porter.session import Session
 

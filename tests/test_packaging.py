@@ -49,6 +49,19 @@ def files(folder: Path) -> set[str]:
     return {p.as_posix() for p in found if not MADE & set(p.parts) and p.suffix != ".pyc"}
 
 
+def test_the_linter_has_nothing_to_say() -> None:
+    command = [sys.executable, "-m", "ruff", "check", "--no-cache", "--output-format", "concise", str(ROOT)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_modules_stay_small() -> None:
+    lines = {path: path.read_text("utf-8").count("\n") for path in (ROOT / "porter").rglob("*.py")}
+    assert not {path.name: n for path, n in lines.items() if n > 300}
+    assert not {p.name: n for p, n in lines.items() if p.parent.parent.name == "checks" and n > 100}
+    assert lines[ROOT / "porter" / "cli.py"] < 200
+
+
 def test_the_wheel_holds_the_package_and_nothing_beside_it(dist: tuple[Path, Path]) -> None:
     names = contents(dist[1])
     assert {name.split("/")[0] for name in names} == {"porter", f"npu_porter-{porter.__version__}.dist-info"}

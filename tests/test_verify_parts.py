@@ -220,9 +220,9 @@ def test_what_an_inplace_run_replaced_is_the_original(tmp_path):
     from porter.files.journal import Transaction, originals, undo
 
     (tmp_path / "a.py").write_text("1\n")
-    for text in (b"2\n", b"3\n"):
+    for content in (b"2\n", b"3\n"):
         with Transaction(tmp_path) as run:
-            run.add("a.py", text)
+            run.add("a.py", content)
             run.commit()
     assert originals(tmp_path) == {"a.py": b"1\n"}
     undo(tmp_path)

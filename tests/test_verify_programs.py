@@ -42,8 +42,8 @@ class World:
             shutil.copy(original / program.twin, original / "train.py")
         self._start(program, "original", original)
         port = self._copy(program, "ported")
-        for path, data in self._ported(port).items():
-            (port / path).write_bytes(data)
+        for path, content in self._ported(port).items():
+            (port / path).write_bytes(content)
         self._start(program, "ported", port)
         for bug in program.bugs:
             tree = self.folder / program.name / bug.name

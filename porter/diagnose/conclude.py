@@ -161,7 +161,7 @@ def _symptoms_of_rules(
 ) -> None:
     """A rule's own symptom: joins the cause that the same line stands for, or is a cause of its own."""
     by_line: dict[int, list[Sighting]] = {}
-    for (name, code), sighting in sorted(log.sightings.items()):
+    for (_, code), sighting in sorted(log.sightings.items()):
         if code:
             by_line.setdefault(sighting.line, []).append(sighting)
     for line, sightings in sorted(by_line.items()):

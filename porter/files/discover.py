@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from porter.files.errors import FilesError, reason
-from porter.files.kinds import PYTHON, kind_of
 from porter.files.ignore import Patterns, as_bytes, ignore_files
+from porter.files.kinds import PYTHON, kind_of
 from porter.files.read import has_python_shebang
 
 MARKERS = (".git", "pyproject.toml", "porter.toml", "setup.py")

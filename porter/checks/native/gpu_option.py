@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from porter.checks.rule import Hit, Rule, cst
+from porter.checks.rule import Rule, cst
+
+from .options import flag, hits_of, row_of, written
 
 
 class GpuOption(Rule):
@@ -12,16 +14,8 @@ class GpuOption(Rule):
     nodes = ("Call", "Assign", "AnnAssign", "Dict")
     # one of these is in each: a handful of searches instead of one for every value
     text = (
-        "flash_at",
-        "flash-at",
-        "load_in_",
-        "8bit",
-        "32bit",
-        "paged_adamw",
-        "apex_fused",
-        "rmsprop_bnb",
-        "GPTQConfig",
-        "AwqConfig",
+        *("flash_at", "flash-at", "load_in_", "8bit", "32bit", "paged_adamw", "apex_fused", "rmsprop_bnb"),
+        *("GPTQConfig", "AwqConfig"),
     )
 
     def __init__(self, tables):
@@ -38,19 +32,19 @@ class GpuOption(Rule):
 
     def _call(self, original, updated, file):
         hits, args = [], list(updated.args)
-        flag = _flag(original)
+        option = flag(original)
         for at, arg in enumerate(original.args):
             word = arg.keyword and arg.keyword.value
-            word = flag if word == "default" else word
+            word = option if word == "default" else word
             if word not in self.options:
                 continue
-            row = self._row(word, arg.value, file, original.func)
+            row = row_of(self.options, word, arg.value, file, original.func)
             if row is None:
                 continue
             if row.to:
-                args[at] = args[at].with_changes(value=cst.parse_expression(_like(arg.value, row.to)))
+                args[at] = args[at].with_changes(value=written(arg.value, row.to))
             hits.append((arg, row, word))
-        return self._hits(hits, updated.with_changes(args=args), file)
+        return hits_of(hits, updated.with_changes(args=args), file)
 
     def _annotated(self, original, updated, file):
         """`optim: str = "adamw_8bit"` and `optim: str = field(default="adamw_8bit")` of a dataclass."""
@@ -58,30 +52,30 @@ class GpuOption(Rule):
         if word not in self.options or value is None:
             return None
         if not isinstance(value, cst.Call):
-            row = self._row(word, value, file)
-            new = updated.with_changes(value=cst.parse_expression(_like(value, row.to))) if row and row.to else None
-            return self._hits([(original, row, word)], new, file) if row else None
+            row = row_of(self.options, word, value, file)
+            new = updated.with_changes(value=written(value, row.to)) if row and row.to else None
+            return hits_of([(original, row, word)], new, file) if row else None
         at = next((n for n, a in enumerate(value.args) if a.keyword and a.keyword.value == "default"), None)
-        row = self._row(word, value.args[at].value, file) if at is not None else None
+        row = row_of(self.options, word, value.args[at].value, file) if at is not None else None
         if row is None:
             return None
         args = list(updated.value.args)
         if row.to:
-            args[at] = args[at].with_changes(value=cst.parse_expression(_like(value.args[at].value, row.to)))
+            args[at] = args[at].with_changes(value=written(value.args[at].value, row.to))
         new = updated.with_changes(value=updated.value.with_changes(args=args))
-        return self._hits([(value.args[at], row, word)], new, file)
+        return hits_of([(value.args[at], row, word)], new, file)
 
     def _dict(self, original, updated, file):
         hits, elements = [], list(updated.elements)
         for at, element in enumerate(original.elements):
             key = element.key if isinstance(element, cst.DictElement) else None
             word = key.raw_value if isinstance(key, cst.SimpleString) else None
-            row = self._row(word, element.value, file) if word in self.options else None
+            row = row_of(self.options, word, element.value, file) if word in self.options else None
             if row is not None:
                 if row.to:
-                    elements[at] = elements[at].with_changes(value=cst.parse_expression(_like(element.value, row.to)))
+                    elements[at] = elements[at].with_changes(value=written(element.value, row.to))
                 hits.append((element, row, word))
-        return self._hits(hits, updated.with_changes(elements=elements), file)
+        return hits_of(hits, updated.with_changes(elements=elements), file)
 
     def _assign(self, original, updated, file):
         target = original.targets[0].target
@@ -92,44 +86,8 @@ class GpuOption(Rule):
             word = target.attr.value
         elif isinstance(target, cst.Subscript) and isinstance(target.slice[0].slice, cst.Index):
             word = getattr(target.slice[0].slice.value, "raw_value", None)
-        row = self._row(word, original.value, file) if word in self.options else None
+        row = row_of(self.options, word, original.value, file) if word in self.options else None
         if row is None:
             return None
-        new = updated.with_changes(value=cst.parse_expression(_like(original.value, row.to))) if row.to else None
-        return self._hits([(original, row, word)], new, file)
-
-    def _row(self, word: str, value, file, func=None):
-        written = f"'{value.raw_value}'" if isinstance(value, cst.SimpleString) else file.text(value)
-        for row in self.options[word]:
-            if written in row.values and (not row.calls or func is not None and self._calls(func, row.calls, file)):
-                return row
-        return None
-
-    @staticmethod
-    def _calls(func, calls: tuple[str, ...], file) -> bool:
-        last = func.attr.value if isinstance(func, cst.Attribute) else getattr(func, "value", "")
-        return last in calls or file.name(func) in calls
-
-    @staticmethod
-    def _hits(hits: list, new, file):
-        for at, (node, row, word) in enumerate(hits):
-            old = node.value
-            values = (("name", word), ("old", file.text(old)), ("new", row.to or ""))
-            edits = new if row.to else None
-            yield Hit(node, row.why, new=edits, values=values, code=row.code)
-
-
-def _flag(call) -> str | None:
-    """`optim` of `add_argument("--optim", default="adamw_8bit")`."""
-    func = call.func
-    if not call.args or not isinstance(func, cst.Attribute) or func.attr.value != "add_argument":
-        return None
-    texts = (getattr(a.value, "raw_value", "") for a in call.args if a.keyword is None)
-    return next((t.lstrip("-").replace("-", "_") for t in texts if t.startswith("--")), None)
-
-
-def _like(old, new: str) -> str:
-    """The new text in the author's quotes."""
-    if isinstance(old, cst.SimpleString) and new.startswith("'"):
-        return f"{old.prefix}{old.quote}{new[1:-1]}{old.quote}"
-    return new
+        new = updated.with_changes(value=written(original.value, row.to)) if row.to else None
+        return hits_of([(original, row, word)], new, file)

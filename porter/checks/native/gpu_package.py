@@ -7,7 +7,6 @@ import ast
 from porter.checks.build import imported
 from porter.checks.rule import Hit, Rule
 
-
 SHOWN = 4
 
 

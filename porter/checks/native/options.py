@@ -1,0 +1,40 @@
+"""Which [[option]] an argument or an entry is, and what porter says and writes of it."""
+
+from __future__ import annotations
+
+from porter.checks.rule import Hit, cst
+
+
+def row_of(options, word: str, value, file, func=None):
+    said = f"'{value.raw_value}'" if isinstance(value, cst.SimpleString) else file.text(value)
+    for row in options[word]:
+        if said in row.values and (not row.calls or func is not None and _calls(func, row.calls, file)):
+            return row
+    return None
+
+
+def _calls(func, calls: tuple[str, ...], file) -> bool:
+    last = func.attr.value if isinstance(func, cst.Attribute) else getattr(func, "value", "")
+    return last in calls or file.name(func) in calls
+
+
+def hits_of(found: list, new, file):
+    for node, row, word in found:
+        values = (("name", word), ("old", file.text(node.value)), ("new", row.to or ""))
+        yield Hit(node, row.why, new=new if row.to else None, values=values, code=row.code)
+
+
+def flag(call) -> str | None:
+    """`optim` of `add_argument("--optim", default="adamw_8bit")`."""
+    func = call.func
+    if not call.args or not isinstance(func, cst.Attribute) or func.attr.value != "add_argument":
+        return None
+    texts = (getattr(a.value, "raw_value", "") for a in call.args if a.keyword is None)
+    return next((t.lstrip("-").replace("-", "_") for t in texts if t.startswith("--")), None)
+
+
+def written(old, new: str):
+    """The new value, a string in the author's quotes."""
+    if isinstance(old, cst.SimpleString) and new.startswith("'"):
+        new = f"{old.prefix}{old.quote}{new[1:-1]}{old.quote}"
+    return cst.parse_expression(new)
