@@ -19,6 +19,10 @@ from porter.target import DEFAULT_SOC
 ROOTS = frozenset({"torch", "torch_npu", "apex", "amp_C", "torchvision", "torchaudio"})
 
 
+Sought = tuple["bytes | None", "re.Pattern[bytes]"]
+_WORD = re.compile(r"\\b([A-Za-z_]\w*)(?=\\[(bs]|\(\?:\[|$)")
+
+
 class RuleMistake(Exception):
     """A rule that the engine cannot serve: a mistake in porter, found when it is loaded."""
 
@@ -40,6 +44,15 @@ def discover() -> list[type[Rule]]:
     return found
 
 
+def _sought(text: str) -> Sought:
+    """Of what begins with a whole word, the word: whether a file has it costs nothing.
+
+    Without the edge before it a pattern only lets more through, and plain letters are found in a tenth of the time.
+    """
+    word = _WORD.match(text)
+    return word[1].encode() if word else None, re.compile(text.removeprefix(r"\b").encode())
+
+
 class Rules:
     def __init__(self, tables: table.Tables, rules: list[Rule]):
         self.tables, self.all = tables, rules
@@ -49,7 +62,7 @@ class Rules:
         indices = "calls references prefixes methods builtins attributes imports literals patterns nodes".split()
         self.calls, self.references, self.prefixes, self.methods, self.builtins = (defaultdict(list) for _ in range(5))
         self.attributes, self.imports, self.literals, self.patterns, self.nodes = (defaultdict(list) for _ in range(5))
-        filters: list[tuple[tuple[type, ...], tuple[re.Pattern[bytes], ...], str]] = []
+        filters: list[tuple[tuple[type, ...], tuple[Sought, ...], str]] = []
         for rule in rules:
             for index in indices:
                 for key in getattr(rule, index):
@@ -59,8 +72,7 @@ class Rules:
                 if kind not in TYPES:
                     raise RuleMistake(f"{rule.code} asks for {kind!r}; the index knows {', '.join(TYPES)}")
             kinds = tuple({at: None for kind in rule.nodes for at in TYPES[kind]})
-            # it only lets more through, and a search for plain letters takes a tenth of the time of one for their edge
-            filters.append((kinds, tuple(re.compile(text.removeprefix(r"\b").encode()) for text in texts), rule.only))
+            filters.append((kinds, tuple(map(_sought, texts)), rule.only))
             if not any(getattr(rule, index) for index in indices):
                 raise RuleMistake(f"{rule.code} does not say what it wants to be asked about")
         self.node_filters = [row for row in filters if row[0]]

@@ -52,20 +52,21 @@ def _analyse(result: FileResult, data: bytes, session: Session) -> FileResult:
     return replace(result, findings=folded(findings, session), auto=changes[False], review=changes[True])
 
 
-def look(path: str, source: Source, session: Session) -> Looked:
-    """Index the file, cut out the statements that matter, and ask every rule."""
+def look(path: str, source: Source, session: Session, again: bool = False) -> Looked:
+    """Index the file, cut out the statements that matter, and ask every rule; `again`: whether edits are left."""
     from .file import File
 
-    file = File(path, source, session)
+    file = File(path, source, session, again)
     looked = Looked(file)
     looked.own += [own(path, line, "PRT002", "newer", session, python=_PYTHON) for line in file.hidden]
     if file.suppressions.skip is not None:
         return looked
     links, units = list(file.candidates()), {}
-    add_methods(file)
     if links:
         from .units import unit_of  # needs libcst, which costs more than all of this
-    looked.apis += [*unsupported(file), *native_calls(file)]
+    if not again:
+        add_methods(file)
+        looked.apis += [*unsupported(file), *native_calls(file)]
     for link in links:
         if (unit := unit_of(link, source)) is not None:
             units.setdefault((unit.start, unit.end), unit)

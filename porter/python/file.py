@@ -52,8 +52,9 @@ def _packages(node: ast.Import | ast.ImportFrom) -> list[str]:
 class File:
     """Nothing that it keeps points back at it: trees are freed at once, and the collector finds nothing to do."""
 
-    def __init__(self, path: str, source: Source, session: Session):
-        self.path, self.source, self.session = path, source, session
+    def __init__(self, path: str, source: Source, session: Session, again: bool = False):
+        """`again`: a ported text, of which only further edits are asked."""
+        self.path, self.source, self.session, self.again = path, source, session, again
         self.rules, self.target, self.facts = session.rules, session.target, session.facts
         self.style = STYLES[session.target.style](session.target, session.has)
         self.tree, self.hidden = _parse(source)
@@ -103,8 +104,9 @@ class File:
         packages = {name for name in rules.imports if not self.facts.owns(name, self.path)}
         for kind in (ast.Import, ast.ImportFrom):
             found += [link for link in self.buckets[kind] if not packages.isdisjoint(_packages(link[0]))]
+        text, words = self.source.utf8, self.source.words
         for kinds, patterns, only in rules.node_filters:
-            present = [p for p in patterns if p.search(self.source.utf8)]
+            present = [p for word, p in patterns if (word is None or word in words) and p.search(text)]
             if patterns and not present:
                 continue
             lines = index.lines_with(self.source, *present)

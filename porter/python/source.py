@@ -17,6 +17,7 @@ from porter.suppress import SPOKEN, Comment
 
 BOM = b"\xef\xbb\xbf"
 LINE_END = re.compile(rb"\r\n|\r|\n")  # what Python calls a line end; str.splitlines knows eight more
+_WORD = re.compile(rb"[A-Za-z_]\w*")
 CODING = re.compile(rb"^[ \t\f]*#.*?coding[:=]", re.MULTILINE)
 PYTHON2 = re.compile(rb"^[ \t]*(print[ \t]+[\"'\w]|exec[ \t]+[\"'\w]|except[ \t]+[\w.]+[ \t]*,[ \t]*\w+[ \t]*:|raise[ \t]+\w+[ \t]*,)", re.M)
 
@@ -64,6 +65,11 @@ class Source:
         if self.recoded:
             return utf8.decode("utf-8").encode(self.encoding)
         return self.bom + utf8
+
+    @cached_property
+    def words(self) -> frozenset[bytes]:
+        """All words of the text, those in strings and comments, too."""
+        return frozenset(_WORD.findall(self.utf8))
 
     @cached_property
     def starts(self) -> list[int]:

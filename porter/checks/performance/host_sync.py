@@ -17,7 +17,7 @@ class HostSync(Rule):
     methods = (*METHODS, *TELLING)
     builtins = BUILTINS
     nodes = HEADERS
-    text = tuple(rf"{word}\(" for word in "any all isnan isinf isfinite equal allclose sum max min mean norm".split())
+    text = tuple(rf"\b{word}\(" for word in "any all isnan isinf isfinite equal allclose sum max min mean norm".split())
     only = "sync"
 
     def visit(self, original, updated, file):
