@@ -21,7 +21,7 @@ def met(scene, link: Link) -> str | None:
     function, call = scene.function(link), link[1]
     if function is None:
         return None
-    tensors = _tensors(function[0])
+    tensors = _tensors(scene, function[0])
     if (name := _beside(call, tensors)) is not None:
         return name
     above = call[1] and call[1][0]
@@ -36,16 +36,11 @@ def met(scene, link: Link) -> str | None:
     return next((name for use in uses if (name := _beside(use, tensors)) is not None), None)
 
 
-def _tensors(function: ast.AST) -> set[str]:
+def _tensors(scene, function: ast.AST) -> set[str]:
     """Parameters that the function treats as tensors, and binds to nothing else."""
+    asked, bound = scene.natures.asked(function)
     names = {a.arg for a in [*function.args.posonlyargs, *function.args.args][1:]}
-    used, bound = set(), set()
-    for node in ast.walk(function):
-        if node.__class__ is ast.Attribute and node.value.__class__ is ast.Name and node.attr in _USES:
-            used.add(node.value.id)
-        elif node.__class__ is ast.Name and node.ctx.__class__ is ast.Store:
-            bound.add(node.id)
-    return (names & used) - bound
+    return {name for name in names - bound if not _USES.isdisjoint(asked.get(name, ()))}
 
 
 def _beside(link: Link, tensors: set[str]) -> str | None:

@@ -16,6 +16,7 @@ from .index import Link
 from .value import Value
 from .values import Body
 
+_NOTHING: frozenset[str] = frozenset()
 DEVICE, HOST, NUMBER, UNKNOWN = "device", "host", "number", ""
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _FACTORIES = frozenset(
@@ -65,6 +66,7 @@ class Natures:
         self._bodies: dict[ast.AST, Body | None] = {}
         self._known: dict[tuple[ast.AST, Value], str] = {}
         self._given: dict[tuple[ast.AST, str], str] = {}
+        self._asked: dict[ast.AST, tuple[dict[str, set[str]], set[str]]] = {}
         self._default_is_device = b"set_default_" in self._file.source.utf8
 
     def of(self, node: ast.expr, link: Link) -> str:
@@ -258,11 +260,17 @@ class Natures:
         named = words if "Tensor" in words else ""
         if not named and words or name == "self" or re.search("List|list|Dict|dict|Tuple|tuple|Sequence", named):
             return UNKNOWN
-        used = any(
-            n.__class__ is ast.Attribute
-            and n.value.__class__ is ast.Name
-            and n.value.id == name
-            and n.attr in _OF_TENSORS
-            for n in ast.walk(function[0])
-        )
+        used = not self.asked(function[0])[0].get(name, _NOTHING).isdisjoint(_OF_TENSORS)
         return DEVICE if named or used else UNKNOWN
+
+    def asked(self, function: ast.AST) -> tuple[dict[str, set[str]], set[str]]:
+        """The attributes that a function asks of each name, and the names that it binds."""
+        known = self._asked.get(function)
+        if known is None:
+            known = self._asked[function] = {}, set()
+            for node in ast.walk(function):
+                if node.__class__ is ast.Attribute and node.value.__class__ is ast.Name:
+                    known[0].setdefault(node.value.id, set()).add(node.attr)
+                elif node.__class__ is ast.Name and node.ctx.__class__ is ast.Store:
+                    known[1].add(node.id)
+        return known

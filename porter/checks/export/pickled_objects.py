@@ -8,12 +8,17 @@ from porter.checks.build import positional, with_keyword
 from porter.checks.rule import Hit, Rule, cst
 
 _SINCE = (2, 6)
-_NAMES = rb"(?:args|opts?|cfg|hparams|flags|FLAGS)"
-# an object with settings goes into the checkpoint, or something is asked of it that no dictionary has
-_HELD = re.compile(
-    rb"['\"]" + _NAMES + rb"['\"]\s*:\s*(?:self\.)?(" + _NAMES + rb")\s*[,})\n]"
-    rb"|\[\s*['\"](" + _NAMES + rb")['\"]\s*\]\.(?!(?:get|keys|items|values|update|pop|copy|setdefault)\b)\w"
-)
+_NAMES = frozenset(name.encode() for name in "args opt opts cfg hparams flags FLAGS".split())
+_OBJECT = rb"(?:self\.)?(?:%s)\s*[,})\n]" % b"|".join(sorted(_NAMES))
+_METHODS = rb"(?:get|keys|items|values|update|pop|copy|setdefault)\b"  # of a dictionary
+
+
+def _held(file) -> str | None:
+    """The key under which an object with settings goes into a checkpoint, or of which something is asked that no dictionary has."""
+    for name in sorted(_NAMES & file.source.words):
+        if re.search(name + rb"['\"]\s*(?::\s*" + _OBJECT + rb"|\]\.(?!" + _METHODS + rb")\w)", file.source.utf8):
+            return name.decode()
+    return None
 
 
 class PickledObjects(Rule):
@@ -25,9 +30,8 @@ class PickledObjects(Rule):
             return None
         if any(positional(original, None, (name,))[1] is not None for name in ("weights_only", "pickle_module")):
             return None
-        found = _HELD.search(file.source.utf8)
-        if found is None:
+        name = _held(file)
+        if name is None:
             return None
-        name = (found[1] or found[2]).decode()
         new = with_keyword(updated, "weights_only", cst.Name("False"))
         return Hit(original.func, "settings", new=new, values=(("name", name),))

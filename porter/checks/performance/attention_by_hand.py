@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import re
-
 from .opportunity import FUSING, Opportunity
 
 SDPA = "torch.nn.functional.scaled_dot_product_attention"
 FUSION = "torch_npu.npu_fusion_attention"
-
-
-_OTHERS = re.compile(rb"scaled_dot_product_attention|ALL_ATTENTION_FUNCTIONS|_supports_sdpa = True|[\"']sdpa[\"']")
+_OTHERS = (
+    *(b"scaled_dot_product_attention", b"ALL_ATTENTION_FUNCTIONS", b"_supports_sdpa = True"),
+    *(b'"sdpa"', b"'sdpa'"),
+)
 
 
 def chooses(file) -> bool:
     """Whether a file has the other form, too: it keeps this one for where the other does not exist."""
-    return bool(_OTHERS.search(file.source.utf8))
+    return any(word in file.source.utf8 for word in _OTHERS)
 
 
 class AttentionByHand(Opportunity):
