@@ -63,8 +63,8 @@ PAGE: dict[str, tuple[str, str]] = {
         "共 {places} 处：自动 {auto}，待复核 {review}，手工 {manual}。",
     ),
     "readiness.what": (
-        "Places are findings that will not run, run wrongly or run slowly. Suppressed ones are not counted.",
-        "统计范围：无法运行、结果错误或运行缓慢的问题，不含已忽略的。",
+        "Places are findings that will not run, run wrongly or run slowly; ways to be faster (PRT6xx, slow) and suppressed ones are not counted.",
+        "统计范围：无法运行、结果错误或运行缓慢的问题；不含性能优化类（PRT6xx，性能）和已忽略的。",
     ),
     "auto": ("auto", "自动"),
     "review": ("review", "待复核"),
