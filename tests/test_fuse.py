@@ -3,7 +3,6 @@ backwards; a version with a mistake in it does not."""
 
 from __future__ import annotations
 
-import json
 from typing import NamedTuple
 
 import pytest
@@ -290,52 +289,17 @@ def test_nothing_of_it_happens_unasked(name: str) -> None:
     assert fused(text, Session(Target(style="portable"), fuse=True)) == text
 
 
-_HARNESS = """
-import json, sys, torch, torch_npu
-sys.path.insert(0, sys.argv[1])
-from says import forward_and_backward, same
-
-def run(text, shapes):
-    torch.manual_seed(0)
-    space = {}
-    exec(text, space)
-    if "train" in space:
-        return [t.cpu() for t in space["train"]()]
-    model = space["Model"]().npu()
-    inputs = [torch.randn(s).npu() for s in shapes]
-    found = forward_and_backward(model, *inputs)
-    return found + [p.grad.cpu() for p in model.parameters()]
-
-def differs(text, wanted, shapes):
-    try:
-        same(run(text, shapes), wanted, 1e-5)
-    except AssertionError as error:
-        return str(error)
-    return ""
-
-said = {}
-for name, (shapes, before, after, mistakes) in json.load(open(sys.argv[2])).items():
-    wanted = run(before, shapes)
-    said[name] = [differs(text, wanted, shapes) for text in (after, *mistakes)]
-print(json.dumps(said))
-"""
-
-
 @pytest.fixture(scope="module")
 def differences(virtual_npu) -> dict[str, list[str]]:
     """Of each case, how what was written differs from what stood there, and how each mistake does."""
-    from virtual_device import FACTS
-
     programs = {}
     for name, case in CASES.items():
+        inputs = f"\ninputs = lambda: [torch.randn(s) for s in {case.shapes}]\n"
         before = HEAD + case.source
         after = fused(before)
-        programs[name] = (case.shapes, before, after, [after.replace(old, new) for old, new in case.mistakes])
-    (virtual_npu.folder / "fused.json").write_text(json.dumps(programs))
-    (virtual_npu.folder / "fused.py").write_text(_HARNESS)
-    done = virtual_npu.run(["-W", "ignore", "fused.py", str(FACTS), "fused.json"])
-    assert done.returncode == 0, done.stderr[-2000:]
-    return json.loads(done.stdout)
+        wrong = [after.replace(old, new) for old, new in case.mistakes]
+        programs[name] = [text + inputs for text in (before, after, *wrong)]
+    return virtual_npu.differences(programs)
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -10,7 +10,7 @@ import ast
 import json
 import os
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -84,6 +84,13 @@ class VirtualNpu:
         if name not in self.known:
             self.known[name] = self._ask(name)
         return self.known[name]
+
+    def differences(self, programs: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+        """How each of the programs under a name differs from the first one (see tests/virtual_npu/beside.py)."""
+        (self.folder / "programs.json").write_text(json.dumps(programs), encoding="utf-8")
+        done = self.run(["-W", "ignore", str(FACTS / "beside.py"), "programs.json"])
+        assert done.returncode == 0, done.stderr[-2000:]
+        return json.loads(done.stdout)
 
     def _ask(self, name: str) -> Answers:
         ranks = 2 if name.startswith("ranks") else 1
