@@ -36,7 +36,7 @@ def called(case: Path) -> str:
 
 def session(case: Path) -> Session:
     made = {beside(case, "after").name, beside(case, "review").name, "findings.txt"}
-    others = sorted(p.name for p in case.iterdir() if p.name not in made)
+    others = sorted(p.relative_to(case).as_posix() for p in case.rglob("*") if p.is_file() and p.name not in made)
     text = (case / "target.txt").read_text().strip() if (case / "target.txt").exists() else DEFAULT_TORCH_NPU
     target = Target(*text.split(" "))
     libraries = read([case / "facts.json"] if (case / "facts.json").exists() else [], target)

@@ -74,6 +74,7 @@ class Rule:
     text: ClassVar[str | tuple[str, ...]] = ()
     # of calls, methods, builtins and nodes, only the places that this look at the index lets through: python/glances.py
     only: ClassVar[str] = ""
+    each_batch: ClassVar[bool] = False  # it is about what runs for every batch
 
     def __init__(self, tables: Tables):
         """Rules that read rules/*.toml take their keys from `tables` here."""

@@ -17,6 +17,7 @@ from porter.project.kernels import Remember, anew
 from porter.project.natives import Native, exports_of
 from porter.project.natives import gather as gather_natives
 from porter.project.options import Takes, launcher, takes
+from porter.project.served import Served, served
 from porter.project.trees import parse
 from porter.project.users import users
 
@@ -63,6 +64,7 @@ class Facts:
     imported: tuple[tuple[str, str], ...] = ()  # (package, files): who imports what the project asks to have installed
     natives: tuple[Native, ...] = ()  # what its extensions export to Python, and the kernels that this ends in
     dying: tuple[tuple[str, str], ...] = ()  # (source of CUDA, the functions of Python that end in it)
+    served: tuple[Served, ...] = ()  # functions that a step in another file calls for every batch
 
     def digest(self) -> str:
         return hashlib.sha256(repr(self).encode()).hexdigest()[:16]
@@ -158,6 +160,7 @@ def gather(root: Path, files: Sequence[str], remember: Remember = anew) -> Facts
         imported=users(root, files, texts),
         natives=natives,
         dying=dying,
+        served=served(texts, remember),
     )
 
 

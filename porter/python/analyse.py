@@ -195,12 +195,14 @@ class Looked:
             start, end = f.piece.span(hit.at)
             reason = self.reason(code, hit, f.piece)
             status = ("auto" if self.safe(f.rule, hit, f.piece) else "review") if self._edits(f) and f.piece.exact else "manual"
+            by = self.file.scene.callers.served_by(source.line(start)) if f.rule.each_batch else ""
+            values = (*hit.values, ("served_by", by)) if by else hit.values
             severity, effort = texts(code, hit.why)
             severity, effort = hit.severity or severity, hit.effort or effort
             if hit.optional:
                 severity, status = "note", "review"
             out.append(
-                Finding(path, *source.place(start), code, hit.why, hit.values, *source.place(end), severity, status,
+                Finding(path, *source.place(start), code, hit.why, values, *source.place(end), severity, status,
                         effort, self._kept(f.edit) if reason is None else (), reason, hit.optional)
             )  # fmt: skip
         unsafe = [f for f in self.unsafe if f.applied and f.hit.loads]

@@ -21,13 +21,13 @@ from .glances import GLANCES
 from .index import Link
 from .literals import Literal, literals
 from .names import Names
+from .occasions import is_test
 from .patterns import Match, find
 from .receivers import Receivers
 from .scene import Scene
 from .source import Source
 
 _TOOLKIT = re.compile(rb"\bCUDA_HOME\b|\bCUDA_PATH\b|CUDAExtension|\bnvcc\b|TORCH_CUDA_ARCH_LIST|version\.cuda\b")
-_TESTS = re.compile(r"tests?(?:[_-]|$)")
 
 
 def _parse(source: Source) -> tuple[ast.Module, list[int]]:
@@ -266,8 +266,7 @@ class File:
     @cached_property
     def tested(self) -> bool:
         """Whether it is a file of tests: what only costs time there, or drifts a little, is no concern."""
-        *folders, name = self.path.split("/")
-        return name.startswith("test_") or name.endswith("_test.py") or any(map(_TESTS.match, folders))
+        return is_test(self.path)
 
     def text(self, node) -> str:
         start, end = self._piece.span(node)

@@ -231,7 +231,10 @@ def asked_above(link: Link) -> bool:
 
 def settled_by_kind(link: Link) -> bool:
     """`if isinstance(n, torch.Tensor): n = n.item()`: a number is taken as well, and what comes, its callers know."""
-    name, child = getattr(link[0].value, "id", ""), link[0]
+    child, root = link[0], link[0].value
+    while root.__class__ in (ast.Call, ast.Attribute):
+        root = root.func if root.__class__ is ast.Call else root.value
+    name = getattr(root, "id", "")
     for above in ancestors(link):
         node = above[0]
         if name and node.__class__ in (ast.If, ast.IfExp) and child is not node.test:

@@ -9,7 +9,7 @@ from .evidence import call_name
 
 _NOW_AND_THEN = re.compile(
     r"(?i)log|print|verbose|debug|eval|valid|save|ckpt|checkpoint|profil|summary|tensorboard|wandb|nan|isinf|is_?finite|interval|every"
-    r"|freq|report|display|monitor|visual|plot|test|infer|predict|export|trac(?:e|ing)|script|onnx|deploy|generat|sampl|best|epoch|found_inf|oom|num_updates|first"
+    r"|freq|report|display|monitor|visual|plot|test|infer|predict|export|trac(?:e|ing)|script|onnx|deploy|generat|sampl|best|epoch|found_inf|overflow|oom|num_updates|first|is_np|numpy"
 )
 _REPORTS = re.compile(r"(?i)log(?!it)|print|report|display|verbose|debug|eval|interval|every|freq|wandb|tensorboard")
 _AFTERWARDS = re.compile(
@@ -18,8 +18,29 @@ _AFTERWARDS = re.compile(
 _ASIDE = re.compile(
     r"(?i)(?:^|_)(?:log|save|load|init|reset|visuali[sz]e|plot|debug|check_inputs?|report|dump|offload|tests?)(?:_|$)|setup|pred2"
 )
+STEPS = frozenset({"training_step", "train_step", "compute_loss"})  # Lightning, trainers: their loop is elsewhere
+_APART = frozenset("eval evaluation evaluate inference metrics demo demos mock mocks".split())
+_BESIDE = re.compile(r"(?i)onnx|(?:^|/)(?:benchmarks?/|export|test\.|bench[^/]*$|testing\.py$)")
+_FOR_SAMPLES = frozenset("dataset datasets transforms explain explainers interpret benchmarking testing".split())
+_TESTS = re.compile(r"tests?(?:[_-]|$)")
+_SAME = {ast.Eq: 1, ast.Is: 1, ast.NotEq: -1, ast.IsNot: -1}
 _LEAVES = (ast.Return, ast.Continue)
 TROUBLE = frozenset({"error", "warning", "warn", "exception", "critical", "debug"})
+
+
+def is_test(path: str) -> bool:
+    *folders, name = path.split("/")
+    return name.startswith("test_") or name.endswith("_test.py") or any(map(_TESTS.match, folders))
+
+
+def is_apart(path: str) -> bool:
+    """Whether a file is a test, a measurement or for an export, or lies where nothing is trained."""
+    return is_test(path) or not _APART.isdisjoint(path.split("/")[:-1]) or bool(_BESIDE.search(path))
+
+
+def never_trains(path: str) -> bool:
+    """Whether nothing in a file runs in the step, or only in the workers of a loader."""
+    return is_apart(path) or not _FOR_SAMPLES.isdisjoint(path.split("/")[:-1])
 
 
 def is_beside(owner: ast.ClassDef) -> bool:
@@ -88,12 +109,16 @@ def _is_remainder(node: ast.expr) -> bool:
 
 
 def asks_training(test: ast.expr) -> int:
-    """1 for `self.training`, -1 for `not self.training`, 0 for anything else."""
+    """1 for `self.training`, -1 for `not self.training` and `stage != Stage.TRAIN`, 0 for anything else."""
     sign = 1
     while test.__class__ is ast.UnaryOp and test.op.__class__ is ast.Not:
         sign, test = -sign, test.operand
     if test.__class__ is ast.BoolOp and test.op.__class__ is ast.And:
         return next((sign * s for v in test.values if (s := asks_training(v))), 0)
+    if test.__class__ is ast.Compare and len(test.ops) == 1:  # stage == Stage.TRAIN, mode != "train"
+        other, op = test.comparators[0], test.ops[0].__class__
+        word = str(getattr(other, "attr", "") or getattr(other, "value", "")).lower()
+        return _SAME.get(op, 0) * sign if word in ("train", "training") else 0
     words = (getattr(test, "attr", ""), getattr(test, "id", ""))
     return sign if not {"training", "is_training", "is_train"}.isdisjoint(words) else 0
 

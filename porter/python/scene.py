@@ -7,8 +7,8 @@ import re
 import weakref
 from functools import cached_property
 
-from . import handed, masks, order, padding, sizes, spread
-from .callers import STEPS, Callers
+from . import handed, masks, occasions, order, padding, sizes, spread
+from .callers import Callers
 from .evidence import call_name
 from .index import FUNCTIONS, Link, ancestors
 from .natures import Natures
@@ -17,10 +17,7 @@ from .occasions import TROUBLE, asks_now_and_then, asks_training, fails, fills_o
 STEP, FORWARD, CALLED = "step", "forward", "called"
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_APART = frozenset("eval evaluation evaluate inference metrics demo demos mock mocks".split())
-_BESIDE = re.compile(r"(?i)onnx|(?:^|/)(?:benchmarks?/|export|test\.|bench[^/]*$|testing\.py$)")
-_ASIDE = frozenset("dataset datasets transforms explain explainers interpret benchmarking testing".split())  # no training
-_NO_GRAD = frozenset({"no_grad", "inference_mode"})
+_NO_GRAD = re.compile(r"no_grad|inference_mode")
 
 
 class Scene:
@@ -77,7 +74,7 @@ class Scene:
             if node.__class__ in _DEFS:
                 owner = above[1][0] if above[1] and above[1][0].__class__ is ast.ClassDef else None
                 own = owner and node.args.args[:1] and node.args.args[0].arg == "self" and not is_beside(owner)
-                if own and node.name in STEPS:
+                if own and node.name in occasions.STEPS:
                     return STEP
                 if own and node.name == "forward":
                     return FORWARD
@@ -108,7 +105,7 @@ class Scene:
 
     def matters(self, link: Link) -> str:
         """`where`, if it also runs there for every batch of the training."""
-        where = "" if self.apart or not _ASIDE.isdisjoint(self._folders) else self.where(link)
+        where = "" if self._never else self.where(link)
         return "" if not where or self.rarely(link, where) else where
 
     def losses(self, link: Link) -> set[str]:
@@ -133,12 +130,10 @@ class Scene:
             if node.__class__ is ast.Call and call_name(node.func) in TROUBLE and child is not node.func:
                 return True
             if node in self.steps or node.__class__ in _DEFS:
-                marks = {call_name(getattr(d, "func", d)) for d in getattr(node, "decorator_list", ())}
-                return where != CALLED and not marks.isdisjoint(_NO_GRAD)  # what the step calls may need no gradient
+                marks = (call_name(getattr(d, "func", d)) for d in getattr(node, "decorator_list", ()))
+                return where != CALLED and any(map(_NO_GRAD.search, marks))  # what the step calls may need no gradient
             child = node
         return False
-
-    # ---- what else rules ask about the surroundings
 
     @staticmethod
     def function(link: Link) -> Link | None:
@@ -263,11 +258,15 @@ class Scene:
     @cached_property
     def apart(self) -> bool:
         """Whether the file is a test, a measurement or for an export, or lies where nothing is trained."""
-        return self.file.tested or not _APART.isdisjoint(self._folders) or bool(_BESIDE.search(self.file.path))
+        return occasions.is_apart(self.file.path)
 
     @cached_property
-    def _folders(self) -> list[str]:
-        return self.file.path.split("/")[:-1]
+    def _never(self) -> bool:
+        return occasions.never_trains(self.file.path)
+
+    @cached_property
+    def classes(self) -> dict[str, ast.ClassDef]:
+        return {link[0].name: link[0] for link in self.file.buckets[ast.ClassDef]}
 
     def function_name(self, link: Link) -> str:
         function = self.function(link)

@@ -9,6 +9,7 @@ class CacheEmptied(Rule):
     code, slug = "PRT631", "cache-emptied"
     calls = {f"{module}.empty_cache" for module in ("torch.cuda", "torch.npu", "torch_npu.npu", "torch.cuda.memory")}
     only = "step"
+    each_batch = True
 
     def visit(self, original, updated, file):
         link = file.scene.link(original)

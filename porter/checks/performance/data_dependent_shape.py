@@ -27,6 +27,7 @@ class DataDependentShape(Rule):
     builtins = {"len"}
     nodes = ("Subscript",)
     only = "shape"
+    each_batch = True
 
     def visit(self, original, updated, file):
         if type(original).__name__ == "Subscript":

@@ -11,6 +11,7 @@ class ElementLoop(Rule):
     nodes = ("For",)
     text = r"range\("
     only = "rows"
+    each_batch = True
 
     def visit(self, original, updated, file):
         link = file.scene.link_to(file.statement)

@@ -19,6 +19,7 @@ class HostSync(Rule):
     nodes = HEADERS
     text = tuple(rf"\b{word}\(" for word in "any all isnan isinf isfinite equal allclose sum max min mean norm".split())
     only = "sync"
+    each_batch = True
 
     def visit(self, original, updated, file):
         if type(original).__name__ in HEADERS:

@@ -11,6 +11,7 @@ class MaskAssignment(Rule):
     code, slug = "PRT602", "mask-assignment"
     nodes = ("Assign",)
     only = "index"
+    each_batch = True
 
     def visit(self, original, updated, file):
         target = original.targets[0].target

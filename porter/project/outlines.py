@@ -1,0 +1,130 @@
+"""The functions and classes of a Python file by a scan of its bytes, which costs a hundredth of parsing it.
+
+What looks like one in a text is taken for one: whoever builds on it parses the file in the end.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from functools import cached_property
+from typing import NamedTuple
+
+# both begin with plain letters: a search for them takes a tenth of the time
+_FUNCTION = re.compile(rb"def[ \t]+(\w+)")
+_CLASS = re.compile(rb"class[ \t]+(\w+)[ \t]*(?:\(([^()]*))?")
+_BEFORE = (b"", b"async")
+_IMPORTED = re.compile(rb"import\b[ \t]*(?:\((?:#[^\n]*|[^)#])*|(?:\\\r?\n|[^\n])*)")
+_FROM = re.compile(rb"from[ \t]+[.\w]+(?=[ \t]+import)")
+_WORD = re.compile(rb"\w+")
+_DEFINES = re.compile(rb"\bdef[ \t]+$")
+_RECEIVER = re.compile(rb"(\w+(?:\(\))?)?[ \t]*\.$")
+_SET = re.compile(rb"(\w+)[ \t]*=[ \t]*(?:\w+\.)*$")
+
+
+class Defined(NamedTuple):
+    start: int
+    indent: int
+    name: str
+    is_class: bool
+
+
+class Call(NamedTuple):
+    home: str  # see Outline.home
+    receiver: str  # the word before the dot: "self", "super()", "." for an expression, "" where there is no dot
+
+
+class Outline:
+    def __init__(self, text: bytes):
+        self.text = text
+        self._calls: dict[str, frozenset[Call]] = {}
+        self._made: dict[str, frozenset[str]] = {}
+
+    @cached_property
+    def defined(self) -> list[Defined]:
+        """In the order of lines."""
+        functions = ((m, False) for m in _FUNCTION.finditer(self.text))
+        classes = ((m, True) for m in _CLASS.finditer(self.text))
+        found = []
+        for match, is_class in sorted((*functions, *classes), key=lambda item: item[0].start()):
+            before = self.text[self.text.rfind(b"\n", 0, match.start()) + 1 : match.start()]
+            if before.strip() in _BEFORE:
+                indent = len(before) - len(before.lstrip())
+                found.append(Defined(match.start(), indent, match[1].decode(), is_class))
+        return found
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [d.start for d in self.defined]
+
+    def home(self, offset: int) -> str | None:
+        """The function of the module, or the method as "Class.method", that holds a place; "" for the module itself, None
+        for the body of a class."""
+        begin = self.text.rfind(b"\n", 0, offset) + 1
+        line = self.text[begin:offset]
+        inside, found = len(line) - len(line.lstrip()), []
+        for at in range(bisect_right(self._starts, offset) - 1, -1, -1):
+            known = self.defined[at]
+            if known.indent < inside:
+                found.append(known)
+                inside = known.indent
+                if not inside:
+                    break
+        if not found:
+            return ""
+        top = found[-1]
+        if not top.is_class:
+            return top.name
+        return f"{top.name}.{found[-2].name}" if len(found) > 1 and not found[-2].is_class else None
+
+    @cached_property
+    def classes(self) -> dict[str, tuple[str, ...]]:
+        """The classes of the module, with the last words of what they derive from."""
+        found = {}
+        for match in _CLASS.finditer(self.text):
+            if match.start() == 0 or self.text[match.start() - 1] == 10:
+                bases = (_last_word(part) for part in (match[2] or b"").split(b","))
+                found[match[1].decode()] = tuple(base for base in bases if base)
+        return found
+
+    @cached_property
+    def imported(self) -> frozenset[str]:
+        """All words of what the file imports."""
+        said = b" ".join((*_IMPORTED.findall(self.text), *_FROM.findall(self.text)))
+        return frozenset(word.decode("utf-8", "replace") for word in _WORD.findall(said))
+
+    def calls(self, name: str) -> frozenset[Call]:
+        """What may be calls of a function or a method of this name."""
+        if name not in self._calls:
+            found = set()
+            for at in self._places(name):
+                before = self.text[self.text.rfind(b"\n", 0, at) + 1 : at]
+                if not _DEFINES.search(before) and (home := self.home(at)) is not None:
+                    of = _RECEIVER.search(before)
+                    found.add(Call(home, (of[1] or b".").decode("utf-8", "replace") if of else ""))
+            self._calls[name] = frozenset(found)
+        return self._calls[name]
+
+    def made(self, name: str) -> frozenset[str]:
+        """The last words of what is set to an object of a class."""
+        if name not in self._made:
+            before = (self.text[self.text.rfind(b"\n", 0, at) + 1 : at] for at in self._places(name))
+            self._made[name] = frozenset(found[1].decode() for text in before if (found := _SET.search(text)))
+        return self._made[name]
+
+    def _places(self, name: str) -> Iterator[int]:
+        word = name.encode() + b"("
+        at = self.text.find(word)
+        while at >= 0:
+            before = self.text[at - 1 : at] if at else b" "
+            if not before.isalnum() and before != b"_":
+                yield at
+            at = self.text.find(word, at + 1)
+
+
+def _last_word(text: bytes) -> str:
+    if b"=" in text:
+        return ""
+    words = _WORD.findall(text.partition(b"[")[0])
+    return words[-1].decode() if words else ""

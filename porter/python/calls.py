@@ -1,0 +1,51 @@
+"""What the functions of a file call, for the way from a step to what it runs in other files (project/served.py)."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from porter.own import Unreadable
+from porter.project.served import Row
+from porter.session import Session
+
+from .callees import Callee, callee
+from .callers import home, reads_back
+from .evidence import call_name
+from .index import Link
+from .scene import CALLED
+
+
+def calls(path: str, text: bytes, names: frozenset[str]) -> tuple[Row, ...]:
+    """Plain values, which can be kept."""
+    from .file import File
+    from .source import Source
+
+    try:
+        file = File(path, Source(text), Session())  # kept: its scene does not keep it
+        return tuple(sorted({tuple(row) for row in _rows(file.scene, names)}))
+    except (Unreadable, RecursionError):
+        return ()
+
+
+def _rows(scene, names: frozenset[str]) -> Iterator[Row]:
+    objects = "__call__" in names
+    for link in scene.file.buckets[ast.Call]:
+        if not objects and call_name(link[0].func) not in names:
+            continue
+        called = callee(scene, link)
+        if called is None or called.name not in names:
+            continue
+        at = (link[0].func, link)
+        if scene.matters(at):
+            yield _row(link, called, "", True)
+        elif not scene.rarely(at, CALLED) and (around := scene.function(at)) is not None and (name := home(around)):
+            yield _row(link, called, name, False)
+
+
+def _row(link: Link, called: Callee, name: str, always: bool) -> Row:
+    call, owner = link[0], called.owner
+    given = ((str(at), value) for at, value in enumerate(call.args))
+    hosts = (key for key, value in (*given, *((k.arg or "", k.value) for k in call.keywords)) if reads_back(value))
+    full = owner.name if owner.__class__ is ast.ClassDef else owner or ""
+    return Row(name, called.name, called.full, full, called.own, always, tuple(hosts))
