@@ -53,6 +53,7 @@ class Served(NamedTuple):
 
 
 def served(texts: Mapping[str, bytes], remember: Remember) -> tuple[Served, ...]:
+    files = frozenset(map(_module, texts))
     texts = {path: texts[path] for path in sorted(texts) if _may_train(path, texts[path])}
     if not any(any(word in text for word in _STEP) for text in texts.values()):
         return ()
@@ -64,7 +65,7 @@ def served(texts: Mapping[str, bytes], remember: Remember) -> tuple[Served, ...]
         rows = remember("\0".join(("calls", path, said, *sorted(names))), lambda: calls(path, texts[path], names))
         return tuple(Row(*row) for row in rows)
 
-    return tuple(_Graph(texts).served(read))
+    return tuple(_Graph(texts, files).served(read))
 
 
 def _may_train(path: str, text: bytes) -> bool:
@@ -72,7 +73,8 @@ def _may_train(path: str, text: bytes) -> bool:
 
 
 class _Graph:
-    def __init__(self, texts: Mapping[str, bytes]):
+    def __init__(self, texts: Mapping[str, bytes], files: frozenset[str]):
+        self._files = files
         self.outlines = {path: Outline(text) for path, text in texts.items()}
         self.heirs = Heirs(self.outlines)
         self._steps: dict[str, frozenset[str]] = {}
@@ -181,7 +183,7 @@ class _Graph:
         owner, _, last = name.rpartition(".")
         found: set[Node] = set()
         if not owner:
-            words = path.removesuffix(".py").removesuffix("/__init__").split("/")[-_NAMED:]
+            words = _module(path).split("/")[-_NAMED:]
             files = {
                 file for file in self._importers.get(last, ()) if not self.outlines[file].imported.isdisjoint(words)
             }
@@ -217,10 +219,10 @@ class _Graph:
                 continue
             if not owner:
                 own = not row.full and not row.owner and node[0] == path
-                if own or row.full and may_be(row.full, path, node[0], last):
+                if own or row.full and may_be(row.full, path, node[0], last, self._files):
                     yield node
             elif row.full:
-                if may_be(row.full.rpartition(".")[0], path, node[0], owner):
+                if may_be(row.full.rpartition(".")[0], path, node[0], owner, self._files):
                     yield node
             elif row.owner and (at := self._class(row, path)) is not None:
                 of = Class(node[0], owner)
@@ -232,7 +234,7 @@ class _Graph:
         if row.own or "." not in row.owner:
             return Class(path, row.owner)
         last = row.owner.rpartition(".")[2]
-        found = [of for of in self.heirs.named(last) if may_be(row.owner, path, of.path, last)]
+        found = [of for of in self.heirs.named(last) if may_be(row.owner, path, of.path, last, self._files)]
         return found[0] if len(found) == 1 else None
 
 
@@ -255,15 +257,25 @@ def _passes(node: Node) -> bool:
     )
 
 
-def may_be(full: str, user: str, path: str, name: str) -> bool:
-    """Whether `full`, as a file calls what it imports, is what `path` defines by this name, or a package hands on from it."""
+def may_be(full: str, user: str, path: str, name: str, files: frozenset[str] = frozenset()) -> bool:
+    """Whether `full`, as a file calls what it imports, is what `path` defines by this name, or a package hands on from it.
+
+    `files`: the modules and packages of the project; of several that an import can mean, the nearest is meant."""
     bare = full.lstrip(".")
     level, (*module, last) = len(full) - len(bare), bare.split(".")
     if last != name:
         return False
-    words = path.removesuffix(".py").removesuffix("/__init__").split("/")
+    words, folder = _module(path).split("/"), user.split("/")[:-1]
     if level:
-        folder = user.split("/")[:-level]
+        folder = folder[: len(folder) - level + 1]
         return words[: len(folder) + len(module)] == [*folder, *module]
     size = len(module)
+    for above in range(len(folder), -1, -1) if module else ():
+        whole = [*folder[:above], *module]
+        if "/".join(whole) in files:
+            return words[: len(whole)] == whole
     return bool(module) and any(words[n : n + size] == module for n in range(len(words) - size + 1))
+
+
+def _module(path: str) -> str:
+    return path.removesuffix(".py").removesuffix("/__init__")
