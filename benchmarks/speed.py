@@ -89,6 +89,7 @@ def report(folders: dict[str, Path], sample: int, rounds: int, work: Path) -> It
     yield from peaks
     yield values(folders, sample)
     yield shapes(folders, sample)
+    yield calls(folders, sample)
     yield from linear(work)
     yield from again(max(folders.values(), key=lambda folder: sum(1 for _ in folder.rglob("*.py"))), work)
 
@@ -175,40 +176,44 @@ def memory(folders: dict[str, Path], work: Path) -> Iterator[str]:
     yield line("... and after one generated file of 100,000 lines", size)
 
 
-def values(folders: dict[str, Path], sample: int) -> str:
-    """What recognising fused operators costs: functions are read into values where a word asks for it."""
+def walked(folders: dict[str, Path], sample: int) -> Iterator[tuple]:
+    """(name, bytes, the file, what the plain walk of its index costs) of what passes the gate."""
     from porter.checks.gate import GATE
     from porter.own import Unreadable
     from porter.python.file import File
     from porter.python.source import Source
-    from porter.run import tuned
     from porter.session import Session
 
-    session, index, patterns = Session(), 0.0, 0.0
+    session = Session()
+    for folder in folders.values():
+        for path in sorted(folder.rglob("*.py"))[::sample]:
+            if not GATE.search(data := path.read_bytes()):
+                continue
+            name, began = path.relative_to(folder).as_posix(), time.process_time()
+            try:
+                file = File(name, Source(data), session)
+            except Unreadable:
+                continue
+            yield name, data, file, time.process_time() - began
+
+
+def values(folders: dict[str, Path], sample: int) -> str:
+    """What recognising fused operators costs: functions are read into values where a word asks for it."""
+    from porter.run import tuned
+
+    index, patterns = 0.0, 0.0
     with tuned():
-        for folder in folders.values():
-            for path in sorted(folder.rglob("*.py"))[::sample]:
-                if not GATE.search(data := path.read_bytes()):
-                    continue
-                began = time.process_time()
-                try:
-                    file = File(path.relative_to(folder).as_posix(), Source(data), session)
-                except Unreadable:
-                    continue
-                walked = time.process_time()
-                file.patterns  # noqa: B018  the first look makes them
-                index, patterns = index + walked - began, patterns + time.process_time() - walked
+        for _, _, file, cost_of_index in walked(folders, sample):
+            began = time.process_time()
+            file.patterns  # noqa: B018  the first look makes them
+            index, patterns = index + cost_of_index, patterns + time.process_time() - began
     return line("recognising fused operators by values, against the plain walk of the index", f"{patterns / index:.2f}")
 
 
 def shapes(folders: dict[str, Path], sample: int) -> str:
     """What following shapes costs: those functions are read into values, in the analysis, that make a shape from data."""
-    from porter.checks.gate import GATE
-    from porter.own import Unreadable
     from porter.python import dynamic
     from porter.python.analyse import analyse
-    from porter.python.file import File
-    from porter.python.source import Source
     from porter.run import tuned
     from porter.session import Session
 
@@ -229,21 +234,29 @@ def shapes(folders: dict[str, Path], sample: int) -> str:
     dynamic.Body, dynamic._Follower.follow = map(timed, kept)
     try:
         with tuned():
-            for folder in folders.values():
-                for path in sorted(folder.rglob("*.py"))[::sample]:
-                    name = path.relative_to(folder).as_posix()
-                    if not GATE.search(data := path.read_bytes()):
-                        continue
-                    began = time.process_time()
-                    try:
-                        File(name, Source(data), session)
-                    except Unreadable:
-                        continue
-                    index += time.process_time() - began
-                    analyse(name, data, session)
+            for name, data, _, cost_of_index in walked(folders, sample):
+                index += cost_of_index
+                analyse(name, data, session)
     finally:
         dynamic.Body, dynamic._Follower.follow = kept
     return line("following shapes that depend on data, against the plain walk of the index", f"{spent[0] / index:.2f}")
+
+
+def calls(folders: dict[str, Path], sample: int) -> str:
+    """What it costs to find the functions that a step in another file calls: it is part of the facts of a project."""
+    from porter.project.kernels import anew
+    from porter.project.served import served
+    from porter.run import tuned
+
+    spent = 0.0
+    with tuned():
+        index = sample * sum(cost_of_index for *_, cost_of_index in walked(folders, sample))
+        for folder in folders.values():
+            texts = {p.relative_to(folder).as_posix(): p.read_bytes() for p in sorted(folder.rglob("*.py"))}
+            began = time.process_time()
+            served(texts, anew)
+            spent += time.process_time() - began
+    return line("finding what a step calls in other files, against the plain walk of the index", f"{spent / index:.2f}")
 
 
 def linear(work: Path) -> Iterator[str]:
