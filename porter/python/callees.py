@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from .evidence import call_name
@@ -10,6 +11,7 @@ from .index import Link, ancestors
 
 _MOVED = frozenset("to cuda npu cpu eval train half float bfloat16 double requires_grad_".split())
 _WRAPPED = frozenset("DistributedDataParallel DDP DataParallel FullyShardedDataParallel FSDP compile".split())
+_CALLING = frozenset("checkpoint checkpoint_sequential map starmap vmap".split())  # what they are handed first
 _DEEPEST = 4  # of wrappers around what is made
 
 
@@ -20,9 +22,15 @@ class Callee(NamedTuple):
     own: bool = False  # it is `self` whose method is called, which classes above and below may define
 
 
-def callee(scene, link: Link) -> Callee | None:
-    """Of a call, by its link; None where nobody knows what it calls."""
-    func = link[0].func
+def called(call: ast.Call) -> Iterator[ast.expr]:
+    """What a call calls, and a function that it is handed to call."""
+    yield call.func
+    if call_name(call.func) in _CALLING:
+        yield from (a for a in call.args[:1] if a.__class__ in (ast.Name, ast.Attribute))
+
+
+def callee(scene, func: ast.expr, link: Link) -> Callee | None:
+    """Of what the call at a link calls; None where nobody knows."""
     if func.__class__ is ast.Name:
         if full := scene.names.resolve(func, link):
             return Callee(full.rpartition(".")[2], None, full)

@@ -6,9 +6,9 @@ import ast
 import weakref
 from functools import cached_property
 
-from .callees import callee
+from .callees import called, callee
 from .evidence import call_name
-from .index import Link
+from .index import Link, ancestors
 from .occasions import STEPS, is_aside, is_beside
 from .parameters import parameters
 
@@ -23,14 +23,15 @@ class Callers:
         self._elsewhere = {one.name: one for one in self._file.facts.served if one.path == self._file.path}
 
     @cached_property
-    def _calls(self) -> dict[str, list[Link]]:
-        """The calls of functions that the file defines, by the last word of what is called; of objects, by "__call__"."""
-        found: dict[str, list[Link]] = {link[0].name: [] for kind in _DEFS for link in self._file.buckets[kind]}
+    def _calls(self) -> dict[str, list[tuple[ast.expr, Link]]]:
+        """What is called, with the call, of the functions that the file defines, by its last word; of objects, by "__call__"."""
+        found = {link[0].name: [] for kind in _DEFS for link in self._file.buckets[kind]}
         for link in self._file.buckets[ast.Call]:
-            if (calls := found.get(call_name(link[0].func))) is not None:
-                calls.append(link)
-            elif "__call__" in found and (of := callee(self._scene, link)) is not None and of.name == "__call__":
-                found["__call__"].append(link)
+            for func in called(link[0]):
+                if (calls := found.get(call_name(func))) is not None:
+                    calls.append((func, link))
+                elif "__call__" in found and (of := callee(self._scene, func, link)) and of.name == "__call__":
+                    found["__call__"].append((func, link))
         return found
 
     @cached_property
@@ -51,15 +52,21 @@ class Callers:
         return self._known[function]
 
     def _is_called(self, link: Link) -> bool:
-        function, owner = link[0], _owner(link)
-        if owner is None and link[1][0].__class__ is not ast.Module or owner is not None and is_beside(owner):
+        function, owner, around = link[0], _owner(link), None
+        if owner is None and link[1][0].__class__ is not ast.Module:
+            around = self._scene.function(link)
+            if around is None:
+                return False
+        if owner is not None and is_beside(owner) or is_aside(function.name):
             return False
-        if is_aside(function.name) or function.name.startswith("__") and function.name != "__call__":
+        if function.name.startswith("__") and function.name != "__call__":
             return False
         if self._elsewhere and home(link) in self._elsewhere:
             return True
-        for call in self._calls.get(function.name, ()):
-            if self._means(call, owner) and self._scene.matters((call[0].func, call)):
+        for func, call in self._calls.get(function.name, ()):
+            if around is not None and all(a[0] is not around[0] for a in ancestors(call)):
+                continue
+            if self._means(func, call, owner) and self._scene.matters((call[0].func, call)):
                 return True
         return False
 
@@ -69,8 +76,8 @@ class Callers:
             given: dict[str, list[bool]] = {}
             owner = _owner(function)
             names = parameters(function[0])[owner is not None :]
-            for call in self._calls.get(function[0].name, ()):
-                if self._means(call, owner):
+            for func, call in self._calls.get(function[0].name, ()):
+                if func is call[0].func and self._means(func, call, owner):
                     for name, value in (*zip(names, call[0].args), *((k.arg, k.value) for k in call[0].keywords)):
                         given.setdefault(name, []).append(reads_back(value))
             if (elsewhere := self._elsewhere.get(home(function) or "")) is not None:
@@ -87,9 +94,9 @@ class Callers:
                     return one.by
         return ""
 
-    def _means(self, call: Link, owner: ast.ClassDef | None) -> bool:
-        """Whether a call is one of a function of the module, or of a method of this class."""
-        of = callee(self._scene, call)
+    def _means(self, func: ast.expr, call: Link, owner: ast.ClassDef | None) -> bool:
+        """Whether what is called is a function of the module, or a method of this class."""
+        of = callee(self._scene, func, call)
         if of is None or owner is None:
             return of is not None and not of.full and of.owner is None
         if of.owner.__class__ is not ast.ClassDef:

@@ -9,7 +9,7 @@ from porter.own import Unreadable
 from porter.project.served import Row
 from porter.session import Session
 
-from .callees import Callee, callee
+from .callees import Callee, called, callee
 from .callers import home, reads_back
 from .evidence import call_name
 from .index import Link
@@ -31,21 +31,22 @@ def calls(path: str, text: bytes, names: frozenset[str]) -> tuple[Row, ...]:
 def _rows(scene, names: frozenset[str]) -> Iterator[Row]:
     objects = "__call__" in names
     for link in scene.file.buckets[ast.Call]:
-        if not objects and call_name(link[0].func) not in names:
-            continue
-        called = callee(scene, link)
-        if called is None or called.name not in names:
-            continue
-        at = (link[0].func, link)
-        if scene.matters(at):
-            yield _row(link, called, "", True)
-        elif not scene.rarely(at, CALLED) and (around := scene.function(at)) is not None and (name := home(around)):
-            yield _row(link, called, name, False)
+        for func in called(link[0]):
+            if not objects and call_name(func) not in names:
+                continue
+            of = callee(scene, func, link)
+            if of is None or of.name not in names:
+                continue
+            at = (link[0].func, link)
+            if scene.matters(at):
+                yield _row(func, link, of, "", True)
+            elif not scene.rarely(at, CALLED) and (around := scene.function(at)) is not None and (name := home(around)):
+                yield _row(func, link, of, name, False)
 
 
-def _row(link: Link, called: Callee, name: str, always: bool) -> Row:
-    call, owner = link[0], called.owner
-    given = ((str(at), value) for at, value in enumerate(call.args))
+def _row(func: ast.expr, link: Link, of: Callee, name: str, always: bool) -> Row:
+    call, owner = link[0], of.owner
+    given = ((str(at), value) for at, value in enumerate(call.args) if func is call.func)
     hosts = (key for key, value in (*given, *((k.arg or "", k.value) for k in call.keywords)) if reads_back(value))
     full = owner.name if owner.__class__ is ast.ClassDef else owner or ""
-    return Row(name, called.name, called.full, full, called.own, always, tuple(hosts))
+    return Row(name, of.name, of.full, full, of.own, always, tuple(hosts))
