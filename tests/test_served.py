@@ -59,7 +59,8 @@ def names(folder: Path, **files: bytes | str) -> list[tuple[str, str]]:
     ("imports", "made", "call", "found"),
     [
         ("from pack.helper import total", "None", "total(x)", "total"),
-        ("from pack.helper import total as summed", "None", "summed(x)", ""),  # its name is what is looked for
+        ("from pack.helper import total as summed", "None", "summed(x)", "total"),
+        ("from pack.helper import Loss as L", "L()", "self.loss(x)", "Loss.__call__"),
         ("from pack import helper", "None", "helper.total(x)", "total"),
         ("import pack.helper as h", "None", "h.total(x)", "total"),
         ("from pack.helper import middle", "None", "middle(x)", "middle"),

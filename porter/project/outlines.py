@@ -9,6 +9,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from functools import cached_property
+from itertools import chain
 from typing import NamedTuple
 
 # both begin with plain letters: a search for them takes a tenth of the time
@@ -20,6 +21,7 @@ _FROM = re.compile(rb"from[ \t]+[.\w]+(?=[ \t]+import)")
 _WORD = re.compile(rb"\w+")
 _DEFINES = re.compile(rb"\bdef[ \t]+$")
 _RECEIVER = re.compile(rb"(\w+(?:\(\))?)?[ \t]*\.$")
+_AS = re.compile(rb"(\w+)[ \t]+as[ \t]+(\w+)")
 _SET = re.compile(rb"(\w+)[ \t]*=[ \t]*(?:\w+\.)*$")
 
 
@@ -89,16 +91,26 @@ class Outline:
         return found
 
     @cached_property
+    def _imports(self) -> bytes:
+        return b"\n".join((*_IMPORTED.findall(self.text), *_FROM.findall(self.text)))
+
+    @cached_property
     def imported(self) -> frozenset[str]:
         """All words of what the file imports."""
-        said = b" ".join((*_IMPORTED.findall(self.text), *_FROM.findall(self.text)))
-        return frozenset(word.decode("utf-8", "replace") for word in _WORD.findall(said))
+        return frozenset(word.decode("utf-8", "replace") for word in _WORD.findall(self._imports))
+
+    @cached_property
+    def _others(self) -> dict[str, set[str]]:
+        found: dict[str, set[str]] = {}
+        for name, other in _AS.findall(self._imports) if b" as " in self._imports else ():
+            found.setdefault(name.decode("utf-8", "replace"), set()).add(other.decode("utf-8", "replace"))
+        return found
 
     def calls(self, name: str) -> frozenset[Call]:
         """What may be calls of a function or a method of this name."""
         if name not in self._calls:
             found = set()
-            for at in self._places(name):
+            for at in chain.from_iterable(map(self._places, self._called(name))):
                 before = self.text[self.text.rfind(b"\n", 0, at) + 1 : at]
                 if not _DEFINES.search(before) and (home := self.home(at)) is not None:
                     of = _RECEIVER.search(before)
@@ -109,9 +121,14 @@ class Outline:
     def made(self, name: str) -> frozenset[str]:
         """The last words of what is set to an object of a class."""
         if name not in self._made:
-            before = (self.text[self.text.rfind(b"\n", 0, at) + 1 : at] for at in self._places(name))
+            places = chain.from_iterable(map(self._places, self._called(name)))
+            before = (self.text[self.text.rfind(b"\n", 0, at) + 1 : at] for at in places)
             self._made[name] = frozenset(found[1].decode() for text in before if (found := _SET.search(text)))
         return self._made[name]
+
+    def _called(self, name: str) -> list[str]:
+        """What the file calls a name: `from x import name as other`."""
+        return [name, *self._others.get(name, ())]
 
     def _places(self, name: str) -> Iterator[int]:
         word = name.encode() + b"("

@@ -30,9 +30,11 @@ def calls(path: str, text: bytes, names: frozenset[str]) -> tuple[Row, ...]:
 
 def _rows(scene, names: frozenset[str]) -> Iterator[Row]:
     objects = "__call__" in names
+    said = {name for name, of in scene.names.imports.items() if any(full.rpartition(".")[2] in names for full, _ in of)}
+    said |= names
     for link in scene.file.buckets[ast.Call]:
         for func in called(link[0]):
-            if not objects and call_name(func) not in names:
+            if not objects and call_name(func) not in said:
                 continue
             of = callee(scene, func, link)
             if of is None or of.name not in names:
