@@ -85,7 +85,8 @@ def run(
                 elif kind(file.path) == PYTHON:  # of other files, only those that matter are counted
                     done.append(analyse(file.path, data, session))
         if gated or stdin:
-            session = replace(session, facts=_facts(root, paths, settings, cache))
+            asked = {stdin[0]} if stdin else {path for _, path, _ in gated}
+            session = replace(session, facts=_facts(root, paths, settings, cache, asked))
         if stdin:
             done.append(analyse(*stdin, session))
         done += _gated(root, gated, settings, session, cache, progress, len(done))
@@ -95,7 +96,7 @@ def run(
     return Run(root, files, settings, session.target, session.facts, tuple(sorted(left_out)), given)
 
 
-def _facts(root: Path, paths: Sequence[str], settings: Settings, cache) -> Facts:
+def _facts(root: Path, paths: Sequence[str], settings: Settings, cache, asked: set[str]) -> Facts:
     """Over the whole project, also when only some files are named: a hook and a full run must not disagree.
 
     A directory that nothing marks as a project is not one (it may be somebody's home): files in it that were not
@@ -107,11 +108,10 @@ def _facts(root: Path, paths: Sequence[str], settings: Settings, cache) -> Facts
 
     remember = cache.remember if cache else anew
     if any(os.path.lexists(root / marker) for marker in MARKERS) or any(map(os.path.isdir, paths)):
-        return gather(root, everything(root, settings.exclude), remember)
+        return gather(root, everything(root, settings.exclude), remember, asked)
     real = os.path.realpath(root)
-    return gather(
-        root, sorted({os.path.relpath(os.path.realpath(p), real).replace(os.sep, "/") for p in paths}), remember
-    )
+    named = sorted({os.path.relpath(os.path.realpath(p), real).replace(os.sep, "/") for p in paths})
+    return gather(root, named, remember, asked)
 
 
 def _gated(root, gated, settings, session, cache, progress, before) -> list[FileResult]:

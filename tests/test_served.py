@@ -7,8 +7,11 @@ from pathlib import Path
 import pytest
 
 from porter.checks.texts import Texts
+from porter.files.cache import Cache
+from porter.finding import FileResult
 from porter.project import served as module
-from porter.project.facts import gather
+from porter.project.facts import Facts, gather
+from porter.project.kernels import anew
 from porter.python import calls
 from porter.python.analyse import analyse
 from porter.session import Session
@@ -128,14 +131,48 @@ def test_what_is_read_is_remembered(tmp_path: Path) -> None:
 
     def remember(key, make):
         if key not in kept:
-            made.append(key)
+            made.append(key.partition("\0")[0])
             kept[key] = make()
         return kept[key]
 
     first = module.served(texts, remember)
-    assert first == module.served(texts, remember) and len(made) == 1
+    assert first == module.served(texts, remember) and made == ["served", "calls"]
+    module.served({**texts, "other.py": b"import torch"}, remember)
+    assert made == ["served", "calls", "served"]
     module.served({**texts, "net.py": step.replace("total(x)", "total(x) + 1").encode()}, remember)
-    assert len(made) == 2
+    assert made[3:] == ["served", "calls"]
+
+
+def test_who_asks_for_one_file_is_told_what_a_look_at_all_says(tmp_path: Path, monkeypatch) -> None:
+    parsed, real = [], calls.calls
+    monkeypatch.setattr(calls, "calls", lambda path, *rest: parsed.append(path) or real(path, *rest))
+    step = STEP.format(imports="from helper import middle", made="None", call="middle(x)")
+    other = STEP.format(imports="from second import Other", made="Other()", call="self.loss(x)")
+    texts = {
+        "helper.py": HELPER,
+        "second.py": HELPER.replace(b"Loss", b"Other"),
+        "a.py": other.encode(),
+        "b.py": step.encode(),
+        "c.py": step.encode(),
+    }
+    whole = module.served(texts, anew)
+    assert {(one.path, one.name, one.by) for one in whole} == {
+        ("helper.py", "middle", "b.py"),
+        ("second.py", "Other.__call__", "a.py"),
+    }
+    parsed.clear()
+    assert module.served(texts, anew, {"helper.py"}) == tuple(one for one in whole if one.path == "helper.py")
+    assert parsed == ["b.py"]
+
+
+def test_a_result_that_is_kept_belongs_to_those_who_call_the_file(tmp_path: Path) -> None:
+    cache, result = Cache(tmp_path / "kept.sqlite"), FileResult("helper.py", (), digest="d")
+    alone, called = Session(), Session(facts=Facts(served=(module.Served("helper.py", "total", "net.py"),)))
+    elsewhere = Session(facts=Facts(served=(module.Served("other.py", "total", "net.py"),)))
+    cache.keep([result], alone)
+    wanted = [(1, "helper.py", "d")]
+    assert cache.known(wanted, alone)[1] == cache.known(wanted, elsewhere)[1] == []
+    assert cache.known(wanted, called)[1] == wanted
 
 
 def test_the_message_names_the_file_that_calls(tmp_path: Path) -> None:

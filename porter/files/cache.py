@@ -37,7 +37,7 @@ class Cache:
             if wanted and self.file.exists():
                 with closing(self._open()) as base:
                     rows = dict(base.execute("select key, data from results where run = ?", (run_key(session),)))
-                found = [r for item in wanted if (r := _result(rows.get(f"{item[1]}\0{item[2]}"), item))]
+                found = [r for item in wanted if (r := _result(rows.get(_key(item[1], item[2], session)), item))]
                 names = {result.path for result in found}
                 missing = [item for item in wanted if item[1] not in names]
         except TROUBLE:
@@ -47,7 +47,7 @@ class Cache:
     def keep(self, results: Iterable[FileResult], session: Session) -> None:
         # a file that could not be read has no digest, and may be readable the next time
         key = run_key(session)
-        self._write([(key, f"{r.path}\0{r.digest}", _packed(r)) for r in results if r.digest and not _crashed(r)])
+        self._write([(key, _key(r.path, r.digest, session), _packed(r)) for r in results if r.digest and not _crashed(r)])
 
     def remember(self, key: str, make: Callable[[], tuple]) -> tuple:
         """What `make` makes of all that `key` tells: a tuple of plain values; from an earlier run where there is one."""
@@ -99,8 +99,14 @@ class Cache:
         return base
 
 
+def _key(path: str, digest: str, session: Session) -> str:
+    """Of a file, and what other files do with it."""
+    about = session.facts.about(path)
+    return f"{path}\0{digest}" + (f"\0{hashlib.sha256(repr(about).encode()).hexdigest()[:16]}" if about else "")
+
+
 def run_key(session: Session) -> str:
-    """All that a result depends on besides the bytes and the name of its file."""
+    """All that a result depends on besides its file."""
     target = session.target
     raw = (
         LAYOUT,

@@ -6,7 +6,7 @@ import ast
 import hashlib
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -67,7 +67,11 @@ class Facts:
     served: tuple[Served, ...] = ()  # functions that a step in another file calls for every batch
 
     def digest(self) -> str:
-        return hashlib.sha256(repr(self).encode()).hexdigest()[:16]
+        """Of all but what is said of single functions: `about`."""
+        return hashlib.sha256(repr(replace(self, served=())).encode()).hexdigest()[:16]
+
+    def about(self, path: str) -> tuple[Served, ...]:
+        return tuple(one for one in self.served if one.path == path)
 
     def constants_of(self, path: str) -> frozenset[tuple[str, str]]:
         return frozenset((name, kind) for at, name, kind, _ in self.constants if at == path)
@@ -104,8 +108,8 @@ class Facts:
         return any(other == name and of == kind for other, of, _ in self.takes)
 
 
-def gather(root: Path, files: Sequence[str], remember: Remember = anew) -> Facts:
-    """`files`: every file of the project, relative to its root, whatever a run was asked to look at."""
+def gather(root: Path, files: Sequence[str], remember: Remember = anew, asked: Iterable[str] | None = None) -> Facts:
+    """`files`: every file of the project, relative to its root; `asked`: those that a run looks at, if not all."""
     own: dict[str, set[str]] = {name: set() for name in _OWN}
     passed: set[tuple[str, str, str]] = set()
     shim: set[str] = set()
@@ -160,7 +164,7 @@ def gather(root: Path, files: Sequence[str], remember: Remember = anew) -> Facts
         imported=users(root, files, texts),
         natives=natives,
         dying=dying,
-        served=served(texts, remember),
+        served=served(texts, remember, asked),
     )
 
 

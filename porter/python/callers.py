@@ -20,7 +20,7 @@ class Callers:
         self._file, self._scene = scene.file, weakref.proxy(scene)  # which keeps this
         self._known: dict[ast.AST, bool] = {}
         self._hosts: dict[ast.AST, frozenset[str]] = {}
-        self._elsewhere = {one.name: one for one in self._file.facts.served if one.path == self._file.path}
+        self._elsewhere = {one.name: one for one in self._file.facts.about(self._file.path)}
 
     @cached_property
     def _calls(self) -> dict[str, list[tuple[ast.expr, Link]]]:
