@@ -194,6 +194,11 @@ def made_on_host(scene, link: Link) -> bool:
     return _is_host(node, scene, link)
 
 
+def lies_on_host(link: Link) -> bool:
+    """`x.numpy()` where nothing brings x to the host: it is there, or the program would have failed on a GPU."""
+    return link[0].attr == "numpy" and not any(call_name(c.func) in ("cpu", "to") for c in _chain(link[1][0]))
+
+
 def _says_host(scene, link: Link) -> bool:
     """Whether the function around makes anything on the host, or is handed it: the look at its values costs more."""
     function = scene.function(link)

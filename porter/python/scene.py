@@ -125,7 +125,7 @@ class Scene:
                     return True
             if isinstance(child, ast.stmt) and is_left_over(node, child):
                 return True
-            if node.__class__ in (ast.ExceptHandler, ast.Assert, ast.Raise):
+            if node.__class__ in (ast.ExceptHandler, ast.Raise) or child is getattr(node, "msg", None):
                 return True
             if node.__class__ is ast.Call and call_name(node.func) in TROUBLE and child is not node.func:
                 return True

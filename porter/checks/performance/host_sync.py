@@ -45,7 +45,12 @@ class HostSync(Rule):
         scene, values = file.scene, (("name", f".{name}()"),)
         if original.args and name != "cpu" or file.receiver(original) == "other":
             return None
-        if handed.waits_again(link) or handed.asked_above(link) or handed.settled_by_kind(link):
+        if (
+            handed.lies_on_host(link)
+            or handed.waits_again(link)
+            or handed.asked_above(link)
+            or handed.settled_by_kind(link)
+        ):
             return None
         if handed.made_on_host(scene, link) and b"set_default_" not in file.source.utf8:
             return None
