@@ -276,6 +276,9 @@ def is_passed_on(link: Link) -> bool:
 
 
 def is_wanted_there(link: Link) -> bool:
-    """Actions that an environment takes, lengths that packing takes: there is no other way than to read them."""
+    """Actions that an environment takes, lengths that packing takes: there is no other way than to read them; but nobody has
+    to ask about them in an assert."""
+    if any(a[0].__class__ is ast.Assert for a in ancestors(link)):
+        return False
     words = {n.id for n in ast.walk(link[0]) if n.__class__ is ast.Name} | {target(link)}
     return any(_WANTED.search(word) for word in words)
