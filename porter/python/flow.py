@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 
+from .enums import Enums
 from .evidence import (
     DEVICES,
     OWN_DEVICES,
@@ -33,12 +34,15 @@ class Flow(Sinks):
         self.constants = file.facts.constants_of(file.path)
         imported = {target.partition(".")[0] for found in self.names.imports.values() for target, _ in found}
         self.foreign = not imported.isdisjoint(OWN_DEVICES)
+        self.enums = Enums(self.names, self.buckets)
 
     def role(self, link: Link, kind: str, text: str, depth: int = 0) -> Role | None:
         """What the value at `link` is used as, by what stands around it."""
         if link[1] is None or depth > 12:
             return None
         node, parent = link[0], link[1][0]
+        if kind == "device" and self.enums.takes(link, text):
+            return None
         handler = getattr(self, f"_{parent.__class__.__name__.lower()}", None)
         return handler(node, parent, link[1], kind, text, depth) if handler else None
 
@@ -104,7 +108,7 @@ class Flow(Sinks):
             return None
         role = self.role(up, kind, text, depth + 1)
         devices = len(values) > 1 and all(isinstance(v, str) and v.partition(":")[0] in DEVICES for v in values)
-        if role is None and kind == "device" and devices and not self.logged(up):
+        if role is None and kind == "device" and devices and not self.logged(up) and not self.enums.takes(up, text):
             typed = up[1] is not None and up[1][0].__class__ is ast.Subscript  # Literal["cpu", "cuda"]: others compare with it
             return Role("assigned", not typed)
         return role
@@ -151,6 +155,8 @@ class Flow(Sinks):
             used = self._used(parent.targets[0].id, up, kind, text, depth)  # BACKENDS = [...], choices=BACKENDS
             if used is not None and used.role == "choices":
                 return used
+        if kind == "device" and (member := self.enums.member(up)) is not None:
+            return Role("member", False) if member else None
         return next((r for t in parent.targets if (r := self._target(t, up, kind, text, depth))), None)
 
     def _annassign(self, node, parent, up, kind, text, depth):

@@ -24,7 +24,7 @@ PROSE = ("help", "description", "metavar", "title", "msg", "message", "reason")
 class Literal(NamedTuple):
     link: Link  # of the string as a whole: a Constant, a JoinedStr
     kind: str  # device | backend | tensor-type
-    role: str  # argument | default | option | choices | assigned | compared | stripped | returned | mapped | case
+    role: str  # argument | default | option | choices | assigned | compared | stripped | returned | mapped | case | member
     certain: bool
 
 

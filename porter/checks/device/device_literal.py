@@ -15,6 +15,8 @@ class DeviceLiteral(Rule):
         literal = file.literal(original)
         if literal.role == "choices":  # a matter of the list as a whole
             return None
+        if literal.role == "member":  # all that is parsed into it or compared with it goes along
+            return Hit(original, "member", values=(("old", file.text(original)), ("new", f'"{file.target.device}"')))
         code = CODES.get(literal.role, self.code)
         why = literal.role if code != self.code else "literal"
         values, script = (("old", file.text(original)),), None
