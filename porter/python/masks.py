@@ -88,9 +88,10 @@ def assigned(scene, link: Link) -> str | None:
     if found and (value := found[0].at.get(target.value)) is not None and is_moved_to_host(value):
         return None
     tensors = [target.value, *([source] if source is not None else [])]
-    same = [same_shape(target.slice, t, scene, place) for t in tensors]
-    if None not in same:
-        sure = "likely" not in same and all(is_tensor(t, place, scene) for t in tensors)
+    # what one mask selects from both fits only where both have the shape of the mask, or neither
+    same = [s for t in tensors if (s := same_shape(target.slice, t, scene, place)) is not None]
+    if same:
+        sure = "certain" in same and all(is_tensor(t, place, scene) for t in tensors)
         return "certain" if sure else "likely"
     return "other" if scene.matters((target, link)) else None
 

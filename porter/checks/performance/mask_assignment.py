@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 from porter.checks.rule import Hit, Rule, cst
 
-EQUAL = ("0", "1", "0.0", "1.0", "0.", "1.")  # every dtype has them: anything else an index casts and a fill may refuse
+_WHOLE = re.compile(r"(-?\d{1,3})(?:\.0*)?")
 
 
 class MaskAssignment(Rule):
@@ -30,7 +32,7 @@ class MaskAssignment(Rule):
         values = (("new", " ".join(cst.Module([]).code_for_node(new).rstrip("; ").split())),)
         if merges:
             return Hit(target, "merged", new=new, safe=said == "certain", values=values)
-        safe = said == "certain" and value in EQUAL
+        safe = said == "certain" and _is_small(value)
         return Hit(target, "equal" if safe else "fill", new=new, safe=safe, values=values)
 
     @staticmethod
@@ -54,3 +56,9 @@ class MaskAssignment(Rule):
         comma = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
         args = [cst.Arg(index.value, comma=comma), cst.Arg(updated.value)]
         return cst.Expr(cst.Call(func, args), semicolon=updated.semicolon)
+
+
+def _is_small(value: str) -> bool:
+    """A whole number of one byte: every signed dtype has it, while a fill refuses what overflows one."""
+    whole = _WHOLE.fullmatch(value)
+    return whole is not None and -128 <= int(whole[1]) <= 127
