@@ -14,6 +14,7 @@ import typer
 from command_line import ROOT, Porter, Stream, git, process, write
 
 from porter import __version__
+from porter.checks.registry import load as registry
 from porter.checks.table import load
 from porter.cli import app
 
@@ -365,6 +366,30 @@ def test_explain(porter):
     assert len(findings) == len(set(findings)) > 1
     api = porter("explain", "torch.cuda.synchronize")
     assert api.text.startswith("torch.cuda.synchronize becomes torch.npu.synchronize  auto\n")
+
+
+def test_what_explain_says_of_a_name_is_one_story(porter):
+    """The headline, and what wheel and documents say below."""
+    stories = {
+        "stays as it is": "supported",
+        "has no counterpart.": "missing",
+        "is deprecated.": "deprecated",
+        "cannot simply be renamed.": "supported",
+    }
+    texts, told = registry().texts, set()
+    names = [n for n in texts.apis() if n.startswith(("torch.", "torch_npu.")) and not texts.api(n).to]
+    for name in [*names[::9], "torch.cuda.OutOfMemoryError", "torch.cuda.get_device_capability"]:
+        head, *rest = porter("explain", name).text.splitlines()
+        claim = next(claim for claim in stories if head.startswith(f"{name} {claim}"))
+        for line in rest:
+            if line.startswith(f"{name} on torch_npu"):
+                assert line.endswith(f": {stories[claim]}"), line
+                told.add(claim)
+    assert told == stories.keys()
+    got = porter("explain", "torch.cuda.OutOfMemoryError").text
+    assert "PRT105" not in got and "npu-smi" not in got and ": supported\n" in got and ": missing" not in got
+    assert "By hand" not in porter("explain", "torch.cuda.CudaError").text
+    assert "By hand" in porter("explain", "torch.cuda.temperature").text
 
 
 def test_explain_a_package(porter):

@@ -21,7 +21,8 @@ pytestmark = pytest.mark.usefixtures("cache")
 def test_every_stanza_arrives(folder):
     tables = table.load(folder(ALL))
     assert tables.rules["PRT101"]["messages"] == {"default": ("blocker", "minutes"), "note": ("note", "hours")}
-    assert tables.moves["torch.cuda.synchronize"] == ("PRT101", "synchronize", "safe", "blocker", "minutes", "default")
+    move = tables.moves["torch.cuda.synchronize"]
+    assert move == ("PRT101", "synchronize", "safe", "blocker", "minutes", "default", False)
     assert tables.moves["torch.cuda.CUDAGraph"].tail == "NPUGraph"
     assert (
         tables.variables["A"]
@@ -30,6 +31,16 @@ def test_every_stanza_arrives(folder):
     )
     assert tables.sinks == [("device", ("torch.device",), (), 0, ())]
     assert tables.parameters["torch.cuda.f"].rename == {"device": "device_name"}
+
+
+def test_a_name_that_stays(folder):
+    stanza = API.replace('to = "NPUGraph"\nfix = "safe"\n', "stays = true\n").replace('["a", "b"]', '["a"]')
+    place = folder(RULE + stanza + 'message = { en = "{name} works", zh = "{name} 可用" }\n')
+    assert table.load(place).moves["torch.cuda.CUDAGraph"].stays
+    texts = Texts(place)
+    api = texts.api("torch.cuda.CUDAGraph")
+    assert api.stays and api.message["en"] == "torch.cuda.CUDAGraph works"
+    assert "torch.cuda.CUDAGraph" not in texts.rule("PRT101").messages  # nobody ever gets it as a finding
 
 
 def test_submodule_of_a_namespace(folder):
@@ -42,7 +53,7 @@ def test_a_stanza_with_a_message_of_its_own(folder):
     own += 'severity = "wrong"\nsymptom = "Boom"\n'
     place = folder(RULE + API + own)
     move = table.load(place).moves["torch.cuda.CUDAGraph"]
-    assert move[3:] == ("wrong", "rewrite", "torch.cuda.CUDAGraph")
+    assert move[3:6] == ("wrong", "rewrite", "torch.cuda.CUDAGraph")
     texts = Texts(place)
     finding = Finding("a.py", 1, 1, "PRT101", move.why, (("old", "X"),), severity="wrong")
     assert texts.message(finding, "zh") == "X 不同"
@@ -103,6 +114,7 @@ BAD = {
     "variable twice": (RULE + VARIABLE + VARIABLE, r"A is mapped twice"),
     "parameter twice": (RULE + PARAMETER + PARAMETER, r"mapped twice"),
     "to without fix": (RULE + API.replace('fix = "safe"\n', ""), r"'to' and 'fix' belong together"),
+    "what stays, and moves": (RULE + API + "stays = true\n", r"what stays is no finding: leave out 'to'"),
     "fix without to": (RULE + API.replace('to = "NPUGraph"\n', ""), r"'to' and 'fix' belong together"),
     "bad fix": (RULE + API.replace("safe", "auto"), r"fix is not one of safe, review"),
     "example of a move in one line": (RULE + API.replace('"a", "b"', '"a"'), r"'example' is one line, and a second"),

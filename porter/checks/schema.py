@@ -129,6 +129,7 @@ KINDS: dict[str, tuple[tuple[str, ...], dict[str, Check]]] = {
             "fix": _fix,
             "message": _message,
             "example": _list_of(_string, 2),
+            "stays": _boolean,
             **_weight,
         },
     ),
@@ -247,6 +248,8 @@ def _contradictions(kind: str, stanza: dict):
         yield "'to' and 'fix' belong together: leave both out where there is no counterpart"
     if kind == "api" and len(stanza["example"]) != 1 + ("to" in stanza):
         yield "'example' is one line, and a second one where the name moves"
+    if kind == "api" and stanza.get("stays") and {"to", "severity", "effort", "symptom"} & stanza.keys():
+        yield "what stays is no finding: leave out 'to', 'severity', 'effort' and 'symptom'"
     if kind == "variable" and "value" in stanza and "to" not in stanza:
         yield "'value' without 'to'"
     if kind == "package" and "message" in stanza and stanza["status"] == "native":

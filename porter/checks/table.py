@@ -34,6 +34,7 @@ class Move(NamedTuple):
     severity: str
     effort: str
     why: str  # key of the message
+    stays: bool = False  # works on NPUs as it is: known, and no finding
 
 
 class Variable(NamedTuple):

@@ -76,14 +76,15 @@ class _Joined:
         why, weight = self._why(where, s, ""), self._weight(rule, s, "default")
         head = f"{s['under']}." if "under" in s else ""
         for name in s["names"]:
-            self._put("moves", where, f"{s['from']}.{head}{name}", (s["code"], head + name, "safe", *weight, why))
+            self._put("moves", where, f"{s['from']}.{head}{name}", (s["code"], head + name, "safe", *weight, why, False))
 
     def api(self, where: str, s: dict) -> None:
         rule, names = self._rule(where, s), _listed(s["match"])
         why = self._why(where, s, names[0])
         weight = self._weight(rule, s, why)
+        row = (s["code"], s.get("to"), s.get("fix"), *weight, why, s.get("stays", False))
         for name in names:
-            self._put("moves", where, name, (s["code"], s.get("to"), s.get("fix"), *weight, why))
+            self._put("moves", where, name, row)
             self.prose["examples"][name] = s["example"]
 
     def variable(self, where: str, s: dict) -> None:

@@ -45,6 +45,7 @@ class ApiText(NamedTuple):
     reference: str
     before: str  # one line of example, "" where there is none
     after: str
+    stays: bool  # works on NPUs as it is
 
 
 # of a notebook: people count cells, and files lines
@@ -99,6 +100,7 @@ class Texts:
         title, explain = prose["title"], prose["explain"]
         explain = {lang: text.strip() for lang, text in explain.items()}
         rest = (prose[key] or "" for key in ("symptom", "reference", "before", "after", "by_hand"))
+        unsaid = {row.why for row in self._tables.moves.values() if row.code == code and row.stays}
         return RuleText(
             code,
             rule["slug"],
@@ -107,7 +109,7 @@ class Texts:
             title,
             explain,
             *rest,
-            prose["messages"],
+            {why: text for why, text in prose["messages"].items() if why not in unsaid},
             rule["default"],
         )
 
@@ -151,7 +153,7 @@ class Texts:
         before, *after = self._prose["examples"].get(name, [""])
         status = {"safe": "auto", "review": "review", None: "manual"}[row.fix]
         about = (self.about(row.code, row.why, key) for key in ("symptom", "reference"))
-        rest = (message, *about, before, "".join(after))
+        rest = (message, *about, before, "".join(after), getattr(row, "stays", False))
         return ApiText(name, row.code, to, status, row.severity, row.effort, *rest)
 
     def package(self, name: str) -> PackageText | None:

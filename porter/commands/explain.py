@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from typing import TYPE_CHECKING
 
 from porter.checks.document import OFF
 from porter.cli import OK
@@ -14,6 +15,9 @@ from porter.report.page_words import phrase
 from porter.report.words import say
 from porter.target import Target
 
+if TYPE_CHECKING:
+    from porter.checks.texts import ApiText
+
 
 def explain(name: str, target: str | None, lang: str | None) -> int:
     from porter.checks.registry import load
@@ -22,9 +26,11 @@ def explain(name: str, target: str | None, lang: str | None) -> int:
     texts = load().texts
     try:
         api = texts.api(name, aim)
-        facts = _support(name, api and api.to, aim, settings.lang)
-        if api:
-            rows = _api(api, texts.rule(api.code), settings.lang) + ([[], *facts] if facts else [])
+        there, facts = _support(name, api, aim, settings.lang)
+        if api and api.stays:
+            rows = _stays(api, settings.lang) + ([[], *facts] if facts else [])
+        elif api:
+            rows = _api(api, texts.rule(api.code), there, settings.lang) + ([[], *facts] if facts else [])
         elif package := texts.package(name):
             rows = _package(package, texts.rule(package.row.code), settings.lang)
         else:
@@ -69,25 +75,25 @@ def rules(format: str | None, lang: str | None) -> int:
     return OK
 
 
-def _support(name: str, to: str | None, target: Target, lang: str) -> list[Line]:
-    """What wheel and documents know of an API of torch; nothing for what the target's torch does not have."""
+def _support(name: str, api: ApiText | None, target: Target, lang: str) -> tuple[bool, list[Line]]:
+    """Whether the target has an API of torch, and what wheel and documents know of it; nothing for what its torch lacks."""
     if name.partition(".")[0] not in ("torch", "torch_npu"):
-        return []
+        return False, []
     from porter.catalog.verdict import MISSING, UNKNOWN
     from porter.report import support
     from porter.session import Session
 
     known = Session(target).support
-    verdict = support.verdict(known, name, to)
+    verdict = support.verdict(known, name, api)
     if verdict is None or verdict.kind == UNKNOWN or verdict.kind == MISSING and not known.catalogue.torch_has(name):
-        return []
+        return False, []
     told = support.told(verdict)
     on = say("explain.on", lang, torch_npu=target.torch_npu, soc=target.soc, kind=support.kind(told, lang))
     rows: list[Line] = [[(name, "bold"), (on, STYLES[verdict.severity])]]
     rows += [[(f"  {text}", "")] for text in support.basis(told, lang)]
     if not verdict.status and not name.startswith(("torch_npu", "torch.npu")):
         rows.append([("  " + say("documents.none", lang), "")])
-    return [*rows, [(support.notice(support.sources(known), lang), "dim")]]
+    return verdict.kind != MISSING, [*rows, [(support.notice(support.sources(known), lang), "dim")]]
 
 
 def _rule(rule, lang: str) -> list[Line]:
@@ -108,18 +114,25 @@ def _rule(rule, lang: str) -> list[Line]:
     return rows + _foot(rule.code, rule.reference, lang)
 
 
-def _api(api, rule, lang: str) -> list[Line]:
-    head = say("explain.becomes", lang, api=api.name, to=api.to) if api.to else say("explain.none", lang, api=api.name)
+def _stays(api, lang: str) -> list[Line]:
+    rows: list[Line] = [[(say("explain.stays", lang, api=api.name), "bold")], [(api.message[lang], "")]]
+    return rows + _code("explain.example", api.before, lang)
+
+
+def _api(api, rule, there: bool, lang: str) -> list[Line]:
+    said = "becomes" if api.to else "old" if api.name.startswith("torch_npu.") else "differs" if there else "none"
+    head = say(f"explain.{said}", lang, api=api.name, to=api.to)
     rows: list[Line] = [[(head, "bold"), ("  ", ""), (say(api.status, lang), STYLES[api.status])]]
     rows += [[(api.message[lang], "")]] if api.message.get(lang) else []
     rows += _symptom(api.symptom, lang)
-    if api.before:
+    if api.name.rpartition(".")[2] in api.before:  # rows of several names have the example of the first
         rows += _code("explain.before" if api.after else "explain.example", api.before, lang)
         rows += _code("explain.after", api.after, lang)
     rows.append([])
     rows += _head(rule, lang, api.severity, api.effort)
     rows += [[(line, "")] for line in _paragraphs(rule.explain[lang])]
-    rows += _code("explain.by_hand", rule.by_hand, lang)
+    if api.name in rule.before:  # the port by hand is that of the rule's example
+        rows += _code("explain.by_hand", rule.by_hand, lang)
     return rows + _foot(rule.code, api.reference, lang)
 
 

@@ -146,8 +146,7 @@ class Report:
     def _verdict(self, name: str) -> Verdict | None:
         from porter.report.support import verdict
 
-        rule = self.texts.api(name, self.target)
-        return verdict(self.session.support, name, rule and rule.to)
+        return verdict(self.session.support, name, self.texts.api(name, self.target))
 
     @cached_property
     def paths(self) -> frozenset[str]:

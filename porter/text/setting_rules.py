@@ -199,6 +199,8 @@ class _Look:
         if not name.startswith(("torch.cuda.", "apex.")):
             return
         move = self.tables.moves.get(name)
+        if move and move.stays:
+            return
         new = move and move.tail and self.style.name(move.tail)
         if new and where is not None:
             edits = ((where.start, where.end, new),) if self.style.writes("PRT831") else ()

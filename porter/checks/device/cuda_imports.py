@@ -75,6 +75,8 @@ class CudaImports(Rule):
         for at, alias in enumerate(updated.names):
             full = f"{module}.{alias.name.value}"
             move, new = self.moves.get(full), counterpart(full, self.moves, file)
+            if move is not None and move.stays:
+                continue
             if new is None:
                 missing.append(full)
             elif new.rpartition(".")[0] != package:

@@ -39,13 +39,16 @@ class CudaNames(Rule):
     def _move(self, move, name, original, updated, file):
         if move.code == TypedTensor.code and file.around.is_within(original, SETTER):
             return None  # PRT106 answers that call as a whole
+        if move.stays and len(chain(original)) > name.count("."):
+            return None
         weight = {"code": move.code, "severity": move.severity, "effort": move.effort}
         new = file.style.name(move.tail) if move.tail else None
-        values = (("name", name), ("to", new or (f"{file.target.namespace}.{move.tail}" if move.tail else "")))
+        tail = name.removeprefix("torch.cuda.") if move.stays else move.tail  # behind an alias that is ported
+        values = (("name", name), ("to", new or (f"{file.target.namespace}.{tail}" if tail else "")))
         if new is None and isinstance(original, cst.Name):
             return None  # the import explains what was imported for itself
         if new is None:  # there is nothing like it, the target lacks it, or only the style has no spelling for it
-            known = move.tail is None or file.has(f"{file.target.namespace}.{move.tail}")
+            known = not move.stays and (move.tail is None or file.has(f"{file.target.namespace}.{move.tail}"))
             return Hit(original, move.why, values=values, **weight) if known else Hit(original, "absent", values=values)
         if name in ASKS and (library := file.around.asked_for(original)):
             return Hit(original, "asked-elsewhere", values=(("name", name), ("library", library)), code=move.code)
@@ -55,15 +58,9 @@ class CudaNames(Rule):
         node = self._spell(original, updated, name, new, file.target.namespace)
         if isinstance(original, cst.Name) or node is None:  # ported by the import or alias that binds it
             return None
-        return Hit(
-            original,
-            capability or move.why,
-            new=node or None,
-            safe=move.fix == "safe" and not capability and not self._misplaced(name, original, file),
-            values=values,
-            loads=True,
-            **weight,
-        )
+        why = capability or move.why
+        safe = move.fix == "safe" and not capability and not self._misplaced(name, original, file)
+        return Hit(original, why, new=node or None, safe=safe, values=values, loads=True, **weight)
 
     @staticmethod
     def _spell(original, updated, name: str, new: str, namespace: str):

@@ -50,6 +50,8 @@ class DynamicName(Rule):
         if name is None:
             return self._edit(original, updated, file, module, False, "computed") if module else None
         move = self.moves.get(f"torch.cuda.{name}")
+        if move and move.stays:
+            return None
         tail = move.tail if move else name
         if not tail or "." in tail or not file.has(f"{file.target.namespace}.{tail}"):
             return Hit(original, "missing", values=(("name", f"torch.cuda.{name}"),))
@@ -71,6 +73,8 @@ class DynamicName(Rule):
         if not name.startswith("torch.cuda."):
             return None
         move = self.moves.get(name)
+        if move and move.stays:
+            return None
         new = f"{file.target.namespace}.{move.tail if move else name.removeprefix('torch.cuda.')}"
         if move and not move.tail or not file.has(new):
             return Hit(original, "missing", values=(("name", name),))
