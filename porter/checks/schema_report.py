@@ -69,7 +69,7 @@ def kinds(name: Callable, text: Callable, number: Callable, languages: Callable,
 
 def setting(code: Callable, text: Callable, fix: Callable, message: Callable, or_list: Callable, weight: dict) -> dict:
     """A key of a settings file and what it may hold."""
-    many = {name: or_list(text) for name in ("key", "except", "under", "beside", "file")}
+    many = {name: or_list(text) for name in ("key", "except", "under", "beside", "yields", "file")}
     like = {"kind": lambda value: None if value in ("device", "backend") else "is not one of device, backend"}
     rest = {"value": _pattern, "to": text, "fix": fix, "replace": _replace, "message": message}
     return {"setting": (("code", "value"), {"code": code, **many, **like, **rest, **weight})}

@@ -138,7 +138,7 @@ class _Joined:
             own = own if own not in taken else f"{number}-{at}"
         why = self._why(where, s, own)
         weight = self._weight(rule, s, why)
-        lists = tuple(tuple(_listed(s.get(key, []))) for key in ("except", "under", "beside", "file"))
+        lists = tuple(tuple(_listed(s.get(key, []))) for key in ("except", "under", "beside", "yields", "file"))
         last = (s.get("replace", "value"), s.get("to"), s.get("fix"))
         self.tables["settings"].append((s["code"], s.get("kind", ""), keys, s["value"], *lists, *last, *weight, why))
 

@@ -132,6 +132,9 @@ class _Look:
             return False
         if row.beside and not self.keys.intersection(row.beside):
             return False
+        near = self.settings.beside(entry) if row.yields else ()
+        if any(word(other.name) in row.yields and self._setting(other, word(other.name)) for other in near):
+            return False
         if (row.kind or "*" in row.keys) and self._other_library(entry, above):
             return False
         return not row.files or any(fnmatch(self.document.path.rpartition("/")[2], name) for name in row.files)
