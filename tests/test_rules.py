@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
+import tomli
 
 from porter.checks import schema, table
 from porter.checks.table import LANGUAGES
@@ -162,6 +163,20 @@ def test_every_error_speaks_both_languages():
         for call in ast.walk(ast.parse(path.read_bytes())):
             if getattr(getattr(call, "func", None), "id", "") in ("UserError", "CatalogueError"):
                 assert len(call.args) == 2, f"{path.relative_to(PACKAGE)}:{call.lineno}: English, then Chinese"
+
+
+def test_code_that_is_shown_has_no_words_in_one_language_alone():
+    """A comment in it is read in both languages: what it would say is in the text beside it."""
+    comment, shown = re.compile(r"#(?! noqa)(?: \S+){2,}"), []
+    for path in sorted(rules_dir().rglob("*.toml")):
+        for stanzas in tomli.loads(path.read_text("utf-8")).values():
+            for stanza in (s for s in stanzas if isinstance(s, dict)):
+                code = (stanza.get(key, "") for key in ("snippet", "command", "by_hand", "example"))
+                shown += [("\n".join(c) if isinstance(c, list) else c, path.name) for c in code]
+    assert sum(bool(code) for code, _ in shown) > 250
+    assert not [
+        (name, found[0]) for code, name in shown if (found := comment.search(code)) and "torchrun" not in found[0]
+    ]
 
 
 def test_every_message_that_the_code_names():
