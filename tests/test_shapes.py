@@ -3,6 +3,7 @@ a version with a mistake in it does not. And what is not shown to be the same is
 
 from __future__ import annotations
 
+import sys
 from typing import NamedTuple
 
 import pytest
@@ -15,6 +16,12 @@ from porter.target import Target
 
 HEAD = "import torch\nfrom torch import nn\n\n\nclass Model(nn.Module):\n    def forward(self, x: torch.Tensor, y: torch.Tensor):\n"
 SESSION = Session()
+SELECTIONS = {
+    "summed": "        y = y + x[m].sum() * {}\n",
+    "the same mask": "        y{0} = x[m]\n        z{0} = y{0}.cos()\n",
+    "assigned": "        x[x > {}] = 0\n",
+    "set anew": "        x = x[x > {}].cos().mean()\n",
+}
 
 
 class Case(NamedTuple):
@@ -181,3 +188,23 @@ def test_a_project_says_once_whether_it_compiles(tmp_path):
         return gather(tmp_path, [f"m{n}.py" for n in range(len(settings))]).jit_compile
 
     assert (said("True"), said("False"), said("True", "False"), said()) == ("on", "off", "", "")
+
+
+@pytest.mark.parametrize("line", SELECTIONS.values(), ids=SELECTIONS)
+def test_work_grows_with_the_selections(line):
+    """Counted is what porter itself runs: functions, and the rounds of what they generate."""
+    counted = {}
+    for n in (60, 240):
+        body = "        m = x > 0\n" + "".join(line.format(i) for i in range(n)) + "        return x, y\n"
+        text, counted[n] = (HEAD + body).encode(), 0
+        analyse("a.py", text, SESSION)
+
+        def count(frame, event, argument, n=n):
+            counted[n] += event == "call" and "porter" in frame.f_code.co_filename
+
+        sys.setprofile(count)
+        try:
+            analyse("a.py", text, SESSION)
+        finally:
+            sys.setprofile(None)
+    assert counted[240] < counted[60] * 4 * 1.1, counted

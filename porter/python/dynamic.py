@@ -89,6 +89,8 @@ class Flows:
         self._followers: dict[Body, _Follower] = {}
         self._reads: dict[ast.AST, dict[str, list[ast.Subscript]]] = {}
         self.summed: dict[ast.Subscript, str | None] = {}  # what masks.summed has said
+        self.hosted: dict[ast.AST, bool] = {}  # of functions: what handed.says_host has said
+        self.kept: dict[tuple[ast.AST, str], ast.Subscript | None] = {}  # the first to read by a mask, and not to be summed
 
     def body(self, function: Link | None) -> tuple[Body, Users] | None:
         node = function and function[0]
@@ -111,7 +113,10 @@ class Flows:
             return Reach((), False)
         if found[0] not in self._followers:
             self._followers[found[0]] = _Follower(*found)
-        return self._followers[found[0]].follow(origin, kind)
+        follower = self._followers[found[0]]
+        if (origin, kind) not in follower.known:
+            follower.known[origin, kind] = follower.follow(origin, kind)
+        return follower.known[origin, kind]
 
     def reads(self, around: ast.AST) -> dict[str, list[ast.Subscript]]:
         """Every `x[...]` that is read, by its index."""
@@ -142,6 +147,7 @@ class _Follower:
                 self.sizes.setdefault(value, []).append(made)
         self.lost, self.stored = {*body.handed, *body.returned}, {*body.stored}
         self.order = {value: at for at, value in enumerate(body.made)}
+        self.known: dict[tuple[Value, str], Reach] = {}  # each rule asks
 
     def follow(self, origin: Value, kind: str) -> Reach:
         known: dict[Value, str] = {origin: kind}

@@ -17,6 +17,7 @@ _FILLED = frozenset("zeros ones full rand randn empty new_zeros new_ones new_ful
 _UNARY = frozenset(
     "square rsqrt sqrt sigmoid neg exp tanh silu relu gelu softmax dropout written not masked_fill".split()
 )
+_SHAPED = _UNARY | {"view", "transpose"}
 _BINARY = frozenset("add sub mul div pow compare BitAnd BitOr BitXor Mod FloorDiv".split())
 _DEEPEST = 40
 
@@ -128,9 +129,11 @@ def made_on_host(value: Value) -> bool:
 
 def is_moved_to_host(value: Value) -> bool:
     """`x.cpu()`, and what is made of it element by element."""
-    value = base(value)
-    while value.op in (*_UNARY, "view", "transpose"):
-        value = base(value.args[0])
+    for _ in range(_DEEPEST):
+        value = base(value)
+        if value.op not in _SHAPED:
+            break
+        value = value.args[0]
     return value.op == "call" and _last(value) in ("cpu", "numpy")
 
 

@@ -186,7 +186,7 @@ def made_on_host(scene, link: Link) -> bool:
     for call in [node, *_chain(node)] if node.__class__ is ast.Call and node.func.__class__ is ast.Attribute else ():
         if getattr(call.func, "attr", "") == "cpu":  # it is there because of this chain
             node = call.func.value
-    if _says_host(scene, link) and (known := scene.natures.of(node, link)) != UNKNOWN:
+    if says_host(scene, link) and (known := scene.natures.of(node, link)) != UNKNOWN:
         return known in (HOST, NUMBER)
     if node.__class__ is ast.Name:  # of the module, of a comprehension
         values = scene.values(node, link)
@@ -199,13 +199,16 @@ def lies_on_host(link: Link) -> bool:
     return link[0].attr == "numpy" and not any(call_name(c.func) in ("cpu", "to") for c in _chain(link[1][0]))
 
 
-def _says_host(scene, link: Link) -> bool:
+def says_host(scene, link: Link) -> bool:
     """Whether the function around makes anything on the host, or is handed it: the look at its values costs more."""
-    function = scene.function(link)
+    function, known = scene.function(link), scene.file.flows.hosted
     if function is None:
         return False
-    start, end = scene.file.source.span(function[0])
-    return bool(_MADE.search(scene.file.source.utf8, start, end)) or bool(scene.callers.read_back(function))
+    if function[0] not in known:
+        start, end = scene.file.source.span(function[0])
+        made = _MADE.search(scene.file.source.utf8, start, end)
+        known[function[0]] = bool(made) or bool(scene.callers.read_back(function))
+    return known[function[0]]
 
 
 def _is_host(node: ast.expr, scene, link: Link) -> bool:

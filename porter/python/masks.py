@@ -216,6 +216,9 @@ def _first_use(scene, link: Link) -> bool:
     """Whether no line of the function above selects by the same mask; what is rewritten says nothing for others."""
     index, function = ast.dump(link[0].slice), scene.function(link)
     around = scene.file.tree if function is None else function[0]
-    place, same = (link[0].lineno, link[0].col_offset), scene.file.flows.reads(around).get(index, ())
-    same = [n for n in same if (n.lineno, n.col_offset) < place]
-    return all(summed(scene, scene.link_to(n)) for n in same) or summed(scene, link) is not None
+    flows, place = scene.file.flows, (link[0].lineno, link[0].col_offset)
+    if (around, index) not in flows.kept:
+        same = sorted(flows.reads(around).get(index, ()), key=lambda n: (n.lineno, n.col_offset))
+        flows.kept[around, index] = next((n for n in same if not summed(scene, scene.link_to(n))), None)
+    first = flows.kept[around, index]
+    return first is None or place <= (first.lineno, first.col_offset) or summed(scene, link) is not None

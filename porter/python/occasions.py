@@ -81,13 +81,26 @@ def fails(node: ast.If, child: ast.AST) -> bool:
     return any(child in block and block[-1].__class__ is ast.Raise for block in (node.body, node.orelse))
 
 
-def is_left_over(node: ast.AST, child: ast.stmt) -> bool:
-    """Whether `if self.training: return ...` or `if not should_log: return` stands above in the same block."""
-    for block in (getattr(node, name, None) for name in ("body", "orelse", "finalbody")):
-        if block.__class__ is list and child in block:
-            above = (s for s in block[: block.index(child)] if s.__class__ is ast.If)
-            return any(s.body[-1].__class__ in _LEAVES and _mostly(s.test, s.body[-1]) for s in above)
-    return False
+class Blocks:
+    """What each block leaves over, gathered once: a long one is asked for every statement in it."""
+
+    def __init__(self) -> None:
+        self._left: dict[ast.AST, frozenset[ast.stmt]] = {}
+
+    def leave_over(self, node: ast.AST, child: ast.stmt) -> bool:
+        """Whether `if self.training: return ...` or `if not should_log: return` stands above in the same block."""
+        if node not in self._left:
+            blocks = (getattr(node, name, None) for name in ("body", "orelse", "finalbody"))
+            self._left[node] = frozenset(s for block in blocks if block.__class__ is list for s in _below(block))
+        return child in self._left[node]
+
+
+def _below(block: list[ast.stmt]) -> list[ast.stmt]:
+    """The statements behind the first that leaves in nearly every step."""
+    for n, s in enumerate(block):
+        if s.__class__ is ast.If and s.body[-1].__class__ in _LEAVES and _mostly(s.test, s.body[-1]):
+            return block[n + 1 :]
+    return []
 
 
 def _mostly(test: ast.expr, leaves: ast.stmt) -> bool:

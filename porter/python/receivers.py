@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from bisect import bisect_left
 from functools import cached_property
 
 from .evidence import OTHER_LIBRARIES
@@ -32,6 +33,7 @@ class Receivers:
         }
         self.own: frozenset[str] = frozenset()  # of the attribute that is judged
         self._attributes = file.buckets[ast.Attribute]
+        self._orders: dict[ast.AST, tuple[list[Link], list[int]]] = {}
         self._bindings: dict[tuple[ast.AST, int, frozenset[str]], str] = {}
         offset = file.source.offset
         self._ends = {
@@ -132,21 +134,28 @@ class Receivers:
         """Of several assignments of a name, the one that is always the last before a place, as it stands in its block."""
         while link is not None and not isinstance(link[0], ast.stmt):
             link = link[1]
-        if (
-            link is None
-            or len(bound) < 2
-            or any(at is None or at[0].__class__ not in (ast.Name, ast.arg) for at in bound)
-        ):
+        if link is None or len(bound) < 2 or bound[0] is None:
             return bound
-        before = [at for at in bound if at[0].lineno < link[0].lineno]
-        if not before:
+        order, lines = self._ordered(bound)
+        if not (before := bisect_left(lines, link[0].lineno)):
             return bound
-        last = max(before, key=lambda at: (at[0].lineno, at[0].col_offset))
+        last = order[before - 1]
         around = link[1][0] if link[1] else self.file.tree
         for block in (getattr(around, field, None) for field in ("body", "orelse", "finalbody")):
             if block.__class__ is list and link[0] in block and last[1] and last[1][0] in block:
                 return [last] if last[1][0].__class__ is ast.Assign else bound
         return bound
+
+    def _ordered(self, bound: list[Link]) -> tuple[list[Link], list[int]]:
+        """Bindings as they stand, and their lines; none where one is no plain name."""
+        first = bound[0][0]
+        found = self._orders.get(first)
+        if found is None:
+            order = []
+            if all(at is not None and at[0].__class__ in (ast.Name, ast.arg) for at in bound):
+                order = sorted(bound, key=lambda at: (at[0].lineno, at[0].col_offset))
+            found = self._orders[first] = order, [at[0].lineno for at in order]
+        return found
 
     def _binding(self, at: Link, depth: int) -> str:
         """What one assignment gives a name; a name is asked for wherever it is used."""

@@ -12,7 +12,7 @@ from .callers import Callers
 from .evidence import call_name
 from .index import FUNCTIONS, Link, ancestors
 from .natures import Natures
-from .occasions import TROUBLE, asks_now_and_then, asks_training, fails, fills_once, is_beside, is_left_over
+from .occasions import TROUBLE, Blocks, asks_now_and_then, asks_training, fails, fills_once, is_beside
 
 STEP, FORWARD, CALLED = "step", "forward", "called"
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
@@ -27,6 +27,7 @@ class Scene:
         self._where: dict[ast.AST, str] = {}
         self._places: dict[type, dict[tuple[int, int], Link]] = {}
         self._links: dict[type, dict[ast.AST, Link]] = {}
+        self._blocks = Blocks()
 
     def link(self, call) -> Link | None:
         """The index's link of what a LibCST call calls."""
@@ -123,9 +124,8 @@ class Scene:
                     return True
                 if node.__class__ is ast.If and (fills_once(node, child) or fails(node, child)):
                     return True
-            if isinstance(child, ast.stmt) and is_left_over(node, child):
-                return True
-            if node.__class__ in (ast.ExceptHandler, ast.Raise) or child is getattr(node, "msg", None):
+            left = isinstance(child, ast.stmt) and self._blocks.leave_over(node, child)
+            if left or node.__class__ in (ast.ExceptHandler, ast.Raise) or child is getattr(node, "msg", None):
                 return True
             if node.__class__ is ast.Call and call_name(node.func) in TROUBLE and child is not node.func:
                 return True
