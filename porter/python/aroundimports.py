@@ -23,9 +23,10 @@ class AroundImports:
         statement = self.file.statement
         return next((link for link in self.file.buckets.get(statement.__class__, ()) if link[0] is statement), None)
 
-    def speaks_for(self, package: str) -> str | None:
-        """Of the imports of a package one: "needed", or "optional" where the file says that it may be missing."""
-        found = [(link, guard(link)) for link in imports_of(self.file, package)]
+    def speaks_for(self, package: str, apart: tuple[str, ...] = ()) -> str | None:
+        """Of the imports of a package, `apart` from some parts, one: "needed", or "optional" where the file says that it
+        may be missing."""
+        found = [(link, guard(link)) for link in imports_of(self.file, package, apart)]
         optional = any(why in ("try", "if") for _, why in found)
         runs = [(link, why in ("try", "if")) for link, why in found if why != "type-checking"]
         first = next((link for link, guarded in runs if guarded is optional), None)

@@ -53,14 +53,16 @@ def _use(node: ast.AST, above: ast.AST) -> Use:
     return Use(True, len(above.args), given, starred)
 
 
-def imports_of(file, package: str) -> list[Link]:
-    """The import statements of a package or of a dotted part of one, in the order of the file."""
+def imports_of(file, package: str, apart: tuple[str, ...] = ()) -> list[Link]:
+    """The import statements of a package or of a dotted part of one, in the order of the file; `apart`: parts of it that
+    are looked at for themselves, each with its dot."""
     found = []
     for kind in (ast.Import, ast.ImportFrom):
         for link in file.buckets[kind]:
             node = link[0]
             base = "" if kind is ast.Import else f"{node.module}." if node.module and not node.level else "."
-            if any(f"{base}{a.name}.".startswith(f"{package}.") for a in node.names):
+            names = (f"{base}{a.name}." for a in node.names)
+            if any(name.startswith(f"{package}.") and not name.startswith(apart) for name in names):
                 found.append(link)
     return sorted(found, key=lambda link: (link[0].lineno, link[0].col_offset))
 

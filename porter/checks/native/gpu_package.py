@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from porter.checks.build import imported
-from porter.checks.rule import Hit, Rule
+from porter.checks.rule import Hit, Rule, cst
+from porter.python.uses import imports_of
 
 SHOWN = 4
 
@@ -19,6 +21,12 @@ def row_of(name: str, packages: dict):
     return None
 
 
+def parents(name: str) -> list[str]:
+    """a.b and a of a.b.c."""
+    words = name.split(".")
+    return [".".join(words[:n]) for n in range(1, len(words))]
+
+
 class GpuPackage(Rule):
     code, slug = "PRT401", "gpu-package"
 
@@ -26,34 +34,53 @@ class GpuPackage(Rule):
         self.packages = tables.packages
         own = {name for name, row in tables.packages.items() if row.why and row.code == self.code}
         self.imports = frozenset(name.partition(".")[0] for name in own)
+        self.parts: dict[str, list[str]] = {}  # of which the table has rows of their own
+        for name in sorted(self.packages):
+            for above in parents(name):
+                self.parts.setdefault(above, []).append(name)
 
     def visit(self, original, updated, file):
-        rows = [row_of(name, self.packages) for name in imported(original)]
+        names = imported(original)
+        rows = [row_of(name, self.packages) for name in names]
+        whole = names if isinstance(original, cst.Import) else ()  # `import numba` for `numba.cuda.jit`
+        used = {part: name for name in whole for part in self.parts.get(name, ()) if _reached(file, part)}
+        rows += [(part, self.packages[part]) for part in used]
         found = [
             (name, row)
             for name, row in filter(None, rows)
             if row.why and row.code == self.code and not file.facts.owns(name.partition(".")[0], file.path)
         ]
         for name, row in dict(found).items():
-            if role := file.around.speaks_for(name):  # once in a file
+            apart = tuple(f"{part}." for part in self.parts.get(name, ()))
+            if role := file.around.speaks_for(used.get(name, name), apart):  # once in a file
                 severity = "note" if role == "optional" else None
-                calls = _called(file, name)
+                calls = _called(file, name, apart)
                 values = (("calls", calls), ("name", name)) if calls else (("name", name),)
                 yield Hit(original, row.why, values=values, severity=severity)
 
 
-def _called(file, package: str) -> str:
-    """What of a package is called in a file, the most often called first."""
+def _called(file, package: str, apart: tuple[str, ...]) -> str:
+    """What of a package, `apart` from some parts, is called in a file, the most often called first."""
     counts: dict[str, int] = {}
-    for link in file.names.uses:
-        if link[0].id not in file.names.imports:
-            continue
-        full, top, above = file.names.root(link[0].id, link) or "", *link
-        while isinstance(above[0], ast.Attribute):
-            full, top, above = f"{full}.{above[0].attr}", above[0], above[1]
-        if isinstance(above[0], ast.Call) and above[0].func is top and f"{full}.".startswith(f"{package}."):
+    for full, called in _uses(file):
+        if called and f"{full}.".startswith(f"{package}.") and not f"{full}.".startswith(apart):
             name = full.removeprefix(f"{package}.").removesuffix(".__init__").rpartition(".")[2]
             counts[name] = counts.get(name, 0) + 1
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     shown = [f"{name} ×{count}" if count > 1 else name for name, count in ordered[:SHOWN]]
     return ", ".join(shown) + (f" (+{len(ordered) - SHOWN})" if len(ordered) > SHOWN else "")
+
+
+def _reached(file, part: str) -> bool:
+    """Whether a part of a package is used, and imported by nothing but the package."""
+    return not imports_of(file, part) and any(f"{full}.".startswith(f"{part}.") for full, _ in _uses(file))
+
+
+def _uses(file) -> Iterator[tuple[str, bool]]:
+    """What is imported and used, by its full name, and whether it is called."""
+    for link in file.names.uses:
+        if link[0].id in file.names.imports:
+            full, top, above = file.names.root(link[0].id, link) or "", *link
+            while isinstance(above[0], ast.Attribute):
+                full, top, above = f"{full}.{above[0].attr}", above[0], above[1]
+            yield full, isinstance(above[0], ast.Call) and above[0].func is top
