@@ -377,11 +377,40 @@ def test_pyproject_and_its_kin():
     ]  # fmt: skip
 
 
-def test_without_a_pin_the_plug_in_is_an_offer():
-    (one,) = found("requirements.txt", "torch>=2.0\n").findings
-    assert one.optional and one.edit and ported("requirements.txt", "torch>=2.0\n", unsafe=True) == "torch>=2.0\n"
+LOOSE = {
+    "requirements.txt": ("torch>=2.0\nnumpy\n", "torch>=2.0\ntorch-npu==2.7.1.post11\nnumpy\n"),
+    "pyproject.toml": (
+        '[project]\ndependencies = ["torch", "numpy"]\n',
+        '[project]\ndependencies = ["torch", "torch-npu==2.7.1.post11", "numpy"]\n',
+    ),
+    "Pipfile": ('[packages]\ntorch = "*"\n', '[packages]\ntorch = "*"\ntorch-npu = "==2.7.1.post11"\n'),
+    "setup.cfg": (
+        "[options]\ninstall_requires =\n    torch\n    numpy\n",
+        "[options]\ninstall_requires =\n    torch\n    torch-npu==2.7.1.post11\n    numpy\n",
+    ),
+    "environment.yml": (
+        "dependencies:\n  - pip\n  - pip:\n      - torch\n      - tqdm\n",
+        "dependencies:\n  - pip\n  - pip:\n      - torch\n      - torch-npu==2.7.1.post11\n      - tqdm\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LOOSE)
+def test_beside_a_torch_without_a_pin_stands_the_plug_in_too(name):
+    """The ported program imports it, and it asks for its own torch."""
+    before, after = LOOSE[name]
+    (one,) = found(name, before).findings
+    assert (one.code, one.why, one.severity, one.status) == ("PRT840", "loose", "note", "review") and not one.optional
+    assert ported(name, before) == before and ported(name, before, unsafe=True) == after
+    assert codes(name, after) == [] and ported(name, after, unsafe=True) == after
+    assert codes(name, before, Session(target=Target(style="portable"))) == []
+
+
+def test_a_range_without_the_torch_of_the_target_is_for_a_person():
+    result = found("requirements.txt", "torch<2.2,>=2.0\n")
+    assert [f.why for f in result.findings] == ["range"] and not result.review
+    assert codes("environment.yml", "dependencies:\n  - pytorch\n  - torchvision\n") == ["PRT840 manual"]
     assert codes("pyproject.toml", '[tool.poetry.dependencies]\ntorch = "^2.0.1"\n') == ["PRT840 review"]
-    assert [f.why for f in found("requirements.txt", "torch<2.2,>=2.0\n").findings] == ["missing", "range"]
 
 
 def test_hashes_are_not_made_up():

@@ -28,7 +28,7 @@ _REQUIRED = (
     ),
 )
 _WORDS: dict[str, tuple] = {
-    kinds.YAML: (*_SETTINGS, b"torch="),
+    kinds.YAML: (*_SETTINGS, b"torch=", re.compile(rb"- [\"']?(?:py)?torch(?![\w./:-])")),
     kinds.JSON: _SETTINGS,
     kinds.TOML: (*_SETTINGS, *_REQUIRED),
     kinds.INI: (*_SETTINGS, *_REQUIRED),

@@ -114,16 +114,18 @@ def _torch(document: Document, want: Wanted, others: bool) -> Iterator[TextHit]:
         yield TextHit(want.start, want.end, "PRT841", "local", values=local, edits=edits)
     elif want.spec and not want.version and not _allows(want.spec, target.torch):
         yield TextHit(want.start, want.end, "PRT840", "range", values=values)
+        others = others or want.kind == "pip"  # the two would never be installed together
     if others or document.session.facts.knows_npus(document.path):
         return
+    if not want.version and target.style == "portable":
+        return  # nothing imports torch_npu there, and other accelerators stay welcome
     if want.kind == "conda":
         yield TextHit(want.start, want.end, "PRT840", "conda", values=TextHit.values_of(npu=target.torch_npu))
     elif want.more is not None and not want.locked and ("\n" not in want.more[1] or "\n" in document.text):
         at, head, tail = want.more
         edits = ((at, at, f"{head}{target.torch_npu}{tail}"),)
-        loose = not want.version
-        npu = TextHit.values_of(npu=target.torch_npu)
-        yield TextHit(want.start, want.end, "PRT840", "missing", values=npu, edits=edits, optional=loose)
+        why = "missing" if want.version else "loose"
+        yield TextHit(want.start, want.end, "PRT840", why, values=TextHit.values_of(npu=target.torch_npu), edits=edits)
 
 
 def _companion(document: Document, want: Wanted) -> Iterator[TextHit]:

@@ -34,11 +34,9 @@ class TorchRequirement(Rule):
                         nodes[want.start] = element
                         found.append(want)
         for hit in packages.hits(document, found):
-            edits = () if hit.optional else tuple(Change(a, b, new.encode()) for a, b, new in hit.edits)
+            edits = tuple(Change(a, b, new.encode()) for a, b, new in hit.edits)
             weight = {"severity": hit.severity or None, "effort": hit.effort or None}
-            yield Hit(
-                nodes[hit.start], hit.why, values=hit.values, more=edits, code=hit.code, optional=hit.optional, **weight
-            )
+            yield Hit(nodes[hit.start], hit.why, values=hit.values, more=edits, code=hit.code, **weight)
 
 
 def _strings(node):
