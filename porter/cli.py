@@ -108,7 +108,9 @@ def migrate(
     inplace: Annotated[bool, typer.Option("--inplace", help="Write the files.")] = False,
     out: Annotated[str | None, typer.Option("--out", help="Write a ported copy of the tree.", metavar="DIR")] = None,
     unsafe: Annotated[bool, typer.Option("--unsafe", help="Also make the edits a person should look at.")] = False,
-    fuse: Annotated[bool, typer.Option("--fuse", help="Also write fused operators in, where nothing else can change.")] = False,
+    fuse: Annotated[
+        bool, typer.Option("--fuse", help="Also write fused operators in, where nothing else can change.")
+    ] = False,
     check: Annotated[bool, typer.Option("--check", help="Write nothing; exit 1 if something would change.")] = False,
     output: Outputs = None,
     annotate: Annotate = False,

@@ -33,7 +33,8 @@ class Finding:
     effort: str = field(default="minutes", compare=False)
     edit: tuple[Change, ...] = field(default=(), compare=False)
     suppressed: str | None = field(default=None, compare=False)  # the reason given, "" for none; None = not suppressed
-    optional: bool = field(default=False, compare=False)  # an opportunity: applied with --fuse alone, never in the readiness, a note
+    # an opportunity: applied with --fuse alone, never in the readiness, a note
+    optional: bool = field(default=False, compare=False)
 
     @property
     def rank(self) -> tuple:

@@ -10,14 +10,18 @@ Paths = Annotated[
     Optional[list[str]], typer.Argument(help="Directories or files; '-' is standard input.", show_default=False)
 ]
 FailOn = Annotated[Optional[str], typer.Option(help="Exit 1 from this severity: blocker, wrong (default), slow, note.")]
-Annotate = Annotated[bool, typer.Option("--annotate", help="Put `# PRT110: ...` above what has to be ported by hand in Python files.")]
+Annotate = Annotated[
+    bool, typer.Option("--annotate", help="Put `# PRT110: ...` above what has to be ported by hand in Python files.")
+]
 Facts = Annotated[
     Optional[list[str]],
     typer.Option("--facts", help="What --library wrote of a library that is used here; repeatable.", metavar="FILE"),
 ]
 Library = Annotated[
     Optional[str],
-    typer.Option(help="Analyse a package, as installed or checked out: what of it ends in CUDA, as JSON.", metavar="DIR"),
+    typer.Option(
+        help="Analyse a package, as installed or checked out: what of it ends in CUDA, as JSON.", metavar="DIR"
+    ),
 ]
 WriteBaseline = Annotated[Optional[str], typer.Option(help="Write all findings to FILE and exit 0.", metavar="FILE")]
 Format = Annotated[

@@ -135,7 +135,8 @@ class Portable(Rename):
     @staticmethod
     def _reachable(file) -> bool:
         """Whether the word torch means torch everywhere in the file."""
-        return {target for target, _ in file.names.imports.get("torch", ())} == {"torch"} and "torch" not in file.names.others
+        imported = {target for target, _ in file.names.imports.get("torch", ())}
+        return imported == {"torch"} and "torch" not in file.names.others
 
     @staticmethod
     def _expression(text: str, old):
@@ -143,4 +144,3 @@ class Portable(Rename):
 
 
 STYLES: dict[str, type[Rename]] = {"rename": Rename, "portable": Portable}
-

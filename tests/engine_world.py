@@ -37,7 +37,9 @@ class World(Session):
     @cached_property
     def rules(self) -> Rules:
         tables = load()
-        codes = {rule.code: {"messages": {"planted": ("wrong", "minutes")}, "once": {"": False}} for rule in self.planted}
+        codes = {
+            rule.code: {"messages": {"planted": ("wrong", "minutes")}, "once": {"": False}} for rule in self.planted
+        }
         tables = tables._replace(rules={**tables.rules, **codes}, moves=MOVES)
         return Rules(tables, [kind(tables) for kind in (*self.classes, *self.planted)])
 

@@ -105,7 +105,8 @@ def test_a_capability_there_is_but_it_says_nothing(catalogue: Catalogue) -> None
 @EVERY
 def test_marks_are_a_class_and_grew_with_time(catalogue: Catalogue) -> None:
     assert not catalogue.has("torch.npu.nvtx")
-    recent = catalogue.torch_npu not in ("2.1.0.post17", "2.6.0.post5", "2.8.0.post5", "2.9.1")  # by the date of the wheel
+    # by the date of the wheel
+    recent = catalogue.torch_npu not in ("2.1.0.post17", "2.6.0.post5", "2.8.0.post5", "2.9.1")
     for name in ("range_push", "range_pop", "annotate"):
         assert catalogue.has(f"torch.npu.mstx.{name}") == recent, name
     for name in ("mark", "range_start", "range_end"):

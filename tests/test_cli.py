@@ -120,7 +120,10 @@ def test_no_command_shows_the_help_and_fails(porter):
         (["analyze", "--frmat"], "No such option"),
         (["analyze", "--format", "xml"], "--format: 'xml' is none of text, json"),
         (["analyze", "--format", "jsn"], "did you mean 'json'?"),
-        (["analyze", "--output", "x.pdf"], "--output x.pdf: the suffix chooses the format; it is one of .csv, .htm, .html, .json, .md, .sarif, .txt"),
+        (
+            ["analyze", "--output", "x.pdf"],
+            "--output x.pdf: the suffix chooses the format; it is one of .csv, .htm, .html, .json, .md, .sarif, .txt",
+        ),
         (["analyze", "--fail-on", "bad"], "--fail-on: 'bad' is none of blocker, wrong, slow, note"),
         (["analyze", "--lang", "fr"], "--lang: 'fr' is none of en, zh"),
         (["analyze", "-j", "-1"], "-j"),

@@ -80,7 +80,9 @@ def test_a_repository_without_any_of_it(tmp_path):
 def test_cores_are_shared_among_cards(project):
     found = exported(made(project, "--cards", "8", "--cores", "192"))["CPU_AFFINITY_CONF"]
     assert found.startswith("1,npu0:0-23,npu1:24-47,") and found.endswith(",npu7:168-191")
-    assert exported(made(project, "--cards", "3", "--cores", "10"))["CPU_AFFINITY_CONF"] == "1,npu0:0-2,npu1:3-5,npu2:6-8"
+    assert (
+        exported(made(project, "--cards", "3", "--cores", "10"))["CPU_AFFINITY_CONF"] == "1,npu0:0-2,npu1:3-5,npu2:6-8"
+    )
 
 
 def test_what_python_sets_is_a_conflict_too(project):

@@ -59,6 +59,7 @@ inputs = lambda: [torch.randn(5, 3)]
     ),
 }  # fmt: skip
 
+
 def programs() -> dict[str, list[str]]:
     texts, made = Texts(), {}
     for code, (model, mistakes) in CASES.items():

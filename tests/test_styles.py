@@ -13,7 +13,7 @@ from porter.styles import STYLES
 from porter.target import STYLES as NAMES
 from porter.target import Target
 
-BEFORE = '''import torch
+BEFORE = """import torch
 import torch.distributed as dist
 
 
@@ -28,8 +28,8 @@ def main(model, batch, rank):
         torch.cuda.synchronize()
         torch.cuda.nvtx.mark("here")
     return device, model
-'''
-AFTER = '''import torch
+"""
+AFTER = """import torch
 import torch.distributed as dist
 
 
@@ -44,9 +44,9 @@ def main(model, batch, rank):
         torch.accelerator.synchronize()
         torch.cuda.nvtx.mark("here")
     return device, model
-'''
+"""
 HERE = "torch.accelerator.current_accelerator()"
-REVIEW = f'''import torch
+REVIEW = f"""import torch
 import torch.distributed as dist
 
 
@@ -61,7 +61,7 @@ def main(model, batch, rank):
         torch.accelerator.synchronize()
         torch.cuda.nvtx.mark("here")
     return device, model
-'''
+"""
 
 
 def session(style: str) -> Session:

@@ -45,7 +45,9 @@ class Tables:
                 flags += ">" + entry["structured_delegate"]
             _put(found, name, flags)
             for made in str(entry.get("autogen", "")).split(","):
-                if (made := made.strip()) and (_composite(entry) != "i" or self._core and "core" in entry.get("tags", ())):
+                if (made := made.strip()) and (
+                    _composite(entry) != "i" or self._core and "core" in entry.get("tags", ())
+                ):
                     letter = "n" if made in native else "e"
                     _put(found, made, letter + ("o" if made.endswith("out") else ""))
         return found

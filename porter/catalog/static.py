@@ -135,7 +135,8 @@ class _Body:
                     entry = (self._value(node.value) if one is target else None) or Entry("value", self.name)
                     if entry.home == self.name:
                         entry.name = entry.name or one.id
-                    if not (one.id in self.module.names and getattr(node.value, "value", 0) is None):  # `except: f = None`
+                    # not `except: f = None`
+                    if not (one.id in self.module.names and getattr(node.value, "value", 0) is None):
                         self._bind(one.id, entry, instead)
                 elif isinstance(one, ast.Attribute) and isinstance(one.value, ast.Name):
                     owner = self.module.names.get(one.value.id)

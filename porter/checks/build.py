@@ -58,9 +58,15 @@ def with_keyword(call, keyword: str, value):
     new = cst.Arg(value, cst.Name(keyword), equal=cst.AssignEqual(whitespace_before=none, whitespace_after=none))
     *rest, last = call.args
     lines = isinstance(call.whitespace_before_args, cst.ParenthesizedWhitespace)
-    if isinstance(last.comma, cst.Comma) and isinstance(last.comma.whitespace_after, cst.ParenthesizedWhitespace) and lines:
+    if (
+        isinstance(last.comma, cst.Comma)
+        and isinstance(last.comma.whitespace_after, cst.ParenthesizedWhitespace)
+        and lines
+    ):
         end = last.comma.whitespace_after
-        between = end.with_changes(indent=call.whitespace_before_args.indent, last_line=call.whitespace_before_args.last_line)
+        between = end.with_changes(
+            indent=call.whitespace_before_args.indent, last_line=call.whitespace_before_args.last_line
+        )
         last = last.with_changes(comma=cst.Comma(last.comma.whitespace_before, between))
         bare = cst.TrailingWhitespace(newline=end.first_line.newline)
         new = new.with_changes(comma=cst.Comma(whitespace_after=end.with_changes(first_line=bare, empty_lines=[])))

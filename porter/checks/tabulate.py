@@ -27,7 +27,15 @@ class _Joined:
     def __init__(self) -> None:
         self.tables: dict = {"rules": {}, "moves": {}, "variables": {}, "sinks": [], "parameters": {}}
         self.tables |= {"packages": {}, "options": {}, "settings": [], "kernels": []}
-        self.prose: dict = {"rules": {}, "examples": {}, "signals": {}, "routes": {}, "steps": {}, "releases": {}, "exports": {}}
+        self.prose: dict = {
+            "rules": {},
+            "examples": {},
+            "signals": {},
+            "routes": {},
+            "steps": {},
+            "releases": {},
+            "exports": {},
+        }
         self.prose["causes"] = {}
         self.slugs: dict[str, str] = {}
         self.take: dict[str, Callable[[str, dict], None]] = {
@@ -76,7 +84,9 @@ class _Joined:
         why, weight = self._why(where, s, ""), self._weight(rule, s, "default")
         head = f"{s['under']}." if "under" in s else ""
         for name in s["names"]:
-            self._put("moves", where, f"{s['from']}.{head}{name}", (s["code"], head + name, "safe", *weight, why, False))
+            self._put(
+                "moves", where, f"{s['from']}.{head}{name}", (s["code"], head + name, "safe", *weight, why, False)
+            )
 
     def api(self, where: str, s: dict) -> None:
         rule, names = self._rule(where, s), _listed(s["match"])

@@ -66,7 +66,10 @@ MORE = {
         "en": "; {recompiles} compiles operators anew for each shape",
         "zh": "；{recompiles} 会为每个新形状重新编译算子",
     },
-    "seen": {"en": "; seen in the verified run: {seen} shapes, new ones even after step 2", "zh": "；验证运行中实际出现：{seen} 种形状，第 2 步之后仍有新形状"},
+    "seen": {
+        "en": "; seen in the verified run: {seen} shapes, new ones even after step 2",
+        "zh": "；验证运行中实际出现：{seen} 种形状，第 2 步之后仍有新形状",
+    },
     "loop": {"en": "; anew in each round of `{loop}`", "zh": "；`{loop}` 的每一轮都会重复"},
     "served_by": {"en": "; {served_by} calls it for every batch", "zh": "；{served_by} 对每个 batch 都会调用它"},
     "cell": {"en": " (cell {cell}, line {cell_line})", "zh": "（第 {cell} 个代码单元第 {cell_line} 行）"},

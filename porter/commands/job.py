@@ -187,7 +187,8 @@ def _libraries(settings: Settings, table: Table | None, target: Target) -> Libra
     from porter.project.reach.known import read
 
     ours = tuple(table.values.get("facts", ())) if table else ()
-    folder = table.file.parent if table and settings.facts == ours else Path()  # a configuration names files from where it stands
+    # a configuration names files from where it stands
+    folder = table.file.parent if table and settings.facts == ours else Path()
     return read([folder / name for name in settings.facts], target)
 
 

@@ -47,7 +47,9 @@ class Cache:
     def keep(self, results: Iterable[FileResult], session: Session) -> None:
         # a file that could not be read has no digest, and may be readable the next time
         key = run_key(session)
-        self._write([(key, _key(r.path, r.digest, session), _packed(r)) for r in results if r.digest and not _crashed(r)])
+        self._write(
+            [(key, _key(r.path, r.digest, session), _packed(r)) for r in results if r.digest and not _crashed(r)]
+        )
 
     def remember(self, key: str, make: Callable[[], tuple]) -> tuple:
         """What `make` makes of all that `key` tells: a tuple of plain values; from an earlier run where there is one."""

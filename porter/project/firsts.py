@@ -23,7 +23,7 @@ def first_gelu(texts: Mapping[str, bytes], parse: Callable[[bytes], ast.Module |
 
 
 def first_fused(texts: Mapping[str, bytes]) -> str:
-    """"path:line" of the first fused optimiser of torch; "" where there is none."""
+    """The first "path:line" of a fused optimiser of torch; "" where there is none."""
     for path in sorted(texts):
         data = texts[path]
         if b"fused" in data and b"optim" in data and b"torch" in data and not _is_test(path):
@@ -53,6 +53,6 @@ def _is_test(path: str) -> bool:
 
 
 def jit_compile(texts: Mapping[str, bytes]) -> str:
-    """"on" or "off" where the project says for all of it whether operators are compiled for each shape."""
+    """Whether it is "on" or "off", where the project says for all of it whether operators are compiled for each shape."""
     said = {m for data in texts.values() if b"set_compile_mode" in data for m in _JIT.findall(data)}
     return {b"True": "on", b"False": "off"}[said.pop()] if len(said) == 1 else ""

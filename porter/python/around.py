@@ -13,7 +13,8 @@ from .mentions import Mentions
 
 _RANK = re.compile(r"(?:^|_)(?:local_?)?rank$", re.IGNORECASE)
 _SCRIPT = frozenset(
-    f"torch.jit.{name}" for name in "script script_method script_if_tracing ScriptModule export ignore unused annotate".split()
+    f"torch.jit.{name}"
+    for name in "script script_method script_if_tracing ScriptModule export ignore unused annotate".split()
 )
 _INTS = frozenset({"torch.cuda.current_device", "torch.distributed.get_rank", "torch.npu.current_device"})
 
@@ -55,7 +56,11 @@ class Around(AroundImports):
             return None
         if above[0].__class__ is ast.keyword:
             return (above[1], above[0].arg or "**") if above[1][0].__class__ is ast.Call else None
-        return (above, above[0].args.index(link[0])) if above[0].__class__ is ast.Call and link[0] in above[0].args else None
+        return (
+            (above, above[0].args.index(link[0]))
+            if above[0].__class__ is ast.Call and link[0] in above[0].args
+            else None
+        )
 
     def assigned(self, node) -> ast.expr | None:
         """What a chain is set to, where it is the one target of its statement."""
@@ -187,12 +192,18 @@ class Around(AroundImports):
         """`float64` for a name that is given `torch.tensor(..., dtype=torch.float64)` or `x.double()`."""
         link = self._link(node) if type(node).__name__ == "Name" else None
         for at in self.file.names.bindings(link[0].id, link) if link else ():
-            call = at[1][0].value if at and at[1] and at[1][0].__class__ is ast.Assign and at[0] in at[1][0].targets else None
+            call = (
+                at[1][0].value
+                if at and at[1] and at[1][0].__class__ is ast.Assign and at[0] in at[1][0].targets
+                else None
+            )
             if call.__class__ is not ast.Call:
                 continue
             moved = call.args if call_name(call.func) in ("to", "type") else ()
             given = [*moved, *(k.value for k in call.keywords if k.arg == "dtype")]
-            full = next((f for f in (self.file.names.resolve(g, at) for g in given) if f and f.startswith("torch.")), None)
+            full = next(
+                (f for f in (self.file.names.resolve(g, at) for g in given) if f and f.startswith("torch.")), None
+            )
             if full or call_name(call.func) == "double":
                 return full.rpartition(".")[2] if full else "double"
         return None

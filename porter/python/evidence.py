@@ -19,7 +19,9 @@ CUDA_LIBRARIES = OWN_DEVICES | frozenset(
 _DEVICE_NAME = re.compile(
     r"(?i)(?:^|_)(?:devices?|dev|device_?(?:types?|names?|str(?:ing)?|ids?|kind|map|spec)|map_?location)$|^(?:get|pick|select|choose|default|resolve|detect|best)_?\w*device\w*$"
 )
-_BACKEND_NAME = re.compile(r"(?i)backend|(?:^|_)dist(?:ributed)?_?(?:type|mode|impl)$|(?:^|_)comm(?:unication)?_?(?:type|lib)$")
+_BACKEND_NAME = re.compile(
+    r"(?i)backend|(?:^|_)dist(?:ributed)?_?(?:type|mode|impl)$|(?:^|_)comm(?:unication)?_?(?:type|lib)$"
+)
 _LOGS = frozenset(
     "print info warning warn debug error log exception critical write fatal print_rank_0 log_rank_0 echo secho fail skip".split()
 )

@@ -26,6 +26,7 @@ from .sinks import INDEXED, Role, Sinks
 
 _TYPES = frozenset({"Literal", "Optional", "Union", "Annotated", "Final", "ClassVar"})
 
+
 class Flow(Sinks):
     def __init__(self, file):
         self.names, self.buckets, self.tables = file.names, file.buckets, file.rules.tables
@@ -109,7 +110,8 @@ class Flow(Sinks):
         role = self.role(up, kind, text, depth + 1)
         devices = len(values) > 1 and all(isinstance(v, str) and v.partition(":")[0] in DEVICES for v in values)
         if role is None and kind == "device" and devices and not self.logged(up) and not self.enums.takes(up, text):
-            typed = up[1] is not None and up[1][0].__class__ is ast.Subscript  # Literal["cpu", "cuda"]: others compare with it
+            # Literal["cpu", "cuda"]: others compare with it
+            typed = up[1] is not None and up[1][0].__class__ is ast.Subscript
             return Role("assigned", not typed)
         return role
 
@@ -130,11 +132,13 @@ class Flow(Sinks):
     def _dict(self, node, parent, up, kind, text, depth):
         if node in parent.keys:
             whole = self.role(up, kind, text, depth + 1)
-            if whole and whole.role == "argument":  # {"cuda:0": "cpu"} reads checkpoints that GPUs wrote: this key may stay
+            # {"cuda:0": "cpu"} reads checkpoints that GPUs wrote: this key may stay
+            if whole and whole.role == "argument":
                 return Role("mapped", constant(parent.values[parent.keys.index(node)]) != "cpu")
             keys = [constant(k) for k in parent.keys]  # {"cuda": ..., "cpu": ...}[device.type]
             types = len(keys) > 1 and all(isinstance(k, str) and k in DEVICES for k in keys)
-            sure = types and self._in_cuda(parent.values[parent.keys.index(node)], up)  # {"cuda": torch.cuda.is_available(), ...}
+            # {"cuda": torch.cuda.is_available(), ...}
+            sure = types and self._in_cuda(parent.values[parent.keys.index(node)], up)
             return Role("mapped", sure) if kind == "device" and types and "npu" not in keys else None
         key = parent.keys[parent.values.index(node)]
         name = constant(key)
@@ -220,12 +224,18 @@ class Flow(Sinks):
         if like(function.name, kind):
             return Role("returned", True)
         others = {constant(n.value) for n in ast.walk(function) if n.__class__ is ast.Return and n.value is not None}
-        return Role("returned", not lightning(function.name)) if kind == "device" and others & (DEVICES - {"cuda"}) else None
+        return (
+            Role("returned", not lightning(function.name))
+            if kind == "device" and others & (DEVICES - {"cuda"})
+            else None
+        )
 
     def handed_elsewhere(self, link: Link) -> bool:
         """Stands, however wrapped, in an argument of another library's function."""
         call = next((at for at in ancestors(link) if isinstance(at[0], (ast.Call, ast.stmt))), None)
-        return call is not None and call[0].__class__ is ast.Call and other_library(self.names.resolve(call[0].func, call))
+        return (
+            call is not None and call[0].__class__ is ast.Call and other_library(self.names.resolve(call[0].func, call))
+        )
 
     def logged(self, link: Link) -> bool:
         """Stands in a call that only tells a person."""

@@ -17,7 +17,9 @@ def _imports(file, package: str) -> list[Link]:
     for kind in (ast.Import, ast.ImportFrom):
         for link in file.buckets[kind]:
             node = link[0]
-            names = [a.name for a in node.names] if kind is ast.Import else [node.module or ""] if not node.level else []
+            names = (
+                [a.name for a in node.names] if kind is ast.Import else [node.module or ""] if not node.level else []
+            )
             if any(name.partition(".")[0] == package for name in names):
                 found.append(link)
     return sorted(found, key=lambda link: (link[0].lineno, link[0].col_offset))
@@ -93,7 +95,9 @@ def _loaded(file) -> bool:
 
 def place_imports(file, users: list) -> list[Change]:
     """`import torch_npu` right behind the first torch import, in the same block, once."""
-    return [_insert_below(file, link[0], f"import {file.target.module}  # noqa: F401") for link in _hosts(file, users)[0]]
+    return [
+        _insert_below(file, link[0], f"import {file.target.module}  # noqa: F401") for link in _hosts(file, users)[0]
+    ]
 
 
 def not_inserted(file, users: list) -> list[tuple[int, str]]:

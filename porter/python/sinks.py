@@ -67,7 +67,8 @@ class Sinks:
             return None
         func, name = call[0].func, parent.arg
         resolved, last = self.names.resolve(func, call), call_name(func)
-        option = last in _OPTIONS or call[0].args and str(constant(call[0].args[0])).startswith("-")  # add = parser.add_argument
+        # add = parser.add_argument
+        option = last in _OPTIONS or call[0].args and str(constant(call[0].args[0])).startswith("-")
         if option and name in ("default", "const", "choices", "enum_values", "default_factory"):
             return self._option(call, name, kind, text, depth)
         sink = self.calls.get(resolved or "") or (self.methods.get(last) if resolved is None else None)
@@ -202,7 +203,8 @@ class Sinks:
         if node.__class__ is not ast.Name:
             return False
         bound = [at[1][0] for at in self.names.bindings(node.id, up)]
-        if bound and all(at.__class__ is ast.Assign and named(at.value, kind) for at in bound):  # b = dist.get_backend()
+        # b = dist.get_backend()
+        if bound and all(at.__class__ is ast.Assign and named(at.value, kind) for at in bound):
             return True
         used = self._used(node.id, up, kind, text, depth)
         return used is not None and used.certain and used.role != "compared"

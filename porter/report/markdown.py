@@ -39,9 +39,7 @@ def render(document: dict) -> str:
     said = WORDS["all" if len(rows) == len(found) else "shown"][n].format(all=len(found), shown=len(rows))
     names = [phrase(key, lang) for key in ("js.severity", "js.status", "place", "what")]
     table = ["| " + " | ".join(names) + " |", "|---|---|---|---|", *rows]
-    return "\n".join(
-        [head, f"<details><summary>{said}</summary>", "", *table, "", "</details>", ""]
-    )
+    return "\n".join([head, f"<details><summary>{said}</summary>", "", *table, "", "</details>", ""])
 
 
 def _overview(document: dict, lang: str) -> list[str]:

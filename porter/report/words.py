@@ -158,14 +158,23 @@ WORDS: dict[str, dict[str, str]] = {
     "support.to": {"en": "in its place: {to}", "zh": "对应接口：{to}"},
     "wheel.native": {"en": "the wheel has kernels for it", "zh": "wheel 包中有核函数"},
     "wheel.composite": {"en": "composed of other operators", "zh": "由其他算子组合而成"},
-    "wheel.cpu": {"en": "no kernel in the wheel for {operators}: runs on the CPU", "zh": "wheel 包中没有 {operators} 的核函数，回退到 CPU"},
+    "wheel.cpu": {
+        "en": "no kernel in the wheel for {operators}: runs on the CPU",
+        "zh": "wheel 包中没有 {operators} 的核函数，回退到 CPU",
+    },
     "wheel.mixed": {"en": "some uses run on the CPU ({operators})", "zh": "部分用法回退到 CPU（{operators}）"},
-    "wheel.some": {"en": "partly kernels of its own, partly composed of other operators", "zh": "部分有核函数，部分由其他算子组合而成"},
+    "wheel.some": {
+        "en": "partly kernels of its own, partly composed of other operators",
+        "zh": "部分有核函数，部分由其他算子组合而成",
+    },
     "documents.supported": {"en": "documents: supported", "zh": "文档：支持"},
     "documents.constrained": {"en": "documents: supported within limits", "zh": "文档：有限制地支持"},
     "documents.unsupported": {"en": "documents: not supported, or not verified", "zh": "文档：不支持或未验证"},
     "documents.none": {"en": "documents: silent", "zh": "文档：未提及"},
-    "explain.on": {"en": " on torch_npu {torch_npu}, soc {soc}: {kind}", "zh": "，torch_npu {torch_npu}，芯片 {soc}：{kind}"},
+    "explain.on": {
+        "en": " on torch_npu {torch_npu}, soc {soc}: {kind}",
+        "zh": "，torch_npu {torch_npu}，芯片 {soc}：{kind}",
+    },
     "documents.cpu": {"en": "documents: may run on the CPU", "zh": "文档：可能回退到 CPU"},
     "documents.types": {"en": "types named: {dtypes}", "zh": "文档列出的类型：{dtypes}"},
     "compare": {

@@ -48,7 +48,9 @@ _SEARCH = {kind: re.compile(pattern, re.IGNORECASE).search for kind, pattern in 
 
 
 # what porter itself wrote: findings, baselines, results of `verify`, as JSON or SARIF
-_OWN = re.compile(rb'\s*\{\s*"(?:schema": \d+,\s*"porter"|porter-baseline"|format": \d+,\s*"verdict"|\$schema": "[^"]*sarif)')
+_OWN = re.compile(
+    rb'\s*\{\s*"(?:schema": \d+,\s*"porter"|porter-baseline"|format": \d+,\s*"verdict"|\$schema": "[^"]*sarif)'
+)
 
 
 def concerns(kind: str, data: bytes) -> bool:

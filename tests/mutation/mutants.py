@@ -92,8 +92,8 @@ MUTANTS = [
     Mutant(
         "what is learnt is a number",
         "python/fuse_attention.py",
-        'and not any(\n            v.__class__',
-        'and any(\n            True or v.__class__',
+        "and not any(\n            v.__class__",
+        "and any(\n            True or v.__class__",
         "test_fuse.py",
         "doubt",
     ),
