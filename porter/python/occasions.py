@@ -6,6 +6,7 @@ import ast
 import re
 
 from .evidence import call_name
+from .index import Link, ancestors
 
 _NOW_AND_THEN = re.compile(
     r"(?i)log|print|verbose|debug|eval|valid|save|ckpt|checkpoint|profil|summary|tensorboard|wandb|nan|isinf|is_?finite|interval|every"
@@ -24,6 +25,9 @@ _BESIDE = re.compile(r"(?i)onnx|(?:^|/)(?:benchmarks?/|export|test\.|bench[^/]*$
 _FOR_SAMPLES = frozenset("dataset datasets transforms explain explainers interpret benchmarking testing".split())
 _TESTS = re.compile(r"tests?(?:[_-]|$)")
 _SAME = {ast.Eq: 1, ast.Is: 1, ast.NotEq: -1, ast.IsNot: -1}
+_EPOCH = re.compile(r"(?i)epoch")
+_EPOCHS = re.compile(r"(?i)(?<!per_)(?<!each_)(?<!_in_)epochs?$")  # how many there are
+_RANGES = frozenset({"range", "trange"})
 _LEAVES = (ast.Return, ast.Continue)
 TROUBLE = frozenset({"error", "warning", "warn", "exception", "critical", "debug"})
 
@@ -73,6 +77,39 @@ def fills_once(node: ast.If, child: ast.AST) -> bool:
                 return True
             if not missing and target.__class__ is ast.Subscript and ast.dump(target.value) == ast.dump(right):
                 return True
+    return False
+
+
+def counts_epochs(loop: ast.AST) -> bool:
+    """`for epoch in ...`, `for _ in trange(args.epochs)`."""
+    if loop.__class__ is not ast.For:
+        return False
+    if any(_EPOCH.search(n.id) for n in ast.walk(loop.target) if n.__class__ is ast.Name):
+        return True
+    counts = [n for n in ast.walk(loop.iter) if n.__class__ is ast.Call and call_name(n.func) in _RANGES and n.args]
+    last = (c.args[min(len(c.args), 2) - 1] for c in counts)
+    words = (n.id if n.__class__ is ast.Name else getattr(n, "attr", "") for a in last for n in ast.walk(a))
+    return any(_EPOCHS.search(word) for word in words)
+
+
+def happens_once(link: Link, loop: ast.AST) -> bool:
+    """Whether a flag lets a place of a loop run no more than once: `if not done: ...; done = True`."""
+    child = link[0]
+    for above in ancestors(link):
+        node = above[0]
+        if node is loop:
+            return False
+        if node.__class__ is ast.If and child in node.body:
+            test = node.test
+            terms = test.values if test.__class__ is ast.BoolOp and test.op.__class__ is ast.And else [test]
+            asked = {ast.unparse(t) for t in terms}
+            sets = (s for s in node.body if s.__class__ is ast.Assign and s.value.__class__ is ast.Constant)
+            if any(
+                ast.unparse(ast.UnaryOp(ast.Not(), s.targets[0]) if s.value.value else s.targets[0]) in asked
+                for s in sets
+            ):
+                return True
+        child = node
     return False
 
 

@@ -212,12 +212,7 @@ class Scene:
 
     def epoch(self, link: Link) -> ast.For | None:
         """The loop over epochs around a place."""
-        for loop in self.loops(link):
-            if loop.__class__ is ast.For and any(
-                "epoch" in n.id.lower() for n in ast.walk(loop.target) if n.__class__ is ast.Name
-            ):
-                return loop
-        return None
+        return next((loop for loop in self.loops(link) if occasions.counts_epochs(loop)), None)
 
     def inside(self, call, pattern: re.Pattern[str], *, dataset: bool = False) -> bool:
         """Whether a call stands in a function, or a method of a class, with such a name; in one of a dataset."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 
 from porter.checks.rule import Hit, Rule
+from porter.python.occasions import happens_once
 
-from .loader_arguments import LOADERS
+from .loader_arguments import LOADERS, ORDER, arguments
 
 
 class LoaderInLoop(Rule):
@@ -17,12 +18,16 @@ class LoaderInLoop(Rule):
     def visit(self, original, updated, file):
         scene, link = file.scene, file.scene.link(original)
         loop = link and scene.epoch(link)
-        return Hit(original.func, "epoch") if loop and not self._new_data(link[1][0], loop) else None
+        given = arguments(original, file) if loop else None
+        if not loop or given is not None and given.get("num_workers", "0") == "0":  # without workers, nothing starts
+            return None
+        anew = self._changes(link[1][0], loop) or happens_once(link, loop)
+        return None if anew else Hit(original.func, "epoch")
 
     @staticmethod
-    def _new_data(call, loop) -> bool:
-        """Whether each epoch has a data set of its own."""
-        given = [*call.args[:1], *(k.value for k in call.keywords if k.arg == "dataset")]
-        names = {n.id for g in given for n in ast.walk(g) if n.__class__ is ast.Name}
+    def _changes(call, loop) -> bool:
+        """Whether an epoch has a data set, or a size of batches, of its own."""
+        wanted = [*call.args[:2], *(k.value for k in call.keywords if k.arg in ORDER[:2])]
+        names = {n.id for g in wanted for n in ast.walk(g) if n.__class__ is ast.Name}
         inside = {n.id for n in ast.walk(loop) if n.__class__ is ast.Name and n.ctx.__class__ is ast.Store}
         return not names.isdisjoint(inside)
