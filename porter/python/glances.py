@@ -18,10 +18,12 @@ _TRAINS = re.compile(rb"(?i)train|shuffle")
 _BATCHES = re.compile(
     r"for .* in (?:enumerate\()?self\.\w*loader\b|next\((?:iter\()?(?:self\.)?\w*(?:loader|iter|batch|data|source)\w*[,)]"
 )
-_WORKER = re.compile(r"^__getitem__$|(?i:collat)")
+_WORKER = re.compile(r"^__(?:getitem|iter)__$|(?i:collat)")
 
 
 def _works_for_loader(scene, link: Link) -> bool:
+    if call_name(link[0]) not in ("cuda", "npu", "to") and all(k.arg != "device" for k in link[1][0].keywords):
+        return False
     function = scene.function(link)
     owner = function and function[1] and function[1][0]
     named = owner.name if owner.__class__ is ast.ClassDef else ""

@@ -24,6 +24,9 @@ _MADE = re.compile(
     rb"\.(?:rand|zeros|ones|empty|full|arange|linspace|logspace|eye|\w*[tT]ensor|from_numpy|numpy|tri[lu]_indices|normal)\w*\b"
     rb"|cpu|np\."
 )
+_HOLDERS = re.compile(
+    r"(?i)^(?:self|args|cfg|conf|config|opts?|options|hparams|hps|accelerator|fabric|trainer)$|model|net|encoder|decoder"
+)
 _DEVICE = re.compile(r"(?:cuda|npu|gpu)(?::|$)")
 
 
@@ -119,8 +122,11 @@ def _last(node: ast.expr) -> str:
 
 
 def moves(call: ast.Call) -> bool:
-    """Whether `x.to(...)` names a device that is not the CPU."""
-    given = [*call.args[:1], *(k.value for k in call.keywords if k.arg == "device")]
+    """Whether `x.to(...)`, `torch.zeros(..., device=...)` names a device that is not the CPU."""
+    given = [
+        *(call.args[:1] if call_name(call.func) == "to" else ()),
+        *(k.value for k in call.keywords if k.arg == "device"),
+    ]
     return any(_is_device(v) for v in given)
 
 
@@ -130,7 +136,7 @@ def dataset_moves(file) -> bool:
         if link[0].name == "__getitem__":
             for node in ast.walk(link[0]):
                 if node.__class__ is ast.Call and node.func.__class__ is ast.Attribute:
-                    if node.func.attr in ("cuda", "npu") or node.func.attr == "to" and moves(node):
+                    if node.func.attr in ("cuda", "npu") or moves(node):
                         return True
     return False
 
@@ -138,11 +144,7 @@ def dataset_moves(file) -> bool:
 def _is_device(node: ast.expr) -> bool:
     if isinstance(constant(node), str):
         return bool(_DEVICE.match(constant(node)))
-    if (
-        node.__class__ is ast.Attribute
-        and node.attr == "device"
-        and getattr(node.value, "id", "") not in ("self", "args", "cfg")
-    ):
+    if node.__class__ is ast.Attribute and node.attr == "device" and not _HOLDERS.search(call_name(node.value)):
         return False  # beside another tensor, wherever that is
     return device_like(node) and not any(constant(n) == "cpu" for n in ast.walk(node))
 

@@ -54,9 +54,9 @@ def _works(scene, link: Link) -> bool | None:
     call = link[1][0]
     given = [k.value for k in call.keywords if k.arg in ("target", "initializer", "fn")]
     target = next(iter([*given, *(call.args[:1] if call_name(call.func) == "start_processes" else ())]), None)
-    if target.__class__ is not ast.Name:
-        return None
-    functions = [at[0] for at in scene.file.buckets[ast.FunctionDef] if at[0].name == target.id]
+    # `work`, `self.work`, `Worker.launch`: the only function of this name
+    name = getattr(target, "id", None) or getattr(target, "attr", None)
+    functions = [at[0] for at in scene.file.buckets[ast.FunctionDef] if at[0].name == name]
     if len(functions) != 1:
         return None
     return any(_touch(statement, link, scene.names) for statement in functions[0].body)

@@ -221,7 +221,7 @@ class Scene:
         if function is None:
             return False
         owner = self.owner(link)
-        if dataset and function[0].name == "__getitem__":
+        if dataset and function[0].name in ("__getitem__", "__iter__"):
             return owner is not None and any(call_name(b).endswith(("Dataset", "dataset")) for b in owner.bases)
         return bool(pattern.search(function[0].name) or owner is not None and pattern.search(owner.name))
 
@@ -237,7 +237,7 @@ class Scene:
         return sizes.first(self)
 
     def moves(self, call) -> bool:
-        """Whether `x.to(...)` names a device."""
+        """Whether `x.to(...)`, or a call with `device=`, names a device."""
         link = self.link(call)
         return link is not None and handed.moves(link[1][0])
 

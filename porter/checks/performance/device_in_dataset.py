@@ -1,4 +1,4 @@
-"""`__getitem__` and collate functions that put tensors on the device: loader workers cannot do that."""
+"""`__getitem__`, `__iter__` and collate functions that put tensors on the device: loader workers cannot do that."""
 
 from __future__ import annotations
 
@@ -6,21 +6,35 @@ import re
 
 from porter.checks.rule import Hit, Rule
 
-WORKERS = re.compile(r"^__getitem__$|(?i:collate)")
+WORKERS = re.compile(r"^__(?:getitem|iter)__$|(?i:collate)")
+MOVES = frozenset({"cuda", "npu", "to"})
+FACTORIES = "tensor as_tensor zeros ones empty full rand randn randint randperm arange linspace".split()
 
 
 class DeviceInDataset(Rule):
     code, slug = "PRT636", "device-in-dataset"
-    methods = {"cuda", "npu", "to"}
+    methods = MOVES
+    calls = frozenset(f"torch.{name}" for name in FACTORIES)
     only = "loader"
 
     def visit(self, original, updated, file):
-        if not file.scene.inside(original, WORKERS, dataset=True) or file.receiver(original) in ("other", "own"):
+        name = file.name(original.func)
+        if file.tested or not file.scene.inside(original, WORKERS, dataset=True):
+            return None
+        if name is None and file.receiver(original) in ("other", "own"):
             return None
         link = file.scene.link(original)
-        owner = link and file.scene.owner(link)
-        if owner is not None and any((file.names.resolve(b, link) or "").endswith("nn.Module") for b in owner.bases):
-            return None  # which collates what it is handed in the step
-        if original.func.attr.value == "to" and not file.scene.moves(original):
+        if link is None or self._is_no_worker(file, link):
             return None
-        return Hit(original, "worker", values=(("name", f".{original.func.attr.value}()"),))
+        last = name or f".{original.func.attr.value}"
+        if last not in (".cuda", ".npu") and not file.scene.moves(original):
+            return None
+        return Hit(original, "worker", values=(("name", f"{last}()"),))
+
+    @staticmethod
+    def _is_no_worker(file, link) -> bool:
+        """In a module, which collates what it is handed in the step; in the `to` of a batch; beside a stream of copies."""
+        owner = file.scene.owner(link)
+        if owner is not None and any((file.names.resolve(b, link) or "").endswith("nn.Module") for b in owner.bases):
+            return True
+        return file.scene.function_name(link) in MOVES or b"record_stream" in file.source.utf8

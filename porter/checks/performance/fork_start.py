@@ -9,12 +9,13 @@ MODULES = ("torch.multiprocessing", "multiprocessing")
 CONTEXTS = frozenset(f"{m}.get_context" for m in MODULES)
 SETTERS = frozenset(f"{m}.set_start_method" for m in MODULES)
 STARTERS = frozenset({"torch.multiprocessing.start_processes", "torch.multiprocessing.spawn.start_processes"})
+LAUNCHERS = frozenset({"torch.distributed.launcher.LaunchConfig", "torch.distributed.launcher.api.LaunchConfig"})
 PROCESSES = frozenset(f"{m}.{name}" for m in MODULES for name in ("Process", "Pool"))
 
 
 class ForkStart(Rule):
     code, slug = "PRT635", "fork-start"
-    calls = {*CONTEXTS, *SETTERS, *STARTERS, *PROCESSES}
+    calls = {*CONTEXTS, *SETTERS, *STARTERS, *LAUNCHERS, *PROCESSES}
     only = "fork"
 
     def visit(self, original, updated, file):
@@ -25,9 +26,12 @@ class ForkStart(Rule):
         if name in PROCESSES:  # Linux forks unless told otherwise
             found = file.scene.woken(link)
             return Hit(original.func, "asked", values=(("call", found),)) if found else None
-        found = positional(original, 5, ("start_method",)) if name in STARTERS else positional(original, 0, ("method",))
+        place = 5 if name in STARTERS else None if name in LAUNCHERS else 0
+        found = positional(original, place, ("method",) if place == 0 else ("start_method",))
         value = found and found[1] and found[1].value
         if not isinstance(value, cst.SimpleString) or value.evaluated_value != "fork":
             return None
+        if name in LAUNCHERS:  # of what trains
+            return Hit(value, "fork")
         works = file.scene.children_work(link)  # on the device; None where that is not in sight
         return Hit(value, "fork") if works or works is None and name not in CONTEXTS else None
