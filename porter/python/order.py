@@ -42,11 +42,22 @@ def children_work(scene, link: Link) -> bool | None:
     around = scene.function(link)
     if around is not None and _HOST_ONLY.search(ast.unparse(around[0])):
         return False
-    calls = [
-        at for at in scene.file.buckets[ast.Call] if call_name(at[0].func) in ("Process", "Pool", "start_processes")
-    ]
-    known = [_works(scene, (at[0].func, at)) for at in calls]
+    known = [_works(scene, (at[0].func, at)) for at in _started(scene, link, around)]
     return True if True in known else None if None in known else False
+
+
+def _started(scene, link: Link, around: Link | None) -> list[Link]:
+    """The calls that start what a start method is for: this one, those of its context, or all of the file."""
+    if call_name(link[0]) == "start_processes":
+        return [link[1]]
+    starts = ("Process", "Pool", "start_processes")
+    calls = [at for at in scene.file.buckets[ast.Call] if call_name(at[0].func) in starts]
+    above = link[1][1] and link[1][1][0]
+    name = above.targets[0] if above.__class__ is ast.Assign else None  # `context = get_context("fork")`
+    if name.__class__ is not ast.Name:
+        return calls
+    named = [at for at in calls if getattr(getattr(at[0].func, "value", None), "id", "") == name.id]
+    return [at for at in named if scene.function(at) == around]
 
 
 def _works(scene, link: Link) -> bool | None:

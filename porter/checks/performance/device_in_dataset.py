@@ -24,7 +24,7 @@ class DeviceInDataset(Rule):
         if name is None and file.receiver(original) in ("other", "own"):
             return None
         link = file.scene.link(original)
-        if link is None or self._is_no_worker(file, link):
+        if link is None or self._is_no_worker(file, link) or name and self._is_asked(file, link):
             return None
         last = name or f".{original.func.attr.value}"
         if last not in (".cuda", ".npu") and not file.scene.moves(original):
@@ -38,3 +38,9 @@ class DeviceInDataset(Rule):
         if owner is not None and any((file.names.resolve(b, link) or "").endswith("nn.Module") for b in owner.bases):
             return True
         return file.scene.function_name(link) in MOVES or b"record_stream" in file.source.utf8
+
+    @staticmethod
+    def _is_asked(file, link) -> bool:
+        """`device=device` of a function that joins tensors, wherever they are."""
+        given = next((k.value for k in link[1][0].keywords if k.arg == "device"), None)
+        return hasattr(given, "id") and not file.scene.function_name(link).startswith("__")
