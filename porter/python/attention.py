@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from .layouts import of_channels
+from .layouts import is_alone, of_channels
 from .value import Value
 from .views import Users, base, seen
 
@@ -55,8 +55,8 @@ def _softmaxes(value: Value, users: Users) -> Iterator[Value]:
 
 
 def _of_channels(scores: Value, product: Value, softmax: Value) -> bool:
-    """`(q.transpose(-2, -1) @ k).softmax(-1) @ v`: every channel looks at the others."""
-    if of_channels(scores):
+    """`(q.transpose(-2, -1) @ k).softmax(-1) @ v`: every channel looks at the others. Or a position at a few of its own."""
+    if of_channels(scores) or is_alone(scores):
         return True
     first, second = map(base, scores.args[:2])
     left = base(product.args[0])

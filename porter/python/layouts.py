@@ -7,7 +7,7 @@ import re
 
 from .evidence import call_name, constant
 from .value import Value
-from .views import base
+from .views import base, factors
 
 _SWAPS = frozenset({(-2, -1), (-1, -2), (2, 3), (3, 2)})
 _PARTS = frozenset({"half", "item", "index", "parts", "unbound", "normalize", "dropout", "choice"})
@@ -27,6 +27,40 @@ def of_channels(product: Value) -> bool:
         return False
     found = _positions_last(first)
     return found is not None and found is last
+
+
+def is_alone(product: Value) -> bool:
+    """Whether every query has keys of its own, so that the scores are no larger than these: `q.unsqueeze(-2) @ k`,
+    `einsum("bhid,bhijd->bhij", q, k)`."""
+    if product.op == "einsum":
+        sides, arrow, scores = str(product.info).replace(" ", "").partition("->")
+        one, _, other = sides.partition(",")
+        if not arrow or "." in sides or not scores:
+            return False
+        queries, keys = (one, other) if scores[-1] in other else (other, one)
+        return scores[-1] not in queries and not set(scores) & set(queries) - set(keys)
+    left = base(product.args[0])
+    while left.op in ("div", "dropout"):
+        left = base(left.args[0])
+    return product.op == "matmul" and any(
+        _is_row(v.node, product.info) for v in factors(left) if v.op in ("view", "item")
+    )
+
+
+def _is_row(node: ast.expr, product: object) -> bool:
+    """`q.unsqueeze(-2)`, `q[..., None, :]`, and `q.unsqueeze(1)` where there are three dimensions."""
+    if node.__class__ is ast.Subscript:
+        parts = node.slice.elts if node.slice.__class__ is ast.Tuple else []
+        return len(parts) > 2 and constant(parts[0]) is ... and _is_new(parts[-2])
+    if node.__class__ is not ast.Call or call_name(node.func) != "unsqueeze" or not node.args:
+        return False
+    at = ast.unparse(node.args[-1])
+    return at == "-2" or at == "1" and product == "bmm"
+
+
+def _is_new(node: ast.expr) -> bool:
+    """`None` in an index."""
+    return node.__class__ is ast.Constant and node.value is None
 
 
 def _positions_last(value: Value) -> bool | None:
