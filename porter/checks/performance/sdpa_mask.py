@@ -23,22 +23,32 @@ class SdpaMask(Rule):
             return None if file.scene.apart else Hit(original.func, "switch", values=(("name", name),))
         if file.tested:
             return None
-        if added := self._added(original, file):
-            return Hit(added, "added", optional=True)
-        return [Hit(original.func, match.why, optional=True) for match in self._misses(original, file)]
+        found, given = positional(original, 3, ("attn_mask",)), self._given(original, file)
+        mask = found and found[1] and found[1].value
+        if (
+            mask is not None
+            and given is not None
+            and idioms.adds_infinity(given, file.scene, file.scene.link(original))
+        ):
+            return Hit(mask, "added", optional=True)
+        return [self._hit(match.why, original, mask, given, file) for match in self._misses(original, file)]
 
     @staticmethod
-    def _added(original, file):
-        """The mask, where it is made of zeros and minus infinity."""
-        found = positional(original, 3, ("attn_mask",))
+    def _hit(why, original, mask, given, file):
+        named = getattr(given, "id", "")
+        if why == "bias" and mask is not None and named and idioms.only_masks(file.tree, named):
+            return Hit(mask, "added", optional=True)
+        return Hit(original.func, why, optional=True)
+
+    @staticmethod
+    def _given(original, file):
+        """The mask."""
         link = file.scene.link(original)
-        if found is None or found[1] is None or link is None:
+        call = link and link[1][0]
+        if call is None:
             return None
-        given = link[1][0]
-        value = next(
-            (k.value for k in given.keywords if k.arg == "attn_mask"), given.args[3] if len(given.args) > 3 else None
-        )
-        return found[1].value if value is not None and idioms.adds_infinity(value, file.scene, link) else None
+        named = (k.value for k in call.keywords if k.arg == "attn_mask")
+        return next(named, call.args[3] if len(call.args) > 3 else None)
 
     @staticmethod
     def _misses(original, file):
