@@ -201,7 +201,31 @@ def test_what_nobody_wrote_by_hand_is_read_in_good_time():
     many = head + "    x = x * y + k\n" * 5000 + "    return x\n"
     casts = head + "    if y:\n        x = x.to(y.dtype)\n" * 60 + "    return x * torch.rsqrt(x.pow(2).mean(-1) + k)\n"
     method = "import torch\nfrom torch import nn\n\n\nclass M(nn.Module):\n    def forward(self, x, y, k):\n"
-    masks = method + "        x, y = x * y, x + y\n" * 80 + "        m = (x > 0) & (y < 1)\n        x[m] = 0\n        return k[m].cos()\n"
+    masks = (
+        method
+        + "        x, y = x * y, x + y\n" * 80
+        + "        m = (x > 0) & (y < 1)\n        x[m] = 0\n        return k[m].cos()\n"
+    )
     picks = method + "".join(f"        x = x * y + k[y > {n}].cos()\n" for n in range(200)) + "        return x\n"
     for text in (long, double, many, casts, masks, picks):
         assert not [f for f in analyse("a.py", text.encode(), SESSION).findings if f.code.startswith("PRT0")]
+
+
+def test_what_tests_make_on_the_host_or_the_device_is_theirs():
+    text = """import torch
+from torch import nn
+from torch.utils.data import Dataset
+
+
+class Shift(nn.Module):
+    def forward(self, x):
+        return x + torch.arange(x.size(-1))
+
+
+class Rows(Dataset):
+    def __getitem__(self, at):
+        return torch.ones(at, device="npu")
+"""
+    wanted = {"PRT636", "PRT637"}
+    assert wanted <= {*codes(text)}
+    assert wanted.isdisjoint(codes(text, path="tests/test_shift.py"))

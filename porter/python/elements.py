@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from .evidence import call_name
 from .index import FUNCTIONS, Link
 from .natures import DEVICE
+
+_KEEPS = re.compile(r"(?i)(?:^|_)(?:rnn|lstm|gru|cell)(?:_|\d|$)")  # a state from one step to the next
+_PICKS = re.compile(r"(?i)nms|proposal|hungarian|linear_sum_assignment")  # as many of a row as there are
+_HOST = frozenset({"cpu", "numpy", "tolist"})
 
 
 def rows(scene, link: Link) -> tuple[str, str] | None:
@@ -26,7 +31,8 @@ def rows(scene, link: Link) -> tuple[str, str] | None:
     reads = [n for n in inside if n.__class__ is ast.Subscript and n.ctx.__class__ is ast.Load and _picks(n, at)]
     if not reads or not scene.natures.is_length(loop.iter.args[0], link):
         return None
-    tensors = [n for n in reads if scene.natures.of(n.value, link) == DEVICE]
+    aside = _records(inside) | _taken_to_host(inside)
+    tensors = [n for n in reads if n not in aside and scene.natures.of(n.value, link) == DEVICE]
     others = [n for n in inside if n.__class__ is ast.Subscript and n not in tensors and _picks(n, at)]
     if not tensors or any(n.__class__ is ast.Call and n.func in others for n in inside) or _offset(inside, at):
         return None
@@ -57,7 +63,10 @@ def _offset(inside: list[ast.AST], at: str) -> bool:
 
 
 def _carries(loop: ast.For, inside: list[ast.AST]) -> bool:
-    """Whether an iteration needs what the one before it made, other than a sum."""
+    """Whether an iteration needs what the one before it made, other than a sum, or chooses for each row."""
+    called = [n.func for n in inside if n.__class__ is ast.Call]
+    if any(_KEEPS.search(call_name(f)) or _PICKS.search(call_name(f)) for f in called) or _shifts(inside, called):
+        return True
     sums = {n.target.id for n in inside if n.__class__ is ast.AugAssign and n.target.__class__ is ast.Name}
     sums |= {n.targets[0].id for n in inside if _adds(n)}
     loaded = [n.id for n in inside if n.__class__ is ast.Name and n.ctx.__class__ is ast.Load]
@@ -80,6 +89,34 @@ def _carries(loop: ast.For, inside: list[ast.AST]) -> bool:
                 return True
         seen |= {n.id for n in ast.walk(statement) if n.__class__ is ast.Name and n.ctx.__class__ is ast.Store}
     return False
+
+
+def _shifts(inside: list[ast.AST], called: list[ast.expr]) -> bool:
+    """`self.sums.add_(row)` of a tensor that was there before the loop, and is read in it."""
+    own = {n.id for n in inside if n.__class__ is ast.Name and n.ctx.__class__ is ast.Store}
+    changed = [f.value for f in called if f.__class__ is ast.Attribute and f.attr.endswith("_") and f.attr[:1] != "_"]
+    plain = (ast.Name, ast.Attribute)
+    kept = {ast.dump(v) for v in changed if v.__class__ in plain and getattr(v, "id", "") not in own}
+    return bool(kept) and sum(n.__class__ in plain and ast.dump(n) in kept for n in inside) > len(
+        [v for v in changed if ast.dump(v) in kept]
+    )
+
+
+def _records(inside: list[ast.AST]) -> set[ast.AST]:
+    """`x[i]` of `x[i]["key"]`: a list of records."""
+    named = (n for n in inside if n.__class__ is ast.Subscript and n.slice.__class__ is ast.Constant)
+    return {n.value for n in named if isinstance(n.slice.value, str)}
+
+
+def _taken_to_host(inside: list[ast.AST]) -> set[ast.AST]:
+    """`x[i]` of `x[i].cpu().numpy()`."""
+    found = set()
+    for node in inside:
+        if node.__class__ is ast.Attribute and node.attr in _HOST:
+            while node.__class__ in (ast.Attribute, ast.Call):
+                node = node.func if node.__class__ is ast.Call else node.value
+            found.add(node)
+    return found
 
 
 def _grows(node: ast.AST) -> bool:
