@@ -58,11 +58,18 @@ def _of_channels(scores: Value, product: Value, softmax: Value) -> bool:
     """`(q.transpose(-2, -1) @ k).softmax(-1) @ v`: every channel looks at the others. Or a position at a few of its own."""
     if of_channels(scores) or is_alone(scores):
         return True
+    if product.op == "matmul" and _under(product.args[1], ("dropout",)) is softmax:
+        return True  # `v @ weights` sums over another dimension than the softmax
     first, second = map(base, scores.args[:2])
-    left = base(product.args[0])
-    while left.op in (*SHAPES, "dropout") and left is not softmax:
-        left = base(left.args[0])
+    left = _under(product.args[0], (*SHAPES, "dropout"), softmax)
     return scores.op == "matmul" and first.op == "transpose" and second.op != "transpose" and left is softmax
+
+
+def _under(value: Value, through: tuple[str, ...], until: Value | None = None) -> Value:
+    value = base(value)
+    while value.op in through and value is not until:
+        value = base(value.args[0])
+    return value
 
 
 class _Scores:
