@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 
 from .evidence import call_name
 from .index import FUNCTIONS, Link
@@ -71,6 +72,8 @@ def _carries(loop: ast.For, inside: list[ast.AST]) -> bool:
     sums |= {n.targets[0].id for n in inside if _adds(n)}
     loaded = [n.id for n in inside if n.__class__ is ast.Name and n.ctx.__class__ is ast.Load]
     sums = {name for name in sums if loaded.count(name) <= sum(_adds(n) and n.targets[0].id == name for n in inside)}
+    inner = [n.target for n in inside if n.__class__ in (ast.For, ast.comprehension)]
+    sums |= {n.id for target in inner for n in ast.walk(target) if n.__class__ is ast.Name}  # set before they are read
     stored = {n.id for n in inside if n.__class__ is ast.Name and n.ctx.__class__ is ast.Store} - sums
     grown = {n.func.value.id for n in inside if _grows(n)}
     if any(n.__class__ is ast.Subscript and getattr(n.value, "id", "") in grown for n in inside):
@@ -78,7 +81,7 @@ def _carries(loop: ast.For, inside: list[ast.AST]) -> bool:
     if any(n.__class__ is ast.AugAssign and getattr(n.target, "id", "") in stored for n in inside):
         return True
     seen: set[str] = set()
-    for statement in loop.body:
+    for statement in _ordered(loop.body):
         for node in ast.walk(statement):
             if (
                 node.__class__ is ast.Name
@@ -89,6 +92,16 @@ def _carries(loop: ast.For, inside: list[ast.AST]) -> bool:
                 return True
         seen |= {n.id for n in ast.walk(statement) if n.__class__ is ast.Name and n.ctx.__class__ is ast.Store}
     return False
+
+
+def _ordered(body: list[ast.stmt]) -> Iterator[ast.AST]:
+    """What runs one after the other, inside of loops as well; branches as a whole."""
+    for statement in body:
+        if statement.__class__ is ast.For:
+            yield statement.iter
+            yield from _ordered(statement.body)
+        else:
+            yield statement
 
 
 def _shifts(inside: list[ast.AST], called: list[ast.expr]) -> bool:
@@ -138,6 +151,9 @@ def _adds(node: ast.AST) -> bool:
 
 def _computes(node: ast.AST, scene, link: Link) -> bool:
     """An operator, and not only a view of a row."""
+    if node.__class__ is ast.AugAssign or node.__class__ is ast.Assign and node.value.__class__ is ast.Subscript:
+        target = node.targets[0] if node.__class__ is ast.Assign else node.target
+        return target.__class__ is ast.Subscript and scene.natures.of(node.value, link) == DEVICE
     if node.__class__ is ast.BinOp:
         return scene.natures.of(node, link) == DEVICE
     if node.__class__ is ast.Call and call_name(node.func) not in (
