@@ -10,7 +10,10 @@ from .index import FUNCTIONS, Link, ancestors
 
 _OTHERWISE = re.compile(rb"spawn|forkserver|set_start_method")
 _HOST_ONLY = re.compile(r"(?i)gloo|use_?cpu\b")
-_TOUCHES = ("torch.cuda.", "torch.npu.", "torch_npu.npu.")
+# what torch_npu passes over while nothing has woken the device: seeds, classes of amp, the cache and its numbers
+_TOUCHES = re.compile(
+    r"(?:torch\.(?:cuda|npu)|torch_npu\.npu)\.(?!manual_seed|amp\.|nvtx\.|empty_cache$|is_initialized$|(?:max_)?memory_|reset_)"
+)
 
 
 def touched_before(names, link: Link) -> str | None:
@@ -81,7 +84,7 @@ def _touch(statement: ast.stmt, link: Link, names) -> str | None:
             continue
         if node.__class__ is ast.Call:
             full = names.resolve(node.func, link)
-            if full and full.startswith(_TOUCHES) and not full.rpartition(".")[2].startswith(("manual_seed", "amp")):
+            if full and _TOUCHES.match(full):
                 return full
             if (
                 full is None
