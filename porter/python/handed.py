@@ -141,11 +141,23 @@ def dataset_moves(file) -> bool:
     return False
 
 
+def follows_data(link: Link) -> bool:
+    """Whether a condition around asks where something else lies: `if graph.device != cpu`, `if graph_device != cpu`."""
+    tests = (a[0].test for a in ancestors(link) if a[0].__class__ is ast.If)
+    asked = (n for test in tests for c in ast.walk(test) if c.__class__ is ast.Compare for n in ast.walk(c))
+    return any(_lies_at(n) if n.__class__ is ast.Attribute else call_name(n).endswith("_device") for n in asked)
+
+
+def _lies_at(node: ast.Attribute) -> bool:
+    """`x.device`: beside another tensor, wherever that is."""
+    return node.attr == "device" and not _HOLDERS.search(call_name(node.value))
+
+
 def _is_device(node: ast.expr) -> bool:
     if isinstance(constant(node), str):
         return bool(_DEVICE.match(constant(node)))
-    if node.__class__ is ast.Attribute and node.attr == "device" and not _HOLDERS.search(call_name(node.value)):
-        return False  # beside another tensor, wherever that is
+    if node.__class__ is ast.Attribute and _lies_at(node):
+        return False
     return device_like(node) and not any(constant(n) == "cpu" for n in ast.walk(node))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from porter.checks.rule import Hit, Rule
+from porter.python import handed
 
 WORKERS = re.compile(r"^__(?:getitem|iter)__$|(?i:collate)")
 MOVES = frozenset({"cuda", "npu", "to"})
@@ -33,11 +34,14 @@ class DeviceInDataset(Rule):
 
     @staticmethod
     def _is_no_worker(file, link) -> bool:
-        """In a module, which collates what it is handed in the step; in the `to` of a batch; beside a stream of copies."""
+        """A module collates what it is handed in the step, a batch has a `to`; or copies go on a stream, or where data lies."""
         owner = file.scene.owner(link)
         if owner is not None and any((file.names.resolve(b, link) or "").endswith("nn.Module") for b in owner.bases):
             return True
-        return file.scene.function_name(link) in MOVES or b"record_stream" in file.source.utf8
+        function = file.scene.function(link)[0]
+        start, end = file.source.span(function)
+        streams = file.source.utf8.find(b"record_stream", start, end) >= 0
+        return streams or function.name in MOVES or handed.follows_data(link)
 
     @staticmethod
     def _is_asked(file, link) -> bool:
