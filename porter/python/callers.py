@@ -120,7 +120,7 @@ def _owner(link: Link) -> ast.ClassDef | None:
 
 
 def home(link: Link) -> str | None:
-    """"function" or "Class.method", by the link of its definition; None for what is defined further in."""
+    """ "function" or "Class.method", by the link of its definition; None for what is defined further in."""
     above = link[1]
     if above[0].__class__ is ast.ClassDef and above[1][0].__class__ is ast.Module:
         return f"{above[0].name}.{link[0].name}"

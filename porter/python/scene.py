@@ -7,7 +7,7 @@ import re
 import weakref
 from functools import cached_property
 
-from . import handed, masks, occasions, order, padding, sizes, spread
+from . import handed, masks, moved, occasions, order, padding, sizes, spread
 from .callers import Callers
 from .evidence import call_name
 from .index import FUNCTIONS, Link, ancestors
@@ -239,7 +239,7 @@ class Scene:
     def moves(self, call) -> bool:
         """Whether `x.to(...)`, or a call with `device=`, names a device."""
         link = self.link(call)
-        return link is not None and handed.moves(link[1][0])
+        return link is not None and moved.moves(link[1][0])
 
     def receiver_of_result(self, call) -> str:
         """The functions that the value of a call is handed to."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from porter.checks.rule import Hit, Rule
-from porter.python import handed
+from porter.python import moved
 
 WORKERS = re.compile(r"^__(?:getitem|iter)__$|(?i:collate)")
 MOVES = frozenset({"cuda", "npu", "to"})
@@ -41,7 +41,7 @@ class DeviceInDataset(Rule):
         function = file.scene.function(link)[0]
         start, end = file.source.span(function)
         streams = file.source.utf8.find(b"record_stream", start, end) >= 0
-        return streams or function.name in MOVES or handed.follows_data(link)
+        return streams or function.name in MOVES or moved.follows_data(link)
 
     @staticmethod
     def _is_asked(file, link) -> bool:

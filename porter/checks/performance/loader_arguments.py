@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from porter.checks.rule import Hit, Rule
-from porter.python import handed
+from porter.python import moved
 
 LOADERS = frozenset({"torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader"})
 ORDER = (
@@ -42,7 +42,7 @@ def feeds_training(call, given: dict[str, str], file) -> bool:
     function = file.scene.function_name(link) if (link := file.scene.link(call)) is not None else ""
     if COUNTS.search(function) or EVALUATES.match(function) or ASIDE.search(file.path.rpartition("/")[2]):
         return False
-    if handed.dataset_moves(file):  # PRT636 tells of it; workers could not do that
+    if moved.dataset_moves(file):  # PRT636 tells of it; workers could not do that
         return False
     if given.get("shuffle") == "True" and TRAINS.search(file.source.utf8):
         return True
