@@ -56,6 +56,7 @@ def _sought(text: str) -> Sought:
 class Rules:
     def __init__(self, tables: table.Tables, rules: list[Rule]):
         self.tables, self.all = tables, rules
+        self._writing: dict[bool, Rules] = {}
         self.gate = GATE
         self.roots = self.inventory = ROOTS
         self.codes = frozenset(tables.rules)
@@ -89,6 +90,14 @@ class Rules:
         self.origins = self.inventory | {name.partition(".")[0] for name in asked}
         kinds = {kind for row in filters for kind in row[0]}
         self.wanted = frozenset({ast.Call, ast.Attribute, ast.For, *BINDERS, *COMPREHENSIONS, *kinds})
+
+    def writing(self, fuse: bool) -> Rules:
+        """Those that have edits: all that a ported text is asked for."""
+        if fuse not in self._writing:
+            found = Rules(self.tables, [rule for rule in self.all if rule.edits is True or rule.edits and fuse])
+            found.wanted = self.wanted
+            self._writing[fuse] = found
+        return self._writing[fuse]
 
     def mentioned(self, name: str) -> bool:
         """Whether a rule asks for mentions of a name, or of something it starts with."""

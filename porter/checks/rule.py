@@ -75,6 +75,8 @@ class Rule:
     # of calls, methods, builtins and nodes, only the places that this look at the index lets through: python/glances.py
     only: ClassVar[str] = ""
     each_batch: ClassVar[bool] = False  # it is about what runs for every batch
+    # False: it only tells, and a ported text is not asked for it again; "fuse": it writes where Session.fuse asks for it
+    edits: ClassVar[bool | str] = True
 
     def __init__(self, tables: Tables):
         """Rules that read rules/*.toml take their keys from `tables` here."""

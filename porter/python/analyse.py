@@ -52,19 +52,20 @@ def _analyse(result: FileResult, data: bytes, session: Session) -> FileResult:
     return replace(result, findings=folded(findings, session), auto=changes[False], review=changes[True])
 
 
-def look(path: str, source: Source, session: Session, again: bool = False) -> Looked:
-    """Index the file, cut out the statements that matter, and ask every rule; `again`: whether edits are left."""
+def look(path: str, source: Source, session: Session, again: bool | None = None) -> Looked:
+    """Index the file, cut out the statements that matter, and ask every rule. `again`: of a ported text, for edits alone,
+    with those to review or without."""
     from .file import File
 
-    file = File(path, source, session, again)
-    looked = Looked(file)
+    file = File(path, source, session, again is not None)
+    looked = Looked(file, again is not False)
     looked.own += [own(path, line, "PRT002", "newer", session, python=_PYTHON) for line in file.hidden]
     if file.suppressions.skip is not None:
         return looked
     links, units = list(file.candidates()), {}
     if links:
         from .units import unit_of  # needs libcst, which costs more than all of this
-    if not again:
+    if again is None:
         add_methods(file)
         looked.apis += [*unsupported(file), *native_calls(file)]
     for link in links:
@@ -78,7 +79,8 @@ def look(path: str, source: Source, session: Session, again: bool = False) -> Lo
 class Looked:
     """What one look at a file found, and the edits that follow from it."""
 
-    def __init__(self, file):
+    def __init__(self, file, unsafe: bool = True):
+        self.wants_unsafe = unsafe
         self.file, self.source, self.session = file, file.source, file.session
         self.found: list = []
         self.unsafe: list = []  # the second walk of the statements with something to review
@@ -109,7 +111,7 @@ class Looked:
             self.broken.setdefault(False, broken)
             found, auto = rewrite(file, piece, lambda r, h, p: False)
         unsafe, review = found, auto
-        if piece.exact and any(not self.safe(f.rule, f.hit, piece) and self._edits(f) and self.active(f.rule, f.hit, piece) for f in found):
+        if self.wants_unsafe and piece.exact and any(not self.safe(f.rule, f.hit, piece) and self._edits(f) and self.active(f.rule, f.hit, piece) for f in found):
             self.reviews = True
             try:
                 unsafe, review = rewrite(file, piece, lambda r, h, p: self.active(r, h, p))

@@ -54,8 +54,8 @@ class File:
 
     def __init__(self, path: str, source: Source, session: Session, again: bool = False):
         """`again`: a ported text, of which only further edits are asked."""
-        self.path, self.source, self.session, self.again = path, source, session, again
-        self.rules, self.target, self.facts = session.rules, session.target, session.facts
+        self.path, self.source, self.session, self.target, self.facts = path, source, session, session.target, session.facts
+        self.rules = session.rules.writing(session.fuse) if again else session.rules
         self.style = STYLES[session.target.style](session.target, session.has)
         self.tree, self.hidden = _parse(source)
         self.buckets, uses = index.collect(self.tree, self.rules.wanted)

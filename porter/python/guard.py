@@ -40,7 +40,7 @@ def check(looked, changes: tuple[Change, ...], unsafe: bool) -> None:
         new = Source(data)
         if new.encoding != source.encoding or new.bom != source.bom:
             raise Broken("reparse", error="encoding", codes=codes)
-        again = look(file.path, new, looked.session, again=True)
+        again = look(file.path, new, looked.session, again=unsafe)
     except Unreadable as error:
         raise Broken("reparse", line=1, error=error.error, codes=codes) from None
     if len(again.file.hidden) > len(file.hidden):  # LibCST alone would read it

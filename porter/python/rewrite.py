@@ -52,7 +52,8 @@ class _Walk(cst.CSTTransformer):
     def __init__(self, file, piece: Piece, wanted: Callable[[Rule, Hit, Piece], bool]):
         super().__init__()
         self.file, self.piece, self.wanted = file, piece, wanted
-        self.rules, self.patterns = file.rules, {} if file.scene.apart else file.patterns
+        self.rules = file.rules
+        self.patterns = file.patterns if file.rules.patterns and not file.scene.apart else {}
         self.found: list[Found] = []
         self.replaced: dict[cst.CSTNode, tuple[cst.CSTNode, Found]] = {}  # original -> what stands there now, and why
         self._mentions: dict[cst.CSTNode, list[Rule]] = {}
@@ -131,11 +132,12 @@ class _Walk(cst.CSTTransformer):
         if answer is None:
             return updated
         for hit in (answer,) if isinstance(answer, Hit) else answer:
-            if not self.file.style.writes(hit.code or rule.code):
-                hit = replace(hit, new=None, after=(), more=())
+            edits = hit.new is not None or hit.after or hit.more
+            if edits and not (rule.edits and self.file.style.writes(hit.code or rule.code)):
+                hit, edits = replace(hit, new=None, after=(), more=()), False
             found = Found(rule, hit, original, self.piece, edit=hit.more)
             self.found.append(found)
-            if (hit.new is not None or hit.after or hit.more) and self.wanted(rule, hit, self.piece):
+            if edits and self.wanted(rule, hit, self.piece):
                 found.applied = True
                 if hit.new is not None:
                     updated = hit.new

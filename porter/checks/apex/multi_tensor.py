@@ -9,6 +9,7 @@ APPLIERS = frozenset({"apex.multi_tensor_apply.multi_tensor_applier", "apex.mult
 
 class MultiTensor(Rule):
     code, slug = "PRT354", "multi-tensor"
+    edits = False
     calls = APPLIERS
     prefixes = ("amp_C",)
 

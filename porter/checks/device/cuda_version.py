@@ -9,6 +9,7 @@ LOGS = ("print", "info", "debug", "warning", "log", "append", "dict", "join", "f
 
 class CudaVersion(Rule):
     code, slug = "PRT141", "cuda-version"
+    edits = False
     references = frozenset({"torch.version.cuda", "torch.backends.cudnn.version", "torch._C._cuda_getCompiledVersion"})
 
     def visit(self, original, updated, file):

@@ -15,6 +15,7 @@ MAKERS = frozenset(f"torch.{module}.get_device_properties" for module in ("cuda"
 
 class DeviceProperties(Rule):
     code, slug = "PRT140", "device-properties"
+    edits = False
     attributes = frozenset(KEYS)
 
     def visit(self, original, updated, file):

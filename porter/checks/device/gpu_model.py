@@ -13,6 +13,7 @@ _ASKED = re.compile(r"(?i)device_?name|gpu_?name|get_device_name|gpu_?type|gpu_?
 
 class GpuModel(Rule):
     code, slug = "PRT144", "gpu-model"
+    edits = False
     nodes = ("Comparison",)
     text = MODELS
 

@@ -16,6 +16,7 @@ COMPLEX = re.compile(
 
 class CollectiveTensor(Rule):
     code, slug = "PRT211", "collective-tensor"
+    edits = False
     calls = frozenset(f"{m}.{name}" for m in MODULES for name in PLAIN)
     only = "view"
 

@@ -10,6 +10,7 @@ FUNCTIONS = ("torch.nn.parallel.data_parallel", "torch.nn.parallel.data_parallel
 
 class DataParallel(Rule):
     code, slug = "PRT205", "data-parallel"
+    edits = False
     calls = {*CLASSES, *FUNCTIONS}
     nodes = ("ClassDef",)
     text = r"DataParallel\b"

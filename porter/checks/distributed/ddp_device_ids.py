@@ -8,6 +8,7 @@ from porter.checks.rule import Hit, Rule, cst
 
 class DdpDeviceIds(Rule):
     code, slug = "PRT206", "ddp-device-ids"
+    edits = False
     calls = {
         "torch.nn.parallel.DistributedDataParallel",
         "torch.nn.parallel.distributed.DistributedDataParallel",

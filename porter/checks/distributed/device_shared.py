@@ -9,6 +9,7 @@ MOVES = ("cuda", "npu", "to")
 
 class DeviceShared(Rule):
     code, slug = "PRT213", "device-shared"
+    edits = False
     methods = {"share_memory_", "share_memory"}
 
     def visit(self, original, updated, file):

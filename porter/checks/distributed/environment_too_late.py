@@ -10,6 +10,7 @@ READ_ONCE = frozenset({"CUDA_VISIBLE_DEVICES", "CUDA_LAUNCH_BLOCKING", "PYTORCH_
 
 class EnvironmentTooLate(Rule):
     code, slug = "PRT214", "environment-too-late"
+    edits = False
     literals = {"variable"}
 
     def visit(self, original, updated, file):

@@ -13,6 +13,7 @@ CLASSES = frozenset(
 
 class FsdpDevice(Rule):
     code, slug = "PRT210", "fsdp-device"
+    edits = False
     calls = CLASSES
 
     def visit(self, original, updated, file):

@@ -9,6 +9,7 @@ CLASSES = ("torch.nn.SyncBatchNorm", "torch.nn.modules.SyncBatchNorm", "torch.nn
 
 class SyncBatchNorm(Rule):
     code, slug = "PRT207", "sync-batch-norm"
+    edits = False
     calls = {*CLASSES, *(f"{name}.convert_sync_batchnorm" for name in CLASSES)}
 
     def visit(self, original, updated, file):

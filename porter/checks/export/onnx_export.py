@@ -7,6 +7,7 @@ from porter.checks.rule import Hit, Rule
 
 class OnnxExport(Rule):
     code, slug = "PRT903", "onnx-export"
+    edits = False
     calls = {"torch.onnx.export", "torch.onnx.utils.export"}
 
     def visit(self, original, updated, file):

@@ -14,6 +14,7 @@ MODEL = re.compile(
 
 class WholeModelSaved(Rule):
     code, slug = "PRT902", "whole-model-saved"
+    edits = False
     calls = {"torch.save"}
     only = "model"
 

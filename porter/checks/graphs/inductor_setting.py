@@ -16,6 +16,7 @@ MARKS = frozenset({"torch.compiler.cudagraph_mark_step_begin", "torch._inductor.
 
 class InductorSetting(Rule):
     code, slug = "PRT504", "inductor-setting"
+    edits = False
     references = MARKS
     prefixes = frozenset(GPU)
 

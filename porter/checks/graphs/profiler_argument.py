@@ -22,6 +22,7 @@ ACCEPTED = ("use_cuda",)  # there too, and ignored
 
 class ProfilerArgument(Rule):
     code, slug = "PRT507", "profiler-argument"
+    edits = False
     calls = frozenset(ARGUMENTS)
     methods = frozenset(RESULTS)
 

@@ -15,6 +15,7 @@ FUSERS = frozenset(
 
 class TorchScript(Rule):
     code, slug = "PRT501", "torchscript"
+    edits = False
     references = MARKS | FUSERS
 
     def visit(self, original, updated, file):

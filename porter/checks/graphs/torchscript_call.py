@@ -7,6 +7,7 @@ from porter.checks.rule import Hit, Rule
 
 class TorchScriptCall(Rule):
     code, slug = "PRT509", "torchscript-call"
+    edits = False
     calls = frozenset(f"torch.jit.{name}" for name in "script trace trace_module".split())
 
     def visit(self, original, updated, file):

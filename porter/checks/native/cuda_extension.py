@@ -11,6 +11,7 @@ CUDA_FLAG = "with_cuda"
 
 class CudaExtension(Rule):
     code, slug = "PRT402", "cuda-extension"
+    edits = False
     calls = frozenset({f"{BUILDS}.{name}" for name in ("CUDAExtension", "load", "load_inline")}) | LIBRARIES
 
     def visit(self, original, updated, file):

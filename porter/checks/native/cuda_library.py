@@ -14,6 +14,7 @@ _CUDA = re.compile(
 
 class CudaLibrary(Rule):
     code, slug = "PRT404", "cuda-library"
+    edits = False
     calls = frozenset(f"ctypes.{name}" for name in ("CDLL", "PyDLL", "cdll.LoadLibrary", "util.find_library", "WinDLL"))
 
     def visit(self, original, updated, file):

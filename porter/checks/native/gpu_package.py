@@ -29,6 +29,7 @@ def parents(name: str) -> list[str]:
 
 class GpuPackage(Rule):
     code, slug = "PRT401", "gpu-package"
+    edits = False
 
     def __init__(self, tables):
         self.packages = tables.packages

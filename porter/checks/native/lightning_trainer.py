@@ -16,6 +16,7 @@ CPU = frozenset({"cpu", "tpu", "mps", "hpu", "npu"})
 
 class LightningTrainer(Rule):
     code, slug = "PRT408", "lightning-trainer"
+    edits = False
     calls = frozenset(f"{package}.{name}" for package in PACKAGES for name in ("Trainer", "Fabric")) | {
         "pytorch_lightning.Trainer.from_argparse_args"
     }

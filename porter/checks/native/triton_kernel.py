@@ -9,6 +9,7 @@ JIT = frozenset({"triton.jit", "triton.runtime.jit.jit", "triton.JITFunction"})
 
 class TritonKernel(Rule):
     code, slug = "PRT403", "triton-kernel"
+    edits = False
     references = JIT
 
     def visit(self, original, updated, file):

@@ -19,6 +19,7 @@ _TUNED = ("num_warps", "num_stages")
 
 class TritonLimits(Rule):
     code, slug = "PRT412", "triton-limit"
+    edits = False
     references = frozenset({PTX, ACTIVE})
     prefixes = frozenset({CUDA})
     calls = frozenset({"triton.Config", "triton.next_power_of_2"})

@@ -11,6 +11,7 @@ CONTEXTS = ("torch.autograd.detect_anomaly", "torch.autograd.anomaly_mode.detect
 
 class AnomalyMode(Rule):
     code, slug = "PRT632", "anomaly-mode"
+    edits = False
     calls = {*SETTERS, *CONTEXTS}
 
     def visit(self, original, updated, file):

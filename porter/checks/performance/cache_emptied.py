@@ -7,6 +7,7 @@ from porter.checks.rule import Hit, Rule
 
 class CacheEmptied(Rule):
     code, slug = "PRT631", "cache-emptied"
+    edits = False
     calls = {f"{module}.empty_cache" for module in ("torch.cuda", "torch.npu", "torch_npu.npu", "torch.cuda.memory")}
     only = "step"
     each_batch = True

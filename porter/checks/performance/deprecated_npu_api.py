@@ -8,6 +8,7 @@ from porter.checks.rule import Hit, Rule, cst
 
 class DeprecatedNpuApi(Rule):
     code, slug = "PRT620", "deprecated-npu-api"
+    edits = False
     imports = {"torch_npu"}
 
     def __init__(self, tables):

@@ -8,6 +8,7 @@ from porter.python import elements
 
 class ElementLoop(Rule):
     code, slug = "PRT638", "element-loop"
+    edits = False
     nodes = ("For",)
     text = r"range\("
     only = "rows"

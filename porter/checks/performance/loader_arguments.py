@@ -51,6 +51,7 @@ def feeds_training(call, given: dict[str, str], file) -> bool:
 
 class LoaderArguments(Rule):
     code, slug = "PRT633", "loader-arguments"
+    edits = False
     calls = LOADERS
     only = "training"
 

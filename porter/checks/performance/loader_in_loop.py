@@ -12,6 +12,7 @@ from .loader_arguments import LOADERS, ORDER, arguments
 
 class LoaderInLoop(Rule):
     code, slug = "PRT634", "loader-in-loop"
+    edits = False
     calls = LOADERS
     only = "epoch"
 

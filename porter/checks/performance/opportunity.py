@@ -13,6 +13,7 @@ FUSING = frozenset({"A2", "A3", "950"})  # chips with the fused kernels of trans
 
 
 class Opportunity(Rule):
+    edits = "fuse"
     offers: ClassVar[str | None] = None  # the name of torch_npu that the finding speaks of
 
     def visit(self, original, updated, file):

@@ -19,6 +19,7 @@ LONGEST = r"padding\s*=\s*(?:True\b|[\"']longest[\"'])"
 
 class PaddingToLongest(Rule):
     code, slug = "PRT604", "padding-to-longest"
+    edits = False
     calls = {PAD, *COLLATORS}
     builtins = {"max"}
     nodes, text = ("Call",), LONGEST

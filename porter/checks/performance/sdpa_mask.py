@@ -15,6 +15,7 @@ SWITCHES = frozenset(
 
 class SdpaMask(Rule):
     code, slug = "PRT615", "sdpa-mask"
+    edits = False
     calls = {SDPA, *SWITCHES}
 
     def visit(self, original, updated, file):

@@ -12,6 +12,7 @@ TYPES = {"Call": ast.Call, "Dict": ast.Dict, "Assign": ast.Assign, "AnnAssign": 
 
 class ShapeAffinity(Rule):
     code, slug = "PRT640", "shape-affinity"
+    edits = False
     nodes = (*TYPES, "FunctionDef")
     text = tuple(rf"\b{key}(?:[ \t]*:[ \t]*int)?[\"']?[ \t]*[=:][ \t]*\d\d" for key in sorted(KINDS))
     only = "sizes"

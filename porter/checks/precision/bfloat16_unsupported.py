@@ -9,6 +9,7 @@ from porter.checks.rule import Hit, Rule, cst
 
 class Bfloat16Unsupported(Rule):
     code, slug = "PRT310", "bfloat16-unsupported"
+    edits = False
     socs = ("910", "310P")
     references = frozenset({"torch.bfloat16"})
     methods = {"bfloat16"}

@@ -10,6 +10,7 @@ DTYPES = frozenset(f"torch.{name}" for name in ("complex32", "complex64", "compl
 
 class ComplexTensor(Rule):
     code, slug = "PRT309", "complex-tensor"
+    edits = False
     calls = MAKERS
     references = DTYPES
 

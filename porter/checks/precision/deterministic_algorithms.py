@@ -7,6 +7,7 @@ from porter.checks.rule import Hit, Rule, cst
 
 class DeterministicAlgorithms(Rule):
     code, slug = "PRT306", "deterministic-algorithms"
+    edits = False
     calls = {"torch.use_deterministic_algorithms"}
 
     def visit(self, original, updated, file):

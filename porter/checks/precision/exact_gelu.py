@@ -12,6 +12,7 @@ NAMES = frozenset({"torch.nn.GELU", "torch.nn.functional.gelu"})
 
 class ExactGelu(Rule):
     code, slug = "PRT311", "exact-gelu"
+    edits = False
     references = NAMES
 
     def visit(self, original, updated, file):

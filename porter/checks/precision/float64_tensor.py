@@ -16,6 +16,7 @@ MOVES = frozenset({"cuda", "npu", "to"})
 
 class Float64Tensor(Rule):
     code, slug = "PRT307", "float64-tensor"
+    edits = False
     references = DTYPES
     methods = {"double"}
 

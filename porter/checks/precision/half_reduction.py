@@ -17,6 +17,7 @@ _HALF = r"[^\n]*(?:\.half\s*\(\)|\.bfloat16\s*\(\)|torch\.(?:half|b?float16))"
 
 class HalfReduction(Rule):
     code, slug = "PRT312", "half-reduction"
+    edits = False
     nodes = ("Call",)
     text = tuple(
         rf"{name}\s*\({_HALF}"

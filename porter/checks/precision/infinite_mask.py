@@ -11,6 +11,7 @@ _INFINITE = re.compile(r"""-?\s*(?:float\(\s*["'][-+]?inf(?:inity)?["']\s*\)|(?:
 
 class InfiniteMask(Rule):
     code, slug = "PRT314", "infinite-mask"
+    edits = False
     socs = ("910", "310P")
     methods = {"masked_fill", "masked_fill_"}
 

@@ -9,6 +9,7 @@ CHECKS = ("isnan", "isinf", "isfinite")
 
 class OverflowCheck(Rule):
     code, slug = "PRT313", "overflow-check"
+    edits = False
     socs = ("910", "310P")
     calls = frozenset(f"torch.{name}" for name in CHECKS)
     methods = frozenset(CHECKS)

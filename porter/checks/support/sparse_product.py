@@ -7,6 +7,7 @@ from porter.checks.rule import Hit, Rule
 
 class SparseProduct(Rule):
     code, slug = "PRT706", "sparse-product"
+    edits = False
     calls = {
         "torch.spmm", "torch.smm", "torch.hspmm", "torch.sspaddmm", "torch.sparse.mm", "torch.sparse.addmm",
         "torch.sparse.sampled_addmm", "torch.sparse.softmax", "torch.sparse.log_softmax",
