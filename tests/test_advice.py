@@ -166,6 +166,7 @@ def test_values_of_python():
     [
         ('[[advise]]\nid = "x"\n', "unknown stanza"),
         ('[[sign]]\nname = "x"\npattern = "("\n', "no regular expression"),
+        ('[[sign]]\nname = "x"\npattern = "x"\nwords = [".x("]\n', "letters, digits and _"),
         ('[[model]]\nname = "x"\nwhen = [{ sign = ["nowhere"] }]\n', "which no stanza describes"),
         ('[[model]]\nname = "x"\nwhen = [{ above = 3 }]\n', "names none of"),
         ('[[entry]]\nguide = "g"\nkind = "row"\ntext = { en = "x", zh = "x" }\n', "either 'answer' or 'none'"),

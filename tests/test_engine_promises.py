@@ -169,6 +169,33 @@ def test_a_planted_bug_is_refused(name: str, safe: bool) -> None:
     assert planted and {(f.status, f.edit) for f in planted} == {("manual", ())}
 
 
+def test_what_only_tells_writes_nothing() -> None:
+    telling = type("Telling", (BelowAgain,), {"edits": False})
+    before = f"{T}x = y = 1\nx.plant(); y.cuda()\n".encode()
+    result = look(before, world(telling, core=True))
+    assert apply(before, result.review) == f"{N}x = y = 1\nx.plant(); y.npu()\n".encode()
+    assert [(f.code, f.status) for f in result.findings] == [("PRT950", "manual"), ("PRT130", "auto")]
+
+
+@pytest.mark.parametrize("fuse", [False, True])
+def test_a_ported_text_is_asked_what_can_be_written(fuse: bool) -> None:
+    asked = []
+
+    class Telling(Plant):
+        code, methods, edits = "PRT951", {"tell"}, False
+
+        def visit(self, original, updated, file):
+            asked.append(self.code)
+            return Hit(original, "planted")
+
+    class Asked(Telling):
+        code, edits = "PRT952", "fuse"
+
+    look(f"{T}x = 1\nx.tell(); x.cuda()\n", world(Telling, Asked, core=True, fuse=fuse))
+    assert asked[:2] == ["PRT951", "PRT952"]
+    assert {*asked[2:]} == ({"PRT952"} if fuse else set())
+
+
 def test_a_broken_review_leaves_what_is_automatic() -> None:
     planted = type("Review", (Unparsable,), {"safe": False})
     before = f"{T}x = y = 1\nx.plant(); y.cuda()\n".encode()

@@ -138,11 +138,16 @@ def _imported(file, known: Names) -> Iterator[Observation]:
 
 
 def _signs(file, known: Names) -> Iterator[Observation]:
-    """The first line of each idiom. A file's identifiers, each once, are a twentieth of its text to search for words in."""
-    text, identifiers = file.source.utf8, _identifiers(file)
+    """The first line of each idiom. A file's words, each once, are a tenth of its text to search for words in."""
+    text, vocabulary, identifiers = file.source.utf8, file.source.vocabulary, None
     for name, words, strings, pattern in known.signs:
-        within = text if strings else identifiers
-        found = [at for word in words if word in within and (at := _first(text, word, pattern)) >= 0]
+        found = []
+        for word in words:
+            if word in vocabulary and (at := _first(text, word, pattern)) >= 0:
+                if not strings and identifiers is None:
+                    identifiers = _identifiers(file)
+                if strings or word in identifiers:
+                    found.append(at)
         if found:
             yield f"sign:{name}", "", file.source.line(min(found))
 
@@ -153,7 +158,7 @@ def _identifiers(file) -> bytes:
     found |= {link[0].name for kind in _DEFINED for link in buckets[kind]}
     found |= {alias.name for kind in (ast.Import, ast.ImportFrom) for link in buckets[kind] for alias in link[0].names}
     found |= {link[0].module for link in buckets[ast.ImportFrom] if link[0].module}
-    return "\n".join(sorted(found)).encode()
+    return "\n".join(found).encode()
 
 
 def _first(text: bytes, word: bytes, pattern: re.Pattern[bytes]) -> int:

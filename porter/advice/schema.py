@@ -85,6 +85,8 @@ def _check(kind: str, where: str, stanza: dict) -> None:
             raise RuleError(f"{where}: {key} has no text in one of {', '.join(LANGUAGES)}")
         if key == "pattern":
             _pattern(value, where)
+        if key == "words" and not all(re.fullmatch(r"[A-Za-z0-9_]+", word) for word in value):
+            raise RuleError(f"{where}: 'words' are looked for among the words of a file: letters, digits and _")
     if kind == "sign" and ("pattern" in stanza) != ("words" in stanza):
         raise RuleError(f"{where}: 'pattern' and 'words' belong together")
     if kind == "advice":

@@ -72,6 +72,9 @@ class Rule:
     # with `nodes`: regular expressions, one of which the statement's text must match to be looked at; every file is
     # searched for each, which costs next to nothing only where it begins with plain letters: r"cuda\b", not r"\bcuda\b"
     text: ClassVar[str | tuple[str, ...]] = ()
+    # with `text`: all that the rule finds says one of them, so that in a file without it is not asked about statements
+    # that other rules want either
+    spelled: ClassVar[bool] = False
     # of calls, methods, builtins and nodes, only the places that this look at the index lets through: python/glances.py
     only: ClassVar[str] = ""
     each_batch: ClassVar[bool] = False  # it is about what runs for every batch

@@ -111,7 +111,7 @@ class Looked:
             self.broken.setdefault(False, broken)
             found, auto = rewrite(file, piece, lambda r, h, p: False)
         unsafe, review = found, auto
-        if self.wants_unsafe and piece.exact and any(not self.safe(f.rule, f.hit, piece) and self._edits(f) and self.active(f.rule, f.hit, piece) for f in found):
+        if self.wants_unsafe and piece.exact and any(self._to_review(f) for f in found):
             self.reviews = True
             try:
                 unsafe, review = rewrite(file, piece, lambda r, h, p: self.active(r, h, p))
@@ -129,6 +129,10 @@ class Looked:
     @staticmethod
     def _edits(found) -> bool:
         return found.hit.new is not None or bool(found.hit.after or found.hit.more)
+
+    def _to_review(self, found) -> bool:
+        rule, hit, piece = found.rule, found.hit, found.piece
+        return not self.safe(rule, hit, piece) and self._edits(found) and self.active(rule, hit, piece)
 
     def active(self, rule: Rule, hit: Hit, piece) -> bool:
         """Not switched off, not suppressed, and no mere opportunity; one that is asked for brings its edit."""

@@ -7,7 +7,8 @@ import re
 from bisect import bisect_right
 from functools import cached_property
 
-from .index import Link, lines_with, on_lines
+from .index import Link, on_lines
+from .sought import Sought, lines_with
 
 _NPU = re.compile(r"(?i)(?:^|[._])(?:npu|torch_npu|hccl|ascend)(?:$|[._:])|_npu_|npu_avail|is_npu|use_npu|has_npu")
 # other accelerators: in a project that runs on NPUs too, a ladder of theirs chooses among devices as well
@@ -21,8 +22,8 @@ _ASKS = re.compile(
 )
 _LOOKED_UP = re.compile(rb"getattr\(\s*torch\s*,\s*(?![\"'\s])")  # the name of the module is only known at run time
 # of lower-case text; a pattern that begins with plain letters is searched for at twenty times the speed of others
-_BYTES = tuple(map(re.compile, (rb"npu(?:\b|_|(?<![a-z0-9]npu))", rb"hccl", rb"ascend")))
-_OTHER_BYTES = tuple(map(re.compile, (rb"xpu", rb"mlu", rb"hpu", rb"musa", rb"sdaa", rb"cuda_avail")))
+_BYTES = tuple(map(Sought, (r"npu(?:\b|_|(?<![a-z0-9]npu))", "hccl", "ascend")))
+_OTHER_BYTES = tuple(map(Sought, ("xpu", "mlu", "hpu", "musa", "sdaa", "cuda_avail")))
 
 
 def _as_npu(text: bytes) -> bytes:

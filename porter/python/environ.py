@@ -10,11 +10,12 @@ import re
 from typing import NamedTuple
 
 from .evidence import call_name, constant, is_log
-from .index import FUNCTIONS, Link, ancestors, lines_with, strings
+from .index import FUNCTIONS, Link, ancestors, strings
+from .sought import Sought, lines_with
 
 HEADS = r"(?:CUDA|NCCL|CUDNN|CUBLAS|NVIDIA|NVCC|TORCH|PYTORCH|TF_CUDNN|VLLM_WORKER|FORCE_CUDA|DISABLE_ADDMM_CUDA)"
 _WORDS = ("CUDA", "NCCL", "CUDNN", "CUBLAS", "NVIDIA", "NVCC", "TORCH", "VLLM_WORKER")  # every head holds one of them
-_BYTES = tuple(re.compile(rf"{word}\w*(?:[\"']|\s*=)".encode()) for word in _WORDS)
+_BYTES = tuple(Sought(rf"{word}\w*(?:[\"']|\s*=)") for word in _WORDS)
 _NAME = re.compile(rf"{HEADS}[A-Z0-9_]*$")
 UNKNOWN = re.compile(r"(?:TORCH_NCCL|PYTORCH_CUDA|NCCL|CUDA|CUDNN|CUBLAS|CUBLASLT)_[A-Z0-9_]+$")
 _LIKE = re.compile(r"(?i)(?:^|_)(?:env|envs|environ|environment|env_?(?:vars?|variables|dict|map|overrides))$")

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 from functools import cached_property
 
+from porter.checks.rule import Rule
 from porter.own import Unreadable
 from porter.python import index
 from porter.session import Session
@@ -25,6 +26,7 @@ from .occasions import is_test
 from .patterns import Match, find
 from .receivers import Receivers
 from .scene import Scene
+from .sought import matched
 from .source import Source
 
 _TOOLKIT = re.compile(rb"\bCUDA_HOME\b|\bCUDA_PATH\b|CUDAExtension|\bnvcc\b|TORCH_CUDA_ARCH_LIST|version\.cuda\b")
@@ -54,7 +56,8 @@ class File:
 
     def __init__(self, path: str, source: Source, session: Session, again: bool = False):
         """`again`: a ported text, of which only further edits are asked."""
-        self.path, self.source, self.session, self.target, self.facts = path, source, session, session.target, session.facts
+        self.path, self.source, self.session = path, source, session
+        self.target, self.facts = session.target, session.facts
         self.rules = session.rules.writing(session.fuse) if again else session.rules
         self.style = STYLES[session.target.style](session.target, session.has)
         self.tree, self.hidden = _parse(source)
@@ -63,6 +66,7 @@ class File:
         self.names.aliases  # noqa: B018  computed before anything resolves through them
         self.suppressions = Suppressions(source.remarks())
         self.apis: dict[str, list[Link]] = {}  # resolved names of interest, and where they stand: the inventory
+        self.silent: set[Rule] = set()  # which can find nothing here
         self._glances: dict[tuple[str, ast.AST], bool] = {}
         self._piece = None  # the piece that is walked right now: where LibCST nodes lie
 
@@ -104,18 +108,17 @@ class File:
         packages = {name for name in rules.imports if not self.facts.owns(name, self.path)}
         for kind in (ast.Import, ast.ImportFrom):
             found += [link for link in self.buckets[kind] if not packages.isdisjoint(_packages(link[0]))]
-        text, words = self.source.utf8, self.source.words
-        for kinds, patterns, only in rules.node_filters:
-            present = [p for word, p in patterns if (word is None or word in words) and p.search(text)]
+        for rule, kinds, patterns in rules.node_filters:
+            present, lines = matched(self.source, patterns)
             if patterns and not present:
+                if rule.spelled:
+                    self.silent.add(rule)
                 continue
-            lines = index.lines_with(self.source, *present)
             for at in kinds:
-                for link in self.buckets[at]:
-                    if present and not (index.on_lines(link[0], lines) and self._says(link[0], present)):
-                        continue
-                    if not only or GLANCES[only](self.scene, link):
-                        found.append(link)
+                links = self.buckets[at]
+                if present:
+                    links = [link for link in index.standing_on(links, lines) if self._says(link[0], present)]
+                found += [link for link in links if GLANCES[rule.only](self.scene, link)] if rule.only else links
         found += [literal.link for literal in self.literals.values()]
         if rules.patterns and not self.scene.apart:
             found += [self.scene.link_to(several[0].anchor) for several in self.patterns.values()]
@@ -168,6 +171,12 @@ class File:
         link = self.scene.link(node)[1] if type(node).__name__ == "Call" else self.scene.at(node, ast.Subscript)
         return self.flows.said(self.scene, link, kind)
 
+    @cached_property
+    def by_node(self) -> dict[str, list[Rule]]:
+        """The rules to ask about nodes of a type, by LibCST's name for it."""
+        found = {kind: [r for r in several if r not in self.silent] for kind, several in self.rules.nodes.items()}
+        return {kind: several for kind, several in found.items() if several}
+
     def matches(self, node, kinds: Iterable[str]) -> list[Match]:
         """What is seen at a node, the fullest first."""
         return [match for match in self.patterns.get(self._piece.span(node), ()) if match.kind in kinds]
@@ -179,8 +188,7 @@ class File:
     @cached_property
     def _names_at(self) -> dict[int, Link]:
         """Every use of a name, by offset: how a LibCST node finds its place in the index."""
-        offset = self.source.offset
-        return {offset(link[0].lineno, link[0].col_offset): link for link in self.names.uses}
+        return self.source.beginnings(self.names.uses)
 
     # ---- what rules ask; nodes are LibCST's, of the original tree
 

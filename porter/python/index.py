@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from bisect import bisect_left
 from operator import attrgetter
 
@@ -117,12 +118,6 @@ def collect(tree: ast.AST, wanted: frozenset[type]) -> tuple[dict[type, list[Lin
     return buckets, names
 
 
-def lines_with(source, *patterns: re.Pattern[bytes], lowered: bool = False) -> list[int]:
-    """The lines, from 1, on which a pattern matches the bytes: sorted, each once."""
-    text = source.utf8.lower() if lowered else source.utf8  # bytes keep their length
-    return sorted({source.line(m.start()) for pattern in patterns for m in pattern.finditer(text)})
-
-
 def on_lines(node: ast.AST, lines: list[int]) -> bool:
     """Whether a node covers one of the lines; one without a position may."""
     first = getattr(node, "lineno", None)
@@ -132,6 +127,14 @@ def on_lines(node: ast.AST, lines: list[int]) -> bool:
         first = decorators[0].lineno
     at = bisect_left(lines, first)
     return at < len(lines) and lines[at] <= node.end_lineno
+
+
+def standing_on(links: list[Link], lines: list[int]) -> list[Link]:
+    """Those whose nodes, all of one type, cover one of the lines."""
+    if links and hasattr(links[0][0], "decorator_list"):
+        return [link for link in links if on_lines(link[0], lines)]
+    beyond = [*lines, sys.maxsize]
+    return [link for link in links if beyond[bisect_left(lines, link[0].lineno)] <= link[0].end_lineno]
 
 
 def strings(tree: ast.AST, lines: list[int], pattern: re.Pattern[str]) -> list[Link]:

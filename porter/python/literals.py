@@ -8,11 +8,12 @@ from typing import NamedTuple
 
 from .evidence import constant
 from .flow import Flow
-from .index import Link, ancestors, lines_with, strings
+from .index import Link, ancestors, strings
 from .sinks import INDEXED, Role
+from .sought import Sought, lines_with
 
 # lines with a string that starts so, in lower case; plain letters come first, which is what makes a search fast
-_BYTES = tuple(map(re.compile, (rb"cuda(?<=[\"']cuda)", rb"torch\.cuda\.(?<=[\"']torch\.cuda\.)\w+tensor", rb"nccl")))
+_BYTES = tuple(map(Sought, (r"cuda(?<=[\"']cuda)", r"torch\.cuda\.(?<=[\"']torch\.cuda\.)\w+tensor", r"nccl")))
 CANDIDATE = re.compile(r"^cuda(?:$|:)|^nccl$|cuda:nccl|^torch\.cuda\.\w+Tensor$", re.IGNORECASE)
 DEVICE = re.compile(r"cuda(?::(?:\d+|%[ds]|\{[^{}]*\})?)?$")
 TYPED = re.compile(r"torch\.cuda\.[A-Z]\w+Tensor$")

@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 
 from . import attention, gelu, masked_softmax, rotary, sdpa
 from .evidence import call_name
-from .index import Link, lines_with, on_lines
+from .index import Link, on_lines
 from .operations import World
+from .sought import Sought, lines_with
 from .value import Value
 from .values import Body
 from .views import Users, base, factors, halves, is_weight
@@ -24,26 +25,26 @@ _LONGEST = 2_000  # lines of a function that a person wrote
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
 # each begins with plain letters: a search for them takes a tenth of the time; each that is more costs every file the same
 _WORDS = tuple(
-    re.compile(word)
+    Sought(word)
     for word in (
         *(
-            rb"oftmax\(",
-            rb"sqrt\(",
-            rb"swish\(",
-            rb"igmoid\(",
-            rb"erf\(",
-            rb"044715",
-            rb"pow\(-",
-            rb"\*\* ?-",
-            rb"\.neg\(\)",
+            r"oftmax\(",
+            r"sqrt\(",
+            r"swish\(",
+            r"igmoid\(",
+            r"erf\(",
+            r"044715",
+            r"pow\(-",
+            r"\*\* ?-",
+            r"\.neg\(\)",
         ),
-        *(rb"lu\((?<=silu\(|gelu\()", rb"LU\((?<=SiLU\(|GELU\()"),
-        rb"orm\((?:(?<=LayerNorm\(|GroupNorm\()|(?<=layer_norm\(|group_norm\())",
-        *(rb"as_complex\(", rb"product_attention\(", rb"cat(?:enate)?\(\s*[\[(]\s*(?:-|\w+ ?\* ?\w+ ?-)"),
-        *(rb"stack\(\s*[\[(]\s*(?:-|\w+ ?\* ?\w+ ?-)", rb"sin\b(?: ?[*)]|(?<=\* sin)|(?<=\*sin))"),
+        *(r"lu\((?<=silu\(|gelu\()", r"LU\((?<=SiLU\(|GELU\()"),
+        r"orm\((?:(?<=LayerNorm\(|GroupNorm\()|(?<=layer_norm\(|group_norm\())",
+        *(r"as_complex\(", r"product_attention\(", r"cat(?:enate)?\(\s*[\[(]\s*(?:-|\w+ ?\* ?\w+ ?-)"),
+        *(r"stack\(\s*[\[(]\s*(?:-|\w+ ?\* ?\w+ ?-)", r"sin\b(?: ?[*)]|(?<=\* sin)|(?<=\*sin))"),
     )
 )
-_COPIES = re.compile(rb"\.(?:expand|repeat)\(|repeat_interleave\(")  # heads, for a call of scaled_dot_product_attention
+_COPIES = Sought(r"\.(?:expand|repeat)\(|repeat_interleave\(")  # heads, for a call of scaled_dot_product_attention
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,12 +60,10 @@ class Match:
 def find(file) -> dict[tuple[int, int], list[Match]]:
     """All matches of a file, by the place of their anchor; of several ways to see one anchor, the fullest first."""
     data = file.source.utf8
-    words = [w for w in _WORDS if w.search(data)]
-    if not words or b"torch" not in data:
+    if b"torch" not in data:
         return {}
-    if b"product_attention(" in data:
-        words.append(_COPIES)
-    functions = _functions(file, words)
+    lines = lines_with(file.source, *_WORDS, *((_COPIES,) if b"product_attention(" in data else ()))
+    functions = _functions(file, lines)
     if not functions:
         return {}
     world = World(file.names, file.receivers.members, functions, file.session.fuse)
@@ -85,9 +84,8 @@ def find(file) -> dict[tuple[int, int], list[Match]]:
     }
 
 
-def _functions(file, words) -> dict[ast.AST, ast.ClassDef | None]:
-    """Functions that say a word, or call one that does, with the class that they are a method of; in the order of lines."""
-    lines = lines_with(file.source, *words)
+def _functions(file, lines: list[int]) -> dict[ast.AST, ast.ClassDef | None]:
+    """Functions that stand on these lines, or call one that does, with the class that they are a method of; in the order of lines."""
     if not lines:
         return {}
     links = sorted((link for kind in _DEFS for link in file.buckets[kind]), key=lambda link: link[0].lineno)

@@ -35,12 +35,12 @@ class Receivers:
         self._attributes = file.buckets[ast.Attribute]
         self._orders: dict[ast.AST, tuple[list[Link], list[int]]] = {}
         self._bindings: dict[tuple[ast.AST, int, frozenset[str]], str] = {}
-        offset, rules = file.source.offset, file.session.rules  # of any rule: those that write ask for what others know
+        starts, rules = file.source.starts, file.session.rules  # of any rule: those that write ask for what others know
         methods, attributes = rules.methods, rules.attributes
         self._ends = {
-            offset(link[0].end_lineno, link[0].end_col_offset): link
+            starts[node.end_lineno - 1] + node.end_col_offset: link
             for link in file.buckets[ast.Attribute]
-            if link[0].attr in methods or link[0].attr in attributes
+            if (attr := (node := link[0]).attr) in methods or attr in attributes
         }
 
     def link(self, end: int) -> Link | None:

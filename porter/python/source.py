@@ -17,7 +17,7 @@ from porter.suppress import SPOKEN, Comment
 
 BOM = b"\xef\xbb\xbf"
 LINE_END = re.compile(rb"\r\n|\r|\n")  # what Python calls a line end; str.splitlines knows eight more
-_WORD = re.compile(rb"[A-Za-z_]\w*")
+_SPACES = bytes(c if c < 128 and chr(c).isalnum() or c == ord("_") else ord(" ") for c in range(256))
 CODING = re.compile(rb"^[ \t\f]*#.*?coding[:=]", re.MULTILINE)
 PYTHON2 = re.compile(rb"^[ \t]*(print[ \t]+[\"'\w]|exec[ \t]+[\"'\w]|except[ \t]+[\w.]+[ \t]*,[ \t]*\w+[ \t]*:|raise[ \t]+\w+[ \t]*,)", re.M)
 
@@ -69,7 +69,12 @@ class Source:
     @cached_property
     def words(self) -> frozenset[bytes]:
         """All words of the text, those in strings and comments, too."""
-        return frozenset(_WORD.findall(self.utf8))
+        return frozenset(self.utf8.translate(_SPACES).split())
+
+    @cached_property
+    def vocabulary(self) -> bytes:
+        """The same in a row, a tenth of the text: letters that the text has beside each other, it has, too."""
+        return b" ".join(self.words)
 
     @cached_property
     def starts(self) -> list[int]:
@@ -83,6 +88,11 @@ class Source:
     def span(self, node) -> tuple[int, int]:
         starts = self.starts
         return starts[node.lineno - 1] + node.col_offset, starts[node.end_lineno - 1] + node.end_col_offset
+
+    def beginnings(self, links) -> dict[int, tuple]:
+        """The links by where their nodes begin."""
+        starts = self.starts
+        return {starts[(node := link[0]).lineno - 1] + node.col_offset: link for link in links}
 
     def line(self, offset: int) -> int:
         return bisect_right(self.starts, offset)
@@ -124,6 +134,10 @@ class Source:
                 start = self.starts[line - 1]
                 before = self.utf8[start : self.line_end(start)[0]].decode("utf-8")[:column]
                 yield Comment(line, column + 1, text[1:], not before.strip())
+
+    @cached_property
+    def line_ends(self) -> frozenset[bytes]:
+        return frozenset(LINE_END.findall(self.utf8) if b"\r" in self.utf8 else (b"\n",) if b"\n" in self.utf8 else ())
 
     @cached_property
     def newline(self) -> bytes:

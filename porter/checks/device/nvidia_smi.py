@@ -15,6 +15,7 @@ READ = frozenset({"shutil.which", "subprocess.check_output", "subprocess.getoutp
 
 class NvidiaSmi(Rule):
     code, slug = "PRT145", "nvidia-smi"
+    spelled = True
     nodes = ("Call", "Assign")
     text = TOOL
 

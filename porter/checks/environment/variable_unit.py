@@ -9,6 +9,7 @@ from porter.checks.rule import Hit, Rule, cst
 
 class EnvironmentVariableUnit(Rule):
     code, slug = "PRT802", "environment-variable-unit"
+    spelled = True
     literals = {"variable"}
     nodes = ("Assign", "Call", "Arg", "Dict")
 

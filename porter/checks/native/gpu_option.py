@@ -11,6 +11,7 @@ class GpuOption(Rule):
     """Carries the codes of the [[option]] stanzas."""
 
     code, slug = "PRT405", "attention-option"
+    spelled = True
     nodes = ("Call", "Assign", "AnnAssign", "Dict")
     # one of these is in each: a handful of searches instead of one for every value
     text = (

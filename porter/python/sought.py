@@ -1,0 +1,69 @@
+"""Patterns that every file is searched for. The words of a file rule most of them out without a look at its text."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable
+
+_TOKEN = re.compile(r"\\x..|\\\d+|\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{[\d,]*\}|.", re.DOTALL)
+_WORD = re.compile(r"\\b([A-Za-z_]\w*)(?=\\[(bs]|\(\?:\[|$)")
+
+
+class Sought:
+    """A pattern, and what has to be among the words of a text that it matches: a whole word, or letters of some."""
+
+    __slots__ = ("pattern", "word", "letters", "rest")
+
+    def __init__(self, text: str):
+        word = _WORD.match(text)
+        self.word = word[1].encode() if word else None
+        # without the edge before it a pattern only lets more through, and plain letters are found in a tenth of the time
+        self.pattern = re.compile(text.removeprefix(r"\b").encode())
+        self.letters, *self.rest = letters(text)
+
+
+def letters(pattern: str) -> list[bytes]:
+    """Runs of letters that every match holds, the longest first; none of what a pattern says in brackets."""
+    runs, depth = [""], 0
+    for token in _TOKEN.findall(pattern):
+        if token in "()":
+            depth += 1 if token == "(" else -1
+            runs.append("")
+        elif depth:
+            continue
+        elif token == "|":
+            return [b""]
+        elif token[0] in "*?{":
+            runs[-1:] = [runs[-1][:-1], ""]
+        elif token.isascii() and (token.isalnum() or token == "_"):
+            runs[-1] += token
+        else:
+            runs.append("")
+    if pattern.startswith("(?"):  # whatever it says there, to the end
+        return [b""]
+    return [run.encode() for run in sorted(filter(None, runs), key=len, reverse=True) or [""]]
+
+
+def matched(source, sought: Iterable[Sought], lowered: bool = False) -> tuple[list[re.Pattern[bytes]], list[int]]:
+    """Those that match the bytes, and the lines, from 1, on which they do: sorted, each once."""
+    words, among = source.words, source.vocabulary
+    if lowered:
+        among = among.lower()
+        sought = [one for one in sought if one.letters in among]
+    else:
+        sought = [one for one in sought if (one.word in words if one.word is not None else one.letters in among)]
+    text = source.utf8.lower() if lowered and sought else source.utf8  # bytes keep their length
+    patterns, lines = [], set()
+    for one in sought:
+        if one.rest and not all([run in among for run in one.rest]):
+            continue
+        if starts := [match.start() for match in one.pattern.finditer(text)]:
+            patterns.append(one.pattern)
+            begins = source.starts
+            lines.update([bisect_right(begins, start) for start in starts])
+    return patterns, sorted(lines)
+
+
+def lines_with(source, *sought: Sought, lowered: bool = False) -> list[int]:
+    return matched(source, sought, lowered)[1]
