@@ -52,7 +52,7 @@ def check(looked, changes: tuple[Change, ...], unsafe: bool) -> None:
         raise Broken("unbound", name=name, codes=codes)
     if again.changes(unsafe):
         raise Broken("unstable", codes=codes)
-    ends = set(LINE_END.findall(source.utf8)) or {source.newline}
+    ends = source.line_ends or {source.newline}
     if not ends.issuperset(end for c in changes for end in LINE_END.findall(c.new)) or bool(
         LINE_END.search(data[-2:])
     ) != bool(LINE_END.search(source.data[-2:])):
@@ -66,8 +66,7 @@ def comments(source: Source) -> Counter[str]:
 def unbound(before, after) -> str | None:
     """A name that is used after the edits and bound nowhere, although it was bound, or was not there, before."""
     old = {link[0].id for link in before.names.uses}
-    for link in after.names.uses:
-        name = link[0].id
+    for name in dict.fromkeys(link[0].id for link in after.names.uses):
         if after.names.bound(name) or hasattr(builtins, name) or name.startswith("__"):
             continue
         if name not in old or before.names.bound(name):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from functools import cache
+from operator import is_not
 
 import libcst as cst
 
@@ -29,6 +31,10 @@ _TRIVIA = frozenset(
         cst.RightParen,
         cst.AssignEqual,
         cst.Colon,
+        cst.MaybeSentinel,
+        type(None),
+        str,
+        bool,
     }
 )
 _CHAIN = frozenset({cst.Attribute, cst.Name})
@@ -48,28 +54,41 @@ class Found:
     edit: tuple[Change, ...] = ()
 
 
-class _Walk(cst.CSTTransformer):
+@cache
+def _children(kind: type[cst.CSTNode]) -> tuple[str, ...]:
+    """The fields that may hold a node with a meaning."""
+    held = (f.name for f in fields(kind) if not f.name.startswith(("whitespace", "default_", "leading_", "trailing_")))
+    return tuple(name for name in held if name not in ("lpar", "rpar", "header", "footer", "semicolon", "encoding"))
+
+
+class _Walk:
+    """A transformer that leaves nodes as they are where nothing below them changes: LibCST's own makes all of them anew."""
+
     def __init__(self, file, piece: Piece, wanted: Callable[[Rule, Hit, Piece], bool]):
-        super().__init__()
         self.file, self.piece, self.wanted = file, piece, wanted
-        self.rules = file.rules
+        self.rules, self.nodes = file.rules, file.by_node
         self.patterns = file.patterns if file.rules.patterns and not file.scene.apart else {}
         self.found: list[Found] = []
         self.replaced: dict[cst.CSTNode, tuple[cst.CSTNode, Found]] = {}  # original -> what stands there now, and why
         self._mentions: dict[cst.CSTNode, list[Rule]] = {}
         self._inner: set[cst.CSTNode] = set()
 
-    def on_visit(self, node: cst.CSTNode) -> bool:
+    def visit(self, node: cst.CSTNode) -> cst.CSTNode:
+        """What stands in the place of a node."""
         kind = node.__class__
-        if kind in _TRIVIA:
-            return False
         if kind in _CHAIN and node not in self._inner:
             self._mention(node)
-        return True
-
-    def on_visit_attribute(self, node, attribute) -> None: ...
-
-    def on_leave_attribute(self, node, attribute) -> None: ...
+        changed = {}
+        for name in _children(kind):
+            value = getattr(node, name)
+            of = value.__class__
+            if of in (list, tuple):
+                inner = [self.visit(one) if one.__class__ not in _TRIVIA else one for one in value]
+                if any(map(is_not, inner, value)):
+                    changed[name] = inner
+            elif of not in _TRIVIA and (inner := self.visit(value)) is not value:
+                changed[name] = inner
+        return self._leave(node, node.with_changes(**changed) if changed else node)
 
     def _mention(self, node) -> None:
         """Only the longest chain is a mention: `torch.cuda` in `torch.cuda.synchronize` is none of its own."""
@@ -93,10 +112,8 @@ class _Walk(cst.CSTTransformer):
             if full == prefix or full.startswith(prefix + "."):
                 self._mentions[node] = rules
 
-    def on_leave(self, original: cst.CSTNode, updated: cst.CSTNode) -> cst.CSTNode:
+    def _leave(self, original: cst.CSTNode, updated: cst.CSTNode) -> cst.CSTNode:
         rules, asked, kind = self.rules, (), original.__class__
-        if kind in _TRIVIA:
-            return updated
         if kind is cst.Call:
             name = self.file.name(original.func)
             asked = rules.calls.get(name, ()) if name else ()
@@ -117,7 +134,7 @@ class _Walk(cst.CSTTransformer):
         elif kind in _IMPORTS:
             packages = {name.partition(".")[0]: None for name in imported(original)}
             asked = dict.fromkeys(rule for name in packages for rule in rules.imports.get(name, ()))
-        asked = (*asked, *rules.nodes.get(kind.__name__, ()))
+        asked = (*asked, *self.nodes.get(kind.__name__, ()))
         if self.patterns and kind is cst.Call and self.piece.knows(original):
             for match in self.patterns.get(self.piece.span(original), ())[:1]:
                 asked = (*asked, *rules.patterns[match.kind])
@@ -148,7 +165,7 @@ class _Walk(cst.CSTTransformer):
 def rewrite(file, piece: Piece, wanted: Callable[[Rule, Hit, Piece], bool]) -> tuple[list[Found], tuple[Change, ...]]:
     """All hits in the piece, and the edits of those that `wanted` lets through, in offsets of the UTF-8 text."""
     walk = _Walk(file, piece, wanted)
-    module = piece.module.visit(walk)
+    module = walk.visit(piece.module)
     if not walk.replaced:
         return walk.found, ()
     text, reach = piece.render(module)
