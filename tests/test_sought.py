@@ -41,7 +41,7 @@ def test_what_is_ruled_out_does_not_match() -> None:
     rules = Session().rules
     texts = [text for rule in rules.all for text in ((rule.text,) if isinstance(rule.text, str) else rule.text)]
     known = [one for *_, several in rules.node_filters for one in several]
-    sought = {one.pattern.pattern: one for one in (*known, *patterns._WORDS, *environ._BYTES)}
+    sought = {one.pattern.pattern: one for one in (*known, *patterns._WORDS, *patterns._MODULES, *environ._BYTES)}
     assert len(texts) > 60 and {text.removeprefix(r"\b").encode() for text in texts} <= sought.keys()
     edges = {text.removeprefix(r"\b").encode(): re.compile(text.encode()) for text in texts}
     hits = 0

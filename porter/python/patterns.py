@@ -38,12 +38,13 @@ _WORDS = tuple(
             r"\*\* ?-",
             r"\.neg\(\)",
         ),
-        *(r"lu\((?<=silu\(|gelu\()", r"LU\((?<=SiLU\(|GELU\()"),
-        r"orm\((?:(?<=LayerNorm\(|GroupNorm\()|(?<=layer_norm\(|group_norm\())",
+        *(r"lu\((?<=silu\(|gelu\()", r"_norm\((?<=layer_norm\(|group_norm\()"),
         *(r"as_complex\(", r"product_attention\(", r"cat(?:enate)?\(\s*[\[(]\s*(?:-|\w+ ?\* ?\w+ ?-)"),
         *(r"stack\(\s*[\[(]\s*(?:-|\w+ ?\* ?\w+ ?-)", r"sin\b(?: ?[*)]|(?<=\* sin)|(?<=\*sin))"),
     )
 )
+# `__init__` makes these and hands no tensor to them: its own values are asked for where another word says so
+_MODULES = (Sought(r"LU\((?<=SiLU\(|GELU\()"), Sought(r"Norm\((?<=LayerNorm\(|GroupNorm\()"))
 _COPIES = Sought(r"\.(?:expand|repeat)\(|repeat_interleave\(")  # heads, for a call of scaled_dot_product_attention
 
 
@@ -62,14 +63,17 @@ def find(file) -> dict[tuple[int, int], list[Match]]:
     data = file.source.utf8
     if b"torch" not in data:
         return {}
-    lines = lines_with(file.source, *_WORDS, *((_COPIES,) if b"product_attention(" in data else ()))
-    functions = _functions(file, lines)
+    said = lines_with(file.source, *_WORDS, *((_COPIES,) if b"product_attention(" in data else ()))
+    made = lines_with(file.source, *_MODULES)
+    functions = _functions(file, sorted({*said, *made}))
     if not functions:
         return {}
     world = World(file.names, file.receivers.members, functions, file.session.fuse)
     found: dict[ast.AST, list[Match]] = {}
     for function, owner in functions.items():
         if function.end_lineno - function.lineno > _LONGEST:
+            continue
+        if function.name == "__init__" and on_lines(function, made) and not on_lines(function, said):
             continue
         try:
             for match in matches(Body(function, owner, world)):
