@@ -5,10 +5,12 @@ from __future__ import annotations
 import libcst as cst
 import pytest
 from engine_world import OURS, codes, look, port, world
+from test_fixtures import CASES, session
 
+from porter.checks.registry import discover
 from porter.checks.rule import Hit, Rule
 from porter.finding import Change, apply
-from porter.python.analyse import Looked
+from porter.python.analyse import Looked, analyse
 from porter.python.guard import Broken
 
 T, N = "import torch\n", f"import torch\n{OURS}\n"
@@ -589,3 +591,18 @@ def test_guarded_import(name: str) -> None:
 def test_no_import_where_the_edits_do_not_need_it() -> None:
     assert port(f"{T}if device.type == 'cuda': pass\n") == f"{T}if device.type == 'npu': pass\n".encode()
     assert port(T + "x = 1\n") == (T + "x = 1\n").encode()
+
+
+def test_rules_that_are_said_to_tell_only_have_no_edits(monkeypatch) -> None:
+    """What they would write is dropped: on every fixture of theirs, nothing is."""
+    telling = {kind.code for kind in discover() if not kind.edits} | {
+        kind.code for kind in discover() if kind.edits == "fuse"
+    }
+    cases = [case for case in CASES if case.name.partition("_")[0] in telling and (case / "before.py").exists()]
+    assert len(telling) > 40 and len(cases) > 60
+    results = {case: analyse("before.py", (case / "before.py").read_bytes(), session(case)) for case in cases}
+    for kind in discover():
+        monkeypatch.setattr(kind, "edits", True)
+    for case, result in results.items():
+        again = analyse("before.py", (case / "before.py").read_bytes(), session(case))
+        assert (again.auto, again.review) == (result.auto, result.review), case.name

@@ -55,6 +55,23 @@ def test_the_linter_has_nothing_to_say() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_the_formatter_has_nothing_to_do() -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "ruff",
+        "format",
+        "--no-cache",
+        "--check",
+        "--quiet",
+        "--output-format",
+        "concise",
+        str(ROOT),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_modules_stay_small() -> None:
     lines = {path: path.read_text("utf-8").count("\n") for path in (ROOT / "porter").rglob("*.py")}
     assert not {path.name: n for path, n in lines.items() if n > 300}

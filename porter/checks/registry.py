@@ -35,7 +35,10 @@ def discover() -> list[type[Rule]]:
                     k
                     for k in members.values()
                     # not isinstance: it would look into a module that waits for its first use
-                    if type(k) is type and issubclass(k, Rule) and "code" in vars(k) and k.__module__.endswith(module.name)
+                    if type(k) is type
+                    and issubclass(k, Rule)
+                    and "code" in vars(k)
+                    and k.__module__.endswith(module.name)
                 ]
     return found
 

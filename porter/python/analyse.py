@@ -102,7 +102,9 @@ class Looked:
         try:
             piece = Piece(unit, self.source)
             file.look_at(piece)
-            found, auto = rewrite(file, piece, lambda r, h, p: piece.exact and self.safe(r, h, p) and self.active(r, h, p))
+            found, auto = rewrite(
+                file, piece, lambda r, h, p: piece.exact and self.safe(r, h, p) and self.active(r, h, p)
+            )
         except (cst.ParserSyntaxError, RecursionError):
             line, column = self.source.place(unit.start)
             self.own.append(own(file.path, line, "PRT002", "statement", self.session, column=column))
@@ -137,7 +139,11 @@ class Looked:
     def active(self, rule: Rule, hit: Hit, piece) -> bool:
         """Not switched off, not suppressed, and no mere opportunity; one that is asked for brings its edit."""
         code = hit.code or rule.code
-        return (not hit.optional or bool(hit.more)) and code not in self.session.quiet_for(self.file.path) and self.reason(code, hit, piece) is None
+        return (
+            (not hit.optional or bool(hit.more))
+            and code not in self.session.quiet_for(self.file.path)
+            and self.reason(code, hit, piece) is None
+        )
 
     def safe(self, rule: Rule, hit: Hit, piece) -> bool:
         """Where CUDA sources are built, CUDA is meant, and not the accelerator in use; where a file speaks of NPUs
@@ -163,7 +169,9 @@ class Looked:
         extra = {change for f in due for change in (*below(self.file, f), *f.hit.more)}
         made = {*(self._review if unsafe else self._auto), *extra}
         for found in applied:
-            if found.hit.optional and not any(a.start < b.end and b.start < a.end for a in found.hit.more for b in made):
+            if found.hit.optional and not any(
+                a.start < b.end and b.start < a.end for a in found.hit.more for b in made
+            ):
                 due.append(found)
                 made |= {*found.hit.more}
         return tuple(sorted({*made, *place_imports(self.file, [f for f in due if f.hit.loads])}))
@@ -200,7 +208,11 @@ class Looked:
                 continue
             start, end = f.piece.span(hit.at)
             reason = self.reason(code, hit, f.piece)
-            status = ("auto" if self.safe(f.rule, hit, f.piece) else "review") if self._edits(f) and f.piece.exact else "manual"
+            status = (
+                ("auto" if self.safe(f.rule, hit, f.piece) else "review")
+                if self._edits(f) and f.piece.exact
+                else "manual"
+            )
             by = self.file.scene.callers.served_by(source.line(start)) if f.rule.each_batch else ""
             values = (*hit.values, ("served_by", by)) if by else hit.values
             severity, effort = texts(code, hit.why)

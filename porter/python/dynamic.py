@@ -90,7 +90,9 @@ class Flows:
         self._reads: dict[ast.AST, dict[str, list[ast.Subscript]]] = {}
         self.summed: dict[ast.Subscript, str | None] = {}  # what masks.summed has said
         self.hosted: dict[ast.AST, bool] = {}  # of functions: what handed.says_host has said
-        self.kept: dict[tuple[ast.AST, str], ast.Subscript | None] = {}  # the first to read by a mask, and not to be summed
+        self.kept: dict[
+            tuple[ast.AST, str], ast.Subscript | None
+        ] = {}  # the first to read by a mask, and not to be summed
 
     def body(self, function: Link | None) -> tuple[Body, Users] | None:
         node = function and function[0]

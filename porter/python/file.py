@@ -28,6 +28,7 @@ from .receivers import Receivers
 from .scene import Scene
 from .sought import matched
 from .source import Source
+from .uses import packages_of
 
 _TOOLKIT = re.compile(rb"\bCUDA_HOME\b|\bCUDA_PATH\b|CUDAExtension|\bnvcc\b|TORCH_CUDA_ARCH_LIST|version\.cuda\b")
 
@@ -42,13 +43,6 @@ def _parse(source: Source) -> tuple[ast.Module, list[int]]:
         from .mask import parse_around
 
         return parse_around(source, refusal)
-
-
-def _packages(node: ast.Import | ast.ImportFrom) -> list[str]:
-    """The top-level packages that a statement imports from; none for a relative one."""
-    if node.__class__ is ast.ImportFrom:
-        return [] if node.level or not node.module else [node.module.partition(".")[0]]
-    return [a.name.partition(".")[0] for a in node.names]
 
 
 class File:
@@ -102,12 +96,17 @@ class File:
         methods, attributes = rules.methods, rules.attributes
         for link in self.buckets[Attribute]:
             attr = link[0].attr
-            if attr in attributes or attr in methods and link[1][0].__class__ is ast.Call and link[1][0].func is link[0]:
+            if (
+                attr in attributes
+                or attr in methods
+                and link[1][0].__class__ is ast.Call
+                and link[1][0].func is link[0]
+            ):
                 if attr in attributes or wanted(attr, link):
                     found.append(link)
         packages = {name for name in rules.imports if not self.facts.owns(name, self.path)}
         for kind in (ast.Import, ast.ImportFrom):
-            found += [link for link in self.buckets[kind] if not packages.isdisjoint(_packages(link[0]))]
+            found += [link for link in self.buckets[kind] if not packages.isdisjoint(packages_of(link[0]))]
         for rule, kinds, patterns in rules.node_filters:
             present, lines = matched(self.source, patterns)
             if patterns and not present:

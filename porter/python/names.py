@@ -13,7 +13,9 @@ _OTHER = "<other>"
 
 class Names:
     def __init__(self, buckets: dict[type, list[Link]], uses: list[Link]):
-        self.imports: dict[str, list[tuple[str, Link]]] = defaultdict(list)  # name -> (what it is, its import statement)
+        self.imports: dict[str, list[tuple[str, Link]]] = defaultdict(
+            list
+        )  # name -> (what it is, its import statement)
         self.others: dict[str, list[Link]] = defaultdict(list)  # name -> links of whatever else binds it
         self.uses = uses
         self._scopes: dict[str, dict] = {}

@@ -178,7 +178,9 @@ def rewrite(file, piece: Piece, wanted: Callable[[Rule, Hit, Piece], bool]) -> t
         if new not in reach:  # went into a larger replacement, which owns the edit
             continue
         first, last = reach[new]
-        if start < piece.unit.start or stop > piece.unit.end:  # what only made the piece parsable is no part of the file
+        if (
+            start < piece.unit.start or stop > piece.unit.end
+        ):  # what only made the piece parsable is no part of the file
             first, last = first + piece.unit.start - min(start, piece.unit.start), last - max(stop - piece.unit.end, 0)
             start, stop = max(start, piece.unit.start), min(stop, piece.unit.end)
         change = _trim(old, Change(start, stop, text[first:last].encode("utf-8")))

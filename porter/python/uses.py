@@ -94,3 +94,10 @@ def _leaves(statement: ast.AST) -> bool:
     if statement.__class__ is not ast.If or statement.body[-1].__class__ not in (ast.Return, ast.Continue):
         return False
     return bool(_AVAILABLE.search(ast.unparse(statement.test)))
+
+
+def packages_of(node: ast.Import | ast.ImportFrom) -> list[str]:
+    """The top-level packages that a statement imports from; none for a relative one."""
+    if node.__class__ is ast.ImportFrom:
+        return [] if node.level or not node.module else [node.module.partition(".")[0]]
+    return [a.name.partition(".")[0] for a in node.names]

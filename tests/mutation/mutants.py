@@ -357,7 +357,7 @@ MUTANTS = [
     Mutant(
         "edit what is switched off",
         "python/analyse.py",
-        "code not in self.session.quiet_for(self.file.path) and",
+        "and code not in self.session.quiet_for(self.file.path)",
         "",
         PROMISES,
         "quiet",

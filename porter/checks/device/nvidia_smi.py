@@ -30,7 +30,12 @@ class NvidiaSmi(Rule):
             return None
         values = (("new", f"{OURS} info"),)
         new = quoted(command, f"{OURS} info") if getattr(command, "raw_value", "") == TOOL else None
-        if new is None or name in READ or name in ("subprocess.run", "subprocess.Popen", "subprocess.call") and len(original.args) == 1:
+        if (
+            new is None
+            or name in READ
+            or name in ("subprocess.run", "subprocess.Popen", "subprocess.call")
+            and len(original.args) == 1
+        ):
             return Hit(command, "run", values=values)
         first = updated.args[0].with_changes(value=new)
         return Hit(command, "plain", new=updated.with_changes(args=[first, *updated.args[1:]]), values=values)
