@@ -12,6 +12,7 @@ from porter.finding import FileResult
 from porter.project import served as module
 from porter.project.facts import Facts, gather
 from porter.project.kernels import anew
+from porter.project.walk import may_be
 from porter.python import calls
 from porter.python.analyse import analyse
 from porter.session import Session
@@ -202,11 +203,11 @@ def test_the_message_names_the_file_that_calls(tmp_path: Path) -> None:
     ],
 )
 def test_which_file_an_import_can_mean(full: str, user: str, path: str, found: bool) -> None:
-    assert module.may_be(full, user, path, "f") is found
+    assert may_be(full, user, path, "f") is found
 
 
 def test_of_several_modules_of_a_name_the_nearest_is_imported() -> None:
     files = frozenset({"a/utils", "b/utils", "b/deep/net"})
-    assert module.may_be("utils.f", "b/deep/net.py", "b/utils.py", "f", files)
-    assert not module.may_be("utils.f", "b/deep/net.py", "a/utils.py", "f", files)
-    assert module.may_be("utils.f", "net.py", "a/utils.py", "f", files)
+    assert may_be("utils.f", "b/deep/net.py", "b/utils.py", "f", files)
+    assert not may_be("utils.f", "b/deep/net.py", "a/utils.py", "f", files)
+    assert may_be("utils.f", "net.py", "a/utils.py", "f", files)

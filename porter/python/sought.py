@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable
+from functools import cached_property
 
 _TOKEN = re.compile(r"\\x..|\\\d+|\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{[\d,]*\}|.", re.DOTALL)
 _WORD = re.compile(r"\\b([A-Za-z_]\w*)(?=\\[(bs]|\(\?:\[|$)")
@@ -13,14 +14,17 @@ _WORD = re.compile(r"\\b([A-Za-z_]\w*)(?=\\[(bs]|\(\?:\[|$)")
 class Sought:
     """A pattern, and what has to be among the words of a text that it matches: a whole word, or letters of some."""
 
-    __slots__ = ("pattern", "word", "letters", "rest")
-
     def __init__(self, text: str):
         word = _WORD.match(text)
         self.word = word[1].encode() if word else None
         # without the edge before it a pattern only lets more through, and plain letters are found in a tenth of the time
-        self.pattern = re.compile(text.removeprefix(r"\b").encode())
+        self._text = text.removeprefix(r"\b").encode()
         self.letters, *self.rest = letters(text)
+
+    @cached_property
+    def pattern(self) -> re.Pattern[bytes]:
+        """Compiled where a text has its letters: for one file, most never are."""
+        return re.compile(self._text)
 
 
 def letters(pattern: str) -> list[bytes]:
