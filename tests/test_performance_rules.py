@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -129,13 +130,16 @@ def test_an_argument_is_added_in_the_layout_of_the_call(call, after):
     assert ported(f"import torch\nm = {call}\n") == f"import torch\nm = {after}\n"
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float16", "float64", "int64", "int8", "uint8", "bool"])
-@pytest.mark.parametrize("value", ["0", "1", "0.0", "1.0", "-1", "-1.0", "-100", "127"])
+DTYPES = ("float32", "float16", "float64", "int64", "int8", "uint8", "bool")
+FILLS = ("0", "1", "0.0", "1.0", "-1", "-1.0", "-100", "127")
+# what a negative float becomes as uint8, C leaves open, and it differs from machine to machine by an index alone, too
+OPEN = {("uint8", "-1.0")}
+
+
+@pytest.mark.parametrize(("dtype", "value"), [pair for pair in product(DTYPES, FILLS) if pair not in OPEN])
 def test_a_fill_that_is_made_without_asking_does_the_same(needs_torch, dtype, value):
     import torch
 
-    if dtype == "uint8" and value == "-1.0":
-        pytest.skip("what becomes of it differs from machine to machine, in an index alone, too")
     text = f"import torch\n\n\ndef loss(x: torch.Tensor):\n    x[x == 0] = {value}\n    return x\n"
     result = analyse("a.py", text.encode(), SESSION)
     assert [(f.code, f.status) for f in result.findings] == [("PRT602", "auto")]
