@@ -606,3 +606,9 @@ def test_rules_that_are_said_to_tell_only_have_no_edits(monkeypatch) -> None:
     for case, result in results.items():
         again = analyse("before.py", (case / "before.py").read_bytes(), session(case))
         assert (again.auto, again.review) == (result.auto, result.review), case.name
+
+
+def test_a_last_line_of_one_character_without_a_newline_has_none_afterwards() -> None:
+    before = b"from torch import (\n    cuda,\n)"
+    after = port(before, world(core=True))
+    assert b"npu as cuda" in after and not after.endswith(b"\n")

@@ -53,9 +53,8 @@ def check(looked, changes: tuple[Change, ...], unsafe: bool) -> None:
     if again.changes(unsafe):
         raise Broken("unstable", codes=codes)
     ends = source.line_ends or {source.newline}
-    if not ends.issuperset(end for c in changes for end in LINE_END.findall(c.new)) or bool(
-        LINE_END.search(data[-2:])
-    ) != bool(LINE_END.search(source.data[-2:])):
+    written = {end for c in changes for end in LINE_END.findall(c.new)}
+    if not written <= ends or data.endswith((b"\r", b"\n")) != source.data.endswith((b"\r", b"\n")):
         raise Broken("newline", codes=codes)
 
 

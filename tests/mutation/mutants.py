@@ -249,8 +249,8 @@ MUTANTS = [
     Mutant(
         "let the last newline go",
         "python/guard.py",
-        ") != bool(LINE_END.search(source.data[-2:])):",
-        ") == 3:",
+        ' or data.endswith((b"\\r", b"\\n")) != source.data.endswith((b"\\r", b"\\n")):',
+        ":",
         PROMISES,
         "engine_bug",
     ),
