@@ -12,7 +12,7 @@ from porter.finding import FileResult
 from porter.project import served as module
 from porter.project.facts import Facts, gather
 from porter.project.kernels import anew
-from porter.project.walk import may_be
+from porter.project.modules import may_be
 from porter.python import calls
 from porter.python.analyse import analyse
 from porter.session import Session

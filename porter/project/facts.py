@@ -14,6 +14,7 @@ from porter.checks.gate import PACKAGES
 from porter.files.kinds import MAKEFILE, SHELL, kind_of
 from porter.project.firsts import first_fused, first_gelu, jit_compile
 from porter.project.kernels import Remember, anew
+from porter.project.modules import IMPORTED, may_be, module_of
 from porter.project.natives import Native, exports_of
 from porter.project.natives import gather as gather_natives
 from porter.project.options import Takes, launcher, takes
@@ -26,8 +27,6 @@ _OWN = {
     "is_cuda": re.compile(rb"^[ \t]+(?:def[ \t]+is_cuda\b|(?:self\.)?is_cuda[ \t]*(?::[^=\n]+)?=(?!=))", re.MULTILINE),
 }
 _CONSTANT = re.compile(rb"^([A-Za-z_]\w*)[ \t]*(?::[^=\n]*)?=[ \t]*[\"'](cuda(?::\d+)?|nccl)[\"']", re.MULTILINE)
-# what follows `import`, as far as it may name something: a bracket to its end, or the line
-_IMPORTED = re.compile(rb"import\b[ \t]*(?:\((?:#[^\n]*|[^)#])*|(?:\\\r?\n|[^\n])*)")
 _SHIM = re.compile(
     rb"^[ \t]*(?:from[ \t]+torch_npu\.contrib[ \t]+import[ \t]+transfer_to_npu|import[ \t]+torch_npu\.contrib\.transfer_to_npu)",
     re.M,
@@ -251,28 +250,20 @@ def _used(defined: dict[str, list[tuple[str, str]]], texts: dict[str, bytes]) ->
     """Constants that another file imports by name and hands to something that takes a device or a backend."""
     if not defined:
         return
+    modules = frozenset(map(module_of, texts))
     for path, data in texts.items():
-        imported = b" ".join(_IMPORTED.findall(data)).decode("utf-8", "replace")
+        imported = b" ".join(IMPORTED.findall(data)).decode("utf-8", "replace")
         tree = None if defined.keys().isdisjoint(re.findall(r"\w+", imported)) else parse(data)
         if tree is None:
             continue
         for node in ast.walk(tree):
             if isinstance(node, ast.ImportFrom):
+                base = "." * node.level + (f"{node.module}." if node.module else "")
                 for alias in node.names:
                     for at, kind in defined.get(alias.name, ()):
-                        if (
-                            at != path
-                            and _module(at, node.module)
-                            and _handed_over(tree, alias.asname or alias.name, kind)
-                        ):
+                        meant = at != path and may_be(base + alias.name, path, at, alias.name, modules)
+                        if meant and _handed_over(tree, alias.asname or alias.name, kind):
                             yield at, alias.name, kind, path
-
-
-def _module(path: str, module: str | None) -> bool:
-    """Whether an import of `module` can mean the file at `path`."""
-    parts = path.removesuffix(".py").removesuffix("/__init__").split("/")
-    wanted = (module or "").split(".") if module else []
-    return parts[-len(wanted) :] == wanted if wanted else True
 
 
 def _handed_over(tree: ast.Module, name: str, kind: str) -> bool:

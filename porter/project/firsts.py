@@ -6,6 +6,8 @@ import ast
 import re
 from collections.abc import Callable, Mapping
 
+from porter.python.occasions import is_test
+
 _FUSED = re.compile(rb"\bfused[ \t]*=[ \t]*True\b")
 _JIT = re.compile(rb"\bset_compile_mode\(\s*jit_compile\s*=\s*(True|False)\b")
 _GELU = re.compile(rb"\b(?:nn\.GELU|F\.gelu|functional\.gelu)\s*\(")
@@ -14,7 +16,7 @@ _GELU = re.compile(rb"\b(?:nn\.GELU|F\.gelu|functional\.gelu)\s*\(")
 def first_gelu(texts: Mapping[str, bytes], parse: Callable[[bytes], ast.Module | None]) -> str:
     """The first file that computes the exact GELU, "" where none is seen to: then each file speaks for itself."""
     for path in sorted(texts):
-        if b"GELU" not in texts[path] and b"gelu" not in texts[path] or not _GELU.search(texts[path]) or _is_test(path):
+        if b"GELU" not in texts[path] and b"gelu" not in texts[path] or not _GELU.search(texts[path]) or is_test(path):
             continue
         tree = parse(texts[path])
         if tree is not None and any(map(_is_exact, ast.walk(tree))):
@@ -26,7 +28,7 @@ def first_fused(texts: Mapping[str, bytes]) -> str:
     """The first "path:line" of a fused optimiser of torch; "" where there is none."""
     for path in sorted(texts):
         data = texts[path]
-        if b"fused" in data and b"optim" in data and b"torch" in data and not _is_test(path):
+        if b"fused" in data and b"optim" in data and b"torch" in data and not is_test(path):
             if found := _FUSED.search(data):
                 return f"{path}:{data.count(bytes([10]), 0, found.start()) + 1}"
     return ""
@@ -45,11 +47,6 @@ def _is_exact(node: ast.AST) -> bool:
     ):
         return False
     return not any(k.arg in ("approximate", None) for k in node.keywords)
-
-
-def _is_test(path: str) -> bool:
-    *folders, name = path.split("/")
-    return name.startswith("test_") or name.endswith("_test.py") or not {"test", "tests"}.isdisjoint(folders)
 
 
 def jit_compile(texts: Mapping[str, bytes]) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from porter.project.kernels import Remember
+from porter.project.modules import module_of
 from porter.python.occasions import never_trains
 
 _LARGEST = 500_000
@@ -37,7 +38,7 @@ class Served(NamedTuple):
 
 def served(texts: Mapping[str, bytes], remember: Remember, asked: Iterable[str] | None = None) -> tuple[Served, ...]:
     """`asked`: the files that somebody wants to know it of."""
-    modules = frozenset(path.removesuffix(".py").removesuffix("/__init__") for path in texts)
+    modules = frozenset(map(module_of, texts))
     texts = {path: texts[path] for path in sorted(texts) if _may_train(path, texts[path])}
     asked = sorted(texts if asked is None else texts.keys() & asked)
     if not asked or len(texts) < 2:

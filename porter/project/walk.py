@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from porter.project.heirs import Class
+from porter.project.modules import may_be
 from porter.project.served import Row, Served
-from porter.project.ways import Graph, Node, Ways, module_of
+from porter.project.ways import Graph, Node, Ways
 
 
 class Walk:
-    """From the steps, along calls that are seen."""
-
     def __init__(self, graph: Graph, modules: frozenset[str], read: Callable[[str, frozenset[str]], tuple[Row, ...]]):
         self._heirs, self._modules, self._read = graph.heirs, modules, read
         self._calls: dict[str, list[tuple[Node, Row]]] = {}  # those of a file that has been looked at
@@ -81,23 +80,3 @@ class Walk:
         last = row.owner.rpartition(".")[2]
         found = [of for of in self._heirs.named(last) if may_be(row.owner, path, of.path, last, self._modules)]
         return found[0] if len(found) == 1 else None
-
-
-def may_be(full: str, user: str, path: str, name: str, modules: frozenset[str] = frozenset()) -> bool:
-    """Whether `full`, as a file calls what it imports, is what `path` defines by this name, or a package hands on from it.
-
-    `modules`: the modules and packages of the project; of several that an import can mean, the nearest is meant."""
-    bare = full.lstrip(".")
-    level, (*module, last) = len(full) - len(bare), bare.split(".")
-    if last != name:
-        return False
-    words, folder = module_of(path).split("/"), user.split("/")[:-1]
-    if level:
-        folder = folder[: len(folder) - level + 1]
-        return words[: len(folder) + len(module)] == [*folder, *module]
-    size = len(module)
-    for above in range(len(folder), -1, -1) if module else ():
-        whole = [*folder[:above], *module]
-        if "/".join(whole) in modules:
-            return words[: len(whole)] == whole
-    return bool(module) and any(words[n : n + size] == module for n in range(len(words) - size + 1))

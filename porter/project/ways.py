@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from porter.project.heirs import Class, Heirs
+from porter.project.modules import module_of
 from porter.project.outlines import Outline
 from porter.python.occasions import STEPS, is_aside
 
@@ -167,7 +168,3 @@ def _passes(node: Node) -> bool:
     return (
         bool(name) and not name.startswith("__") and name not in _STEPS and not is_aside(name) and not is_aside(owner)
     )
-
-
-def module_of(path: str) -> str:
-    return path.removesuffix(".py").removesuffix("/__init__")
