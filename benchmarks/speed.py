@@ -26,6 +26,7 @@ from benchmarks import corpora, texts
 from benchmarks.process import REPOSITORY, cost, medians, porter
 
 START, END = "<!-- speed:start -->", "<!-- speed:end -->"
+ROUNDS = 3
 WORKER = """
 import sys
 from porter.pool import _analyse, _initialise
@@ -49,7 +50,7 @@ class Row(NamedTuple):
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--sample", type=int, default=1, metavar="N", help="only every Nth file of each corpus")
-    parser.add_argument("--rounds", type=int, default=3, metavar="N", help="of the corpora; the smallest counts")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, metavar="N", help="of the corpora; the smallest counts")
     parser.add_argument("--write-readme", action="store_true", help="put the table into README.md")
     args = parser.parse_args()
     try:
@@ -66,7 +67,7 @@ def main() -> int:
 
 
 def report(folders: dict[str, Path], sample: int, rounds: int, work: Path) -> Iterator[str]:
-    option = f" --sample {sample}" if sample > 1 else ""
+    option = (f" --sample {sample}" if sample > 1 else "") + (f" --rounds {rounds}" if rounds != ROUNDS else "")
     peaks = list(memory(folders, work))  # first: a child's peak is never below what its parent held when it started it
     yield f"`python benchmarks/speed.py{option} --write-readme` wrote this ({_machine()}). CPU time, measured in turn in one"
     yield "run on a machine that others used too: take ratios for good to about a tenth."

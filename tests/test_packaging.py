@@ -49,25 +49,9 @@ def files(folder: Path) -> set[str]:
     return {p.as_posix() for p in found if not MADE & set(p.parts) and p.suffix != ".pyc"}
 
 
-def test_the_linter_has_nothing_to_say() -> None:
-    command = [sys.executable, "-m", "ruff", "check", "--no-cache", "--output-format", "concise", str(ROOT)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
-def test_the_formatter_has_nothing_to_do() -> None:
-    command = [
-        sys.executable,
-        "-m",
-        "ruff",
-        "format",
-        "--no-cache",
-        "--check",
-        "--quiet",
-        "--output-format",
-        "concise",
-        str(ROOT),
-    ]
+@pytest.mark.parametrize("asked", ["check --output-format concise", "format --check --quiet"])
+def test_the_linter_and_the_formatter_have_nothing_to_say(asked: str) -> None:
+    command = [sys.executable, "-m", "ruff", *asked.split(), "--no-cache", str(ROOT)]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
 

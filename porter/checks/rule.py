@@ -51,9 +51,8 @@ class Hit:
     severity: str | None = None  # overrides what rules/*.toml says of `why`
     effort: str | None = None
     group: str | None = None  # edits that are right only together (a constant and its comparisons) share a name
-    optional: bool = (
-        False  # an opportunity that the program runs well without: a note to look at, with edits (`more`) on request
-    )
+    # an opportunity that the program runs well without: a note to look at, with edits (`more`) on request
+    optional: bool = False
 
 
 class Rule:
@@ -68,9 +67,8 @@ class Rule:
     builtins: ClassVar[Iterable[str]] = NOTHING  # every call of these names that nothing in the file binds: cst.Call
     attributes: ClassVar[Iterable[str]] = NOTHING  # every mention `x.NAME` where x is no module: cst.Attribute
     imports: ClassVar[Iterable[str]] = NOTHING  # every import statement of these top-level packages: Import, ImportFrom
-    patterns: ClassVar[Iterable[str]] = (
-        NOTHING  # computations that values make (python/patterns.py): the node they are seen at
-    )
+    # computations that values make (python/patterns.py): the node they are seen at
+    patterns: ClassVar[Iterable[str]] = NOTHING
     literals: ClassVar[Iterable[str]] = NOTHING  # strings of these kinds ("device", "backend"): string nodes
     nodes: ClassVar[tuple[str, ...]] = ()  # every node of these LibCST types, by name: "ImportFrom", "Comparison", ...
     # with `nodes`: regular expressions, one of which the statement's text must match to be looked at; every file is

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from .callees import called, callee
 from .evidence import call_name
-from .index import Link, ancestors
+from .index import Link, ancestors, owner_of
 from .occasions import STEPS, is_aside, is_beside
 from .parameters import parameters
 
@@ -52,7 +52,7 @@ class Callers:
         return self._known[function]
 
     def _is_called(self, link: Link) -> bool:
-        function, owner, around = link[0], _owner(link), None
+        function, owner, around = link[0], owner_of(link), None
         if owner is None and link[1][0].__class__ is not ast.Module:
             around = self._scene.function(link)
             if around is None:
@@ -74,7 +74,7 @@ class Callers:
         """The parameters of a function that every call that is known hands what has been read back: `x.cpu()`."""
         if function[0] not in self._hosts:
             given: dict[str, list[bool]] = {}
-            owner = _owner(function)
+            owner = owner_of(function)
             names = parameters(function[0])[owner is not None :]
             for func, call in self._calls.get(function[0].name, ()):
                 if func is call[0].func and self._means(func, call, owner):
@@ -112,11 +112,6 @@ class Callers:
                 if known is not None and known not in found:
                     found.append(known)
         return found
-
-
-def _owner(link: Link) -> ast.ClassDef | None:
-    above = link[1] and link[1][0]
-    return above if above.__class__ is ast.ClassDef else None
 
 
 def home(link: Link) -> str | None:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from .evidence import call_name, other_library
 from .handed import SIZED, is_size
-from .index import Link
+from .index import Link, owner_of
 from .operations import World
 from .value import Value
 from .values import Body
@@ -79,12 +79,8 @@ class Flows:
     """The values of those functions of a file that somebody asks for."""
 
     def __init__(self, file):
-        links = (link for kind in _DEFS for link in file.buckets[kind])
-        entered = {
-            link[0]: above if (above := link[1] and link[1][0]).__class__ is ast.ClassDef else None for link in links
-        }
-        self._owners = entered
-        self._world = World(file.names, file.receivers.members, entered, traces=True)
+        self._owners = {link[0]: owner_of(link) for kind in _DEFS for link in file.buckets[kind]}
+        self._world = World(file.names, file.receivers.members, self._owners, traces=True)
         self._bodies: dict[ast.AST, tuple[Body, Users] | None] = {}
         self._followers: dict[Body, _Follower] = {}
         self._reads: dict[ast.AST, dict[str, list[ast.Subscript]]] = {}

@@ -157,6 +157,12 @@ def strings(tree: ast.AST, lines: list[int], pattern: re.Pattern[str]) -> list[L
     return found
 
 
+def owner_of(function: Link) -> ast.ClassDef | None:
+    """The class that a function is a method of, by the link of its definition."""
+    above = function[1] and function[1][0]
+    return above if above.__class__ is ast.ClassDef else None
+
+
 def parents(link: Link | None):
     """The nodes around, from the inside out."""
     while link is not None and (link := link[1]) is not None:

@@ -12,7 +12,7 @@ import weakref
 from types import NoneType
 
 from .evidence import device_like
-from .index import Link
+from .index import Link, owner_of
 from .value import Value
 from .values import Body
 
@@ -108,10 +108,8 @@ class Natures:
             from .operations import World
 
             world = World(self._file.names, self._file.receivers.members, {}, False)
-            above = function[1] and function[1][0]
-            owner = above if above.__class__ is ast.ClassDef else None
             try:
-                self._bodies[function[0]] = Body(function[0], owner, world)
+                self._bodies[function[0]] = Body(function[0], owner_of(function), world)
             except RecursionError:  # an expression of hundreds of parts
                 self._bodies[function[0]] = None
         return self._bodies[function[0]]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from . import attention, gelu, masked_softmax, rotary, sdpa
 from .evidence import call_name
-from .index import Link, on_lines
+from .index import Link, on_lines, owner_of
 from .operations import World
 from .sought import Sought, lines_with
 from .value import Value
@@ -101,22 +101,17 @@ def _functions(file, lines: list[int]) -> dict[ast.AST, ast.ClassDef | None]:
             at -= 1
         if at >= 0:
             chosen[links[at][0]] = links[at]
-    owners = {_owner(link) for link in chosen.values() if link[0].name == "__init__"} - {None}
+    owners = {owner_of(link) for link in chosen.values() if link[0].name == "__init__"} - {None}
     names = {function.name for function in chosen} - {"__init__", "forward"}
     for link in links:
-        if link[0] not in chosen and link[0].name == "forward" and _owner(link) in owners:
+        if link[0] not in chosen and link[0].name == "forward" and owner_of(link) in owners:
             chosen[link[0]] = link  # activations that __init__ makes
     if names:
         lines = sorted({c[0].lineno for c in file.buckets[ast.Call] if call_name(c[0].func) in names})
         for link in links:
             if link[0] not in chosen and on_lines(link[0], lines):
                 chosen[link[0]] = link
-    return {link[0]: _owner(link) for link in links if link[0] in chosen}
-
-
-def _owner(link: Link) -> ast.ClassDef | None:
-    above = link[1] and link[1][0]
-    return above if above.__class__ is ast.ClassDef else None
+    return {link[0]: owner_of(link) for link in links if link[0] in chosen}
 
 
 def matches(body: Body) -> Iterator[Match]:

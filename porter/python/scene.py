@@ -10,7 +10,7 @@ from functools import cached_property
 from . import handed, masks, moved, occasions, order, padding, sizes, spread
 from .callers import Callers
 from .evidence import call_name
-from .index import FUNCTIONS, Link, ancestors
+from .index import FUNCTIONS, Link, ancestors, owner_of
 from .natures import Natures
 from .occasions import TROUBLE, Blocks, asks_now_and_then, asks_training, fails, fills_once, is_beside
 
@@ -73,7 +73,7 @@ class Scene:
             if node in self.steps:
                 return "" if self.function_name((node, above)).lstrip("_").startswith("test") else STEP
             if node.__class__ in _DEFS:
-                owner = above[1][0] if above[1] and above[1][0].__class__ is ast.ClassDef else None
+                owner = owner_of(above)
                 own = owner and node.args.args[:1] and node.args.args[0].arg == "self" and not is_beside(owner)
                 if own and node.name in occasions.STEPS:
                     return STEP
@@ -144,8 +144,7 @@ class Scene:
     def owner(link: Link) -> ast.ClassDef | None:
         """The class whose method holds the node."""
         function = Scene.function(link)
-        above = function and function[1] and function[1][0]
-        return above if above.__class__ is ast.ClassDef else None
+        return function and owner_of(function)
 
     @staticmethod
     def loops(link: Link) -> list[ast.AST]:
