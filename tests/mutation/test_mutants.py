@@ -1,6 +1,6 @@
 """A suite that lets a planted mistake through is no suite: every mutant of porter is caught by the tests it names.
 
-`python tests/mutation/test_mutants.py` says the same without pytest, one line per mutant.
+`python tests/mutation/test_mutants.py` says the same, one line per mutant; `-k notebook` of those whose name says so.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from mutants import MUTANTS, Mutant  # noqa: E402
+from mutant import Mutant, load  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
+MUTANTS = load()
 
 
 def copy(folder: Path) -> Path:
@@ -98,4 +99,4 @@ def test_there_are_enough() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(pytest.main([__file__, "-q", "-rA"]))
+    sys.exit(pytest.main([__file__, "-q", "-rA", *sys.argv[1:]]))

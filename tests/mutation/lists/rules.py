@@ -1,20 +1,10 @@
-"""Mistakes to make on purpose in a copy of porter: each substitution applies exactly once, and the tests named must fail."""
+"""Mistakes in the rules and in the engine for Python."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from mutant import Mutant
 
 CASES, PROMISES = "test_engine_cases.py", "test_engine_promises.py"
-
-
-class Mutant(NamedTuple):
-    name: str
-    path: str  # below porter/
-    before: str
-    after: str
-    tests: str  # a file of tests/
-    only: str  # what pytest -k selects of it
-
 
 MUTANTS = [
     Mutant(
