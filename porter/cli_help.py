@@ -37,6 +37,7 @@ HELP = {
     "Write nothing; exit 1 if something would change.": "不写文件；若有改动则返回 1。",
     "Put `# PRT110: ...` above what has to be ported by hand in Python files.": "在 Python 文件中需手工迁移处的上方写入 `# PRT110: ...`。",
     "Write files that have unstaged changes.": "允许写入有未暂存修改的文件。",
+    "Keep nothing for `porter undo`.": "不为 `porter undo` 保留任何数据。",
     "Write only if `porter verify` is green.": "仅当 `porter verify` 通过时才写入。",
     "One code, API or package: what happens to it, and why.": "查询某个编号、API 或第三方包：如何处理，为什么。",
     "PRT201, process-group-backend, torch.cuda.Event, NCCL_DEBUG, flash_attn.": "如 PRT201、process-group-backend、torch.cuda.Event、NCCL_DEBUG、flash_attn。",

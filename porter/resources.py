@@ -24,13 +24,22 @@ def templates_dir() -> Path:
 
 def cache_dir() -> Path:
     """Where what can be rebuilt is kept. PORTER_CACHE_DIR overrides; the folder may not exist, or not be writable."""
-    if own := os.environ.get("PORTER_CACHE_DIR"):
+    return _of_the_user("PORTER_CACHE_DIR", "XDG_CACHE_HOME", ".cache")
+
+
+def state_dir() -> Path:
+    """Where what must not get lost is kept. PORTER_STATE_DIR overrides; the folder may not exist, or not be writable."""
+    return _of_the_user("PORTER_STATE_DIR", "XDG_STATE_HOME", os.path.join(".local", "state"))
+
+
+def _of_the_user(override: str, variable: str, below: str) -> Path:
+    if own := os.environ.get(override):
         return Path(own)
     if sys.platform == "win32" and (local := os.environ.get("LOCALAPPDATA")):
         return Path(local) / "porter"
-    base = os.environ.get("XDG_CACHE_HOME", "")
+    base = os.environ.get(variable, "")
     if not os.path.isabs(base):
         home = os.path.expanduser("~")
         # a user without a home: never a folder that depends on where porter was started, nor one that others can write
-        base = os.path.join(home, ".cache") if os.path.isabs(home) else os.devnull
+        base = os.path.join(home, below) if os.path.isabs(home) else os.devnull
     return Path(base) / "porter"

@@ -23,6 +23,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--accept", action="store_true", help="rewrite the goldens with what porter says now")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def own_state(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Journals are sealed with a secret of the tests, never with the user's."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PORTER_STATE_DIR", str(tmp_path_factory.mktemp("state")))
+        yield
+
+
 @pytest.fixture(scope="session")
 def accept(pytestconfig: pytest.Config) -> bool:
     return pytestconfig.getoption("--accept")

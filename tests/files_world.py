@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -36,6 +38,29 @@ def python(code: str, *arguments: object, **options) -> subprocess.CompletedProc
     return subprocess.run(command, capture_output=True, text=True, check=False, **options)
 
 
+def interrupted(root: Path, contents: dict[str, bytes], replaced: int = 0, kept: bool = True) -> None:
+    """A run that ends at once, as kill -9 ends it, when some of its files are replaced."""
+    code = """
+import json
+from porter.files.journal import Transaction
+from porter.files import runs
+real, calls = runs.write, []
+def dying(*arguments, **options):
+    calls.append(1)
+    if len(calls) > int(sys.argv[2]):
+        os.kill(os.getpid(), 9)
+    return real(*arguments, **options)
+runs.write = dying
+with Transaction(".", sys.argv[3] == "kept") as run:
+    for path, data in json.loads(sys.argv[1]).items():
+        run.add(path, data.encode())
+    run.commit()
+"""
+    arguments = json.dumps({path: data.decode() for path, data in contents.items()}), replaced
+    run = python(code, *arguments, "kept" if kept else "unkept", cwd=root)
+    assert run.returncode == -9, run.stderr
+
+
 @contextmanager
 def common_folder() -> Iterator[Path]:
     """A folder that `as_user` may enter: pytest's own are closed to others."""
@@ -51,14 +76,19 @@ def common_folder() -> Iterator[Path]:
 
 def as_user(folder: Path, code: str) -> str:
     """What `code` prints when it runs in `folder`, which is given to the user it runs as."""
+    state = tempfile.mkdtemp()
     if os.geteuid() == 0:
         for place in [folder, *folder.rglob("*")]:
             os.chown(place, 65534, 65534, follow_symlinks=False)
+        os.chown(state, 65534, 65534)
     start = (
         "import porter.files.copy, porter.files.git, porter.files.journal, porter.files.lock, fcntl\n"
         f"os.chdir({str(folder)!r})\n"
         "if os.geteuid() == 0:\n    os.setgroups([])\n    os.setgid(65534)\n    os.setuid(65534)\n"
     )
-    run = python(start + code)
+    try:
+        run = python(start + code, env=os.environ | {"PORTER_STATE_DIR": state})
+    finally:
+        shutil.rmtree(state)
     assert run.returncode == 0, run.stderr
     return run.stdout

@@ -212,38 +212,6 @@ def test_mode_stays(porter):
     assert os.stat(porter.folder / "train.py").st_mode & 0o777 == 0o755
 
 
-def test_interrupted_run_is_mended_by_the_next_command(porter, monkeypatch):
-    before = contents(porter.folder)
-    from porter.files import runs
-
-    class Killed(BaseException):
-        pass
-
-    real, calls = runs.write, []
-
-    def dies(*args, **kwargs):
-        calls.append(args)
-        if len(calls) == 4:
-            os._exit(9)
-        return real(*args, **kwargs)
-
-    child = os.fork()
-    if child == 0:
-        runs.write = dies
-        porter("migrate", ".", "--inplace")
-        os._exit(0)
-    _, status = os.waitpid(child, 0)
-    assert os.waitstatus_to_exitcode(status) == 9
-    half = contents(porter.folder)
-    assert half != before
-    got = porter("analyze", "clean.py")
-    assert got.err.startswith("porter: an interrupted run was ")
-    after = contents(porter.folder)
-    assert all(after[name] in (before[name],) or b"npu" in after[name] for name in before)
-    porter("undo")
-    assert contents(porter.folder) == before
-
-
 # --annotate
 
 

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from porter.cli import OK
 from porter.commands.analyze import show_bytes
 from porter.commands.job import prepare
-from porter.commands.undo import mend
 from porter.commands.view import report_of
 from porter.errors import check_choice
 from porter.files.errors import printable
@@ -30,7 +29,6 @@ def advise(paths: Sequence[str], format: str | None, **given: object) -> int:
     name = format or "text"
     check_choice("--format", name, FORMATS)
     job = prepare(paths, **given)
-    mend(job)
     report = report_of(job, job.run())
     rows = advice(report)
     if name == "text":

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from porter.cli import FOUND, INTERNAL, OK
 from porter.commands.job import prepare
-from porter.commands.undo import mend
 from porter.commands.view import report_of
 from porter.errors import UserError, check_choice
 from porter.report import FORMATS, format_of, render
@@ -33,7 +32,6 @@ def analyze(
     check_choice("--format", name, FORMATS)
     outputs = [(file, format_of(file)) for file in output or ()]
     job = prepare(paths, **given)
-    mend(job)
     run = job.run(quiet)
     report = report_of(job, run, 1 if verbose else -1 if quiet else 0)
     for file, kind in outputs:

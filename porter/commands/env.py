@@ -8,7 +8,6 @@ import sys
 from porter.cli import OK
 from porter.commands.analyze import write_text
 from porter.commands.job import Job, prepare
-from porter.commands.undo import mend
 from porter.errors import UserError
 from porter.files.errors import FilesError
 from porter.files.everything import everything
@@ -41,7 +40,6 @@ def env(path: str | None, output: str, cards: int, cores: int, lang: str | None,
             f"--cores: {cores} cores are fewer than {cards} cards", f"--cores：{cores} 个核少于 {cards} 张卡"
         )
     job = prepare([path] if path else (), lang=lang, no_cache=no_cache)
-    mend(job)
     text = written(job, job.run(True), cards, cores)
     if output == "-":
         sys.stdout.write(text)

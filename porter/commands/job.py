@@ -37,7 +37,9 @@ class Job:
 
     def run(self, quiet: bool = False) -> Run:
         from porter.commands.progress import progress
+        from porter.commands.undo import tell
 
+        tell(self.root, self.lang)
         cache = None
         if self.cached and self.stdin is None:
             from porter.files.cache import Cache

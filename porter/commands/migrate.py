@@ -12,7 +12,7 @@ from porter.analyse import kind
 from porter.cli import FOUND, INTERNAL, OK, USAGE
 from porter.commands.analyze import write_text
 from porter.commands.job import Job, prepare
-from porter.commands.undo import mend
+from porter.commands.undo import is_half_written, mend
 from porter.commands.view import place, report_of
 from porter.errors import UserError
 from porter.files.errors import FilesError, printable
@@ -48,6 +48,7 @@ def migrate(
     check: bool,
     annotate: bool,
     allow_dirty: bool,
+    no_undo: bool,
     verify: str | None,
     output: Sequence[str] | None,
     quiet: bool,
@@ -62,11 +63,19 @@ def migrate(
             "--verify decides whether files are written; it needs --inplace or --out",
             "--verify 决定是否写入文件，需与 --inplace 或 --out 同用",
         )
+    if no_undo and not inplace:
+        raise UserError(
+            "--no-undo is about the files that --inplace writes; it needs --inplace",
+            "--no-undo 针对 --inplace 写入的文件，需与 --inplace 同用",
+        )
     outputs = [(file, format_of(file)) for file in output or ()]
     job = prepare(paths, **given)
     if job.stdin is not None and (inplace or out):
         raise UserError(f"{chosen[0]} needs files; '-' is shown as a diff", f"{chosen[0]} 需要文件；“-”只以 diff 显示")
-    mend(job)
+    if inplace:
+        mend(job, kept=not no_undo)
+    elif out and is_half_written(job.root):
+        raise FilesError("unfinished-tree", path=printable(job.root.name))
     run = job.run(quiet)
     errors: list[FilesError] = []
     edits = list(_edits(job, run, unsafe, annotate, errors))
@@ -78,7 +87,7 @@ def migrate(
         print(say("migrate.unverified", job.lang), file=sys.stderr)
         return FOUND
     if inplace:
-        changed = _write(job, changed, allow_dirty, errors)
+        changed = _write(job, changed, allow_dirty, not no_undo, errors)
     elif out:
         _copy(job, changed, out)
     elif not check:
@@ -86,7 +95,7 @@ def migrate(
     for error in errors:
         print("porter: " + error.text(job.lang), file=sys.stderr)
     if not quiet:
-        deed = "done" if inplace else "copied" if out else "would"
+        deed = "kept" if inplace and not no_undo else "done" if inplace else "copied" if out else "would"
         for line in _summary(job, run, changed, unsafe, annotate, deed, out or ""):
             print(line, file=sys.stderr)
     if errors:
@@ -128,16 +137,17 @@ def _verified(job: Job, run: Run, changed: list[Edited], program: str) -> bool:
     return verified(shlex.split(program), Path(os.path.realpath(job.root)), run, files, job.lang)
 
 
-def _write(job: Job, changed: list[Edited], allow_dirty: bool, errors: list[FilesError]) -> list[Edited]:
+def _write(job: Job, changed: list[Edited], allow_dirty: bool, kept: bool, errors: list[FilesError]) -> list[Edited]:
     from porter.files.git import dirty
     from porter.files.journal import Transaction
 
     if not changed:
         return []
     written = []
-    with Transaction(job.root) as transaction:
+    with Transaction(job.root, kept) as transaction:
         if not allow_dirty:
-            ours = {e.result.path for e in changed if transaction.written.get(e.result.path) == e.result.digest}
+            last = transaction.home.written()
+            ours = {e.result.path for e in changed if last.get(e.result.path) == e.result.digest}
             names = dirty(job.root, [e.result.path for e in changed if e.result.path not in ours])
             if names:
                 raise UserError(_dirty(names, "en"), _dirty(names, "zh"))

@@ -1,4 +1,4 @@
-"""`porter undo`, `porter cache clean`, and the repair of interrupted runs."""
+"""`porter undo`, `porter cache clean`, and what commands do about a journal before they begin."""
 
 from __future__ import annotations
 
@@ -9,17 +9,35 @@ from pathlib import Path
 from porter.cli import FOUND, OK
 from porter.commands.job import Job
 from porter.config import find, read
+from porter.files.errors import Message
 from porter.report.words import say
 
 
-def mend(job: Job) -> None:
-    """Every command first finishes or takes back what an interrupted one left."""
-    if not (job.root / ".porter").exists():
-        return
+def mend(job: Job, kept: bool) -> None:
+    """Before files are written: what an interrupted run left is finished or taken back."""
     from porter.files.journal import recover
 
-    if message := recover(job.root):
+    if message := recover(job.root, kept):
         print("porter: " + message.text(job.lang), file=sys.stderr)
+
+
+def tell(root: Path, lang: str) -> None:
+    """Before files are read: one line where a journal lies there that is not finished, or not ours. Writes nothing."""
+    if message := _look(root):
+        print("porter: " + message.text(lang), file=sys.stderr)
+
+
+def is_half_written(root: Path) -> bool:
+    message = _look(root)
+    return message is not None and message.key in ("unfinished", "unkept")
+
+
+def _look(root: Path) -> Message | None:
+    if not os.path.lexists(root / ".porter"):
+        return None
+    from porter.files.journal import look
+
+    return look(root)
 
 
 def undo(path: str, lang: str | None) -> int:
@@ -29,7 +47,7 @@ def undo(path: str, lang: str | None) -> int:
     root, table = root_of([path])
     settings = read(table).overridden(lang=lang)
     here = Path(os.path.realpath(path))
-    with_journal = (folder for folder in (root, here, *here.parents) if (folder / ".porter").is_dir())
+    with_journal = (folder for folder in (root, here, *here.parents) if os.path.lexists(folder / ".porter"))
     done = take_back(next(with_journal, root))
     print(say("undone", settings.lang, n=len(done.restored)))
     for error in done.refused:

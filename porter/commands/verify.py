@@ -15,6 +15,7 @@ from pathlib import Path
 from porter.checks.registry import load
 from porter.cli import FOUND, OK
 from porter.commands.job import prepare, settings_here
+from porter.commands.undo import tell
 from porter.errors import UserError, check_choice
 from porter.finding import Finding, apply
 from porter.run import Run
@@ -166,6 +167,8 @@ def _trees(
     script = next((word for word in program if word.endswith((".py", ".sh")) and os.path.isfile(word)), None)
     job = prepare((script,) if script else (".",), lang=lang, **given)
     root = Path(os.path.realpath(job.root))
+    if smoke:
+        tell(root, lang)
     done, files = (None, {}) if smoke else _port(root, unsafe, lang, given)
     with _copies(program, root, done, files) as trees:
         yield trees

@@ -45,20 +45,74 @@ MESSAGES = {
         "{path}：无法写入：{error}；已写入的文件均已恢复原状",
     ),
     "half-written": (
-        "{path}: cannot be written: {error}; some files are ported already; the next porter command puts them back",
-        "{path}：无法写入：{error}；部分文件已被改写，下一次运行 porter 时会继续恢复",
+        "{path}: cannot be written: {error}; some files are ported already; the next `porter migrate --inplace` or "
+        "`porter undo` puts them back",
+        "{path}：无法写入：{error}；部分文件已被改写，下一次 `porter migrate --inplace` 或 `porter undo` 会继续恢复",
+    ),
+    "half-unkept": (
+        "{path}: cannot be written: {error}; some files are ported already and could not be put back; see what version "
+        "control says",
+        "{path}：无法写入：{error}；部分文件已被改写且未能恢复，请用版本控制工具核对",
     ),
     "locked": (
         "{path}: another porter process (pid {pid}) is writing here; wait for it to end",
         "{path}：另一个 porter 进程（pid {pid}）正在写入，请等待其结束",
     ),
     "foreign-journal": (
-        "{path}: not a journal that porter wrote here; delete it and run porter again",
-        "{path}：不是 porter 在此处写下的日志；请删除后重新运行 porter",
+        "{path}: not written by porter on this machine, or not in this place; nothing was changed; look at the files, "
+        "then delete .porter and run porter again",
+        "{path}：不是 porter 在本机、此处写下的日志；未修改任何文件；请检查文件内容，删除 .porter 后重新运行 porter",
+    ),
+    "damaged-journal": (
+        "{path}: damaged since porter wrote it; nothing was changed; some files may be ported and others not: look at "
+        "them, then delete .porter and run porter again",
+        "{path}：porter 写下之后已损坏；未修改任何文件；可能有部分文件已迁移、部分尚未迁移，请检查后删除 .porter 并重新运行 porter",
+    ),
+    "ignored-journal": (
+        "{path}: not written by porter on this machine, or not in this place; it is ignored and can be deleted",
+        "{path}：不是 porter 在本机、此处写下的日志；已忽略，可以删除",
+    ),
+    "unfinished": (
+        "an earlier run was interrupted, or another one is writing: files may be half ported; "
+        "`porter migrate --inplace` finishes it, `porter undo` takes it back",
+        "先前的一次运行被中断，或另一次运行正在写入：文件可能只迁移了一半；"
+        "`porter migrate --inplace` 会将其补完，`porter undo` 会将其撤销",
+    ),
+    "unfinished-tree": (
+        "{path}: an earlier run was interrupted, or another one is writing: files may be half ported; finish it with "
+        "`porter migrate --inplace`, or take it back with `porter undo`, before a copy is made",
+        "{path}：先前的一次运行被中断，或另一次运行正在写入，文件可能只迁移了一半；"
+        "请先用 `porter migrate --inplace` 补完，或用 `porter undo` 撤销，再生成副本",
+    ),
+    "unkept": (
+        "a run with --no-undo was interrupted: some files may be ported and others not; see what version control says",
+        "一次使用 --no-undo 的运行被中断：可能有部分文件已迁移、部分尚未迁移；请用版本控制工具核对",
+    ),
+    # what proves a journal
+    "state": (
+        "{path}: cannot be used: {error}; `porter undo` needs it: name a folder of yours in PORTER_STATE_DIR, or go "
+        "without undo (--no-undo)",
+        "{path}：无法使用：{error}；`porter undo` 需要它：请用 PORTER_STATE_DIR 指定一个自己的目录，或放弃撤销（--no-undo）",
+    ),
+    "state-shared": (
+        "{path}: not yours alone (owner, permissions) or damaged; `porter undo` needs it: cure that or delete it, name "
+        "another folder in PORTER_STATE_DIR, or go without undo (--no-undo)",
+        "{path}：并非只归你所有（属主、权限），或已损坏；`porter undo` 需要它：请修正或删除，"
+        "用 PORTER_STATE_DIR 指定其他目录，或放弃撤销（--no-undo）",
+    ),
+    "state-inside": (
+        "{path}: lies inside the tree that is ported, which could have brought it; `porter undo` needs another folder: "
+        "name it in PORTER_STATE_DIR, or go without undo (--no-undo)",
+        "{path}：位于被迁移的目录之内，可能随该目录而来；`porter undo` 需要其他目录："
+        "请用 PORTER_STATE_DIR 指定，或放弃撤销（--no-undo）",
     ),
     "recover-failed": (
         "{path}: an interrupted run could not be completed: {error}; nothing is lost, cure it and run porter again",
         "{path}：上次中断的运行未能补完：{error}；数据没有丢失，排除故障后请重新运行 porter",
+    ),
+    "edited": (
+        "{path}: changed since porter wrote it; left as it is",
+        "{path}：porter 写入之后文件已被修改，保持不变",
     ),
     "nothing-to-undo": (
         "{root}: no finished `porter migrate --inplace` to undo here",

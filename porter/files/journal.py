@@ -1,12 +1,17 @@
 """Many files, all or nothing: against full disks, kill -9 and power cuts.
 
 Below `<root>/.porter` (which ignores itself) every run has a folder: the new bytes, the old bytes and a manifest first;
-then one small file says how far it got, renamed from state to state, which needs no room on a full disk:
+then one small sealed file says how far it got, renamed from state to state, which needs no room on a full disk:
 
-    (none)     nothing was touched yet                   next command: throw the folder away
-    committed  files are being replaced one by one       next command: replace the others
-    failed     files are being put back one by one       next command: put the others back
-    finished   all are replaced; `undo` can go back      undone: it did
+    (none)     nothing was touched yet                   next run that writes: throw the folder away
+    committed  files are being replaced one by one       next run that writes: replace the others
+    failed     files are being put back one by one       next run that writes: put the others back
+    finished   all are replaced; `undo` can go back
+    undone     it did, but for files that were changed since; `undo` tries these again
+    unkept     as committed, of a run without undo       next run that writes: say so, throw the folder away
+
+Only runs that files/seal.py proves are acted upon; `.porter` goes when nothing is on record any more. A run without undo
+needs no proof, for nobody acts upon it: it puts its files back itself when one of them fails, and only then.
 """
 
 from __future__ import annotations
@@ -18,11 +23,12 @@ from dataclasses import dataclass
 from porter.files.errors import FilesError, Message, reason
 from porter.files.lock import Lock
 from porter.files.read import digest
-from porter.files.runs import HOME, Entry, Run, last_written, make_home, runs, sweep
-from porter.files.write import check
+from porter.files.runs import DONE, HOME, Entry, Home, Run, digest_of
+from porter.files.seal import find_secret, make_secret
+from porter.files.write import check, resolve
 
-DONE = ("finished", "undone")
-__all__ = ["Transaction", "Undone", "last_written", "originals", "recover", "undo"]
+ATTEMPTS = 1000  # to enter while others clear `.porter` away
+__all__ = ["Transaction", "Undone", "last_written", "look", "originals", "recover", "undo"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,42 +42,57 @@ class Transaction:
 
     `add` checks the file and stores old and new bytes; what it refuses (FilesError) can be left out and the run go on.
     Nothing outside of `.porter` changes before `commit`, which replaces all files or none. Opening takes the lock and
-    mends what an earlier run left (`recovered`). Without `commit` nothing remains.
+    mends what an earlier run left (`recovered`). Without `commit` nothing remains. Without `kept` there is no undo.
     """
 
-    def __init__(self, root: str | os.PathLike):
+    def __init__(self, root: str | os.PathLike, kept: bool = True):
         self.root = os.path.realpath(root)
-        self.home = os.path.join(self.root, HOME)
+        self.kept = kept
+        self.home = Home(self.root, make_secret(self.root) if kept else _secret(self.root))
         self.recovered: Message | None = None
-        self.undoes = ""
         self.run: Run | None = None
-        self.lock = Lock(os.path.join(self.home, "lock"), HOME)
+        self.lock = Lock(self.home.file("lock"), HOME)
         self.packs: list = []
         self.places = [0, 0]
 
     def __enter__(self) -> Transaction:
-        make_home(self.home)
-        self.lock.acquire()
+        self._enter()
         try:
-            self.recovered = _recover(self.root, self.home)
-            self.written = last_written(self.root)
+            self.home.make()
+            self.home.hide()
+            self.recovered = _recover(self.home)
         except BaseException:
-            self.lock.release()
+            self._leave()
             raise
         return self
+
+    def _enter(self) -> None:
+        for _ in range(ATTEMPTS):
+            with suppress(FileNotFoundError):
+                self.home.make()
+                if self.lock.acquire():
+                    return
+        raise FilesError("locked", path=HOME, pid="?")
 
     def __exit__(self, *_) -> None:
         self._close()
         with suppress(OSError):
-            if self.run is not None and not self.run.state() and os.path.isdir(self.run.file()):
+            if self.run is not None and not self.run.state() and self.run.is_folder():
                 self.run.remove()
-        self.lock.release()
+        self._leave()
+
+    def _leave(self) -> None:
+        empty = self.home.clear()
+        self.lock.release(clear=empty)
+        if empty:
+            with suppress(OSError):  # another porter came
+                os.rmdir(self.home.file())
 
     def add(self, path: str, data: bytes, before: str | None = None) -> None:
         old = check(self.root, path, before)
         try:
             if self.run is None:
-                self.run = Run.make(self.root, self.home, self.undoes)
+                self.run = Run.make(self.home)
                 self.packs = [open(self.run.file(name), "wb") for name in ("before", "after")]
             places = []
             for number, piece in enumerate((old, data)):
@@ -80,9 +101,7 @@ class Transaction:
                 self.places[number] += len(piece)
         except OSError as error:
             raise FilesError("journal", path=HOME, error=reason(error)) from None
-        first = digest(old)
-        ours = self.written.get(path) == first
-        self.run.entries.append(Entry(path, first, digest(data), places[0], places[1], ours))
+        self.run.entries.append(Entry(path, digest(old), digest(data), *places))
 
     def commit(self) -> int:
         """Replaces the files; returns how many. Raises FilesError (journal, rolled-back, half-written)."""
@@ -94,7 +113,7 @@ class Transaction:
                 pack.flush()
                 os.fsync(pack.fileno())
             self._close()
-            run.save()
+            run.save(self.kept)
         except OSError as error:
             raise FilesError("journal", path=HOME, error=reason(error)) from None
         try:
@@ -111,27 +130,64 @@ class Transaction:
                 pack.close()
 
 
+def _secret(root: str) -> bytes | None:
+    """Where the user's secret cannot be trusted, no journal is."""
+    with suppress(FilesError):
+        return find_secret(root)
+    return None
+
+
+def _open(root: str | os.PathLike) -> Home:
+    real = os.path.realpath(root)
+    return Home(real, _secret(real))
+
+
+def last_written(root: str | os.PathLike) -> dict[str, str]:
+    """What `Home.written` says, for those who only read."""
+    return _open(root).written()
+
+
 def originals(root: str | os.PathLike) -> dict[str, bytes]:
     """What files were before the runs that are on record and not undone: the first of several counts."""
-    real = os.path.realpath(root)
     found: dict[str, bytes] = {}
-    for run in reversed(runs(real, os.path.join(real, HOME))):
-        if run.state() == "finished":
+    for run in reversed(_open(root).runs()):
+        if run.state() == "finished" and run.proof():
             run.load()
             found.update((entry.path, data) for entry, data in run.pieces("before"))
     return found
 
 
+def look(root: str | os.PathLike) -> Message | None:
+    """What somebody who only reads the tree has to know of its journal. Writes nothing, waits for nobody."""
+    home = _open(root)
+    if not os.path.lexists(home.file()):
+        return None
+    if not home.is_folder():
+        return Message("ignored-journal", path=HOME)
+    unfinished = None
+    for run in home.runs():
+        state = run.state()
+        if state == "unkept":
+            unfinished = Message("unkept")
+        elif state and not run.proof():
+            return Message("ignored-journal", path=run.shown)
+        elif state and state not in DONE:
+            unfinished = Message("unfinished")
+    return unfinished
+
+
 def _put_back(run: Run, error: BaseException) -> None:
-    if run.state() != "committed":
+    state = run.state()
+    if state not in ("committed", "unkept"):
         return
     path, cause = _blame(error)
     try:
-        run.to("failed")
+        if state == "committed":
+            run.to("failed")
         run.settle("before")
         run.remove()
     except (OSError, FilesError):
-        raise FilesError("half-written", path=path, error=cause) from error
+        raise FilesError("half-written" if state == "committed" else "half-unkept", path=path, error=cause) from error
     if isinstance(error, (FilesError, OSError)):
         raise FilesError("rolled-back", path=path, error=cause) from error
 
@@ -142,47 +198,52 @@ def _blame(error: BaseException) -> tuple[str, str]:
     return HOME, reason(error) if isinstance(error, OSError) else type(error).__name__
 
 
-def recover(root: str | os.PathLike) -> Message | None:
-    """Finish or undo what an interrupted run left; None where there is nothing to do, which costs one look. Raises
-    FilesError (locked, recover-failed, foreign-journal)."""
-    home = os.path.join(os.path.realpath(root), HOME)
-    if all(run.state() in DONE for run in runs(os.path.dirname(home), home)):
+def recover(root: str | os.PathLike, kept: bool = True) -> Message | None:
+    """Finish or undo what an interrupted run left; None where there is nothing to do. For those who are about to write:
+    raises FilesError (locked, recover-failed, foreign-journal, damaged-journal, state-...) where they must not."""
+    real = os.path.realpath(root)
+    home = Home(real, make_secret(real) if kept else _secret(real))
+    runs = home.runs()
+    if not os.path.lexists(home.file()) or (runs and all(run.state() in DONE and run.proof() for run in runs)):
         return None
-    with Transaction(root) as transaction:
+    with Transaction(root, kept) as transaction:
         return transaction.recovered
 
 
-def _recover(root: str, home: str) -> Message | None:
-    sweep(home)
-    message = None
-    for run in runs(root, home):
-        state = run.state()
+def _recover(home: Home) -> Message | None:
+    message, runs = None, [(run, run.state()) for run in home.runs()]
+    for run, state in runs:
+        if state not in ("", "unkept") and not run.proof():
+            raise FilesError("foreign-journal", path=run.shown)
+    for run, state in runs:
         if state in DONE:
             continue
         try:
-            if state:
-                message = _mend(run, state)
-            else:
+            if state in ("", "unkept"):
                 run.remove()
-                message = message or Message("discarded")
+                message = message or Message("unkept" if state else "discarded")
+            else:
+                message = _mend(run, state)
         except FilesError as error:
-            if error.key in ("foreign-journal", "protected"):
-                raise FilesError("foreign-journal", path=f"{HOME}/runs/{run.name}") from None
+            if error.key == "damaged-journal":
+                raise
             path, cause = _blame(error)
             raise FilesError("recover-failed", path=path, error=cause) from None
         except OSError as error:
             raise FilesError("recover-failed", path=HOME, error=reason(error)) from None
+    home.sweep()
     return message
 
 
 def _mend(run: Run, state: str) -> Message:
     run.load()
+    side = "after" if state == "committed" else "before"
+    run.check(side)
+    alone = run.settle(side)
     if state == "committed":
-        alone = run.settle("after")
         run.finish()
         key = "undo-finished" if run.undoes else "finished"
     else:
-        alone = run.settle("before")
         run.remove()
         key = "put-back"
     if alone:
@@ -191,15 +252,17 @@ def _mend(run: Run, state: str) -> Message:
 
 
 def undo(root: str | os.PathLike) -> Undone:
-    """Put back the files of the last finished run that is not undone yet; those changed since are refused, the others
-    put back all or none. Raises FilesError (nothing-to-undo, locked, rolled-back, ...)."""
+    """Put back the files of the last finished run; those changed since are refused, the others put back all or none.
+    Raises FilesError (nothing-to-undo, locked, rolled-back, foreign-journal, ...)."""
+    nothing = FilesError("nothing-to-undo", root=os.path.basename(os.path.realpath(root)) or os.fspath(root))
+    if not os.path.lexists(os.path.join(root, HOME)):
+        raise nothing
     with Transaction(root) as transaction:
-        finished = [run for run in runs(transaction.root, transaction.home) if run.state() == "finished"]
-        if not finished:
-            raise FilesError("nothing-to-undo", root=os.path.basename(transaction.root) or transaction.root)
-        last = finished[-1]
+        runs = transaction.home.runs()
+        last = next((run for state in DONE for run in runs[::-1] if run.state() == state), None)
+        if last is None:
+            raise nothing
         last.load()
-        transaction.undoes = last.name
         restored, refused = [], []
         for entry, data in last.pieces("before"):
             try:
@@ -207,9 +270,15 @@ def undo(root: str | os.PathLike) -> Undone:
             except FilesError as error:
                 if error.key == "journal":
                     raise
-                refused.append(error)
+                if error.key != "changed":
+                    refused.append(error)
+                elif digest_of(resolve(transaction.root, entry.path)) != entry.before:
+                    refused.append(FilesError("edited", path=entry.path))
                 continue
-            transaction.run.entries[-1].record = entry.ours
             restored.append(entry.path)
-        transaction.commit()
+        if restored:
+            transaction.run.undoes, transaction.run.rest = last.name, bool(refused)
+            transaction.commit()
+        else:
+            last.retire(bool(refused))
         return Undone(tuple(restored), tuple(refused))

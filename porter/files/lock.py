@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 from contextlib import suppress
 
 from porter.files.errors import FilesError, reason
@@ -20,21 +21,31 @@ class Lock:
     (Lustre without -o flock), the pid in the file must do."""
 
     def __init__(self, file: str, shown: str):
-        self.file, self.shown = os.path.realpath(file), shown
+        # the file itself is no link: it may have come with somebody's repository, and it is written
+        self.file, self.shown = os.path.join(os.path.realpath(os.path.dirname(file)), os.path.basename(file)), shown
         self.descriptor = -1
 
-    def acquire(self) -> None:
+    def acquire(self) -> bool:
+        """False where the file's last holder clears it away at this moment. Raises FilesError (locked, ...)."""
         if self.file in _held:
             raise FilesError("locked", path=self.shown, pid=os.getpid())
-        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
         try:
-            descriptor = os.open(self.file, flags, 0o644)
+            descriptor = os.open(self.file, flags | getattr(os, "O_BINARY", 0), 0o644)
+        except FileNotFoundError:
+            return False
         except OSError as error:
             raise FilesError("journal", path=self.shown, error=reason(error)) from None
         try:
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:  # another name of a file that is somebody's
+                raise FilesError("foreign-journal", path=self.shown)
             holder = _pid(descriptor)
             if not _locked(descriptor, holder):
                 raise FilesError("locked", path=self.shown, pid=_pid(descriptor) or "?")
+            if not _is_at(self.file, status):
+                os.close(descriptor)
+                return False
             with suppress(OSError):  # a full disk: the lock holds, only its owner's number is unknown
                 os.ftruncate(descriptor, 0)
                 os.lseek(descriptor, 0, os.SEEK_SET)
@@ -44,14 +55,28 @@ class Lock:
             raise
         self.descriptor = descriptor
         _held.add(self.file)
+        return True
 
-    def release(self) -> None:
+    def release(self, clear: bool = False) -> None:
+        """`clear`: the file goes too. Still held, where the system allows it: whoever opened it meanwhile sees that."""
         if self.descriptor >= 0:
             with suppress(OSError):
                 os.ftruncate(self.descriptor, 0)
+            if clear and os.name != "nt":
+                with suppress(OSError):
+                    os.unlink(self.file)
             os.close(self.descriptor)
             self.descriptor = -1
             _held.discard(self.file)
+            if clear and os.name == "nt":
+                with suppress(OSError):  # another porter has it open
+                    os.unlink(self.file)
+
+
+def _is_at(file: str, status: os.stat_result) -> bool:
+    with suppress(FileNotFoundError):
+        return os.path.samestat(os.lstat(file), status)
+    return False
 
 
 def _pid(descriptor: int) -> int:

@@ -1,4 +1,5 @@
-"""The folder of one journalled run: old bytes, new bytes, manifest, and one small file that says how far it got."""
+"""`.porter`, and in it the folder of each journalled run: old bytes, new bytes, manifest, and one small file that says
+how far it got."""
 
 from __future__ import annotations
 
@@ -10,16 +11,18 @@ import stat
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from porter.files.errors import FilesError, reason
 from porter.files.read import digest
+from porter.files.seal import LONGEST, Proof, open_regular, proof, seal
 from porter.files.write import create, flush_folder, resolve, write
 
 HOME = ".porter"
+NAME = re.compile(r"[0-9]{4,9}")
 KEEP = 5
-FORMAT = 1
-STATES = ("committed", "failed", "finished", "undone")
-DIGEST = re.compile(r"[0-9a-f]{64}")
+DONE = ("finished", "undone")
+STATES = ("committed", "failed", *DONE, "unkept")
 
 
 @dataclass(slots=True)
@@ -29,37 +32,106 @@ class Entry:
     after: str
     old: tuple[int, int]  # place and length in the packs
     new: tuple[int, int]
-    ours: bool  # `before` was itself porter's work, so that after an undo the file still counts as porter's
-    record: bool = True  # `after` is porter's work
 
-    def __post_init__(self) -> None:
-        """What was read back may have come with somebody's repository."""
-        parts = self.path.split("/")
-        if os.path.isabs(self.path) or not all(parts) or ".." in parts or os.sep in self.path.replace("/", ""):
-            raise ValueError(self.path)
-        if not (DIGEST.fullmatch(self.before) and DIGEST.fullmatch(self.after)):
-            raise ValueError(self.path)
+
+@dataclass(frozen=True)
+class Home:
+    """`<root>/.porter`. `secret` proves which runs are porter's; without one none is."""
+
+    root: str
+    secret: bytes | None = None
+
+    def file(self, *name: str) -> str:
+        return os.path.join(self.root, HOME, *name)
+
+    def make(self) -> None:
+        """The folders. Links that came with somebody's repository are not followed. Raises FileNotFoundError where
+        another porter clears them away at this moment."""
+        try:
+            for folder in (self.file(), self.file("runs")):
+                with suppress(FileExistsError):
+                    os.mkdir(folder, 0o700)  # it will hold copies of files that others may not read
+                if not stat.S_ISDIR(os.lstat(folder).st_mode):
+                    raise FilesError("foreign-journal", path=HOME)
+        except FileNotFoundError:
+            raise
+        except OSError as error:
+            raise FilesError("journal", path=HOME, error=reason(error)) from None
+
+    def hide(self) -> None:
+        """From git."""
+        try:
+            if not os.path.lexists(self.file(".gitignore")):
+                create(self.file(".gitignore"), b"*\n")
+        except OSError as error:
+            raise FilesError("journal", path=HOME, error=reason(error)) from None
+
+    def clear(self) -> bool:
+        """Whether nothing is on record any more, and only the lock is left of what porter put there."""
+        with suppress(OSError):
+            os.rmdir(self.file("runs"))
+            names = set(os.listdir(self.file()))
+            if names <= {".gitignore", ".gitignore.tmp", "lock"}:
+                for name in names - {"lock"}:
+                    os.unlink(self.file(name))
+                return True
+        return False
+
+    def is_folder(self) -> bool:
+        return _is_folder(self.file()) and (_is_folder(self.file("runs")) or not os.path.lexists(self.file("runs")))
+
+    def names(self) -> list[str]:
+        if _is_folder(self.file()) and _is_folder(self.file("runs")):
+            with suppress(OSError):
+                return sorted(os.listdir(self.file("runs")))
+        return []
+
+    def runs(self) -> list[Run]:
+        """The oldest first."""
+        found = [Run(self, name) for name in self.names() if NAME.fullmatch(name)]
+        return sorted((run for run in found if run.is_folder()), key=lambda run: int(run.name))
+
+    def sweep(self) -> None:
+        for name in self.names():
+            if name.startswith("trash-"):
+                shutil.rmtree(self.file("runs", name), ignore_errors=True)
+
+    def written(self) -> dict[str, str]:
+        """Digests of the bytes that porter wrote last and did not undo, by path: such a file is as porter left it."""
+        found = {}
+        for run in self.runs():
+            if run.state() == "finished" and run.proof():
+                run.load()
+                found.update((entry.path, entry.after) for entry in run.entries)
+        return found
 
 
 @dataclass
 class Run:
     """One run's folder below `.porter/runs`."""
 
-    root: str
-    home: str
+    home: Home
     name: str
     undoes: str = ""
+    rest: bool = False  # some files of the run that it undoes stay as they are
     entries: list[Entry] = field(default_factory=list)
 
     @classmethod
-    def make(cls, root: str, home: str, undoes: str) -> Run:
-        numbers = re.findall(r"\d+", " ".join(names(home)))
-        run = cls(root, home, f"{max(map(int, numbers), default=0) + 1:04d}", undoes)
-        os.makedirs(run.file())
+    def make(cls, home: Home) -> Run:
+        numbers = [int(name) for name in (name.removeprefix("trash-") for name in home.names()) if NAME.fullmatch(name)]
+        run = cls(home, f"{max(numbers, default=0) + 1:04d}")
+        os.mkdir(run.file())
         return run
 
+    @property
+    def shown(self) -> str:
+        return f"{HOME}/runs/{self.name}"
+
     def file(self, *name: str) -> str:
-        return os.path.join(self.home, "runs", self.name, *name)
+        return self.home.file("runs", self.name, *name)
+
+    def is_folder(self) -> bool:
+        return _is_folder(self.file())
 
     def state(self) -> str:
         return next((state for state in STATES if os.path.lexists(self.file(state))), "")
@@ -68,26 +140,47 @@ class Run:
         os.rename(self.file(self.state()), self.file(state))
         flush_folder(self.file())
 
-    def save(self) -> None:
-        entries = [{name: getattr(entry, name) for name in Entry.__slots__} for entry in self.entries]
-        manifest = {"format": FORMAT, "undoes": self.undoes, "files": entries}
-        create(self.file("manifest.json"), json.dumps(manifest, indent=1).encode())
-        create(self.file("committed"), b"")
+    def proof(self) -> Proof | None:
+        """What the seal says of the manifest; None where porter did not write this run here."""
+        if self.home.secret is None:
+            return None
+        try:
+            with open_regular(self.file(self.state())) as stream:
+                return proof(self.home.secret, self.home.root, self.file(), stream.read(LONGEST + 1))
+        except OSError:
+            return None
+
+    def save(self, kept: bool) -> None:
+        """From here on the run is under way. Whatever it needs is on the disk before the file that says so."""
+        if kept:
+            entries = [{name: getattr(entry, name) for name in Entry.__slots__} for entry in self.entries]
+            manifest = json.dumps({"undoes": self.undoes, "rest": self.rest, "files": entries}, indent=1).encode()
+            create(self.file("manifest.json"), manifest)
+            for folder in (self.home.file("runs"), self.home.file(), self.home.root):
+                flush_folder(folder)
+            create(self.file("committed"), seal(self.home.secret, self.home.root, self.file(), manifest))
+        else:
+            create(self.file("unkept"), b"")
 
     def load(self) -> None:
+        """Raises FilesError (foreign-journal, damaged-journal)."""
+        proven = self.proof()
+        if proven is None:
+            raise FilesError("foreign-journal", path=self.shown)
         try:
-            with open(self.file("manifest.json"), encoding="utf-8") as stream:
-                manifest = json.load(stream)
-            if manifest["format"] != FORMAT or not re.fullmatch(r"\d*", manifest["undoes"]):
-                raise ValueError
-            self.undoes = manifest["undoes"]
-            self.entries = [Entry(**entry) for entry in manifest["files"]]
-        except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
-            raise FilesError("foreign-journal", path=f"{HOME}/runs/{self.name}") from None
+            with open_regular(self.file("manifest.json")) as stream:
+                text = stream.read(proven.size + 1)
+        except OSError:
+            text = b""
+        if digest(text) != proven.digest:
+            raise FilesError("damaged-journal", path=self.shown)
+        manifest = json.loads(text)
+        self.undoes, self.rest = manifest["undoes"], manifest["rest"]
+        self.entries = [Entry(**entry) for entry in manifest["files"]]
 
     def pieces(self, side: str) -> Iterator[tuple[Entry, bytes]]:
         try:
-            with open(self.file(side), "rb") as stream:
+            with open_regular(self.file(side)) as stream:
                 for entry in self.entries:
                     place, length = entry.old if side == "before" else entry.new
                     stream.seek(place)
@@ -95,8 +188,13 @@ class Run:
                     if digest(data) != getattr(entry, side):
                         raise ValueError
                     yield entry, data
-        except (OSError, ValueError, TypeError):
-            raise FilesError("foreign-journal", path=f"{HOME}/runs/{self.name}") from None
+        except (OSError, ValueError):
+            raise FilesError("damaged-journal", path=self.shown) from None
+
+    def check(self, side: str) -> None:
+        """Before the first file is touched: the bytes of all of them are as they were stored."""
+        for _ in self.pieces(side):
+            pass
 
     def settle(self, side: str, strict: bool = False) -> list[str]:
         """Give all files the bytes of `side`; returns those left alone because they have neither's bytes. `strict`:
@@ -106,17 +204,16 @@ class Run:
         for number, (entry, data) in enumerate(self.pieces(side)):
             temporary = f".porter-{self.name}-{number}.tmp"
             try:
-                real = resolve(self.root, entry.path)
-                if not strict:
-                    with suppress(FileNotFoundError):
-                        os.unlink(os.path.join(os.path.dirname(real), temporary))
-                    if _digest_of(real) == getattr(entry, side):
-                        folders.add(os.path.dirname(real))
-                        continue
+                real = resolve(self.home.root, entry.path)
+                with suppress(FileNotFoundError):
+                    os.unlink(os.path.join(os.path.dirname(real), temporary))
+                if not strict and digest_of(real) == getattr(entry, side):
+                    folders.add(os.path.dirname(real))
+                    continue
                 before = getattr(entry, other)
-                folders.add(write(self.root, entry.path, data, before=before, temporary=temporary, durable=False))
+                folders.add(write(self.home.root, entry.path, data, before=before, temporary=temporary, durable=False))
             except FilesError as error:
-                if strict or error.key not in ("changed", "vanished", "outside", "special"):
+                if strict or error.key not in ("changed", "vanished", "outside", "protected", "special"):
                     raise
                 alone.append(entry.path)
         for folder in sorted(folders):
@@ -124,79 +221,39 @@ class Run:
         return alone
 
     def finish(self) -> None:
-        written = last_written(self.root)
-        for entry in self.entries:
-            if entry.record:
-                written[entry.path] = entry.after
-            else:
-                written.pop(entry.path, None)
-        create(os.path.join(self.home, "written.json"), json.dumps(dict(sorted(written.items())), indent=1).encode())
         if self.undoes:
-            undone = Run(self.root, self.home, self.undoes)
-            if undone.state() == "finished":
-                undone.to("undone")
+            self.remove()
+            undone = Run(self.home, self.undoes)
+            if undone.is_folder():
+                undone.retire(self.rest)
+        elif self.state() == "unkept":
             self.remove()
         else:
             self.to("finished")
         with suppress(OSError):
-            for run in runs(self.root, self.home)[:-KEEP]:
+            for run in self.home.runs()[:-KEEP]:
                 run.remove()
+
+    def retire(self, rest: bool) -> None:
+        """It was undone. Where files were left alone, what they were is kept."""
+        if not rest:
+            self.remove()
+        elif self.state() == "finished":
+            self.to("undone")
 
     def remove(self) -> None:
         """First out of sight in one step, so that half a folder is never taken for an interrupted run."""
-        trash = os.path.join(self.home, "runs", f"trash-{self.name}")
+        trash = self.home.file("runs", f"trash-{self.name}")
         os.rename(self.file(), trash)
+        flush_folder(self.home.file("runs"))
         shutil.rmtree(trash, ignore_errors=True)
 
 
-def make_home(home: str) -> None:
-    """`.porter` with a `.gitignore` that hides it. Links that came with somebody's repository are not followed."""
-    try:
-        for folder in (home, os.path.join(home, "runs")):
-            with suppress(FileExistsError):
-                os.mkdir(folder)
-            if not stat.S_ISDIR(os.lstat(folder).st_mode):
-                raise FilesError("foreign-journal", path=HOME)
-        ignore = os.path.join(home, ".gitignore")
-        if not os.path.lexists(ignore):
-            create(ignore, b"*\n")
-    except OSError as error:
-        raise FilesError("journal", path=HOME, error=reason(error)) from None
+def _is_folder(place: str) -> bool:
+    with suppress(OSError):
+        return stat.S_ISDIR(os.lstat(place).st_mode)
+    return False
 
 
-def names(home: str) -> list[str]:
-    folder = os.path.join(home, "runs")
-    try:
-        if all(stat.S_ISDIR(os.lstat(place).st_mode) for place in (home, folder)):
-            return sorted(os.listdir(folder))
-    except OSError:
-        pass
-    return []
-
-
-def runs(root: str, home: str) -> list[Run]:
-    """All runs, the oldest first."""
-    found = [Run(root, home, name) for name in names(home) if re.fullmatch(r"\d{4,}", name)]
-    real = (run for run in found if stat.S_ISDIR(os.lstat(run.file()).st_mode))
-    return sorted(real, key=lambda run: int(run.name))
-
-
-def sweep(home: str) -> None:
-    for name in names(home):
-        if name.startswith("trash-"):
-            shutil.rmtree(os.path.join(home, "runs", name), ignore_errors=True)
-
-
-def last_written(root: str | os.PathLike) -> dict[str, str]:
-    """Digests of the bytes that porter wrote last and did not undo, by path: such a file is as porter left it."""
-    try:
-        with open(os.path.join(root, HOME, "written.json"), encoding="utf-8") as stream:
-            found = json.load(stream)
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return {k: v for k, v in found.items() if isinstance(v, str)} if isinstance(found, dict) else {}
-
-
-def _digest_of(real: str) -> str:
-    with open(real, "rb") as stream:
-        return digest(stream.read())
+def digest_of(real: str) -> str:
+    return digest(Path(real).read_bytes())

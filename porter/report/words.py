@@ -88,6 +88,10 @@ WORDS: dict[str, dict[str, str]] = {
         "zh": "待修改文件：{files} 个（自动改动 {auto} 处{review}）。--inplace 直接写入，--out DIR 写到副本。",
     },
     "migrate.done": {
+        "en": "Files changed: {files} (auto edits: {auto}{review}). Nothing is kept to undo it.",
+        "zh": "已修改文件：{files} 个（自动改动 {auto} 处{review}）。未保留撤销数据。",
+    },
+    "migrate.kept": {
         "en": "Files changed: {files} (auto edits: {auto}{review}). `{undo}` takes them back.",
         "zh": "已修改文件：{files} 个（自动改动 {auto} 处{review}）。可用 `{undo}` 撤销。",
     },
