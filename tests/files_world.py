@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import stat
 import subprocess
 import sys
 import tempfile
@@ -59,6 +60,16 @@ with Transaction(".", sys.argv[3] == "kept") as run:
     arguments = json.dumps({path: data.decode() for path, data in contents.items()}), replaced
     run = python(code, *arguments, "kept" if kept else "unkept", cwd=root)
     assert run.returncode == -9, run.stderr
+
+
+def snapshot(root: Path) -> dict:
+    """Bytes, times, kinds and numbers of everything below `root`: it differs after the least write."""
+    found = {}
+    for path in [root, *sorted(root.rglob("*"))] if root.exists() else ():
+        s = path.lstat()
+        data = path.read_bytes() if stat.S_ISREG(s.st_mode) else path.is_symlink() and os.readlink(path)
+        found[path] = (s.st_ino, s.st_mode, s.st_nlink, s.st_size, s.st_mtime_ns, s.st_ctime_ns, data)
+    return found
 
 
 @contextmanager

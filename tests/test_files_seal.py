@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from files_world import CHECKOUT, POSIX, interrupted, make
+from files_world import CHECKOUT, POSIX, interrupted, make, snapshot
 
 from porter.files.errors import FilesError
 from porter.files.journal import Transaction, last_written, look, originals, recover, undo
@@ -43,16 +43,6 @@ def migrate(root: Path, **contents: bytes) -> None:
 
 def tree(root: Path) -> dict[str, bytes]:
     return {p.relative_to(root).as_posix(): p.read_bytes() for p in sorted(root.rglob("*")) if p.is_file()}
-
-
-def snapshot(root: Path) -> dict:
-    """Bytes, times, kinds and numbers of everything below `root`: it differs after the least write."""
-    found = {}
-    for path in [root, *sorted(root.rglob("*"))]:
-        s = path.lstat()
-        data = path.read_bytes() if stat.S_ISREG(s.st_mode) else path.is_symlink() and os.readlink(path)
-        found[path] = (s.st_ino, s.st_mode, s.st_nlink, s.st_size, s.st_mtime_ns, s.st_ctime_ns, data)
-    return found
 
 
 def refused(action, *arguments) -> str:
