@@ -159,3 +159,40 @@ def test_git_is_not_asked_where_there_is_no_repository(tmp_path):
     (tmp_path / "config").write_text("[core]\nrepositoryformatversion = 0\nbare = false\nworktree = .\n")
     make(tmp_path, "a.py")
     assert dirty(tmp_path, ["a.py"]) == []
+
+
+@POSIX
+@pytest.mark.parametrize("where", ["own", "included", "conditionally", "worktree's", "gitdir file", "gitdir link"])
+def test_settings_from_anywhere_in_a_hostile_repository_run_nothing(tmp_path, where):
+    """An unpacked archive brings a `.git` of its own, and that may send git on. The trap is git's own way to a program
+    when a file has to be looked at again, which `git status` and `git diff` do."""
+    root, trace, trap = tmp_path / "root", tmp_path / "trace", tmp_path / "trap"
+    repository(root, "a.py", "b.py")
+    trap.write_text(f"#!/bin/sh\necho \"$0 $@\" >> '{trace}'\ncat\n")
+    trap.chmod(0o755)
+    (root / ".gitattributes").write_text("*.py filter=evil diff=evil\n")
+    evil = f'[core]\n\tfsmonitor = "{trap}"\n[filter "evil"]\n\tclean = "{trap}"\n\tprocess = "{trap}"\n'
+    evil += f'[diff]\n\texternal = "{trap}"\n[diff "evil"]\n\tcommand = "{trap}"\n\ttextconv = "{trap}"\n'
+    config = root / ".git/config"
+    if where in ("own", "gitdir file", "gitdir link"):
+        config.write_text(config.read_text() + evil)
+    elif where == "worktree's":
+        config.write_text(config.read_text() + "[extensions]\n\tworktreeConfig = true\n")
+        (root / ".git/config.worktree").write_text(evil)
+    else:
+        (root / "evil.config").write_text(evil)
+        section = "[include]" if where == "included" else f'[includeIf "gitdir:{root}/"]'
+        config.write_text(config.read_text() + f"{section}\n\tpath = {root}/evil.config\n")
+    if where.startswith("gitdir"):
+        (root / ".git").rename(root / "data")
+        if where == "gitdir file":
+            (root / ".git").write_text("gitdir: data\n")
+        else:
+            (root / ".git").symlink_to("data")
+    os.utime(root / "a.py", (1, 1))  # git has to look again
+    (root / "b.py").write_text("edited\n")
+    assert dirty(root, ["a.py", "b.py"]) == ["b.py"]
+    assert not trace.exists(), trace.read_text()
+    git(root, "status", check=False)
+    git(root, "diff", check=False)
+    assert trace.exists(), "the trap does not work"

@@ -469,6 +469,25 @@ print(entered)
     assert sorted(os.listdir(root)) == ["a.py", "b.py"]
 
 
+@POSIX
+def test_a_lock_that_was_cleared_away_meanwhile_is_taken_anew(root, monkeypatch):
+    """Its last holder removes it, and another porter makes it again, between opening and locking."""
+    import fcntl
+
+    lock, real, calls = root / ".porter/lock", fcntl.lockf, []
+
+    def late(*arguments):
+        calls.append(arguments)
+        if len(calls) == 1:
+            lock.rename(root / "was the lock")
+            lock.touch()
+        return real(*arguments)
+
+    monkeypatch.setattr(fcntl, "lockf", late)
+    with Transaction(root) as run:
+        assert len(calls) == 2 and os.path.samestat(os.fstat(run.lock.descriptor), lock.stat())
+
+
 # --- what is on the disk before what
 
 

@@ -144,6 +144,20 @@ def test_a_journal_in_a_subfolder_is_no_journal(porter):
     assert porter("undo", "sub").code == 2
 
 
+def test_a_journal_above_is_used_only_where_it_is_ours(porter):
+    """Anybody can put one into /tmp."""
+    above = porter.folder.parent
+    write(above, {".porter/runs/0001/finished": "", ".porter/runs/0002/x": ""})
+    before = snapshot(above / ".porter")
+    got = porter("undo", "sub")
+    assert got.code == 2 and got.err.startswith("porter: r: no finished"), got.err
+    assert snapshot(above / ".porter") == before
+    assert porter("migrate", ".", "--inplace").code == 0
+    (porter.folder / "setup.py").unlink()
+    write(porter.folder / "sub", {"setup.py": ""})  # the root that is found now is another
+    assert porter("undo", "sub").code == 0 and not (porter.folder / ".porter").exists()
+
+
 def test_a_forged_record_does_not_hide_unsaved_work(porter):
     git(porter.folder, "init", "-q")
     git(porter.folder, "add", ".")
@@ -159,10 +173,11 @@ def test_where_the_state_cannot_be_kept(porter, monkeypatch):
     (porter.folder.parent / "state").write_text("a file")
     before = snapshot(porter.folder)
     for lang, word in (("en", "--no-undo"), ("zh", "--no-undo")):
-        got = porter("migrate", ".", "--inplace", "--lang", lang)
+        got = porter("migrate", ".", "--inplace", "--lang", lang, "-o", "../report.json")
         assert got.code == 2 and got.err.count("\n") == 1, got.err
         assert word in got.err and "PORTER_STATE_DIR" in got.err and str(porter.folder.parent / "state") in got.err
     assert snapshot(porter.folder) == before
+    assert not (porter.folder.parent / "report.json").exists(), "it is told before the work, not after it"
     got = porter("migrate", ".", "--inplace", "--no-undo")
     assert got.code == 0 and "Nothing is kept to undo it." in got.err and "porter undo" not in got.err
     assert [sources(porter)[name] for name in ("a.py", "b.py", "sub/c.py")] == [NEW] * 3

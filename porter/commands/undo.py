@@ -42,13 +42,15 @@ def _look(root: Path) -> Message | None:
 
 def undo(path: str, lang: str | None) -> int:
     from porter.commands.job import root_of
+    from porter.files.journal import has_runs
     from porter.files.journal import undo as take_back
 
     root, table = root_of([path])
     settings = read(table).overridden(lang=lang)
     here = Path(os.path.realpath(path))
-    with_journal = (folder for folder in (root, here, *here.parents) if os.path.lexists(folder / ".porter"))
-    done = take_back(next(with_journal, root))
+    if not os.path.lexists(root / ".porter"):  # written from a root that was found otherwise
+        root = next((folder for folder in (here, *here.parents) if has_runs(folder)), root)
+    done = take_back(root)
     print(say("undone", settings.lang, n=len(done.restored)))
     for error in done.refused:
         print("porter: " + error.text(settings.lang), file=sys.stderr)

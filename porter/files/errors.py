@@ -59,9 +59,9 @@ MESSAGES = {
         "{path}：另一个 porter 进程（pid {pid}）正在写入，请等待其结束",
     ),
     "foreign-journal": (
-        "{path}: not written by porter on this machine, or not in this place; nothing was changed; look at the files, "
-        "then delete .porter and run porter again",
-        "{path}：不是 porter 在本机、此处写下的日志；未修改任何文件；请检查文件内容，删除 .porter 后重新运行 porter",
+        "{path}: not written by porter on this machine, for this user, in this place; nothing was changed; look at the "
+        "files, then delete .porter and run porter again",
+        "{path}：不是 porter 在本机、此处为当前用户写下的日志；未修改任何文件；请检查文件内容，删除 .porter 后重新运行 porter",
     ),
     "damaged-journal": (
         "{path}: damaged since porter wrote it; nothing was changed; some files may be ported and others not: look at "
@@ -69,8 +69,8 @@ MESSAGES = {
         "{path}：porter 写下之后已损坏；未修改任何文件；可能有部分文件已迁移、部分尚未迁移，请检查后删除 .porter 并重新运行 porter",
     ),
     "ignored-journal": (
-        "{path}: not written by porter on this machine, or not in this place; it is ignored and can be deleted",
-        "{path}：不是 porter 在本机、此处写下的日志；已忽略，可以删除",
+        "{path}: not written by porter on this machine, for this user, in this place; it is ignored and can be deleted",
+        "{path}：不是 porter 在本机、此处为当前用户写下的日志；已忽略，可以删除",
     ),
     "unfinished": (
         "an earlier run was interrupted, or another one is writing: files may be half ported; "

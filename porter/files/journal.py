@@ -28,7 +28,7 @@ from porter.files.seal import find_secret, make_secret
 from porter.files.write import check, resolve
 
 ATTEMPTS = 1000  # to enter while others clear `.porter` away
-__all__ = ["Transaction", "Undone", "last_written", "look", "originals", "recover", "undo"]
+__all__ = ["Transaction", "Undone", "has_runs", "last_written", "look", "originals", "recover", "undo"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +145,11 @@ def _open(root: str | os.PathLike) -> Home:
 def last_written(root: str | os.PathLike) -> dict[str, str]:
     """What `Home.written` says, for those who only read."""
     return _open(root).written()
+
+
+def has_runs(root: str | os.PathLike) -> bool:
+    """Whether runs of ours are on record there."""
+    return any(run.state() and run.proof() for run in _open(root).runs())
 
 
 def originals(root: str | os.PathLike) -> dict[str, bytes]:
