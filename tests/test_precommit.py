@@ -41,12 +41,13 @@ def configure(folder, *ids: str, args: list[str] = ()):
     git(folder, "add", ".pre-commit-config.yaml")
 
 
-def pre_commit(folder, *args: str) -> subprocess.CompletedProcess:
+def pre_commit(folder, *args: str, **more: str) -> subprocess.CompletedProcess:
     variables = {
         **{k: v for k, v in os.environ.items() if not k.startswith("GIT_")},
         "PYTHONPATH": str(ROOT),
         "PRE_COMMIT_HOME": str(folder.parent / "pre-commit"),
         "PORTER_CACHE_DIR": str(folder.parent / "cache"),
+        **more,
     }
     command = [sys.executable, "-m", "pre_commit", *(args or ("run",))]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, env=variables)
@@ -81,14 +82,12 @@ def test_migrate_edits_then_passes(repository):
     configure(repository, "porter-migrate", "porter-analyze")
     write(repository, {"train.py": AUTO, "clean.py": CLEAN})
     git(repository, "add", ".")
-    first = pre_commit(repository)
+    first = pre_commit(repository, PORTER_STATE_DIR=os.devnull)  # as in CI: there is no place for what undoing needs
     assert first.returncode == 1 and "files were modified by this hook" in first.stdout, first.stdout
     assert "torch.npu.synchronize()" in (repository / "train.py").read_text()
     assert (repository / "clean.py").read_text() == CLEAN
+    assert not (repository / ".porter").exists(), "the index is what the edits are taken back from"
     git(repository, "add", ".")
-    assert "porter" not in git(repository, "ls-files").replace("pre-commit", ""), (
-        "the journal is no part of the repository"
-    )
     second = pre_commit(repository)
     assert second.returncode == 0, second.stdout + second.stderr
 
