@@ -85,8 +85,9 @@ MESSAGES = {
         "请先用 `porter migrate --inplace` 补完，或用 `porter undo` 撤销，再生成副本",
     ),
     "unkept": (
-        "a run with --no-undo was interrupted: some files may be ported and others not; see what version control says",
-        "一次使用 --no-undo 的运行被中断：可能有部分文件已迁移、部分尚未迁移；请用版本控制工具核对",
+        "a run with --no-undo was interrupted: some files may be ported and others not; see what version control says; "
+        "a .porter-*.tmp beside them is a leftover",
+        "一次使用 --no-undo 的运行被中断：可能有部分文件已迁移、部分尚未迁移；请用版本控制工具核对；同目录下的 .porter-*.tmp 为残留文件",
     ),
     # what proves a journal
     "state": (

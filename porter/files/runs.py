@@ -256,4 +256,7 @@ def _is_folder(place: str) -> bool:
 
 
 def digest_of(real: str) -> str:
-    return digest(Path(real).read_bytes())
+    """Empty where it cannot be read: that is found out, and said, where it is written."""
+    with suppress(OSError):
+        return digest(Path(real).read_bytes())
+    return ""
