@@ -1,18 +1,42 @@
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import stat
+import sys
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from files_world import POSIX, as_user, common_folder, git, make
 
-from porter.files.copy import MARKER, write_copy
+from porter.files.copy import write_copy
 from porter.files.errors import FilesError
+from porter.files.record import HEADER, OWN, RECORD, TEMPORARY
 
 
 def listing(root: Path) -> list[str]:
-    return sorted(p.relative_to(root).as_posix() for p in root.rglob("*") if p.name != MARKER and not p.is_dir())
+    return sorted(p.relative_to(root).as_posix() for p in root.rglob("*") if p.name != RECORD and not p.is_dir())
+
+
+def contents(root: Path) -> dict[str, bytes | str]:
+    """Of its files, and where its links lead."""
+    found = {name: root / name for name in listing(root)}
+    found |= {p.relative_to(root).as_posix(): p for p in root.rglob("*") if p.is_symlink()}
+    return {name: os.readlink(p) if p.is_symlink() else p.read_bytes() for name, p in found.items()}
+
+
+def folders(root: Path) -> list[str]:
+    return sorted(p.relative_to(root).as_posix() for p in root.rglob("*") if p.is_dir() and not p.is_symlink())
+
+
+def refused(*arguments, **options) -> FilesError:
+    with pytest.raises(FilesError) as caught:
+        write_copy(*arguments, **options)
+    assert "\n" not in caught.value.text()
+    return caught.value
 
 
 @POSIX
@@ -61,30 +85,10 @@ def test_a_second_copy_never_overwrites_what_somebody_did(tmp_path):
     assert (out / "pkg/b.py").read_text() == "import torch\n" and (out / "checkpoints/step1.pt").exists()
 
 
-def test_a_copy_that_died_half_way_can_be_made_again(tmp_path, monkeypatch):
-    root, out = tmp_path / "root", tmp_path / "out"
-    make(root, "a.py", "b.py", "c.py")
-    import porter.files.copy as module
-
-    copy = module.shutil.copy2
-
-    def dying(here, there, **options):
-        if here.endswith("b.py"):
-            raise KeyboardInterrupt
-        return copy(here, there, **options)
-
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(module.shutil, "copy2", dying)
-        write_copy(root, out, {"a.py": b"new"})
-    assert listing(out) == ["a.py"]
-    assert write_copy(root, out, {"a.py": b"newer"}) == 3
-    assert listing(out) == ["a.py", "b.py", "c.py"] and (out / "a.py").read_bytes() == b"newer"
-
-
 def test_where_a_copy_is_not_made(tmp_path):
     root = tmp_path / "top/root"
     make(root, "a.py", "full/x.txt")
-    make(tmp_path, "other/x.txt", f"fake/{MARKER}")
+    make(tmp_path, "other/x.txt", f"fake/{RECORD}")
     for out in (root, root / "inside", root / "full", tmp_path / "top"):
         with pytest.raises(FilesError) as caught:
             write_copy(root, out, {})
@@ -128,4 +132,452 @@ def test_what_cannot_be_read_stops_the_copy_with_one_line():
         assert as_user(folder, code) == "locked: cannot be read: Permission denied False\n"
         (folder / "root/locked").chmod(0o755)
         (folder / "root/a.py").chmod(0)
-        assert as_user(folder, code) == "a.py: cannot be written: Permission denied True\n"
+        assert as_user(folder, code) == "a.py: cannot be read: Permission denied False\n"
+
+
+# --- what somebody did in the copy
+
+
+@POSIX
+@pytest.mark.parametrize("path", ["a.py", "pkg/b.py", "link.py"])
+def test_an_edit_that_keeps_size_and_time_is_an_edit(tmp_path, path):
+    root, out = tmp_path / "root", tmp_path / "out"
+    make(root, "a.py", "pkg/b.py", "c.py")
+    (root / "link.py").symlink_to("a.py")
+    write_copy(root, out, {"a.py": b"port"})
+    before = os.stat(out / path)
+    if path == "link.py":
+        (out / path).unlink()
+        (out / path).symlink_to("c.py")
+    else:
+        (out / path).write_bytes((out / path).read_bytes()[::-1])
+        os.utime(out / path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    mine = contents(out)
+    for _ in range(2):
+        error = refused(root, out, {"a.py": b"better port"})
+        assert error.key == "out-edited" and error.path == f"{out}/{path}" and contents(out) == mine
+
+
+def test_what_is_no_edit(tmp_path):
+    root, out = tmp_path / "root", tmp_path / "out"
+    make(root, "a.py", "b.py", "c.py")
+    write_copy(root, out, {"a.py": b"port"})
+    os.utime(out / "a.py", (1, 1))  # touch, git checkout
+    (out / "b.py").unlink()
+    make(root, "c.py", text="the same change in both\n")
+    make(out, "c.py", text="the same change in both\n")
+    assert write_copy(root, out, {"a.py": b"better port"}) == 3
+    assert contents(out) == {"a.py": b"better port", "b.py": b"import torch\n", "c.py": b"the same change in both\n"}
+
+
+@POSIX
+def test_a_mode_that_somebody_changed_stays(tmp_path):
+    root, out = tmp_path / "root", tmp_path / "out"
+    make(root, "a.sh", "b.sh", "c.sh")
+    write_copy(root, out, {"a.sh": b"one"})
+    (out / "a.sh").chmod(0o700)
+    (root / "b.sh").chmod(0o750)
+    for data in (b"two", b"three"):
+        write_copy(root, out, {"a.sh": data})
+        modes = [stat.S_IMODE((out / name).stat().st_mode) for name in ("a.sh", "b.sh")]
+        assert modes == [0o700, 0o750] and (out / "a.sh").read_bytes() == data
+
+
+def test_files_and_folders_change_places(tmp_path):
+    root, out = tmp_path / "root", tmp_path / "out"
+    make(root, "one", "two/x.py", "two/deep/y.py", "z.py")
+    write_copy(root, out, {})
+    for swapped in range(3):
+        shutil.rmtree(root)
+        make(root, *(("one/x.py", "one/deep/y.py", "two", "z.py"), ("one", "two/x.py", "z.py"))[swapped % 2])
+        write_copy(root, out, {})
+        assert contents(out) == contents(root)
+    make(out, "one/mine.txt", text="mine")
+    shutil.rmtree(root)
+    make(root, "one", "z.py")
+    before = contents(out)
+    error = refused(root, out, {})
+    assert (error.key, error.path) == ("out-foreign", f"{out}/one") and contents(out) == before
+
+
+def test_what_the_tree_no_longer_has_and_somebody_edited_stays(tmp_path):
+    root, out = tmp_path / "root", tmp_path / "out"
+    make(root, "a.py", "gone/b.py", "gone/c.py")
+    write_copy(root, out, {})
+    make(out, "gone/b.py", text="mine")
+    shutil.rmtree(root / "gone")
+    for _ in range(2):
+        assert write_copy(root, out, {}) == 1
+        assert contents(out) == {"a.py": b"import torch\n", "gone/b.py": b"mine"}
+    make(root, "gone/b.py")
+    assert refused(root, out, {}).key == "out-foreign"
+
+
+# --- links
+
+
+@POSIX
+def test_where_the_links_of_a_copy_lead(tmp_path):
+    project, out = tmp_path / "project", tmp_path / "elsewhere/out"
+    root = project / "sub"
+    make(root, "a.py", "pkg/b.py", "pkg/deep/c.py", "ignored/d.bin")
+    make(project, "other/mod.py", "other/plain.py")
+    make(tmp_path, "data/x.bin")
+    (root / ".gitignore").write_text("ignored/\n")
+    git(project, "init", "-q")
+    (tmp_path / "alias").symlink_to(project)
+    kept = {
+        "in.py": "a.py",
+        "pkg/up.py": "../a.py",
+        "pkg/odd.py": "deep/.././b.py",
+        "folder": "pkg",
+        "pkg/self": ".",
+        "pkg/top": "..",
+        "loop": "loop",
+        "round": "about",
+        "about": "round",
+        "chain.py": "in.py",
+        "through.py": "folder/b.py",
+        "not-yet": "ignored/e.bin",
+        "not-copied": "ignored/d.bin",
+        "dangling": "missing/x",
+        "out-dangling": "../../nowhere",
+        "abs-dangling": "/nowhere/at/all",
+        "abs-data": str(tmp_path / "data"),
+    }
+    aimed = {
+        "abs.py": (root / "pkg/b.py", "pkg/b.py"),
+        "pkg/deep/abs.py": (root / "a.py", "../../a.py"),
+        "alias.py": (tmp_path / "alias/sub/a.py", "a.py"),
+        "abs-missing": (root / "runs/latest", "runs/latest"),
+        "pkg/abs-top": (root, ".."),
+        "back.py": ("../sub/pkg/b.py", "pkg/b.py"),
+        "data": ("../../data", str(tmp_path / "data")),
+        "pkg/x.bin": ("../../../data/x.bin", str(tmp_path / "data/x.bin")),
+        "plain.py": ("../other/plain.py", str(project / "other/plain.py")),
+        "shared": ("../other", str(project / "other")),
+    }
+    for name, text in [*kept.items(), *((name, text) for name, (text, _) in aimed.items())]:
+        (root / name).symlink_to(text)
+    unported: list[str] = []
+    for _ in range(2):
+        unported.clear()
+        write_copy(root, out, {"sub/a.py": b"ported"}, project=project, unported=unported)
+        got = {name: data for name, data in contents(out).items() if isinstance(data, str)}
+        assert got == kept | {name: text for name, (_, text) in aimed.items()}
+        assert unported == ["shared"]
+        assert (out / "abs.py").read_bytes() == (out / "pkg/deep/../b.py").read_bytes()
+        assert (out / "alias.py").read_bytes() == (out / "chain.py").read_bytes() == b"ported"
+    shutil.rmtree(root)
+    assert (out / "through.py").read_text() == "import torch\n" and not (out / "not-copied").exists()
+
+
+@POSIX
+def test_a_link_to_a_ported_file_outside_becomes_a_file(tmp_path):
+    """What was cut from its path was once any first letters: the port of one file overwrote another."""
+    project, out = tmp_path / "r", tmp_path / "o"
+    make(project, "other/mod.py", "sub/r/mod.py", "sub/r/deep/x.py", "b/mod.py", "subs/mod.py")
+    (project / "other/mod.py").chmod(0o750)
+    (project / "sub/link.py").symlink_to("../other/mod.py")
+    (project / "sub/r/deep/again.py").symlink_to(project / "other/mod.py")
+    (project / "sub/near.py").symlink_to("../subs/mod.py")
+    files = {"other/mod.py": b"other", "sub/r/mod.py": b"own", "subs/mod.py": b"near", "b/mod.py": b"nobody's"}
+    for _ in range(2):
+        assert write_copy(project / "sub", out, files, project=project) == 5
+        assert contents(out) == {
+            "link.py": b"other",
+            "r/deep/again.py": b"other",
+            "near.py": b"near",
+            "r/mod.py": b"own",
+            "r/deep/x.py": b"import torch\n",
+        }
+        assert stat.S_IMODE((out / "link.py").stat().st_mode) == 0o750
+    assert (project / "other/mod.py").read_text() == "import torch\n"
+    files.pop("other/mod.py")
+    write_copy(project / "sub", out, files, project=project)
+    assert os.readlink(out / "link.py") == str(project / "other/mod.py")
+
+
+@POSIX
+def test_hard_links_become_files_of_their_own(tmp_path):
+    root, out = tmp_path / "root", tmp_path / "out"
+    make(root, "a.py")
+    os.link(root / "a.py", root / "b.py")
+    for _ in range(2):
+        write_copy(root, out, {"a.py": b"ported"})
+        assert contents(out) == {"a.py": b"ported", "b.py": b"import torch\n"}
+    os.link(root / "a.py", tmp_path / "kept.py")
+    (out / "b.py").unlink()
+    os.link(tmp_path / "kept.py", out / "b.py")  # somebody saves room; then the copy must not write through it
+    write_copy(root, out, {"a.py": b"ported", "b.py": b"ported, too"})
+    assert (tmp_path / "kept.py").read_text() == (root / "a.py").read_text() == "import torch\n"
+
+
+@POSIX
+def test_nothing_is_removed_through_a_link(tmp_path):
+    root, out, victim = tmp_path / "root", tmp_path / "out", tmp_path / "victim"
+    make(root, "a.py", "pkg/b.py")
+    make(victim, "b.py")  # the very bytes that porter wrote
+    write_copy(root, out, {})
+    shutil.rmtree(root / "pkg")
+    shutil.rmtree(out / "pkg")
+    (out / "pkg").symlink_to(victim)
+    assert write_copy(root, out, {}) == 1
+    assert (victim / "b.py").exists() and os.readlink(out / "pkg") == str(victim)
+
+
+# --- the record
+
+
+def line(*row: object) -> bytes:
+    return json.dumps(row).encode() + b"\n"
+
+
+FORGED = {
+    "above": HEADER + line("../victim.py", "file", "0" * 64, 0o644),
+    "within": HEADER + line("pkg/../../victim.py", "file", "0" * 64, 0o644),
+    "absolute": HEADER + line("/tmp/victim.py", "file", "0" * 64, 0o644),
+    "itself": HEADER + line(RECORD, "file", "0" * 64, 0o644),
+    "nul": HEADER + line("a\0b", "file", "0" * 64, 0o644),
+    "half a surrogate": HEADER + b'["a\\ud800", "file", "", 0]\n',
+    "no name": HEADER + line("", "file", "0" * 64, 0o644),
+    "a number": HEADER + line(1, "file", "0" * 64, 0o644),
+    "a state of its own": HEADER + line("a.py", "folder", "", 0),
+    "no digest": HEADER + line("a.py", "file", None, 0),
+    "no mode": HEADER + line("a.py", "file", "0" * 64, "7"),
+    "too little": HEADER + line("a.py", "file"),
+    "no list": HEADER + b"3\n",
+    "no JSON": HEADER + b"]\n",
+    "deep": HEADER + b"[" * 200_000 + b"\n",
+    "digits": HEADER + b"[" + b"1" * 10_000 + b"]\n",
+    "another": b'{"format": 1, "files": {"a.py": "?"}}\n',
+    "binary": HEADER + b"\0\n",
+}
+
+
+@pytest.mark.parametrize("what", FORGED)
+def test_a_record_that_porter_did_not_write(tmp_path, what):
+    root, out = tmp_path / "root", tmp_path / "out"
+    make(root, "a.py")
+    make(out, "a.py", text="mine")
+    make(tmp_path, "victim.py")
+    (out / RECORD).write_bytes(FORGED[what])
+    before = contents(tmp_path)
+    assert refused(root, out, {}).key == "out-not-empty"
+    assert contents(tmp_path) == before and (out / RECORD).read_bytes() == FORGED[what]
+
+
+@POSIX
+@pytest.mark.parametrize("what", ["link", "dangling", "pipe", "folder"])
+def test_a_record_that_is_no_file(tmp_path, what):
+    root, out = tmp_path / "root", tmp_path / "out"
+    make(root, "a.py")
+    make(out, "a.py", text="mine")
+    record = out / RECORD
+    (tmp_path / "real").write_bytes(HEADER)
+    steps = {
+        "link": lambda: record.symlink_to("../real"),
+        "dangling": lambda: record.symlink_to("../nothing"),
+        "pipe": lambda: os.mkfifo(record),
+        "folder": record.mkdir,
+    }
+    steps[what]()
+    assert refused(root, out, {}).key == "out-not-empty"
+    assert (out / "a.py").read_text() == "mine" and (tmp_path / "real").read_bytes() == HEADER
+
+
+@pytest.mark.parametrize("left", [b"", HEADER[:5], HEADER, HEADER + line("a.py"), HEADER + b'["a.p'])
+def test_a_record_that_was_cut_short(tmp_path, left):
+    """By a kill or a full disk, before anything else was written."""
+    root, out = tmp_path / "root", tmp_path / "out"
+    make(root, "a.py", "b.py")
+    out.mkdir()
+    (out / RECORD).write_bytes(left)
+    assert write_copy(root, out, {"a.py": b"port"}) == 2 and contents(out) == {
+        "a.py": b"port",
+        "b.py": b"import torch\n",
+    }
+    (out / RECORD).write_bytes(left)
+    assert refused(root, out, {"a.py": b"port"}).key == "out-foreign", "what is not on record is not porter's"
+
+
+def test_names_that_the_record_needs(tmp_path):
+    """A copy may itself be the tree of a run."""
+    root, out, other = tmp_path / "root", tmp_path / "out", tmp_path / "other"
+    make(root, "a.py", "pkg/b.py")
+    write_copy(root, out, {})
+    make(out, TEMPORARY, f"pkg/{TEMPORARY}")
+    assert write_copy(out, other, {}) == 2 and listing(other) == ["a.py", "pkg/b.py"]
+    make(root, f"pkg/{TEMPORARY}/c.py")
+    error = refused(root, tmp_path / "third", {})
+    assert (error.key, error.path) == ("out-reserved", f"pkg/{TEMPORARY}") and not (tmp_path / "third").exists()
+
+
+def test_where_an_out_inside_is_left_out(tmp_path):
+    """Names count below the folder that was named, patterns from the top of the project."""
+    project = tmp_path / "build/project"
+    make(project, "sub/a.py", "sub/made/b.py")
+    for exclude in ([], ["made"], ["/made"], ["sub/made"]):
+        out = project / "sub/made/out"
+        if exclude in (["made"], ["sub/made"]):
+            assert write_copy(project / "sub", out, {}, exclude, project) == 2
+            shutil.rmtree(out)
+        else:
+            assert refused(project / "sub", out, {}, exclude, project).key == "out-inside"
+    make(project, "build/c.py")
+    assert refused(project / "build", project / "build/x", {}, (), project).key == "out-inside"
+    assert write_copy(project / "sub", project / "beside", {}, (), project) == 2
+
+
+@POSIX
+def test_an_out_that_leads_back_into_the_tree(tmp_path):
+    root = tmp_path / "root"
+    make(root, "pkg/a.py")
+    (tmp_path / "same").symlink_to(root)
+    (tmp_path / "part").symlink_to(root / "pkg")
+    (tmp_path / "new").symlink_to(root / "new")
+    for out in ("same", "same/pkg/x", "part", "new", "same/../root"):
+        assert refused(root, tmp_path / out, {}).key == "out-inside", out
+    assert listing(root) == ["pkg/a.py"]
+
+
+# --- runs that are cut off
+
+SIGNS = ("open", "os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.chmod", "os.symlink", "os.utime")
+
+
+def in_a_child(work: Callable[[], object], at: int, act: Callable[[str, str], object]) -> bool:
+    """Do `work` in a process of its own, and `act` before its step number `at` that touches the copy. Whether there
+    was such a step."""
+    child = os.fork()
+    if not child:
+        steps = 0
+
+        def hook(event: str, arguments: tuple) -> None:
+            nonlocal steps
+            if event in SIGNS and "copied" in str(arguments[0]):
+                steps += 1
+                if steps - 1 == at:
+                    act(event, str(arguments[event == "os.rename"]))
+
+        sys.addaudithook(hook)
+        code = 1
+        try:
+            work()
+            code = 0
+        except FilesError as error:
+            code = 0 if error.key in ("out-edited", "out-foreign") else 1
+        finally:
+            os._exit(code + 2 * (steps > at))
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    assert code in (0, 2, 9), code
+    return code != 0
+
+
+def die(*_) -> None:
+    os._exit(9)
+
+
+def trees(folder: Path) -> tuple[Path, Path, dict[str, bytes | str]]:
+    """A tree, an older copy of it, and what a new copy has to hold."""
+    root, out = folder / "root", folder / "copied"
+    make(root, "a.py", "b/c.py", "old/d.py", "swap/e.py", "f")
+    (root / "link.py").symlink_to("a.py")
+    write_copy(root, out, {"a.py": b"port 1"})
+    shutil.rmtree(root / "old")
+    shutil.rmtree(root / "swap")
+    (root / "f").unlink()
+    make(root, "swap", "f/g.py", "h.py")
+    (root / "link.py").unlink()
+    (root / "link.py").symlink_to("b/c.py")
+    text = b"import torch\n"
+    return (
+        root,
+        out,
+        {"a.py": b"port 2", "b/c.py": b"port", "swap": text, "f/g.py": text, "h.py": text, "link.py": "b/c.py"},
+    )
+
+
+PORTS = {"a.py": b"port 2", "b/c.py": b"port"}
+
+
+@POSIX
+@pytest.mark.parametrize("first", [True, False])
+def test_kill_before_every_single_step(in_memory, first):
+    """Everything is old or new, the next run makes it new, and nothing else remains."""
+    step, dead = 0, True
+    while dead:
+        root, out, wanted = trees(in_memory / str(step))
+        old = contents(out)
+        if first:
+            shutil.rmtree(out)
+            old = {}
+        dead = in_a_child(lambda: write_copy(root, out, PORTS), step, die)
+        now = contents(out) if out.exists() else {}
+        for name in [name for name in now if Path(name).name not in OWN]:
+            assert now[name] in (old.get(name), wanted.get(name)), (step, name)
+        write_copy(root, out, PORTS)
+        assert (
+            contents(out) == wanted
+            and folders(out) == folders(root)
+            and {p.name for p in out.rglob("*")} & OWN == {RECORD}
+        ), step
+        step += 1
+    assert step > 25
+
+
+@POSIX
+@pytest.mark.parametrize("first", [True, False])
+def test_what_was_edited_after_a_kill_is_somebodys(in_memory, first):
+    """Whatever file it is, and wherever the run was cut off."""
+    step, dead, seen = 0, True, set()
+    while dead:
+        root, out, wanted = trees(in_memory / str(step))
+        if first:
+            shutil.rmtree(out)
+        dead = in_a_child(lambda: write_copy(root, out, PORTS), step, die)
+        there = [name for name in listing(out) if Path(name).name not in OWN] if out.exists() else []
+        for name in there:
+            file = out / name
+            os.replace(file, in_memory / "kept")
+            file.write_bytes(b"mine")
+            others = {k: v for k, v in contents(out).items() if Path(k).name not in OWN}
+            try:
+                write_copy(root, out, PORTS)
+                assert name not in wanted, (step, name)
+            except FilesError as error:
+                assert error.key in ("out-edited", "out-foreign") and error.path.startswith(str(out))
+                assert others.items() <= contents(out).items(), (step, name)
+                os.replace(in_memory / "kept", file)
+            else:
+                assert file.read_bytes() == b"mine", (step, name)
+                break
+            seen.add(name)
+        step += 1
+    assert seen >= {"a.py", "b/c.py", "h.py", "f/g.py", "link.py"}
+
+
+@POSIX
+@pytest.mark.parametrize("path", ["a.py", "h.py", "swap", "f/g.py", "old/d.py", "link.py"])
+def test_what_somebody_writes_during_the_run(in_memory, path):
+    """An editor saves a file of the copy while porter is at another, at any of its steps."""
+    step, there, saved = 0, True, 0
+    while there:
+        root, out, _ = trees(in_memory / str(step))
+        file = out / path
+
+        def save(event: str, name: str) -> None:
+            if event in ("os.rename", "os.remove") and name == str(file):
+                return  # in this very moment nobody can
+            with suppress(OSError):
+                if os.path.lexists(file):
+                    file.unlink()
+                file.write_bytes(b"mine")
+                (root.parent / "saved").touch()
+
+        there = in_a_child(lambda: write_copy(root, out, PORTS), step, save)
+        if (root.parent / "saved").exists():
+            saved += 1
+            assert file.read_bytes() == b"mine", step
+        step += 1
+    assert saved > 10

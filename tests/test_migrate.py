@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from porter.annotate import annotated, annotations
+from porter.files.record import RECORD
 from porter.finding import Change, Finding, apply
 
 CASES = {
@@ -46,7 +47,7 @@ def porter(tmp_path, monkeypatch):
 
 def contents(folder) -> dict[str, bytes]:
     files = (f for f in folder.rglob("*") if f.is_file() and not {".git", ".porter"} & set(f.relative_to(folder).parts))
-    return {f.relative_to(folder).as_posix(): f.read_bytes() for f in files if f.name != ".porter-copy.json"}
+    return {f.relative_to(folder).as_posix(): f.read_bytes() for f in files if f.name != RECORD}
 
 
 def ported(porter) -> dict[str, bytes]:
