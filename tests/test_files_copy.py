@@ -4,17 +4,18 @@ import json
 import os
 import shutil
 import stat
+import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from files_world import POSIX, as_user, common_folder, git, make
+from files_world import CHECKOUT, POSIX, as_user, common_folder, git, make, python
 
 from porter.files.copy import write_copy
 from porter.files.errors import FilesError
-from porter.files.record import HEADER, OWN, RECORD, TEMPORARY
+from porter.files.record import HEADER, LOCK, OWN, RECORD, TEMPORARY
 
 
 def listing(root: Path) -> list[str]:
@@ -581,3 +582,95 @@ def test_what_somebody_writes_during_the_run(in_memory, path):
             assert file.read_bytes() == b"mine", step
         step += 1
     assert saved > 10
+
+
+@POSIX
+def test_a_read_only_folder_can_be_filled_again():
+    with common_folder() as folder:
+        make(folder, "root/locked/a.py", "root/locked/old.py", "root/b.py")
+        (folder / "root/locked/a.py").chmod(0o444)
+        (folder / "root/locked").chmod(0o555)
+        code = (
+            "from porter.files.copy import write_copy\nprint(write_copy('root', 'out', {'locked/a.py': b'%s'}))\n"
+            "print(oct(os.stat('out/locked').st_mode), oct(os.stat('out/locked/a.py').st_mode))"
+        )
+        assert as_user(folder, code % "one") == "3\n0o40555 0o100444\n"
+        (folder / "root/locked").chmod(0o755)
+        (folder / "root/locked/old.py").unlink()
+        (folder / "root/locked").chmod(0o555)
+        assert as_user(folder, code % "two") == "2\n0o40555 0o100444\n"
+        assert contents(folder / "out") == {"b.py": b"import torch\n", "locked/a.py": b"two"}
+
+
+@POSIX
+def test_a_folder_that_cannot_be_written_to_gets_one_line():
+    with common_folder() as folder:
+        make(folder, "root/a.py")
+        (folder / "shut").mkdir()
+        (folder / "shut").chmod(0o555)
+        (folder / "closed").mkdir()
+        (folder / "closed").chmod(0)
+        code = (
+            "from porter.files.copy import write_copy\nfor out in ('shut', 'shut/new', 'closed'):\n"
+            "    try:\n        write_copy('root', out, {})\n    except Exception as e:\n        print(e)"
+        )
+        assert as_user(folder, code).splitlines() == [
+            "shut: cannot be written: Permission denied",
+            "shut/new: cannot be written: Permission denied",
+            "closed: cannot be read: Permission denied",
+        ]
+
+
+@POSIX
+def test_nobody_else_reads_a_file_before_it_has_its_mode(in_memory):
+    root, out = in_memory / "root", in_memory / "copied"
+    make(root, "secret.py")
+    (root / "secret.py").chmod(0o600)
+    seen = in_memory / "seen"
+
+    def look(event: str, name: str) -> None:
+        if (out / TEMPORARY).exists():
+            with open(seen, "a") as stream:
+                stream.write(f"{stat.S_IMODE(os.stat(out / TEMPORARY).st_mode):o}\n")
+
+    for step in range(20):
+        in_a_child(lambda: write_copy(root, out, {"secret.py": b"ported"}), step, look)
+    assert set(seen.read_text().split()) == {"600"}
+
+
+@POSIX
+def test_no_room_for_one_of_the_files(tmp_path):
+    """The line says which; nothing half is left, and the next run goes on."""
+    root, out = tmp_path / "root", tmp_path / "out"
+    make(root, "a.py", "b.py")
+    (root / "big.bin").write_bytes(b"x" * 300_000)
+    make(root, "c.py")
+    code = (
+        "import resource\nfrom porter.files.copy import write_copy\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))\n"
+        "try:\n    write_copy('root', 'out', {'a.py': b'ported'})\nexcept Exception as e:\n    print(e)"
+    )
+    for _ in range(2):
+        assert python(code, cwd=tmp_path).stdout == "out/big.bin: cannot be written: File too large\n"
+        assert listing(out) == ["a.py", "b.py"]
+    make(out, "b.py", text="mine")
+    assert refused(root, out, {"a.py": b"better"}).path == f"{out}/b.py"
+    assert contents(out) == {"a.py": b"ported", "b.py": b"mine"}
+    (out / "b.py").unlink()
+    assert write_copy(root, out, {"a.py": b"better"}) == 4 and contents(out)["a.py"] == b"better"
+
+
+@POSIX
+def test_one_at_a_time(tmp_path):
+    root, out = tmp_path / "root", tmp_path / "out"
+    make(root, "a.py")
+    write_copy(root, out, {})
+    code = (
+        f"import sys\nsys.path.insert(0, {str(CHECKOUT)!r})\nfrom porter.files.lock import Lock\n"
+        f"Lock({str(out / LOCK)!r}, '').acquire()\nprint('held', flush=True)\nsys.stdin.read()"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout.readline() == b"held\n"
+        assert refused(root, out, {"a.py": b"ported"}).key == "locked"
+        holder.kill()
+    assert write_copy(root, out, {"a.py": b"ported"}) == 1 and not (out / LOCK).exists()
