@@ -674,3 +674,20 @@ def test_one_at_a_time(tmp_path):
         assert refused(root, out, {"a.py": b"ported"}).key == "locked"
         holder.kill()
     assert write_copy(root, out, {"a.py": b"ported"}) == 1 and not (out / LOCK).exists()
+
+
+@POSIX
+def test_of_a_run_that_was_cut_off_all_but_the_last_file_are_settled(in_memory):
+    """Who takes an older port back, from a repository of the copies, does something, too."""
+    root, out = in_memory / "root", in_memory / "copied"
+    make(root, "a.py", "b.py", "c.py")
+    write_copy(root, out, {"a.py": b"port 1"})
+    step = 0
+    while contents(out)["b.py"] != b"port 2":
+        shutil.rmtree(out)
+        write_copy(root, out, {"a.py": b"port 1"})
+        assert in_a_child(lambda: write_copy(root, out, {"a.py": b"port 2", "b.py": b"port 2"}), step, die)
+        step += 1
+    assert contents(out)["a.py"] == b"port 2"
+    (out / "a.py").write_bytes(b"port 1")
+    assert refused(root, out, {"a.py": b"port 3"}).path == f"{out}/a.py"
