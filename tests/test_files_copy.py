@@ -64,6 +64,38 @@ def test_a_copy_can_stand_in_for_the_tree(tmp_path):
     assert stat.S_IMODE((out / "train.py").stat().st_mode) == 0o750
 
 
+@POSIX
+@pytest.mark.parametrize("part", ["", "sub"])
+def test_what_git_tracks_is_copied_whatever_gitignore_says(tmp_path, part):
+    root, out, other = tmp_path / "root", tmp_path / "out", tmp_path / "other"
+    make(root, "sub/a.py", "sub/docs/figure.jpg", "sub/docs/new.jpg", "sub/data/deep/x.bin", "sub/data/y.bin")
+    make(root, "sub/.venv/z.py", "sub/gone.jpg", "sub/moved/m.jpg", "top.jpg", "sub/made/out.jpg")
+    make(root, "sub/module/b.py", "sub/module/b.jpg")
+    make(other, "m.jpg", text="another's")
+    (root / ".gitignore").write_text("*.jpg\ndata/\nmade/\n")
+    git(root / "sub/module", "init", "-q")
+    git(root / "sub/module", "add", "-f", "b.jpg")
+    git(root, "init", "-q")
+    git(
+        root, "add", "-f", *(f"sub/{name}" for name in ("docs/figure.jpg", "data/deep/x.bin", ".venv/z.py", "gone.jpg"))
+    )
+    git(root, "add", "-f", "sub/moved/m.jpg", "top.jpg", "sub/made/out.jpg")
+    (root / "sub/gone.jpg").unlink()
+    shutil.rmtree(root / "sub/moved")
+    (root / "sub/moved").symlink_to(other)
+    wanted = ["sub/a.py", "sub/data/deep/x.bin", "sub/docs/figure.jpg", "sub/made/out.jpg", "sub/moved"]
+    wanted += ["sub/module/b.jpg", "sub/module/b.py"]
+    if part:
+        wanted = [name.removeprefix("sub/") for name in wanted]
+    else:
+        wanted += [".gitignore", "top.jpg"]
+    for _ in range(2):
+        write_copy(root / part, out, {}, (), root)
+        assert sorted(contents(out)) == sorted(wanted)
+    write_copy(root / part, root / "sub/made/copy", {}, (), root)
+    assert write_copy(root / part, root / "sub/made/copy", {}, (), root) == len(wanted)
+
+
 def test_a_second_copy_never_overwrites_what_somebody_did(tmp_path):
     root, out = tmp_path / "root", tmp_path / "out"
     make(root, "a.py", "pkg/b.py", "gone/c.py")

@@ -4,8 +4,8 @@ Each file is at its own place in the copy, with the ported bytes where there are
 own. `links.aim` says where a symlink leads. One case more: a link to a file outside of the tree that was ported, too,
 becomes a file with the ported bytes, because what it leads to is the original.
 
-Not copied: version control, caches, virtual environments, what .gitignore names (unless it was ported), pipes, sockets
-and devices, and the record of a copy, should the tree itself be one.
+Not copied: version control, caches, virtual environments, what .gitignore names (unless git tracks it, or it was
+ported), pipes, sockets and devices, and the record of a copy, should the tree itself be one.
 
 What somebody did in the copy is theirs. A file that is not as porter left it, a link or folder in its place, a file
 that porter did not write: each stops the run before anything is written. What porter wrote and the tree no longer has
