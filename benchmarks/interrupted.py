@@ -152,7 +152,7 @@ def copies(world: World, old: Contents, ports: Sequence[Contents]) -> None:
     if world.dice.random() < 0.3:
         shutil.rmtree(out, ignore_errors=True)
     before = contents(out) if out.exists() else {}
-    unsafe = world.dice.random() < 0.5
+    unsafe = before.items() >= ports[0].items()  # so that old and new differ
     world.kill("out", _watched(out), "migrate", "tree", "--out", "out", "--quiet", *["--unsafe"] * unsafe)
     now = contents(out) if out.exists() else {}
     new = ports[unsafe]
@@ -296,9 +296,11 @@ def rounds(folder: Path, seed: int, number: int, files: int, commands: Sequence[
         "inplace": lambda: in_place(world, "inplace", old, ports[0]),
         "undo": lambda: in_place(world, "undo", old, ports[0]),
     }
-    for _ in range(number + 1):  # the first of each is not killed but timed
+    for done in range(number + 1):  # the first of each is not killed but timed
         for name in commands:
             legs[name]()
+        if done and done % 25 == 0:
+            print(f"{done} rounds, violations: {len(world.wrong)}", flush=True)
     return world
 
 
@@ -310,6 +312,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32))
     parser.add_argument("--folder", help="where the trees are made (default: in memory, where there is /dev/shm)")
     given = parser.parse_args()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it, and so would porter
     memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     print(f"seed {given.seed}, {given.rounds} rounds of each, {given.files} files", flush=True)
     with tempfile.TemporaryDirectory(dir=given.folder or memory) as name:
