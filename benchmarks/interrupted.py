@@ -314,7 +314,7 @@ def main() -> int:
     given = parser.parse_args()
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it, and so would porter
     memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-    print(f"seed {given.seed}, {given.rounds} rounds of each, {given.files} files", flush=True)
+    print(f"seed {given.seed}, {given.rounds} rounds of each command, {given.files} files", flush=True)
     with tempfile.TemporaryDirectory(dir=given.folder or memory) as name:
         world = rounds(Path(os.path.realpath(name)), given.seed, given.rounds, given.files, given.only)
     for command in given.only:

@@ -233,6 +233,17 @@ def test_files_and_folders_change_places(tmp_path):
     assert (error.key, error.path) == ("out-foreign", f"{out}/one") and contents(out) == before
 
 
+@POSIX
+def test_names_that_are_no_utf8(tmp_path):
+    root, out, name = tmp_path / "root", tmp_path / "out", os.fsdecode(b"\xff\x1b.py")
+    make(root, name, f"{name}.d/{name}", "\N{SNOWMAN} \n.py")
+    (root / "link").symlink_to(name)
+    for data in (b"one", b"two"):
+        assert write_copy(root, out, {name: data}) == 4 and contents(out)[name] == data
+    (out / name).write_bytes(b"mine")
+    assert refused(root, out, {name: b"three"}).path == f"{out}/{name}"
+
+
 def test_what_the_tree_no_longer_has_and_somebody_edited_stays(tmp_path):
     root, out = tmp_path / "root", tmp_path / "out"
     make(root, "a.py", "gone/b.py", "gone/c.py")
@@ -441,6 +452,12 @@ def test_names_that_the_record_needs(tmp_path):
     write_copy(root, out, {})
     make(out, TEMPORARY, f"pkg/{TEMPORARY}")
     assert write_copy(out, other, {}) == 2 and listing(other) == ["a.py", "pkg/b.py"]
+    git(out, "init", "-q")
+    git(out, "add", "-f", ".")
+    assert write_copy(out, other, {}) == 2 and listing(other) == ["a.py", "pkg/b.py"]
+    make(other, f"pkg/{TEMPORARY}")
+    error = refused(root, other, {})
+    assert (error.key, error.path) == ("out-foreign", f"{other}/pkg/{TEMPORARY}")
     make(root, f"pkg/{TEMPORARY}/c.py")
     error = refused(root, tmp_path / "third", {})
     assert (error.key, error.path) == ("out-reserved", f"pkg/{TEMPORARY}") and not (tmp_path / "third").exists()

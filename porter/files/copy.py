@@ -209,6 +209,8 @@ class _Copy:
         there = place(self.target, path)
         beside = os.path.join(os.path.dirname(there), TEMPORARY)
         made = False
+        if os.path.lexists(beside):  # not what a kill left: that was swept
+            raise FilesError("out-foreign", path=os.path.join(os.path.dirname(self._shown(path)), TEMPORARY))
         self.record.begin(path)
         try:
             if piece.kind == LINK:

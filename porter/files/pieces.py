@@ -68,12 +68,15 @@ def _above(path: str) -> list[str]:
 
 def _tracked(walk: Walk, plan: Mapping[str, str]) -> Iterator[str]:
     """What git tracks is part of the tree, whatever .gitignore says."""
-    folders = [path for path in plan if plan[path] == FOLDER and os.path.lexists(walk.absolute(f"{path}/.git"))]
-    for start in ("", *folders):
-        for name in tracked(walk.absolute(start)):
-            path = f"{start}/{name}" if start else name
+    nested = [path for path in plan if plan[path] == FOLDER and os.path.lexists(walk.absolute(f"{path}/.git"))]
+    for start in ("", *nested):
+        for inside in tracked(walk.absolute(start)):
+            path = f"{start}/{inside}" if start else inside
             file = walk.absolute(path)
-            if walk.names.isdisjoint(path.split("/")[:-1]) and not leads_away(walk.root, path) and _is_file(file):
+            *above, name = path.split("/")
+            if name in OWN or not (walk.names | OWN).isdisjoint(above):
+                continue
+            if not leads_away(walk.root, path) and _is_file(file):
                 yield path
 
 
