@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from porter.annotate import annotated, annotations
+from porter.files.record import RECORD
 from porter.finding import Change, Finding, apply
 
 CASES = {
@@ -46,7 +47,7 @@ def porter(tmp_path, monkeypatch):
 
 def contents(folder) -> dict[str, bytes]:
     files = (f for f in folder.rglob("*") if f.is_file() and not {".git", ".porter"} & set(f.relative_to(folder).parts))
-    return {f.relative_to(folder).as_posix(): f.read_bytes() for f in files if f.name != ".porter-copy.json"}
+    return {f.relative_to(folder).as_posix(): f.read_bytes() for f in files if f.name != RECORD}
 
 
 def ported(porter) -> dict[str, bytes]:
@@ -129,6 +130,53 @@ def test_copy_into_a_directory_that_is_somebodys(porter, tmp_path):
     assert got.code == 2 and got.err.count("\n") == 1 and contents(tmp_path / "o") == {"mine.txt": b"x"}
 
 
+SYNC, SYNCED = "import torch\ntorch.cuda.synchronize()\n", b"torch.npu.synchronize()\n"
+
+
+@pytest.mark.parametrize("taken", ["mod.py", "r/mod.py", "her/mod.py"])
+def test_a_copy_with_a_link_out_of_the_directory_that_was_named(porter, tmp_path, taken):
+    write(porter.folder, {"other/mod.py": SYNC, f"sub/{taken}": "x = 1\n", "sub/pkg/plain.py": SYNC})
+    git(porter.folder, "init", "-q")
+    (porter.folder / "sub/link.py").symlink_to("../other/mod.py")
+    for _ in range(2):
+        assert porter("migrate", "sub", "--out", str(tmp_path / "o")).code == 0
+        got = contents(tmp_path / "o")
+        assert sorted(got) == sorted(["crlf.py", "end.py", "link.py", "pkg/plain.py", taken])
+        assert got["link.py"] == got["pkg/plain.py"] and got["link.py"].endswith(SYNCED) and got[taken] == b"x = 1\n"
+        assert not (tmp_path / "o/link.py").is_symlink()
+    assert (porter.folder / "other/mod.py").read_text() == SYNC
+    assert porter("migrate", "sub", "pkg.py", "--out", str(tmp_path / "p")).code == 2, "no such file"
+    assert porter("migrate", "sub", "other", "--out", str(tmp_path / "p")).code == 0
+    assert os.readlink(tmp_path / "p/sub/link.py") == "../other/mod.py"
+    assert contents(tmp_path / "p")["sub/link.py"].endswith(SYNCED)
+
+
+def test_code_that_a_copy_shares_with_the_original_is_told(porter, tmp_path):
+    write(porter.folder, {"other/mod.py": SYNC, "setup.py": ""})
+    (porter.folder / "sub/shared").symlink_to("../other")
+    (porter.folder / "sub/data").symlink_to(tmp_path)
+    got = porter("migrate", "sub", "--out", str(tmp_path / "o"))
+    told = [line for line in got.err.splitlines() if "shared" in line]
+    assert got.code == 0 and len(told) == 1 and "migrate the whole project" in told[0] and "data" not in got.err
+    assert (tmp_path / "o/shared/mod.py").read_text() == SYNC
+    assert "整个项目" in porter("migrate", "sub", "--out", str(tmp_path / "o"), "--lang", "zh").err
+    assert "shared" not in porter("migrate", ".", "--out", str(tmp_path / "p")).err
+    assert (tmp_path / "p/sub/shared/mod.py").read_bytes().endswith(SYNCED)
+
+
+def test_what_somebody_did_in_a_copy_stops_the_next(porter, tmp_path):
+    out = tmp_path / "o"
+    ported = ("migrate", ".", "--out", str(out))
+    assert porter(*ported).code == 0
+    write(out, {"train.py": "mine\n"})
+    before = contents(out)
+    got = porter(*ported, "--unsafe")
+    assert got.code == 2 and got.err.count("\n") == 1 and f"{out}/train.py: changed by someone" in got.err
+    assert contents(out) == before
+    (out / "train.py").unlink()
+    assert porter(*ported).code == 0
+
+
 def test_dirty_files_stop_the_run(porter):
     git(porter.folder, "init", "-q")
     git(porter.folder, "add", ".")
@@ -196,6 +244,27 @@ def test_file_that_changed_since_it_was_analysed(porter, monkeypatch):
     assert got.code == 2 and "train.py: changed since it was analysed" in got.err
     assert (porter.folder / "train.py").read_text() == "mine\n"
     assert b"npu" in (porter.folder / "sub/end.py").read_bytes(), "the run goes on"
+
+
+@pytest.mark.parametrize("how", [["--inplace"], ["--out", "../o"], ["--check"], []])
+def test_file_that_changed_before_its_edits_were_made(porter, monkeypatch, how):
+    """An editor saves it while porter still looks at others. The places of the edits are not those of these bytes."""
+    from porter.commands.job import Job
+
+    run = Job.run
+
+    def late(job, quiet):
+        done = run(job, quiet)
+        write(porter.folder, {"train.py": "# mine\n" + CASES["train.py"]})
+        return done
+
+    monkeypatch.setattr(Job, "run", late)
+    got = porter("migrate", ".", *how)
+    assert got.code == 2 and "train.py: changed since it was analysed; run porter again" in got.err
+    assert (porter.folder / "train.py").read_text() == "# mine\n" + CASES["train.py"]
+    assert b"train.py" not in got.out
+    if "--out" in how:
+        assert got.err.splitlines()[-1] == "Nothing was written." and not (porter.folder / "../o").exists()
 
 
 def test_read_only_file(porter):

@@ -83,8 +83,12 @@ def migrate(
     # of what was found, with its lines as they were: after an in-place run they are others
     for file, form in outputs:
         write_text(file, render(report_of(job, run), form))
+    if out and errors:  # without these files it would be half a port
+        _tell(errors, job.lang)
+        print(say("migrate.nothing", job.lang), file=sys.stderr)
+        return USAGE
     if verify and not _verified(job, run, changed, verify):
-        print(say("migrate.unverified", job.lang), file=sys.stderr)
+        print(say("migrate.nothing", job.lang), file=sys.stderr)
         return FOUND
     if inplace:
         changed = _write(job, changed, allow_dirty, not no_undo, errors)
@@ -92,8 +96,7 @@ def migrate(
         _copy(job, changed, out)
     elif not check:
         _show(run, edits, unsafe, job.lang)
-    for error in errors:
-        print("porter: " + error.text(job.lang), file=sys.stderr)
+    _tell(errors, job.lang)
     if not quiet:
         deed = "kept" if inplace and not no_undo else "done" if inplace else "copied" if out else "would"
         for line in _summary(job, run, changed, unsafe, annotate, deed, out or ""):
@@ -103,6 +106,11 @@ def migrate(
     if run.broken:
         return INTERNAL
     return FOUND if check and changed else OK
+
+
+def _tell(errors: list[FilesError], lang: str) -> None:
+    for error in errors:
+        print("porter: " + error.text(lang), file=sys.stderr)
 
 
 def _edits(job: Job, run: Run, unsafe: bool, annotate: bool, errors: list[FilesError]) -> Iterator[Edited]:
@@ -165,22 +173,24 @@ def _write(job: Job, changed: list[Edited], allow_dirty: bool, kept: bool, error
 
 
 def _dirty(names: list[str], lang: str) -> str:
-    shown = ", ".join(printable(name) for name in names[:SHOWN])
+    return say("dirty", lang, names=_shown(names, lang))
+
+
+def _shown(names: list[str], lang: str) -> str:
     more = say("more", lang, n=len(names) - SHOWN) if len(names) > SHOWN else ""
-    return say("dirty", lang, names=shown + more)
+    return ", ".join(printable(name) for name in names[:SHOWN]) + more
 
 
 def _copy(job: Job, changed: list[Edited], out: str) -> None:
     """Of the directory that was named; of the project where single files or several were."""
     from porter.files.copy import write_copy
 
-    root, prefix = job.root, ""
-    if len(job.paths) == 1 and os.path.isdir(job.paths[0]):
-        root = Path(os.path.realpath(job.paths[0]))
-        inside = os.path.relpath(root, os.path.realpath(job.root)).replace(os.sep, "/")
-        prefix = "" if inside == "." else f"{inside}/"
-    files = {edit.result.path[len(prefix) :]: apply(edit.data, edit.main) for edit in changed}
-    write_copy(root, out, files, job.settings.exclude)
+    root = job.paths[0] if len(job.paths) == 1 and os.path.isdir(job.paths[0]) else job.root
+    files = {edit.result.path: apply(edit.data, edit.main) for edit in changed}
+    unported: list[str] = []
+    write_copy(root, out, files, job.settings.exclude, job.root, unported)
+    if unported:
+        print("porter: " + say("migrate.unported", job.lang, paths=_shown(unported, job.lang)), file=sys.stderr)
 
 
 def _show(run: Run, edits: list[Edited], unsafe: bool, lang: str) -> None:

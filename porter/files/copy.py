@@ -1,165 +1,273 @@
-"""`--out DIR`: a ported copy of a tree that can stand in for the original."""
+"""`--out DIR`: a ported copy of a tree that can stand in for the original.
+
+Each file is at its own place in the copy, with the ported bytes where there are some. Hard links become files of their
+own. `links.aim` says where a symlink leads. One case more: a link to a file outside of the tree that was ported, too,
+becomes a file with the ported bytes, because what it leads to is the original.
+
+Not copied: version control, caches, virtual environments, what .gitignore names (unless git tracks it, or it was
+ported), pipes, sockets and devices, and the record of a copy, should the tree itself be one.
+
+What somebody did in the copy is theirs. A file that is not as porter left it, a link or folder in its place, a file
+that porter did not write: each stops the run before anything is written. What porter wrote and the tree no longer has
+is removed; what somebody deleted is written again; a mode that somebody changed stays.
+"""
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import stat
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 
-from porter.files.discover import ENVIRONMENTS, MADE, VCS, Walk
-from porter.files.errors import FilesError, reason
-from porter.files.write import create
-
-MARKER = ".porter-copy.json"
-FORMAT = 1
+from porter.files.discover import MADE, VCS, Walk
+from porter.files.errors import FilesError
+from porter.files.lock import Lock
+from porter.files.pieces import Piece, pieces_of, told
+from porter.files.read import digest
+from porter.files.record import FILE, FOLDER, LINK, LOCK, TEMPORARY, Record, State, digest_of, leads_away, look, place
 
 
 def write_copy(
-    root: str | os.PathLike, out: str | os.PathLike, files: Mapping[str, bytes], exclude: Iterable[str] = ()
+    root: str | os.PathLike,
+    out: str | os.PathLike,
+    files: Mapping[str, bytes],
+    exclude: Iterable[str] = (),
+    project: str | os.PathLike | None = None,
+    unported: list[str] | None = None,
 ) -> int:
     """Copy the tree at `root` to `out` with `files` (path -> ported bytes) in place of the originals; returns how many
     files and links the copy has.
 
-    Not copied: version control, caches, virtual environments and what .gitignore names, unless it is in `files`.
-    `exclude` only says whether an `out` inside of `root` would be left out of the next run. A directory that is not
-    empty is refused unless porter made it; then files that somebody changed or added since are never overwritten, and
-    those that the tree no longer has are removed. Raises FilesError (out-not-empty, out-inside, out-edited,
-    out-foreign, unreadable, unwritable).
+    The paths of `files`, and `exclude`, are relative to `project`, of which `root` may be a part. `exclude` only says
+    whether an `out` inside of `root` would be left out of the next run. `unported` receives the links to folders of
+    the project that are not copied. Raises FilesError (out-not-empty, out-inside, out-edited, out-foreign,
+    out-reserved, locked, unreadable, unwritable).
     """
-    walk = Walk(root, exclude)
-    target = os.path.realpath(out)
-    inside = walk.relative(target)
-    shown = os.fspath(out)
-    if inside == "" or walk.root.startswith(target.rstrip(os.sep) + os.sep):
-        raise FilesError("out-inside", path=shown)
-    if inside is not None and not walk.is_left_out(inside, True):
-        raise FilesError("out-inside", path=shown)
-    plan = dict(_tree(Walk(root, names=VCS | MADE), inside))
-    for path in files:
-        for depth in range(1, path.count("/") + 1):
-            plan.setdefault("/".join(path.split("/")[:depth]), "folder")
-        plan[path] = "file"
-    known = _known(target, shown)
-    record: dict[str, list | str] = {}
-    paths = sorted(plan)  # a folder comes before what is in it
-    for path in paths:
-        _check(target, path, plan[path], known)
-    try:
+    walk, whole = Walk(root, names=VCS | MADE), Walk(root if project is None else project, exclude)
+    target, shown = os.path.realpath(out), os.fspath(out)
+    inside = _inside(walk, whole, target, shown)
+    pieces = pieces_of(walk, whole, files, inside, unported if unported is not None else [])
+    Record(target, shown)  # nothing is made in a folder that is somebody's
+    with told("unwritable", shown):
         os.makedirs(target, exist_ok=True)
-        # what a run that dies half way leaves is known to be porter's
-        _mark(target, {**(known or {}), **dict.fromkeys((p for p in paths if plan[p] != "folder"), "?")})
-        for path in paths:
-            here, there = walk.absolute(path), _place(target, path)
-            if plan[path] == "folder":
-                os.makedirs(there, exist_ok=True)
-                continue
-            with suppress(FileNotFoundError):
-                os.unlink(there)
-            if plan[path] == "link":
-                os.symlink(os.readlink(here), there, target_is_directory=os.path.isdir(here))
-            elif path in files:
-                with open(there, "xb") as stream:
-                    stream.write(files[path])
-                shutil.copymode(here, there)
-            else:
-                shutil.copy2(here, there, follow_symlinks=False)
-            record[path] = _state(there)
-        for path in paths[::-1]:
-            if plan[path] == "folder":  # last: a read-only folder could not be filled
-                shutil.copymode(walk.absolute(path), _place(target, path))
-        _remove(target, known or {}, record)
-        _mark(target, record)
-    except OSError as error:
-        name = walk.relative(os.fspath(error.filename or "")) or shown
-        raise FilesError("unwritable", path=name, error=reason(error)) from None
-    return len(record)
-
-
-def _tree(walk: Walk, skip: str | None) -> Iterator[tuple[str, str]]:
-    stack = [""]
-    while stack:
-        folder = stack.pop()
-        try:
-            with os.scandir(walk.absolute(folder)) as scan:
-                entries = {entry.name: entry for entry in scan}
-        except OSError as error:
-            raise FilesError("unreadable", path=folder or ".", error=reason(error)) from None
-        if folder:
-            if any(name in entries for name in ENVIRONMENTS):
-                continue
-            yield folder, "folder"
-        chain = walk.chain(folder, entries)
-        for name, entry in entries.items():
-            path = f"{folder}/{name}" if folder else name
-            directory = entry.is_dir(follow_symlinks=False)
-            if path in (skip, MARKER) or name in VCS or walk.ignored(chain, path, name, directory):
-                continue
-            if directory:
-                stack.append(path)
-            elif entry.is_symlink():
-                yield path, "link"
-            elif entry.is_file():
-                yield path, "file"
-
-
-def _known(target: str, shown: str) -> dict | None:
-    """What porter wrote there; None for a directory that is empty or not there yet."""
+        if not os.access(target, os.W_OK | os.X_OK):
+            raise PermissionError(13, "Permission denied")
+        lock = Lock(os.path.join(target, LOCK), shown)
+        lock.acquire()
     try:
-        if not os.listdir(target):
-            return None
-        with open(os.path.join(target, MARKER), encoding="utf-8") as stream:
-            marker = json.load(stream)
-        if marker["format"] == FORMAT and isinstance(marker["files"], dict):
-            return marker["files"]
-    except FileNotFoundError:
-        if not os.path.lexists(target):
-            return None
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        pass
-    raise FilesError("out-not-empty", path=shown)
+        _Copy(target, shown, pieces).write()
+    finally:
+        lock.release()
+        with suppress(OSError):
+            os.unlink(os.path.join(target, LOCK))
+    return sum(piece.kind != FOLDER for piece in pieces.values())
 
 
-def _check(target: str, path: str, kind: str, known: dict | None) -> None:
-    there = _place(target, path)
-    state = _state(there)
-    if state is None or (kind == "folder" and state == "folder"):
-        return
-    if known is None or path not in known or state == "folder":
-        raise FilesError("out-foreign", path=path)
-    if known[path] not in ("?", state):
-        raise FilesError("out-edited", path=path)
+def _inside(walk: Walk, whole: Walk, target: str, shown: str) -> str | None:
+    """Where in the tree the copy will be; None outside of it."""
+    inside = next((os.path.relpath(target, f) for f in _upwards(target) if _same(f, walk.root)), None)
+    if inside is None and not any(_same(folder, target) for folder in _upwards(walk.root)):
+        return None
+    start = whole.relative(walk.root) or ""
+    if inside not in (None, "."):
+        inside = inside.replace(os.sep, "/")
+        if whole.is_left_out(f"{start}/{inside}" if start else inside, True, start):
+            return inside
+    raise FilesError("out-inside", path=shown)
 
 
-def _remove(target: str, known: dict, record: dict) -> None:
-    for path in sorted(known.keys() - record.keys(), reverse=True):
-        if path.startswith("/") or ".." in path.split("/"):
-            continue
-        there = _place(target, path)
-        if known[path] == _state(there):
-            with suppress(OSError):
-                os.unlink(there)
-                os.removedirs(os.path.dirname(there))
+def _upwards(folder: str) -> Iterator[str]:
+    yield folder
+    while (above := os.path.dirname(folder)) != folder:
+        yield (folder := above)
 
 
-def _mark(target: str, record: dict) -> None:
-    text = json.dumps({"format": FORMAT, "files": dict(sorted(record.items()))}, indent=1)
-    create(os.path.join(target, MARKER), text.encode())
+def _same(one: str, other: str) -> bool:
+    """Also where names differ in case only, or a folder is mounted twice."""
+    try:
+        return os.path.samefile(one, other)
+    except OSError:
+        return False
 
 
-def _state(there: str) -> list | str | None:
+class _Copy:
+    """First everything is looked at, then anything is written."""
+
+    def __init__(self, target: str, shown: str, pieces: Mapping[str, Piece]):
+        self.target, self.shown, self.pieces = target, shown, pieces
+        self.record = Record(target, shown)
+        self.states: dict[str, State] = {}  # of what is porter's in the copy
+        self.seen: dict[str, tuple | None] = {}
+        self.obsolete: list[str] = []
+        self.hollow: list[str] = []  # folders in the way that hold nothing else
+
+    def write(self) -> None:
+        self.record.sweep()
+        for path in self.record.states:
+            piece = self.pieces.get(path)
+            if piece is None or piece.kind == FOLDER:
+                if not leads_away(self.target, path) and (self._ours(path) or self.seen[path] is None):
+                    self.obsolete.append(path)
+        gone = set(self.obsolete)
+        for path in self.pieces:
+            if path not in gone:
+                self._admit(path, gone)
+        with told("unwritable", self.shown):
+            self.record.start(self.states)
+        try:
+            for path in sorted(self.obsolete, reverse=True):
+                with told("unwritable", self._shown(path)):
+                    self._remove(path)
+            for path in self.hollow:
+                with told("unwritable", self._shown(path)):
+                    for folder, *_ in os.walk(place(self.target, path), topdown=False):
+                        os.rmdir(folder)
+            for path, piece in self.pieces.items():
+                with told("unwritable", self._shown(path)):
+                    self._make_folder(path) if piece.kind == FOLDER else self._put(path, piece)
+            for path, piece in reversed(self.pieces.items()):
+                if piece.kind == FOLDER:  # last: a read-only folder could not be filled
+                    with told("unwritable", self._shown(path)):
+                        shutil.copymode(piece.source, place(self.target, path))
+            with told("unwritable", self.shown):
+                self.record.close(self.states)
+        finally:
+            self.record.close()
+
+    def _ours(self, path: str) -> bool:
+        """Whether porter left it as it is; then that is on record from now on."""
+        there = place(self.target, path)
+        with told("unreadable", self._shown(path)):
+            self.seen[path] = _signature(there)
+            state = look(there)
+        mine = next((one for one in self.record.states.get(path, ()) if state and one.same(state)), None)
+        if mine is not None:
+            self.states[path] = mine
+        return mine is not None
+
+    def _admit(self, path: str, gone: set[str]) -> None:
+        piece, there = self.pieces[path], place(self.target, path)
+        if self._ours(path) or self.seen[path] is None:
+            return
+        with told("unreadable", self._shown(path)):
+            state = look(there)
+        if state.kind == FOLDER:
+            if piece.kind == FOLDER:
+                return
+            if self._only(path, gone):
+                self.hollow.append(path)
+                self.seen[path] = None
+                return
+        elif path in self.record.states:
+            if piece.kind != FOLDER and piece.state().same(state):  # the same edit, made in the tree as well
+                self.states[path] = State(*state[:2], self.record.states[path][0].mode)
+                return
+            raise FilesError("out-edited", path=self._shown(path))
+        raise FilesError("out-foreign", path=self._shown(path))
+
+    def _only(self, folder: str, gone: set[str]) -> bool:
+        """Whether the folder holds nothing but files that go away."""
+        for above, folders, names in os.walk(place(self.target, folder)):
+            inside = os.path.relpath(above, self.target).replace(os.sep, "/")
+            links = [name for name in folders if os.path.islink(os.path.join(above, name))]
+            if any(f"{inside}/{name}" not in gone for name in names + links):
+                return False
+        return True
+
+    def _untouched(self, path: str) -> None:
+        """As late as possible: somebody may have been there meanwhile. On a file system that does not tell upper from
+        lower case it may be another file of the tree."""
+        if leads_away(self.target, path) or _signature(place(self.target, path)) != self.seen[path]:
+            raise FilesError("out-edited" if path in self.states else "out-foreign", path=self._shown(path))
+
+    def _remove(self, path: str) -> None:
+        self._untouched(path)
+        there = place(self.target, path)
+        if self.seen[path] is not None:
+            _open_up(os.path.dirname(there))
+            os.unlink(there)
+            del self.states[path]
+            self.seen[path] = None
+        for folder in _upwards(os.path.dirname(there)):
+            try:
+                os.rmdir(folder)
+            except FileNotFoundError:  # a run that was killed came that far
+                continue
+            except OSError:
+                break
+
+    def _make_folder(self, path: str) -> None:
+        there = place(self.target, path)
+        with suppress(FileExistsError):
+            os.mkdir(there)
+        if leads_away(self.target, f"{path}/") or not stat.S_ISDIR(os.lstat(there).st_mode):
+            raise FilesError("out-foreign", path=self._shown(path))
+        _open_up(there)
+
+    def _put(self, path: str, piece: Piece) -> None:
+        there = place(self.target, path)
+        beside = os.path.join(os.path.dirname(there), TEMPORARY)
+        made = False
+        if os.path.lexists(beside):  # not what a kill left: that was swept
+            raise FilesError("out-foreign", path=os.path.join(os.path.dirname(self._shown(path)), TEMPORARY))
+        self.record.begin(path)
+        try:
+            if piece.kind == LINK:
+                os.symlink(piece.text, beside, target_is_directory=os.path.isdir(piece.source))
+                made, state = True, piece.state()
+            else:
+                with open(beside, "xb", opener=_private) as stream:
+                    made = True
+                    state = self._fill(path, piece, stream)
+                self._dress(path, piece, beside, state)
+            self._untouched(path)
+            self.record.intend(path, state)
+            os.replace(beside, there)
+            made = False
+        finally:
+            if made:
+                with suppress(OSError):
+                    os.unlink(beside)
+        self.states[path] = state
+
+    def _fill(self, path: str, piece: Piece, stream) -> State:
+        with told("unreadable", path):
+            mode = stat.S_IMODE(os.stat(piece.source).st_mode)
+        if piece.data is None:
+            return State(FILE, digest_of(piece.source, stream), mode)
+        stream.write(piece.data)
+        return State(FILE, digest(piece.data), mode)
+
+    def _dress(self, path: str, piece: Piece, beside: str, state: State) -> None:
+        if piece.data is None:
+            shutil.copystat(piece.source, beside)
+        mode, old = state.mode, self.states.get(path)
+        if old is not None and old.kind == FILE:
+            there = stat.S_IMODE(os.lstat(place(self.target, path)).st_mode)
+            mode = there if there != old.mode else mode
+        os.chmod(beside, mode)
+
+    def _shown(self, path: str) -> str:
+        return f"{self.shown.rstrip(os.sep)}/{path}"
+
+
+def _signature(there: str) -> tuple | None:
+    """Changes with whatever is done to a file."""
     try:
         status = os.lstat(there)
-        if stat.S_ISDIR(status.st_mode):
-            return "folder"
-        if stat.S_ISLNK(status.st_mode):
-            return os.readlink(there)
-        return [status.st_size, status.st_mtime_ns]
     except (FileNotFoundError, NotADirectoryError):
         return None
+    return status.st_ino, status.st_mode, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
-def _place(target: str, path: str) -> str:
-    return os.path.join(target, *path.split("/"))
+def _private(file: str, flags: int) -> int:
+    """Nobody else reads it before it has the mode of its original."""
+    return os.open(file, flags, 0o600)
+
+
+def _open_up(folder: str) -> None:
+    """A read-only folder could not be filled. It has the mode of its original again at the end."""
+    mode = stat.S_IMODE(os.lstat(folder).st_mode)
+    if mode & 0o700 != 0o700:
+        os.chmod(folder, mode | 0o700)

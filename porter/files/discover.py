@@ -197,10 +197,11 @@ class Walk:
                 return verdict
         return False
 
-    def is_left_out(self, relative: str, directory: bool) -> bool:
-        """Whether a walk from the root would not get there."""
+    def is_left_out(self, relative: str, directory: bool, start: str = "") -> bool:
+        """Whether a walk from `start`, a folder above it, would not get there."""
         parts = relative.split("/") if relative else []
-        for depth, name in enumerate(parts):
+        for depth in range(start.count("/") + bool(start), len(parts)):
+            name = parts[depth]
             folder, path = "/".join(parts[:depth]), "/".join(parts[: depth + 1])
             last = depth == len(parts) - 1
             if self.ignored(self.chain(folder), path, name, directory or not last):

@@ -149,8 +149,8 @@ MESSAGES = {
     ),
     # --out DIR
     "out-not-empty": (
-        "{path}: not empty and not a copy that porter made; choose another directory",
-        "{path}：目录非空，且不是 porter 生成的副本；请换一个目录",
+        "{path}: not empty and not a copy that this porter made; choose another directory",
+        "{path}：目录非空，且不是此版本 porter 生成的副本；请换一个目录",
     ),
     "out-inside": (
         "{path}: lies inside the tree that is ported; choose a directory outside of it, or exclude it",
@@ -163,6 +163,10 @@ MESSAGES = {
     "out-foreign": (
         "{path}: not written by porter and in the way; choose another directory, or delete the file",
         "{path}：不是 porter 写入的文件，却占用了目标位置；请换一个目录，或删除该文件",
+    ),
+    "out-reserved": (
+        "{path}: porter uses this name for its record of a copy; rename the folder, or exclude it in .gitignore",
+        "{path}：porter 用此名称保存副本的记录；请重命名该目录，或在 .gitignore 中将其排除",
     ),
     # git
     "git": (

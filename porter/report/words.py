@@ -99,7 +99,11 @@ WORDS: dict[str, dict[str, str]] = {
         "en": "Copy written to {out}; files changed in it: {files} (auto edits: {auto}{review}).",
         "zh": "副本已写入 {out}，其中修改了 {files} 个文件（自动改动 {auto} 处{review}）。",
     },
-    "migrate.unverified": {"en": "Nothing was written.", "zh": "未写入任何文件。"},
+    "migrate.nothing": {"en": "Nothing was written.", "zh": "未写入任何文件。"},
+    "migrate.unported": {
+        "en": "{paths}: the copy links to this code of the project as it is, not ported; migrate the whole project to port it",
+        "zh": "{paths}：副本中的链接指向项目中未迁移的代码；如需一并迁移，请对整个项目运行 migrate",
+    },
     "migrate.none": {"en": "Nothing to change.", "zh": "无需改动。"},
     "migrate.reviewed": {"en": ", review edits: {n}", "zh": "，复核类改动 {n} 处"},
     "migrate.fused": {"en": ", fused operators: {n}", "zh": "，融合算子 {n} 处"},

@@ -1,0 +1,120 @@
+"""What a copy of a tree consists of."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from porter.files.discover import ENVIRONMENTS, VCS, Walk
+from porter.files.errors import FilesError, reason
+from porter.files.git import tracked
+from porter.files.links import aim
+from porter.files.read import digest
+from porter.files.record import FILE, FOLDER, LINK, OWN, State, digest_of, leads_away
+
+
+class Piece(NamedTuple):
+    """What the copy gets at a path."""
+
+    kind: str
+    source: str  # whose mode it has; whose bytes, too, where `data` is None
+    data: bytes | None = None
+    text: str = ""  # of a link
+
+    def state(self) -> State:
+        if self.kind == LINK:
+            return State(LINK, self.text)
+        with told("unreadable", self.source):
+            return State(FILE, digest_of(self.source) if self.data is None else digest(self.data))
+
+
+def pieces_of(
+    walk: Walk, whole: Walk, files: Mapping[str, bytes], skip: str | None, unported: list[str]
+) -> dict[str, Piece]:
+    """By path, a folder before what is in it."""
+    plan = dict(_tree(walk, skip))
+    for path in _tracked(walk, plan):
+        if path not in plan and not (skip and path.startswith(f"{skip}/")):
+            plan[path] = FILE
+            plan.update(dict.fromkeys(_above(path), FOLDER))
+    ported = {whole.absolute(path): data for path, data in files.items()}
+    for file in ported:
+        if (path := walk.relative(file)) is not None:
+            plan[path] = FILE
+            plan.update(dict.fromkeys(_above(path), FOLDER))
+    pieces = {}
+    for path in sorted(plan):
+        here = walk.absolute(path)
+        real = os.path.realpath(here) if plan[path] == LINK else here
+        if plan[path] == FOLDER:
+            pieces[path] = Piece(FOLDER, here)
+        elif plan[path] == FILE or (walk.relative(real) is None and real in ported):
+            pieces[path] = Piece(FILE, real, ported.get(real))
+            if real not in ported and not os.access(real, os.R_OK):
+                raise FilesError("unreadable", path=path, error="Permission denied")
+        else:
+            pieces[path] = Piece(LINK, here, text=aim(walk, path))
+            if walk.relative(real) is None and whole.relative(real) is not None and os.path.isdir(real):
+                unported.append(path)
+    return pieces
+
+
+def _above(path: str) -> list[str]:
+    parts = path.split("/")
+    return ["/".join(parts[:depth]) for depth in range(1, len(parts))]
+
+
+def _tracked(walk: Walk, plan: Mapping[str, str]) -> Iterator[str]:
+    """What git tracks is part of the tree, whatever .gitignore says."""
+    nested = [path for path in plan if plan[path] == FOLDER and os.path.lexists(walk.absolute(f"{path}/.git"))]
+    for start in ("", *nested):
+        for inside in tracked(walk.absolute(start)):
+            path = f"{start}/{inside}" if start else inside
+            file = walk.absolute(path)
+            *above, name = path.split("/")
+            if name in OWN or not (walk.names | OWN).isdisjoint(above):
+                continue
+            if not leads_away(walk.root, path) and _is_file(file):
+                yield path
+
+
+def _is_file(file: str) -> bool:
+    return os.path.isfile(file) and not os.path.islink(file)
+
+
+def _tree(walk: Walk, skip: str | None) -> Iterator[tuple[str, str]]:
+    stack = [""]
+    while stack:
+        folder = stack.pop()
+        with told("unreadable", folder or "."), os.scandir(walk.absolute(folder)) as scan:
+            entries = {entry.name: entry for entry in scan}
+        if folder:
+            if any(name in entries for name in ENVIRONMENTS):
+                continue
+            yield folder, FOLDER
+        chain = walk.chain(folder, entries)
+        for name, entry in entries.items():
+            path = f"{folder}/{name}" if folder else name
+            directory = entry.is_dir(follow_symlinks=False)
+            if path == skip or name in VCS or walk.ignored(chain, path, name, directory):
+                continue
+            if directory:
+                if name in OWN:
+                    raise FilesError("out-reserved", path=path)
+                stack.append(path)
+            elif name in OWN:
+                continue
+            elif entry.is_symlink():
+                yield path, LINK
+            elif entry.is_file():
+                yield path, FILE
+
+
+@contextmanager
+def told(key: str, path: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise FilesError(key, path=path, error=reason(error)) from None
