@@ -13,6 +13,8 @@ from porter.analyse import analyse
 from porter.finding import apply
 from porter.session import Session
 
+SESSION = Session()
+IMPORT = "import torch_npu  # noqa: F401"
 LINES = (
     "import torch\n", "x = torch.ones(3).cuda()  # 中文\n", "%matplotlib inline\n", "!nvidia-smi\n", "\n",
     "torch.cuda.synchronize()\n", "device = torch.device('cuda')\n", "files = !ls\n", "model?\n", "y = 1  # é\n",
@@ -38,10 +40,19 @@ def book(*cells: object, indent: int | None = 1, ascii: bool = False, newline: s
     return json.dumps(content, indent=indent, ensure_ascii=ascii).replace("\n", newline).encode() + newline.encode()
 
 
-def ported(data: bytes) -> bytes:
-    found = analyse("a.ipynb", data, Session())
+def ported(data: bytes, unsafe: bool = False) -> bytes:
+    found = analyse("a.ipynb", data, SESSION)
     assert not [f for f in found.findings if f.code in ("PRT002", "PRT003")], found.findings
-    return apply(data, found.auto)
+    after = apply(data, found.review if unsafe else found.auto)
+    again = analyse("a.ipynb", after, SESSION)
+    assert not (again.review if unsafe else again.auto)
+    return after
+
+
+def findings(data: bytes, *codes: str) -> list[tuple[str, str, str]]:
+    """Code, message and status."""
+    found = analyse("a.ipynb", data, SESSION).findings
+    return [(f.code, f.why, f.status) for f in found if not codes or f.code in codes]
 
 
 def sources(data: bytes) -> list[str]:
@@ -59,7 +70,7 @@ def test_cells_are_one_module():
 
 def test_a_finding_names_cell_and_line_and_stands_where_the_line_does():
     data = book(["import torch\n"], ["# one\n", "torch.cuda.synchronize()"])
-    (found,) = analyse("a.ipynb", data, Session()).findings
+    (found,) = analyse("a.ipynb", data, SESSION).findings
     line = data.decode().splitlines()[found.line - 1]
     assert (dict(found.values)["cell"], dict(found.values)["cell_line"]) == ("2", "2")
     assert "torch.cuda.synchronize()" in line and line[found.column - 1 :].startswith("torch.cuda.synchronize")
@@ -113,13 +124,13 @@ def test_format_3():
     [(b'{"cells": ["torch"', "text"), (b'{"torch": 1}', "text"), (b'{"cells": "torch"}', None), (b"\xff torch", "text-encoding"), (b"[" * 5000 + b"torch", "deep")],
 )  # fmt: skip
 def test_what_is_no_notebook_is_one_note(data, why):
-    found = analyse("a.ipynb", data, Session())
+    found = analyse("a.ipynb", data, SESSION)
     assert not found.auto and [(f.code, f.why) for f in found.findings] == ([("PRT002", why)] if why else [])
 
 
 def test_a_broken_cell_is_a_note_and_the_others_are_ported():
     data = book(["import torch\n"], ["def f(:\n", "    pass"], ["torch.cuda.synchronize()"])
-    found = analyse("a.ipynb", data, Session())
+    found = analyse("a.ipynb", data, SESSION)
     notes = [f for f in found.findings if f.code == "PRT002"]
     assert [(f.why, f.severity, dict(f.values)["cell"]) for f in notes] == [("cell", "note", "2")]
     assert sources(apply(data, found.auto))[1:] == ["def f(:\n    pass", "torch.npu.synchronize()"]
@@ -145,3 +156,302 @@ def test_nothing_but_code_moves(cells, indent, ascii, whole, newline, ended):
     rest = iter(after.splitlines())
     if indent is not None and not whole:
         assert all(any(line.rstrip(b",") == other.rstrip(b",") for other in rest) for line in untouched)
+
+
+# what Python takes for a line end, and what str.splitlines does
+
+
+@pytest.mark.parametrize("odd", ["\u2028", "\u2029", "\x85", "\f", "\v", "\x1c", "\x1d", "\x1e"])
+@pytest.mark.parametrize("listed", [True, False])
+def test_only_what_ends_a_line_for_python_does(odd, listed):
+    lines = [f"import torch  # a{odd}# SECOND NOTE\n", f"x = torch.zeros(3).cuda()  # hm{odd}y = 1\n"]
+    (text,) = sources(ported(book(lines if listed else "".join(lines))))
+    assert text == f"{lines[0]}{IMPORT}\n{lines[1].replace('cuda', 'npu')}"
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("listed", [True, False])
+def test_the_line_ends_of_a_cell_stay(end, listed):
+    lines = [f"import torch{end}", f"torch.cuda.synchronize(){end}", "x = torch.ones(2).cuda()"]
+    (text,) = sources(ported(book(lines if listed else "".join(lines))))
+    assert text == end.join(["import torch", IMPORT, "torch.npu.synchronize()", "x = torch.ones(2).npu()"])
+
+
+def test_an_inserted_line_is_an_item_as_the_others_are():
+    data = b'{"cells":[{"cell_type":"code","source":["import torch\\n" , "torch.cuda.synchronize()"]}]}'
+    assert ported(data) == data.replace(
+        b'\\n" , "torch.cuda', b'\\n" , "import torch_npu  # noqa: F401\\n" , "torch.npu'
+    )
+    alone = b'{"cells": [{"cell_type": "code", "source": [\r\n\t"import torch"\r\n]}, {"cell_type": "code", "source": ["torch.cuda.init()"]}]}'
+    assert b'"import torch\\n",\r\n\t"import torch_npu  # noqa: F401"\r\n]' in ported(alone)
+
+
+def test_items_that_hold_several_lines_or_a_part_of_one():
+    several = ["import torch\nx = torch.ones(2)\n", "x.cu", "da()\nx.cuda()"]
+    data = book(several)
+    after = json.loads(ported(data))["cells"][1]["source"]
+    assert after == [f"import torch\n{IMPORT}\nx = torch.ones(2)\n", "x.npu()\nx.npu()"]
+
+
+def test_items_without_line_ends_are_lines_where_nothing_else_is_python():
+    data = book(["import torch", "torch.cuda.synchronize()", "y = 1"])
+    assert json.loads(ported(data))["cells"][1]["source"] == ["import torch", IMPORT, "torch.npu.synchronize()", "y = 1"]
+
+
+def test_a_string_keeps_its_escapes():
+    source = rb'"import torch\u000a\u0078 = torch.zeros(3).cuda() # \/ \u00e9\u00E9 \ud83d\ude00 \ud800 \t\nx.cuda(); y = \"\u0041\""'
+    data = b'{"cells":[{"cell_type":"code","source":%s}],"n":"\\/\\u0041"}' % source
+    made = source.replace(b"cuda", b"npu").replace(rb"\u000a", rb"\u000aimport torch_npu  # noqa: F401\n", 1)
+    assert ported(data) == data.replace(source, made)
+
+
+def test_escapes_between_two_places_of_one_edit_stay():
+    """One finding may replace a call over several lines."""
+    data = rb'{"cells": [{"cell_type": "code", "source": "import torch\nwith torch.cuda.amp.autocast(  # \u00e9\/\n    enabled=\u0054rue):\n    pass"}]}'
+    after = ported(data)
+    assert rb"# \u00e9\/\n" in after and rb"enabled=\u0054rue" in after and b"torch.cuda" not in after
+
+
+# magics and shell escapes
+
+
+@pytest.mark.parametrize(
+    "command",
+    ['os.environ["CUDA_VISIBLE_DEVICES"] = !echo 0,1 | tr -d " "', "x.is_cuda = !ls", "x.is_cuda = %time f(1)", "a, b = !ls é", "d['a'][b['c=d']] = !ls"],
+)  # fmt: skip
+def test_what_stands_in_for_a_command_is_never_written(command):
+    data = book(["import os, torch\n", "x = torch.ones(2).cuda()\n", command])
+    behind = command.partition("= ")[2] if "d[" not in command else "!ls"
+    assert sources(ported(data))[0].endswith(behind)
+    assert sources(ported(data, unsafe=True))[0].endswith(behind)
+
+
+def test_what_a_command_yields_is_not_known():
+    """A number as its stand-in would pass for a value of that kind."""
+    assert findings(book(["import torch\n", "n = !nproc\n", "torch.manual_seed(n)\n", "x = torch.ones(n).cuda()\n"])) == [
+        ("PRT130", "call", "auto")
+    ]
+
+
+def test_python_behind_a_magic_is_a_persons_work():
+    data = book(["import torch\n", "%time torch.cuda.empty_cache()\n", "y = %timeit -n 3 torch.ones(2).cuda()\n"])
+    found = analyse("a.ipynb", data, SESSION)
+    assert ported(data, unsafe=True) == data  # not even the import, which nothing would use
+    assert [(f.code, f.status, f.edit, dict(f.values)["kept"]) for f in found.findings] == [
+        ("PRT101", "manual", (), "IPython"),
+        ("PRT130", "manual", (), "IPython"),
+    ]
+    text = SESSION.rules.texts.message
+    assert "not edited: a magic" in text(found.findings[0]) and "未改动" in text(found.findings[0], "zh")
+    more = book(["import torch\n", "%time torch.cuda.empty_cache()\n", "torch.cuda.synchronize()\n"])
+    assert sources(ported(more))[0].split("\n")[1:] == [IMPORT, "%time torch.cuda.empty_cache()", "torch.npu.synchronize()", ""]
+
+
+def test_what_looks_like_a_magic_inside_of_a_statement_is_none():
+    lines = ["import torch\n", "s = '''\n", "!nvidia-smi\n", "%env CUDA_VISIBLE_DEVICES=0\n", "'''\n", "y = (7\n", "% 3, torch.cuda.synchronize())\n", "z = 'a \\\n", "!nvidia-smi'\n"]  # fmt: skip
+    (text,) = sources(ported(book(lines)))
+    assert text == "".join(["import torch\n", IMPORT + "\n", *lines[1:6], "% 3, torch.npu.synchronize())\n", *lines[7:]])
+
+
+@pytest.mark.parametrize(
+    "head", ["%%bash\n", "\n\n%%bash\n", "# a note\n%%bash\n", "%%script bash\n", "%%script --no-raise-error /bin/bash -e\n", "%%sh\n", "%%capture\n%%bash\n", "%%bash --no-raise-error\n", "  %%bash\n"],
+)  # fmt: skip
+def test_cells_of_shell(head):
+    data = book(["import torch\n"], head + "nvidia-smi  # torch.cuda\nexport CUDA_VISIBLE_DEVICES=0,1\n")
+    assert sources(ported(data))[1] == head + "npu-smi info  # torch.cuda\nexport ASCEND_RT_VISIBLE_DEVICES=0,1\n"
+
+
+@pytest.mark.parametrize("head", ["%%html", "%%R", "%%script perl", "%%javascript", "%%cu", "%%writefile a.txt"])
+def test_cells_of_other_languages_stay(head):
+    data = book(["import torch\n"], head + "\nnvidia-smi\ntorch.cuda.init()\n!nvidia-smi\n")
+    assert ported(data, unsafe=True) == data
+
+
+SHELL = [
+    ("!nvidia-smi", "!npu-smi info", ["PRT145 plain auto"]),
+    ("%env CUDA_VISIBLE_DEVICES=0", "%env ASCEND_RT_VISIBLE_DEVICES=0", ["PRT801 CUDA_VISIBLE_DEVICES auto"]),
+    ("%%bash\nexport CUDA_VISIBLE_DEVICES=1\nnvidia-smi", "%%bash\nexport ASCEND_RT_VISIBLE_DEVICES=1\nnpu-smi info", ["PRT801 CUDA_VISIBLE_DEVICES auto", "PRT145 plain auto"]),
+    ("!pip install torch==2.1.0+cu118 -f https://download.pytorch.org/whl/cu118", "!pip install torch==2.1.0 -f https://download.pytorch.org/whl/cpu", ["PRT841 local review", "PRT841 index review"]),
+    ("!CUDA_VISIBLE_DEVICES=0 python x.py", "!ASCEND_RT_VISIBLE_DEVICES=0 python x.py", ["PRT801 CUDA_VISIBLE_DEVICES auto"]),
+    ("%env CUDA_VISIBLE_DEVICES 0,1", "%env ASCEND_RT_VISIBLE_DEVICES 0,1", ["PRT801 CUDA_VISIBLE_DEVICES auto"]),
+    ("%set_env CUDA_VISIBLE_DEVICES = 1,0", "%set_env ASCEND_RT_VISIBLE_DEVICES = 1,0", ["PRT801 order review"]),
+    ("x = %env CUDA_VISIBLE_DEVICES", "x = %env ASCEND_RT_VISIBLE_DEVICES", ["PRT801 CUDA_VISIBLE_DEVICES auto"]),
+    ("%env NCCL_DEBUG INFO", None, ["PRT803 NCCL_DEBUG manual"]),
+    ("%env CUDA_VISIBLE_DEVICES={gpu}", "%env ASCEND_RT_VISIBLE_DEVICES={gpu}", ["PRT801 CUDA_VISIBLE_DEVICES auto"]),
+    ("%pip install -q flash-attn", None, ["PRT401 flash_attn manual"]),
+    ("pip install torch==2.1.0+cu118", "pip install torch==2.1.0", ["PRT841 local review"]),
+    ("!{sys.executable} -m pip install torch==2.1.0+cu118", "!{sys.executable} -m pip install torch==2.1.0", ["PRT841 local review"]),
+    ("    !nvidia-smi", "    !npu-smi info", ["PRT145 plain auto"]),
+    ("x = !nvidia-smi", None, ["PRT145 parsed manual"]),
+    ("!!nvidia-smi", None, ["PRT145 parsed manual"]),
+    ("x = %sx nvidia-smi", None, ["PRT145 parsed manual"]),
+    ("!nvidia-smi --query-gpu=name --format=csv", None, ["PRT145 counted manual"]),
+    ("%time !nvidia-smi", "%time !npu-smi info", ["PRT145 plain auto"]),
+    ("!python x.py \\\n  --device cuda \\\n  --n {n}", "!python x.py \\\n  --device npu \\\n  --n {n}", ["PRT825 unknown review"]),
+    ("%run x.py --device cuda", "%run x.py --device npu", ["PRT825 unknown review"]),
+    ("!python {d['a b']} --device cuda --x $y", "!python {d['a b']} --device npu --x $y", ["PRT825 unknown review"]),
+    ("!docker run --gpus all {image}", "!docker run --runtime=ascend -e ASCEND_VISIBLE_DEVICES=0-7 {image}", ["PRT822 gpus review"]),
+    ("%%writefile x.py\nimport torch\nx.cuda()", None, ["PRT827 file manual"]),
+    ("%%python3\nimport torch\ntorch.cuda.init()", None, ["PRT827 program manual"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("before", "after", "said"), SHELL, ids=[row[0] for row in SHELL])
+@pytest.mark.parametrize("listed", [True, False])
+def test_shell_is_read_as_scripts_are(before, after, said, listed):
+    if before.startswith("    "):
+        before, after = f"if 1:\n{before}", f"if 1:\n{after}"
+    data = book(["x = 1\n"], before.splitlines(keepends=True) if listed else before)
+    assert [" ".join(found) for found in findings(data)] == said
+    assert sources(ported(data, unsafe=True))[1] == (after or before)
+    assert sources(ported(data))[1] == (after or before if all(s.endswith("auto") for s in said) else before)
+
+
+def test_shell_answers_as_a_script_would():
+    script = "export CUDA_VISIBLE_DEVICES=0,1\nnvidia-smi -L | wc -l\nmodule load cuda/12\npip install cupy torch==2.1+cu118\npython t.py --backend nccl --device cuda\n"
+    alone = analyse("a.sh", script.encode(), SESSION)
+    inside = analyse("a.ipynb", book("%%bash\n" + script), SESSION)
+    told = [[(f.line - by, f.code, f.why, f.status, f.severity) for f in r.findings if f.code != "PRT826"] for r, by in ((alone, 0), (inside, 0))]
+    lines = [dict(f.values)["cell_line"] for f in inside.findings]
+    assert [row[1:] for row in told[0]] == [row[1:] for row in told[1]]
+    assert [int(line) - 1 for line in lines] == [row[0] for row in told[0]]
+    assert sources(apply(inside_data := book("%%bash\n" + script), inside.review)) == [
+        "%%bash\n" + apply(script.encode(), alone.review).decode()
+    ], inside_data
+
+
+def test_a_name_of_python_is_not_the_environments():
+    data = book(["CUDA_VISIBLE_DEVICES = '1'\n", "!CUDA_VISIBLE_DEVICES=$CUDA_VISIBLE_DEVICES python x.py\n"])
+    assert sources(ported(data, unsafe=True))[0].endswith("!ASCEND_RT_VISIBLE_DEVICES=$CUDA_VISIBLE_DEVICES python x.py\n")
+    other = book(["!echo $CUDA_VISIBLE_DEVICES\n", "!CUDA_VISIBLE_DEVICES=0 python x.py\n"])
+    assert b"CUDA_VISIBLE" not in ported(other)
+
+
+def test_python_that_the_shell_gets_may_read_the_variable():
+    data = book(["import os\n"], ["%env CUDA_VISIBLE_DEVICES=0\n"], ["!echo {os.environ['CUDA_VISIBLE_DEVICES']}"])
+    assert findings(data) == [("PRT801", "CUDA_VISIBLE_DEVICES", "review"), ("PRT801", "CUDA_VISIBLE_DEVICES", "manual")]
+
+
+def test_shell_that_cannot_be_read_costs_nothing_else():
+    data = book(["!nvidia-smi\n", "!echo 'gpu \" ) ( $(\n", "!nvidia-smi\n"])
+    found = analyse("a.ipynb", data, SESSION)
+    assert [dict(f.values)["cell_line"] for f in found.findings if (f.code, f.why) == ("PRT002", "part")] == ["2"]
+    assert sources(apply(data, found.auto)) == ["!npu-smi info\n!echo 'gpu \" ) ( $(\n!npu-smi info\n"]
+
+
+def test_suppressions_and_settings_hold_for_shell():
+    for line in ("# porter: ignore[PRT145] here\n!nvidia-smi\n", "!nvidia-smi  # porter: ignore[PRT145] here\n", "%%bash\n# porter: ignore[PRT145] here\nnvidia-smi\n"):
+        data = book(["import torch\n"], line)
+        (found,) = analyse("a.ipynb", data, SESSION).findings
+        assert (found.code, found.suppressed) == ("PRT145", "here")
+        assert ported(data) == data
+    for head in ("# porter: skip-file a\n", "x = 1  # porter: skip-file a\n", "%%bash\n# porter: skip-file a\n"):
+        assert findings(book(head + "nvidia-smi\n", "import torch\ntorch.cuda.init()\n!nvidia-smi\n")) == []
+    idle = book("# porter: ignore[PRT145,PRT101] x\n!nvidia-smi\n", "import torch\n# porter: ignore[PRT101] x\ntorch.cuda.init()\n")
+    assert findings(idle, "PRT001") == [("PRT001", "unused", "manual")]
+    assert findings(book("!nvidia-smi  # porter: ignore\n"), "PRT005") == [("PRT005", "codes", "manual")]
+    quiet = Session(quiet=frozenset({"PRT145"}))
+    assert not analyse("a.ipynb", book("!nvidia-smi\n"), quiet).findings
+
+
+# kernels
+
+
+@pytest.mark.parametrize(
+    ("metadata", "python"),
+    [
+        ({}, True), ({"kernelspec": {"name": "python3", "language": "python", "display_name": "x"}}, True),
+        ({"kernelspec": {"name": "xpython", "language": "python"}}, True), ({"kernelspec": {"name": "conda-env-julia_and_r-py"}}, True),
+        ({"kernelspec": {"name": "xpython"}}, True), ({"language_info": {"name": "python"}}, True), ({"kernelspec": None}, True),
+        ({"kernelspec": {"name": "julia-1.6", "language": "julia"}}, False), ({"kernelspec": {"name": "julia-1.6"}}, False),
+        ({"kernelspec": {"name": "ir", "display_name": "R"}, "language_info": {"name": "R"}}, False), ({"kernelspec": {"name": "ir"}}, False),
+        ({"language_info": {"name": "scala"}}, False),
+    ],
+)  # fmt: skip
+def test_only_cells_of_python_kernels_are_python(metadata, python):
+    cell = {"cell_type": "code", "source": ["import torch\n", "torch.cuda.synchronize()\n", "!nvidia-smi"]}
+    data = json.dumps({"cells": [cell], "metadata": metadata}).encode()
+    assert (ported(data) != data) is python is bool(findings(data))
+
+
+def test_a_kernel_of_shell_and_cells_that_say_their_language():
+    shell = {"kernelspec": {"name": "bash", "language": "bash"}}
+    cell = {"cell_type": "code", "source": "nvidia-smi\nexport CUDA_VISIBLE_DEVICES=0"}
+    assert sources(ported(json.dumps({"cells": [cell], "metadata": shell}).encode())) == [
+        "npu-smi info\nexport ASCEND_RT_VISIBLE_DEVICES=0"
+    ]
+    sheets = [{"cells": [{"cell_type": "code", "language": name, "input": ["import torch\n", "torch.cuda.init()"]}]} for name in ("python", "julia")]  # fmt: skip
+    after = json.loads(ported(json.dumps({"worksheets": sheets}).encode()))["worksheets"]
+    assert [len(sheet["cells"][0]["input"]) for sheet in after] == [3, 2]
+
+
+# files
+
+
+@pytest.mark.parametrize(
+    "around",
+    [b'{"cells":[%s],"n":' + b"7" * 5000 + b"}", b'{"cells":[%s], // a note\n "x":1}', b'/* a */{"cells":[%s,],"n":NaN,}', b'\xef\xbb\xbf{"cells":[%s]}',
+     b'{"cells":[],"cells":[%s]}', b'{"metadata":{"language_info":{}},\r"cells":[\r%s\r]}', b'{"cells":[%s,{"cell_type":"code","source":null},{"cell_type":"code","source":[]},{"cell_type":"code","source":""}]}'],
+)  # fmt: skip
+def test_json_that_others_would_not_take(around):
+    cell = b'{"cell_type":"code","source":"x","source":["import torch\\n",\r"torch.cuda.init()"],"id":"a","attachments":{"a":[1,{"b":"]"}]}}'
+    data = around.replace(b"%s", cell)
+    assert ported(data) == data.replace(b'h\\n",\r"torch.cuda', b'h\\n",\r"import torch_npu  # noqa: F401\\n",\r"torch.npu')
+
+
+@pytest.mark.parametrize(
+    ("data", "why", "line"),
+    [
+        (b'{"cells": [{"cell_type": "code", "outputs": [}], "source": "torch"}]}', "text", 1),
+        (b'{"cells": [{"cell_type": "code",\n "source": 5, "x": "torch"}]}', "text", 2),
+        (b'{"cells": [{"cell_type": "code",\n "source": ["torch\n"]}]}', "text", 2),
+        (b'{"cells": [{"cell_type": "code", "outputs": ["torch', "text", 1),
+        (b'{"cells": \n' + b'{"a":' * 300 + b'"torch"' + b"}" * 301, "deep", 2),
+        ('{"cells":\n["torch é"]}'.encode("latin-1"), "text-encoding", 2),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_read_is_named_with_its_line(data, why, line):
+    found = analyse("a.ipynb", data, SESSION)
+    assert [(f.code, f.why, f.line) for f in found.findings] == [("PRT002", why, line)] and not found.review
+
+
+def test_outputs_may_be_deep_and_large():
+    cell = b'{"cell_type":"code","outputs":%s,"source":["import torch\\n","torch.cuda.init()"]}'
+    for outputs in (b"[" * 5000 + b"]" * 5000, b"[" + b"1," * 100_000 + b"1]", b'["[","\\"{"]'):
+        data = b'{"cells":[%s]}' % (cell % outputs)
+        assert b"torch.npu.init" in ported(data)
+
+
+def test_a_cell_stands_for_itself():
+    cells = ["x = (\n", ")\n", "x = 1 + \\\n", "2\n", "# -*- coding: latin-1 -*-\nimport torch  # é\ntorch.cuda.init()\n"]
+    data = book(*cells)
+    found = analyse("a.ipynb", data, SESSION)
+    assert [dict(f.values)["cell"] for f in found.findings if f.code == "PRT002"] == ["1", "2", "3"]
+    first = json.dumps({"cells": [{"cell_type": "code", "source": cells[4]}]}).encode()
+    assert sources(ported(first))[0].endswith(f"import torch  # é\n{IMPORT}\ntorch.npu.init()\n")
+
+
+def test_places_are_those_of_the_file():
+    data = rb'''{"cells": [{"cell_type": "code", "source": "\u0078 = 1\n\timport_ = 2"},
+ {"cell_type": "code", "source": "import torch\n\u0078 = torch.ones(2).cuda()\n!ls; nvidia-smi"}]}'''
+    text = data.decode().splitlines()
+    found = analyse("a.ipynb", data, SESSION).findings
+    shown = [(f.code, text[f.line - 1][f.column - 1 : f.end_column - 1], dict(f.values).get("cell_line")) for f in found if f.code != "PRT002"]
+    assert shown == [("PRT130", r"torch.ones(2).cuda()", "2"), ("PRT145", "nvidia-smi", "3")]
+    apis = analyse("a.ipynb", book(["x = 1\n"], ["import torch\n", "torch.cuda.init()\n"]), SESSION).apis
+    lines = book(["x = 1\n"], ["import torch\n", "torch.cuda.init()\n"]).decode().splitlines()
+    assert {name: lines[line - 1].strip() for name, _, line in apis}["torch.cuda.init"] == '"torch.cuda.init()\\n"'
+
+
+def test_work_grows_with_the_lines_and_not_faster(monkeypatch):
+    """Each edit is placed once, and nothing is done for every pair of edit and line."""
+    from porter.text import cellwriter
+
+    counted = []
+    whole = cellwriter._raw
+    monkeypatch.setattr(cellwriter, "_raw", lambda *a: counted.append(1) or whole(*a))
+    for size in (100, 200):
+        counted.clear()
+        data = book(["import torch\n", *["torch.cuda.synchronize()\n"] * size])
+        assert ported(data).count(b"torch.npu") == size
+        assert len(counted) < 8 * size
