@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from porter.analyse import analyse
@@ -15,13 +16,6 @@ from porter.session import Session
 
 SESSION = Session()
 IMPORT = "import torch_npu  # noqa: F401"
-LINES = (
-    "import torch\n", "x = torch.ones(3).cuda()  # 中文\n", "%matplotlib inline\n", "!nvidia-smi\n", "\n",
-    "torch.cuda.synchronize()\n", "device = torch.device('cuda')\n", "files = !ls\n", "model?\n", "y = 1  # é\n",
-    "if x:\n    !ls\n    pass\n", "def f(a):\n    return a.to('cuda')\n", "s = '''cuda\ntext'''\n", "%time torch.cuda.empty_cache()\n",
-)  # fmt: skip
-
-
 def book(*cells: object, indent: int | None = 1, ascii: bool = False, newline: str = "\n") -> bytes:
     made = [
         {
@@ -134,28 +128,6 @@ def test_a_broken_cell_is_a_note_and_the_others_are_ported():
     notes = [f for f in found.findings if f.code == "PRT002"]
     assert [(f.why, f.severity, dict(f.values)["cell"]) for f in notes] == [("cell", "note", "2")]
     assert sources(apply(data, found.auto))[1:] == ["def f(:\n    pass", "torch.npu.synchronize()"]
-
-
-@given(
-    st.lists(st.lists(st.sampled_from(LINES), min_size=1, max_size=5), min_size=1, max_size=4),
-    st.sampled_from([None, 1, 2]), st.booleans(), st.booleans(), st.sampled_from(["\n", "\r\n"]), st.booleans(),
-)  # fmt: skip
-def test_nothing_but_code_moves(cells, indent, ascii, whole, newline, ended):
-    made = ["".join(cell) if whole else "".join(cell).splitlines(keepends=True) for cell in cells]
-    if not ended:
-        made = [c.removesuffix("\n") if whole else [*c[:-1], c[-1].removesuffix("\n")] for c in made]
-    data = book(*made, indent=indent, ascii=ascii, newline=newline)
-    after = ported(data)
-    assert ported(after) == after
-    old, new = json.loads(data), json.loads(after)
-    for one, other in zip(old["cells"], new["cells"]):
-        lines = one.pop("source"), other.pop("source")
-        assert type(lines[0]) is type(lines[1])
-    assert old == new
-    untouched = [line for line in data.splitlines() if not re.search(b"cuda|import torch|nvidia", line)]
-    rest = iter(after.splitlines())
-    if indent is not None and not whole:
-        assert all(any(line.rstrip(b",") == other.rstrip(b",") for other in rest) for line in untouched)
 
 
 # what Python takes for a line end, and what str.splitlines does
@@ -455,3 +427,109 @@ def test_work_grows_with_the_lines_and_not_faster(monkeypatch):
         data = book(["import torch\n", *["torch.cuda.synchronize()\n"] * size])
         assert ported(data).count(b"torch.npu") == size
         assert len(counted) < 8 * size
+
+
+# any notebook: what comes out is what a few lines that know nothing of porter make of it
+
+ODD = "\u2028\u2029\x85\f\v\x1c\x1d\x1e"
+# a line, and what becomes of it
+LINES = {
+    "torch.cuda.synchronize()": "torch.npu.synchronize()", "x = torch.ones(3).cuda()  # 中文 \U0001f600/": "x = torch.ones(3).npu()  # 中文 \U0001f600/",
+    "device = torch.device('cuda')": "device = torch.device('npu')", "%matplotlib inline": None, "": None, "model?": None, "files = !ls": None,
+    "y = 'a/b', \"é\\t\"  # ~": None, "if 1:\n    !ls\n    pass": None, "def f(a):\n    return a.to('cuda')": "def f(a):\n    return a.to('npu')",
+    "s = \'\'\'cuda\n!nvidia-smi\ntext\'\'\'": None, "%time torch.cuda.empty_cache()": None, "!nvidia-smi": "!npu-smi info",
+    "%env CUDA_VISIBLE_DEVICES=0,1": "%env ASCEND_RT_VISIBLE_DEVICES=0,1", "a = !CUDA_VISIBLE_DEVICES=0 python a.py": "a = !ASCEND_RT_VISIBLE_DEVICES=0 python a.py",
+    "!echo \\\n  {torch.cuda} \\\n  \"$a\"": None,
+}  # fmt: skip
+HEADS = {"": True, "%%time\n": True, "%%html\n": False, "# a\n\n%%capture\n%%R\n": False}
+
+
+def spelt(text: str, chance: random.Random) -> list[str]:
+    """Of every character, one of the ways in which JSON may write it."""
+    out = []
+    for letter in text:
+        ways = [json.dumps(letter)[1:-1]]
+        if letter >= " " and letter not in '"\\':
+            ways += [letter, letter]
+        if letter == "/":
+            ways.append("\\/")
+        if ord(letter) < 0x10000:
+            ways += [f"\\u{ord(letter):04x}", f"\\u{ord(letter):04X}"]
+        out.append(chance.choice(ways))
+    return out
+
+
+def ways_of(source: str) -> list[tuple[str, str]]:
+    """Every character of a JSON text's strings, and how it is written there."""
+    pair = r"\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u....|\\.|[^\\]"
+    strings = re.findall(r'"((?:[^"\\]|\\.)*)"', source, re.DOTALL)
+    return [(json.loads(f'"{way}"'), way) for string in strings for way in re.findall(pair, string, re.DOTALL)]
+
+
+@st.composite
+def notebooks(draw):
+    """JSON in pieces, every second one a source; and what the text of each has to become."""
+    newline, item, pieces, wanted = draw(st.sampled_from(["\n", "\r\n", "\r", " "])), draw(st.sampled_from(["  ", "\t", ""])), [], []
+    kernel, chance = draw(st.sampled_from(["python", "python", "python", "julia"])), random.Random(draw(st.integers(0, 999)))
+    pieces.append('{"metadata":{"kernelspec":{"language":"%s"}},%s"cells": [' % (kernel, newline))
+    end = draw(st.sampled_from(["\n", "\r\n", "\r"]))
+    for number in range(draw(st.integers(1, 4))):
+        head = draw(st.sampled_from(list(HEADS))) if number else ""
+        lines = draw(st.lists(st.sampled_from(list(LINES)), min_size=1, max_size=5))
+        odd = draw(st.sampled_from(ODD))
+        before = [head + "\n".join(lines), head + "\n".join(line if LINES[line] is None else LINES[line] for line in lines)]
+        if not head:
+            before = [f"# {odd}torch.cuda.init()\n{text}" for text in before]
+        if not number:
+            used = "import torch  # {}\n"
+            before = [used.format(odd) + "torch.cuda.init()\n" + before[0], used.format(odd) + IMPORT + "\ntorch.npu.init()\n" + before[1]]
+        before = [text.replace("\n", end) for text in before]
+        if draw(st.booleans()):
+            before = [text + end for text in before]
+        if not HEADS[head] or kernel == "julia":
+            before[1] = before[0]
+        wanted.append(before[1])
+        texts = re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+", before[0]) if (listed := draw(st.booleans())) else [before[0]]
+        strings = ['"' + "".join(spelt(text, chance)) + '"' for text in texts]
+        source = f"[{newline}{item}" + f",{newline}{item}".join(strings) + f"{newline}]" if listed else strings[0]
+        pieces[-1] += '{"cell_type": "markdown", "source": "torch.cuda \\u0041"}, {"id": "\\/%d", "cell_type":"code", "source":' % number
+        pieces += [source, ',"outputs": ["cuda\\/"]},']
+    pieces[-1] = pieces[-1][:-1] + newline + "]}" + newline
+    return pieces, wanted
+
+
+@settings(max_examples=150)
+@given(notebooks())
+def test_any_notebook(made):
+    pieces, wanted = made
+    after = ported("".join(pieces).encode()).decode()
+    at, found = 0, []
+    for number, piece in enumerate(pieces):
+        if number % 2 == 0:  # what is no source is as it was, to the byte
+            start = after.index(piece, at)
+            found.append(after[at:start])
+            at = start + len(piece)
+    assert at == len(after) and found[0] == ""
+    for old, new, text in zip(pieces[1::2], found[1:], wanted):
+        assert (old[0], old[-1]) == (new[0], new[-1])
+        assert "".join(letter for letter, _ in ways_of(new)) == text
+        before, behind = ways_of(old), ways_of(new)
+        if "".join(letter for letter, _ in before) == text:
+            assert old == new
+            continue
+        assert same_outside(before, behind)
+        gaps = [re.split(r'"(?:[^"\\]|\\.)*"', source) for source in (old, new)]
+        assert (gaps[0][0], gaps[0][-1], set(gaps[0][1:-1])) == (gaps[1][0], gaps[1][-1], set(gaps[1][1:-1]))
+        assert len(gaps[1]) - len(gaps[0]) == (old[0] == "[" and IMPORT in text)
+
+
+def same_outside(before: list[tuple[str, str]], behind: list[tuple[str, str]]) -> bool:
+    """Characters that no edit changes are written as they were. An edit is a run of words at most."""
+    gone = ("import torch_npu", "npu", "cuda", "nvidia-smi", "CUDA_VISIBLE_DEVICES", "ASCEND_RT_VISIBLE_DEVICES", "npu-smi info")
+    words = re.compile("|".join([re.escape(IMPORT) + r"(?:\r\n|\r|\n)", *map(re.escape, sorted(gone, key=len, reverse=True))]))
+    kept = []
+    for ways in (before, behind):
+        text = "".join(letter for letter, _ in ways)
+        dropped = {at for found in words.finditer(text) for at in range(*found.span())}
+        kept.append([way for at, (_, way) in enumerate(ways) if at not in dropped])
+    return kept[0] == kept[1]
