@@ -11,11 +11,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from porter.analyse import analyse
-from porter.finding import apply
+from porter.finding import Change, apply
 from porter.session import Session
+from porter.text import notebook
+from porter.text.cellcheck import fault
+from porter.text.cells import read
+from porter.text.cellwriter import Edit, View
+from porter.text.document import Document
 
 SESSION = Session()
 IMPORT = "import torch_npu  # noqa: F401"
+
+
 def book(*cells: object, indent: int | None = 1, ascii: bool = False, newline: str = "\n") -> bytes:
     made = [
         {
@@ -167,7 +174,12 @@ def test_items_that_hold_several_lines_or_a_part_of_one():
 
 def test_items_without_line_ends_are_lines_where_nothing_else_is_python():
     data = book(["import torch", "torch.cuda.synchronize()", "y = 1"])
-    assert json.loads(ported(data))["cells"][1]["source"] == ["import torch", IMPORT, "torch.npu.synchronize()", "y = 1"]
+    assert json.loads(ported(data))["cells"][1]["source"] == [
+        "import torch",
+        IMPORT,
+        "torch.npu.synchronize()",
+        "y = 1",
+    ]
 
 
 def test_a_string_keeps_its_escapes():
@@ -200,9 +212,9 @@ def test_what_stands_in_for_a_command_is_never_written(command):
 
 def test_what_a_command_yields_is_not_known():
     """A number as its stand-in would pass for a value of that kind."""
-    assert findings(book(["import torch\n", "n = !nproc\n", "torch.manual_seed(n)\n", "x = torch.ones(n).cuda()\n"])) == [
-        ("PRT130", "call", "auto")
-    ]
+    assert findings(
+        book(["import torch\n", "n = !nproc\n", "torch.manual_seed(n)\n", "x = torch.ones(n).cuda()\n"])
+    ) == [("PRT130", "call", "auto")]
 
 
 def test_python_behind_a_magic_is_a_persons_work():
@@ -216,13 +228,20 @@ def test_python_behind_a_magic_is_a_persons_work():
     text = SESSION.rules.texts.message
     assert "not edited: a magic" in text(found.findings[0]) and "未改动" in text(found.findings[0], "zh")
     more = book(["import torch\n", "%time torch.cuda.empty_cache()\n", "torch.cuda.synchronize()\n"])
-    assert sources(ported(more))[0].split("\n")[1:] == [IMPORT, "%time torch.cuda.empty_cache()", "torch.npu.synchronize()", ""]
+    assert sources(ported(more))[0].split("\n")[1:] == [
+        IMPORT,
+        "%time torch.cuda.empty_cache()",
+        "torch.npu.synchronize()",
+        "",
+    ]
 
 
 def test_what_looks_like_a_magic_inside_of_a_statement_is_none():
     lines = ["import torch\n", "s = '''\n", "!nvidia-smi\n", "%env CUDA_VISIBLE_DEVICES=0\n", "'''\n", "y = (7\n", "% 3, torch.cuda.synchronize())\n", "z = 'a \\\n", "!nvidia-smi'\n"]  # fmt: skip
     (text,) = sources(ported(book(lines)))
-    assert text == "".join(["import torch\n", IMPORT + "\n", *lines[1:6], "% 3, torch.npu.synchronize())\n", *lines[7:]])
+    assert text == "".join(
+        ["import torch\n", IMPORT + "\n", *lines[1:6], "% 3, torch.npu.synchronize())\n", *lines[7:]]
+    )
 
 
 @pytest.mark.parametrize(
@@ -283,7 +302,10 @@ def test_shell_answers_as_a_script_would():
     script = "export CUDA_VISIBLE_DEVICES=0,1\nnvidia-smi -L | wc -l\nmodule load cuda/12\npip install cupy torch==2.1+cu118\npython t.py --backend nccl --device cuda\n"
     alone = analyse("a.sh", script.encode(), SESSION)
     inside = analyse("a.ipynb", book("%%bash\n" + script), SESSION)
-    told = [[(f.line - by, f.code, f.why, f.status, f.severity) for f in r.findings if f.code != "PRT826"] for r, by in ((alone, 0), (inside, 0))]
+    told = [
+        [(f.line - by, f.code, f.why, f.status, f.severity) for f in r.findings if f.code != "PRT826"]
+        for r, by in ((alone, 0), (inside, 0))
+    ]
     lines = [dict(f.values)["cell_line"] for f in inside.findings]
     assert [row[1:] for row in told[0]] == [row[1:] for row in told[1]]
     assert [int(line) - 1 for line in lines] == [row[0] for row in told[0]]
@@ -294,14 +316,19 @@ def test_shell_answers_as_a_script_would():
 
 def test_a_name_of_python_is_not_the_environments():
     data = book(["CUDA_VISIBLE_DEVICES = '1'\n", "!CUDA_VISIBLE_DEVICES=$CUDA_VISIBLE_DEVICES python x.py\n"])
-    assert sources(ported(data, unsafe=True))[0].endswith("!ASCEND_RT_VISIBLE_DEVICES=$CUDA_VISIBLE_DEVICES python x.py\n")
+    assert sources(ported(data, unsafe=True))[0].endswith(
+        "!ASCEND_RT_VISIBLE_DEVICES=$CUDA_VISIBLE_DEVICES python x.py\n"
+    )
     other = book(["!echo $CUDA_VISIBLE_DEVICES\n", "!CUDA_VISIBLE_DEVICES=0 python x.py\n"])
     assert b"CUDA_VISIBLE" not in ported(other)
 
 
 def test_python_that_the_shell_gets_may_read_the_variable():
     data = book(["import os\n"], ["%env CUDA_VISIBLE_DEVICES=0\n"], ["!echo {os.environ['CUDA_VISIBLE_DEVICES']}"])
-    assert findings(data) == [("PRT801", "CUDA_VISIBLE_DEVICES", "review"), ("PRT801", "CUDA_VISIBLE_DEVICES", "manual")]
+    assert findings(data) == [
+        ("PRT801", "CUDA_VISIBLE_DEVICES", "review"),
+        ("PRT801", "CUDA_VISIBLE_DEVICES", "manual"),
+    ]
 
 
 def test_shell_that_cannot_be_read_costs_nothing_else():
@@ -312,14 +339,21 @@ def test_shell_that_cannot_be_read_costs_nothing_else():
 
 
 def test_suppressions_and_settings_hold_for_shell():
-    for line in ("# porter: ignore[PRT145] here\n!nvidia-smi\n", "!nvidia-smi  # porter: ignore[PRT145] here\n", "%%bash\n# porter: ignore[PRT145] here\nnvidia-smi\n"):
+    for line in (
+        "# porter: ignore[PRT145] here\n!nvidia-smi\n",
+        "!nvidia-smi  # porter: ignore[PRT145] here\n",
+        "%%bash\n# porter: ignore[PRT145] here\nnvidia-smi\n",
+    ):
         data = book(["import torch\n"], line)
         (found,) = analyse("a.ipynb", data, SESSION).findings
         assert (found.code, found.suppressed) == ("PRT145", "here")
         assert ported(data) == data
     for head in ("# porter: skip-file a\n", "x = 1  # porter: skip-file a\n", "%%bash\n# porter: skip-file a\n"):
         assert findings(book(head + "nvidia-smi\n", "import torch\ntorch.cuda.init()\n!nvidia-smi\n")) == []
-    idle = book("# porter: ignore[PRT145,PRT101] x\n!nvidia-smi\n", "import torch\n# porter: ignore[PRT101] x\ntorch.cuda.init()\n")
+    idle = book(
+        "# porter: ignore[PRT145,PRT101] x\n!nvidia-smi\n",
+        "import torch\n# porter: ignore[PRT101] x\ntorch.cuda.init()\n",
+    )
     assert findings(idle, "PRT001") == [("PRT001", "unused", "manual")]
     assert findings(book("!nvidia-smi  # porter: ignore\n"), "PRT005") == [("PRT005", "codes", "manual")]
     quiet = Session(quiet=frozenset({"PRT145"}))
@@ -368,7 +402,9 @@ def test_a_kernel_of_shell_and_cells_that_say_their_language():
 def test_json_that_others_would_not_take(around):
     cell = b'{"cell_type":"code","source":"x","source":["import torch\\n",\r"torch.cuda.init()"],"id":"a","attachments":{"a":[1,{"b":"]"}]}}'
     data = around.replace(b"%s", cell)
-    assert ported(data) == data.replace(b'h\\n",\r"torch.cuda', b'h\\n",\r"import torch_npu  # noqa: F401\\n",\r"torch.npu')
+    assert ported(data) == data.replace(
+        b'h\\n",\r"torch.cuda', b'h\\n",\r"import torch_npu  # noqa: F401\\n",\r"torch.npu'
+    )
 
 
 @pytest.mark.parametrize(
@@ -395,7 +431,13 @@ def test_outputs_may_be_deep_and_large():
 
 
 def test_a_cell_stands_for_itself():
-    cells = ["x = (\n", ")\n", "x = 1 + \\\n", "2\n", "# -*- coding: latin-1 -*-\nimport torch  # é\ntorch.cuda.init()\n"]
+    cells = [
+        "x = (\n",
+        ")\n",
+        "x = 1 + \\\n",
+        "2\n",
+        "# -*- coding: latin-1 -*-\nimport torch  # é\ntorch.cuda.init()\n",
+    ]
     data = book(*cells)
     found = analyse("a.ipynb", data, SESSION)
     assert [dict(f.values)["cell"] for f in found.findings if f.code == "PRT002"] == ["1", "2", "3"]
@@ -404,11 +446,15 @@ def test_a_cell_stands_for_itself():
 
 
 def test_places_are_those_of_the_file():
-    data = rb'''{"cells": [{"cell_type": "code", "source": "\u0078 = 1\n\timport_ = 2"},
- {"cell_type": "code", "source": "import torch\n\u0078 = torch.ones(2).cuda()\n!ls; nvidia-smi"}]}'''
+    data = rb"""{"cells": [{"cell_type": "code", "source": "\u0078 = 1\n\timport_ = 2"},
+ {"cell_type": "code", "source": "import torch\n\u0078 = torch.ones(2).cuda()\n!ls; nvidia-smi"}]}"""
     text = data.decode().splitlines()
     found = analyse("a.ipynb", data, SESSION).findings
-    shown = [(f.code, text[f.line - 1][f.column - 1 : f.end_column - 1], dict(f.values).get("cell_line")) for f in found if f.code != "PRT002"]
+    shown = [
+        (f.code, text[f.line - 1][f.column - 1 : f.end_column - 1], dict(f.values).get("cell_line"))
+        for f in found
+        if f.code != "PRT002"
+    ]
     assert shown == [("PRT130", r"torch.ones(2).cuda()", "2"), ("PRT145", "nvidia-smi", "3")]
     apis = analyse("a.ipynb", book(["x = 1\n"], ["import torch\n", "torch.cuda.init()\n"]), SESSION).apis
     lines = book(["x = 1\n"], ["import torch\n", "torch.cuda.init()\n"]).decode().splitlines()
@@ -469,30 +515,51 @@ def ways_of(source: str) -> list[tuple[str, str]]:
 @st.composite
 def notebooks(draw):
     """JSON in pieces, every second one a source; and what the text of each has to become."""
-    newline, item, pieces, wanted = draw(st.sampled_from(["\n", "\r\n", "\r", " "])), draw(st.sampled_from(["  ", "\t", ""])), [], []
-    kernel, chance = draw(st.sampled_from(["python", "python", "python", "julia"])), random.Random(draw(st.integers(0, 999)))
+    newline, item, pieces, wanted = (
+        draw(st.sampled_from(["\n", "\r\n", "\r", " "])),
+        draw(st.sampled_from(["  ", "\t", ""])),
+        [],
+        [],
+    )
+    kernel, chance = (
+        draw(st.sampled_from(["python", "python", "python", "julia"])),
+        random.Random(draw(st.integers(0, 999))),
+    )
     pieces.append('{"metadata":{"kernelspec":{"language":"%s"}},%s"cells": [' % (kernel, newline))
     end = draw(st.sampled_from(["\n", "\r\n", "\r"]))
     for number in range(draw(st.integers(1, 4))):
         head = draw(st.sampled_from(list(HEADS))) if number else ""
         lines = draw(st.lists(st.sampled_from(list(LINES)), min_size=1, max_size=5))
         odd = draw(st.sampled_from(ODD))
-        before = [head + "\n".join(lines), head + "\n".join(line if LINES[line] is None else LINES[line] for line in lines)]
+        before = [
+            head + "\n".join(lines),
+            head + "\n".join(line if LINES[line] is None else LINES[line] for line in lines),
+        ]
         if not head:
             before = [f"# {odd}torch.cuda.init()\n{text}" for text in before]
         if not number:
             used = "import torch  # {}\n"
-            before = [used.format(odd) + "torch.cuda.init()\n" + before[0], used.format(odd) + IMPORT + "\ntorch.npu.init()\n" + before[1]]
+            before = [
+                used.format(odd) + "torch.cuda.init()\n" + before[0],
+                used.format(odd) + IMPORT + "\ntorch.npu.init()\n" + before[1],
+            ]
         before = [text.replace("\n", end) for text in before]
         if draw(st.booleans()):
             before = [text + end for text in before]
         if not HEADS[head] or kernel == "julia":
             before[1] = before[0]
         wanted.append(before[1])
-        texts = re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+", before[0]) if (listed := draw(st.booleans())) else [before[0]]
+        texts = (
+            re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+", before[0])
+            if (listed := draw(st.booleans()))
+            else [before[0]]
+        )
         strings = ['"' + "".join(spelt(text, chance)) + '"' for text in texts]
         source = f"[{newline}{item}" + f",{newline}{item}".join(strings) + f"{newline}]" if listed else strings[0]
-        pieces[-1] += '{"cell_type": "markdown", "source": "torch.cuda \\u0041"}, {"id": "\\/%d", "cell_type":"code", "source":' % number
+        pieces[-1] += (
+            '{"cell_type": "markdown", "source": "torch.cuda \\u0041"}, {"id": "\\/%d", "cell_type":"code", "source":'
+            % number
+        )
         pieces += [source, ',"outputs": ["cuda\\/"]},']
     pieces[-1] = pieces[-1][:-1] + newline + "]}" + newline
     return pieces, wanted
@@ -525,11 +592,78 @@ def test_any_notebook(made):
 
 def same_outside(before: list[tuple[str, str]], behind: list[tuple[str, str]]) -> bool:
     """Characters that no edit changes are written as they were. An edit is a run of words at most."""
-    gone = ("import torch_npu", "npu", "cuda", "nvidia-smi", "CUDA_VISIBLE_DEVICES", "ASCEND_RT_VISIBLE_DEVICES", "npu-smi info")
-    words = re.compile("|".join([re.escape(IMPORT) + r"(?:\r\n|\r|\n)", *map(re.escape, sorted(gone, key=len, reverse=True))]))
+    gone = (
+        "import torch_npu",
+        "npu",
+        "cuda",
+        "nvidia-smi",
+        "CUDA_VISIBLE_DEVICES",
+        "ASCEND_RT_VISIBLE_DEVICES",
+        "npu-smi info",
+    )
+    words = re.compile(
+        "|".join([re.escape(IMPORT) + r"(?:\r\n|\r|\n)", *map(re.escape, sorted(gone, key=len, reverse=True))])
+    )
     kept = []
     for ways in (before, behind):
         text = "".join(letter for letter, _ in ways)
         dropped = {at for found in words.finditer(text) for at in range(*found.span())}
         kept.append([way for at, (_, way) in enumerate(ways) if at not in dropped])
     return kept[0] == kept[1]
+
+
+# the last look
+
+CELL = rb'{"cells":[{"cell_type":"code","source":["import torch # \/\n","!nvidia-smi\n","torch.cuda.init() # \u0041"]},{"cell_type":"code","source":"x = !ls"}],"n":1}'
+WRONG = {
+    "a comment is lost": ((rb" # \/", b""),),
+    "an escape is spelt in another way": ((rb"\/", b"/"),),
+    "an escape behind the edit is spelt in another way": ((rb"\u0041", b"A"),),
+    "another cell changes": ((b'"x = ', b'"y = '),),
+    "a command changes": ((b"!ls", b"!la"),),
+    "what is no code changes": ((b'"n":1', b'"n":2'),),
+    "a cell is lost": ((b',{"cell_type":"code","source":"x = !ls"}', b""),),
+    "it is no JSON any more": ((b"]},{", b"},{"),),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
+def test_a_writer_that_errs_writes_nothing(wrong, monkeypatch):
+    """The edits are right, what a broken writer makes of them is not."""
+    whole = notebook.written
+
+    def broken(book, edits):
+        made = whole(book, edits)
+        start = CELL.index(wrong[0][0])
+        extra = Change(start, start + len(wrong[0][0]), wrong[0][1])
+        return tuple(sorted((*made, extra))) if made else made
+
+    right = analyse("a.ipynb", CELL, SESSION)
+    assert len(right.auto) == 3 and {f.status for f in right.findings} == {"auto"}
+    monkeypatch.setattr(notebook, "written", broken)
+    found = analyse("a.ipynb", CELL, SESSION)
+    assert (found.auto, found.review) == ((), ())
+    assert ("PRT003", "reparse") in {(f.code, f.why) for f in found.findings}
+    assert not [f for f in found.findings if f.edit or f.status != "manual"]
+
+
+def test_an_edit_of_python_inside_of_a_command_is_noticed():
+    book_ = read(Document("a.ipynb", CELL, "notebook", SESSION, ""))
+    start, above = CELL.index(b"nvidia-smi"), len("import torch # /\n!")
+    edit = Edit(0, above, above + len("nvidia-smi"), "npu-smi")
+    changes = (Change(start, start + len("nvidia-smi"), b"npu-smi"),)
+    assert fault(book_, set(), {edit}, changes) == "" and fault(book_, {edit}, set(), changes) == "magics"
+
+
+def test_an_edit_that_would_join_two_cells_is_refused():
+    book_ = read(Document("a.ipynb", book("x = 1", "y = 2\n%time f(\\\n)"), "notebook", SESSION, ""))
+    view = View(book_, book_.python_view, True)
+    end = len("x = 1\n")
+    assert view.edits(Change(end - 1, end, b" ")) is None
+    assert view.edits(Change(end - 1, end + 1, b" z")) is None
+    assert view.edits(Change(end - 1, end + 1, b"\nz")) == (Edit(1, 0, 1, "z"),)
+    assert view.edits(Change(end, end, b"z = 3\n")) == (Edit(0, 5, 5, "\nz = 3"),)
+    magic = end + len("y = 2\n")
+    for change in (Change(magic, magic, b"a = "), Change(magic - 1, magic, b""), Change(magic + 1, magic + 3, b""), Change(magic - 1, magic + 1, b"\n")):  # fmt: skip
+        assert view.edits(change) is None, change
+    assert view.edits(Change(magic, magic, b"z\n")) == (Edit(1, 6, 6, "z\n"),)

@@ -168,9 +168,9 @@ def _known(language: str) -> str:
 
 
 def _language(cell: Node) -> str:
-    """Of a cell that says so itself."""
+    """Of a cell that says so itself; an editor may take a cell of Python for plain text."""
     said = _text(cell, "language") or _text(cell, "metadata", "vscode", "languageId")
-    return (_known(said) or "other") if said else ""
+    return _known(said) or "other" * (_OTHERS.match(said) is not None)
 
 
 def _viewed(document: Document, cells: tuple[Cell, ...]) -> Notebook:

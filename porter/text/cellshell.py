@@ -73,9 +73,7 @@ class CellShell:
         for number in range(command.first, command.last + 1):
             for found in _FILLED.finditer(lines[number]):
                 at = starts[number] + found.start()
-                script.names += (
-                    Name(at + m.start(), at + m.end(), m[0], "text") for m in _VARIABLE.finditer(found[0])
-                )
+                script.names += (Name(at + m.start(), at + m.end(), m[0], "text") for m in _VARIABLE.finditer(found[0]))
             lines[number] = _FILLED.sub(lambda found: "$" + "_" * (len(found[0]) - 1), lines[number])
             lines[number] = lines[number].replace("$$", "_$")
         if command.kind == "env" and (found := _SET.match(lines[command.first], command.column)) and found[2]:

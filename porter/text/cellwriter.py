@@ -63,7 +63,12 @@ class View:
     def _edit(self, start: int, end: int, new: str) -> Edit | None:
         book = self.book
         first = len(book.lines) if start == book.starts[-1] else book.line_at(start)
-        if start == end and new.endswith("\n") and first and (first == len(book.lines) or book.lines[first].number == 1):
+        if (
+            start == end
+            and new.endswith("\n")
+            and first
+            and (first == len(book.lines) or book.lines[first].number == 1)
+        ):
             # what is put below the last line of a cell belongs to that cell
             above = book.lines[first - 1]
             size = len(above.cell.text)

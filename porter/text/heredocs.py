@@ -9,7 +9,8 @@ from porter.text.document import Document, TextHit
 from porter.text.shellscript import Script
 
 _SAYS = re.compile(
-    r"^(?![ \t]*(?:#|//))[^\n]*?((?<![\w/.-])(?:(?:torch\.)?cuda|nccl|nvidia-smi)(?![\w/-])|(?<=\.)cuda(?=\())", re.MULTILINE
+    r"^(?![ \t]*(?:#|//))[^\n]*?((?<![\w/.-])(?:(?:torch\.)?cuda|nccl|nvidia-smi)(?![\w/-])|(?<=\.)cuda(?=\())",
+    re.MULTILINE,
 )
 _READ = re.compile(
     r"(?:^|[\s;|&(/%])(?P<program>python[\d.]*|sbatch|bash|sh)\b"

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from porter.checks.gate import GATE
 from porter.finding import Change, FileResult, Finding
 from porter.own import guarded, own, without
 from porter.python.analyse import analyse as analyse_python
@@ -35,7 +36,10 @@ def analyse(result: FileResult, data: bytes, session: Session) -> FileResult:
         found = guarded(result.path, shell.data, session, lambda whole: examine(script, whole, shell.data, session))
         sides.append(_Side(book, shell, found))
     findings = _agreed([side.findings for side in sides], script.remarks)
-    findings += (own(result.path, line + 1, "PRT002", "cell", session) for line in book.broken.values())
+    if code.parsed or GATE.search(
+        "\n".join(line.body for line in book.lines if line.cell.number in book.broken).encode()
+    ):
+        findings += (own(result.path, line + 1, "PRT002", "cell", session) for line in book.broken.values())
     changes: dict[bool, tuple[Change, ...]] = {}
     for unsafe in (False, True):
         edits = [side.edits(unsafe) for side in sides]
