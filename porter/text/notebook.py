@@ -36,15 +36,15 @@ def analyse(result: FileResult, data: bytes, session: Session) -> FileResult:
         found = guarded(result.path, shell.data, session, lambda whole: examine(script, whole, shell.data, session))
         sides.append(_Side(book, shell, found))
     findings = _agreed([side.findings for side in sides], script.remarks)
-    if code.parsed or GATE.search(
-        "\n".join(line.body for line in book.lines if line.cell.number in book.broken).encode()
-    ):
+    if code.parsed or any(GATE.search(cell.text.encode("utf-8", "surrogatepass")) for cell in book.cells):
         findings += (own(result.path, line + 1, "PRT002", "cell", session) for line in book.broken.values())
     changes: dict[bool, tuple[Change, ...]] = {}
     for unsafe in (False, True):
         edits = [side.edits(unsafe) for side in sides]
         changes[unsafe] = written(book, set().union(*edits))
-        if changes[unsafe] and (error := fault(book, edits[0], set().union(*edits[1:]), changes[unsafe])):
+        if changes[unsafe] == (changes[False] if unsafe else ()):
+            continue  # seen already
+        if error := fault(book, edits[0], set().union(*edits[1:]), changes[unsafe]):
             codes = ", ".join(sorted({finding.code for finding in findings if finding.edit}))
             findings.append(own(result.path, 1, "PRT003", "reparse", session, error=error, codes=codes))
             findings = without(findings, *(("review",) if unsafe else ("auto", "review")))
