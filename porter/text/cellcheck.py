@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from porter.finding import Change, apply
 from porter.own import Unreadable
-from porter.text.cells import Cell, Notebook, read
+from porter.text.cells import CODING, Cell, Notebook, read
 from porter.text.cellwriter import Edit
 from porter.text.document import Document
 
@@ -84,7 +84,7 @@ def _magics(book: Notebook, shell: dict[int, list[Edit]]) -> list[str]:
     """Every line, or part of one, that only a notebook understands, with the edits of the shell in it."""
     found = []
     for line, shield in zip(book.lines, book.shields):
-        if shield is not None:
+        if shield is not None and not CODING.match(line.body):  # that one may move below the second line
             edits, start = shell.get(line.cell.number - 1, []), line.start + shield
             first = bisect_left(edits, start, key=lambda edit: edit.start)
             last = bisect_right(edits, line.start + len(line.body), key=lambda edit: edit.start)

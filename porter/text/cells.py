@@ -17,7 +17,7 @@ _UNREAD = frozenset({"outputs", "attachments", "widgets"})  # what may be large,
 _LINE = re.compile(r"([^\r\n]*)(\r\n|\r|\n|\Z)")  # what Python calls a line end; str.splitlines knows eight more
 _ESCAPE = re.compile(r"\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u....|\\.", re.DOTALL)
 HALF = re.compile("[\ud800-\udfff]")  # of a character outside the plane of 16 bits: no text in UTF-8 has it alone
-_CODING = re.compile(r"[ \t\f]*#.*?coding[:=]")  # of a file; a cell has none
+CODING = re.compile(r"[ \t\f]*#.*?coding[:=]")  # of a file; a cell has none
 _PYTHON = re.compile(r"(?i)i?python|xpython|pyspark")
 _SHELL = re.compile(r"(?i)(?:ba|z)?sh$|shell(?:script)?$")
 _OTHERS = re.compile(
@@ -50,10 +50,9 @@ class Cell:
         self.number, self.source, self.literals, self.language = number, source, literals, language
         self.listed = source.kind == "array"
         texts = [literal.text for literal in literals]
-        # lines without their ends, as some programs write them: nbformat 3 and VS Code read them as lines
+        # lines without their ends, as some programs write them: VS Code reads them as lines, as nbformat 3 did
         self.bare = len(texts) > 1 and not any(text.endswith(("\n", "\r")) for text in texts[:-1])
-        if self.bare and language == "python":
-            self.bare = not magics.parses("".join(magics.read(bodies("".join(texts))).python))
+        self.bare = self.bare and not _is_python("".join(texts)) and _is_python("\n".join(texts))
         self.text = ("\n" if self.bare else "").join(texts)
         gap = int(self.bare)
         self.starts = list(accumulate((len(text) + gap for text in texts[:-1]), initial=0)) if texts else []
@@ -125,6 +124,10 @@ def pieces(text: str) -> list[tuple[str, str]]:
     return found[:-1] if found and found[-1] == ("", "") else found
 
 
+def _is_python(text: str) -> bool:
+    return magics.parses("\n".join(magics.read(bodies(HALF.sub("\ufffd", text))).python))
+
+
 def read(document: Document) -> Notebook:
     """Raises Unreadable where it is no notebook."""
     tree = parse(document.text, _UNREAD)
@@ -192,7 +195,7 @@ def _viewed(document: Document, cells: tuple[Cell, ...]) -> Notebook:
             lines.append(Line(cell, number, at, body, end))
             at += len(body) + len(end)
     for number, text in enumerate(python[:2]):
-        if _CODING.match(text):
+        if CODING.match(text):
             python[number], shields[number] = magics.hidden([text]).python[0], 0
     book.lines, book.python, book.shields, book.commands = tuple(lines), tuple(python), tuple(shields), tuple(commands)
     return book
