@@ -241,11 +241,13 @@ def test_python_behind_a_magic_is_a_persons_work():
     found = analyse("a.ipynb", data, SESSION)
     assert ported(data, unsafe=True) == data  # not even the import, which nothing would use
     assert [(f.code, f.status, f.edit, dict(f.values)["kept"]) for f in found.findings] == [
-        ("PRT101", "manual", (), "IPython"),
-        ("PRT130", "manual", (), "IPython"),
+        ("PRT101", "manual", (), "magic"),
+        ("PRT130", "manual", (), "magic"),
     ]
     text = SESSION.rules.texts.message
-    assert "not edited: a magic" in text(found.findings[0]) and "未改动" in text(found.findings[0], "zh")
+    assert "not edited: this line holds a magic" in text(found.findings[0]) and "未改动" in text(
+        found.findings[0], "zh"
+    )
     more = book(["import torch\n", "%time torch.cuda.empty_cache()\n", "torch.cuda.synchronize()\n"])
     assert sources(ported(more))[0].split("\n")[1:] == [
         IMPORT,

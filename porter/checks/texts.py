@@ -72,8 +72,8 @@ MORE = {
     "loop": {"en": "; anew in each round of `{loop}`", "zh": "；`{loop}` 的每一轮都会重复"},
     "served_by": {"en": "; {served_by} calls it for every batch", "zh": "；{served_by} 对每个 batch 都会调用它"},
     "kept": {
-        "en": "; not edited: a magic or a shell command, which belongs to {kept}, stands in the way",
-        "zh": "；未改动：此处有属于 {kept} 的 magic 或 shell 命令",
+        "en": "; not edited: this line holds a {kept} of IPython",
+        "zh": "；未改动：该行含有 IPython 的 {kept} 命令",
     },
     # of a notebook: people count cells, and files lines
     "cell": {"en": " (cell {cell}, line {cell_line})", "zh": "（第 {cell} 个代码单元第 {cell_line} 行）"},

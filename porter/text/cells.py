@@ -51,7 +51,7 @@ class Cell:
         self.listed = source.kind == "array"
         texts = [literal.text for literal in literals]
         # lines without their ends, as some programs write them: VS Code reads them as lines, as nbformat 3 did
-        self.bare = len(texts) > 1 and not any(text.endswith(("\n", "\r")) for text in texts[:-1])
+        self.bare = len(texts) > 1 and not any("\n" in text or "\r" in text for text in texts)
         self.bare = self.bare and not _is_python("".join(texts)) and _is_python("\n".join(texts))
         self.text = ("\n" if self.bare else "").join(texts)
         gap = int(self.bare)

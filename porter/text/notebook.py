@@ -77,7 +77,7 @@ class _Side:
                 self.findings.append(replace(finding, edit=written(self.book, edits)))
             else:
                 lost |= {*finding.edit}
-                values = (*finding.values, ("kept", "IPython"))
+                values = (*finding.values, ("kept", "magic"))
                 self.findings.append(replace(finding, status="manual", edit=(), values=values))
         self._lost = refused | (lost - kept)
         self._kept = kept
