@@ -48,7 +48,6 @@ class ApiText(NamedTuple):
     stays: bool  # works on NPUs as it is
 
 
-# of a notebook: people count cells, and files lines
 # what is said behind a message where it is known
 MORE = {
     "users": {"en": "; imported by {users}", "zh": "；导入它的文件：{users}"},
@@ -72,6 +71,11 @@ MORE = {
     },
     "loop": {"en": "; anew in each round of `{loop}`", "zh": "；`{loop}` 的每一轮都会重复"},
     "served_by": {"en": "; {served_by} calls it for every batch", "zh": "；{served_by} 对每个 batch 都会调用它"},
+    "kept": {
+        "en": "; not edited: this line holds a {kept} of IPython",
+        "zh": "；未改动：该行含有 IPython 的 {kept} 命令",
+    },
+    # of a notebook: people count cells, and files lines
     "cell": {"en": " (cell {cell}, line {cell_line})", "zh": "（第 {cell} 个代码单元第 {cell_line} 行）"},
 }
 

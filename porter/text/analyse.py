@@ -20,14 +20,14 @@ def analyse(kind: str, path: str, data: bytes, session: Session) -> FileResult:
     if kind == NOTEBOOK:
         from porter.text.notebook import analyse as look
     else:
-        look = partial(_analyse, kind)
+        look = partial(examine, kind)
     return guarded(path, data, session, lambda result: look(result, data, session))
 
 
-def _format(kind: str):
-    """The module of a kind: MARK begins a comment, `read(document)` parses or raises Unreadable, `look(document,
-    tree)` yields Hits, and `same(before, after)`, where it has one, compares what edits must not touch."""
-    return import_module(f"porter.text.{kind}")
+def _format(kind):
+    """The module of a kind, or what stands for one: MARK begins a comment, `read(document)` parses or raises Unreadable,
+    `look(document, tree)` yields Hits, and `same(before, after)`, where it has one, compares what edits must not touch."""
+    return import_module(f"porter.text.{kind}") if isinstance(kind, str) else kind
 
 
 @dataclass
@@ -47,7 +47,7 @@ class _Look:
         return tuple(sorted(found))
 
 
-def _document(path: str, data: bytes, kind: str, session: Session) -> Document:
+def _document(path: str, data: bytes, kind, session: Session) -> Document:
     return Document(path, data, kind, session, _format(kind).MARK)
 
 
@@ -66,7 +66,8 @@ def _reason(document: Document, hit: TextHit) -> str | None:
     return document.suppressions.reason(hit.code, first, last)
 
 
-def _analyse(kind: str, result: FileResult, data: bytes, session: Session) -> FileResult:
+def examine(kind, result: FileResult, data: bytes, session: Session) -> FileResult:
+    """Raises Unreadable."""
     document = _document(result.path, data, kind, session)
     if document.suppressions.skip is not None:
         return replace(result, parsed=True)

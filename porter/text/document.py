@@ -7,11 +7,13 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 
 from porter.own import Unreadable
 from porter.session import Session
 from porter.suppress import SPOKEN, Comment, Suppressions
 
+_BLOCK = 1024
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -39,7 +41,7 @@ class TextHit:
 class Document:
     path: str
     data: bytes
-    kind: str
+    kind: object  # a name, or what reads it: text/analyse.py
     session: Session
     mark: str = "#"  # what begins a comment; "" where the format has none
 
@@ -73,9 +75,18 @@ class Document:
     def _ascii(self) -> bool:
         return self.text.isascii()
 
+    @cached_property
+    def _blocks(self) -> list[int]:
+        """The byte at which each block of characters begins."""
+        sizes = (len(self.text[at : at + _BLOCK].encode("utf-8")) for at in range(0, len(self.text), _BLOCK))
+        return list(accumulate(sizes, initial=0))
+
     def byte(self, offset: int) -> int:
         """Where a character stands in the file."""
-        return self.bom + (offset if self._ascii else len(self.text[:offset].encode("utf-8")))
+        if self._ascii:
+            return self.bom + offset
+        block = offset // _BLOCK
+        return self.bom + self._blocks[block] + len(self.text[block * _BLOCK : offset].encode("utf-8"))
 
     @cached_property
     def suppressions(self) -> Suppressions:

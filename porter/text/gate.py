@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from porter.checks.gate import PACKAGES
+from porter.checks.gate import GATE, PACKAGES
 from porter.files import kinds
 
 _SHELL = (
@@ -36,7 +36,8 @@ _WORDS: dict[str, tuple] = {
 }
 # Words that some rule of that kind starts from, in any case.
 _PATTERNS = {
-    kinds.NOTEBOOK: rb"cuda|nccl|torch|apex|nvidia",
+    # JSON may spell a letter as \u0063; nobody who has no reason to does
+    kinds.NOTEBOOK: rb"cuda|nccl|torch|apex|nvidia|nvcc|nvprof|\bnsys\b|gpu|deepspeed|flash|xformers|bitsandbytes|\\u00[4-7]",
     kinds.SHELL: _SHELL,
     kinds.MAKEFILE: _SHELL,
     kinds.DOCKERFILE: _SHELL,
@@ -57,6 +58,6 @@ def concerns(kind: str, data: bytes) -> bool:
     if kind == kinds.JSON and (_OWN.match(data) or _RECORDS.match(data)):
         return False
     if kind in _SEARCH:
-        return _SEARCH[kind](data) is not None
+        return _SEARCH[kind](data) is not None or kind == kinds.NOTEBOOK and GATE.search(data)
     low = data.lower()
     return any(word in low if word.__class__ is bytes else word.search(low) for word in _WORDS[kind])

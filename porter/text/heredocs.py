@@ -8,10 +8,13 @@ from collections.abc import Iterator
 from porter.text.document import Document, TextHit
 from porter.text.shellscript import Script
 
-_SAYS = re.compile(r"^(?![ \t]*(?:#|//))[^\n]*?(?<![\w/.-])((?:torch\.)?cuda|nccl|nvidia-smi)(?![\w/-])", re.MULTILINE)
+_SAYS = re.compile(
+    r"^(?![ \t]*(?:#|//))[^\n]*?((?<![\w/.-])(?:(?:torch\.)?cuda|nccl|nvidia-smi)(?![\w/-])|(?<=\.)cuda(?=\())",
+    re.MULTILINE,
+)
 _READ = re.compile(
-    r"(?:^|[\s;|&(/])(?P<program>python[\d.]*|sbatch|bash|sh)\b"
-    r"|(?:>>?|\btee\b(?:[ \t]+-a)?)[ \t]*[\"']?(?P<file>[^\s\"'|;&<>]+\.(?:py|ya?ml|json|toml|ini|cfg|conf|sh|bash|slurm|sbatch))\b"
+    r"(?:^|[\s;|&(/%])(?P<program>python[\d.]*|sbatch|bash|sh)\b"
+    r"|(?:>>?|\btee\b(?:[ \t]+-a)?|%%(?:write)?file\b(?:[ \t]+-a)?)[ \t]*[\"']?(?P<file>[^\s\"'|;&<>]+\.(?:py|ya?ml|json|toml|ini|cfg|conf|sh|bash|slurm|sbatch))\b"
 )
 
 

@@ -11,7 +11,11 @@ from porter.own import Unreadable
 
 _SPACE = re.compile(r"(?:[ \t\r\n\ufeff]+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
 _STRING = re.compile(r'"[^"\\\x00-\x1f]*(?:\\.[^"\\\x00-\x1f]*)*"', re.DOTALL)
+# a bracket, or what may hold brackets that are none
+_BRACKET = re.compile(rf'{_STRING.pattern}|//[^\n]*|/\*.*?\*/|["{{}}\[\]]', re.DOTALL)
 _SCALAR = re.compile(r"-?(?:\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|Infinity)|true|false|null|NaN")
+_CLOSED_BY = {"{": "}", "[": "]"}
+_DEEPEST = 200  # the same file is read alike however many calls porter stands in
 
 
 @dataclass(slots=True)
@@ -39,82 +43,101 @@ class Node:
             yield path, self
 
 
-def parse(text: str) -> Node:
-    """Raises Unreadable."""
-    node, at = _value(text, _space(text, 0))
-    at = _space(text, at)
+def parse(text: str, unread: frozenset[str] = frozenset()) -> Node:
+    """Raises Unreadable. Values of keys that are `unread` become nodes without a value: only their brackets are counted."""
+    reader = _Reader(text, unread)
+    node, at = reader.value(reader.space(0), 0)
+    at = reader.space(at)
     if at != len(text):
-        raise _error(text, at, "more after the end")
+        raise reader.error(at, "more after the end")
     return node
 
 
-def _value(text: str, at: int) -> tuple[Node, int]:
-    first = text[at : at + 1]
-    if first == "{":
-        return _object(text, at)
-    if first == "[":
-        return _array(text, at)
-    if first == '"':
-        node = _string(text, at)
+class _Reader:
+    def __init__(self, text: str, unread: frozenset[str]):
+        self.text, self.unread = text, unread
+
+    def value(self, at: int, depth: int) -> tuple[Node, int]:
+        if depth > _DEEPEST:
+            raise Unreadable("deep", "", self.text.count("\n", 0, at) + 1)
+        first = self.text[at : at + 1]
+        if first == "{":
+            return self.object(at, depth)
+        if first == "[":
+            return self.array(at, depth)
+        if first == '"':
+            node = self.string(at)
+            return node, node.end
+        if found := _SCALAR.match(self.text, at):
+            return Node("other", at, found.end(), found[0]), found.end()
+        raise self.error(at, f"{first!r} is no value" if first else "ends in the middle")
+
+    def string(self, at: int) -> Node:
+        found = _STRING.match(self.text, at)
+        if not found:
+            raise self.error(at, "a string that does not end")
+        if "\\" not in found[0]:
+            return Node("string", at, found.end(), found[0][1:-1])
+        try:
+            return Node("string", at, found.end(), json.loads(found[0]))
+        except ValueError:
+            raise self.error(at, "a string with a broken escape") from None
+
+    def array(self, at: int, depth: int) -> tuple[Node, int]:
+        node, at = Node("array", at, at), self.space(at + 1)
+        while self.text[at : at + 1] != "]":
+            item, at = self.value(at, depth + 1)
+            node.items.append(item)
+            at = self.comma(at, "]")
+        node.end = at + 1
         return node, node.end
-    if found := _SCALAR.match(text, at):
-        return Node("other", at, found.end(), found[0]), found.end()
-    raise _error(text, at, f"{first!r} is no value" if first else "ends in the middle")
 
+    def object(self, at: int, depth: int) -> tuple[Node, int]:
+        node, at = Node("object", at, at), self.space(at + 1)
+        while self.text[at : at + 1] != "}":
+            if self.text[at : at + 1] != '"':
+                raise self.error(at, "a key is missing" if at < len(self.text) else "ends in the middle")
+            key = self.string(at)
+            at = self.space(key.end)
+            if self.text[at : at + 1] != ":":
+                raise self.error(at, "':' is missing")
+            at = self.space(at + 1)
+            value, at = self.skipped(at) if key.value in self.unread else self.value(at, depth + 1)
+            node.members.append((key, value))
+            at = self.comma(at, "}")
+        node.end = at + 1
+        return node, node.end
 
-def _string(text: str, at: int) -> Node:
-    found = _STRING.match(text, at)
-    if not found:
-        raise _error(text, at, "a string that does not end")
-    if "\\" not in found[0]:
-        return Node("string", at, found.end(), found[0][1:-1])
-    try:
-        return Node("string", at, found.end(), json.loads(found[0]))
-    except ValueError:
-        raise _error(text, at, "a string with a broken escape") from None
+    def skipped(self, at: int) -> tuple[Node, int]:
+        """A value of which only the end is looked for: megabytes of numbers cost no node each."""
+        if self.text[at : at + 1] not in ("{", "["):
+            return self.value(at, 0)
+        due, found = [], None
+        while due or found is None:
+            found = _BRACKET.search(self.text, found.end() if found else at)
+            if found is None:
+                raise self.error(len(self.text), "ends in the middle")
+            if found[0] in _CLOSED_BY:
+                due.append(_CLOSED_BY[found[0]])
+            elif found[0] == '"':
+                raise self.error(found.start(), "a string that does not end")
+            elif found[0] in ("}", "]") and found[0] != due.pop():
+                raise self.error(found.start(), f"{found[0]!r} closes what it did not open")
+        return Node("other", at, found.end()), found.end()
 
+    def comma(self, at: int, closing: str) -> int:
+        at = self.space(at)
+        if self.text[at : at + 1] == ",":
+            return self.space(at + 1)
+        if self.text[at : at + 1] != closing:
+            raise self.error(at, f"',' or {closing!r} is missing" if at < len(self.text) else "ends in the middle")
+        return at
 
-def _array(text: str, at: int) -> tuple[Node, int]:
-    node, at = Node("array", at, at), _space(text, at + 1)
-    while text[at : at + 1] != "]":
-        item, at = _value(text, at)
-        node.items.append(item)
-        at = _comma(text, at, "]")
-    node.end = at + 1
-    return node, node.end
+    def space(self, at: int) -> int:
+        return _SPACE.match(self.text, at).end()  # type: ignore[union-attr]  it matches nothing at all, too
 
-
-def _object(text: str, at: int) -> tuple[Node, int]:
-    node, at = Node("object", at, at), _space(text, at + 1)
-    while text[at : at + 1] != "}":
-        if text[at : at + 1] != '"':
-            raise _error(text, at, "a key is missing" if at < len(text) else "ends in the middle")
-        key = _string(text, at)
-        at = _space(text, key.end)
-        if text[at : at + 1] != ":":
-            raise _error(text, at, "':' is missing")
-        value, at = _value(text, _space(text, at + 1))
-        node.members.append((key, value))
-        at = _comma(text, at, "}")
-    node.end = at + 1
-    return node, node.end
-
-
-def _comma(text: str, at: int, closing: str) -> int:
-    at = _space(text, at)
-    if text[at : at + 1] == ",":
-        return _space(text, at + 1)
-    if text[at : at + 1] != closing:
-        raise _error(text, at, f"',' or {closing!r} is missing" if at < len(text) else "ends in the middle")
-    return at
-
-
-def _space(text: str, at: int) -> int:
-    return _SPACE.match(text, at).end()  # type: ignore[union-attr]  it matches nothing at all, too
-
-
-def _error(text: str, at: int, what: str) -> Unreadable:
-    return Unreadable("text", f"JSON: {what}", text.count("\n", 0, at) + 1)
+    def error(self, at: int, what: str) -> Unreadable:
+        return Unreadable("text", f"JSON: {what}", self.text.count("\n", 0, at) + 1)
 
 
 def encode(value: str, like: str) -> str:

@@ -100,22 +100,35 @@ def masked(text: str) -> str:
 def parse(text: str) -> Script:
     """`text`: what `masked` made of a document, or less. Raises Unreadable where hardly anything is shell."""
     script = Script(text)
-    walk = _Walk(script, text, 0)
+    add(script, 0, len(text))
+    finish(script)
+    return script
+
+
+def add(script: Script, begin: int, end: int, above: tuple[str, ...] = ()) -> None:
+    """What stands in this part of the text, which is shell of its own."""
+    text = script.text[begin:end]
+    walk = _Walk(script, text, begin, above)
     root = walk.parse()
     broken = sum(end - start for start, end in walk.errors)
-    line = text.count("\n", 0, min(walk.errors)[0] if walk.errors else 0) + 1
+    line = script.text.count("\n", 0, min(walk.errors)[0] if walk.errors else 0) + 1
     if root.type == "ERROR" or broken * 2 > len(text.strip()):
         raise Unreadable("text", "shell grammar", line)
-    script.damaged = line if walk.errors else 0
+    if walk.errors:
+        script.damaged = min(script.damaged or line, line)
+    text = script.text
     lines = ((text.rfind("\n", 0, start) + 1, text.find("\n", end) % (len(text) + 1)) for start, end in walk.errors)
-    script.broken = sorted({line for line in lines if WORDS.search(text, *line)})
+    script.broken = sorted({*script.broken, *(line for line in lines if WORDS.search(text, *line))})
     walk.run(root)
-    for name in [n for n in script.names if n.role == "set" and n.value and n.value.text[:1] in "\"'"]:
-        if re.search(_RUN.format(name=name.name), text, re.MULTILINE):
-            walk.inner(name.value, ("text",))
+
+
+def finish(script: Script) -> None:
+    """Once everything is there: strings that are run as commands, and all in the order of the text."""
+    for name in [n for n in script.names if n.role == "set" and n.value and n.value.text[:1] in ("'", '"')]:
+        if re.search(_RUN.format(name=name.name), script.text, re.MULTILINE):
+            _Walk(script, script.text, 0).inner(name.value, ("text",))
     script.names = sorted({name.start: name for name in script.names}.values(), key=lambda n: n.start)
     script.commands.sort(key=lambda c: c.start)
-    return script
 
 
 class _Walk:
