@@ -1,0 +1,164 @@
+"""What an import means on disk: the file that defines a name, also where packages hand it on or the run leaves it out."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from porter.project.trees import parse
+
+_DEEPEST = 8  # packages that hand a name on to each other
+_FROM = re.compile(rb"^[ \t]*from[ \t]+(\.*[\w.]*)[ \t]+import\b[ \t]*(\((?:#[^\n]*|[^)#])*|(?:\\\r?\n|[^\n])*)", re.M)
+_SET = re.compile(rb"^([A-Za-z_]\w*)[ \t]*(?::[^=\n]*)?=(?!=)", re.MULTILINE)
+_IMPORT = re.compile(rb"^[ \t]*import[ \t]+([^\n#]+)", re.MULTILINE)
+
+
+class Definition(NamedTuple):
+    path: str
+    name: str
+    kind: str  # "value", "function", "class"; "module" where the name itself is one
+
+
+class Definitions:
+    def __init__(self, root: Path, files: Iterable[str]):
+        """`files`: all of the project that are known, relative to its root; others are looked for on disk."""
+        self.root, self.files = root, frozenset(files)
+        self._modules: dict[tuple[str, str], tuple[str, tuple[str, ...]] | None] = {}
+        self._tables: dict[str, tuple[dict[str, str], list[str]]] = {}
+        self._tops: dict[str, list[str]] | None = None
+
+    def find(self, full: str, user: str, depth: int = 0) -> tuple[Definition, tuple[str, ...]] | None:
+        """Of `full`, as `user` calls what it imports, the definition, and the attributes behind it."""
+        found = self.module(full, user)
+        if found is None or depth > _DEEPEST:
+            return None
+        path, rest = found
+        if not rest:
+            return Definition(path, "", "module"), ()
+        names, stars = self._table(path)
+        said = names.get(rest[0])
+        if said in ("value", "function", "class"):
+            return Definition(path, rest[0], said), rest[1:]
+        for way in [said] if said else [_joined(star, rest[0]) for star in stars]:
+            if deeper := self.find(".".join((way, *rest[1:])), path, depth + 1):
+                return deeper
+        return None
+
+    def module(self, full: str, user: str) -> tuple[str, tuple[str, ...]] | None:
+        """The file of the module that `full` begins with, and what is left of it."""
+        key = (full, user.rpartition("/")[0])
+        if key not in self._modules:
+            self._modules[key] = self._module(full, user)
+        return self._modules[key]
+
+    def _module(self, full: str, user: str) -> tuple[str, tuple[str, ...]] | None:
+        bare = full.lstrip(".")
+        level, words = len(full) - len(bare), tuple(filter(None, bare.split(".")))
+        folder = user.split("/")[:-1]
+        if level:
+            return self._below(folder[: max(0, len(folder) - level + 1)], words, 0)
+        for above in range(len(folder), -1, -1):
+            if found := self._below(folder[:above], words):
+                return found
+        tops = self._folders(words[0]) if words else ()
+        found = [place for top in tops if (place := self._below(top.split("/"), words))]
+        return found[0] if len(found) == 1 else None  # two answers are no answer
+
+    def _below(self, folder: list[str], words: tuple[str, ...], least: int = 1) -> tuple[str, tuple[str, ...]] | None:
+        """The longest beginning of `words`, of so many words at least, that is a module or a package in a folder."""
+        for size in range(len(words), least - 1, -1):
+            parts = [*folder, *words[:size]]
+            for path in (["/".join(parts) + ".py"] if size else []) + ["/".join([*parts, "__init__.py"])]:
+                if self._exists(path):
+                    return path, words[size:]
+        return None
+
+    def _exists(self, path: str) -> bool:
+        return path in self.files or os.path.isfile(self.root / path)
+
+    def _folders(self, word: str) -> list[str]:
+        """Folders of the project in which a module or package of this name lies: `src` for `src/tool`."""
+        if self._tops is None:
+            self._tops = {}
+            for path in sorted(self.files):
+                if path.endswith(".py"):
+                    *folder, name = path.removesuffix("/__init__.py").removesuffix(".py").split("/")
+                    if folder:
+                        self._tops.setdefault(name, []).append("/".join(folder))
+        return self._tops.get(word, [])
+
+    def _table(self, path: str) -> tuple[dict[str, str], list[str]]:
+        """What the names of a module are: "value", "function", "class", or what is imported; and its star imports."""
+        if path not in self._tables:
+            try:
+                data = (self.root / path).read_bytes()
+            except OSError:
+                data = b""
+            tree = parse(data)
+            if tree is None:
+                self._tables[path] = {name.decode(): "value" for name in _SET.findall(data)}, []
+            else:
+                self._tables[path] = _names(tree)
+        return self._tables[path]
+
+    def kind(self, path: str, name: str) -> str | None:
+        """What a module defines by a name."""
+        return self._table(path)[0].get(name)
+
+    def imported(self, path: str, data: bytes) -> set[str]:
+        """The files of the project that a file imports."""
+        wanted = imported_names(data)
+        wanted |= {full.rpartition(".")[0] for full in wanted}
+        for names in _IMPORT.findall(data):
+            wanted.update(n.strip().split()[0] for n in names.decode("utf-8", "replace").split(",") if n.strip())
+        found = (self.module(full, path) for full in wanted)
+        return {place[0] for place in found if place and place[0] in self.files} - {path}
+
+
+def imported_names(data: bytes) -> set[str]:
+    """What `from x import y` names, as `x.y`, by bytes alone."""
+    found = set()
+    for base, names in _FROM.findall(data):
+        for name in re.findall(r"(?:^|[,(])\s*(\w+)", names.decode("utf-8", "replace")):
+            found.add(_joined(base.decode("utf-8", "replace"), name))
+    return found
+
+
+def _joined(base: str, name: str) -> str:
+    return base + name if base.endswith(".") else f"{base}.{name}"
+
+
+def _names(tree: ast.Module) -> tuple[dict[str, str], list[str]]:
+    names: dict[str, str] = {}
+    stars: list[str] = []
+    todo = [*reversed(tree.body)]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            names[node.name] = "function"
+        elif isinstance(node, ast.ClassDef):
+            names[node.name] = "class"
+        elif isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
+            for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                names.update((n.id, "value") for n in ast.walk(target) if isinstance(n, ast.Name))
+        elif isinstance(node, ast.ImportFrom):
+            base = "." * node.level + (node.module or "")
+            for alias in node.names:
+                if alias.name == "*":
+                    stars.append(base)
+                else:
+                    names.setdefault(alias.asname or alias.name, _joined(base, alias.name))
+        elif isinstance(node, ast.Import):
+            for alias in node.names:
+                first = alias.name.partition(".")[0]
+                names.setdefault(alias.asname or first, alias.name if alias.asname else first)
+        elif isinstance(node, ast.stmt):  # `if` and `try` around definitions
+            inner = (getattr(node, field, []) for field in ("finalbody", "orelse", "handlers", "body"))
+            todo += [statement for block in inner for statement in reversed(block)]
+        elif isinstance(node, ast.ExceptHandler):
+            todo += reversed(node.body)
+    return names, stars
