@@ -77,7 +77,8 @@ def held(results: Iterable[FileResult], partners) -> tuple[Held, ...]:
     if not any(site.status in EDITED for result in found.values() for site in result.sites):
         return ()
     outside = partners.of(found, refused)
-    if not outside and all(site.status == "auto" for result in found.values() for site in result.sites):
+    locked = {path for path in found if partners.is_read_only(path)}
+    if not outside and not locked and all(site.status == "auto" for r in found.values() for site in r.sites):
         return ()
     everyone = {**found, **outside}
     places: dict[Node, list[Place]] = {}
@@ -88,7 +89,7 @@ def held(results: Iterable[FileResult], partners) -> tuple[Held, ...]:
                 places.setdefault(groups.top(node), []).append(Place(path, site))
     out: dict[tuple[str, int], Held] = {}
     for _, several in sorted(places.items()):
-        for one in _decided(several, partners):
+        for one in _decided(several, locked):
             known = out.get((one.path, one.offset))
             if known is None or known.status == "review":
                 out[one.path, one.offset] = one
@@ -136,13 +137,14 @@ def _fields(results: Mapping[str, FileResult], partners) -> Iterator[tuple[Node,
             yield from (((path, holder), (other, holder)) for other in sorted(takers))
 
 
-def _decided(places: list[Place], partners) -> Iterator[Held]:
+def _decided(places: list[Place], locked: set[str]) -> Iterator[Held]:
+    """`locked`: files that are read-only. Where all of a group are, they are for `--out`, which writes a copy."""
     if all(place.site.status not in EDITED for place in places):
         return
-    paths = {place.path for place in places}
-    locked = {path for path in paths if partners.is_read_only(path)}
+    if locked.issuperset(place.path for place in places):
+        locked = set()
     status = {
-        place: "read-only" if place.path in locked != paths and place.site.status in EDITED else place.site.status
+        place: "read-only" if place.path in locked and place.site.status in EDITED else place.site.status
         for place in places
     }
     weakest = min(places, key=lambda place: (ORDER.index(status[place]), place.path, place.site.offset))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,7 +30,6 @@ class Definitions:
         self.root, self.files = root, frozenset(files)
         self._modules: dict[tuple[str, str], tuple[str, tuple[str, ...]] | None] = {}
         self._tables: dict[str, tuple[dict[str, str], list[str]]] = {}
-        self._tops: dict[str, list[str]] | None = None
 
     def find(self, full: str, user: str, depth: int = 0) -> tuple[Definition, tuple[str, ...]] | None:
         """Of `full`, as `user` calls what it imports, the definition, and the attributes behind it."""
@@ -39,57 +39,69 @@ class Definitions:
         path, rest = found
         if not rest:
             return Definition(path, "", "module"), ()
-        names, stars = self._table(path)
-        said = names.get(rest[0])
+        said = self._table(path)[0].get(rest[0])
         if said in ("value", "function", "class"):
             return Definition(path, rest[0], said), rest[1:]
-        for way in [said] if said else [_joined(star, rest[0]) for star in stars]:
-            if deeper := self.find(".".join((way, *rest[1:])), path, depth + 1):
-                return deeper
-        return None
+        if not said:
+            return self.behind_stars(".".join(rest), path, depth)
+        return self.find(".".join((said, *rest[1:])), path, depth + 1)
+
+    def behind_stars(self, name: str, user: str, depth: int = 0) -> tuple[Definition, tuple[str, ...]] | None:
+        """Of a name that a file has by a star import only."""
+        ways = (self.find(_joined(star, name), user, depth + 1) for star in self._table(user)[1])
+        return next(filter(None, ways), None)
 
     def module(self, full: str, user: str) -> tuple[str, tuple[str, ...]] | None:
         """The file of the module that `full` begins with, and what is left of it."""
         key = (full, user.rpartition("/")[0])
         if key not in self._modules:
-            self._modules[key] = self._module(full, user)
+            found = self._module(full, user, self._exists)
+            self._modules[key] = found and (self._really(found[0]), found[1])
         return self._modules[key]
 
-    def _module(self, full: str, user: str) -> tuple[str, tuple[str, ...]] | None:
+    def _really(self, path: str) -> str:
+        """What a link inside of the project stands for; one that leads out of it is what it is called."""
+        if path in self.files:
+            return path
+        inside = os.path.relpath(os.path.realpath(self.root / path), os.path.realpath(self.root)).replace(os.sep, "/")
+        return path if inside.startswith("../") else inside
+
+    def _module(self, full: str, user: str, exists: Callable[[str], bool]) -> tuple[str, tuple[str, ...]] | None:
         bare = full.lstrip(".")
         level, words = len(full) - len(bare), tuple(filter(None, bare.split(".")))
         folder = user.split("/")[:-1]
         if level:
-            return self._below(folder[: max(0, len(folder) - level + 1)], words, 0)
+            return self._below(folder[: max(0, len(folder) - level + 1)], words, exists, 0)
         for above in range(len(folder), -1, -1):
-            if found := self._below(folder[:above], words):
+            if found := self._below(folder[:above], words, exists):
                 return found
-        tops = self._folders(words[0]) if words else ()
-        found = [place for top in tops if (place := self._below(top.split("/"), words))]
+        tops = self._folders.get(words[0], ()) if words else ()
+        found = [place for top in tops if (place := self._below(top.split("/"), words, exists))]
         return found[0] if len(found) == 1 else None  # two answers are no answer
 
-    def _below(self, folder: list[str], words: tuple[str, ...], least: int = 1) -> tuple[str, tuple[str, ...]] | None:
+    @staticmethod
+    def _below(folder: list[str], words: tuple[str, ...], exists: Callable[[str], bool], least: int = 1):
         """The longest beginning of `words`, of so many words at least, that is a module or a package in a folder."""
         for size in range(len(words), least - 1, -1):
             parts = [*folder, *words[:size]]
             for path in (["/".join(parts) + ".py"] if size else []) + ["/".join([*parts, "__init__.py"])]:
-                if self._exists(path):
+                if exists(path):
                     return path, words[size:]
         return None
 
     def _exists(self, path: str) -> bool:
         return path in self.files or os.path.isfile(self.root / path)
 
-    def _folders(self, word: str) -> list[str]:
-        """Folders of the project in which a module or package of this name lies: `src` for `src/tool`."""
-        if self._tops is None:
-            self._tops = {}
-            for path in sorted(self.files):
-                if path.endswith(".py"):
-                    *folder, name = path.removesuffix("/__init__.py").removesuffix(".py").split("/")
-                    if folder:
-                        self._tops.setdefault(name, []).append("/".join(folder))
-        return self._tops.get(word, [])
+    @cached_property
+    def _folders(self) -> dict[str, list[str]]:
+        """By module or package, the folders in which one of this name lies: `src` for `src/tool`."""
+        found: dict[str, list[str]] = {}
+        for path in sorted(self.files):
+            if path.endswith(".py"):
+                *folder, name = path.removesuffix("/__init__.py").removesuffix(".py").split("/")
+                if folder:
+                    found.setdefault(name, []).append("/".join(folder))
+        return found
 
     def _table(self, path: str) -> tuple[dict[str, str], list[str]]:
         """What the names of a module are: "value", "function", "class", or what is imported; and its star imports."""
@@ -115,8 +127,14 @@ class Definitions:
         wanted |= {full.rpartition(".")[0] for full in wanted}
         for names in _IMPORT.findall(data):
             wanted.update(n.strip().split()[0] for n in names.decode("utf-8", "replace").split(",") if n.strip())
-        found = (self.module(full, path) for full in wanted)
-        return {place[0] for place in found if place and place[0] in self.files} - {path}
+        wanted = (full for full in wanted if full[:1] == "." or full.partition(".")[0] in self._words)
+        found = (self._module(full, path, self.files.__contains__) for full in sorted(wanted))
+        return {place[0] for place in found if place} - {path}
+
+    @cached_property
+    def _words(self) -> frozenset[str]:
+        """What an import of something in the project may begin with."""
+        return frozenset(word for path in self.files if path.endswith(".py") for word in path[:-3].split("/"))
 
 
 def imported_names(data: bytes) -> set[str]:

@@ -36,7 +36,7 @@ class Partners:
         kind, _, name = holder.partition(":")
         if kind == "env":
             return "", holder
-        if kind not in ("import", "own") or kind == "own" and not name.endswith(")"):
+        if kind not in ("import", "star", "own") or kind == "own" and not name.endswith(")"):
             return path, holder
         if (path, holder) not in self._nodes:
             self._nodes[path, holder] = self._found(path, kind, name)
@@ -47,7 +47,11 @@ class Partners:
         if kind == "own":
             said = self._definitions.kind(path, full)
             found = Definition(path, full, said or "function"), ()
-        elif (found := self._definitions.find(full, path)) is None:
+        elif kind == "star":
+            found = self._definitions.behind_stars(full, path)
+        else:
+            found = self._definitions.find(full, path)
+        if found is None:
             return None
         where, behind = found
         if behind:  # an attribute of what is imported

@@ -1,6 +1,6 @@
 """What holds a value: a name, an attribute, a key, an option. Two places with the same holder speak of the same value.
 
-A holder is a text: `own:DEVICE` of this module, `import:config.DEVICE`, `local:<line>:<column>:name` of a function,
+A holder is a text: `own:DEVICE` of this module, `import:config.DEVICE`, `star:DEVICE`, `local:<line>:<column>:name` of a function,
 `own:train(device)` for a parameter, `field:device` for an attribute, a key or an option, `env:BACKEND`.
 """
 
@@ -36,6 +36,8 @@ class Holders:
     def _name(self, node: ast.Name, link: Link) -> str | None:
         if full := self._names.imports.get(node.id) and self._names.root(node.id, link):
             return f"import:{full}"
+        if "*" in self._names.imports and not self._names.bound(node.id):
+            return f"star:{node.id}"
         return self.bound(node.id, link)
 
     def bound(self, name: str, link: Link) -> str | None:

@@ -205,6 +205,8 @@ class Sinks:
             return True
         if node.__class__ is not ast.Name:
             return False
+        if like((self.names.root(node.id, up) or "").rpartition(".")[2], kind):  # from config import DEVICE as D
+            return True
         bound = [at[1][0] for at in self.names.bindings(node.id, up)]
         # b = dist.get_backend()
         if bound and all(at.__class__ is ast.Assign and named(at.value, kind) for at in bound):

@@ -66,7 +66,15 @@ def analyse(result: FileResult, data: bytes, session: Session) -> FileResult:
         findings.append(_moved(book, own(path, line, "PRT002", "cell", session)))
     for changes in (auto, review):
         _check(book, changes)
-    return replace(result, parsed=True, findings=tuple(sorted(findings)), auto=auto, review=review, apis=found.apis)
+    sites = tuple(site._replace(line=_line(book, site.line)) for site in found.sites)
+    findings = tuple(sorted(findings))
+    shared = {"apis": found.apis, "sites": sites, "ties": found.ties}
+    return replace(result, parsed=True, findings=findings, auto=auto, review=review, **shared)
+
+
+def _line(book: Notebook, number: int) -> int:
+    """Of the file, for a line of the module."""
+    return book.document.place(book.lines[number - 1].token.start)[0]
 
 
 def _read(document: Document) -> Notebook:
