@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
+import tempfile
 from pathlib import Path
 
 import pytest
 from command_line import Porter, git, process, write
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from porter.config import Settings
+from porter.finding import apply
+from porter.run import run
+from porter.session import Session
 
 CONSTANT = 'DEVICE = "cuda"\n'
 USER = """import torch
@@ -315,3 +324,83 @@ def test_a_line_further_down_is_held_after_an_import_is_inserted(project):
     porter = project({"config.py": CONSTANT, "use.py": text})
     after = ported(porter, "use.py")["use.py"]
     assert "import torch_npu" in after and ".npu()" in after and "npu:0" in after and "== 'cuda'" in after
+
+
+# random projects: a constant, a field and an option with everything that speaks of them, some of it out of reach
+
+NAMES = ("alpha", "beta")
+FORMS = {  # what a file says of the value NAME; every line with a value is marked, and ends in its mark
+    "constant": ('{0}_DEVICE = "cuda"  # {0}',),
+    "compared": ("from {0}_constant import {0}_DEVICE", 'if {0}_DEVICE == "cuda":  # {0}', "    print(1)"),
+    "by module": ("import {0}_constant as m_{0}", 'if m_{0}.{0}_DEVICE in ("cuda", "mps"):  # {0}', "    print(2)"),
+    "kept": ("from {0}_constant import {0}_DEVICE as kept_{0}", "{0}_device = kept_{0}", 'print({0}_device != "cuda")  # {0}'),
+    "option": (
+        "import argparse",
+        "p_{0} = argparse.ArgumentParser()",
+        'p_{0}.add_argument("--{0}-backend", default="nccl", choices=["nccl", "gloo"])  # {0}',
+        'if p_{0}.parse_args().{0}_backend == "nccl":  # {0}',
+        "    print(3)",
+    ),
+    "read": ("import {0}_option", "def f_{0}(args):", '    return args.{0}_backend == "nccl"  # {0}'),
+}  # fmt: skip
+SHELL = "python {0}_option.py --{0}-backend nccl  # {0}\n"
+GROUPS = {"constant": ("compared", "by module", "kept"), "option": ("read",)}
+HINDRANCES = ("", "", "", "suppressed", "skip-file", "excluded", "unnamed", "quiet", "read-only", "refused")
+CODES = "PRT120,PRT122,PRT123,PRT201,PRT202,PRT209,PRT825"
+
+
+@st.composite
+def projects(draw) -> tuple[dict[str, str], dict[str, str]]:
+    """The files, and what stands in the way of each."""
+    files: dict[str, list[str]] = {}
+    scripts: dict[str, str] = {}
+    for name in draw(st.lists(st.sampled_from(NAMES), min_size=1, unique=True)):
+        kind = draw(st.sampled_from(sorted(GROUPS)))
+        files[f"{name}_{kind}.py"] = [line.format(name) for line in FORMS[kind]]
+        for form in draw(st.lists(st.sampled_from(GROUPS[kind]), min_size=1, max_size=3, unique=True)):
+            home = draw(st.sampled_from(["one.py", "two.py", f"{name}_three.py"]))
+            files.setdefault(home, []).extend(line.format(name) for line in FORMS[form])
+        if kind == "option" and draw(st.booleans()):
+            scripts[f"{name}.sh"] = SHELL.format(name)
+    hindered = {path: draw(st.sampled_from(HINDRANCES)) for path in sorted({*files, *scripts})}
+    return {**{path: "\n".join(["import torch", *lines, ""]) for path, lines in files.items()}, **scripts}, hindered
+
+
+def hinder(text: str, path: str, how: str) -> str:
+    if how == "suppressed":
+        first = next(line for line in text.splitlines() if re.search(r"  # \w+$", line))
+        indent = first[: len(first) - len(first.lstrip())]
+        return text.replace(first, f"{indent}# porter: ignore[{CODES}] kept\n{first}", 1)
+    if how == "skip-file":
+        return "# porter: skip-file kept\n" + text
+    return text + "print 'python 2'\n" if how == "refused" and path.endswith(".py") else text
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@given(made=projects(), unsafe=st.booleans())
+def test_never_half_a_group(made, unsafe):
+    files, hindered = made
+    with tempfile.TemporaryDirectory() as place:
+        root = Path(place)
+        written = {path: hinder(text, path, hindered[path]) for path, text in files.items()}
+        write(root, {**written, "pyproject.toml": ""})
+        for path, how in hindered.items():
+            if how == "read-only":
+                (root / path).chmod(0o444)
+        quiet = tuple((path, frozenset(CODES.split(","))) for path, how in hindered.items() if how == "quiet")
+        excluded = tuple(path for path, how in hindered.items() if how == "excluded")
+        named = [str(root / path) for path, how in hindered.items() if how not in ("unnamed", "excluded")]
+        options = Settings(exclude=excluded, jobs=1)
+        found = run(root, named, options, Session(quiet_in=quiet)) if named else None
+        after = dict(written)
+        for result in found.files if found else ():
+            edits = result.review if unsafe else result.auto
+            after[result.path] = apply(written[result.path].encode(), edits).decode() if edits else written[result.path]
+        assert not found or not found.broken
+        marked = [line for text in after.values() for line in text.splitlines() if re.search(r"  # \w+$", line)]
+        for name in NAMES:
+            mine = [line for line in marked if line.endswith(f"# {name}")]
+            ported = ["npu" in line or "hccl" in line for line in mine]
+            assert all(ported) or not any(ported), (hindered, mine)
+            if mine and not any(hindered.values()):
+                assert all(ported), mine

@@ -133,7 +133,7 @@ def _fields(results: Mapping[str, FileResult], partners) -> Iterator[tuple[Node,
             related = partners.related(path, declared) if declared else ()
             yield from (((path, holder), (other, holder)) for other in (*related, *sorted(settings)))
         for path in sorted(passed):
-            takers = partners.takers(holder) & read[holder] or options
+            takers = unknown | (partners.takers(holder) & read[holder] or options)
             yield from (((path, holder), (other, holder)) for other in sorted(takers))
 
 

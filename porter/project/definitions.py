@@ -48,7 +48,7 @@ class Definitions:
 
     def behind_stars(self, name: str, user: str, depth: int = 0) -> tuple[Definition, tuple[str, ...]] | None:
         """Of a name that a file has by a star import only."""
-        ways = (self.find(_joined(star, name), user, depth + 1) for star in self._table(user)[1])
+        ways = (self.find(joined(star, name), user, depth + 1) for star in self._table(user)[1])
         return next(filter(None, ways), None)
 
     def module(self, full: str, user: str) -> tuple[str, tuple[str, ...]] | None:
@@ -124,9 +124,6 @@ class Definitions:
     def imported(self, path: str, data: bytes) -> set[str]:
         """The files of the project that a file imports."""
         wanted = imported_names(data)
-        wanted |= {full.rpartition(".")[0] for full in wanted}
-        for names in _IMPORT.findall(data):
-            wanted.update(n.strip().split()[0] for n in names.decode("utf-8", "replace").split(",") if n.strip())
         wanted = (full for full in wanted if full[:1] == "." or full.partition(".")[0] in self._words)
         found = (self._module(full, path, self.files.__contains__) for full in sorted(wanted))
         return {place[0] for place in found if place} - {path}
@@ -138,16 +135,21 @@ class Definitions:
 
 
 def imported_names(data: bytes) -> set[str]:
-    """What `from x import y` names, as `x.y`, by bytes alone."""
+    """All that imports name, modules and what comes from them, by bytes alone: `x.y` and `x` for `from x import y`."""
     found = set()
     for base, names in _FROM.findall(data):
-        for name in re.findall(r"(?:^|[,(])\s*(\w+)", names.decode("utf-8", "replace")):
-            found.add(_joined(base.decode("utf-8", "replace"), name))
+        module = base.decode("utf-8", "replace")
+        found.add(module)
+        found.update(
+            joined(module, name) for name in re.findall(r"(?:^|[,(])\s*(\w+)", names.decode("utf-8", "replace"))
+        )
+    for names in _IMPORT.findall(data):
+        found.update(name.split()[0] for name in names.decode("utf-8", "replace").split(",") if name.strip())
     return found
 
 
-def _joined(base: str, name: str) -> str:
-    return base + name if base.endswith(".") else f"{base}.{name}"
+def joined(base: str, name: str) -> str:
+    return base + name if base[-1:] == "." else f"{base}.{name}"
 
 
 def _names(tree: ast.Module) -> tuple[dict[str, str], list[str]]:
@@ -169,7 +171,7 @@ def _names(tree: ast.Module) -> tuple[dict[str, str], list[str]]:
                 if alias.name == "*":
                     stars.append(base)
                 else:
-                    names.setdefault(alias.asname or alias.name, _joined(base, alias.name))
+                    names.setdefault(alias.asname or alias.name, joined(base, alias.name))
         elif isinstance(node, ast.Import):
             for alias in node.names:
                 first = alias.name.partition(".")[0]

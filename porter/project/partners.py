@@ -12,7 +12,7 @@ from pathlib import Path
 from porter.files.errors import FilesError
 from porter.files.read import read
 from porter.finding import FileResult, Site
-from porter.project.definitions import Definition, Definitions, imported_names
+from porter.project.definitions import Definition, Definitions, imported_names, joined
 
 _VALUE = re.compile(rb"(?i)\bcuda\b|nccl")
 _LARGEST = 2_000_000  # a file of more bytes is data
@@ -94,11 +94,8 @@ class Partners:
         imports = imported_names(data)
         for word in words:
             if re.search(rb"\b%s\b" % re.escape(word).encode(), data):
-                for holder in (
-                    f"field:{word}",
-                    f"own:{word}",
-                    *(f"import:{i}" for i in imports if i.rpartition(".")[2] == word),
-                ):
+                full = {name if name.rpartition(".")[2] == word else joined(name, word) for name in imports}
+                for holder in (f"field:{word}", f"own:{word}", *(f"import:{name}" for name in sorted(full))):
                     yield Site(holder, 0, line, "unknown", "refused")
 
     def _saying(self, words: set[str]) -> list[str]:

@@ -25,8 +25,8 @@ def field(name: str) -> str:
 class Holders:
     """Of one file."""
 
-    def __init__(self, names):
-        self._names = names
+    def __init__(self, names, buckets):
+        self._names, self._buckets = names, buckets
 
     def of(self, node: ast.AST | None, link: Link) -> str | None:
         """What an expression reads, or a target binds; `link` is its own link or that of a parent."""
@@ -110,12 +110,26 @@ class Holders:
             return field(function[0].name)
         return f"own:{function[0].name}" if is_outer(function) else None
 
-    def passed(self, call: ast.Call, link: Link, which: str) -> str | None:
-        """The parameter that a call of a function, or of a class, gives a value."""
-        if call.func.__class__ not in (ast.Name, ast.Attribute):
+    def given(self, call: ast.Call, link: Link, which: str | int) -> str | None:
+        """What a call gives a value: a parameter, by its name or its place, of a function, a method or a class."""
+        owner = _class(link) if getattr(getattr(call.func, "value", None), "id", "") in ("self", "cls") else None
+        if owner or call.func.__class__ is ast.Name:
+            for kind in FUNCTIONS[:2]:
+                for function in self._buckets[kind]:
+                    if function[0].name == call_name(call.func) and owner_of(function) is owner:
+                        arguments = function[0].args
+                        names = [a.arg for a in (*arguments.posonlyargs, *arguments.args)][owner is not None :]
+                        name = which if isinstance(which, str) else names[which] if which < len(names) else None
+                        return name and self.parameter(function, name)
+        if not isinstance(which, str) or call.func.__class__ not in (ast.Name, ast.Attribute):
             return None
-        found = self.of(call.func, link)
-        return f"{found}({which})" if found and found.startswith(("own:", "import:")) else None
+        return self.named(self.of(call.func, link), which)
+
+    @staticmethod
+    def named(called: str | None, parameter: str) -> str | None:
+        """A parameter of what is called, where that is a function or class of a module."""
+        outer = called and called.startswith(("own:", "import:")) and not called.endswith(")")
+        return f"{called}({parameter})" if outer else None
 
 
 def looked_up(call: ast.Call) -> str | None:
@@ -137,3 +151,8 @@ def is_outer(function: Link) -> bool:
     """Whether a function or class belongs to the module itself."""
     blocks = (ast.ClassDef, *FUNCTIONS)
     return not isinstance(function[0], ast.Lambda) and not any(isinstance(a[0], blocks) for a in ancestors(function))
+
+
+def _class(link: Link) -> ast.ClassDef | None:
+    """The class around."""
+    return next((a[0] for a in ancestors(link) if a[0].__class__ is ast.ClassDef), None)

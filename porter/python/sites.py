@@ -6,17 +6,16 @@
 from __future__ import annotations
 
 import ast
-import re
-from functools import cached_property
 
 from porter.finding import Site
 
 from .evidence import call_name, constant
 from .holders import Holders, field, looked_up
-from .index import FUNCTIONS, Link, ancestors, owner_of, strings
+from .index import FUNCTIONS, Link, ancestors, strings
 from .literals import BACKEND, BYTES, CANDIDATE, DEVICE
 from .sinks import OPTIONS, PUT
 from .sought import lines_with
+from .ties import Ties
 
 _ASKED = ("startswith", "endswith", "__eq__")
 _OPTION = ("default", "choices", "const", "enum_values", "default_factory")
@@ -43,13 +42,12 @@ def sites_of(file) -> tuple[tuple[Site, ...], tuple[tuple[str, str], ...]]:
 class _Sites:
     def __init__(self, file):
         self.file, self.names = file, file.names
-        self.holders = Holders(file.names)
+        self.holders = Holders(file.names, file.buckets)
         self.sites: dict[tuple[str, int], Site] = {}
-        self.ties: set[tuple[str, str]] = set()
 
     def found(self) -> tuple[tuple[Site, ...], tuple[tuple[str, str], ...]]:
-        self._tie()
-        return tuple(sorted(self.sites.values())), tuple(sorted(self.ties))
+        ties = Ties(self.file, self.holders).of({site.holder for site in self.sites.values()})
+        return tuple(sorted(self.sites.values())), ties
 
     def follow(self, link: Link) -> None:
         """A string to what it is given to, or compared with."""
@@ -166,7 +164,7 @@ class _Sites:
             return [(holder, "option")] if holder else True  # field(default=...) of an annotated name
         if call_name(call[0].func) == "dict":
             return [(field(above.arg), "declared")]
-        return [(self.holders.passed(call[0], call, above.arg), "declared")]
+        return [(self.holders.given(call[0], call, above.arg), "declared")]
 
     @staticmethod
     def _is_option(call: ast.Call) -> bool:
@@ -186,102 +184,4 @@ class _Sites:
             return True  # click.Choice(["cuda", "cpu"]) is an argument of the option
         if self._is_option(above):
             return [(self.holders.option(above), "option")]
-        return [(self._positional(above, up, above.args.index(node)), "declared")]
-
-    def _positional(self, call: ast.Call, link: Link, at: int) -> str | None:
-        """The parameter of a function of this file."""
-        if call.func.__class__ is not ast.Name:
-            return None
-        for kind in FUNCTIONS[:2]:
-            for function in self.file.buckets[kind]:
-                if function[0].name == call.func.id and not owner_of(function):
-                    names = [a.arg for a in (*function[0].args.posonlyargs, *function[0].args.args)]
-                    return self.holders.parameter(function, names[at]) if at < len(names) else None
-        return None
-
-    # ---- holders that have one value
-
-    def _tie(self) -> None:
-        """From the holders of the sites on to those that they are handed to or come from."""
-        seen, todo = set(), sorted({site.holder for site in self.sites.values()})
-        while todo and len(seen) < _MOST:
-            holder = todo.pop()
-            if holder in seen:
-                continue
-            seen.add(holder)
-            for other in sorted(set(self._beside(holder)) - {holder, None}):
-                self.ties.add((min(holder, other), max(holder, other)))
-                todo.append(other)
-
-    def _beside(self, holder: str):
-        called, _, parameter = holder.rstrip(")").partition("(")
-        for link in self._mentions.get(called.rpartition(":")[2].rpartition(".")[2], ()) if parameter else ():
-            if link[1] and link[1][0].__class__ is ast.Call and self.holders.of(link[0], link) == called:
-                values = (k.value for k in link[1][0].keywords if k.arg == parameter)
-                yield from (self.holders.of(value, link[1]) for value in values)
-        for word in self._words(holder):
-            for link in self._mentions.get(word, ()):
-                if self.holders.of(link[0], link) == holder:
-                    yield from self._handed(link)
-
-    def _words(self, holder: str) -> set[str]:
-        """How an expression with this holder may end."""
-        last = re.split(r"[:.(]", holder.rstrip(")"))[-1]
-        full = holder.partition(":")[2]
-        return {last} | {
-            name for name, bound in self.names.imports.items() if any(full == target for target, _ in bound)
-        }
-
-    @cached_property
-    def _mentions(self) -> dict[str, list[Link]]:
-        """Expressions by the word they end in."""
-        found: dict[str, list[Link]] = {}
-        for link in self.names.uses:
-            found.setdefault(link[0].id, []).append(link)
-        for link in self.file.buckets[ast.Attribute]:
-            found.setdefault(link[0].attr, []).append(link)
-        for link in self.file.buckets.get(ast.Subscript, ()):
-            if isinstance(key := constant(link[0].slice), str):
-                found.setdefault(key, []).append(link)
-        for link in self.file.buckets[ast.Call]:
-            if word := looked_up(link[0]) or call_name(link[0].func):
-                found.setdefault(word, []).append(link)
-        return found
-
-    def _handed(self, link: Link):
-        """The holders that have the value of the expression at `link`, too."""
-        node, up = link
-        while (
-            up is not None
-            and up[0].__class__ in (ast.IfExp, ast.BoolOp, ast.Await)
-            and node is not getattr(up[0], "test", 0)
-        ):
-            node, up = up
-        above = up and up[0]
-        kind, of = above.__class__, self.holders.of
-        if kind in (ast.Assign, ast.AnnAssign, ast.NamedExpr):
-            targets = above.targets if kind is ast.Assign else [above.target]
-            if node is above.value:
-                yield from (of(t, up) for t in targets)
-            elif node in targets and above.value is not None:
-                yield from (of(v, up) for v in _choices(above.value))
-        elif kind is ast.Compare and all(isinstance(op, (ast.Eq, ast.NotEq, ast.In, ast.NotIn)) for op in above.ops):
-            yield from (of(s, up) for s in (above.left, *above.comparators) if s is not node)
-        elif kind is ast.Return:
-            function = next((a for a in ancestors(up) if isinstance(a[0], FUNCTIONS)), None)
-            yield function and self.holders.result(function)
-        elif kind is ast.keyword and up[1][0].__class__ is ast.Call and above.arg:
-            yield self.holders.passed(up[1][0], up[1], above.arg)
-        elif kind is ast.Call and node in above.args:
-            yield self._positional(above, up, above.args.index(node))
-        elif kind is ast.For and node is above.iter:
-            yield of(above.target, up)
-
-
-def _choices(value: ast.AST):
-    if value.__class__ is ast.IfExp:
-        yield from (*_choices(value.body), *_choices(value.orelse))
-    elif value.__class__ is ast.BoolOp:
-        yield from value.values
-    else:
-        yield value
+        return [(self.holders.given(above, up, above.args.index(node)), "declared")]
