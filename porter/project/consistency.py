@@ -8,9 +8,11 @@ They are looked for in files that the run leaves out, too (project/partners.py).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from porter.finding import FileResult, Held, Site
+from porter.own import without
 
 EDITED = ("auto", "review")
 # the weakest first: what keeps a place as it is
@@ -58,15 +60,23 @@ def consistent(
 ) -> list[FileResult]:
     """The results with what has to wait for others taken back; `again` analyses the files in which something waits.
 
-    What waits only grows, so that this ends.
+    What waits only grows, so that this ends. A file that is edited all the same stays as it was.
     """
     done = {result.path: result for result in results}
     waiting: dict[tuple[str, int], Held] = {}
-    while fresh := held(done.values(), partners):
+    while found := held(done.values(), partners):
+        files = {one.path for one in found}
+        fresh = [one for one in found if waiting.get((one.path, one.offset), one).status != one.status]
+        fresh += [one for one in found if (one.path, one.offset) not in waiting]
         waiting.update(((one.path, one.offset), one) for one in fresh)
-        files = {one.path for one in fresh}
-        done.update((r.path, r) for r in again(sorted(one for one in waiting.values() if one.path in files)))
+        mine = sorted(one for one in waiting.values() if one.path in files)
+        done.update((r.path, r) for r in (again(mine) if fresh else map(_left_alone, map(done.__getitem__, files))))
     return [*done.values()]
+
+
+def _left_alone(result: FileResult) -> FileResult:
+    sites = tuple(site._replace(status="manual") for site in result.sites)
+    return replace(result, findings=tuple(without(result.findings, *EDITED)), auto=(), review=(), sites=sites)
 
 
 def held(results: Iterable[FileResult], partners) -> tuple[Held, ...]:
