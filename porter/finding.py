@@ -51,7 +51,9 @@ class Site(NamedTuple):
     holder: str  # what holds the value: python/holders.py
     offset: int  # where it stands, as the analysis of its file counts
     line: int
-    role: str  # declared | option | used | passed (by a script) | setting
+    # used (compared, looked up) | listed among others | option (its default) | passed (by a script) | setting | declared
+    # | given (to a parameter) | unknown
+    role: str
     status: str = ""  # auto | review | why it is not edited: suppressed, skipped, quiet, refused, manual
 
 

@@ -15,6 +15,8 @@ from porter.finding import FileResult, Held, Site
 from porter.own import without
 
 EDITED = ("auto", "review")
+# where something depends on what the value is called; a default and what a caller gives instead may well differ
+ASKED = frozenset({"used", "listed", "passed", "setting", "unknown"})
 # the weakest first: what keeps a place as it is
 ORDER = (
     "refused",
@@ -135,9 +137,9 @@ def _fields(results: Mapping[str, FileResult], partners) -> Iterator[tuple[Node,
             if holder.startswith("field:"):
                 read.setdefault(holder, set()).add(path)
     for holder, roles in sorted(given.items()):
-        options, passed = roles.get("option", set()), roles.get("passed", set())
-        settings, unknown = roles.get("setting", set()), roles.get("unknown", set())  # unknown: it may do either
-        declared = options | roles.get("declared", set()) | unknown
+        passed, settings, unknown = (roles.get(role, set()) for role in ("passed", "setting", "unknown"))
+        options = roles.get("option", set()) | roles.get("listed", set())
+        declared = options | roles.get("declared", set()) | unknown  # which may do either
         readers = sorted(unknown | read[holder] - declared - passed - settings)
         for path in readers:
             related = partners.related(path, declared) if declared else ()
@@ -150,6 +152,8 @@ def _fields(results: Mapping[str, FileResult], partners) -> Iterator[tuple[Node,
 def _decided(places: list[Place], locked: set[str]) -> Iterator[Held]:
     """`locked`: files that are read-only. Where all of a group are, they are for `--out`, which writes a copy."""
     if all(place.site.status not in EDITED for place in places):
+        return
+    if ASKED.isdisjoint(place.site.role for place in places):
         return
     if locked.issuperset(place.path for place in places):
         locked = set()

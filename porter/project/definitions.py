@@ -10,9 +10,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
+from porter.files.errors import FilesError
+from porter.files.read import read
 from porter.project.trees import parse
 
-_DEEPEST = 8  # packages that hand a name on to each other
+_DEEPEST = 20  # packages that hand a name on to each other
+_LARGEST = 2_000_000  # a module of more bytes is data
 _FROM = re.compile(rb"^[ \t]*from[ \t]+(\.*[\w.]*)[ \t]+import\b[ \t]*(\((?:#[^\n]*|[^)#])*|(?:\\\r?\n|[^\n])*)", re.M)
 _SET = re.compile(rb"^([A-Za-z_]\w*)[ \t]*(?::[^=\n]*)?=(?!=)", re.MULTILINE)
 _IMPORT = re.compile(rb"^[ \t]*import[ \t]+([^\n#]+)", re.MULTILINE)
@@ -24,29 +27,39 @@ class Definition(NamedTuple):
     kind: str  # "value", "function", "class"; "module" where the name itself is one
 
 
+Answer = tuple[Definition, tuple[str, ...]] | None
+# what each name of a module is ("value", "function", "class"), or what is imported by it; and its star imports
+Table = tuple[dict[str, tuple[str, str]], list[str]]
+
+
 class Definitions:
     def __init__(self, root: Path, files: Iterable[str]):
         """`files`: all of the project that are known, relative to its root; others are looked for on disk."""
         self.root, self.files = root, frozenset(files)
         self._modules: dict[tuple[str, str], tuple[str, tuple[str, ...]] | None] = {}
-        self._tables: dict[str, tuple[dict[str, str], list[str]]] = {}
+        self._tables: dict[str, Table] = {}
+        self._answers: dict[tuple[str, str], Answer] = {}
 
-    def find(self, full: str, user: str, depth: int = 0) -> tuple[Definition, tuple[str, ...]] | None:
+    def find(self, full: str, user: str, depth: int = 0) -> Answer:
         """Of `full`, as `user` calls what it imports, the definition, and the attributes behind it."""
+        if (full, user) not in self._answers:
+            self._answers[full, user] = None  # for packages that import each other
+            self._answers[full, user] = self._find(full, user, depth)
+        return self._answers[full, user]
+
+    def _find(self, full: str, user: str, depth: int) -> Answer:
         found = self.module(full, user)
         if found is None or depth > _DEEPEST:
             return None
         path, rest = found
         if not rest:
             return Definition(path, "", "module"), ()
-        said = self._table(path)[0].get(rest[0])
-        if said in ("value", "function", "class"):
-            return Definition(path, rest[0], said), rest[1:]
-        if not said:
-            return self.behind_stars(".".join(rest), path, depth)
-        return self.find(".".join((said, *rest[1:])), path, depth + 1)
+        kind, imported = self._table(path)[0].get(rest[0], ("", ""))
+        if imported:
+            return self.find(".".join((imported, *rest[1:])), path, depth + 1)
+        return (Definition(path, rest[0], kind), rest[1:]) if kind else self.behind_stars(".".join(rest), path, depth)
 
-    def behind_stars(self, name: str, user: str, depth: int = 0) -> tuple[Definition, tuple[str, ...]] | None:
+    def behind_stars(self, name: str, user: str, depth: int = 0) -> Answer:
         """Of a name that a file has by a star import only."""
         ways = (self.find(joined(star, name), user, depth + 1) for star in self._table(user)[1])
         return next(filter(None, ways), None)
@@ -103,23 +116,22 @@ class Definitions:
                     found.setdefault(name, []).append("/".join(folder))
         return found
 
-    def _table(self, path: str) -> tuple[dict[str, str], list[str]]:
-        """What the names of a module are: "value", "function", "class", or what is imported; and its star imports."""
+    def _table(self, path: str) -> Table:
         if path not in self._tables:
             try:
-                data = (self.root / path).read_bytes()
-            except OSError:
+                data = read(self.root / path, path, limit=_LARGEST)
+            except FilesError:
                 data = b""
             tree = parse(data)
             if tree is None:
-                self._tables[path] = {name.decode(): "value" for name in _SET.findall(data)}, []
+                self._tables[path] = {name.decode(): ("value", "") for name in _SET.findall(data)}, []
             else:
                 self._tables[path] = _names(tree)
         return self._tables[path]
 
-    def kind(self, path: str, name: str) -> str | None:
+    def kind(self, path: str, name: str) -> str:
         """What a module defines by a name."""
-        return self._table(path)[0].get(name)
+        return self._table(path)[0].get(name, ("", ""))[0]
 
     def imported(self, path: str, data: bytes) -> set[str]:
         """The files of the project that a file imports."""
@@ -152,30 +164,30 @@ def joined(base: str, name: str) -> str:
     return base + name if base[-1:] == "." else f"{base}.{name}"
 
 
-def _names(tree: ast.Module) -> tuple[dict[str, str], list[str]]:
-    names: dict[str, str] = {}
+def _names(tree: ast.Module) -> Table:
+    names: dict[str, tuple[str, str]] = {}
     stars: list[str] = []
     todo = [*reversed(tree.body)]
     while todo:
         node = todo.pop()
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            names[node.name] = "function"
+            names[node.name] = ("function", "")
         elif isinstance(node, ast.ClassDef):
-            names[node.name] = "class"
+            names[node.name] = ("class", "")
         elif isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
             for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
-                names.update((n.id, "value") for n in ast.walk(target) if isinstance(n, ast.Name))
+                names.update((n.id, ("value", "")) for n in ast.walk(target) if isinstance(n, ast.Name))
         elif isinstance(node, ast.ImportFrom):
             base = "." * node.level + (node.module or "")
             for alias in node.names:
                 if alias.name == "*":
                     stars.append(base)
                 else:
-                    names.setdefault(alias.asname or alias.name, joined(base, alias.name))
+                    names.setdefault(alias.asname or alias.name, ("", joined(base, alias.name)))
         elif isinstance(node, ast.Import):
             for alias in node.names:
                 first = alias.name.partition(".")[0]
-                names.setdefault(alias.asname or first, alias.name if alias.asname else first)
+                names.setdefault(alias.asname or first, ("", alias.name if alias.asname else first))
         elif isinstance(node, ast.stmt):  # `if` and `try` around definitions
             inner = (getattr(node, field, []) for field in ("finalbody", "orelse", "handlers", "body"))
             todo += [statement for block in inner for statement in reversed(block)]

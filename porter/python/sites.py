@@ -59,6 +59,7 @@ class _Sites:
 
     def _homes(self, link: Link):
         """(holder, role) pairs of the value at a link."""
+        listed = False
         for _ in range(40):
             node, up = link[0], link[1]
             if up is None:
@@ -69,8 +70,9 @@ class _Sites:
                 return
             answer = handler(node, above, up)
             if answer is not True:  # True: the value goes on as what stands around it
-                yield from answer or ()
+                yield from ((holder, "listed" if listed and role != "used" else role) for holder, role in answer or ())
                 return
+            listed |= above.__class__ in (ast.List, ast.Tuple, ast.Set, ast.Subscript)
             link = up
 
     # ---- what passes the value on
@@ -164,7 +166,7 @@ class _Sites:
             return [(holder, "option")] if holder else True  # field(default=...) of an annotated name
         if call_name(call[0].func) == "dict":
             return [(field(above.arg), "declared")]
-        return [(self.holders.given(call[0], call, above.arg), "declared")]
+        return [(self.holders.given(call[0], call, above.arg), "given")]
 
     @staticmethod
     def _is_option(call: ast.Call) -> bool:
@@ -177,11 +179,11 @@ class _Sites:
         if method and last in _ASKED:
             return [(self.holders.of(above.func.value, up), "used")]
         if method and last in PUT:
-            return [(self.holders.of(above.func.value, up), "declared")]
+            return [(self.holders.of(above.func.value, up), "listed")]
         if looked_up(above) and node is not above.args[0]:
             return [(self.holders.of(above, up), "used"), *self._homes(up)]
         if last == "Choice":
             return True  # click.Choice(["cuda", "cpu"]) is an argument of the option
         if self._is_option(above):
             return [(self.holders.option(above), "option")]
-        return [(self.holders.given(above, up, above.args.index(node)), "declared")]
+        return [(self.holders.given(above, up, above.args.index(node)), "given")]
