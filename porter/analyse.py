@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from porter.checks.gate import GATE
 from porter.files.kinds import PYTHON, kind_of
 from porter.finding import FileResult
+from porter.own import guarded
 from porter.python.analyse import analyse as analyse_python
 from porter.session import Session
 from porter.text.gate import KINDS, concerns
@@ -28,3 +31,19 @@ def analyse(path: str, data: bytes, session: Session) -> FileResult:
     from porter.text.analyse import analyse as analyse_text
 
     return analyse_text(of, path, data, session)
+
+
+def sites(path: str, data: bytes, session: Session) -> FileResult:
+    """Of a file that is not edited: where it has devices and backends, and nothing else. Never raises."""
+    if kind(path) != PYTHON:
+        return analyse(path, data, session)
+
+    def look(result: FileResult) -> FileResult:
+        from porter.python.file import File
+        from porter.python.sites import sites_of
+        from porter.python.source import Source
+
+        found, ties = sites_of(File(path, Source(data), session))
+        return replace(result, sites=found, ties=ties)
+
+    return guarded(path, data, session, look)

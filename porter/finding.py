@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 SEVERITIES = ("blocker", "wrong", "slow", "note")
 STATUSES = ("auto", "review", "manual")
+# of a device or a backend that has one value in several places
+SHARED = frozenset({"PRT120", "PRT122", "PRT123", "PRT201", "PRT202", "PRT209", "PRT825", "PRT830"})
 EFFORTS = ("minutes", "hours", "rewrite")
 
 
@@ -42,6 +45,28 @@ class Finding:
         return (SEVERITIES.index(self.severity), self.path, self.line, self.column, self.code)
 
 
+class Site(NamedTuple):
+    """A place where a device or a backend is given to something, listed for it, passed to it or compared with it."""
+
+    holder: str  # what holds the value: python/holders.py
+    offset: int  # where it stands, as the analysis of its file counts
+    line: int
+    # used (compared, looked up) | listed among others | option (its default) | passed (by a script) | setting | declared
+    # | given (to a parameter) | unknown
+    role: str
+    status: str = ""  # auto | review | why it is not edited: suppressed, skipped, quiet, refused, manual
+
+
+class Held(NamedTuple):
+    """A place whose edit waits for another place, which has the same value and is not edited, or for review only."""
+
+    path: str
+    offset: int
+    status: str  # review | manual
+    why: str  # what keeps the other place as it is
+    partner: str  # the other place, "path:line"
+
+
 @dataclass(frozen=True, slots=True)
 class FileResult:
     """All that leaves the analysis of one file: small and picklable, never a tree, never the new bytes.
@@ -59,6 +84,8 @@ class FileResult:
     digest: str = ""  # of the bytes that were read: what is written must start from the same bytes
     apis: tuple[tuple[str, int, int], ...] = ()  # the inventory: resolved names, how often, and the first line
     observed: tuple[tuple[str, str, int], ...] = ()  # what advice depends on: "value:lr", what it is, and the line
+    sites: tuple[Site, ...] = ()  # of devices and backends
+    ties: tuple[tuple[str, str], ...] = ()  # holders that have one value
 
 
 def apply(data: bytes, changes: tuple[Change, ...]) -> bytes:

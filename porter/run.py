@@ -7,18 +7,22 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
-from porter.analyse import analyse, kind, may_concern
+from porter.analyse import analyse, kind, may_concern, sites
 from porter.config import Settings
-from porter.files.discover import MARKERS, discover
+from porter.files.discover import MARKERS, Walk, discover
 from porter.files.errors import FilesError
+from porter.files.everything import everything
 from porter.files.kinds import PYTHON, largest
 from porter.files.read import LIMIT, read
-from porter.finding import FileResult
+from porter.finding import FileResult, Held, Site
 from porter.own import own
-from porter.project.facts import Facts
-from porter.project.joined import hold_back
+from porter.project.consistency import consistent
+from porter.project.facts import Facts, gather
+from porter.project.kernels import anew
+from porter.project.partners import Partners
 from porter.session import Session
 from porter.target import Target
 from porter.text.gate import KINDS
@@ -67,12 +71,14 @@ def run(
     left_out: list[str] = []
     done: list[FileResult] = []
     gated: list[tuple[int, str, str]] = []
+    named = {stdin[0]} if stdin else set()
     with tuned():
         if stdin is None:
             exclude = settings.exclude
             for file in discover(
                 paths, root=root, exclude=exclude, force_exclude=force_exclude, left_out=left_out, kinds=READ
             ):
+                named.add(file.path)
                 try:
                     if file.error:
                         raise FilesError(file.error, path=file.path, error=file.detail, root="")
@@ -86,32 +92,56 @@ def run(
                     done.append(analyse(file.path, data, session))
         if gated or stdin:
             asked = {stdin[0]} if stdin else {path for _, path, _ in gated}
-            session = replace(session, facts=_facts(root, paths, settings, cache, asked))
+            listed = _listed(root, paths, settings.exclude)
+            session = replace(session, facts=gather(root, listed, cache.remember if cache else anew, asked))
         if stdin:
             done.append(analyse(*stdin, session))
         done += _gated(root, gated, settings, session, cache, progress, len(done))
-    done = hold_back(done, session.facts, lambda path, **values: refusal(path, "joined", session, **values).findings[0])
+        if any(result.sites for result in done):
+            if settings.exclude:
+                listed = _listed(root, paths, ())
+            partners = _partners(root, listed, named, settings, session, cache)
+
+            def again(held: Sequence[Held]) -> list[FileResult]:
+                waiting, now = {one.path for one in held}, replace(session, held=tuple(held))
+                if stdin:
+                    return [analyse(*stdin, now)]
+                return _gated(root, [g for g in gated if g[1] in waiting], settings, now, cache, None, 0)
+
+            done = consistent(done, partners, again)
     files = tuple(sorted(done, key=lambda result: result.path))
     given = stdin[1] if stdin else None
     return Run(root, files, settings, session.target, session.facts, tuple(sorted(left_out)), given)
 
 
-def _facts(root: Path, paths: Sequence[str], settings: Settings, cache, asked: set[str]) -> Facts:
-    """Over the whole project, also when only some files are named: a hook and a full run must not disagree.
+def _listed(root: Path, paths: Sequence[str], exclude: Sequence[str]) -> list[str]:
+    """The whole project, also when only some files are named: a hook and a full run must not disagree.
 
     A directory that nothing marks as a project is not one (it may be somebody's home): files in it that were not
     asked about are none of ours.
     """
-    from porter.files.everything import everything
-    from porter.project.facts import gather
-    from porter.project.kernels import anew
-
-    remember = cache.remember if cache else anew
     if any(os.path.lexists(root / marker) for marker in MARKERS) or any(map(os.path.isdir, paths)):
-        return gather(root, everything(root, settings.exclude), remember, asked)
+        return everything(root, exclude)
     real = os.path.realpath(root)
-    named = sorted({os.path.relpath(os.path.realpath(p), real).replace(os.sep, "/") for p in paths})
-    return gather(root, named, remember, asked)
+    return sorted({os.path.relpath(os.path.realpath(p), real).replace(os.sep, "/") for p in paths})
+
+
+def _partners(
+    root: Path, listed: Sequence[str], named: set[str], settings: Settings, session: Session, cache
+) -> Partners:
+    walk = Walk(root, settings.exclude)
+
+    def glance(path: str, data: bytes) -> FileResult:
+        def made() -> tuple:
+            found = sites(path, data, session)
+            return tuple(map(tuple, found.sites)), found.ties
+
+        key = "\0".join(("sites", path, _digest(data), session.facts.digest()))
+        rows, ties = cache.remember(key, made) if cache else made()
+        return FileResult(path, sites=tuple(Site(*row) for row in rows), ties=ties)
+
+    excluded = partial(walk.is_left_out, directory=False)
+    return Partners(root, listed, frozenset(named), session.facts.takes, glance, excluded)
 
 
 def _gated(root, gated, settings, session, cache, progress, before) -> list[FileResult]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from porter.finding import Change, Held
 from porter.project.facts import Facts
 from porter.project.reach.known import Libraries
 from porter.target import Target
@@ -18,6 +19,18 @@ class Session:
     fuse: bool = False  # write fused operators in, where that can be shown to be right
     quiet: frozenset[str] = frozenset()  # codes that are off everywhere
     quiet_in: tuple[tuple[str, frozenset[str]], ...] = field(default=())  # (gitignore pattern, codes off there)
+
+    held: tuple[Held, ...] = ()  # places whose edits wait for others, in the offsets of the analysis
+
+    def held_in(self, path: str) -> dict[int, Held]:
+        return {held.offset: held for held in self.held if held.path == path}
+
+    def ported(self, path: str, changes: tuple[Change, ...]) -> Session:
+        """For the text of a file after `changes`, where what is held stands elsewhere."""
+        if not self.held:
+            return self
+        held = self.held_in(path).values()
+        return replace(self, held=tuple(one._replace(offset=moved(one.offset, changes)) for one in held))
 
     @cached_property
     def rules(self):
@@ -61,3 +74,8 @@ class Session:
 
     def __getstate__(self):
         return {k: v for k, v in self.__dict__.items() if k not in ("rules", "catalogue", "support")}
+
+
+def moved(offset: int, changes: tuple[Change, ...]) -> int:
+    """Where the byte at `offset` stands after `changes`."""
+    return offset + sum(len(c.new) - (c.end - c.start) for c in changes if c.end <= offset)

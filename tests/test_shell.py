@@ -108,11 +108,11 @@ def test_a_script_waits_for_the_parser_of_its_program(tmp_path):
     (tmp_path / "run.sh").write_text("python a.py --backend nccl\n")
     option = "p.add_argument('--backend', default='nccl', choices=['nccl'])"
     program = "import argparse, torch\np = argparse.ArgumentParser()\n{}\ntorch.distributed.init_process_group(p.parse_args().backend)\n"
-    for mark, status in (("", "auto"), ("  # porter: ignore[PRT209] kept", "review")):
+    for mark, status in (("", "auto"), ("  # porter: ignore[PRT209] kept", "manual")):
         (tmp_path / "a.py").write_text(program.format(option + mark))
         files = {file.path: file for file in run(tmp_path, [str(tmp_path)], Settings(), Session()).files}
         assert [f.status for f in files["run.sh"].findings if f.code == "PRT825"] == [status]
-        assert bool(files["run.sh"].auto) is (status == "auto") and files["run.sh"].review
+        assert bool(files["run.sh"].auto) is bool(files["run.sh"].review) is (status == "auto")
         assert bool(files["a.py"].auto) is (status == "auto")
 
 

@@ -75,6 +75,46 @@ MORE = {
         "en": "; not edited: this line holds a {kept} of IPython",
         "zh": "；未改动：该行含有 IPython 的 {kept} 命令",
     },
+    "with_suppressed": {
+        "en": "; stays as it is together with {with_suppressed}, which is suppressed",
+        "zh": "；须与 {with_suppressed} 保持一致，暂不修改：后者已被注释忽略",
+    },
+    "with_skipped": {
+        "en": "; stays as it is together with {with_skipped}, whose file is to be left alone (skip-file)",
+        "zh": "；须与 {with_skipped} 保持一致，暂不修改：后者所在文件声明了 skip-file",
+    },
+    "with_quiet": {
+        "en": "; stays as it is together with {with_quiet}, where the rule is switched off",
+        "zh": "；须与 {with_quiet} 保持一致，暂不修改：后者的规则已被关闭",
+    },
+    "with_refused": {
+        "en": "; stays as it is together with {with_refused}, which porter could not edit; see its file's findings",
+        "zh": "；须与 {with_refused} 保持一致，暂不修改：porter 无法编辑后者，详见该文件的检查结果",
+    },
+    "with_read_only": {
+        "en": "; stays as it is together with {with_read_only}, which is read-only: make it writable",
+        "zh": "；须与 {with_read_only} 保持一致，暂不修改：后者是只读文件：请先改为可写",
+    },
+    "with_outside": {
+        "en": "; stays as it is together with {with_outside}, which lies outside of the project: change both by hand",
+        "zh": "；须与 {with_outside} 保持一致，暂不修改：后者位于工程之外：请手工同时修改",
+    },
+    "with_excluded": {
+        "en": "; stays as it is together with {with_excluded}, which this run leaves out (exclude, .gitignore): name both files in one call",
+        "zh": "；须与 {with_excluded} 保持一致，暂不修改：本次运行排除了后者（exclude 或 .gitignore）：请在同一次执行中指定两个文件",
+    },
+    "with_unnamed": {
+        "en": "; stays as it is together with {with_unnamed}, which is not part of this run: name both files in one call",
+        "zh": "；须与 {with_unnamed} 保持一致，暂不修改：后者不在本次运行之内：请在同一次执行中指定两个文件",
+    },
+    "with_manual": {
+        "en": "; stays as it is together with {with_manual}, which only a person can change: change both together",
+        "zh": "；须与 {with_manual} 保持一致，暂不修改：后者只能手工修改：请同时修改两处",
+    },
+    "with_review": {
+        "en": "; to be reviewed together with {with_review}, which has the same value",
+        "zh": "；须与取值相同的 {with_review} 一并复核",
+    },
     # of a notebook: people count cells, and files lines
     "cell": {"en": " (cell {cell}, line {cell_line})", "zh": "（第 {cell} 个代码单元第 {cell_line} 行）"},
 }

@@ -14,11 +14,11 @@ from pathlib import Path
 from zlib import adler32
 
 from porter import __version__
-from porter.finding import Change, FileResult, Finding
+from porter.finding import Change, FileResult, Finding, Site
 from porter.resources import cache_dir, rules_dir
 from porter.session import Session
 
-LAYOUT = 2
+LAYOUT = 3
 MOST = 200_000_000  # bytes; a larger cache is begun anew
 TROUBLE = (sqlite3.Error, OSError, ValueError, TypeError, EOFError)
 
@@ -102,8 +102,8 @@ class Cache:
 
 
 def _key(path: str, digest: str, session: Session) -> str:
-    """Of a file, and what other files do with it."""
-    about = session.facts.about(path)
+    """Of a file, what other files do with it, and which of its edits wait for them."""
+    about = (*session.facts.about(path), *sorted(session.held_in(path).values()))
     return f"{path}\0{digest}" + (f"\0{hashlib.sha256(repr(about).encode()).hexdigest()[:16]}" if about else "")
 
 
@@ -151,7 +151,7 @@ def _packed(result: FileResult) -> bytes:
     ]  # fmt: skip
     row = (
         result.path, findings, _plain(result.auto), _plain(result.review), result.lines, result.parsed, result.digest,
-        result.apis, result.observed,
+        result.apis, result.observed, tuple(map(tuple, result.sites)), result.ties,
     )  # fmt: skip
     return _sealed(row)
 
@@ -168,11 +168,23 @@ def _is_whole(data: bytes) -> bool:
 def _result(data: bytes | None, item: tuple[int, str, str]) -> FileResult | None:
     if data is None or not _is_whole(data):
         return None
-    path, findings, auto, review, lines, parsed, digest, apis, observed = marshal.loads(data[4:])
+    path, findings, auto, review, lines, parsed, digest, apis, observed, sites, ties = marshal.loads(data[4:])
     if (path, digest) != item[1:]:
         return None
     found = tuple(Finding(*row[:11], _changes(row[11]), *row[12:]) for row in findings)
-    return FileResult(path, found, _changes(auto), _changes(review), lines, parsed, digest, apis, observed)
+    return FileResult(
+        path,
+        found,
+        _changes(auto),
+        _changes(review),
+        lines,
+        parsed,
+        digest,
+        apis,
+        observed,
+        tuple(Site(*row) for row in sites),
+        ties,
+    )
 
 
 def _plain(changes: Iterable[Change]) -> tuple:

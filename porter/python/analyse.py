@@ -8,13 +8,14 @@ from dataclasses import replace
 from porter.advice.observe import observed
 from porter.checks.gate import GATE
 from porter.checks.rule import Hit, Rule
-from porter.finding import Change, FileResult, Finding
+from porter.finding import SHARED, Change, FileResult, Finding, Site
 from porter.own import about, folded, guarded, own, unread, without
 from porter.session import Session
 
 from .guard import Broken, check
 from .inventory import add_methods, inventory
 from .natives import native_calls
+from .sites import sites_of
 from .source import Source
 from .support import lines_of, span, unsupported
 
@@ -49,7 +50,10 @@ def _analyse(result: FileResult, data: bytes, session: Session) -> FileResult:
                 changes = {False: (), True: ()}
                 break
             changes[True] = changes[False]
-    return replace(result, findings=folded(findings, session), auto=changes[False], review=changes[True])
+    sites, ties = sites_of(looked.file)
+    sites = tuple(site._replace(status=looked.status(site, findings)) for site in sites)
+    findings = folded(findings, session)
+    return replace(result, findings=findings, auto=changes[False], review=changes[True], sites=sites, ties=ties)
 
 
 def look(path: str, source: Source, session: Session, again: bool | None = None) -> Looked:
@@ -127,6 +131,20 @@ class Looked:
         self.unsafe += unsafe
         self._auto += auto
         self._review += review
+
+    def status(self, site: Site, findings: list[Finding]) -> str:
+        """What becomes of the place of a device or a backend: its edit's status, or why there is none."""
+        place = self.source.place(site.offset)
+        here = [f for f in findings if (f.line, f.column) == place and f.code in SHARED]
+        if edited := [f.status for f in here if f.edit and f.status != "manual"]:
+            return max(edited)  # review, if any is
+        if self.file.suppressions.skip is not None:
+            return "skipped"
+        if any(f.suppressed is not None for f in here):
+            return "suppressed"
+        if not here and not SHARED.isdisjoint(self.session.quiet_for(self.file.path)):
+            return "quiet"
+        return "refused" if any(f.code == "PRT003" for f in findings) else "manual"
 
     @staticmethod
     def _edits(found) -> bool:

@@ -88,7 +88,7 @@ def device_like(node: ast.AST) -> bool:
 def backend_like(node: ast.AST) -> bool:
     kind = node.__class__
     if kind is ast.Call:
-        if call_name(node.func) in ("lower", "str", "strip", "upper", "get"):
+        if call_name(node.func) in ("lower", "str", "strip", "upper", "get", "getattr"):
             inside = [*node.args, getattr(node.func, "value", node)]
             return any(isinstance(constant(a), str) and like(constant(a), "backend") for a in node.args) or any(
                 backend_like(a) for a in inside if a is not node

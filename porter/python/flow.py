@@ -24,7 +24,7 @@ from .evidence import (
 from .index import FUNCTIONS, Link, ancestors
 from .sinks import INDEXED, Role, Sinks
 
-_TYPES = frozenset({"Literal", "Optional", "Union", "Annotated", "Final", "ClassVar"})
+_TYPES = frozenset("Literal Optional Union Annotated Final ClassVar List list Sequence Tuple tuple Set set".split())
 
 
 class Flow(Sinks):
@@ -110,9 +110,8 @@ class Flow(Sinks):
         role = self.role(up, kind, text, depth + 1)
         devices = len(values) > 1 and all(isinstance(v, str) and v.partition(":")[0] in DEVICES for v in values)
         if role is None and kind == "device" and devices and not self.logged(up) and not self.enums.takes(up, text):
-            # Literal["cpu", "cuda"]: others compare with it
-            typed = up[1] is not None and up[1][0].__class__ is ast.Subscript
-            return Role("assigned", not typed)
+            typed = up[1] is not None and up[1][0].__class__ is ast.Subscript  # Literal["cpu", "cuda"]
+            return Role("choices", False) if typed else Role("assigned", True)
         return role
 
     _tuple = _set = _list
@@ -168,12 +167,21 @@ class Flow(Sinks):
             return Role("choices", True) if named(parent.target, kind) else None
         return self._target(parent.target, up, kind, text, depth) if node is parent.value else None
 
+    def _augassign(self, node, parent, up, kind, text, depth):
+        """`devices += ["cuda"]`."""
+        return self._target(parent.target, up, kind, text, depth)
+
     def _arg(self, node, parent, up, kind, text, depth):
         return Role("choices", True) if like(parent.arg, kind) else None
 
+    def _functiondef(self, node, parent, up, kind, text, depth):
+        return Role("choices", True) if node is parent.returns and like(parent.name, kind) else None
+
+    _asyncfunctiondef = _functiondef
+
     def _subscript(self, node, parent, up, kind, text, depth):
         """`backend: Literal["nccl", "gloo"]`: a type that lists what is allowed."""
-        if kind != "backend" or node is not parent.slice or call_name(parent.value) not in _TYPES:
+        if node is not parent.slice or call_name(parent.value) not in _TYPES:
             return None
         role = self.role(up, kind, text, depth + 1)
         return role and Role("choices", role.certain)

@@ -40,7 +40,8 @@ def check(looked, changes: tuple[Change, ...], unsafe: bool) -> None:
         new = Source(data)
         if new.encoding != source.encoding or new.bom != source.bom:
             raise Broken("reparse", error="encoding", codes=codes)
-        again = look(file.path, new, looked.session, again=unsafe)
+        session = looked.session.ported(file.path, looked.changes(unsafe))
+        again = look(file.path, new, session, again=unsafe)
     except Unreadable as error:
         raise Broken("reparse", line=1, error=error.error, codes=codes) from None
     if len(again.file.hidden) > len(file.hidden):  # LibCST alone would read it

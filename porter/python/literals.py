@@ -13,7 +13,7 @@ from .sinks import INDEXED, Role
 from .sought import Sought, lines_with
 
 # lines with a string that starts so, in lower case; plain letters come first, which is what makes a search fast
-_BYTES = tuple(map(Sought, (r"cuda(?<=[\"']cuda)", r"torch\.cuda\.(?<=[\"']torch\.cuda\.)\w+tensor", r"nccl")))
+BYTES = tuple(map(Sought, (r"cuda(?<=[\"']cuda)", r"torch\.cuda\.(?<=[\"']torch\.cuda\.)\w+tensor", r"nccl")))
 CANDIDATE = re.compile(r"^cuda(?:$|:)|^nccl$|cuda:nccl|^torch\.cuda\.\w+Tensor$", re.IGNORECASE)
 DEVICE = re.compile(r"cuda(?::(?:\d+|%[ds]|\{[^{}]*\})?)?$")
 TYPED = re.compile(r"torch\.cuda\.[A-Z]\w+Tensor$")
@@ -32,7 +32,7 @@ class Literal(NamedTuple):
 def literals(file) -> dict[int, Literal]:
     """By offset. Costs a walk of its own, and only where the bytes hold such a word."""
     found: dict[int, Literal] = {}
-    lines = lines_with(file.source, *_BYTES, lowered=True)
+    lines = lines_with(file.source, *BYTES, lowered=True)
     if not lines:
         return found
     flow = Flow(file)

@@ -11,7 +11,7 @@ import libcst as cst
 
 from porter.checks.build import imported
 from porter.checks.rule import Hit, Rule
-from porter.finding import Change, apply
+from porter.finding import SHARED, Change, apply
 
 from .guard import Broken
 from .units import Piece
@@ -72,6 +72,7 @@ class _Walk:
         self.replaced: dict[cst.CSTNode, tuple[cst.CSTNode, Found]] = {}  # original -> what stands there now, and why
         self._mentions: dict[cst.CSTNode, list[Rule]] = {}
         self._inner: set[cst.CSTNode] = set()
+        self.held = file.session.held_in(file.path) if file.session.held else {}
 
     def visit(self, node: cst.CSTNode) -> cst.CSTNode:
         """What stands in the place of a node."""
@@ -149,6 +150,7 @@ class _Walk:
         if answer is None:
             return updated
         for hit in (answer,) if isinstance(answer, Hit) else answer:
+            hit = self._with_others(rule, hit)
             edits = hit.new is not None or hit.after or hit.more
             if edits and not (rule.edits and self.file.style.writes(hit.code or rule.code)):
                 hit, edits = replace(hit, new=None, after=(), more=()), False
@@ -160,6 +162,18 @@ class _Walk:
                     updated = hit.new
                     self.replaced[original] = (updated, found)
         return updated
+
+    def _with_others(self, rule: Rule, hit: Hit) -> Hit:
+        """As much of a hit as the other places with the same value allow."""
+        if not self.held or (hit.code or rule.code) not in SHARED:
+            return hit
+        held = self.held.get(self.piece.span(hit.at)[0])
+        if held is None:
+            return hit
+        values = (*hit.values, (f"with_{held.why}", held.partner))
+        if held.status == "review":
+            return replace(hit, safe=False, values=values)
+        return replace(hit, new=None, after=(), more=(), safe=False, values=values)
 
 
 def rewrite(file, piece: Piece, wanted: Callable[[Rule, Hit, Piece], bool]) -> tuple[list[Found], tuple[Change, ...]]:

@@ -27,7 +27,7 @@ from .index import FUNCTIONS, Link, parents
 _VENDOR = re.compile(r"(?i)nvidia|hopper|blackwell|ampere|volta")
 INDEXED = re.compile(r"cuda:\d+$")
 
-_OPTIONS = {
+OPTIONS = {
     "add_argument",
     "option",
     "Option",
@@ -39,6 +39,7 @@ _OPTIONS = {
     "Field",
     "field",
 }
+PUT = ("append", "add", "insert", "extend")  # into a list or a set
 _LOOKUPS = {"get", "pop", "setdefault", "getenv", "getattr", "get_option"}
 _NAMES_OF_THINGS = frozenset(  # calls whose strings are names, paths or texts
     """str hasattr setattr delattr isinstance append add remove discard insert replace split find index count join write encode
@@ -68,7 +69,7 @@ class Sinks:
         func, name = call[0].func, parent.arg
         resolved, last = self.names.resolve(func, call), call_name(func)
         # add = parser.add_argument
-        option = last in _OPTIONS or call[0].args and str(constant(call[0].args[0])).startswith("-")
+        option = last in OPTIONS or call[0].args and str(constant(call[0].args[0])).startswith("-")
         if option and name in ("default", "const", "choices", "enum_values", "default_factory"):
             return self._option(call, name, kind, text, depth)
         sink = self.calls.get(resolved or "") or (self.methods.get(last) if resolved is None else None)
@@ -105,7 +106,9 @@ class Sinks:
             sink = self._chosen(func, up)
         if sink and sink.kind == kind and sink.position == at:
             return None if other_library(resolved) else Role("argument", True)
-        if last in _OPTIONS:
+        if last in PUT and func.__class__ is ast.Attribute:
+            return self._target(func.value, up, kind, text, depth)
+        if last in OPTIONS:
             first = flag(parent.args[0]) if parent.args else None
             return Role("option", True) if at and first and like(first, kind) else None
         if last in _LOOKUPS:
@@ -202,6 +205,8 @@ class Sinks:
             return True
         if node.__class__ is not ast.Name:
             return False
+        if like((self.names.root(node.id, up) or "").rpartition(".")[2], kind):  # from config import DEVICE as D
+            return True
         bound = [at[1][0] for at in self.names.bindings(node.id, up)]
         # b = dist.get_backend()
         if bound and all(at.__class__ is ast.Assign and named(at.value, kind) for at in bound):

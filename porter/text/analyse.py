@@ -7,7 +7,7 @@ from functools import partial
 from importlib import import_module
 
 from porter.files.kinds import NOTEBOOK
-from porter.finding import Change, FileResult, Finding, apply
+from porter.finding import SHARED, Change, FileResult, Finding, Held, Site, apply
 from porter.own import Unreadable, about, folded, guarded, own, unread, without
 from porter.session import Session
 from porter.text.document import Document, TextHit
@@ -54,7 +54,17 @@ def _document(path: str, data: bytes, kind, session: Session) -> Document:
 def _look(document: Document) -> _Look:
     form = _format(document.kind)
     tree = form.read(document)
-    return _Look(document, tree, sorted(form.look(document, tree), key=lambda hit: (hit.start, hit.code, hit.why)))
+    held = document.session.held_in(document.path) if document.session.held else {}
+    hits = (_with_others(hit, held.get(hit.start)) for hit in form.look(document, tree))
+    return _Look(document, tree, sorted(hits, key=lambda hit: (hit.start, hit.code, hit.why)))
+
+
+def _with_others(hit: TextHit, held: Held | None) -> TextHit:
+    """As much of a hit as the other places with the same value allow."""
+    if held is None or hit.code not in SHARED:
+        return hit
+    values = (*hit.values, (f"with_{held.why}", held.partner))
+    return replace(hit, safe=False, values=values, edits=hit.edits if held.status == "review" else ())
 
 
 def _applies(document: Document, hit: TextHit) -> bool:
@@ -70,14 +80,17 @@ def examine(kind, result: FileResult, data: bytes, session: Session) -> FileResu
     """Raises Unreadable."""
     document = _document(result.path, data, kind, session)
     if document.suppressions.skip is not None:
-        return replace(result, parsed=True)
+        return replace(result, parsed=True, sites=_skipped(document))
     looked = _look(document)
     findings = [_finding(document, hit) for hit in looked.hits]
-    findings = [f for f in findings if f.code not in session.quiet_for(result.path)]
+    quiet = session.quiet_for(result.path)
+    findings = [f for f in findings if f.code not in quiet]
     changes = {unsafe: looked.changes(unsafe) for unsafe in (False, True)}
+    refused = False
     alike = changes[False] == changes[True]
     for unsafe in (False,) if alike else (False, True):
         if why := _broken(looked, changes[unsafe], unsafe or alike):
+            refused = True
             codes = ", ".join(sorted({hit.code for hit in looked.hits if hit.edits and (hit.safe or unsafe)}))
             key, values = why
             damaged = getattr(looked.tree, "damaged", 0)
@@ -91,7 +104,30 @@ def examine(kind, result: FileResult, data: bytes, session: Session) -> FileResu
                 changes[False] = ()
                 break
     findings += about(document.suppressions, result.path, session)
-    return replace(result, parsed=True, findings=folded(findings, session), auto=changes[False], review=changes[True])
+    sites = tuple(sorted(_site(document, hit, findings, refused) for hit in looked.hits if hit.holder))
+    findings = folded(findings, session)
+    return replace(result, parsed=True, findings=findings, auto=changes[False], review=changes[True], sites=sites)
+
+
+def _skipped(document: Document) -> tuple[Site, ...]:
+    """Of a file that is to be left alone, the places that others have to agree with."""
+    try:
+        hits = [hit for hit in _look(document).hits if hit.holder]
+    except Unreadable:
+        return ()
+    return tuple(sorted(Site(h.holder, h.start, document.place(h.start)[0], h.role, "skipped") for h in hits))
+
+
+def _site(document: Document, hit: TextHit, findings: list[Finding], refused: bool) -> Site:
+    place = document.place(hit.start)
+    here = next((f for f in findings if (f.line, f.column, f.code) == (*place, hit.code)), None)
+    if here is None:
+        status = "quiet"
+    elif here.suppressed is not None:
+        status = "suppressed"
+    else:
+        status = here.status if here.edit else "refused" if refused else "manual"
+    return Site(hit.holder, hit.start, place[0], hit.role, status)
 
 
 def _finding(document: Document, hit: TextHit) -> Finding:
@@ -119,7 +155,8 @@ def _broken(looked: _Look, changes: tuple[Change, ...], unsafe: bool) -> tuple[s
         return "overlap", {}
     data = apply(document.data, changes)
     try:
-        again = _look(_document(document.path, data, document.kind, document.session))
+        session = document.session.ported(document.path, _in_text(document, changes))
+        again = _look(_document(document.path, data, document.kind, session))
     except Unreadable as error:
         return "reparse", {"error": error.error}
     same = getattr(_format(document.kind), "same", None)
@@ -130,6 +167,15 @@ def _broken(looked: _Look, changes: tuple[Change, ...], unsafe: bool) -> tuple[s
     if _ends(document.data) != _ends(data):
         return "newline", {}
     return None
+
+
+def _in_text(document: Document, changes: tuple[Change, ...]) -> tuple[Change, ...]:
+    """The same changes in characters of the text."""
+
+    def characters(end: int) -> int:
+        return len(document.data[document.bom : end].decode("utf-8"))
+
+    return tuple(Change(characters(c.start), characters(c.end), b" " * len(c.new.decode("utf-8"))) for c in changes)
 
 
 def _ends(data: bytes) -> tuple[bool, bool, bool]:

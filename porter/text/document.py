@@ -31,6 +31,8 @@ class TextHit:
     severity: str = ""  # instead of the message's own
     effort: str = ""
     optional: bool = False
+    holder: str = ""  # what holds the device or the backend that it edits
+    role: str = ""
 
     @staticmethod
     def values_of(**values: str) -> tuple[tuple[str, str], ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from porter.python.holders import field
 from porter.text.document import Document, TextHit
 from porter.text.shellcommands import heads
 from porter.text.shellscript import Command, Script, Word
@@ -27,7 +28,7 @@ def look(document: Document, script: Script, *, safe: bool = True) -> Iterator[T
         name = command.words[0].name
         computed = command.words[0].value is None
         known = program is not None or computed or name.endswith(".py") or any(_is_file(w) for w in command.words[1:3])
-        ours = known and not any(_ELSEWHERE.search(w.value or "") for w in command.words if w.text.endswith(".py"))
+        ours = known and not _ELSEWHERE.search(_program(command))
         span = script.text[command.start : command.end]
         yield from _options(document, command.start, span, known, safe and ours, command)
         if program is not None and command.words[program].name == "accelerate":
@@ -41,6 +42,13 @@ def look(document: Document, script: Script, *, safe: bool = True) -> Iterator[T
     arrays = [n for n in script.names if n.role == "set" and n.value and n.value.text[:1] == "("]
     for name in arrays:
         yield from _options(document, name.value.start, name.value.text, False, safe, None)
+
+
+def _program(command: Command) -> str:
+    """The file that is started; "" for a module, whose options may name files, too."""
+    if any(word.text == "-m" for word in command.words):
+        return ""
+    return next((word.value or "" for word in command.words if word.text.endswith(".py")), "")
 
 
 def _is_file(word: Word) -> bool:
@@ -66,12 +74,20 @@ def _options(document, start: int, text: str, known: bool, safe: bool, command: 
             else "npu"
         )
         values = TextHit.values_of(flag=flag, old=value, new=new)
-        quiet = session.quiet_for(document.path)
-        both = "PRT209" not in quiet and "PRT123" not in quiet  # the parser is edited with it
-        certain = safe and takes and both and value != "gpu" and session.target.style == "rename"
+        certain = safe and takes and value != "gpu" and session.target.style == "rename"
         why = "option" if certain else "accelerator" if value == "gpu" else "unknown"
         edits = ((at, at + len(value), new),)
-        yield TextHit(start + found.start(1), at + len(value), "PRT825", why, values=values, edits=edits, safe=certain)
+        yield TextHit(
+            start + found.start(1),
+            at + len(value),
+            "PRT825",
+            why,
+            values,
+            edits,
+            certain,
+            holder=field(flag),
+            role="passed",
+        )
 
 
 def _own_word(command: Command, at: int) -> bool:

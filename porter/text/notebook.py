@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from porter.checks.gate import GATE
-from porter.finding import Change, FileResult, Finding
+from porter.finding import STATUSES, Change, FileResult, Finding, Site
 from porter.own import guarded, own, without
 from porter.python.analyse import analyse as analyse_python
 from porter.python.source import Source
@@ -50,9 +50,12 @@ def analyse(result: FileResult, data: bytes, session: Session) -> FileResult:
             findings = without(findings, *(("review",) if unsafe else ("auto", "review")))
             changes = {False: changes[False] if unsafe else (), True: changes[False] if unsafe else ()}
             break
+    refused = any(f.code == "PRT003" for f in findings)
+    sites = tuple(sorted(_site(book, side, site, refused) for side in sides for site in side.result.sites))
     findings = sorted(_moved(book, finding) for finding in findings)
     apis = tuple((name, count, _place(book, line, 1)[0]) for name, count, line in code.apis)
-    return replace(result, findings=tuple(findings), auto=changes[False], review=changes[True], apis=apis)
+    shared = {"apis": apis, "sites": sites, "ties": code.ties}
+    return replace(result, findings=tuple(findings), auto=changes[False], review=changes[True], **shared)
 
 
 @dataclass
@@ -70,6 +73,7 @@ class _Side:
         refused = {change for change, edits in self._edits.items() if edits is None}
         kept, lost = set(), set()
         self.findings: list[Finding] = []
+        self.refused_lines: set[int] = set()
         for finding in said.findings:
             if refused.isdisjoint(finding.edit):
                 kept |= {*finding.edit}
@@ -77,6 +81,7 @@ class _Side:
                 self.findings.append(replace(finding, edit=written(self.book, edits)))
             else:
                 lost |= {*finding.edit}
+                self.refused_lines.add(finding.line)
                 values = (*finding.values, ("kept", "magic"))
                 self.findings.append(replace(finding, status="manual", edit=(), values=values))
         self._lost = refused | (lost - kept)
@@ -87,6 +92,14 @@ class _Side:
         if self._lost and left.isdisjoint(self._kept):  # nothing is left but what those others would need
             return set()
         return {edit for change in left for edit in self._edits[change]}
+
+
+def _site(book: Notebook, side: _Side, site: Site, refused: bool) -> Site:
+    """A place of a device in the file; what could not be written back is not edited."""
+    status = site.status
+    if status in STATUSES and (refused or site.line in side.refused_lines):
+        status = "refused" if refused else "manual"
+    return site._replace(line=_place(book, site.line, 1)[0], status=status)
 
 
 def _is_skipped(view: View) -> bool:

@@ -8,6 +8,7 @@ from fnmatch import fnmatch
 from functools import lru_cache
 
 from porter.python.evidence import CUDA_LIBRARIES, like
+from porter.python.holders import field
 from porter.styles import STYLES
 from porter.text import listed, packages, sizes
 from porter.text.document import Document, TextHit
@@ -155,7 +156,20 @@ class _Look:
         values = TextHit.values_of(name=entry.name, old=" ".join(entry.value.split())[:80], new=new)
         at = entry.key if row.replace == "key" and entry.key else (entry.start, entry.end)
         safe = row.fix == "safe" and not self.known and bool(edits)
-        return TextHit(at[0], at[1], row.code, row.why, values, edits, safe, row.severity, row.effort)
+        holder = field(entry.name) if row.code == "PRT830" and entry.name else ""
+        return TextHit(
+            at[0],
+            at[1],
+            row.code,
+            row.why,
+            values,
+            edits,
+            safe,
+            row.severity,
+            row.effort,
+            holder=holder,
+            role="setting",
+        )
 
     def _spelled(self, to: str, rest: str) -> str:
         target = self.target
@@ -194,8 +208,9 @@ class _Look:
         new = self.target.backend if kind == "backend" else self.target.device + value[4:]
         edits = ((start, entry.end, new),) if self.style.writes("PRT830") else ()
         return TextHit(
-            start, entry.end, "PRT830", "flag", values=TextHit.values_of(name=flag, old=value, new=new), edits=edits
-        )
+            start, entry.end, "PRT830", "flag", values=TextHit.values_of(name=flag, old=value, new=new), edits=edits,
+            holder=field(flag), role="passed",
+        )  # fmt: skip
 
     def _class(self, entry: Entry, name: str, where: Entry | None) -> Iterator[TextHit]:
         """`_target_: torch.cuda.amp.GradScaler`: a name that is looked up when the program runs."""

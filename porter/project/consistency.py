@@ -1,0 +1,171 @@
+"""One value is one decision: where one place of a device or a backend is not edited, none of its places is.
+
+"nccl" here and "hccl" there is worse than no port. The places of a value are known by what holds it (python/holders.py):
+a constant and whoever imports it, an option with its comparisons and the scripts that pass it, a setting and its readers.
+They are looked for in files that the run leaves out, too (project/partners.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from porter.finding import FileResult, Held, Site
+from porter.own import without
+
+EDITED = ("auto", "review")
+# where something depends on what the value is called; a default and what a caller gives instead may well differ
+ASKED = frozenset({"used", "listed", "passed", "setting", "unknown"})
+# the weakest first: what keeps a place as it is
+ORDER = (
+    "refused",
+    "skipped",
+    "suppressed",
+    "quiet",
+    "read-only",
+    "outside",
+    "excluded",
+    "unnamed",
+    "manual",
+    "review",
+    "auto",
+)
+
+Node = tuple[str, str]  # (file, holder)
+
+
+class Place(NamedTuple):
+    path: str
+    site: Site
+
+
+class Groups:
+    """Holders that have one value."""
+
+    def __init__(self):
+        self._above: dict[Node, Node] = {}
+
+    def top(self, node: Node) -> Node:
+        while (above := self._above.get(node, node)) != node:
+            self._above[node] = self._above.get(above, above)
+            node = above
+        return node
+
+    def join(self, one: Node, other: Node) -> None:
+        first, second = sorted((self.top(one), self.top(other)))
+        self._above[second] = first
+
+
+def consistent(
+    results: Iterable[FileResult], partners, again: Callable[[Sequence[Held]], list[FileResult]]
+) -> list[FileResult]:
+    """The results with what has to wait for others taken back; `again` analyses the files in which something waits.
+
+    What waits only grows, so that this ends. A file that is edited all the same stays as it was.
+    """
+    done = {result.path: result for result in results}
+    waiting: dict[tuple[str, int], Held] = {}
+    while found := held(done.values(), partners):
+        files = {one.path for one in found}
+        fresh = [one for one in found if waiting.get((one.path, one.offset), one).status != one.status]
+        fresh += [one for one in found if (one.path, one.offset) not in waiting]
+        waiting.update(((one.path, one.offset), one) for one in fresh)
+        mine = sorted(one for one in waiting.values() if one.path in files)
+        done.update((r.path, r) for r in (again(mine) if fresh else map(_left_alone, map(done.__getitem__, files))))
+    return [*done.values()]
+
+
+def _left_alone(result: FileResult) -> FileResult:
+    sites = tuple(site._replace(status="manual") for site in result.sites)
+    return replace(result, findings=tuple(without(result.findings, *EDITED)), auto=(), review=(), sites=sites)
+
+
+def held(results: Iterable[FileResult], partners) -> tuple[Held, ...]:
+    """The places whose edits have to wait, sorted; `partners`: a Partners of the project."""
+    results = tuple(results)
+    found = {result.path: result for result in results if result.sites}
+    refused = [r.path for r in results if not r.sites and any(f.code in ("PRT002", "PRT003") for f in r.findings)]
+    if not any(site.status in EDITED for result in found.values() for site in result.sites):
+        return ()
+    outside = partners.of(found, refused)
+    locked = {path for path in found if partners.is_read_only(path)}
+    if not outside and not locked and all(site.status == "auto" for r in found.values() for site in r.sites):
+        return ()
+    everyone = {**found, **outside}
+    places: dict[Node, list[Place]] = {}
+    groups = _groups(everyone, partners)
+    for path, result in sorted(everyone.items()):
+        for site in result.sites:
+            if node := partners.node(path, site.holder):
+                places.setdefault(groups.top(node), []).append(Place(path, site))
+    out: dict[tuple[str, int], Held] = {}
+    for _, several in sorted(places.items()):
+        for one in _decided(several, locked):
+            known = out.get((one.path, one.offset))
+            if known is None or known.status == "review":
+                out[one.path, one.offset] = one
+    return tuple(sorted(out.values()))
+
+
+def _groups(results: Mapping[str, FileResult], partners) -> Groups:
+    groups = Groups()
+    for path, result in sorted(results.items()):
+        for pair in result.ties:
+            one, other = (partners.node(path, holder) for holder in pair)
+            if one and other:
+                groups.join(one, other)
+    by_offset: dict[tuple[str, int], Node] = {}
+    for path, result in sorted(results.items()):
+        for site in result.sites:  # one string may be the value of several
+            if node := partners.node(path, site.holder):
+                groups.join(node, by_offset.setdefault((path, site.offset), node))
+    for one, other in _fields(results, partners):
+        groups.join(one, other)
+    return groups
+
+
+def _fields(results: Mapping[str, FileResult], partners) -> Iterator[tuple[Node, Node]]:
+    """An attribute, a key or an option that is given its value in another file than it is read in."""
+    given: dict[str, dict[str, set[str]]] = {}  # holder -> role -> files
+    read: dict[str, set[str]] = {}
+    for path, result in results.items():
+        for site in result.sites:
+            if site.holder.startswith("field:"):
+                given.setdefault(site.holder, {}).setdefault(site.role, set()).add(path)
+        for holder in {h for pair in result.ties for h in pair} | {site.holder for site in result.sites}:
+            if holder.startswith("field:"):
+                read.setdefault(holder, set()).add(path)
+    for holder, roles in sorted(given.items()):
+        passed, settings, unknown = (roles.get(role, set()) for role in ("passed", "setting", "unknown"))
+        options = roles.get("option", set()) | roles.get("listed", set())
+        declared = options | roles.get("declared", set()) | unknown  # which may do either
+        readers = sorted(unknown | read[holder] - declared - passed - settings)
+        for path in readers:
+            related = partners.related(path, declared) if declared else ()
+            yield from (((path, holder), (other, holder)) for other in (*related, *sorted(settings)))
+        for path in sorted(passed):
+            takers = unknown | (partners.takers(holder) & read[holder] or options)
+            yield from (((path, holder), (other, holder)) for other in sorted(takers))
+
+
+def _decided(places: list[Place], locked: set[str]) -> Iterator[Held]:
+    """`locked`: files that are read-only. Where all of a group are, they are for `--out`, which writes a copy."""
+    if all(place.site.status not in EDITED for place in places):
+        return
+    if ASKED.isdisjoint(place.site.role for place in places):
+        return
+    if locked.issuperset(place.path for place in places):
+        locked = set()
+    status = {
+        place: "read-only" if place.path in locked and place.site.status in EDITED else place.site.status
+        for place in places
+    }
+    weakest = min(places, key=lambda place: (ORDER.index(status[place]), place.path, place.site.offset))
+    why = status[weakest]
+    if why == "auto":
+        return
+    for place in places:
+        if place.site.status in EDITED and (why != "review" or place.site.status == "auto"):
+            end = "review" if why == "review" else "manual"
+            yield Held(place.path, place.site.offset, end, why.replace("-", "_"), f"{weakest.path}:{weakest.site.line}")

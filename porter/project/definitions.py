@@ -1,0 +1,196 @@
+"""What an import means on disk: the file that defines a name, also where packages hand it on or the run leaves it out."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from collections.abc import Callable, Iterable
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+from porter.files.errors import FilesError
+from porter.files.read import read
+from porter.project.trees import parse
+
+_DEEPEST = 20  # packages that hand a name on to each other
+_LARGEST = 2_000_000  # a module of more bytes is data
+_FROM = re.compile(rb"^[ \t]*from[ \t]+(\.*[\w.]*)[ \t]+import\b[ \t]*(\((?:#[^\n]*|[^)#])*|(?:\\\r?\n|[^\n])*)", re.M)
+_SET = re.compile(rb"^([A-Za-z_]\w*)[ \t]*(?::[^=\n]*)?=(?!=)", re.MULTILINE)
+_IMPORT = re.compile(rb"^[ \t]*import[ \t]+([^\n#]+)", re.MULTILINE)
+
+
+class Definition(NamedTuple):
+    path: str
+    name: str
+    kind: str  # "value", "function", "class"; "module" where the name itself is one
+
+
+Answer = tuple[Definition, tuple[str, ...]] | None
+# what each name of a module is ("value", "function", "class"), or what is imported by it; and its star imports
+Table = tuple[dict[str, tuple[str, str]], list[str]]
+
+
+class Definitions:
+    def __init__(self, root: Path, files: Iterable[str]):
+        """`files`: all of the project that are known, relative to its root; others are looked for on disk."""
+        self.root, self.files = root, frozenset(files)
+        self._modules: dict[tuple[str, str], tuple[str, tuple[str, ...]] | None] = {}
+        self._tables: dict[str, Table] = {}
+        self._answers: dict[tuple[str, str], Answer] = {}
+
+    def find(self, full: str, user: str, depth: int = 0) -> Answer:
+        """Of `full`, as `user` calls what it imports, the definition, and the attributes behind it."""
+        if (full, user) not in self._answers:
+            self._answers[full, user] = None  # for packages that import each other
+            self._answers[full, user] = self._find(full, user, depth)
+        return self._answers[full, user]
+
+    def _find(self, full: str, user: str, depth: int) -> Answer:
+        found = self.module(full, user)
+        if found is None or depth > _DEEPEST:
+            return None
+        path, rest = found
+        if not rest:
+            return Definition(path, "", "module"), ()
+        kind, imported = self._table(path)[0].get(rest[0], ("", ""))
+        if imported:
+            return self.find(".".join((imported, *rest[1:])), path, depth + 1)
+        return (Definition(path, rest[0], kind), rest[1:]) if kind else self.behind_stars(".".join(rest), path, depth)
+
+    def behind_stars(self, name: str, user: str, depth: int = 0) -> Answer:
+        """Of a name that a file has by a star import only."""
+        ways = (self.find(joined(star, name), user, depth + 1) for star in self._table(user)[1])
+        return next(filter(None, ways), None)
+
+    def module(self, full: str, user: str) -> tuple[str, tuple[str, ...]] | None:
+        """The file of the module that `full` begins with, and what is left of it."""
+        key = (full, user.rpartition("/")[0])
+        if key not in self._modules:
+            found = self._module(full, user, self._exists)
+            self._modules[key] = found and (self._really(found[0]), found[1])
+        return self._modules[key]
+
+    def _really(self, path: str) -> str:
+        """What a link inside of the project stands for; one that leads out of it is what it is called."""
+        if path in self.files:
+            return path
+        inside = os.path.relpath(os.path.realpath(self.root / path), os.path.realpath(self.root)).replace(os.sep, "/")
+        return path if inside.startswith("../") else inside
+
+    def _module(self, full: str, user: str, exists: Callable[[str], bool]) -> tuple[str, tuple[str, ...]] | None:
+        bare = full.lstrip(".")
+        level, words = len(full) - len(bare), tuple(filter(None, bare.split(".")))
+        folder = user.split("/")[:-1]
+        if level:
+            return self._below(folder[: max(0, len(folder) - level + 1)], words, exists, 0)
+        for above in range(len(folder), -1, -1):
+            if found := self._below(folder[:above], words, exists):
+                return found
+        tops = self._folders.get(words[0], ()) if words else ()
+        found = [place for top in tops if (place := self._below(top.split("/"), words, exists))]
+        return found[0] if len(found) == 1 else None  # two answers are no answer
+
+    @staticmethod
+    def _below(folder: list[str], words: tuple[str, ...], exists: Callable[[str], bool], least: int = 1):
+        """The longest beginning of `words`, of so many words at least, that is a module or a package in a folder."""
+        for size in range(len(words), least - 1, -1):
+            parts = [*folder, *words[:size]]
+            for path in (["/".join(parts) + ".py"] if size else []) + ["/".join([*parts, "__init__.py"])]:
+                if exists(path):
+                    return path, words[size:]
+        return None
+
+    def _exists(self, path: str) -> bool:
+        return path in self.files or os.path.isfile(self.root / path)
+
+    @cached_property
+    def _folders(self) -> dict[str, list[str]]:
+        """By module or package, the folders in which one of this name lies: `src` for `src/tool`."""
+        found: dict[str, list[str]] = {}
+        for path in sorted(self.files):
+            if path.endswith(".py"):
+                *folder, name = path.removesuffix("/__init__.py").removesuffix(".py").split("/")
+                if folder:
+                    found.setdefault(name, []).append("/".join(folder))
+        return found
+
+    def _table(self, path: str) -> Table:
+        if path not in self._tables:
+            try:
+                data = read(self.root / path, path, limit=_LARGEST)
+            except FilesError:
+                data = b""
+            tree = parse(data)
+            if tree is None:
+                self._tables[path] = {name.decode(): ("value", "") for name in _SET.findall(data)}, []
+            else:
+                self._tables[path] = _names(tree)
+        return self._tables[path]
+
+    def kind(self, path: str, name: str) -> str:
+        """What a module defines by a name."""
+        return self._table(path)[0].get(name, ("", ""))[0]
+
+    def imported(self, path: str, data: bytes) -> set[str]:
+        """The files of the project that a file imports."""
+        wanted = imported_names(data)
+        wanted = (full for full in wanted if full[:1] == "." or full.partition(".")[0] in self._words)
+        found = (self._module(full, path, self.files.__contains__) for full in sorted(wanted))
+        return {place[0] for place in found if place} - {path}
+
+    @cached_property
+    def _words(self) -> frozenset[str]:
+        """What an import of something in the project may begin with."""
+        return frozenset(word for path in self.files if path.endswith(".py") for word in path[:-3].split("/"))
+
+
+def imported_names(data: bytes) -> set[str]:
+    """All that imports name, modules and what comes from them, by bytes alone: `x.y` and `x` for `from x import y`."""
+    found = set()
+    for base, names in _FROM.findall(data):
+        module = base.decode("utf-8", "replace")
+        found.add(module)
+        found.update(
+            joined(module, name) for name in re.findall(r"(?:^|[,(])\s*(\w+)", names.decode("utf-8", "replace"))
+        )
+    for names in _IMPORT.findall(data):
+        found.update(name.split()[0] for name in names.decode("utf-8", "replace").split(",") if name.strip())
+    return found
+
+
+def joined(base: str, name: str) -> str:
+    return base + name if base[-1:] == "." else f"{base}.{name}"
+
+
+def _names(tree: ast.Module) -> Table:
+    names: dict[str, tuple[str, str]] = {}
+    stars: list[str] = []
+    todo = [*reversed(tree.body)]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            names[node.name] = ("function", "")
+        elif isinstance(node, ast.ClassDef):
+            names[node.name] = ("class", "")
+        elif isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
+            for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                names.update((n.id, ("value", "")) for n in ast.walk(target) if isinstance(n, ast.Name))
+        elif isinstance(node, ast.ImportFrom):
+            base = "." * node.level + (node.module or "")
+            for alias in node.names:
+                if alias.name == "*":
+                    stars.append(base)
+                else:
+                    names.setdefault(alias.asname or alias.name, ("", joined(base, alias.name)))
+        elif isinstance(node, ast.Import):
+            for alias in node.names:
+                first = alias.name.partition(".")[0]
+                names.setdefault(alias.asname or first, ("", alias.name if alias.asname else first))
+        elif isinstance(node, ast.stmt):  # `if` and `try` around definitions
+            inner = (getattr(node, field, []) for field in ("finalbody", "orelse", "handlers", "body"))
+            todo += [statement for block in inner for statement in reversed(block)]
+        elif isinstance(node, ast.ExceptHandler):
+            todo += reversed(node.body)
+    return names, stars

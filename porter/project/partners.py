@@ -1,0 +1,189 @@
+"""The places of a value in files that a run does not edit: not named, left out, reached by a link, not understood."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+
+from porter.files.errors import FilesError
+from porter.files.read import read
+from porter.finding import FileResult, Site
+from porter.project.definitions import Definition, Definitions, imported_names, joined
+
+_VALUE = re.compile(rb"(?i)\bcuda\b|nccl")
+_LARGEST = 2_000_000  # a file of more bytes is data
+Glance = Callable[[str, bytes], FileResult]
+
+
+class Partners:
+    def __init__(self, root: Path, files: Sequence[str], named: frozenset[str], takes, glance: Glance, excluded):
+        """`files`: all of the project; `named`: those that the run is about; `glance` finds the sites of a file;
+        `excluded` tells whether a run leaves a path out."""
+        self.root, self.files, self.named = root, files, named
+        self._takes, self._glance, self._excluded = takes, glance, excluded
+        self._definitions = Definitions(root, files)
+        self._seen: dict[str, FileResult] = {}
+        self._nodes: dict[tuple[str, str], tuple[str, str] | None] = {}
+
+    # ---- what a holder is, seen from a file
+
+    def node(self, path: str, holder: str) -> tuple[str, str] | None:
+        """(file, holder) where a holder belongs; None for what is no part of the project."""
+        kind, _, name = holder.partition(":")
+        if kind == "env":
+            return "", holder
+        if kind not in ("import", "star", "own") or kind == "own" and not name.endswith(")"):
+            return path, holder
+        if (path, holder) not in self._nodes:
+            self._nodes[path, holder] = self._found(path, kind, name)
+        return self._nodes[path, holder]
+
+    def _found(self, path: str, kind: str, name: str) -> tuple[str, str] | None:
+        full, _, parameter = name.rstrip(")").partition("(")
+        if kind == "own":
+            said = self._definitions.kind(path, full)
+            found = Definition(path, full, said or "function"), ()
+        elif kind == "star":
+            found = self._definitions.behind_stars(full, path)
+        else:
+            found = self._definitions.find(full, path)
+        if found is None:
+            return None
+        where, behind = found
+        if behind:  # an attribute of what is imported
+            return where.path, f"field:{behind[-1]}"
+        if parameter:
+            return where.path, f"field:{parameter}" if where.kind == "class" else f"own:{where.name}({parameter})"
+        return where.path, f"own:{where.name}"
+
+    # ---- files that are not edited
+
+    def of(self, results: Mapping[str, FileResult], refused: Iterable[str]) -> dict[str, FileResult]:
+        """Those with places of the values that `results` edit, by path; of `refused` ones nothing but the bytes is known."""
+        found: dict[str, FileResult] = {}
+        todo, words = dict(results), set()
+        unread = {path: data for path in refused if (data := self._data(path)) and _VALUE.search(data)}
+        while todo:
+            fresh, mine = {}, set()
+            for path, result in sorted(todo.items()):
+                for holder in _holders(result):
+                    if not holder.startswith("local:"):
+                        mine.add(_word(holder))
+                    node = self.node(path, holder)
+                    if node and node[0] not in results and node[0] not in found:
+                        fresh[node[0]] = None
+            for path in self._saying(mine - words):
+                if path not in results and path not in found:
+                    fresh[path] = None
+            words |= mine
+            todo = {path: one for path in sorted(fresh) if (one := self._look(path)) and one.sites}
+            found.update(todo)
+        for path, data in sorted(unread.items()):
+            if sites := tuple(sorted(self._guessed(data, words))):
+                found[path] = FileResult(path, sites=sites)
+        return found
+
+    @staticmethod
+    def _guessed(data: bytes, words: set[str]) -> Iterator[Site]:
+        """Of a file that nobody can parse: every word that stands beside a value may be one of its holders."""
+        line = data.count(b"\n", 0, _VALUE.search(data).start()) + 1
+        imports = imported_names(data)
+        for word in words:
+            if re.search(rb"\b%s\b" % re.escape(word).encode(), data):
+                full = {name if name.rpartition(".")[2] == word else joined(name, word) for name in imports}
+                for holder in (f"field:{word}", f"own:{word}", *(f"import:{name}" for name in sorted(full))):
+                    yield Site(holder, 0, line, "unknown", "refused")
+
+    def _saying(self, words: set[str]) -> list[str]:
+        """Files that hold one of these words beside a value, and are not edited by this run."""
+        if not words or not self._others:
+            return []
+        pattern = re.compile(
+            rb"\b(?:%s)\b" % b"|".join(re.escape(w).replace(b"_", b"[-_]") for w in sorted(x.encode() for x in words))
+        )
+        return [path for path, data in self._others.items() if pattern.search(data)]
+
+    @cached_property
+    def _others(self) -> dict[str, bytes]:
+        found = {}
+        for path in self.files:
+            if path not in self.named and (data := self._data(path)) and _VALUE.search(data):
+                found[path] = data
+        return found
+
+    def _data(self, path: str) -> bytes | None:
+        try:
+            return read(self.root / path, path, limit=_LARGEST)
+        except FilesError:
+            return None
+
+    def _look(self, path: str) -> FileResult | None:
+        data = self._data(path)
+        if data is None or not _VALUE.search(data):
+            return None
+        result = self._glance(path, data)
+        status = self._status(path)
+        return FileResult(path, sites=tuple(s._replace(status=status) for s in result.sites), ties=result.ties)
+
+    def _status(self, path: str) -> str:
+        real = os.path.realpath(self.root / path)
+        top = os.path.realpath(self.root)
+        if os.path.commonpath([real, top]) != top:
+            return "outside"
+        if path in self.named:
+            return "refused"
+        return "excluded" if self._excluded(path) else "unnamed"
+
+    # ---- what belongs together
+
+    def takers(self, holder: str) -> set[str]:
+        """Files that declare an option that scripts pass."""
+        return {path for name, _, path in self._takes if "field:" + name.rpartition(".")[2].replace("-", "_") == holder}
+
+    def related(self, path: str, others: Iterable[str]) -> list[str]:
+        """Of `others`, those that run in one program with a file: one imports the other, or a third imports both."""
+        mine = self._above(path)
+        return [other for other in sorted(others) if not mine.isdisjoint(self._above(other))]
+
+    def _above(self, path: str) -> set[str]:
+        found, todo = {path}, [path]
+        while todo:
+            fresh = self._importers.get(todo.pop(), set()) - found
+            found |= fresh
+            todo += fresh
+        return found
+
+    @cached_property
+    def _importers(self) -> dict[str, set[str]]:
+        found: dict[str, set[str]] = {}
+        for path in self.files:
+            if path.endswith(".py") and (data := self._data(path)) and b"import" in data:
+                for other in self._definitions.imported(path, data):
+                    found.setdefault(other, set()).add(path)
+        return found
+
+    def is_read_only(self, path: str) -> bool:
+        """As `write` will see it: the owner's wish counts, which root and a writable folder would not enforce."""
+        file = self.root / path
+        try:
+            mode = os.stat(file).st_mode
+        except OSError:
+            return False
+        return (
+            not mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH)
+            or not os.access(file, os.W_OK)
+            or not os.access(file.parent, os.W_OK | os.X_OK)
+        )
+
+
+def _holders(result: FileResult) -> list[str]:
+    return sorted({site.holder for site in result.sites} | {holder for pair in result.ties for holder in pair})
+
+
+def _word(holder: str) -> str:
+    """What every file that speaks of a holder says."""
+    return re.split(r"[:.(]", holder.rstrip(")"))[-1] or holder
