@@ -86,7 +86,8 @@ def run(
                     done.append(analyse(file.path, data, session))
         if gated or stdin:
             asked = {stdin[0]} if stdin else {path for _, path, _ in gated}
-            session = replace(session, facts=_facts(root, paths, settings, cache, asked))
+            given = dict([stdin]) if stdin and kind(stdin[0]) == PYTHON else {}
+            session = replace(session, facts=_facts(root, paths, settings, cache, asked, given))
         if stdin:
             done.append(analyse(*stdin, session))
         done += _gated(root, gated, settings, session, cache, progress, len(done))
@@ -96,7 +97,9 @@ def run(
     return Run(root, files, settings, session.target, session.facts, tuple(sorted(left_out)), given)
 
 
-def _facts(root: Path, paths: Sequence[str], settings: Settings, cache, asked: set[str]) -> Facts:
+def _facts(
+    root: Path, paths: Sequence[str], settings: Settings, cache, asked: set[str], given: dict[str, bytes]
+) -> Facts:
     """Over the whole project, also when only some files are named: a hook and a full run must not disagree.
 
     A directory that nothing marks as a project is not one (it may be somebody's home): files in it that were not
@@ -108,10 +111,10 @@ def _facts(root: Path, paths: Sequence[str], settings: Settings, cache, asked: s
 
     remember = cache.remember if cache else anew
     if any(os.path.lexists(root / marker) for marker in MARKERS) or any(map(os.path.isdir, paths)):
-        return gather(root, everything(root, settings.exclude), remember, asked)
+        return gather(root, everything(root, settings.exclude), remember, asked, given=given)
     real = os.path.realpath(root)
     named = sorted({os.path.relpath(os.path.realpath(p), real).replace(os.sep, "/") for p in paths})
-    return gather(root, named, remember, asked)
+    return gather(root, named, remember, asked, given=given, loose=True)
 
 
 def _gated(root, gated, settings, session, cache, progress, before) -> list[FileResult]:

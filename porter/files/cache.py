@@ -103,8 +103,8 @@ class Cache:
 
 def _key(path: str, digest: str, session: Session) -> str:
     """Of a file, and what other files do with it."""
-    about = session.facts.about(path)
-    return f"{path}\0{digest}" + (f"\0{hashlib.sha256(repr(about).encode()).hexdigest()[:16]}" if about else "")
+    about = session.facts.digest_of(path)
+    return f"{path}\0{digest}" + (f"\0{about}" if about else "")
 
 
 def run_key(session: Session) -> str:

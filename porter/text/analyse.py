@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
@@ -9,6 +10,7 @@ from importlib import import_module
 from porter.files.kinds import NOTEBOOK
 from porter.finding import Change, FileResult, Finding, apply
 from porter.own import Unreadable, about, folded, guarded, own, unread, without
+from porter.project.roads import leads
 from porter.session import Session
 from porter.text.document import Document, TextHit
 from porter.text.gate import concerns
@@ -54,7 +56,10 @@ def _document(path: str, data: bytes, kind: str, session: Session) -> Document:
 def _look(document: Document) -> _Look:
     form = _format(document.kind)
     tree = form.read(document)
-    return _Look(document, tree, sorted(form.look(document, tree), key=lambda hit: (hit.start, hit.code, hit.why)))
+    hits: Iterable[TextHit] = form.look(document, tree)
+    if not leads(document.path, document.data, document.session.facts):  # nobody asks it for an edit
+        hits = (hit for hit in hits if not hit.edits)
+    return _Look(document, tree, sorted(hits, key=lambda hit: (hit.start, hit.code, hit.why)))
 
 
 def _applies(document: Document, hit: TextHit) -> bool:
