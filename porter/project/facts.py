@@ -19,6 +19,7 @@ from porter.project.modules import IMPORTED, may_be, module_of
 from porter.project.natives import Native, exports_of
 from porter.project.natives import gather as gather_natives
 from porter.project.options import Takes, launcher, takes
+from porter.project.owners import classes
 from porter.project.roads import Roads, Survey
 from porter.project.served import Served, served
 from porter.project.trees import parse
@@ -152,7 +153,7 @@ def gather(
             if b"cuda" in data or b"nccl" in data:
                 for name, pattern in _OWN.items():
                     if name.encode() in data and pattern.search(data):
-                        own[name].update(f"{path}:{owner}" for owner in _classes(data, name))
+                        own[name].update(f"{path}:{owner}" for owner in classes(data, name))
                 for name, value in _CONSTANT.findall(data):
                     kind = "backend" if value == b"nccl" else "device"
                     defined.setdefault(name.decode(), []).append((path, kind))
@@ -239,34 +240,6 @@ def _read(path: Path) -> bytes | None:
         return path.read_bytes()
     except OSError:
         return None
-
-
-def _classes(data: bytes, member: str) -> Iterable[str]:
-    """Classes that define a method, or for `is_cuda` set an attribute, of this name."""
-    tree = parse(data)
-    for node in ast.walk(tree) if tree else ():
-        if isinstance(node, ast.ClassDef) and (_defines(node, member) or member == "is_cuda" and _sets(node, member)):
-            yield node.name
-
-
-def _defines(node: ast.ClassDef, member: str) -> bool:
-    return any(isinstance(s, (ast.FunctionDef, ast.AsyncFunctionDef)) and s.name == member for s in node.body)
-
-
-def _sets(node: ast.ClassDef, member: str) -> bool:
-    for inner in ast.walk(node):
-        if isinstance(getattr(inner, "ctx", None), ast.Store):
-            if isinstance(inner, ast.Attribute) and inner.attr == member and getattr(inner.value, "id", "") == "self":
-                return True
-            if isinstance(inner, ast.Name) and inner.id == member and any(inner in _targets(s) for s in node.body):
-                return True
-    return False
-
-
-def _targets(statement: ast.stmt) -> list[ast.expr]:
-    if isinstance(statement, ast.Assign):
-        return statement.targets
-    return [statement.target] if isinstance(statement, ast.AnnAssign) else []
 
 
 def _used(defined: dict[str, list[tuple[str, str]]], texts: dict[str, bytes]) -> Iterable[tuple[str, str, str, str]]:

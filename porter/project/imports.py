@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from porter.project.modules import IMPORTED, module_of
@@ -20,13 +20,13 @@ class Import(NamedTuple):
     module: str  # with its dots: "", "a.b", "..a"; of `import a.b` it is "a.b"
     names: tuple[tuple[str, str], ...]  # (imported, called) of `from module import ...`; none of `import module`
     outermost: bool  # in the first column: it runs whenever the file does
-    quoted: bool  # maybe inside a text in three quotation marks
+    at: int  # the offset
 
 
 def imports(text: bytes) -> Iterator[Import]:
     """What looks like an import statement."""
-    if b"\r" in text:
-        text = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    if b"\r" in text.replace(b"\r\n", b""):
+        text = text.replace(b"\r", b"\n")
     for match in IMPORTED.finditer(text):
         start = match.start()
         begin = text.rfind(b"\n", 0, start) + 1
@@ -37,15 +37,14 @@ def imports(text: bytes) -> Iterator[Import]:
         if found is None and not _PLAIN.search(before):
             continue
         outermost = found.start() == 0 and before.startswith(b"from") if found else not before
-        quoted = text.count(b'"""', 0, start) % 2 == 1 or text.count(b"'''", 0, start) % 2 == 1
         named = [tuple(_called(part)) for part in _listed(match[0][len(b"import") :])]
         if found:
             module = found[1].decode("utf-8", "replace").replace(" ", "").replace("\t", "")
-            yield Import(module, tuple(pair for pair in named if pair), outermost, quoted)
+            yield Import(module, tuple(pair for pair in named if pair), outermost, start)
         else:
             for pair in named:
                 if pair:
-                    yield Import(pair[0], (), outermost, quoted)
+                    yield Import(pair[0], (), outermost, start)
 
 
 def _listed(text: bytes) -> list[bytes]:
@@ -64,9 +63,10 @@ def _called(part: bytes) -> Iterator[str]:
 class Project:
     """The Python files of a project by the names under which they are imported."""
 
-    def __init__(self, read: Mapping[str, list[Import]]):
+    def __init__(self, paths: Iterable[str], read: Callable[[str], list[Import]]):
         self._read = read
-        self._modules = {module_of(path): path for path in sorted(read, reverse=True)}  # a package before a module
+        self._modules = {module_of(path): path for path in sorted(paths, reverse=True)}  # a package before a module
+        self._meant: dict[tuple[str, str], list[str]] = {}
         self._handed: dict[tuple[str, str], set[str]] = {}
         self._ends: dict[str, list[str]] = {}
         for module in sorted(self._modules):
@@ -77,7 +77,7 @@ class Project:
     def files(self, path: str) -> set[str]:
         """The files that one imports, with those from which what it imports is handed on."""
         found: set[str] = set()
-        for statement in self._read[path]:
+        for statement in self._read(path):
             joint = "" if statement.module.endswith(".") else "."
             for file in self.named(path, statement.module):
                 found.update((file,), *(self._behind(file, name) for name, _ in statement.names))
@@ -98,12 +98,19 @@ class Project:
         return found
 
     def _sources(self, path: str, name: str) -> Iterator[str]:
-        for statement in self._read[path]:
+        for statement in self._read(path):
             if any(called in (name, "*") for _, called in statement.names):
                 yield from self.named(path, statement.module)
 
     def named(self, path: str, name: str) -> list[str]:
         """The files that a module's name can mean in a file: the nearest, else those that end in it."""
+        key = (path.rpartition("/")[0], name)
+        found = self._meant.get(key)
+        if found is None:
+            found = self._meant[key] = self._found(path, name)
+        return found
+
+    def _found(self, path: str, name: str) -> list[str]:
         bare = name.lstrip(".")
         level, words, folder = len(name) - len(bare), bare.split(".") if bare else [], path.split("/")[:-1]
         if level:
