@@ -170,6 +170,11 @@ def test_a_file_of_the_project_that_sounds_like_torch_is_none(tmp_path):
     assert not edited(root)
 
 
+def test_a_folder_called_torch_is_none_that_an_import_finds(tmp_path):
+    files = {"k/__init__.py": "", "k/torch/__init__.py": "x = 1\n", "k/rnn.py": "import torch\n" + USES}
+    assert edited(project(tmp_path, files)) == {"k/rnn.py"}
+
+
 def test_the_libraries_have_names_that_can_be_imported():
     assert len(load().roads) > 150
     assert all(name.isidentifier() and "torch" not in name for name in load().roads)
@@ -247,6 +252,12 @@ def test_a_program_that_starts_another_one(tmp_path):
     assert near(tmp_path, {"start.py": start, "train.py": TORCH, "apart.py": start.replace("train", "plot")}) == {
         "start.py"
     }
+
+
+@pytest.mark.parametrize("command", ['["python", "-m", "pkg.train"]', '"nohup python3 -m pkg.{0}".format(name)'])
+def test_a_program_that_starts_a_module(tmp_path, command):
+    start = f"import subprocess\n\nsubprocess.run({command})\n" + USES
+    assert near(tmp_path, {"start.py": start, "pkg/train.py": TORCH, "apart.py": USES}) == {"start.py"}
 
 
 def test_what_a_launcher_of_torch_starts(tmp_path):

@@ -90,6 +90,11 @@ class Project:
         ends = self._ends.get(name.removesuffix(".py"), ())
         return [path for module in ends if (path := self._modules[module]).endswith(name)]
 
+    def below(self, name: str) -> list[str]:
+        """The files of a package, as "a.b."."""
+        folder = name.replace(".", "/")
+        return [path for module, path in self._modules.items() if module.startswith(folder)]
+
     def _behind(self, path: str, name: str) -> set[str]:
         """Where a file has a name from that it only hands on: `from .trainer import Trainer` of a package."""
         found = self._handed.get((path, name))
@@ -111,19 +116,21 @@ class Project:
         return found
 
     def _found(self, path: str, name: str) -> list[str]:
-        bare = name.lstrip(".")
-        level, words, folder = len(name) - len(bare), bare.split(".") if bare else [], path.split("/")[:-1]
-        if level:
-            folder = folder[: len(folder) - level + 1]
-            found = self._modules.get("/".join([*folder, *words]))
-            return [found] if found else []
-        for above in range(len(folder), -1, -1):
-            if found := self._modules.get("/".join([*folder[:above], *words])):
-                return [found]
-        if not words or words[0] in sys.stdlib_module_names:
+        if found := self.nearest(path, name):
+            return [found]
+        words = name.split(".")
+        if not words[0] or words[0] in sys.stdlib_module_names:
             return []
         ends = self._ends.get("/".join(words), ())
         return [self._modules[module] for module in ends] if len(ends) <= _TWICE else []
+
+    def nearest(self, path: str, name: str) -> str | None:
+        """The file that a module's name means in a folder or in one above it; of a relative name, in its own."""
+        bare = name.lstrip(".")
+        level, words, folder = len(name) - len(bare), bare.split(".") if bare else [], path.split("/")[:-1]
+        sizes = [len(folder) - level + 1] if level else range(len(folder), -1, -1)
+        stems = ("/".join([*folder[:size], *words]) for size in sizes if size >= 0)
+        return next((found for stem in stems if (found := self._modules.get(stem))), None)
 
 
 def reached(start: Iterable[str], edges: Callable[[str], Iterable[str]]) -> set[str]:

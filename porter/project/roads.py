@@ -19,35 +19,22 @@ Files of other kinds have the road of the project, or their own where they speak
 
 from __future__ import annotations
 
-import ast
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from porter.checks.table import load
 from porter.files.kinds import NATIVE, NOTEBOOK, PYTHON, REQUIREMENTS, kind_of
 from porter.project.imports import Import, Project, imports, reached
-from porter.project.trees import parse
+from porter.project.loads import is_quoted, launches, loads, may_load, names_torch
 from porter.python.evidence import OWN_DEVICES
 from porter.python.occasions import is_test
 
 if TYPE_CHECKING:
     from porter.project.facts import Facts
 
-# each pattern begins with plain letters, which is what makes a search fast
-_STRING = re.compile(rb"torch[\w.]{0,80}[\"']")
-_LOADS = re.compile(rb"(?i:import|module|lazy|loader|require)\w*\([^()\n]*[\"'][\w.]*$")
-_LAUNCHED = tuple(
-    re.compile(pattern)
-    for pattern in (
-        rb"torch(?:run\b|\.distributed\.(?:run|launch)\b)",
-        rb"accelerate[\"', \t]{1,9}launch\b",
-        rb"deepspeed[ \t]{1,9}[\w./-]",
-    )
-)
 _REQUIRED = re.compile(rb"[\"'](?:py)?torch(?![\w/.:-])")
 _ASKED = re.compile(rb"^[ \t\"'-]*(?:pytorch::)?(?:py)?torch(?![\w./:-])", re.MULTILINE)
 _SPEAKS = re.compile(
@@ -56,10 +43,8 @@ _SPEAKS = re.compile(
 _FILES = re.compile(rb"[\w-]{1,80}\.py\b")
 _FOREIGN = tuple(sorted(name.encode() for name in OWN_DEVICES))
 _WORDS = (b"cuda", b"CUDA", b"nccl", b"NCCL", b"nvidia", b"NVIDIA", b"flash_att", b"load_in_", b"adamw_")
-_TOLD = (b"torch", b"deepspeed", b"accelerate")
-_AFTER_FROM, _AFTER_IMPORT = re.compile(rb"from[ \t]+(\w+)"), re.compile(rb"import[ \t]+([\w., \t]+)")
+_RUN = re.compile(rb"-m[\"', \t]{1,6}([A-Za-z_][\w.]*)")
 _STARTS = (b"subprocess", b"os.system", b"os.exec", b"runpy", b"spawn", b"Popen")
-_WRAPPERS = frozenset({"array_api_compat", "array_api_extra"})  # vendored: they load torch for whoever brings a tensor
 _LISTS = ("pyproject.toml", "setup.py", "setup.cfg", "Pipfile", "environment.yml", "environment.yaml")
 _NOTEBOOK, _SCRIPT = 20_000_000, 1_000_000  # the largest that are read
 _NAMESAKES = 3  # files that a name can mean
@@ -81,60 +66,8 @@ def leads(path: str, data: bytes, facts: Facts) -> bool:
     if facts.roads.torch:
         return True
     if kind_of(path) in ("", PYTHON, NOTEBOOK):
-        return about_torch(data, list(imports(data)))
+        return loads(data, list(imports(data)))
     return _SPEAKS.search(data) is not None
-
-
-def about_torch(text: bytes, statements: Iterable[Import], own: Collection[str] = ()) -> bool:
-    """Whether a file imports torch or a library built on it; `own`: what it finds in its project of what has such a name."""
-    found = [statement for statement in statements if _names_torch(statement, own)]
-    if any(not _quoted(text, statement) for statement in found) or _by_string(text) or _launches(text):
-        return True
-    return bool(found) and _imports_it(text, own)
-
-
-def _names_torch(statement: Import, own: Collection[str] = ()) -> bool:
-    words = statement.module.split(".")
-    if statement.module in own or not _WRAPPERS.isdisjoint(words):
-        return False
-    if any(name == "torch" for name, _ in statement.names) or words[0] in load().roads:
-        return True
-    return any("torch" in word.lower() for word in words)
-
-
-def _roots(text: bytes) -> Iterator[str]:
-    """The first words of what may be imported, at a tenth of the price of `imports`."""
-    plain = (part.split(b".")[0] for many in set(_AFTER_IMPORT.findall(text)) for part in many.split(b","))
-    return (root.split()[0].decode() for root in {*plain, *_AFTER_FROM.findall(text)} if root.strip())
-
-
-def _quoted(text: bytes, statement: Import) -> bool:
-    """Whether it may stand in a text in three quotation marks."""
-    return any(text.count(mark, 0, statement.at) % 2 for mark in (b'"""', b"'''"))
-
-
-def _by_string(text: bytes) -> bool:
-    return any(_LOADS.search(_before(text, match.start())) for match in _STRING.finditer(text))
-
-
-def _launches(text: bytes) -> bool:
-    matches = (match for pattern in _LAUNCHED for match in pattern.finditer(text))
-    return any(b"#" not in _before(text, match.start()) for match in matches)
-
-
-def _before(text: bytes, at: int) -> bytes:
-    """What stands before a place in its line, as far as it matters."""
-    return text[max(text.rfind(b"\n", 0, at) + 1, at - 200) : at]
-
-
-def _imports_it(text: bytes, own: Collection[str]) -> bool:
-    """The same, where all that looks like an import may stand in a text."""
-    tree = parse(text)
-    for node in ast.walk(tree) if tree else ():
-        if isinstance(node, (ast.Import, ast.ImportFrom)):
-            if any(_names_torch(statement, own) for statement in imports(ast.unparse(node).encode())):
-                return True
-    return False
 
 
 class Survey:
@@ -164,21 +97,23 @@ class Survey:
     def read(self, path: str) -> list[Import]:
         found = self._read.get(path)
         if found is None:
-            found = self._read[path] = list(imports(self.texts[path]))
+            found = self._read[path] = list(imports(self.texts.get(path, b"")))
         return found
 
     def _is_own(self, path: str) -> bool:
         text = self.texts[path]
-        if not any(word in text for word in _TOLD) and load().roads.isdisjoint(_roots(text)):
+        if not may_load(text):
             return False
-        if about_torch(text, self.read(path), self._found_here(path)):
+        if loads(text, self.read(path), self._found_here(path)):
             return True
         return (b"setuptools" in text or b"distutils" in text) and _REQUIRED.search(text) is not None
 
     def _found_here(self, path: str) -> set[str]:
-        """What sounds like torch, and is a file of the project."""
-        modules = {s.module for s in self.read(path) if not s.module.startswith(".") and _names_torch(s)}
-        return {module for module in modules if self.project.named(path, module)}
+        """What sounds like torch, and is a file of the project; a folder called torch is none that `import torch` finds."""
+        modules = {
+            s.module for s in self.read(path) if names_torch(s) and s.module.partition(".")[0] not in ("", "torch")
+        }
+        return {module for module in modules if self.project.nearest(path, module)}
 
     def _is_foreign(self, path: str) -> bool:
         text = self.texts[path]
@@ -195,7 +130,7 @@ class Survey:
 
     def _always_loads(self, path: str) -> bool:
         text, own = self.texts[path], self._found_here(path)
-        return any(s.outermost and _names_torch(s, own) and not _quoted(text, s) for s in self.read(path))
+        return any(s.outermost and names_torch(s, own) and not is_quoted(text, s) for s in self.read(path))
 
     def _asks(self, path: str) -> bool:
         if path.rpartition("/")[2] not in _LISTS and kind_of(path) != REQUIREMENTS:
@@ -216,7 +151,7 @@ class Survey:
                 # each line of a cell is a string of its own, so that its first word stands behind a quotation mark
                 text = self._bytes(path, _NOTEBOOK).replace(b"\\n", b"\n").replace(b'"', b"\n")
                 statements = list(imports(text)) if b"import" in text else []
-                if any(_names_torch(statement, frozenset()) for statement in statements):
+                if any(names_torch(statement, frozenset()) for statement in statements):
                     self._read[path] = statements
                     yield statements
 
@@ -248,7 +183,12 @@ class Survey:
 
     def _started(self, path: str) -> set[str]:
         text = self.texts.get(path, b"")
-        return self._mentioned(text) if any(word in text for word in _STARTS) else set()
+        if not any(word in text for word in _STARTS):
+            return set()
+        run = (name.decode() for name in set(_RUN.findall(text)))
+        return self._mentioned(text).union(
+            *(self.project.below(name) if name.endswith(".") else self.project.named(path, name) for name in run)
+        )
 
     def _mentioned(self, text: bytes) -> set[str]:
         found: set[str] = set()
@@ -263,7 +203,7 @@ class Survey:
         for path in self.files:
             if path.endswith((".sh", ".bash", ".slurm", ".sbatch")):
                 text = self._bytes(path, _SCRIPT)
-                found |= self._mentioned(text) if _launches(text) else set()
+                found |= self._mentioned(text) if launches(text) else set()
         return found
 
     def _follow(self) -> None:
