@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from pathlib import Path
 
 import pytest
-from command_line import write
+from command_line import Porter, write
 
 from porter.analyse import analyse
+from porter.checks import registry
 from porter.checks.table import load
+from porter.checks.texts import Texts
 from porter.config import Settings
 from porter.files.cache import Cache
 from porter.project.facts import gather
 from porter.project.imports import imports
+from porter.project.loads import loads
 from porter.project.roads import Roads, leads
+from porter.project.trees import parse
 from porter.run import run
 from porter.session import Session
 
@@ -396,7 +401,7 @@ def test_imports_are_read_as_python_reads_them():
 
 
 def test_without_facts_nothing_is_astray():
-    assert leads("a.py", b"", Session().facts) and Session().facts.roads == Roads()
+    assert leads("a.py", b"", Session().facts.roads) and Session().facts.roads == Roads()
     assert analyse("a.py", USES.encode(), Session()).review
 
 
@@ -420,3 +425,24 @@ def test_git_is_no_part_of_it(tmp_path):
     root = write(tmp_path / "r", {"a.py": USES, "t.py": "import torch\nimport a\n"})
     subprocess.run(["git", "init", "-q", root], check=True)
     assert edited(root, "a.py") == {"a.py"}
+
+
+def test_the_inventory_has_the_reason(tmp_path, monkeypatch):
+    root = project(
+        tmp_path, {"a.py": JAX, "b.py": TORCH.replace("torch", "json"), "c.sh": "export CUDA_VISIBLE_DEVICES=0\n"}
+    )
+    report = json.loads(Porter(monkeypatch, root)("analyze", "--format", "json", ".").out)
+    assert [row["path"] for row in report["files"] if row.get("road") is False] == ["a.py", "c.sh"]
+    write(root, {"b.py": TORCH, "d.py": USES})
+    report = json.loads(Porter(monkeypatch, root)("analyze", "--format", "json", ".").out)
+    assert [row["path"] for row in report["files"] if row.get("road") is False] == ["a.py", "d.py"]
+
+
+def test_what_explain_shows_is_a_program_of_torch(tmp_path):
+    """The Python examples of the rules are edited by a run over them as well."""
+    for code in sorted(registry.load().codes):
+        text = Texts().rule(code)
+        if text.before and text.before != text.after and parse(text.before.encode()):
+            name = text.before.partition("\n")[0].removeprefix("# ")
+            if not name.endswith((".yaml", ".txt", ".sh")):
+                assert loads(text.before.encode(), list(imports(text.before.encode()))), code

@@ -24,16 +24,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from porter.files.kinds import NATIVE, NOTEBOOK, PYTHON, REQUIREMENTS, kind_of
 from porter.project.imports import Import, Project, imports, reached
 from porter.project.loads import is_quoted, launches, loads, may_load, names_torch
 from porter.python.evidence import OWN_DEVICES
 from porter.python.occasions import is_test
-
-if TYPE_CHECKING:
-    from porter.project.facts import Facts
 
 _REQUIRED = re.compile(rb"[\"'](?:py)?torch(?![\w/.:-])")
 _ASKED = re.compile(rb"^[ \t\"'-]*(?:pytorch::)?(?:py)?torch(?![\w./:-])", re.MULTILINE)
@@ -59,11 +55,11 @@ class Roads:
     torch: bool = True  # whether the project is torch's
 
 
-def leads(path: str, data: bytes, facts: Facts) -> bool:
+def leads(path: str, data: bytes, roads: Roads) -> bool:
     """Whether a road leads from a file to torch; `data`: of a notebook, its code."""
     if path.endswith(".py"):
-        return path not in facts.roads.astray
-    if facts.roads.torch:
+        return path not in roads.astray
+    if roads.torch:
         return True
     if kind_of(path) in ("", PYTHON, NOTEBOOK):
         return loads(data, list(imports(data)))

@@ -57,7 +57,7 @@ def _look(document: Document) -> _Look:
     form = _format(document.kind)
     tree = form.read(document)
     hits: Iterable[TextHit] = form.look(document, tree)
-    if not leads(document.path, document.data, document.session.facts):  # nobody asks it for an edit
+    if not leads(document.path, document.data, document.session.facts.roads):  # nobody asks it for an edit
         hits = (hit for hit in hits if not hit.edits)
     return _Look(document, tree, sorted(hits, key=lambda hit: (hit.start, hit.code, hit.why)))
 
