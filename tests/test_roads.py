@@ -236,8 +236,19 @@ def test_relative_imports_and_the_nearest_namesake(tmp_path):
 
 def test_tests_hand_no_road_on(tmp_path):
     files = {"src/main.py": TORCH, "src/labels.py": USES}
-    assert near(tmp_path / "a", {**files, "tests/test_a.py": "import torch\nfrom src import labels\n"}) == set()
-    assert near(tmp_path / "b", {**files, "src/a.py": "import torch\nfrom src import labels\n"}) == {"src/labels.py"}
+    both = "import torch\nfrom src import labels, main\n"
+    assert near(tmp_path / "a", {**files, "tests/test_a.py": both}) == set()
+    assert near(tmp_path / "b", {**files, "src/a.py": both}) == {"src/labels.py"}
+
+
+def test_tests_alone_make_no_project_torchs(tmp_path):
+    files = {
+        "src/labels.py": USES,
+        "c.yaml": "device: cuda\n",
+        "tests/test_a.py": "import torch\nfrom src import labels\n",
+    }
+    assert near(tmp_path / "a", files) == set()
+    assert near(tmp_path / "b", {**files, "src/main.py": TORCH}) == {"c.yaml"}
 
 
 def test_an_optional_import_speaks_for_others_only_without_another_framework(tmp_path):
