@@ -92,14 +92,16 @@ def run(
                     done.append(analyse(file.path, data, session))
         if gated or stdin:
             asked = {stdin[0]} if stdin else {path for _, path, _ in gated}
-            listed = _listed(root, paths, settings.exclude)
-            session = replace(session, facts=gather(root, listed, cache.remember if cache else anew, asked))
+            given = dict([stdin]) if stdin and kind(stdin[0]) == PYTHON else {}
+            listed, loose = _listed(root, paths, settings.exclude)
+            remember = cache.remember if cache else anew
+            session = replace(session, facts=gather(root, listed, remember, asked, given=given, loose=loose))
         if stdin:
             done.append(analyse(*stdin, session))
         done += _gated(root, gated, settings, session, cache, progress, len(done))
         if any(result.sites for result in done):
             if settings.exclude:
-                listed = _listed(root, paths, ())
+                listed, _ = _listed(root, paths, ())
             partners = _partners(root, listed, named, settings, session, cache)
 
             def again(held: Sequence[Held]) -> list[FileResult]:
@@ -114,16 +116,17 @@ def run(
     return Run(root, files, settings, session.target, session.facts, tuple(sorted(left_out)), given)
 
 
-def _listed(root: Path, paths: Sequence[str], exclude: Sequence[str]) -> list[str]:
-    """The whole project, also when only some files are named: a hook and a full run must not disagree.
+def _listed(root: Path, paths: Sequence[str], exclude: Sequence[str]) -> tuple[list[str], bool]:
+    """The whole project, also when only some files are named: a hook and a full run must not disagree; and whether it
+    is none.
 
     A directory that nothing marks as a project is not one (it may be somebody's home): files in it that were not
     asked about are none of ours.
     """
     if any(os.path.lexists(root / marker) for marker in MARKERS) or any(map(os.path.isdir, paths)):
-        return everything(root, exclude)
+        return everything(root, exclude), False
     real = os.path.realpath(root)
-    return sorted({os.path.relpath(os.path.realpath(p), real).replace(os.sep, "/") for p in paths})
+    return sorted({os.path.relpath(os.path.realpath(p), real).replace(os.sep, "/") for p in paths}), True
 
 
 def _partners(

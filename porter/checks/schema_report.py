@@ -39,6 +39,7 @@ def kinds(name: Callable, text: Callable, number: Callable, languages: Callable,
                 "reference": text,
             },
         ),
+        "road": (("import", "evidence"), {"import": list_of(name), "evidence": text}),
         "release": (("name", "torch", "cann"), {"name": text, "torch": list_of(text), "cann": text}),
         "step": (
             ("name", "title", "text", "command"),

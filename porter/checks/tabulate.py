@@ -26,7 +26,7 @@ def _listed(value: str | list[str]) -> list[str]:
 class _Joined:
     def __init__(self) -> None:
         self.tables: dict = {"rules": {}, "moves": {}, "variables": {}, "sinks": [], "parameters": {}}
-        self.tables |= {"packages": {}, "options": {}, "settings": [], "kernels": []}
+        self.tables |= {"packages": {}, "options": {}, "settings": [], "kernels": [], "roads": []}
         self.prose: dict = {
             "rules": {},
             "examples": {},
@@ -49,6 +49,7 @@ class _Joined:
             "option": self.option,
             "setting": self.setting,
             "kernel": self.kernel,
+            "road": self.road,
             "signal": lambda where, s: self._named("signals", where, s),
             "route": lambda where, s: self._named("routes", where, s),
             "release": lambda where, s: self._named("releases", where, s),
@@ -162,6 +163,12 @@ class _Joined:
                 messages[s["name"]] = {k: messages["known"][k].replace("{cure}", s["message"][k]) for k in LANGUAGES}
                 rule["messages"][s["name"]] = self._weight(rule, s["message"], "known")
         self.tables["kernels"].append((s["match"], tuple(_listed(s.get("replacement", []))), s["name"]))
+
+    def road(self, where: str, s: dict) -> None:
+        for name in s["import"]:
+            if name in self.tables["roads"]:
+                raise RuleError(f"{where}: {name} stands there twice")
+            self.tables["roads"].append(name)
 
     def sink(self, where: str, s: dict) -> None:
         calls, methods, keywords = (tuple(s.get(key, ())) for key in ("call", "method", "keyword"))

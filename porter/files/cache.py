@@ -103,8 +103,8 @@ class Cache:
 
 def _key(path: str, digest: str, session: Session) -> str:
     """Of a file, what other files do with it, and which of its edits wait for them."""
-    about = (*session.facts.about(path), *sorted(session.held_in(path).values()))
-    return f"{path}\0{digest}" + (f"\0{hashlib.sha256(repr(about).encode()).hexdigest()[:16]}" if about else "")
+    about = (session.facts.digest_of(path), *sorted(session.held_in(path).values()))
+    return f"{path}\0{digest}" + (f"\0{hashlib.sha256(repr(about).encode()).hexdigest()[:16]}" if any(about) else "")
 
 
 def run_key(session: Session) -> str:

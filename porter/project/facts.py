@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 
 from porter.checks.gate import PACKAGES
 from porter.files.kinds import MAKEFILE, SHELL, kind_of
@@ -18,6 +19,8 @@ from porter.project.modules import IMPORTED, may_be, module_of
 from porter.project.natives import Native, exports_of
 from porter.project.natives import gather as gather_natives
 from porter.project.options import Takes, launcher, takes
+from porter.project.owners import classes
+from porter.project.roads import Roads, Survey
 from porter.project.served import Served, served
 from porter.project.trees import parse
 from porter.project.users import users
@@ -64,10 +67,17 @@ class Facts:
     natives: tuple[Native, ...] = ()  # what its extensions export to Python, and the kernels that this ends in
     dying: tuple[tuple[str, str], ...] = ()  # (source of CUDA, the functions of Python that end in it)
     served: tuple[Served, ...] = ()  # functions that a step in another file calls for every batch
+    roads: Roads = Roads()  # from which files nothing leads to torch
 
     def digest(self) -> str:
-        """Of all but what is said of single functions: `about`."""
-        return hashlib.sha256(repr(replace(self, served=())).encode()).hexdigest()[:16]
+        """Of all but what is said of single files: `digest_of`."""
+        whole = replace(self, served=(), roads=replace(self.roads, astray=()))
+        return hashlib.sha256(repr(whole).encode()).hexdigest()[:16]
+
+    def digest_of(self, path: str) -> str:
+        """Of what is said of one file; "" where nothing is."""
+        said = (self.about(path), path in self.roads.astray)
+        return hashlib.sha256(repr(said).encode()).hexdigest()[:16] if any(said) else ""
 
     def about(self, path: str) -> tuple[Served, ...]:
         return tuple(one for one in self.served if one.path == path)
@@ -107,8 +117,17 @@ class Facts:
         return any(other == name and of == kind for other, of, _ in self.takes)
 
 
-def gather(root: Path, files: Sequence[str], remember: Remember = anew, asked: Iterable[str] | None = None) -> Facts:
-    """`files`: every file of the project, relative to its root; `asked`: those that a run looks at, if not all."""
+def gather(
+    root: Path,
+    files: Sequence[str],
+    remember: Remember = anew,
+    asked: Iterable[str] | None = None,
+    *,
+    given: Mapping[str, bytes] = MappingProxyType({}),
+    loose: bool = False,
+) -> Facts:
+    """`files`: every file of the project, relative to its root; `asked`: those that a run looks at, if not all; `given`:
+    what stands in place of the bytes on disk; `loose`: the files are no project, but those that somebody named."""
     own: dict[str, set[str]] = {name: set() for name in _OWN}
     passed: set[tuple[str, str, str]] = set()
     shim: set[str] = set()
@@ -116,6 +135,7 @@ def gather(root: Path, files: Sequence[str], remember: Remember = anew, asked: I
     defined: dict[str, list[tuple[str, str]]] = {}
     texts: dict[str, bytes] = {}
     scripts: dict[str, bytes] = {}
+    sources: dict[str, bytes] = {}
     for path in files:
         if not path.endswith(_SCRIPTS) and path.rpartition("/")[2] not in _SCRIPT_NAMES:
             continue
@@ -133,10 +153,11 @@ def gather(root: Path, files: Sequence[str], remember: Remember = anew, asked: I
             if b"cuda" in data or b"nccl" in data:
                 for name, pattern in _OWN.items():
                     if name.encode() in data and pattern.search(data):
-                        own[name].update(f"{path}:{owner}" for owner in _classes(data, name))
+                        own[name].update(f"{path}:{owner}" for owner in classes(data, name))
                 for name, value in _CONSTANT.findall(data):
                     kind = "backend" if value == b"nccl" else "device"
                     defined.setdefault(name.decode(), []).append((path, kind))
+            sources[path] = data
             texts[path] = data if b"import" in data else b""
         elif kind_of(path) == SHELL:
             scripts[path] = data
@@ -145,10 +166,12 @@ def gather(root: Path, files: Sequence[str], remember: Remember = anew, asked: I
     for path in twins:
         if "cuda" in path.rpartition("/")[2] and path.replace("cuda", "npu") in files and not _TEST.search(path):
             asks[path] = True
+    constants = tuple(sorted(_used(defined, texts)))
+    survey = Survey(root, files, sources | given, loose)
     return Facts(
         own_cuda=tuple(sorted(own["cuda"])),
         own_is_cuda=tuple(sorted(own["is_cuda"])),
-        constants=tuple(sorted(_used(defined, texts))),
+        constants=constants,
         passed=tuple(sorted(passed)),
         shim=tuple(sorted(shim)),
         twins=twins,
@@ -164,6 +187,7 @@ def gather(root: Path, files: Sequence[str], remember: Remember = anew, asked: I
         natives=natives,
         dying=dying,
         served=served(texts, remember, asked),
+        roads=survey.roads((path, user) for path, _, _, user in constants),
     )
 
 
@@ -216,34 +240,6 @@ def _read(path: Path) -> bytes | None:
         return path.read_bytes()
     except OSError:
         return None
-
-
-def _classes(data: bytes, member: str) -> Iterable[str]:
-    """Classes that define a method, or for `is_cuda` set an attribute, of this name."""
-    tree = parse(data)
-    for node in ast.walk(tree) if tree else ():
-        if isinstance(node, ast.ClassDef) and (_defines(node, member) or member == "is_cuda" and _sets(node, member)):
-            yield node.name
-
-
-def _defines(node: ast.ClassDef, member: str) -> bool:
-    return any(isinstance(s, (ast.FunctionDef, ast.AsyncFunctionDef)) and s.name == member for s in node.body)
-
-
-def _sets(node: ast.ClassDef, member: str) -> bool:
-    for inner in ast.walk(node):
-        if isinstance(getattr(inner, "ctx", None), ast.Store):
-            if isinstance(inner, ast.Attribute) and inner.attr == member and getattr(inner.value, "id", "") == "self":
-                return True
-            if isinstance(inner, ast.Name) and inner.id == member and any(inner in _targets(s) for s in node.body):
-                return True
-    return False
-
-
-def _targets(statement: ast.stmt) -> list[ast.expr]:
-    if isinstance(statement, ast.Assign):
-        return statement.targets
-    return [statement.target] if isinstance(statement, ast.AnnAssign) else []
 
 
 def _used(defined: dict[str, list[tuple[str, str]]], texts: dict[str, bytes]) -> Iterable[tuple[str, str, str, str]]:

@@ -158,7 +158,8 @@ class Looked:
         """Not switched off, not suppressed, and no mere opportunity; one that is asked for brings its edit."""
         code = hit.code or rule.code
         return (
-            (not hit.optional or bool(hit.more))
+            self.file.road
+            and (not hit.optional or bool(hit.more))
             and code not in self.session.quiet_for(self.file.path)
             and self.reason(code, hit, piece) is None
         )
@@ -225,6 +226,9 @@ class Looked:
             if code in quiet:
                 continue
             start, end = f.piece.span(hit.at)
+            if not self.file.road and self._edits(f):
+                out += self._astray(f, code, start)
+                continue
             reason = self.reason(code, hit, f.piece)
             status = (
                 ("auto" if self.safe(f.rule, hit, f.piece) else "review")
@@ -245,6 +249,19 @@ class Looked:
         out += [own(path, line, "PRT004", key, session) for line, key in not_inserted(self.file, unsafe)]
         out += [self._about_api(*found) for found in self.apis if found[1] not in quiet]
         return out + about(self.file.suppressions, path, session)
+
+    def _astray(self, found, code: str, start: int) -> list[Finding]:
+        """An edit that is not made as nothing leads to torch: a word about it where the project is torch's."""
+        reason = self.reason(code, found.hit, found.piece)
+        if (
+            not self.session.facts.roads.torch
+            or found.hit.optional
+            or "PRT006" in self.session.quiet_for(self.file.path)
+        ):
+            return []
+        line, column = self.source.place(start)
+        said = own(self.file.path, line, "PRT006", "astray", self.session, column=column, code=code)
+        return [replace(said, suppressed=self.reason("PRT006", found.hit, found.piece) if reason is None else reason)]
 
     def _about_api(self, link, code: str, why: str, values: dict[str, str]) -> Finding:
         (start, end), lines = span(link, self.source), lines_of(link)

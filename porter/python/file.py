@@ -9,6 +9,7 @@ from functools import cached_property
 
 from porter.checks.rule import Rule
 from porter.own import Unreadable
+from porter.project.roads import leads
 from porter.python import index
 from porter.session import Session
 from porter.styles import STYLES
@@ -53,6 +54,7 @@ class File:
         self.path, self.source, self.session = path, source, session
         self.target, self.facts = session.target, session.facts
         self.rules = session.rules.writing(session.fuse) if again else session.rules
+        self.road = leads(path, source.utf8, self.facts.roads)
         self.style = STYLES[session.target.style](session.target, session.has)
         self.tree, self.hidden = _parse(source)
         self.buckets, uses = index.collect(self.tree, self.rules.wanted)

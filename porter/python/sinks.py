@@ -27,6 +27,9 @@ from .index import FUNCTIONS, Link, parents
 _VENDOR = re.compile(r"(?i)nvidia|hopper|blackwell|ampere|volta")
 INDEXED = re.compile(r"cuda:\d+$")
 
+# what stands for any array library: `xp` of the array API standard, and who asks an array for its own
+_NAMESPACE = re.compile(r"^_?xp(?:\d*$|_)|array_?(?:namespace|module)|get_namespace")
+
 OPTIONS = {
     "add_argument",
     "option",
@@ -73,15 +76,30 @@ class Sinks:
         if option and name in ("default", "const", "choices", "enum_values", "default_factory"):
             return self._option(call, name, kind, text, depth)
         sink = self.calls.get(resolved or "") or (self.methods.get(last) if resolved is None else None)
+        certain = kind != "device" or not self._any_array(func, call)
         if sink and sink.kind == kind and name in sink.keywords:
-            return Role("argument", True)
+            return Role("argument", certain)
         if name and like(name, kind):
             if other_library(resolved):  # HParams(dist_backend="nccl"): a bag of values is anybody's
                 return Role("argument", False) if kind == "backend" and "dist" in name else None
-            return Role("argument", True)
+            return Role("argument", certain)
         if name and kind == "device" and lightning(name) and not other_library(resolved) and not trainer(resolved):
             return Role("argument", False)
         return None
+
+    def _any_array(self, func: ast.AST, link: Link) -> bool:
+        """`xp.zeros(..., device="cuda")`: a function of whatever array library `xp` stands for, of NumPy's as well."""
+        root = func.value if func.__class__ is ast.Attribute else func
+        while root.__class__ is ast.Attribute:
+            root = root.value
+        if root.__class__ is not ast.Name or self.names.resolve(root, link) is not None:
+            return False
+        if _NAMESPACE.search(root.id):
+            return True
+        bound = [at[1] for at in self.names.bindings(root.id, link) if at is not None and at[1] is not None]
+        bound = [up[1][0] if up[0].__class__ is ast.Tuple and up[1] else up[0] for up in bound]
+        values = [getattr(node, "value", None) for node in bound]
+        return any(v.__class__ is ast.Call and _NAMESPACE.search(call_name(v.func)) for v in values)
 
     def _option(self, call: Link, name: str, kind: str, text: str, depth: int) -> Role | None:
         role = "choices" if name in ("choices", "enum_values") else "option"

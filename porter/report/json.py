@@ -8,7 +8,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from porter.checks.texts import MORE
-from porter.finding import Finding
+from porter.finding import FileResult, Finding
 from porter.report.support import support, told
 
 if TYPE_CHECKING:
@@ -56,10 +56,7 @@ def document(report: Report) -> dict:
         "route": way or None,
         "plan": plan(report, way),
         "advice": advice(report),
-        "files": [
-            {"path": file.path, "lines": file.lines, "parsed": file.parsed, "findings": len(file.findings)}
-            for file in report.files
-        ],
+        "files": [_file(report, file) for file in report.files],
         "left_out": list(report.left_out),
         "support": support(report),
         "apis": [_api(report, row) for row in report.apis],
@@ -72,6 +69,14 @@ def document(report: Report) -> dict:
         "findings": _findings(report, edits),
         "sources": sources,
     }
+
+
+def _file(report: Report, file: FileResult) -> dict:
+    from porter.project.roads import leads
+
+    row = {"path": file.path, "lines": file.lines, "parsed": file.parsed, "findings": len(file.findings)}
+    data = b"" if report.roads.torch or report.data is None else report.data(file.path) or b""
+    return row if not file.parsed or leads(file.path, data, report.roads) else {**row, "road": False}
 
 
 def _sources(report: Report) -> tuple[dict[Finding, list[dict]], dict[str, list[dict]]]:

@@ -9,13 +9,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from porter.finding import EFFORTS, SEVERITIES, STATUSES, FileResult, Finding
+from porter.project.roads import Roads
 from porter.target import Target
 
 if TYPE_CHECKING:
     from porter.catalog.verdict import Verdict
     from porter.checks.texts import Texts
     from porter.project.signals import Gathered
-    from porter.session import Session
+from porter.session import Session
 
 DEPENDENT = ("blocker", "wrong", "slow")  # a note is no place that stands in the way
 REFUSED = ("PRT002", "PRT003")  # could not be parsed; could not be analysed or written
@@ -52,6 +53,7 @@ class Report:
     detail: int = 0  # -1 findings only, 0, 1 everything
     data: Callable[[str], bytes | None] | None = field(default=None, repr=False, compare=False)  # as it was analysed
     launcher: str = ""  # the shell script that starts the training
+    roads: Roads = Roads()  # from which files nothing leads to torch
     # launch scripts and settings files of the project; without them there is no advice
     scripts: Callable[[], Iterable[tuple[str, bytes]]] | None = field(default=None, repr=False, compare=False)
 

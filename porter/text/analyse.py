@@ -9,6 +9,7 @@ from importlib import import_module
 from porter.files.kinds import NOTEBOOK
 from porter.finding import SHARED, Change, FileResult, Finding, Held, Site, apply
 from porter.own import Unreadable, about, folded, guarded, own, unread, without
+from porter.project.roads import leads
 from porter.session import Session
 from porter.text.document import Document, TextHit
 from porter.text.gate import concerns
@@ -54,8 +55,12 @@ def _document(path: str, data: bytes, kind, session: Session) -> Document:
 def _look(document: Document) -> _Look:
     form = _format(document.kind)
     tree = form.read(document)
-    held = document.session.held_in(document.path) if document.session.held else {}
-    hits = (_with_others(hit, held.get(hit.start)) for hit in form.look(document, tree))
+    session, hits = document.session, form.look(document, tree)
+    code = getattr(form, "code", document.data)  # the shell of a notebook has the road of its Python
+    if not leads(document.path, code, session.facts.roads):  # nobody asks it for an edit
+        hits = (hit for hit in hits if not hit.edits)
+    held = session.held_in(document.path) if session.held else {}
+    hits = (_with_others(hit, held.get(hit.start)) for hit in hits)
     return _Look(document, tree, sorted(hits, key=lambda hit: (hit.start, hit.code, hit.why)))
 
 

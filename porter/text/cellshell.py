@@ -31,6 +31,7 @@ class CellShell:
 
     def __init__(self, book: Notebook):
         self.commands = book.commands
+        self.code = book.python_view.encode("utf-8", "replace")
         # of Python: in `!echo $NAME` its value is put in, whatever the environment holds
         self.identifiers = frozenset(_IDENTIFIER.findall(book.python_view)) if book.commands else frozenset()
         shown = {n for command in book.commands for n in range(command.first, command.last + 1)}

@@ -1,0 +1,145 @@
+"""What the Python files of a project import, by a scan of their bytes, and which of its files that is."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+from porter.project.modules import IMPORTED, module_of
+
+_FROM = re.compile(rb"(?:^|[;:])[ \t]*from[ \t]+([.\w \t]+?)[ \t]*$")
+_PLAIN = re.compile(rb"(?:^|[;:])[ \t]*$")
+_NOISE = re.compile(rb"#[^\n]*|[()\\]")
+_END = re.compile(rb"[;#]")
+_TWICE = 3  # files that one import can mean; where there are more, none is meant
+
+
+class Import(NamedTuple):
+    module: str  # with its dots: "", "a.b", "..a"; of `import a.b` it is "a.b"
+    names: tuple[tuple[str, str], ...]  # (imported, called) of `from module import ...`; none of `import module`
+    outermost: bool  # in the first column: it runs whenever the file does
+    at: int  # the offset
+
+
+def imports(text: bytes) -> Iterator[Import]:
+    """What looks like an import statement."""
+    if b"\r" in text.replace(b"\r\n", b""):
+        text = text.replace(b"\r", b"\n")
+    for match in IMPORTED.finditer(text):
+        start = match.start()
+        begin = text.rfind(b"\n", 0, start) + 1
+        while begin > 1 and text[begin - 2 : begin - 1] == b"\\":  # from a \ import b
+            begin = text.rfind(b"\n", 0, begin - 1) + 1
+        before = text[begin:start].removeprefix(b"\xef\xbb\xbf").replace(b"\\\n", b" ")
+        found = _FROM.search(before)
+        if found is None and not _PLAIN.search(before):
+            continue
+        outermost = found.start() == 0 and before.startswith(b"from") if found else not before
+        named = [tuple(_called(part)) for part in _listed(match[0][len(b"import") :])]
+        if found:
+            module = found[1].decode("utf-8", "replace").replace(" ", "").replace("\t", "")
+            yield Import(module, tuple(pair for pair in named if pair), outermost, start)
+        else:
+            for pair in named:
+                if pair:
+                    yield Import(pair[0], (), outermost, start)
+
+
+def _listed(text: bytes) -> list[bytes]:
+    if b"(" not in text:
+        text = _END.split(text, 1)[0]
+    return _NOISE.sub(b" ", text).split(b",")
+
+
+def _called(part: bytes) -> Iterator[str]:
+    words = part.decode("utf-8", "replace").split()
+    if words and (words[0] == "*" or words[0].replace(".", "_").isidentifier()):
+        yield words[0]
+        yield words[2] if len(words) > 2 and words[1] == "as" else words[0]
+
+
+class Project:
+    """The Python files of a project by the names under which they are imported."""
+
+    def __init__(self, paths: Iterable[str], read: Callable[[str], list[Import]]):
+        self._read = read
+        self._modules = {module_of(path): path for path in sorted(paths, reverse=True)}  # a package before a module
+        self._meant: dict[tuple[str, str], list[str]] = {}
+        self._handed: dict[tuple[str, str], set[str]] = {}
+        self._ends: dict[str, list[str]] = {}
+        for module in sorted(self._modules):
+            words = module.split("/")
+            for at in range(len(words)):
+                self._ends.setdefault("/".join(words[at:]), []).append(module)
+
+    def files(self, path: str) -> set[str]:
+        """The files that one imports, with those from which what it imports is handed on."""
+        found: set[str] = set()
+        for statement in self._read(path):
+            joint = "" if statement.module.endswith(".") else "."
+            for file in self.named(path, statement.module):
+                found.update((file,), *(self._behind(file, name) for name, _ in statement.names))
+            for name, _ in statement.names:
+                found.update(self.named(path, f"{statement.module}{joint}{name}"))
+        return found - {path}
+
+    def called(self, name: str) -> list[str]:
+        """The files of a name, as "train.py"."""
+        ends = self._ends.get(name.removesuffix(".py"), ())
+        return [path for module in ends if (path := self._modules[module]).endswith(name)]
+
+    def below(self, name: str) -> list[str]:
+        """The files of a package, as "a.b."."""
+        folder = name.replace(".", "/")
+        return [path for module, path in self._modules.items() if module.startswith(folder)]
+
+    def _behind(self, path: str, name: str) -> set[str]:
+        """Where a file has a name from that it only hands on: `from .trainer import Trainer` of a package."""
+        found = self._handed.get((path, name))
+        if found is None:
+            found = self._handed[path, name] = reached([path], lambda file: self._sources(file, name))
+        return found
+
+    def _sources(self, path: str, name: str) -> Iterator[str]:
+        for statement in self._read(path):
+            if any(called in (name, "*") for _, called in statement.names):
+                yield from self.named(path, statement.module)
+
+    def named(self, path: str, name: str) -> list[str]:
+        """The files that a module's name can mean in a file: the nearest, else those that end in it."""
+        key = (path.rpartition("/")[0], name)
+        found = self._meant.get(key)
+        if found is None:
+            found = self._meant[key] = self._found(path, name)
+        return found
+
+    def _found(self, path: str, name: str) -> list[str]:
+        if found := self.nearest(path, name):
+            return [found]
+        words = name.split(".")
+        if not words[0] or words[0] in sys.stdlib_module_names:
+            return []
+        ends = self._ends.get("/".join(words), ())
+        return [self._modules[module] for module in ends] if len(ends) <= _TWICE else []
+
+    def nearest(self, path: str, name: str) -> str | None:
+        """The file that a module's name means in a folder or in one above it; of a relative name, in its own."""
+        bare = name.lstrip(".")
+        level, words, folder = len(name) - len(bare), bare.split(".") if bare else [], path.split("/")[:-1]
+        sizes = [len(folder) - level + 1] if level else range(len(folder), -1, -1)
+        stems = ("/".join([*folder[:size], *words]) for size in sizes if size >= 0)
+        return next((found for stem in stems if (found := self._modules.get(stem))), None)
+
+
+def reached(start: Iterable[str], edges: Callable[[str], Iterable[str]]) -> set[str]:
+    """All that can be reached along edges, what it starts from included."""
+    todo = list(start)
+    found = set(todo)
+    while todo:
+        for path in edges(todo.pop()):
+            if path not in found:
+                found.add(path)
+                todo.append(path)
+    return found

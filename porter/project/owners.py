@@ -1,0 +1,36 @@
+"""The classes of a file with a `cuda()` or an `is_cuda` of their own."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+
+from porter.project.trees import parse
+
+
+def classes(data: bytes, member: str) -> Iterable[str]:
+    """Classes that define a method, or for `is_cuda` set an attribute, of this name."""
+    tree = parse(data)
+    for node in ast.walk(tree) if tree else ():
+        if isinstance(node, ast.ClassDef) and (_defines(node, member) or member == "is_cuda" and _sets(node, member)):
+            yield node.name
+
+
+def _defines(node: ast.ClassDef, member: str) -> bool:
+    return any(isinstance(s, (ast.FunctionDef, ast.AsyncFunctionDef)) and s.name == member for s in node.body)
+
+
+def _sets(node: ast.ClassDef, member: str) -> bool:
+    for inner in ast.walk(node):
+        if isinstance(getattr(inner, "ctx", None), ast.Store):
+            if isinstance(inner, ast.Attribute) and inner.attr == member and getattr(inner.value, "id", "") == "self":
+                return True
+            if isinstance(inner, ast.Name) and inner.id == member and any(inner in _targets(s) for s in node.body):
+                return True
+    return False
+
+
+def _targets(statement: ast.stmt) -> list[ast.expr]:
+    if isinstance(statement, ast.Assign):
+        return statement.targets
+    return [statement.target] if isinstance(statement, ast.AnnAssign) else []

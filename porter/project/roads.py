@@ -1,0 +1,233 @@
+"""From which files a road leads to torch: only there is anything edited.
+
+`"cuda"` is a word of jax, TensorFlow, CuPy and Numba as well, and a class may call a method `cuda` for reasons of its own. A
+Python file has a road where it imports torch or a library built on it (rules/roads.toml), wherever in the file, by a
+string, or starts a launcher of torch or is started by one. Where the project is torch's, its neighbours have one, too:
+
+- whoever imports such a file, over any number of files: to run it is to load torch;
+- what such a file, or one on that way, imports by itself: the options that a command line hands to the trainer;
+- the file of a constant that one of these uses as a device or a backend;
+- a file that starts another one by its name is taken for one that imports it.
+
+A project is torch's where a file that is no test imports torch as soon as it runs, or where its requirements ask for torch.
+An import in a function or a `try` alone is an integration that may never run: jax has some, and none of its other files is
+about torch. It speaks for its own file, and for others where the project has no library whose "cuda" is not torch's. A
+file that imports such a library and not torch gets no road from others. Tests hand none on, as they import everything.
+
+Files of other kinds have the road of the project, or their own where they speak of torch.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from porter.files.kinds import NATIVE, NOTEBOOK, PYTHON, REQUIREMENTS, kind_of
+from porter.project.imports import Import, Project, imports, reached
+from porter.project.loads import is_quoted, launches, loads, may_load, names_torch
+from porter.python.evidence import OWN_DEVICES
+from porter.python.occasions import is_test
+
+_REQUIRED = re.compile(rb"[\"'](?:py)?torch(?![\w/.:-])")
+_ASKED = re.compile(rb"^[ \t\"'-]*(?:pytorch::)?(?:py)?torch(?![\w./:-])", re.MULTILINE)
+_SPEAKS = re.compile(
+    rb"(?i)torch|(?:deepspeed|megatron|horovodrun|lightning|transformers|vllm|llama-?factory)\b|accelerate[ \t]+launch"
+)
+_FILES = re.compile(rb"[\w-]{1,80}\.py\b")
+_FOREIGN = tuple(sorted(name.encode() for name in OWN_DEVICES))
+_WORDS = (b"cuda", b"CUDA", b"nccl", b"NCCL", b"nvidia", b"NVIDIA", b"flash_att", b"load_in_", b"adamw_")
+_RUN = re.compile(rb"-m[\"', \t]{1,6}([A-Za-z_][\w.]*)")
+_STARTS = (b"subprocess", b"os.system", b"os.exec", b"runpy", b"spawn", b"Popen")
+_LISTS = ("pyproject.toml", "setup.py", "setup.cfg", "Pipfile", "environment.yml", "environment.yaml")
+_NOTEBOOK, _SCRIPT = 20_000_000, 1_000_000  # the largest that are read
+_NAMESAKES = 3  # files that a name can mean
+_FOLLOWED = 500  # files on disk that are read where nothing marks a project
+
+
+@dataclass(frozen=True)
+class Roads:
+    astray: tuple[
+        str, ...
+    ] = ()  # Python files from which nothing leads to torch; of a project of torch's, if they say CUDA
+    torch: bool = True  # whether the project is torch's
+
+
+def leads(path: str, data: bytes, roads: Roads) -> bool:
+    """Whether a road leads from a file to torch; `data`: of a notebook, its code."""
+    if path.endswith(".py"):
+        return path not in roads.astray
+    if roads.torch:
+        return True
+    if kind_of(path) in ("", PYTHON, NOTEBOOK):
+        return loads(data, list(imports(data)))
+    return _SPEAKS.search(data) is not None
+
+
+class Survey:
+    """`texts`: the Python files of a project. `loose`: nothing marks a project, and what these files import on disk, or
+    other files name, belongs to it."""
+
+    def __init__(self, root: Path, files: Iterable[str], texts: Mapping[str, bytes], loose: bool = False):
+        self.root, self.files, self.texts = root, tuple(files), dict(texts)
+        self.asked = frozenset(self.texts)
+        self._read: dict[str, list[Import]] = {}
+        if loose:
+            self._follow()
+        self.project = Project(self.texts, self.read)
+        self.own = {path for path in self.texts if self._is_own(path)}
+        self.bearers = {path for path in self.own if not is_test(path)}
+        self.torch = self._is_torchs()
+
+    def roads(self, constants: Iterable[tuple[str, str]]) -> Roads:
+        """`constants`: (path, user) of each that a file has from another."""
+        lost = self.asked - self.own
+        if self.torch:
+            lost = {path for path in lost if any(word in self.texts[path] for word in _WORDS)}
+        if lost and self.torch:
+            lost -= self._on_the_way(constants) - {path for path in lost if self._is_foreign(path)}
+        return Roads(tuple(sorted(lost)), self.torch or self._speaks())
+
+    def read(self, path: str) -> list[Import]:
+        found = self._read.get(path)
+        if found is None:
+            found = self._read[path] = list(imports(self.texts.get(path, b"")))
+        return found
+
+    def _is_own(self, path: str) -> bool:
+        text = self.texts[path]
+        if not may_load(text):
+            return False
+        if loads(text, self.read(path), self._found_here(path)):
+            return True
+        return (b"setuptools" in text or b"distutils" in text) and _REQUIRED.search(text) is not None
+
+    def _found_here(self, path: str) -> set[str]:
+        """What sounds like torch, and is a file of the project; a folder called torch is none that `import torch` finds."""
+        modules = {
+            s.module for s in self.read(path) if names_torch(s) and s.module.partition(".")[0] not in ("", "torch")
+        }
+        return {module for module in modules if self.project.nearest(path, module)}
+
+    def _is_foreign(self, path: str) -> bool:
+        text = self.texts[path]
+        if not any(name in text for name in _FOREIGN):
+            return False
+        return any(statement.module.partition(".")[0] in OWN_DEVICES for statement in self.read(path))
+
+    def _is_torchs(self) -> bool:
+        if any(map(self._always_loads, sorted(self.bearers))):
+            return True
+        if any(self._is_foreign(path) for path in self.texts if not is_test(path)):
+            return False
+        return bool(self.bearers) or any(map(self._asks, self.files)) or any(self._notebooks())
+
+    def _always_loads(self, path: str) -> bool:
+        text, own = self.texts[path], self._found_here(path)
+        return any(s.outermost and names_torch(s, own) and not is_quoted(text, s) for s in self.read(path))
+
+    def _asks(self, path: str) -> bool:
+        if path.rpartition("/")[2] not in _LISTS and kind_of(path) != REQUIREMENTS:
+            return False
+        text = self._bytes(path, _SCRIPT)
+        return (_REQUIRED if path.endswith((".py", ".toml")) else _ASKED).search(text) is not None
+
+    def _speaks(self) -> bool:
+        """Of a project without Python: whether any of its files does."""
+        kinds = ((path, kind_of(path)) for path in self.files)
+        others = [path for path, kind in kinds if kind not in ("", PYTHON, NATIVE)]
+        return not self.texts and any(_SPEAKS.search(self._bytes(path, _SCRIPT)) for path in others)
+
+    def _notebooks(self) -> Iterator[list[Import]]:
+        """What those that import torch import."""
+        for path in self.files:
+            if path.endswith(".ipynb"):
+                # each line of a cell is a string of its own, so that its first word stands behind a quotation mark
+                text = self._bytes(path, _NOTEBOOK).replace(b"\\n", b"\n").replace(b'"', b"\n")
+                statements = list(imports(text)) if b"import" in text else []
+                if any(names_torch(statement, frozenset()) for statement in statements):
+                    self._read[path] = statements
+                    yield statements
+
+    def _bytes(self, path: str, most: int) -> bytes:
+        try:
+            with open(self.root / path, "rb") as file:
+                return file.read(most)
+        except OSError:
+            return b""
+
+    # ---- neighbours
+
+    def _on_the_way(self, constants: Iterable[tuple[str, str]]) -> set[str]:
+        for _ in self._notebooks():
+            pass
+        below = {path: self.project.files(path) | self._started(path) for path in {**self.texts, **self._read}}
+        above: dict[str, set[str]] = {}
+        for path, files in below.items():
+            for file in files:
+                above.setdefault(file, set()).add(path)
+        users: dict[str, set[str]] = {}
+        for path, user in constants:
+            users.setdefault(user, set()).add(path)
+        bearers = self.bearers | {path for path in self._read if path.endswith(".ipynb")}
+        bearers |= self._launched()
+        up = reached(bearers, lambda path: above.get(path, ()))
+        near = up.union(*(below[path] for path in up if not is_test(path)))
+        return reached(near, lambda path: users.get(path, ()))
+
+    def _started(self, path: str) -> set[str]:
+        text = self.texts.get(path, b"")
+        if not any(word in text for word in _STARTS):
+            return set()
+        run = (name.decode() for name in set(_RUN.findall(text)))
+        return self._mentioned(text).union(
+            *(self.project.below(name) if name.endswith(".") else self.project.named(path, name) for name in run)
+        )
+
+    def _mentioned(self, text: bytes) -> set[str]:
+        found: set[str] = set()
+        for name in set(_FILES.findall(text)):
+            files = self.project.called(name.decode())
+            found.update(files if len(files) <= _NAMESAKES else ())
+        return found
+
+    def _launched(self) -> set[str]:
+        """What the shell scripts start by a launcher of torch."""
+        found: set[str] = set()
+        for path in self.files:
+            if path.endswith((".sh", ".bash", ".slurm", ".sbatch")):
+                text = self._bytes(path, _SCRIPT)
+                found |= self._mentioned(text) if launches(text) else set()
+        return found
+
+    def _follow(self) -> None:
+        """Read what the files import, where it lies beside them."""
+        todo = [path for path in self.files if path.endswith(".py")]
+        for path in self.files:
+            if not path.endswith(".py") and kind_of(path) != NATIVE:
+                folder = path.rpartition("/")[0]
+                names = {name.decode() for name in _FILES.findall(self._bytes(path, _SCRIPT))}
+                todo += self._load(f"{folder}/{name}".lstrip("/") for name in sorted(names))
+        for path in todo:  # grows while it is walked
+            if len(self.texts) > _FOLLOWED:
+                return
+            todo += self._load(self._beside(path))
+
+    def _beside(self, path: str) -> Iterator[str]:
+        folder = path.split("/")[:-1]
+        for module, names, *_ in self.read(path):
+            bare = module.lstrip(".")
+            level, words = len(module) - len(bare), bare.split(".") if bare else []
+            bases = [folder[: len(folder) - level + 1]] if level else [folder[:n] for n in range(len(folder), -1, -1)]
+            for base in bases:
+                for more in ([], *([name] for name, _ in names)):
+                    stem = "/".join([*base, *words, *more])
+                    yield from (f"{stem}.py", f"{stem}/__init__.py".lstrip("/"))
+
+    def _load(self, paths: Iterable[str]) -> Iterator[str]:
+        for path in paths:
+            if path not in self.texts and os.path.isfile(self.root / path) and len(self.texts) <= _FOLLOWED:
+                self.texts[path] = self._bytes(path, _SCRIPT)
+                yield path

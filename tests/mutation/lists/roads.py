@@ -1,0 +1,122 @@
+"""Mistakes about which files lead to torch."""
+
+from __future__ import annotations
+
+from mutant import Mutant
+
+TESTS = "test_roads.py"
+
+MUTANTS = [
+    Mutant(
+        "every file has a road",
+        "project/roads.py",
+        "return path not in roads.astray",
+        "return True",
+        TESTS,
+        "without_torch",
+    ),
+    Mutant(
+        "an edit without a road is made all the same",
+        "python/analyse.py",
+        "            self.file.road\n            and (",
+        "            (",
+        TESTS,
+        "without_torch",
+    ),
+    Mutant(
+        "tests make a road for a project",
+        "project/roads.py",
+        "self.bearers = {path for path in self.own if not is_test(path)}",
+        "self.bearers = set(self.own)",
+        TESTS,
+        "tests_alone",
+    ),
+    Mutant(
+        "tests hand their road on",
+        "project/roads.py",
+        "for path in up if not is_test(path)))",
+        "for path in up))",
+        TESTS,
+        "tests_hand",
+    ),
+    Mutant(
+        "an optional import speaks for a project of another framework",
+        "project/roads.py",
+        "if any(self._is_foreign(path) for path in self.texts if not is_test(path)):",
+        "if False:",
+        TESTS,
+        "optional_import",
+    ),
+    Mutant(
+        "who imports an importer has no road",
+        "project/roads.py",
+        "up = reached(bearers, lambda path: above.get(path, ()))",
+        "up = set(bearers)",
+        TESTS,
+        "long_row",
+    ),
+    Mutant(
+        "what a file imports gets none",
+        "project/roads.py",
+        "near = up.union(*(below[path] for path in up if not is_test(path)))",
+        "near = set(up)",
+        TESTS,
+        "command_line",
+    ),
+    Mutant(
+        "a package hands nothing on",
+        "project/imports.py",
+        "found.update((file,), *(self._behind(file, name) for name, _ in statement.names))",
+        "found.add(file)",
+        TESTS,
+        "hands_on",
+    ),
+    Mutant(
+        "an import in a text is one",
+        "project/loads.py",
+        "if any(not is_quoted(text, statement) for statement in found)",
+        "if any(found)",
+        TESTS,
+        "no_road_of_its_own",
+    ),
+    Mutant(
+        "a folder called torch is torch",
+        "project/roads.py",
+        'not in ("", "torch")',
+        'not in ("",)',
+        TESTS,
+        "folder_called_torch",
+    ),
+    Mutant(
+        "the cache forgets the road",
+        "project/facts.py",
+        "said = (self.about(path), path in self.roads.astray)",
+        "said = (self.about(path), False)",
+        TESTS,
+        "not_believed",
+    ),
+    Mutant(
+        "standard input is read from the disk",
+        "run.py",
+        "given = dict([stdin]) if",
+        "given = {} if",
+        TESTS,
+        "standard_input",
+    ),
+    Mutant(
+        "scripts are edited in any project",
+        "text/analyse.py",
+        "if not leads(document.path, document.data, document.session.facts.roads):",
+        "if False:",
+        TESTS,
+        "other_kinds",
+    ),
+    Mutant(
+        "an array namespace is torch",
+        "python/sinks.py",
+        'certain = kind != "device" or not self._any_array(func, call)',
+        "certain = True",
+        TESTS,
+        "array_namespaces",
+    ),
+]
