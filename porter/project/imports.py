@@ -80,7 +80,9 @@ class Project:
         for statement in self._read(path):
             joint = "" if statement.module.endswith(".") else "."
             for file in self.named(path, statement.module):
-                found.update((file,), *(self._behind(file, name) for name, _ in statement.names))
+                # of a module that is imported as a whole, what it hands on as a whole
+                names = [name for name, _ in statement.names] or ["*"]
+                found.update((file,), *(self._behind(file, name) for name in names))
             for name, _ in statement.names:
                 found.update(self.named(path, f"{statement.module}{joint}{name}"))
         return found - {path}
