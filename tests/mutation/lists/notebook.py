@@ -10,8 +10,8 @@ MUTANTS = [
     Mutant(
         "a notebook goes out unchecked",
         "text/notebook.py",
-        "if (error := fault(",
-        'if (error := "" and fault(',
+        "if error := fault(",
+        'if error := "" and fault(',
         TESTS,
         "writer_that_errs",
     ),
