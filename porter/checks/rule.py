@@ -50,7 +50,6 @@ class Hit:
     code: str | None = None  # table rules carry many codes; others leave it
     severity: str | None = None  # overrides what rules/*.toml says of `why`
     effort: str | None = None
-    group: str | None = None  # edits that are right only together (a constant and its comparisons) share a name
     # an opportunity that the program runs well without: a note to look at, with edits (`more`) on request
     optional: bool = False
 
