@@ -67,7 +67,7 @@ def migrate(
     if job.stdin is not None and (inplace or out):
         raise UserError(f"{chosen[0]} needs files; '-' is shown as a diff", f"{chosen[0]} 需要文件；“-”只以 diff 显示")
     mend(job)
-    run = job.run(quiet)
+    run = job.run(quiet, anew=True)
     errors: list[FilesError] = []
     edits = list(_edits(job, run, unsafe, annotate, errors))
     changed = [edit for edit in edits if edit.changed]

@@ -109,6 +109,10 @@ MESSAGES = {
         "{path}: not written by porter and in the way; choose another directory, or delete the file",
         "{path}：不是 porter 写入的文件，却占用了目标位置；请换一个目录，或删除该文件",
     ),
+    "cache": (
+        "{path}: the cache is not used: others own it or can write to it; chmod 700 it, or set PORTER_CACHE_DIR",
+        "{path}：未使用缓存：该目录属于他人，或他人可以写入；请执行 chmod 700，或另设 PORTER_CACHE_DIR",
+    ),
     # git
     "git": (
         "{root}: git cannot tell which files are committed: {error}; cure it, or go on with --allow-dirty",
