@@ -26,11 +26,11 @@ def hold_back(results: Iterable[FileResult], facts: Facts, refusal: Callable[...
         partners.setdefault(user, set()).add(path)
     if not partners:
         return results
-    culprit: dict[str, str] = {}
     todo = sorted((r.path, r.path) for r in results if r.path in partners and _refused(r))
+    culprit = dict(todo)  # what is left of its own edits is half a port, too
     for path, origin in todo:  # grows while it is walked
         for partner in sorted(partners.get(path, ())):
-            if partner not in culprit and partner != origin:
+            if partner not in culprit:
                 culprit[partner] = origin
                 todo.append((partner, origin))
     return [_taken_back(r, culprit[r.path], refusal) if r.path in culprit and r.review else r for r in results]

@@ -8,7 +8,7 @@ from importlib import import_module
 
 from porter.files.kinds import NOTEBOOK
 from porter.finding import Change, FileResult, Finding, apply
-from porter.own import Unreadable, about, folded, guarded, own, unread, without
+from porter.own import Failures, Unreadable, about, folded, guarded, own, unread, without
 from porter.session import Session
 from porter.text.document import Document, TextHit
 from porter.text.gate import concerns
@@ -35,6 +35,7 @@ class _Look:
     document: Document
     tree: object
     hits: list[TextHit]
+    failures: Failures
 
     def changes(self, unsafe: bool) -> tuple[Change, ...]:
         document, found = self.document, set()
@@ -53,8 +54,11 @@ def _document(path: str, data: bytes, kind: str, session: Session) -> Document:
 
 def _look(document: Document) -> _Look:
     form = _format(document.kind)
-    tree = form.read(document)
-    return _Look(document, tree, sorted(form.look(document, tree), key=lambda hit: (hit.start, hit.code, hit.why)))
+    tree, hits, failures = form.read(document), [], Failures()
+    failures.guard(document.kind, 1, lambda: hits.extend(form.look(document, tree)))
+    if failures.first:  # what was found until then, and no edit: those that are still missing may belong to it
+        hits = [replace(hit, edits=()) for hit in hits]
+    return _Look(document, tree, sorted(hits, key=lambda hit: (hit.start, hit.code, hit.why)), failures)
 
 
 def _applies(document: Document, hit: TextHit) -> bool:
@@ -89,6 +93,7 @@ def _analyse(kind: str, result: FileResult, data: bytes, session: Session) -> Fi
             if not unsafe:
                 changes[False] = ()
                 break
+    findings += looked.failures.findings(result.path, session)
     findings += about(document.suppressions, result.path, session)
     return replace(result, parsed=True, findings=folded(findings, session), auto=changes[False], review=changes[True])
 
@@ -124,7 +129,7 @@ def _broken(looked: _Look, changes: tuple[Change, ...], unsafe: bool) -> tuple[s
     same = getattr(_format(document.kind), "same", None)
     if same is not None and not same(looked.tree, again.tree):
         return "reparse", {"error": "structure"}
-    if again.changes(unsafe):
+    if again.changes(unsafe) or again.failures.first:
         return "unstable", {}
     if _ends(document.data) != _ends(data):
         return "newline", {}
