@@ -110,7 +110,7 @@ def parse(text: str) -> Script:
     lines = ((text.rfind("\n", 0, start) + 1, text.find("\n", end) % (len(text) + 1)) for start, end in walk.errors)
     script.broken = sorted({line for line in lines if WORDS.search(text, *line)})
     walk.run(root)
-    for name in [n for n in script.names if n.role == "set" and n.value and n.value.text[:1] in "\"'"]:
+    for name in [n for n in script.names if n.role == "set" and n.value and n.value.text.startswith(("'", '"'))]:
         if re.search(_RUN.format(name=name.name), text, re.MULTILINE):
             walk.inner(name.value, ("text",))
     script.names = sorted({name.start: name for name in script.names}.values(), key=lambda n: n.start)
@@ -195,7 +195,7 @@ class _Walk:
         self.script.commands.append(command)
         if "text" not in around and any(word.name in _RUNS_TEXT for word in words):
             for word in words[1:]:
-                if word.text[:1] in "\"'" and " " in word.text and WORDS.search(word.text):
+                if word.text.startswith(("'", '"')) and " " in word.text and WORDS.search(word.text):
                     self.inner(word, (*around, kind_of_text(command)))
 
     def _string(self, node, around) -> None:
