@@ -142,6 +142,7 @@ FOUND = {
         "import torch\ndef f(x):\n    return 0.5 * x * (1 + torch.tanh(0.79 * (x + 0.044 * x**3) * 10**10**9))\n",
     ),
     "a pin that no pip knows": ("requirements.txt", "torch =2.1\ntorchvision =0 0.15.2\n"),
+    "a package that is called like conda's": ("requirements.txt", "pytorch==0.1\n"),
     "an address that is none": ("requirements.txt", "--find-links https://data.pyg.org/whl/torch-2.7.0+>cu118.html\n"),
 }  # fmt: skip
 

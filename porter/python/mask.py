@@ -18,6 +18,7 @@ from porter.own import Unreadable
 from .source import Source
 from .units import positions
 
+_BLANK = re.compile(r"[ \t]*")
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _STEPS = re.compile(
     r'"""(?:\\.|[^\\])*?"""|\'\'\'(?:\\.|[^\\])*?\'\'\'|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|#[^\n]*|\\\r?\n|\n'
@@ -81,7 +82,7 @@ def _nests(text: str) -> bool:
 
 def _ranges(module: cst.Module) -> list[tuple[int, int, str | None]]:
     """(start, end, what may stand there instead) of every simple statement and of every header."""
-    where, found = positions(module), []
+    where, code, found = positions(module), module.code, []
 
     class Collect(cst.CSTVisitor):
         def visit_SimpleStatementLine(self, node) -> bool:
@@ -93,8 +94,8 @@ def _ranges(module: cst.Module) -> list[tuple[int, int, str | None]]:
             if isinstance(body, (cst.IndentedBlock, cst.SimpleStatementSuite)) and isinstance(node, cst.CSTNode):
                 if isinstance(node, (cst.FunctionDef, cst.ClassDef)):
                     start = where(node.asynchronous)[0] if getattr(node, "asynchronous", None) else where(node.name)[0]
-                    start = max(module.code.rfind(end, 0, start) for end in "\r\n") + 1
-                    start += len(module.code[start:]) - len(module.code[start:].lstrip(" \t"))
+                    start = max(code.rfind(end, 0, start) for end in "\r\n") + 1
+                    start = _BLANK.match(code, start).end()
                 else:
                     start = where(node)[0]
                 handler = isinstance(node, (cst.ExceptHandler, cst.ExceptStarHandler))

@@ -67,4 +67,4 @@ def same(before: list[Line], after: list[Line]) -> bool:
 
 def _shape(text: str) -> str:
     text = re.sub(r"(?<=[/+])(?:cu\d+|cpu)\b", "", text)
-    return re.sub(r"(^torch\w*(?:\[[^\]]*\])?[ \t]*(?:===?|~=)[ \t]*)\d[\w.+!-]*", r"\1", text)
+    return re.sub(r"(^(?:py)?torch\w*(?:\[[^\]]*\])?[ \t]*(?:===?|~=)[ \t]*)\d[\w.+!-]*", r"\1", text)
