@@ -37,11 +37,41 @@ def guarded(path: str, data: bytes, session: Session, look: Callable[[FileResult
     except RecursionError:
         found = own(path, 1, "PRT002", "deep", session)
     except Exception as error:
-        if "PORTER_DEBUG" in os.environ:
-            raise
-        said = f"{type(error).__name__}: {error}".partition("\n")[0]
-        found = own(path, 1, "PRT003", "crashed", session, error=said)
+        found = own(path, 1, "PRT003", "crashed", session, error=failure(error))
     return replace(result, findings=(found,))
+
+
+def failure(error: Exception) -> str:
+    """A fault of porter in one line; for its developers, PORTER_DEBUG lets it through."""
+    if "PORTER_DEBUG" in os.environ:
+        raise error
+    return f"{type(error).__name__}: {error}".partition("\n")[0]
+
+
+class Failures:
+    """What failed in a file and cost its own findings alone: a rule, by its code; a part of the analysis, by its name."""
+
+    def __init__(self):
+        self.first: dict[str, tuple[int, str]] = {}  # the first line, and what was raised there
+
+    def note(self, codes: str, line: int, error: Exception) -> None:
+        said = (line, failure(error))
+        self.first[codes] = min(said, self.first.get(codes, said))
+
+    def guard(self, blamed: str | Iterable, line: int, make: Callable[[], object]) -> object:
+        """What `make` makes; None where it fails, for which rules or a part of the analysis are to blame."""
+        try:
+            return make()
+        except (RecursionError, Unreadable):
+            raise
+        except Exception as error:
+            self.note(blamed if isinstance(blamed, str) else ", ".join(sorted({r.code for r in blamed})), line, error)
+
+    def findings(self, path: str, session: Session) -> list[Finding]:
+        return [
+            own(path, line, "PRT003", "rule", session, codes=codes, error=error)
+            for codes, (line, error) in sorted(self.first.items())
+        ]
 
 
 def unread(path: str, data: bytes) -> FileResult:

@@ -43,3 +43,27 @@ def _of_the_user(override: str, variable: str, below: str) -> Path:
         # a user without a home: never a folder that depends on where porter was started, nor one that others can write
         base = os.path.join(home, below) if os.path.isabs(home) else os.devnull
     return Path(base) / "porter"
+
+
+def is_ours(path: str | os.PathLike) -> bool:
+    """Whether a file or a folder is the user's own and nobody else can write to it; a link to it is no stranger's.
+
+    What others can write to may hold edits, rules or programs of theirs: it is not read, and nothing is put there.
+    """
+    if not hasattr(os, "geteuid"):  # Windows: the profile is the user's by its access list
+        return os.path.exists(path)
+    user = os.geteuid()
+    try:
+        link, there = os.lstat(path), os.stat(path)
+    except (OSError, ValueError):
+        return False
+    return link.st_uid in (user, 0) and there.st_uid == user and not there.st_mode & 0o022
+
+
+def make_ours(folder: str | os.PathLike) -> bool:
+    """The same of a folder that is made, closed to all others, where there is none."""
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+    except OSError:
+        return False
+    return is_ours(folder)

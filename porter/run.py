@@ -46,7 +46,7 @@ class Run:
 
     @property
     def broken(self) -> bool:
-        """Did porter fail, or break a promise? Files that nobody could have read do not count."""
+        """Did porter fail, or break a promise? Files that are odd do not count."""
         return any(f.code == "PRT003" and f.why not in OUTSIDE for file in self.files for f in file.findings)
 
     def data(self, path: str) -> bytes:

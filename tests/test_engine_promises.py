@@ -271,16 +271,208 @@ def test_a_lost_bom_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     assert result.auto == ()
 
 
-def test_a_rule_that_raises_is_one_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+class Raises(Plant):
+    def build(self, updated):
+        raise KeyError("planted")
+
+
+class RaisesLate(Plant):
+    """After its first answer, as a generator may."""
+
+    def visit(self, original, updated, file):
+        yield super().visit(original, updated, file)
+        raise KeyError("planted")
+
+
+class PointsNowhere(Plant):
+    def visit(self, original, updated, file):
+        return Hit(cst.Name("nowhere"), "planted")
+
+
+class SaysNothingKnown(Plant):
+    def visit(self, original, updated, file):
+        return Hit(original, "unheard of")
+
+
+class AnswersWithText(Plant):
+    def visit(self, original, updated, file):
+        return "planted"
+
+
+class ReadsWhatIsNotThere(Plant):
+    """As every rule does that asks for an analysis that fails."""
+
+    def visit(self, original, updated, file):
+        file.flows = None
+        return file.flows.said(original)
+
+
+@pytest.fixture
+def released(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PORTER_DEBUG", raising=False)
 
-    class Raises(Plant):
-        def build(self, updated):
-            raise KeyError("planted")
 
-    result = look(CALL, world(Raises, core=True))
-    assert codes(result) == [(1, "PRT003", "crashed")]
-    assert "KeyError" in dict(result.findings[0].values)["error"]
+@pytest.mark.parametrize(
+    "rule", [Raises, RaisesLate, PointsNowhere, SaysNothingKnown, AnswersWithText, ReadsWhatIsNotThere]
+)
+@pytest.mark.parametrize("safe", [True, False], ids=["auto", "review"])
+def test_a_rule_that_raises_loses_its_own_hit(released, rule, safe) -> None:
+    """The others keep their findings and their edits, in the same statement and elsewhere."""
+    rule = type(rule.__name__, (rule,), {"safe": safe})
+    text = f"{T}x = torch.ones(2)\n\ntorch.cuda.synchronize(x.plant())\ny = x.plant()\nx.cuda()\n"
+    plain, result = look(text), look(text, world(rule, core=True))
+    failed = only(result, "PRT003")
+    assert (failed.why, failed.line, failed.severity) == ("rule", 4, "wrong"), "once, where it was first"
+    assert dict(failed.values)["codes"] == "PRT950" and "Error" in dict(failed.values)["error"]
+    assert tuple(f for f in result.findings if f is not failed) == plain.findings
+    assert (result.auto, result.review) == (plain.auto, plain.review) and plain.auto
+
+
+def test_of_one_rule_only_the_hit_that_raises_is_lost(released) -> None:
+    class Picky(Plant):
+        def build(self, updated):
+            if len(updated.args) > 1:
+                raise ValueError("two\nlines")
+            return updated.with_changes(func=cst.Name("print"))
+
+    text = f"{T}x = 1\nx.plant(1, 2)\nx.plant(1)\n"
+    result = look(text, world(Picky))
+    assert codes(result) == [(3, "PRT003", "rule"), (4, "PRT950", "planted")]
+    assert dict(only(result, "PRT003").values)["error"] == "ValueError: two"
+    assert apply(text.encode(), result.auto) == f"{T}x = 1\nx.plant(1, 2)\nprint(1)\n".encode()
+
+
+def test_a_rule_that_raises_on_what_others_made_has_no_edit(released) -> None:
+    """In the second walk an inner edit that waits for a look is made: the rule around it fails there alone."""
+
+    class Inner(Plant):
+        methods, safe = {"inner"}, False
+
+        def build(self, updated):
+            return cst.Name("x")
+
+    class Outer(Plant):
+        code, methods, safe = "PRT951", {"outer"}, False
+
+        def build(self, updated):
+            if "inner" not in cst.Module([]).code_for_node(updated):
+                raise LookupError("no inner")
+            return cst.Name("print")
+
+    text = f"{T}x = 1\ny = x.outer(x.inner())\nz = x.inner()\n"
+    result = look(text, world(Inner, Outer))
+    assert codes(result) == [
+        (3, "PRT003", "rule"),
+        (3, "PRT951", "planted"),
+        (3, "PRT950", "planted"),
+        (4, "PRT950", "planted"),
+    ]
+    assert [f.status for f in result.findings] == ["manual", "manual", "review", "review"]
+    assert [bool(f.edit) for f in result.findings] == [False, False, True, True]
+    assert apply(text.encode(), result.review).endswith(b"y = x.outer(x)\nz = x\n") and not result.auto
+
+
+def test_a_rule_that_raises_on_the_ported_text_ports_nothing(released) -> None:
+    class Once(Plant):
+        def visit(self, original, updated, file):
+            if b"(0)" in file.source.utf8:
+                raise RuntimeError("ported already")
+            return super().visit(original, updated, file)
+
+        def build(self, updated):
+            return updated.with_changes(args=[cst.Arg(cst.Integer("0"))])
+
+    result = look(f"{T}x = 1\nx.plant()\n", world(Once))
+    assert codes(result) == [(1, "PRT003", "unstable"), (3, "PRT950", "planted")] and not result.auto
+
+
+class NoTreeAtAll(Plant):
+    def build(self, updated):
+        return object()
+
+
+def test_what_no_tree_can_hold_is_refused(released) -> None:
+    result = look(f"{T}x = 1\ny = f(x.plant())\n", world(NoTreeAtAll))
+    broken = only(result, "PRT003")
+    assert (broken.why, dict(broken.values)["codes"]) == ("reparse", "PRT950") and not result.auto
+
+
+@pytest.mark.parametrize("part", ["inventory", "observed", "unsupported", "native_calls"])
+def test_a_part_of_the_analysis_that_fails_costs_what_it_would_have_said(released, monkeypatch, part) -> None:
+    monkeypatch.setattr(f"porter.python.analyse.{part}", lambda *_: 1 / 0)
+    result = look(CALL + "x.cuda()\n")
+    plain = [f for f in result.findings if f.code != "PRT003"]
+    assert only(result, "PRT003").why == "rule" and plain and result.auto
+
+
+def test_a_pattern_and_a_glance_that_fail_cost_their_rules(released, monkeypatch) -> None:
+    from porter.python import file, glances
+    from porter.session import Session
+
+    text = "import torch\n\n\ndef f(x):\n    x.cuda()\n    return torch.nonzero(x).item()\n"
+    glance = next(name for rule in Session().rules.all for name in [rule.only] if name and "item" in rule.methods)
+    monkeypatch.setattr(file, "find", lambda *_: 1 / 0)
+    monkeypatch.setitem(glances.GLANCES, glance, lambda *_: 1 / 0)
+    result = look(text, Session())
+    failed = [f for f in result.findings if f.code == "PRT003"]
+    assert {f.why for f in failed} == {"rule"} and len(failed) == 2
+    assert all(c.startswith("PRT6") for f in failed for c in dict(f.values)["codes"].split(", ")) and result.auto
+
+
+def test_developers_see_what_failed(monkeypatch) -> None:
+    monkeypatch.setenv("PORTER_DEBUG", "1")
+    with pytest.raises(KeyError, match="planted"):
+        look(CALL, world(Raises, core=True))
+
+
+# ---- encodings
+
+E = "import torch\ntorch.ones(1).cuda()\n"
+ODD = {
+    "utf-7": f"# coding: utf-7\n{E}x = '+AOk-'\n",
+    "utf-7 on the second line": f"#!/usr/bin/python\n# coding: utf-7\n{E}x = '+AOk-'\n",
+    "behind a long line": f"#{'x' * 3000}\n# coding: utf-7\n{E}",
+    "unicode_escape": f"# coding: unicode_escape\n{E}x = '\\u00e9'\n",
+    "raw_unicode_escape": f"# coding: raw-unicode-escape\n{E}x = '\\u00e9'\n",
+    "idna": f"# coding: idna\n{E}",
+    "punycode": f"# coding: punycode\n{E}",
+    "rot13": f"# coding: rot13\n{E}",
+    "base64": f"# coding: base64\n{E}",
+    "undefined": f"# coding: undefined\n{E}",
+    "mbcs": f"# coding: mbcs\n{E}",
+    "utf-16": f"# coding: utf-16\n{E}",
+    "utf-32-le": f"# coding: utf-32-le\n{E}",
+    "EBCDIC": f"# coding: cp037\n{E}",
+    "hz": f"# coding: hz\n{E}x = '~{{<:Ky~}}'\n",
+    "another than the BOM's": f"\ufeff# coding: latin-1\n{E}",
+    "does not come back": f"# coding: iso2022_jp\n{E}x = '".encode() + b"\x1b$B\x1b(B'\n",
+    "cut": f"# coding: gbk\n{E}x = '".encode() + b"\xd6'\n",
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_an_encoding_that_nobody_edits_in_is_a_finding(name: str) -> None:
+    data = ODD[name] if isinstance(ODD[name], bytes) else ODD[name].encode()
+    result = look(data)
+    assert [(f.code, f.why) for f in result.findings] == [("PRT002", "encoding")], result.findings
+    assert not result.auto and not result.review
+
+
+@pytest.mark.parametrize("name", ["utf8", "U8", "utf-8-sig", "us-ascii", "cp65001", "latin-1", "cp1252", "iso2022_jp"])
+def test_an_encoding_that_is_edited_in(name: str) -> None:
+    text = f"#!/usr/bin/python\n# coding: {name}\nimport torch\ns = 'x'; torch.ones(1).cuda()\n"
+    assert port(text) == text.replace("cuda()", "npu()").replace(T, N).encode()
+
+
+def test_a_state_that_an_encoding_keeps_is_none_of_the_edits(monkeypatch) -> None:
+    text = "# coding: iso2022_jp\nimport torch\ns = '日本'; torch.ones(1).cuda(); t = '日'\n"
+    assert port(text.encode("iso2022_jp")) == text.replace("cuda()", "npu()").replace(T, N).encode("iso2022_jp")
+    stored = Looked.stored
+    # one byte too early, as an encoding would have it whose bytes do not add up
+    monkeypatch.setattr(
+        Looked, "stored", lambda s, c: tuple(Change(x.start - 1, x.end - 1, x.new) for x in stored(s, c))
+    )
+    assert only(look(text.encode("iso2022_jp")), "PRT003").why == "round-trip"
 
 
 def test_every_key_of_a_broken_promise_has_its_text() -> None:

@@ -39,7 +39,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("newline", ["\n", "\r\n"], ids=["lf", "crlf"])
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"], ids=["lf", "crlf", "cr"])
 def test_the_rest_is_ported(case: str, newline: str) -> None:
     since, before, after, hidden = CASES[case]
     known = sys.version_info >= since

@@ -233,3 +233,46 @@ def test_commands(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
     assert porter("cache", "dir").text.strip() == str(tmp_path / "xdg/porter")
     assert json.loads(first)["summary"]["parsed"] == 1
+
+
+def test_a_rule_that_fails_costs_its_own_findings_and_the_exit_code(tmp_path, monkeypatch):
+    from porter.checks.device.cuda_method import CudaMethod
+
+    (tmp_path / "r").mkdir()
+    root = write(tmp_path / "r", {"a.py": BODY, "b.py": "import torch\ntorch.ones(1).cuda()\n"})
+    porter = Porter(monkeypatch, root)
+    monkeypatch.setattr(CudaMethod, "visit", lambda *_: 1 / 0)
+    answer = porter("analyze", ".")
+    assert answer.code == 123 and f"{CudaMethod.code} failed here (ZeroDivisionError" in answer.text
+    assert "PRT101" in answer.text
+    assert porter("migrate", ".", "--inplace").code == 123
+    assert "torch.npu.synchronize" in (root / "a.py").read_text() and ".cuda()" in (root / "b.py").read_text()
+
+
+ODD = {
+    "python2.py": "import torch\nprint 'x', torch.cuda.is_available()\n",
+    "cookie.py": "# coding: utf-7\nimport torch\ntorch.cuda.synchronize()\n",
+    "latin.py": "import torch\ntorch.cuda.synchronize()  # é\n".encode("latin-1"),
+    "deep.py": "import torch\nx = torch.cuda.f(" + "(" * 5000 + ")" * 5000 + ")\n",
+    "cut.py": "import torch\ntorch.cuda.synchronize(\n",
+    "nul.py": b"import torch\ntorch.cuda.synchronize()\n" + b"#" * 9000 + b"\0\n",
+    "data.py": b"import torch\ntorch.cuda.synchronize()\n\0\n",
+    "joined.py": "import torch\nfrom old import DEVICE\nx = torch.ones(1, device=DEVICE)\nif DEVICE == 'cuda':\n    pass\n",
+    "old.py": "DEVICE = 'cuda'\nprint 'x'\n",
+    "a.sh": b"export CUDA_VISIBLE_DEVICES=0 # \xff\n",
+    "b.yaml": "device: [cuda\n",
+    "c.json": '{"device": "cuda",\n',
+    "d.toml": 'device = "cuda\n',
+    "e.ipynb": '{"cells": 1, "torch": "cuda"}',
+    "requirements.txt": "torch==2.1 ; ;;;\n\0",
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_an_odd_file_is_a_finding_and_no_failure(tmp_path, monkeypatch, name):
+    (tmp_path / "r").mkdir()
+    porter = Porter(monkeypatch, write(tmp_path / "r", {**ODD, "good.py": BODY}))
+    for command in (["analyze", "."], ["migrate", "."], ["migrate", name], ["analyze", name, "--fail-on", "blocker"]):
+        answer = porter(*command)
+        assert answer.code in (0, 1), (command, answer)
+        assert "Traceback" not in answer.err

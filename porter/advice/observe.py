@@ -31,7 +31,10 @@ def observed(file) -> tuple[Observation, ...]:
 
 def literal(node: ast.AST | None) -> str | None:
     """A number, a string, a truth value, and what is computed from numbers; None for anything else."""
-    value = _value(node)
+    try:
+        value = _value(node)
+    except OverflowError:  # of a whole number that no float can be
+        return None
     if value is None or value.__class__ is str and len(value) > _LONGEST:
         return None
     if value.__class__ is int and abs(value) > _LARGEST:

@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 
 from porter.catalog.sources import CatalogueError, Wheel
-from porter.resources import cache_dir, rules_dir
+from porter.files.errors import Message
+from porter.resources import cache_dir, make_ours, rules_dir
 
 # Wheels for other machines than this one: the same two files on each.
 _LINUX = ("manylinux_2_28_x86_64", "manylinux_2_17_x86_64", "manylinux2014_x86_64")
@@ -63,6 +64,9 @@ def record(version: str, wheels: tuple[Path, Path], file: Path) -> None:
 
 def _wheel(name: str, version: str, platforms: tuple[str, ...], folder: Path | None) -> Path:
     here = folder or cache_dir() / "wheels"
+    if folder is None and not (make_ours(cache_dir()) and make_ours(here)):
+        message = Message("cache", path=here)
+        raise CatalogueError(message.text("en"), message.text("zh"))
     if found := sorted(here.glob(f"{name}-{version}-*.whl")):
         return found[-1]
     if folder is not None:

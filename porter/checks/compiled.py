@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import marshal
 import os
+import stat
 import sys
 from importlib import import_module
 from pathlib import Path
 from zlib import crc32
 
 from porter import __version__
-from porter.resources import cache_dir
+from porter.resources import cache_dir, is_ours, make_ours
 
 _MAGIC = b"porter rules 1\n"
 # who compiles a folder, and the files whose change changes what is compiled
@@ -21,6 +22,7 @@ _BUILDERS = {
     "porter.checks.tabulate": ("schema.py", "schema_diagnose.py", "schema_report.py", "tabulate.py"),
     "porter.advice.schema": ("../advice/schema.py",),
 }
+_LARGEST = 64_000_000
 _built: dict[str, dict[str, dict]] = {}
 
 
@@ -68,8 +70,15 @@ def _key(files: list[tuple[str, bytes]], builder: str) -> str:
 def _read(place: Path, key: str, name: str) -> dict | None:
     """One section of a compiled file, None where anything at all is odd about it."""
     try:
+        status = os.lstat(place)
+        if (
+            not stat.S_ISREG(status.st_mode)
+            or status.st_size > _LARGEST
+            or not (is_ours(place.parent) and is_ours(place))
+        ):
+            return None
         with open(place, "rb", 0) as file:
-            data = file.read()
+            data = file.read(_LARGEST)
         head, _, rest = data[len(_MAGIC) :].partition(b"\n")
         if not data.startswith(_MAGIC) or not head.startswith(key.encode() + b" "):
             return None
@@ -90,9 +99,12 @@ def _write(place: Path, key: str, data: dict[str, dict]) -> None:
     head = " ".join([key, *(f"{name}:{len(part)}:{crc32(part)}" for name, part in parts)])
     temporary = place.with_name(f"{place.name}.{os.getpid()}.tmp")
     try:
-        os.makedirs(place.parent, exist_ok=True)
+        if not make_ours(place.parent):
+            return
         try:
-            temporary.write_bytes(_MAGIC + head.encode("ascii") + b"\n" + b"".join(part for _, part in parts))
+            temporary.unlink(missing_ok=True)
+            with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+                file.write(_MAGIC + head.encode("ascii") + b"\n" + b"".join(part for _, part in parts))
             os.replace(temporary, place)
         except BaseException:
             temporary.unlink(missing_ok=True)

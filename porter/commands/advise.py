@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import textwrap
 from collections.abc import Sequence
@@ -18,6 +17,7 @@ from porter.report.console import Line, show, target_line
 from porter.report.markdown import code, text
 from porter.report.model import Report
 from porter.report.page_words import phrase
+from porter.report.shown import as_json
 from porter.report.words import say
 
 FORMATS = ("text", "json", "markdown")
@@ -34,7 +34,7 @@ def advise(paths: Sequence[str], format: str | None, **given: object) -> int:
     if name == "text":
         show(lines(report, rows), sys.stdout)
     elif name == "json":
-        show_bytes(json.dumps({"advice": rows}, ensure_ascii=False, indent=2) + "\n")
+        show_bytes(as_json({"advice": rows}))
     else:
         show_bytes(markdown(report, rows))
     return OK

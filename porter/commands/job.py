@@ -13,7 +13,7 @@ from porter import config
 from porter.config import Settings, Table
 from porter.errors import UserError, suggestion
 from porter.files.discover import find_root
-from porter.files.errors import FilesError
+from porter.files.errors import FilesError, Message
 from porter.project.reach.known import Libraries
 from porter.run import Run, run
 from porter.session import Session
@@ -35,7 +35,8 @@ class Job:
     def lang(self) -> str:
         return self.settings.lang
 
-    def run(self, quiet: bool = False) -> Run:
+    def run(self, quiet: bool = False, anew: bool = False) -> Run:
+        """`anew`: its edits will be written or run, so that they are not taken from the cache."""
         from porter.commands.progress import progress
         from porter.commands.undo import tell
 
@@ -44,7 +45,9 @@ class Job:
         if self.cached and self.stdin is None:
             from porter.files.cache import Cache
 
-            cache = Cache()
+            cache = Cache(anew=anew)
+            if cache.foreign and not quiet:
+                print("porter: " + Message("cache", path=cache.file.parent).text(self.lang), file=sys.stderr)
         with progress(self.lang, quiet) as show:
             return run(
                 self.root,

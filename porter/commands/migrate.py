@@ -76,7 +76,7 @@ def migrate(
         mend(job, kept=not no_undo)
     elif out and is_half_written(job.root):
         raise FilesError("unfinished-tree", path=printable(job.root.name))
-    run = job.run(quiet)
+    run = job.run(quiet, anew=True)
     errors: list[FilesError] = []
     edits = list(_edits(job, run, unsafe, annotate, errors))
     changed = [edit for edit in edits if edit.changed]

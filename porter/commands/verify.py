@@ -196,7 +196,7 @@ def _copies(program: Sequence[str], root: Path, run: Run | None, files: Mapping[
 
 
 def _port(root: Path, unsafe: bool, lang: str, given: Mapping[str, str | None]) -> tuple[Run, dict[str, bytes]]:
-    done = prepare((str(root),), lang=lang, **given).run(quiet=True)
+    done = prepare((str(root),), lang=lang, **given).run(quiet=True, anew=True)
     changes = {r.path: r.review if unsafe else r.auto for r in done.files}
     files = {path: apply(done.data(path), change) for path, change in changes.items() if change}
     due = [f for r in done.files for f in r.findings if f.suppressed is None and not f.optional]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from porter.diagnose.clean import shown
 from porter.diagnose.words import say
 from porter.files.errors import printable
+from porter.report.shown import as_json
 
 if TYPE_CHECKING:
     from porter.diagnose.conclude import Answer, Diagnosis, Evidence
@@ -76,7 +76,7 @@ def document(diagnosis: Diagnosis, name: str, version: str, lang: str) -> str:
         "last": last,
         "next": [] if diagnosis.known else _next(diagnosis, lang),
     }
-    return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
+    return as_json(value)
 
 
 def _answer(answer: Answer, number: int, prefix: str, lang: str) -> list[Line]:

@@ -1,4 +1,8 @@
-"""Results of earlier analyses in the user's cache directory; one that cannot be used is silently not there."""
+"""Results of earlier analyses in the user's cache directory; one that cannot be used is not there.
+
+It is believed by commands that report. A file whose edits are written or run is analysed anew, whatever the cache says
+of it: the promises are kept by the analysis and not by a file.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ import hashlib
 import marshal
 import os
 import sqlite3
+import stat
 import sys
 from collections.abc import Callable, Iterable
 from contextlib import closing, suppress
@@ -15,17 +20,40 @@ from zlib import adler32
 
 from porter import __version__
 from porter.finding import Change, FileResult, Finding, Site
-from porter.resources import cache_dir, rules_dir
+from porter.resources import cache_dir, is_ours, make_ours, rules_dir
 from porter.session import Session
 
 LAYOUT = 3
 MOST = 200_000_000  # bytes; a larger cache is begun anew
+JOURNALS = ("-journal", "-wal", "-shm")
 TROUBLE = (sqlite3.Error, OSError, ValueError, TypeError, EOFError)
 
 
 class Cache:
-    def __init__(self, file: Path | None = None):
+    def __init__(self, file: Path | None = None, anew: bool = False):
+        """`anew`: no edit is believed, and what is found instead is kept for others."""
         self.file = file or cache_dir() / "analyses.sqlite"
+        self.anew = anew
+
+    @property
+    def foreign(self) -> bool:
+        """Whether there is a folder that others can write to, or whose owner is another."""
+        return os.path.lexists(self.file.parent) and not is_ours(self.file.parent)
+
+    def _believed(self) -> bool:
+        return is_ours(self.file.parent) and self._is_whole()
+
+    def _is_whole(self) -> bool:
+        """Of the file in a folder that is ours: a pipe would be waited for, and what others made is theirs, in the
+        journals that SQLite plays back, too."""
+        status = os.lstat(self.file)
+        beside = [name for end in JOURNALS if os.path.lexists(name := f"{self.file}{end}")]
+        return stat.S_ISREG(status.st_mode) and status.st_size <= MOST and all(map(is_ours, (self.file, *beside)))
+
+    def _remove(self) -> None:
+        for end in ("", *JOURNALS):
+            with suppress(FileNotFoundError):
+                os.unlink(f"{self.file}{end}")
 
     def known(
         self, wanted: list[tuple[int, str, str]], session: Session
@@ -34,10 +62,12 @@ class Cache:
         found: list[FileResult] = []
         missing = wanted
         try:
-            if wanted and self.file.exists():
+            if wanted and self._believed():
                 with closing(self._open()) as base:
                     rows = dict(base.execute("select key, data from results where run = ?", (run_key(session),)))
                 found = [r for item in wanted if (r := _result(rows.get(_key(item[1], item[2], session)), item))]
+                if self.anew:
+                    found = [result for result in found if not (result.auto or result.review)]
                 names = {result.path for result in found}
                 missing = [item for item in wanted if item[1] not in names]
         except TROUBLE:
@@ -55,7 +85,7 @@ class Cache:
         """What `make` makes of all that `key` tells: a tuple of plain values; from an earlier run where there is one."""
         code = hashlib.sha256(repr((LAYOUT, __version__, sys.version_info[:3], _rules())).encode()).hexdigest()
         with suppress(*TROUBLE):
-            if self.file.exists():
+            if self._believed():
                 with closing(self._open()) as base:
                     row = base.execute("select data from results where run = ? and key = ?", (code, key)).fetchone()
                 if row and _is_whole(row[0]):
@@ -66,16 +96,19 @@ class Cache:
 
     def _write(self, rows: list[tuple[str, str, bytes]]) -> None:
         try:
-            self.file.parent.mkdir(parents=True, exist_ok=True)
+            if not make_ours(self.file.parent):
+                return
             with suppress(FileNotFoundError):
-                if self.file.stat().st_size > MOST:
-                    self.file.unlink()
+                if not self._is_whole():
+                    self._remove()
+            with suppress(FileExistsError):  # SQLite would leave it to the umask who may write to it
+                os.close(os.open(self.file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
             with closing(self._open()) as base, base:
                 base.executemany("insert or replace into results values (?, ?, ?)", rows)
         except sqlite3.DatabaseError as error:
             if not isinstance(error, sqlite3.OperationalError):  # damaged, not busy: the next run begins anew
                 with suppress(OSError):
-                    self.file.unlink()
+                    self._remove()
         except TROUBLE:
             pass
 
@@ -93,6 +126,7 @@ class Cache:
     def _open(self) -> sqlite3.Connection:
         base = sqlite3.connect(self.file, timeout=2)
         try:
+            base.execute("pragma trusted_schema = off")
             base.execute("pragma synchronous = off")
             base.execute("create table if not exists results (run text, key text, data blob, primary key (run, key))")
         except BaseException:

@@ -11,6 +11,7 @@ from porter.files.errors import FilesError, reason
 from porter.files.ignore import Patterns, as_bytes, ignore_files
 from porter.files.kinds import PYTHON, kind_of
 from porter.files.read import has_python_shebang
+from porter.files.tracked import Index
 
 MARKERS = (".git", "pyproject.toml", "porter.toml", "setup.py")
 VCS = frozenset({".git", ".hg", ".svn", ".bzr", "_darcs", ".jj"})
@@ -79,7 +80,8 @@ def discover(
     """Files of these kinds below `paths`, sorted, each once.
 
     A directory is walked without what `LEFT_OUT`, virtual environments, `.gitignore`, `.git/info/exclude` and
-    `exclude` (gitignore syntax, relative to `root`; `!name` takes back) leave out. A file named outright is taken
+    `exclude` (gitignore syntax, relative to `root`; `!name` takes back) leave out. What git tracks it does not ignore, and
+    neither do we. A file named outright is taken
     whatever it is called and whatever they say, unless `force_exclude`. `left_out` receives the directories that were
     left out for their name alone, so that a summary can name them. Raises FilesError("missing").
     """
@@ -101,6 +103,8 @@ class Walk:
         self.kinds = kinds
         self.left_out = left_out if left_out is not None else []
         self.chains: dict[str, tuple] = {}  # directory -> the ignore files in force
+        self.indexes: dict[str, tuple[Index, str, int] | None] = {}  # directory -> what git tracks: `tracked`
+        self.opened: set[str] = set()  # ignored directories that are looked into for what git tracks there alone
         self.found: dict[str, File] = {}
         self.links: list[str] = []
 
@@ -149,6 +153,7 @@ class Walk:
             self.add(File(inside))
 
     def walk(self, start: str) -> None:
+        self.opened.clear()  # what was named is taken as a whole
         parts = start.split("/")
         for depth in range(len(parts)):  # from the top down, so that no path is too deep for a recursion
             self.chain("/".join(parts[:depth]))
@@ -191,11 +196,28 @@ class Walk:
             if name not in VCS and name not in MADE:
                 self.left_out.append(path)
             return True
-        for prefix, length, patterns in chain:
-            verdict = patterns.verdict(prefix + key[length:], raw, directory)
-            if verdict is not None:
-                return verdict
+        folder = path.rpartition("/")[0]
+        hidden = folder in self.opened  # below an ignored directory no pattern is asked any more
+        if not hidden:
+            verdicts = (patterns.verdict(prefix + key[length:], raw, directory) for prefix, length, patterns in chain)
+            hidden = next((verdict for verdict in verdicts if verdict is not None), False)
+        if not hidden:
+            return False
+        if not self.tracked(folder, key, directory):
+            return True
+        if directory and not os.path.lexists(os.path.join(self.absolute(path), ".git")):  # a submodule begins afresh
+            self.opened.add(path)
         return False
+
+    def tracked(self, folder: str, key: str, directory: bool) -> bool:
+        """Whether git tracks a file that lies directly in `folder`, or anything in a directory there."""
+        if folder not in self.indexes:
+            self.chain(folder)
+        found = self.indexes[folder]
+        if found is None:
+            return False
+        index, prefix, length = found
+        return index.holds(prefix + key[length:], directory)
 
     def is_left_out(self, relative: str, directory: bool, start: str = "") -> bool:
         """Whether a walk from `start`, a folder above it, would not get there."""
@@ -216,9 +238,14 @@ class Walk:
         if folder not in self.chains:
             here, top = ignore_files(self.absolute(folder), entries)
             above: tuple = ()
-            if not top:
-                above = self.chain(folder.rpartition("/")[0]) if folder else self.above()
             length = len(as_bytes(folder)) + 1 if folder else 0
+            if top:
+                self.indexes[folder] = Index(self.absolute(folder)), "", length
+            elif folder:
+                parent = folder.rpartition("/")[0]
+                above, self.indexes[folder] = self.chain(parent), self.indexes[parent]
+            else:
+                above = self.above()
             self.chains[folder] = tuple(("", length, patterns) for patterns in here) + above
         return self.chains[folder]
 
@@ -228,11 +255,13 @@ class Walk:
         while True:
             folder, name = os.path.split(folder)
             if not name:
+                self.indexes[""] = None
                 return ()
             prefix = as_bytes(name) + "/" + prefix
             here, top = ignore_files(folder)
             chain += [(prefix, 0, patterns) for patterns in here]
             if top:
+                self.indexes[""] = Index(folder), prefix, 0
                 return tuple(chain)
 
 

@@ -168,6 +168,10 @@ MESSAGES = {
         "{path}: porter uses this name for its record of a copy; rename the folder, or exclude it in .gitignore",
         "{path}：porter 用此名称保存副本的记录；请重命名该目录，或在 .gitignore 中将其排除",
     ),
+    "cache": (
+        "{path}: the cache is not used: others own it or can write to it; chmod 700 it, or set PORTER_CACHE_DIR",
+        "{path}：未使用缓存：该目录属于他人，或他人可以写入；请执行 chmod 700，或另设 PORTER_CACHE_DIR",
+    ),
     # git
     "git": (
         "{root}: git cannot tell which files are committed: {error}; cure it, or go on with --allow-dirty",

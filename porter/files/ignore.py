@@ -224,7 +224,7 @@ def ignore_files(folder: str, entries: Container[str] | None = None) -> tuple[li
     found = []
     if entries is None or ".gitignore" in entries:
         found.append(_file(os.path.join(folder, ".gitignore")))
-    directory = _git_directory(folder) if entries is None or ".git" in entries else None
+    directory = git_directory(folder) if entries is None or ".git" in entries else None
     if directory:
         found.append(_file(os.path.join(directory, "info", "exclude")))
     return [patterns for patterns in found if patterns is not None and patterns.rules], directory is not None
@@ -240,8 +240,9 @@ def _file(name: str) -> Patterns | None:
         return None
 
 
-def _git_directory(folder: str) -> str | None:
-    """Where the repository at `folder` keeps `info/exclude`; None where there is none."""
+def git_directory(folder: str, common: bool = True) -> str | None:
+    """Where the repository at `folder` keeps what all its worktrees share (`info/exclude`), or what is this one's own
+    (its index); None where there is none."""
     git = os.path.join(folder, ".git")
     try:
         if os.path.isfile(git):  # a worktree or a submodule
@@ -250,6 +251,8 @@ def _git_directory(folder: str) -> str | None:
             if word != "gitdir":
                 return None
             git = os.path.join(folder, place.strip())
+            if not common:
+                return git
             try:
                 with open(os.path.join(git, "commondir"), encoding="utf-8", errors="surrogateescape") as stream:
                     return os.path.join(git, stream.read(4096).strip())

@@ -79,7 +79,7 @@ def _files(root: Path) -> Iterator[str]:
 
 def _version(text: str) -> tuple[int, ...]:
     """2.7.1.post11 and 2.7.1+cu118 are 2.7.1."""
-    match = re.match(r"\d+(\.\d+)*", text)
+    match = re.match(r"\d{1,9}(\.\d{1,9})*", text)
     return tuple(int(n) for n in match[0].split(".")[:3]) if match else ()
 
 

@@ -31,7 +31,13 @@ def analyse(path: str, data: bytes, session: Session) -> FileResult:
 def _analyse(result: FileResult, data: bytes, session: Session) -> FileResult:
     source = Source(data)
     looked = look(result.path, source, session)
-    result = replace(result, parsed=True, apis=inventory(looked.file), observed=observed(looked.file))
+    file = looked.file
+    result = replace(
+        result,
+        parsed=True,
+        apis=file.failures.guard("inventory", 1, lambda: inventory(file)) or (),
+        observed=file.failures.guard("advise", 1, lambda: observed(file)) or (),
+    )
     findings = looked.findings()
     changes: dict[bool, tuple[Change, ...]] = {}
     for unsafe in (False, True):
@@ -70,14 +76,19 @@ def look(path: str, source: Source, session: Session, again: bool | None = None)
     if links:
         from .units import unit_of  # needs libcst, which costs more than all of this
     if again is None:
-        add_methods(file)
-        looked.apis += [*unsupported(file), *native_calls(file)]
+        file.failures.guard("PRT701, PRT702, PRT703", 1, lambda: looked.apis.extend(_unsupported(file)))
+        file.failures.guard("PRT411", 1, lambda: looked.apis.extend(native_calls(file)))
     for link in links:
         if (unit := unit_of(link, source)) is not None:
             units.setdefault((unit.start, unit.end), unit)
     for _, unit in sorted(units.items()):
         looked.walk(unit)
     return looked
+
+
+def _unsupported(file):
+    add_methods(file)
+    yield from unsupported(file)
 
 
 class Looked:
@@ -124,9 +135,7 @@ class Looked:
             except Broken as broken:
                 self.broken.setdefault(True, broken)
         if unsafe is not found:
-            for f, twin in zip(found, unsafe):
-                if not f.applied:
-                    f.edit = twin.edit
+            self._pair(found, unsafe)
         self.found += found
         self.unsafe += unsafe
         self._auto += auto
@@ -145,6 +154,20 @@ class Looked:
         if not here and not SHARED.isdisjoint(self.session.quiet_for(self.file.path)):
             return "quiet"
         return "refused" if any(f.code == "PRT003" for f in findings) else "manual"
+
+    @staticmethod
+    def _pair(found: list, unsafe: list) -> None:
+        """What is to be reviewed gets its edits from the second walk; a rule that failed there has none."""
+        twins: dict[tuple, list] = {}
+        for twin in reversed(unsafe):
+            twins.setdefault((twin.rule, twin.node), []).append(twin)
+        for f in found:
+            several = twins.get((f.rule, f.node))
+            twin = several.pop() if several else None
+            if twin is None:
+                f.hit = replace(f.hit, new=None, after=(), more=())
+            elif not f.applied:
+                f.edit = twin.edit
 
     @staticmethod
     def _edits(found) -> bool:
@@ -248,6 +271,7 @@ class Looked:
         unsafe = [f for f in self.unsafe if f.applied and f.hit.loads]
         out += [own(path, line, "PRT004", key, session) for line, key in not_inserted(self.file, unsafe)]
         out += [self._about_api(*found) for found in self.apis if found[1] not in quiet]
+        out += self.file.failures.findings(path, session)
         return out + about(self.file.suppressions, path, session)
 
     def _astray(self, found, code: str, start: int) -> list[Finding]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from functools import cached_property
 
 from porter.checks.rule import Rule
-from porter.own import Unreadable
+from porter.own import Failures, Unreadable
 from porter.project.roads import leads
 from porter.python import index
 from porter.session import Session
@@ -27,7 +27,7 @@ from .occasions import is_test
 from .patterns import Match, find
 from .receivers import Receivers
 from .scene import Scene
-from .sought import matched
+from .sought import matched, says
 from .source import Source
 from .uses import packages_of
 
@@ -61,6 +61,7 @@ class File:
         self.names = Names(self.buckets, uses)
         self.names.aliases  # noqa: B018  computed before anything resolves through them
         self.suppressions = Suppressions(source.remarks())
+        self.failures = Failures()
         self.apis: dict[str, list[Link]] = {}  # resolved names of interest, and where they stand: the inventory
         self.silent: set[Rule] = set()  # which can find nothing here
         self._glances: dict[tuple[str, ast.AST], bool] = {}
@@ -118,8 +119,8 @@ class File:
             for at in kinds:
                 links = self.buckets[at]
                 if present:
-                    links = [link for link in index.standing_on(links, lines) if self._says(link[0], present)]
-                found += [link for link in links if GLANCES[rule.only](self.scene, link)] if rule.only else links
+                    links = [link for link in index.standing_on(links, lines) if says(self.source, link[0], present)]
+                found += [link for link in links if self.glance(rule.only, link)] if rule.only else links
         found += [literal.link for literal in self.literals.values()]
         if rules.patterns and not self.scene.apart:
             found += [self.scene.link_to(several[0].anchor) for several in self.patterns.values()]
@@ -134,20 +135,10 @@ class File:
         """Whether a place is one that `Rule.only = key` speaks of; remembered, as rules ask again."""
         known = self._glances.get((key, link[0]))
         if known is None:
-            known = self._glances[key, link[0]] = GLANCES[key](self.scene, link)
+            rules, line = (rule for rule in self.rules.all if rule.only == key), getattr(link[0], "lineno", 1)
+            known = self.failures.guard(rules, line, lambda: GLANCES[key](self.scene, link)) or False
+            self._glances[key, link[0]] = known
         return known
-
-    def _says(self, node: ast.AST, patterns: list[re.Pattern[bytes]]) -> bool:
-        head = self._head(node)
-        return any(p.search(head) for p in patterns)
-
-    def _head(self, node: ast.AST) -> bytes:
-        """The text of a statement, of a compound one up to its body."""
-        start, end = self.source.span(node)
-        body = getattr(node, "body", None)
-        if body.__class__ is list and body and hasattr(body[0], "lineno"):
-            end = self.source.span(body[0])[0]
-        return self.source.utf8[start:end]
 
     @cached_property
     def literals(self) -> dict[int, Literal | Variable]:
@@ -161,7 +152,8 @@ class File:
     @cached_property
     def patterns(self) -> dict[tuple[int, int], list[Match]]:
         """Computations that an operator of the target makes, by where they are seen."""
-        return {**experts.find(self), **find(self)}
+        rules = {rule for several in self.rules.patterns.values() for rule in several}
+        return self.failures.guard(rules, 1, lambda: {**experts.find(self), **find(self)}) or {}
 
     @cached_property
     def flows(self) -> Flows:

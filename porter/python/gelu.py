@@ -11,6 +11,7 @@ from .views import Users, base
 _POINTS = (-2.7, -1.1, -0.3, 0.4, 0.9, 1.7, 3.2)
 _NEAR = 2e-6  # 1.41421 stands for the root of two in some models
 _NUMBERS = {"math.pi": math.pi, "numpy.pi": math.pi, "torch.pi": math.pi}
+_HIGHEST = 1e9
 _LARGEST = 40  # values between the function and x
 KINDS = {
     "erf": lambda x: 0.5 * x * (1 + math.erf(x / math.sqrt(2))),
@@ -73,7 +74,8 @@ def _number(value: Value, x: Value, at: float, known: dict[Value, float | None])
         return known[value]
     known[value] = None
     if value.op == "const":
-        number = value.info if type(value.info) in (int, float) else None
+        # as a float: a power of whole numbers may take for ever
+        number = float(value.info) if type(value.info) in (int, float) and abs(value.info) < _HIGHEST else None
     elif value.op == "leaf":
         number = _NUMBERS.get(value.info[1])
     elif value.op in ("call", "cast") and len(value.args) == 1 and value.info[0] in ("torch.tensor", "torch.ones_like"):

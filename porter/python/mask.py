@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 import warnings
+from bisect import bisect_right
 
 import libcst as cst
 
@@ -17,6 +18,8 @@ from porter.own import Unreadable
 from .source import Source
 from .units import positions
 
+_BLANK = re.compile(r"[ \t]*")
+_LINE_END = re.compile(r"\r\n|\r|\n")
 _STEPS = re.compile(
     r'"""(?:\\.|[^\\])*?"""|\'\'\'(?:\\.|[^\\])*?\'\'\'|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|#[^\n]*|\\\r?\n|\n'
     r"|[()\[\]{}]|\.(?=\w)|[-+*/%@&|^~]|\b(?:and|or|not|if|lambda|await)\b",
@@ -37,6 +40,8 @@ def parse_around(source: Source, refusal: Unreadable) -> tuple[ast.Module, list[
     except (cst.ParserSyntaxError, RecursionError):
         raise refusal from None
     ranges = _ranges(module)
+    # where they begin, as `ast` counts them, and where the last one ends: nothing below moves one
+    lines = [0, *(found.end() for found in _LINE_END.finditer(text)), len(text)]
     hidden: list[int] = []
     for _ in range(_MOST):
         try:
@@ -47,14 +52,13 @@ def parse_around(source: Source, refusal: Unreadable) -> tuple[ast.Module, list[
             line = error.lineno or 1
         except (ValueError, RecursionError, MemoryError):
             break
-        start = sum(len(row) for row in text.split("\n")[: line - 1]) + line - 1  # only \n is counted alike by both
-        stop = start + len(text.split("\n")[line - 1])
-        around = [r for r in ranges if r[0] < stop + 1 and r[1] > start]
+        line = min(line, len(lines) - 1)
+        around = [r for r in ranges if r[0] < lines[line] and r[1] > lines[line - 1]]
         if not around or (smallest := min(around, key=lambda r: r[1] - r[0]))[2] is None:
             break
         ranges.remove(smallest)
         first, last, cover = smallest
-        hidden.append(text.count("\n", 0, first) + 1)
+        hidden.append(bisect_right(lines, first))
         body = "".join(c if c in "\r\n" else " " for c in text[first:last])
         text = text[:first] + cover + body[len(cover) :] + text[last:]
     raise refusal
@@ -78,7 +82,7 @@ def _nests(text: str) -> bool:
 
 def _ranges(module: cst.Module) -> list[tuple[int, int, str | None]]:
     """(start, end, what may stand there instead) of every simple statement and of every header."""
-    where, found = positions(module), []
+    where, code, found = positions(module), module.code, []
 
     class Collect(cst.CSTVisitor):
         def visit_SimpleStatementLine(self, node) -> bool:
@@ -90,8 +94,8 @@ def _ranges(module: cst.Module) -> list[tuple[int, int, str | None]]:
             if isinstance(body, (cst.IndentedBlock, cst.SimpleStatementSuite)) and isinstance(node, cst.CSTNode):
                 if isinstance(node, (cst.FunctionDef, cst.ClassDef)):
                     start = where(node.asynchronous)[0] if getattr(node, "asynchronous", None) else where(node.name)[0]
-                    start = module.code.rfind("\n", 0, start) + 1
-                    start += len(module.code[start:]) - len(module.code[start:].lstrip(" \t"))
+                    start = max(code.rfind(end, 0, start) for end in "\r\n") + 1
+                    start = _BLANK.match(code, start).end()
                 else:
                     start = where(node)[0]
                 handler = isinstance(node, (cst.ExceptHandler, cst.ExceptStarHandler))

@@ -12,6 +12,7 @@ import libcst as cst
 from porter.checks.build import imported
 from porter.checks.rule import Hit, Rule
 from porter.finding import SHARED, Change, apply
+from porter.own import failure
 
 from .guard import Broken
 from .units import Piece
@@ -73,6 +74,14 @@ class _Walk:
         self._mentions: dict[cst.CSTNode, list[Rule]] = {}
         self._inner: set[cst.CSTNode] = set()
         self.held = file.session.held_in(file.path) if file.session.held else {}
+
+    @property
+    def line(self) -> int:
+        return self.file.source.line(self.piece.unit.start)
+
+    @property
+    def codes(self) -> str:
+        return ", ".join(sorted({f.hit.code or f.rule.code for f in self.found if f.applied}))
 
     def visit(self, node: cst.CSTNode) -> cst.CSTNode:
         """What stands in the place of a node."""
@@ -146,10 +155,7 @@ class _Walk:
         return updated
 
     def _ask(self, rule: Rule, original, updated):
-        answer = rule.visit(original, updated, self.file)
-        if answer is None:
-            return updated
-        for hit in (answer,) if isinstance(answer, Hit) else answer:
+        for hit in self._answers(rule, original, updated):
             hit = self._with_others(rule, hit)
             edits = hit.new is not None or hit.after or hit.more
             if edits and not (rule.edits and self.file.style.writes(hit.code or rule.code)):
@@ -175,14 +181,38 @@ class _Walk:
             return replace(hit, safe=False, values=values)
         return replace(hit, new=None, after=(), more=(), safe=False, values=values)
 
+    def _answers(self, rule: Rule, original, updated) -> tuple[Hit, ...]:
+        """What a rule says; one that raises, or says what no finding can be made of, loses this hit and no other."""
+        try:
+            answer = rule.visit(original, updated, self.file)
+            if answer is None:
+                return ()
+            hits = (answer,) if isinstance(answer, Hit) else tuple(answer)
+            for hit in hits:
+                self.piece.span(hit.at)
+                self.file.rules.weights(hit.code or rule.code, hit.why)
+            return hits
+        except RecursionError:
+            raise
+        except Exception as error:
+            self.file.failures.note(rule.code, self.file.source.line(self.piece.span(original)[0]), error)
+            return ()
+
 
 def rewrite(file, piece: Piece, wanted: Callable[[Rule, Hit, Piece], bool]) -> tuple[list[Found], tuple[Change, ...]]:
     """All hits in the piece, and the edits of those that `wanted` lets through, in offsets of the UTF-8 text."""
     walk = _Walk(file, piece, wanted)
-    module = walk.visit(piece.module)
-    if not walk.replaced:
-        return walk.found, ()
-    text, reach = piece.render(module)
+    try:
+        module = walk.visit(piece.module)
+        if not walk.replaced:
+            return walk.found, ()
+        text, reach = piece.render(module)
+    except RecursionError:
+        raise
+    except Exception as error:
+        if not walk.replaced:
+            raise
+        raise Broken("reparse", walk.line, error=failure(error), codes=walk.codes) from None  # what no tree can hold
     old = file.source.utf8
     changes, end = [], -1
     for original, (new, found) in sorted(
@@ -210,8 +240,7 @@ def rewrite(file, piece: Piece, wanted: Callable[[Rule, Hit, Piece], bool]) -> t
 def _hold(walk: _Walk, changes: list[Change], text: str) -> None:
     """LibCST accepts what it accepted before, and the edits say all that the rules changed."""
     unit, old = walk.piece.unit, walk.file.source.utf8
-    line = walk.file.source.line(unit.start)
-    codes = ", ".join(sorted({f.hit.code or f.rule.code for f in walk.found if f.applied}))
+    line, codes = walk.line, walk.codes
     try:
         cst.parse_module(text)
     except cst.ParserSyntaxError:

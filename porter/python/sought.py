@@ -71,3 +71,13 @@ def matched(source, sought: Iterable[Sought], lowered: bool = False) -> tuple[li
 
 def lines_with(source, *sought: Sought, lowered: bool = False) -> list[int]:
     return matched(source, sought, lowered)[1]
+
+
+def says(source, node, patterns: Iterable[re.Pattern[bytes]]) -> bool:
+    """Whether one of them matches the text of a statement, of a compound one up to its body."""
+    start, end = source.span(node)
+    body = getattr(node, "body", None)
+    if body.__class__ is list and body and hasattr(body[0], "lineno"):
+        end = source.span(body[0])[0]
+    head = source.utf8[start:end]
+    return any(pattern.search(head) for pattern in patterns)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import codecs
 import io
 import re
 import tokenize
@@ -17,12 +18,26 @@ from porter.suppress import SPOKEN, Comment
 
 BOM = b"\xef\xbb\xbf"
 LINE_END = re.compile(rb"\r\n|\r|\n")  # what Python calls a line end; str.splitlines knows eight more
+_ASCII = b"\t\n\r\f" + bytes(range(32, 127)) + rb"\u0041\x41\101 ~~ +AGE- .."
 _SPACES = bytes(c if c < 128 and chr(c).isalnum() or c == ord("_") else ord(" ") for c in range(256))
-CODING = re.compile(rb"^[ \t\f]*#.*?coding[:=]", re.MULTILINE)
+CODING = re.compile(rb"^[ \t\f]*#.*?coding[:=]")
 PYTHON2 = re.compile(
     rb"^[ \t]*(print[ \t]+[\"'\w]|exec[ \t]+[\"'\w]|except[ \t]+[\w.]+[ \t]*,[ \t]*\w+[ \t]*:|raise[ \t]+\w+[ \t]*,)",
     re.M,
 )
+
+
+def _decoded(data: bytes, encoding: str) -> str:
+    """What a file holds that is not stored in UTF-8. Codecs that read ASCII as something else (utf-7, unicode_escape), and
+    those that write other bytes than they read, are none that a file can be edited in."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if _ASCII.decode(encoding) != _ASCII.decode("ascii") or _ASCII.decode("ascii").encode(encoding) != _ASCII:
+            raise ValueError(f"{encoding} does not hold ASCII as it is")
+        text = data.decode(encoding)
+        if text.encode(encoding) != data:
+            raise ValueError(f"{encoding} does not give back the same bytes")
+    return text
 
 
 class Source:
@@ -34,14 +49,13 @@ class Source:
         self.encoding = "utf-8"
         self.utf8 = data[len(self.bom) :]
         try:
-            if CODING.match(b"\n".join(LINE_END.split(data[:1000], 2)[:2])) or not data.isascii():
-                stated = self.encoding = tokenize.detect_encoding(io.BytesIO(data).readline)[0]
+            if any(map(CODING.match, LINE_END.split(data, 2)[:2])) or not data.isascii():
+                stated = codecs.lookup(tokenize.detect_encoding(io.BytesIO(data).readline)[0]).name
                 if stated in ("utf-8", "utf-8-sig", "ascii"):
-                    self.encoding = "utf-8"
                     self.utf8.decode(stated)
                 else:
-                    self.utf8 = data.decode(self.encoding).encode("utf-8")
-        except (SyntaxError, UnicodeDecodeError, LookupError) as error:
+                    self.encoding, self.utf8 = stated, _decoded(data, stated).encode("utf-8")
+        except (SyntaxError, ValueError, LookupError) as error:  # a UnicodeError is a ValueError
             raise Unreadable("encoding", str(error).partition("\n")[0]) from None
 
     @property

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
-
 from porter.report.page import is_open
+from porter.report.shown import as_json
 from porter.report.words import say
 
 
@@ -23,7 +22,7 @@ def compare(before: dict, after: dict) -> dict:
 
 def render(difference: dict, lang: str, name: str) -> str:
     if name == "json":
-        return json.dumps(difference, ensure_ascii=False, indent=2) + "\n"
+        return as_json(difference)
     from porter.report.shown import line
 
     ready = [f"{r['auto']}/{r['places']}" for r in difference["readiness"]]

@@ -3,12 +3,12 @@ field means; SCHEMA moves when one does."""
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from typing import TYPE_CHECKING
 
 from porter.checks.texts import MORE
 from porter.finding import FileResult, Finding
+from porter.report.shown import as_json
 from porter.report.support import support, told
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ SCHEMA = 1
 
 
 def render(document: dict) -> str:
-    return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+    return as_json(document)
 
 
 def document(report: Report) -> dict:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 from urllib.parse import quote
 
 from porter.finding import SEVERITIES
-from porter.report.shown import line
+from porter.report.shown import as_json, line
 
 MOST = 5000  # results; more are refused or dropped where such files go, so the least important are left out here
 LEVELS = {"blocker": "error", "wrong": "error", "slow": "warning", "note": "note"}
@@ -40,7 +39,7 @@ def render(document: dict) -> str:
         "results": [_result(f, index) for f in found[:MOST]],
         "properties": {"target": document["target"], "summary": document["summary"]},
     }
-    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, ensure_ascii=False, indent=1) + "\n"
+    return as_json({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1)
 
 
 def ranked(findings: list[dict]) -> list[dict]:

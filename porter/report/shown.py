@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 # control characters, marks that reorder or join without being seen, halves of surrogates, tags, noncharacters
@@ -19,6 +20,12 @@ def shown(text: str) -> str:
 def line(text: str) -> str:
     """The same for what stands in one line."""
     return shown(text).replace("\n", "\\n")
+
+
+def as_json(document: object, indent: int = 2) -> str:
+    """A document that loses nothing and that a terminal may be shown: in JSON, what is invisible has a spelling of its own."""
+    text = json.dumps(document, ensure_ascii=False, indent=indent) + "\n"
+    return _HIDDEN.sub(lambda match: json.dumps(match[0])[1:-1], text)
 
 
 def _escape(match: re.Match[str]) -> str:

@@ -8,7 +8,7 @@ from importlib import import_module
 
 from porter.files.kinds import NOTEBOOK
 from porter.finding import SHARED, Change, FileResult, Finding, Held, Site, apply
-from porter.own import Unreadable, about, folded, guarded, own, unread, without
+from porter.own import Failures, Unreadable, about, folded, guarded, own, unread, without
 from porter.project.roads import leads
 from porter.session import Session
 from porter.text.document import Document, TextHit
@@ -36,6 +36,7 @@ class _Look:
     document: Document
     tree: object
     hits: list[TextHit]
+    failures: Failures
 
     def changes(self, unsafe: bool) -> tuple[Change, ...]:
         document, found = self.document, set()
@@ -54,14 +55,18 @@ def _document(path: str, data: bytes, kind, session: Session) -> Document:
 
 def _look(document: Document) -> _Look:
     form = _format(document.kind)
-    tree = form.read(document)
-    session, hits = document.session, form.look(document, tree)
+    tree, hits, failures = form.read(document), [], Failures()
+    name = document.kind if isinstance(document.kind, str) else NOTEBOOK
+    failures.guard(name, 1, lambda: hits.extend(form.look(document, tree)))
+    session = document.session
     code = getattr(form, "code", document.data)  # the shell of a notebook has the road of its Python
     if not leads(document.path, code, session.facts.roads):  # nobody asks it for an edit
-        hits = (hit for hit in hits if not hit.edits)
+        hits = [hit for hit in hits if not hit.edits]
+    if failures.first:  # what was found until then, and no edit: those that are still missing may belong to it
+        hits = [replace(hit, edits=()) for hit in hits]
     held = session.held_in(document.path) if session.held else {}
-    hits = (_with_others(hit, held.get(hit.start)) for hit in hits)
-    return _Look(document, tree, sorted(hits, key=lambda hit: (hit.start, hit.code, hit.why)))
+    hits = [_with_others(hit, held.get(hit.start)) for hit in hits]
+    return _Look(document, tree, sorted(hits, key=lambda hit: (hit.start, hit.code, hit.why)), failures)
 
 
 def _with_others(hit: TextHit, held: Held | None) -> TextHit:
@@ -108,6 +113,7 @@ def examine(kind, result: FileResult, data: bytes, session: Session) -> FileResu
             if not unsafe:
                 changes[False] = ()
                 break
+    findings += looked.failures.findings(result.path, session)
     findings += about(document.suppressions, result.path, session)
     sites = tuple(sorted(_site(document, hit, findings, refused) for hit in looked.hits if hit.holder))
     findings = folded(findings, session)
@@ -167,7 +173,7 @@ def _broken(looked: _Look, changes: tuple[Change, ...], unsafe: bool) -> tuple[s
     same = getattr(_format(document.kind), "same", None)
     if same is not None and not same(looked.tree, again.tree):
         return "reparse", {"error": "structure"}
-    if again.changes(unsafe):
+    if again.changes(unsafe) or again.failures.first:
         return "unstable", {}
     if _ends(document.data) != _ends(data):
         return "newline", {}

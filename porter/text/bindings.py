@@ -53,7 +53,7 @@ def exports(data: bytes, bare: bytes, functions: list) -> Iterator[Export]:
     for name, node, body in functions:
         head = bare[node.start_byte : body.start_byte]
         if name in MODULES:
-            _, *arguments = (word.decode() for word in _WORD.findall(head))
+            arguments = [word.decode("ascii", "replace") for word in _WORD.findall(head)[1:]]
             key = arguments[1] if "IMPL" in name and len(arguments) > 1 else ""
             yield from _defined(data, body, arguments[0] if arguments else "", "LIBRARY" in name, key)
         elif handed and _HANDED.search(head) and b".def(" in bare[body.start_byte : body.end_byte]:
@@ -89,7 +89,7 @@ def _defined(data: bytes, body, module: str, library: bool, key: str = "") -> It
             continue
         called, arguments = node.child_by_field_name("function"), node.child_by_field_name("arguments")
         field = called.child_by_field_name("field") if called and called.type == "field_expression" else None
-        if field is None or arguments is None or _text(data, field).decode() not in _DEFINES:
+        if field is None or arguments is None or _text(data, field).decode("ascii", "replace") not in _DEFINES:
             todo.extend(reversed(node.named_children))
             continue
         holder = called.child_by_field_name("argument")

@@ -14,7 +14,7 @@ __all__ = ["MARK", "look", "read", "same"]
 
 _SECTION = re.compile(r"\[([^\]\r\n]+)\]")
 _KEY = re.compile(r"([^\s=:#;\[][^=:\r\n]*?)[ \t]*[=:][ \t]*")
-_VALUE = re.compile(r"[^\r\n]*?(?=[ \t]*(?:[ \t][#;][^\r\n]*)?\r?$)", re.MULTILINE)
+_VALUE = re.compile(r"[^\r\n]*?(?=[ \t]*(?:[ \t][#;][^\r\n]*)?(?:\r|$))", re.MULTILINE)
 
 
 def read(document: Document) -> Settings:
@@ -56,4 +56,6 @@ def _is_ini(document: Document) -> bool:
     except Error as error:
         line = getattr(error, "lineno", None) or next((at for at, _ in getattr(error, "errors", ())), 1)
         raise Unreadable("text", f"INI: {type(error).__name__}", line) from None
+    except AttributeError:  # how it answers, before Python 3.13, to a key without a value that goes on in the next line
+        raise Unreadable("text", "INI: a line that continues no value") from None
     return True

@@ -115,7 +115,7 @@ def _table(document: Document, entry: Entry) -> Wanted | None:
     exact = EXACT.fullmatch(spec)
     at = entry.start + entry.value.index(spec)
     version = (at + exact.start(1), at + exact.end(1)) if exact else None
-    shown = "" if spec == "*" else spec if spec[:1] in "=<>~!^" else f"=={spec}"
+    shown = "" if spec in ("", "*") else spec if spec[0] in "=<>~!^" else f"=={spec}"
     made = Wanted(name, entry.start, max(entry.end, entry.start + 1), shown, version)
     if path != entry.path:
         return made

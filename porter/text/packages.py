@@ -22,7 +22,7 @@ _PARTS = re.compile(
 )
 _BUILD = re.compile(r"[-_]?cu(?:da)?-?\d{2,3}x?$")
 _INDEX = re.compile(
-    r"(https?://(?:download\.pytorch\.org/whl|data\.pyg\.org/whl)/[^\s\"']*?)\bcu\d{2,3}(?=(?:/|\.html|/torch_stable\.html)?(?:[\s\"',;\]]|$))"
+    r"(https?://(?:download\.pytorch\.org/whl|data\.pyg\.org/whl)/[^\s\"']*?)(?<=[/+])cu\d{2,3}(?=(?:/|\.html|/torch_stable\.html)?(?:[\s\"',;\]]|$))"
 )
 _FOREIGN = re.compile(r"https?://[^\s\"']*(?:pypi\.nvidia\.com|pypi\.ngc\.nvidia\.com|/cu\d{2,3}\b)[^\s\"']*")
 _OURS = re.compile(r"(?i)(?:^|[/_.-])(?:npu|ascend)s?(?:$|[/_.-])")
@@ -187,14 +187,15 @@ def _known() -> str:
 
 def _numbers(version: str) -> tuple[int, ...]:
     """Three numbers of a version: 2.7 is 2.7.0."""
-    found = re.match(r"\d+(?:\.\d+)*", version)
+    found = re.match(r"\d{1,9}(?:\.\d{1,9})*", version)
     numbers = tuple(int(n) for n in found[0].split(".")) if found else ()
     return (*numbers, 0, 0)[:_WIDTH] if numbers else ()
 
 
 def _allows(spec: str, version: tuple[int, ...]) -> bool:
     limits = [
-        (operator, tuple(map(int, re.findall(r"\d+", limit)))[:_WIDTH]) for operator, limit in SPECIFIER.findall(spec)
+        (operator, tuple(map(int, re.findall(r"\d{1,9}", limit)))[:_WIDTH])
+        for operator, limit in SPECIFIER.findall(spec)
     ]
     caret = [limit for operator, limit in limits if operator == "^"]  # of poetry: up to the next number before the dots
     rest = tuple(limit for limit in limits if limit[0] != "^")

@@ -12,6 +12,7 @@ from porter.text.document import Document, TextHit
 MARK = "#"
 _LOGICAL = re.compile(r"(?:[^\r\n\\]|\\(?!\r?\n)|\\\r?\n)+")
 _CLONED = re.compile(r"(?:-e[ \t]+|--editable[ \t=]+)?git\+\w+://\S*?/([\w-]+)(?:\.git)?(?:[@#]\S*)?$")
+_FIXED = re.compile(r"--hash|^[\w.-]+[ \t]*=(?!=)")  # held by a checksum, or not as pip has it
 _COMMENT = re.compile(r"(?:^|[ \t])#.*")
 
 
@@ -45,7 +46,7 @@ def look(document: Document, lines: list[Line]) -> Iterator[TextHit]:
             continue
         if line.text[0] in "-./" or "://" in line.text.partition("@")[0].partition("#")[0]:
             continue  # an option, a folder, a wheel
-        made = packages.wanted(document.text, line.start, line.end, locked="--hash" in line.text)
+        made = packages.wanted(document.text, line.start, line.end, locked=_FIXED.search(line.text) is not None)
         if made is None:
             continue
         indent = document.line_of(line.start)[: document.place(line.start)[1] - 1]
@@ -66,4 +67,4 @@ def same(before: list[Line], after: list[Line]) -> bool:
 
 def _shape(text: str) -> str:
     text = re.sub(r"(?<=[/+])(?:cu\d+|cpu)\b", "", text)
-    return re.sub(r"(^torch\w*(?:\[[^\]]*\])?[ \t]*(?:===?|~=)[ \t]*)\d[\w.+!-]*", r"\1", text)
+    return re.sub(r"(^(?:py)?torch\w*(?:\[[^\]]*\])?[ \t]*(?:===?|~=)[ \t]*)\d[\w.+!-]*", r"\1", text)

@@ -124,7 +124,7 @@ def add(script: Script, begin: int, end: int, above: tuple[str, ...] = ()) -> No
 
 def finish(script: Script) -> None:
     """Once everything is there: strings that are run as commands, and all in the order of the text."""
-    for name in [n for n in script.names if n.role == "set" and n.value and n.value.text[:1] in ("'", '"')]:
+    for name in [n for n in script.names if n.role == "set" and n.value and n.value.text.startswith(("'", '"'))]:
         if re.search(_RUN.format(name=name.name), script.text, re.MULTILINE):
             _Walk(script, script.text, 0).inner(name.value, ("text",))
     script.names = sorted({name.start: name for name in script.names}.values(), key=lambda n: n.start)
@@ -208,7 +208,7 @@ class _Walk:
         self.script.commands.append(command)
         if "text" not in around and any(word.name in _RUNS_TEXT for word in words):
             for word in words[1:]:
-                if word.text[:1] in "\"'" and " " in word.text and WORDS.search(word.text):
+                if word.text.startswith(("'", '"')) and " " in word.text and WORDS.search(word.text):
                     self.inner(word, (*around, kind_of_text(command)))
 
     def _string(self, node, around) -> None:

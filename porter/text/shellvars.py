@@ -68,7 +68,7 @@ def _places(script: Script) -> Iterator[tuple[str, Place]]:
         if names[0] in QUIET:
             continue
         for before, word in zip(("", *names), command.words):
-            if word.text[:1] in "\"'$" or not (found := _TOKEN.search(word.text)):
+            if word.text.startswith(("'", '"', "$")) or not (found := _TOKEN.search(word.text)):
                 continue
             start, end = word.start + found.start(), word.start + found.end()
             rest = word.text[found.end() :]

@@ -17,7 +17,7 @@ def look(document: Document, settings: Settings) -> Iterator[TextHit]:
         return
     groups: dict[int, dict[str, Entry]] = {}
     for entry in settings.entries:
-        if not entry.quoted and entry.value.isdecimal() and entry.path:
+        if not entry.quoted and entry.value.isdecimal() and len(entry.value) < 20 and entry.path:
             groups.setdefault(entry.owner, {})[entry.path[-1].rpartition(".")[2].lower().replace("-", "_")] = entry
     for group in groups.values():
         for key, (why, size, padded) in misfits({key: int(entry.value) for key, entry in group.items()}).items():

@@ -24,7 +24,7 @@ def read(document: Document) -> Settings:
 
     try:
         tomli.loads(document.text.replace("\r\n", "\n"))
-    except tomli.TOMLDecodeError as error:
+    except ValueError as error:  # beside its own, what Python says of a number of 5,000 digits
         found = re.search(r" \(at line (\d+)", str(error))
         raise Unreadable("text", f"TOML: {str(error).partition(' (at')[0]}", int(found[1]) if found else 1) from None
     reader = _Reader(Builder(document))

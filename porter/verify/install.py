@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from porter.errors import UserError
-from porter.resources import cache_dir
+from porter.files.errors import Message
+from porter.resources import cache_dir, is_ours, make_ours
 from porter.verify import standins
 from porter.verify.compile import MODULE, compile_library
 from porter.verify.interpreter import Interpreter
@@ -37,7 +38,9 @@ class Device:
 def find(interpreter: Interpreter) -> Device:
     """The device that --setup made for this interpreter."""
     _check(interpreter)
-    place = _place(interpreter)
+    place = place_of(interpreter)
+    if place.exists():
+        _check_owner(cache_dir(), place.parent, place)
     try:
         made = json.loads((place / "device.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -53,8 +56,10 @@ def find(interpreter: Interpreter) -> Device:
 def set_up(interpreter: Interpreter, wheel: str | None, tell: Callable[..., None]) -> Device:
     """`tell`: called with a key of porter.verify.words, and values, before each step."""
     _check(interpreter)
-    place = _place(interpreter)
-    place.mkdir(parents=True, exist_ok=True)
+    place = place_of(interpreter)
+    for folder in (cache_dir(), place.parent, place):
+        make_ours(folder)
+        _check_owner(folder)
     own = interpreter.torch_npu is not None and _fits(interpreter.torch_npu_version, interpreter.torch_release)
     if own and not wheel:
         package, version, packages = interpreter.torch_npu, interpreter.torch_npu_version, ""
@@ -90,6 +95,14 @@ def environment(device: Device) -> dict[str, str]:
     }
 
 
+def _check_owner(*folders: Path) -> None:
+    """Programs run from there: nobody else may have put them."""
+    for folder in folders:
+        if not is_ours(folder):
+            message = Message("cache", path=folder)
+            raise UserError(message.text("en"), message.text("zh"))
+
+
 def _check(interpreter: Interpreter) -> None:
     if interpreter.system != "Linux" or interpreter.machine not in ("x86_64", "aarch64"):
         raise UserError(
@@ -111,7 +124,7 @@ def _check(interpreter: Interpreter) -> None:
         )
 
 
-def _place(interpreter: Interpreter) -> Path:
+def place_of(interpreter: Interpreter) -> Path:
     sources = sorted((*standins.NATIVE.iterdir(), Path(standins.__file__), Path(__file__).with_name("compile.py")))
     key = hashlib.sha256()
     for text in (interpreter.torch_version, str(interpreter.torch), interpreter.tag, interpreter.machine):

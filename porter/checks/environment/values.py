@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 MB = 1 << 20
-_NUMBERS = re.compile(r"(?:\d+(?:,\d+)*)?")
+_NUMBERS = re.compile(r"(?:\d{1,9}(?:,\d{1,9})*)?")
 
 
 def is_list(row) -> bool:
@@ -23,5 +23,5 @@ def is_ordered(value: str) -> bool:
 
 def to_megabytes(value: str | None) -> str | None:
     """A number of bytes in MB; None where it is no whole number of them."""
-    number = int(value) if value and value.isdecimal() else 0
+    number = int(value) if value and value.isdecimal() and len(value) < 20 else 0
     return str(number // MB) if number and number % MB == 0 else None

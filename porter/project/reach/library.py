@@ -164,7 +164,7 @@ class Library:
         word = call.args[0] if call.args else next((k.value for k in call.keywords if k.arg == "name"), None)
         if last not in _LOADERS or word.__class__ is not ast.Constant or word.value.__class__ is not str:
             return ""
-        return f"{self.name}.{word.value.lstrip('.')}" if word.value[:1] in "._" else word.value
+        return f"{self.name}.{word.value.lstrip('.')}" if word.value.startswith((".", "_")) else word.value
 
     def member(self, owner: Symbol, name: str) -> Symbol | None:
         if owner.kind == NATIVE:
