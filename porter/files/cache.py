@@ -1,7 +1,8 @@
 """Results of earlier analyses in the user's cache directory; one that cannot be used is not there.
 
-It is believed by commands that report. A file whose edits are written or run is analysed anew, whatever the cache says
-of it: the promises are kept by the analysis and not by a file.
+It is believed by commands that report. Where edits are written or run, files are analysed anew, whatever the cache says
+of them: the promises are kept by the analysis and not by a file. What is remembered of other files than those, as of
+CUDA sources, stays: it takes edits away and makes none.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ TROUBLE = (sqlite3.Error, OSError, ValueError, TypeError, EOFError)
 
 class Cache:
     def __init__(self, file: Path | None = None, anew: bool = False):
-        """`anew`: no edit is believed, and what is found instead is kept for others."""
+        """`anew`: no result is believed, and what is found instead is kept for others."""
         self.file = file or cache_dir() / "analyses.sqlite"
         self.anew = anew
 
@@ -62,12 +63,10 @@ class Cache:
         found: list[FileResult] = []
         missing = wanted
         try:
-            if wanted and self._believed():
+            if wanted and not self.anew and self._believed():
                 with closing(self._open()) as base:
                     rows = dict(base.execute("select key, data from results where run = ?", (run_key(session),)))
                 found = [r for item in wanted if (r := _result(rows.get(_key(item[1], item[2], session)), item))]
-                if self.anew:
-                    found = [result for result in found if not (result.auto or result.review)]
                 names = {result.path for result in found}
                 missing = [item for item in wanted if item[1] not in names]
         except TROUBLE:
