@@ -23,7 +23,14 @@ class Session:
     held: tuple[Held, ...] = ()  # places whose edits wait for others, in the offsets of the analysis
 
     def held_in(self, path: str) -> dict[int, Held]:
-        return {held.offset: held for held in self.held if held.path == path}
+        return self._held.get(path, {})
+
+    @cached_property
+    def _held(self) -> dict[str, dict[int, Held]]:
+        found: dict[str, dict[int, Held]] = {}
+        for one in self.held:
+            found.setdefault(one.path, {})[one.offset] = one
+        return found
 
     def ported(self, path: str, changes: tuple[Change, ...]) -> Session:
         """For the text of a file after `changes`, where what is held stands elsewhere."""
@@ -73,7 +80,7 @@ class Session:
         return found
 
     def __getstate__(self):
-        return {k: v for k, v in self.__dict__.items() if k not in ("rules", "catalogue", "support")}
+        return {k: v for k, v in self.__dict__.items() if k not in ("rules", "catalogue", "support", "_held")}
 
 
 def moved(offset: int, changes: tuple[Change, ...]) -> int:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 
 from porter.advice.observe import observed
 from porter.checks.gate import GATE
 from porter.checks.rule import Hit, Rule
-from porter.finding import SHARED, Change, FileResult, Finding, Site
+from porter.finding import SHARED, Change, FileResult, Finding
 from porter.own import about, folded, guarded, own, unread, without
 from porter.session import Session
 
@@ -57,7 +58,14 @@ def _analyse(result: FileResult, data: bytes, session: Session) -> FileResult:
                 break
             changes[True] = changes[False]
     sites, ties = sites_of(looked.file)
-    sites = tuple(site._replace(status=looked.status(site, findings)) for site in sites)
+    here: dict[tuple[int, int], list[Finding]] = {}
+    for finding in findings if sites else ():
+        if finding.code in SHARED:
+            here.setdefault((finding.line, finding.column), []).append(finding)
+    refused = any(finding.code == "PRT003" for finding in findings)
+    sites = tuple(
+        site._replace(status=looked.status(here.get(looked.source.place(site.offset), ()), refused)) for site in sites
+    )
     findings = folded(findings, session)
     return replace(result, findings=findings, auto=changes[False], review=changes[True], sites=sites, ties=ties)
 
@@ -141,10 +149,8 @@ class Looked:
         self._auto += auto
         self._review += review
 
-    def status(self, site: Site, findings: list[Finding]) -> str:
-        """What becomes of the place of a device or a backend: its edit's status, or why there is none."""
-        place = self.source.place(site.offset)
-        here = [f for f in findings if (f.line, f.column) == place and f.code in SHARED]
+    def status(self, here: Sequence[Finding], refused: bool) -> str:
+        """What becomes of the place of a device or a backend by the findings there: its edit's status, or why it has none."""
         if edited := [f.status for f in here if f.edit and f.status != "manual"]:
             return max(edited)  # review, if any is
         if self.file.suppressions.skip is not None:
@@ -153,7 +159,7 @@ class Looked:
             return "suppressed"
         if not here and not SHARED.isdisjoint(self.session.quiet_for(self.file.path)):
             return "quiet"
-        return "refused" if any(f.code == "PRT003" for f in findings) else "manual"
+        return "refused" if refused else "manual"
 
     @staticmethod
     def _pair(found: list, unsafe: list) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cached_property
 
 from .evidence import call_name, constant, flag, like
 from .index import FUNCTIONS, Link, ancestors, owner_of
@@ -114,16 +115,23 @@ class Holders:
         """What a call gives a value: a parameter, by its name or its place, of a function, a method or a class."""
         owner = _class(link) if getattr(getattr(call.func, "value", None), "id", "") in ("self", "cls") else None
         if owner or call.func.__class__ is ast.Name:
-            for kind in FUNCTIONS[:2]:
-                for function in self._buckets[kind]:
-                    if function[0].name == call_name(call.func) and owner_of(function) is owner:
-                        arguments = function[0].args
-                        names = [a.arg for a in (*arguments.posonlyargs, *arguments.args)][owner is not None :]
-                        name = which if isinstance(which, str) else names[which] if which < len(names) else None
-                        return name and self.parameter(function, name)
+            for function in self._functions.get(call_name(call.func), ()):
+                if owner_of(function) is owner:
+                    arguments = function[0].args
+                    names = [a.arg for a in (*arguments.posonlyargs, *arguments.args)][owner is not None :]
+                    name = which if isinstance(which, str) else names[which] if which < len(names) else None
+                    return name and self.parameter(function, name)
         if not isinstance(which, str) or call.func.__class__ not in (ast.Name, ast.Attribute):
             return None
         return self.named(self.of(call.func, link), which)
+
+    @cached_property
+    def _functions(self) -> dict[str, list[Link]]:
+        found: dict[str, list[Link]] = {}
+        for kind in FUNCTIONS[:2]:
+            for link in self._buckets[kind]:
+                found.setdefault(link[0].name, []).append(link)
+        return found
 
     @staticmethod
     def named(called: str | None, parameter: str) -> str | None:

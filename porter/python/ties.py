@@ -17,6 +17,7 @@ _MOST = 200  # holders that are followed in one file
 class Ties:
     def __init__(self, file, holders: Holders):
         self.names, self.buckets, self.holders = file.names, file.buckets, holders
+        self._known: dict[str, dict[str | None, list[Link]]] = {}
 
     def of(self, holders: Iterable[str]) -> tuple[tuple[str, str], ...]:
         """Pairs, from these holders on to those that they are handed to or come from."""
@@ -33,14 +34,21 @@ class Ties:
 
     def _beside(self, holder: str):
         called, _, parameter = holder.rstrip(")").partition("(")
-        for link in self._mentions.get(called.rpartition(":")[2].rpartition(".")[2], ()) if parameter else ():
-            if link[1] and link[1][0].__class__ is ast.Call and self.holders.of(link[0], link) == called:
+        for link in self._read(called.rpartition(":")[2].rpartition(".")[2], called) if parameter else ():
+            if link[1] and link[1][0].__class__ is ast.Call:
                 values = (k.value for k in link[1][0].keywords if k.arg == parameter)
                 yield from (self.holders.of(value, link[1]) for value in values)
         for word in self._words(holder):
+            for link in self._read(word, holder):
+                yield from self._handed(link)
+
+    def _read(self, word: str, holder: str) -> list[Link]:
+        """The expressions with a holder, of those that end in a word."""
+        if word not in self._known:
+            known = self._known[word] = {}
             for link in self._mentions.get(word, ()):
-                if self.holders.of(link[0], link) == holder:
-                    yield from self._handed(link)
+                known.setdefault(self.holders.of(link[0], link), []).append(link)
+        return self._known[word].get(holder, [])
 
     def _words(self, holder: str) -> set[str]:
         """How an expression with this holder may end."""
