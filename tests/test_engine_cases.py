@@ -615,3 +615,11 @@ def test_the_session_is_the_one_meant() -> None:
     assert {type(rule).__name__ for rule in CORE_SESSION.rules.all} == {
         "CudaImports", "CudaMethod", "CudaNames", "DeviceLiteral", "IsCuda", "BackendLiteral"
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "value", ["True", "False", "None", '("cpu", False)', "{'a': None, **rest}", "[1, *_]", "Point(x=True)"]
+)
+def test_every_pattern_of_a_match_is_read(value):
+    text = f"{T}match torch.cuda.is_available():\n    case {value}:\n        torch.cuda.synchronize()\n"
+    assert [code for _, code, _ in codes(look(text))] == ["PRT101", "PRT101"]

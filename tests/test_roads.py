@@ -210,10 +210,11 @@ def test_what_a_package_hands_on(tmp_path):
     found = near(
         tmp_path,
         {
-            "pkg/__init__.py": "from .config import DEVICE\nfrom .apart import *\n",
-            "pkg/config.py": 'DEVICE = "cuda"\nprint(make(device="cuda"))\n',
+            "pkg/__init__.py": "from .config import make as build\nfrom .apart import *\nfrom .other import more\n",
+            "pkg/config.py": 'def make(device="cuda"):\n    return device\n',
             "pkg/apart.py": "print(1)\n",
-            "train.py": "import torch\nfrom pkg import DEVICE\n\nx = torch.zeros(2, device=DEVICE)\n",
+            "pkg/other.py": USES,
+            "train.py": "import torch\nfrom pkg import build\n\nx = torch.zeros(2, device=build())\n",
         },
     )
     assert found == {"pkg/config.py"}

@@ -71,7 +71,7 @@ TYPES: dict[str, tuple[type, ...]] = {
 
 def _getter(kind: type):
     fields = _ONLY.get(kind) or tuple(f for f in kind._fields if f not in _SKIPPED)
-    if kind in (ast.Global, ast.Nonlocal, ast.Import, ast.ImportFrom, ast.alias) or not fields:
+    if kind in (ast.Global, ast.Nonlocal, ast.Import, ast.ImportFrom, ast.alias, ast.MatchSingleton) or not fields:
         return None
     if len(fields) == 1:
         get = attrgetter(fields[0])
