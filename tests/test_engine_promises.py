@@ -261,6 +261,58 @@ def test_an_engine_bug_is_refused(name: str, monkeypatch: pytest.MonkeyPatch) ->
     assert {f.status for f in result.findings} == {"manual"}
 
 
+@pytest.mark.parametrize("size", [1, 2])
+def test_edits_that_do_not_say_what_the_rules_changed_are_refused(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    """What is written comes from the edits, what was checked is the rendered tree: they are one."""
+    from porter.python import rewrite
+
+    trim = rewrite._trim
+
+    def cut(old: bytes, change: Change) -> Change:
+        made = trim(old, change)
+        return Change(made.start, made.end, made.new[size:])
+
+    monkeypatch.setattr(rewrite, "_trim", cut)
+    broken = only(look(f"{T}x.cuda()\n"), "PRT003")
+    assert (broken.why, dict(broken.values)["codes"]) == ("overlap", "PRT130")
+
+
+def test_what_libcst_cannot_read_is_refused_by_it() -> None:
+    broken = only(look(CALL, world(Unparsable)), "PRT003")
+    assert dict(broken.values) == {"error": "LibCST", "codes": "PRT950"} and broken.line == 3
+
+
+# what both sides share may end, or begin, in the middle of a character
+BORDERS = [
+    ("é", "ã"),
+    ("é", "ĩ"),
+    ("日", "旦"),
+    ("日", "ᗥ"),
+    ("é", "éã"),
+    ("é", "ãé"),
+    ("éé", "é"),
+    ("xé", "xã"),
+    ("éx", "ĩx"),
+    ("é", ""),
+]
+
+
+@pytest.mark.parametrize("before, after", BORDERS)
+def test_an_edit_is_cut_between_characters(before: str, after: str) -> None:
+    class Renames(Plant):
+        def build(self, updated):
+            return updated.with_changes(args=[cst.Arg(cst.SimpleString(f"'{after}'"))])
+
+        def visit(self, original, updated, file):
+            return super().visit(original, updated, file) if f"'{before}'" in file.text(original) else None
+
+    text = f"# é\n{T}x = 1\nx.plant('{before}')\n"
+    (change,) = look(text, world(Renames)).auto
+    assert apply(text.encode(), (change,)) == text.replace(f"'{before}'", f"'{after}'").encode()
+    for part in (text.encode()[: change.start], text.encode()[change.end :], change.new):
+        part.decode("utf-8")  # which half a character is not
+
+
 def test_a_lost_bom_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     stored = Looked.stored
     monkeypatch.setattr(
@@ -434,6 +486,7 @@ ODD = {
     "behind a long line": f"#{'x' * 3000}\n# coding: utf-7\n{E}",
     "unicode_escape": f"# coding: unicode_escape\n{E}x = '\\u00e9'\n",
     "raw_unicode_escape": f"# coding: raw-unicode-escape\n{E}x = '\\u00e9'\n",
+    "raw_unicode_escape that comes back": f"# coding: raw-unicode-escape\n{E}x = '\\u0100'\n",
     "idna": f"# coding: idna\n{E}",
     "punycode": f"# coding: punycode\n{E}",
     "rot13": f"# coding: rot13\n{E}",

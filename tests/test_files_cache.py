@@ -142,9 +142,11 @@ def test_a_file_that_is_not_ours_is_not_read(porter, tmp_path, what):
     else:
         Path(f"{file}-journal").touch(0o666)
         Path(f"{file}-journal").chmod(0o666)
-    done = process("analyze", ".", "--format", "json", cwd=porter.folder)  # which a pipe would hold for ever
-    assert done.stdout == said and not done.stderr
-    assert what == "folder" or process("analyze", ".", "--format", "json", cwd=porter.folder).stdout == said
+    for _ in range(2):
+        if what == "pipe":  # it would hold for ever what waits for it
+            assert process("analyze", ".", "--format", "json", cwd=porter.folder).stdout == said
+        answer = porter("analyze", ".", "--format", "json")
+        assert answer.out == said and not answer.err
     if what != "folder":  # it was begun anew
         assert file.is_file() and not file.is_symlink() and stat.S_IMODE(file.stat().st_mode) == 0o600
 

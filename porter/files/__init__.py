@@ -3,8 +3,9 @@
 discover  which files there are                      ignore   what .gitignore files say
 read      one file's bytes, or why not               write    one file, atomically
 journal   many files, all or nothing; recover, undo  runs     the journal's folders; lock: one porter at a time
-seal      which journals porter wrote itself         git      which files git tracks, and which it could not give back
+seal      which journals porter wrote itself         git      which files git could not give back
 copy      a ported copy of a tree                    record   what porter wrote into it
 pieces    what a copy consists of                    links    where its symlinks lead
+cache     what was found before                      tracked  what git tracks, from its index
 errors    what a person is told, in English and Chinese
 """
