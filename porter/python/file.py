@@ -257,7 +257,7 @@ class File:
         """The statement whose piece is walked."""
         return self._piece.unit.statement
 
-    @property
+    @cached_property
     def around(self) -> Around:
         return Around(self)
 
