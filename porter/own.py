@@ -34,14 +34,22 @@ def guarded(path: str, data: bytes, session: Session, look: Callable[[FileResult
         return look(result)
     except Unreadable as error:
         found = own(path, error.line, "PRT002", error.key, session, error=error.error)
-    except RecursionError:
-        found = own(path, 1, "PRT002", "deep", session)
+    except (RecursionError, MemoryError) as error:
+        why = "deep" if isinstance(error, RecursionError) else "memory"
+        found = own(path, 1, "PRT002", why, session)
     except Exception as error:
         if "PORTER_DEBUG" in os.environ:
             raise
-        said = f"{type(error).__name__}: {error}".partition("\n")[0]
+        said = f"{type(error).__name__}: {_words(error)}"
         found = own(path, 1, "PRT003", "crashed", session, error=said)
     return replace(result, findings=(found,))
+
+
+def _words(error: Exception) -> str:
+    try:
+        return str(error).partition("\n")[0]
+    except Exception:  # some spell out a tree, however deep it is
+        return ""
 
 
 def unread(path: str, data: bytes) -> FileResult:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from porter.checks.gate import PACKAGES
 from porter.files.kinds import MAKEFILE, SHELL, kind_of
+from porter.files.read import beginning
 from porter.project.firsts import first_fused, first_gelu, jit_compile
 from porter.project.kernels import Remember, anew
 from porter.project.modules import IMPORTED, may_be, module_of
@@ -19,7 +20,7 @@ from porter.project.natives import Native, exports_of
 from porter.project.natives import gather as gather_natives
 from porter.project.options import Takes, launcher, takes
 from porter.project.served import Served, served
-from porter.project.trees import parse
+from porter.project.trees import Parse, parse, shallow
 from porter.project.users import users
 
 _OWN = {
@@ -109,6 +110,13 @@ class Facts:
 
 def gather(root: Path, files: Sequence[str], remember: Remember = anew, asked: Iterable[str] | None = None) -> Facts:
     """`files`: every file of the project, relative to its root; `asked`: those that a run looks at, if not all."""
+    try:
+        return _gather(root, files, remember, asked, parse)
+    except (RecursionError, MemoryError):  # in one file of thousands, whose own analysis says so
+        return _gather(root, files, anew, asked, shallow)
+
+
+def _gather(root: Path, files: Sequence[str], remember: Remember, asked: Iterable[str] | None, parse: Parse) -> Facts:
     own: dict[str, set[str]] = {name: set() for name in _OWN}
     passed: set[tuple[str, str, str]] = set()
     shim: set[str] = set()
@@ -133,7 +141,7 @@ def gather(root: Path, files: Sequence[str], remember: Remember = anew, asked: I
             if b"cuda" in data or b"nccl" in data:
                 for name, pattern in _OWN.items():
                     if name.encode() in data and pattern.search(data):
-                        own[name].update(f"{path}:{owner}" for owner in _classes(data, name))
+                        own[name].update(f"{path}:{owner}" for owner in _classes(parse(data), name))
                 for name, value in _CONSTANT.findall(data):
                     kind = "backend" if value == b"nccl" else "device"
                     defined.setdefault(name.decode(), []).append((path, kind))
@@ -148,7 +156,7 @@ def gather(root: Path, files: Sequence[str], remember: Remember = anew, asked: I
     return Facts(
         own_cuda=tuple(sorted(own["cuda"])),
         own_is_cuda=tuple(sorted(own["is_cuda"])),
-        constants=tuple(sorted(_used(defined, texts))),
+        constants=tuple(sorted(_used(defined, texts, parse))),
         passed=tuple(sorted(passed)),
         shim=tuple(sorted(shim)),
         twins=twins,
@@ -210,17 +218,12 @@ def _among(files: Sequence[str]) -> Iterable[str]:
 
 
 def _read(path: Path) -> bytes | None:
-    try:
-        if path.stat().st_size > _LARGEST:
-            return None
-        return path.read_bytes()
-    except OSError:
-        return None
+    data = beginning(path, _LARGEST + 1)
+    return None if data is None or len(data) > _LARGEST else data
 
 
-def _classes(data: bytes, member: str) -> Iterable[str]:
+def _classes(tree: ast.Module | None, member: str) -> Iterable[str]:
     """Classes that define a method, or for `is_cuda` set an attribute, of this name."""
-    tree = parse(data)
     for node in ast.walk(tree) if tree else ():
         if isinstance(node, ast.ClassDef) and (_defines(node, member) or member == "is_cuda" and _sets(node, member)):
             yield node.name
@@ -246,7 +249,9 @@ def _targets(statement: ast.stmt) -> list[ast.expr]:
     return [statement.target] if isinstance(statement, ast.AnnAssign) else []
 
 
-def _used(defined: dict[str, list[tuple[str, str]]], texts: dict[str, bytes]) -> Iterable[tuple[str, str, str, str]]:
+def _used(
+    defined: dict[str, list[tuple[str, str]]], texts: dict[str, bytes], parse: Parse
+) -> Iterable[tuple[str, str, str, str]]:
     """Constants that another file imports by name and hands to something that takes a device or a backend."""
     if not defined:
         return

@@ -189,7 +189,7 @@ class Receivers:
         if node.__class__ is ast.Constant and isinstance(node.value, str):
             try:
                 node = ast.parse(node.value, mode="eval").body
-            except (SyntaxError, ValueError):
+            except (SyntaxError, ValueError, RecursionError, MemoryError):
                 return UNKNOWN
         if node is None:
             return UNKNOWN

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 
 from porter.own import Unreadable
 from porter.session import Session
@@ -70,12 +71,17 @@ class Document:
         return self.text[self.starts[line - 1] : end]
 
     @cached_property
-    def _ascii(self) -> bool:
-        return self.text.isascii()
+    def _wide(self) -> tuple[list[int], list[int]]:
+        """Where the characters of several bytes stand, and how many bytes more than characters there are before each."""
+        if self.text.isascii():
+            return [], [0]
+        found = [(m.start(), len(m[0].encode("utf-8")) - 1) for m in re.finditer(r"[^\x00-\x7f]", self.text)]
+        return [at for at, _ in found], [*accumulate((more for _, more in found), initial=0)]
 
     def byte(self, offset: int) -> int:
         """Where a character stands in the file."""
-        return self.bom + (offset if self._ascii else len(self.text[:offset].encode("utf-8")))
+        places, more = self._wide
+        return self.bom + offset + more[bisect_left(places, offset)]
 
     @cached_property
     def suppressions(self) -> Suppressions:
@@ -88,6 +94,6 @@ class Document:
                 alone = not self.text[self.starts[line - 1] : found.start()].strip()
                 yield Comment(line, column, found[1], alone)
 
-    @property
+    @cached_property
     def newline(self) -> str:
         return "\r\n" if "\r\n" in self.text else "\n"
