@@ -32,7 +32,8 @@ _SHIM = re.compile(
     rb"^[ \t]*(?:from[ \t]+torch_npu\.contrib[ \t]+import[ \t]+transfer_to_npu|import[ \t]+torch_npu\.contrib\.transfer_to_npu)",
     re.M,
 )
-_PASSED = re.compile(rb"(--?[A-Za-z][\w-]*)(?:[ \t]+|=|[\"'],[ \t]*[\"'])[\"']?(cuda(?::\d+)?|nccl)\b")
+# an option's name has an end: without one, a text of nothing but dashes is gone over again and again
+_PASSED = re.compile(rb"(--?[A-Za-z][\w-]{0,100})(?:[ \t]+|=|[\"'],[ \t]*[\"'])[\"']?(cuda(?::\d+)?|nccl)\b")
 _SCRIPTS = (".sh", ".bash", ".slurm", ".sbatch", ".pbs", ".lsf", ".ksh", ".cmd", ".bat", ".mk", ".yml", ".yaml", ".py")
 _SCRIPT_NAMES = ("Makefile", "makefile")
 _TWINS = (("cuda", "npu"), ("nccl", "hccl"), ("gpu", "npu"))

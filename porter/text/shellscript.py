@@ -19,7 +19,9 @@ WORDS = re.compile(
     r"|nvtop|nv-|--nv\b|-G\b|compute-sanitizer|install"
 )
 _RUNS_TEXT = frozenset({"bash", "sh", "zsh", "dash", "ksh", "eval", "ssh", "su"})
-_RUN = r"(?:^|[;&|(]|\b(?:eval|exec|then|do|else|sudo|time|srun)\b)[ \t]*\"?\${{?{name}\b"  # a variable as a command
+_RUN = re.compile(  # a variable as a command
+    r"(?:^|[;&|(]|\b(?:eval|exec|then|do|else|sudo|time|srun)\b)[ \t]*\"?\${?(\w+)", re.MULTILINE
+)
 _DEFAULTS = frozenset({":-", "-", ":=", "="})
 
 
@@ -110,8 +112,9 @@ def parse(text: str) -> Script:
     lines = ((text.rfind("\n", 0, start) + 1, text.find("\n", end) % (len(text) + 1)) for start, end in walk.errors)
     script.broken = sorted({line for line in lines if WORDS.search(text, *line)})
     walk.run(root)
+    programs = set(_RUN.findall(text))
     for name in [n for n in script.names if n.role == "set" and n.value and n.value.text[:1] in "\"'"]:
-        if re.search(_RUN.format(name=name.name), text, re.MULTILINE):
+        if name.name in programs:
             walk.inner(name.value, ("text",))
     script.names = sorted({name.start: name for name in script.names}.values(), key=lambda n: n.start)
     script.commands.sort(key=lambda c: c.start)
