@@ -226,7 +226,10 @@ def _limit(path: str) -> int:
 
 def inputs() -> dict[str, Input]:
     made = {f"python: {name}": Input("a.py", make) for name, make in _PYTHON.items()}
-    made |= {f"{name.partition(' ')[0]}: {name.partition(' ')[2]}": Input(path, make, _limit(path)) for name, (path, make) in _TEXTS.items()}
+    made |= {
+        f"{name.partition(' ')[0]}: {name.partition(' ')[2]}": Input(path, make, _limit(path))
+        for name, (path, make) in _TEXTS.items()
+    }
     for kind, (path, places) in _HOLDS.items():
         for place in places:
             for name, run in _RUNS.items():

@@ -135,8 +135,8 @@ def _peak(given: Input) -> list[float]:
 
 def _found(n: int):
     from porter.analyse import analyse
-    from porter.run import Run
     from porter.config import Settings
+    from porter.run import Run
     from porter.session import Session
 
     session, data = Session(), ("import torch\n" + "y = x.cuda()\n" * n).encode()
@@ -149,7 +149,9 @@ def _report(kind: str, n: int) -> Work:
     from porter.report.model import Report
 
     run, session, data = _found(n)
-    report = Report(__version__, run.target, run.files, session, "en", (), frozenset(), "", ".", 0, lambda path: data, "")
+    report = Report(
+        __version__, run.target, run.files, session, "en", (), frozenset(), "", ".", 0, lambda path: data, ""
+    )
     return lambda: render(report, kind)
 
 

@@ -245,7 +245,18 @@ ALLOWED = {  # who opens files by itself, and why
     "porter/commands/outcome.py": "the null device, when nobody reads what is printed",
     "porter/report/html.py": "porter's own style sheet and script",
 }
-_OPENS = {"open", "read_bytes", "read_text", "write_bytes", "write_text", "memmap", "fdopen", "mmap", "fromfile", "readlines"}
+_OPENS = {
+    "open",
+    "read_bytes",
+    "read_text",
+    "write_bytes",
+    "write_text",
+    "memmap",
+    "fdopen",
+    "mmap",
+    "fromfile",
+    "readlines",
+}
 
 
 def _opened(tree: ast.AST):
@@ -262,5 +273,131 @@ def test_one_reader_is_the_way_to_every_file():
         path = file.relative_to(CHECKOUT).as_posix()
         if not path.startswith("porter/verify/") and (lines := list(_opened(ast.parse(file.read_bytes())))):
             places[path] = lines
-    own = {"porter/diagnose/reading.py", "porter/commands/diagnose.py", "porter/commands/env.py", "porter/project/reach/native.py"}
+    own = {
+        "porter/diagnose/reading.py",
+        "porter/commands/diagnose.py",
+        "porter/commands/env.py",
+        "porter/project/reach/native.py",
+    }
     assert places.keys() - own == ALLOWED.keys(), "read through porter.files.read, or say here why not"
+
+
+# ---- nesting without a bottom
+
+DEEP = 100_000
+NESTED = {
+    "a.py": ("import torch\nx.cuda()\nx = ", "(", ")"),
+    "b.py": ("import torch\nx.cuda()\nx = ", "-", "1"),
+    "c.py": ("import torch\nx.cuda()\nx = y", "[0]", ""),
+    "d.py": ("import torch\nx.cuda()\nx = 1", "+1", ""),
+    "e.py": ("import torch\nx.cuda()\nx = ", "lambda:", "1"),
+    "f.py": ("import torch\nx.cuda()\nx = ", "{1:", "}"),
+    "g.py": ("import torch\nx.cuda()\nif x: pass\n", "elif y: pass\n", ""),
+    "a.json": ('{"cuda": ', "[", "]"),
+    "b.json": ("", '{"cuda":', "}"),
+    "a.yaml": ("cuda: ", "[", "]"),
+    "b.yaml": ("cuda: ", "{a: ", "}"),
+    "c.yaml": ("cuda:\n", "- ", ""),
+    "a.toml": ("cuda = ", "[", "]"),
+    "b.toml": ("cuda = 1\n", "a.", "b = 1"),
+    "a.sh": ("export CUDA_VISIBLE_DEVICES=0\n", "(", ")"),
+    "b.sh": ("cuda ", "$(", ")"),
+    "c.sh": ("cuda\n", "if a; then ", "fi;"),
+    "Makefile": ("CUDA = ", "$(", ")"),
+    "Dockerfile": ("FROM nvidia/cuda:12\nRUN ", "(", ")"),
+    "a.cu": ("__global__ void f() { cudaMalloc(a); ", "{", "}"),
+    "b.cu": ("__global__ void f() { x = ", "(", ")"),
+    "requirements.txt": ("torch", "[", "]"),
+    "a.ini": ("[a]\ncuda = ", "[", "]"),
+    "a.ipynb": ('{"cuda": ', "[", "]"),
+}
+
+
+def test_nesting_without_a_bottom_is_a_finding_and_no_failure(repo):
+    for name, (head, opening, closing) in NESTED.items():
+        make(repo, name, text=head + opening * DEEP + "\n" + closing * DEEP + "\n")
+    make(repo, "z.py", text="from a import x\n" + EDIT)
+    done = porter(repo, ["analyze", ".", "--no-cache", "--format", "json", "--jobs", "1"])[0]
+    assert done.code == 1, done.err
+    found = {(f["path"], f["code"]) for f in json.loads(done.out)["findings"]}
+    assert ("z.py", "PRT130") in found
+    assert not [path for path, code in found if code == "PRT003"]
+    assert {"a.py", "b.py", "c.py", "d.py", "e.py", "f.py", "g.py"} <= {
+        path for path, code in found if code == "PRT002"
+    }
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['x.cuda() if y else ' * 700 + "z", "[" * 150 + '"cuda"' + "]" * 150, "x" + ".a" * 900 + ".cuda()", "1" + " + 'cuda'" * 900],
+    ids=["choices", "lists", "attributes", "sum"],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "place",
+    ["class C:\n    def cuda(self): return {}\n", "p.add_argument('--device', default={})\n", "for i in b:\n    l = {}\n    l.backward()\n",
+     "try:\n    import apex\nexcept ({}): pass\n", "class D({}): pass\n", "device = {}\nf(device=device)\n"],
+)  # fmt: skip
+def test_what_python_can_read_and_porter_cannot_go_down_ends_no_run(repo, text, place):
+    """While the facts of a project are gathered, too: the other files are analysed."""
+    make(repo, "deep.py", text="import torch\nimport argparse\nx.cuda()\n" + place.format(text))
+    make(repo, "run.sh", text="python deep.py --device cuda\n")
+    found = analysed(repo)
+    assert ("PRT130", "call") in found["a.py"]
+    assert not [why for code, why in found["deep.py"] if code == "PRT003" and why != "joined"]
+
+
+@pytest.mark.parametrize("name", ["pyproject.toml", "porter.toml"])
+def test_a_configuration_that_is_nested_too_deeply_is_refused(repo, name):
+    make(repo, name, text="[tool.porter]\nx = " + "[" * DEEP)
+    answer = porter(repo, ["analyze", "."])[0]
+    assert answer.refused and name in answer.err, answer
+
+
+def test_what_porter_wrote_is_refused_where_it_is_nested_too_deeply(repo):
+    make(repo, "deep", text="[" * 200_000)
+    make(repo, "facts/porter.toml", text='facts = ["../deep"]\n')
+    make(repo, "facts/a.py", text=EDIT)
+    commands = [["analyze", "a.py", "--baseline", "deep"], ["analyze", "facts/a.py"], ["report", "deep"]]
+    for answer in porter(repo, *commands):
+        assert answer.refused and "deep" in answer.err, answer
+
+
+def test_too_little_memory_is_a_finding(monkeypatch):
+    from porter.analyse import analyse
+    from porter.python import analyse as python
+
+    def starved(*given):
+        raise MemoryError
+
+    monkeypatch.setattr(python, "_analyse", starved)
+    found = analyse("a.py", EDIT.encode(), Session()).findings
+    assert [(f.code, f.why) for f in found] == [("PRT002", "memory")]
+
+
+# ---- what an edit of a text promises
+
+
+@pytest.mark.parametrize(
+    ("edit", "promise"),
+    [
+        (lambda text: (len(text) - 1, len(text) - 1, "0"), "unstable"),
+        (lambda text: (len(text) - 1, len(text), ""), "newline"),
+        (lambda text: (len(text) - 1, len(text), "\r\n"), "newline"),
+        (lambda text: (0, 1, "x"), "reparse"),
+    ],
+)
+def test_an_edit_that_breaks_a_promise_is_not_made(monkeypatch, edit, promise):
+    from porter.analyse import analyse
+    from porter.text import requirements
+    from porter.text.document import TextHit
+
+    def look(document, lines):
+        at = edit(document.text)
+        if promise == "unstable" or len(document.text) == len("torch==1.0\n") and document.text.startswith("torch"):
+            if promise == "unstable" or document.text.endswith("0\n"):
+                yield TextHit(0, 5, "PRT840", "pin", TextHit.values_of(old="", new="", npu="", known=""), (at,), True)
+
+    monkeypatch.setattr(requirements, "look", look)
+    result = analyse("requirements.txt", b"torch==1.0\n", Session())
+    assert result.auto == result.review == ()
+    assert ("PRT003", promise) in {(f.code, f.why) for f in result.findings}

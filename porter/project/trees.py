@@ -7,7 +7,9 @@ import warnings
 from collections.abc import Callable
 
 Parse = Callable[[bytes], "ast.Module | None"]
-_DEEPEST = 100  # levels; nobody writes half as many, and a function that goes down a tree may take several calls for one
+_DEEPEST = (
+    100  # levels; nobody writes half as many, and a function that goes down a tree may take several calls for one
+)
 
 
 def parse(data: bytes) -> ast.Module | None:

@@ -32,6 +32,8 @@ def above(owner: ast.AST, child: ast.AST, finds: Callable[[ast.stmt], object], k
     known = owner.__dict__.setdefault("_firsts", {})
     if (key, field) not in known:
         block = getattr(owner, field)
-        known[key, field] = next(((n, found) for n, one in enumerate(block) if (found := finds(one))), (len(block), None))
+        known[key, field] = next(
+            ((n, found) for n, one in enumerate(block) if (found := finds(one))), (len(block), None)
+        )
     first, found = known[key, field]
     return found if first < at else None

@@ -63,7 +63,11 @@ def fills_once(node: ast.If, child: ast.AST) -> bool:
     test = node.test
     if test.__class__ is not ast.Compare:
         return False
-    block, op, right = node.body if within(node, child, "body") else node.orelse, test.ops[0].__class__, test.comparators[0]
+    block, op, right = (
+        node.body if within(node, child, "body") else node.orelse,
+        test.ops[0].__class__,
+        test.comparators[0],
+    )
     missing = (
         op is ast.Is
         and block is node.body
