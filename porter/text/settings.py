@@ -47,10 +47,22 @@ class Settings:
     entries: list[Entry] = field(default_factory=list)
     edited: set[int] = field(default_factory=set)  # numbers of entries with an edit
     whole: bool = True  # False: data, of which nothing is told
+    _named: dict[int, dict[str, list[Entry]]] = field(default_factory=dict)
 
     def among(self, owner: int) -> list[Entry]:
         """All that stand in one mapping or list."""
         return self._owners.get(owner, [])
+
+    def named(self, owner: int) -> dict[str, list[Entry]]:
+        """The same by what each is called, holds, or sets as in `name=value`."""
+        if owner not in self._named:
+            found: dict[str, list[Entry]] = {}
+            for entry in self.among(owner):
+                last = entry.path[-1] if entry.path else ""
+                for name in {last, entry.value, entry.value.partition("=")[0]}:
+                    found.setdefault(name, []).append(entry)
+            self._named[owner] = found
+        return self._named[owner]
 
     def before(self, entry: Entry) -> Entry | None:
         """What stands before an entry in the same mapping or list."""
