@@ -34,9 +34,10 @@ def guarded(path: str, data: bytes, session: Session, look: Callable[[FileResult
         return look(result)
     except Unreadable as error:
         found = own(path, error.line, "PRT002", error.key, session, error=error.error)
-    except (RecursionError, MemoryError) as error:
-        why = "deep" if isinstance(error, RecursionError) else "memory"
-        found = own(path, 1, "PRT002", why, session)
+    except RecursionError:
+        found = own(path, 1, "PRT002", "deep", session)
+    except MemoryError:
+        found = own(path, 1, "PRT002", "memory", session)
     except Exception as error:
         if "PORTER_DEBUG" in os.environ:
             raise

@@ -335,7 +335,7 @@ def test_nesting_without_a_bottom_is_a_finding_and_no_failure(repo):
 @pytest.mark.parametrize(
     "place",
     ["class C:\n    def cuda(self): return {}\n", "p.add_argument('--device', default={})\n", "for i in b:\n    l = {}\n    l.backward()\n",
-     "try:\n    import apex\nexcept ({}): pass\n", "class D({}): pass\n", "device = {}\nf(device=device)\n"],
+     "try:\n    import apex\nexcept ({}): pass\n", "y = ({}).gelu()\nF.gelu(y)\n", "class D({}): pass\n", "device = {}\nf(device=device)\n"],
 )  # fmt: skip
 def test_what_python_can_read_and_porter_cannot_go_down_ends_no_run(repo, text, place):
     """While the facts of a project are gathered, too: the other files are analysed."""

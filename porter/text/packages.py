@@ -103,7 +103,7 @@ def indexes(document: Document, start: int, end: int) -> Iterator[TextHit]:
             foreign.append(address)
     for address in foreign:
         values = TextHit.values_of(old=address[0][:100])
-        yield TextHit(*address.span(), "PRT841", "foreign", values=values)
+        yield TextHit(address.start(), address.end(), "PRT841", "foreign", values=values)
 
 
 def _torch(document: Document, want: Wanted, others: bool) -> Iterator[TextHit]:
