@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 import tokenize
+from bisect import bisect_right
 from collections.abc import Callable, Iterable
 
 from porter.finding import Change, Finding
@@ -27,10 +28,10 @@ def annotations(
     wanted: dict[int, list[str]] = {}
     for finding in sorted(findings):
         if finding.status == "manual" and finding.suppressed is None and not finding.code.startswith("PRT0"):
-            above = [line for line in starts if line <= finding.line]
+            above = bisect_right(starts, finding.line)
             text = _text(finding, message, lang, source.encoding)
-            if above and text not in wanted.setdefault(_anchor(above[-1], comments), []):
-                wanted[_anchor(above[-1], comments)].append(text)
+            if above and text not in wanted.setdefault(_anchor(starts[above - 1], comments), []):
+                wanted[_anchor(starts[above - 1], comments)].append(text)
     return tuple(_changes(source, wanted, {line for line, text in comments.items() if OWN.match(text)}))
 
 
@@ -94,7 +95,7 @@ def _changes(source: Source, wanted: dict[int, list[str]], old: set[int]) -> Ite
         new = b"".join(_comment(source, line, text) for text in wanted.get(line, ()))
         if new != source.utf8[start:end]:
             if source.recoded:
-                start, end = (len(source.stored(source.utf8[:n])) for n in (start, end))
+                start, end = map(source.stored_at, (start, end))
                 yield Change(start, end, source.stored(new))
             else:
                 yield Change(start + shift, end + shift, new)

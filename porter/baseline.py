@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from porter.errors import UserError
+from porter.files import read as files
+from porter.files.errors import FilesError
 from porter.finding import Finding
 
 VERSION = 1
@@ -33,8 +35,6 @@ def fingerprints(findings: Iterable[Finding], data: Data) -> dict[Finding, str]:
 
 
 def _lines(data: Data, path: str) -> list[bytes]:
-    from porter.files.errors import FilesError
-
     try:
         return data(path).replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
     except FilesError:
@@ -49,13 +49,14 @@ def render(findings: Iterable[Finding], data: Data) -> str:
 
 def read(file: Path, name: str) -> frozenset[str]:
     try:
-        document = json.loads(file.read_bytes())
-    except OSError as error:
-        makes, missing = "`porter analyze --write-baseline`", isinstance(error, FileNotFoundError)
+        document = json.loads(files.read(file, name, limit=files.DOCUMENT))
+    except FilesError as error:
+        makes, missing = "`porter analyze --write-baseline`", error.key == "missing"
         en, zh = (f"; {makes} makes one", f"；用 {makes} 生成") if missing else ("", "")
-        raise UserError(f"{name}: {error.strerror}{en}", f"{name}：{error.strerror}{zh}") from None
-    except ValueError as error:
-        raise UserError(f"{name}: not a baseline: {error}", f"{name}：不是基线文件：{error}") from None
+        raise UserError(error.text("en") + en, error.text("zh") + zh) from None
+    except (ValueError, RecursionError, MemoryError) as error:
+        why = error if isinstance(error, ValueError) else type(error).__name__
+        raise UserError(f"{name}: not a baseline: {why}", f"{name}：不是基线文件：{why}") from None
     version = document.get("porter-baseline") if isinstance(document, dict) else None
     if version != VERSION:
         raise UserError(

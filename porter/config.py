@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from porter.errors import UserError, check_choice, suggestion
+from porter.files.read import read as read_file
 from porter.finding import SEVERITIES
 from porter.target import STYLES
 
@@ -81,10 +83,9 @@ def find(start: Path) -> Table | None:
 
 
 def _table(file: Path, header: str) -> Table | None:
-    try:
-        data = file.read_bytes()
-    except OSError:
+    if not os.path.lexists(file) or os.path.isdir(file):
         return None
+    data = read_file(file, file.name)
     if file.name == "pyproject.toml" and b"porter" not in data:
         return None
     import tomli
@@ -92,6 +93,8 @@ def _table(file: Path, header: str) -> Table | None:
     try:
         text = data.decode("utf-8")
         document = tomli.loads(text)
+    except (RecursionError, MemoryError):
+        raise UserError(f"{file.name}: nested too deeply", f"{file.name}：嵌套过深") from None
     except (tomli.TOMLDecodeError, UnicodeDecodeError) as error:
         at = re.search(r"at line (\d+)", str(error))
         place = f"{file.name}:{at[1] if at else 1}"

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
 
 from porter.errors import UserError
+from porter.files import read as files
 
 
 def read(name: str, command: str, version: tuple[str, int], parts: Mapping[str, type]) -> dict:
     """`command`: what writes such a document; `version`: the key that says it, and the only one that can be read."""
     try:
-        document = json.loads(Path(name).read_bytes())
-    except OSError as error:
-        why = error.strerror or error
-        raise UserError(f"{name}: {why}", f"{name}：{why}") from None
-    except (ValueError, RecursionError) as error:
+        document = json.loads(files.read(name, limit=files.DOCUMENT))
+    except (ValueError, RecursionError, MemoryError) as error:
         raise _foreign(name, command, error) from None
     key, known = version
     if not isinstance(document, dict) or key not in document:

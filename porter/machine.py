@@ -10,11 +10,14 @@ from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 from typing import NamedTuple
 
+from porter.files.read import beginning
+
 HOMES = ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME")  # set by CANN's set_env.sh
 USUAL = ("usr/local/Ascend/ascend-toolkit/latest", "usr/local/Ascend/cann")
 _INSTALLED = ("*-linux/ascend_toolkit_install.info", "ascend_toolkit_install.info", "*/ascend_cann_install.info", "version.cfg",
               "runtime/version.info", "compiler/version.info")  # fmt: skip
 _VERSION = re.compile(r"(?im)^(?:version|\w*running_version)\s*=\s*\[?(?:[\d.]+:)?([\w.]+)")
+_LARGEST = 1_000_000
 _RELEASE = re.compile(r"\d+\.\d+(?:\.(?:RC|alpha|beta)?\d+)*(?:\.\w+)?", re.IGNORECASE)
 
 
@@ -88,10 +91,7 @@ def _version(home: Path) -> str:
 
 
 def _read(file: Path) -> str:
-    try:
-        return file.read_text("utf-8", "replace")
-    except OSError:
-        return ""
+    return (beginning(file, _LARGEST) or b"").decode("utf-8", "replace")
 
 
 def _names(folder: Path) -> list[str]:

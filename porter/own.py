@@ -36,6 +36,8 @@ def guarded(path: str, data: bytes, session: Session, look: Callable[[FileResult
         found = own(path, error.line, "PRT002", error.key, session, error=error.error)
     except RecursionError:
         found = own(path, 1, "PRT002", "deep", session)
+    except MemoryError:
+        found = own(path, 1, "PRT002", "memory", session)
     except Exception as error:
         found = own(path, 1, "PRT003", "crashed", session, error=failure(error))
     return replace(result, findings=(found,))
@@ -45,7 +47,11 @@ def failure(error: Exception) -> str:
     """A fault of porter in one line; for its developers, PORTER_DEBUG lets it through."""
     if "PORTER_DEBUG" in os.environ:
         raise error
-    return f"{type(error).__name__}: {error}".partition("\n")[0]
+    try:
+        words = str(error).partition("\n")[0]
+    except Exception:  # some spell out a tree, however deep it is
+        words = ""
+    return f"{type(error).__name__}: {words}"
 
 
 class Failures:
@@ -62,7 +68,7 @@ class Failures:
         """What `make` makes; None where it fails, for which rules or a part of the analysis are to blame."""
         try:
             return make()
-        except (RecursionError, Unreadable):
+        except (RecursionError, MemoryError, Unreadable):
             raise
         except Exception as error:
             self.note(blamed if isinstance(blamed, str) else ", ".join(sorted({r.code for r in blamed})), line, error)

@@ -104,4 +104,4 @@ def test_mistakes(porter, text, said):
     got = porter("analyze", ".", "--baseline", "base.json")
     assert got.code == 2 and got.err.startswith("porter: " + said) and got.err.count("\n") == 1
     (porter.folder / "base.json").unlink()
-    assert "base.json: No such file" in porter("analyze", ".", "--baseline", "base.json").err
+    assert "base.json: no such file" in porter("analyze", ".", "--baseline", "base.json").err

@@ -166,7 +166,7 @@ def porter(tmp_path, monkeypatch):
             "porter.toml:1: 'torch=2.7' is not understood; did you mean 'torch_npu'?; write torch_npu=",
         ),
         ('soc = "A9"', "porter.toml:1: soc 'A9' is none of A2, A3, 910, 950, 310P"),
-        ('baseline = "gone.json"', "gone.json: No such file or directory; `porter analyze --write-baseline` makes one"),
+        ('baseline = "gone.json"', "gone.json: no such file or directory; `porter analyze --write-baseline` makes one"),
     ],
 )
 def test_what_only_a_command_can_check(porter, config, said):

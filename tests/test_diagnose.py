@@ -486,7 +486,7 @@ def test_the_command_where_nothing_is_known(porter):
     [
         (["missing"], "porter: missing: no such file or directory\n"),
         (["cut.gz"], "porter: cut.gz: damaged gzip"),
-        (["src"], "porter: src: cannot be read: Is a directory"),
+        (["src"], "porter: src: not a regular file"),
         (["log", "--repo", ".", "--findings", "f.json"], "porter: --repo and --findings"),
         (["log", "--format", "html"], "porter: --format: 'html' is none of text, json"),
     ],

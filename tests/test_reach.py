@@ -202,7 +202,7 @@ def test_what_a_torch_lacks_holds_for_that_torch(porter, facts):
         (["--library", "checkout/shapes", "src"], "--library stands alone"),
         (["--library", "checkout/shapes", "-o", "a.html"], "name a file that ends in .json"),
         (["--library", "checkout/shapes", "--format", "sarif"], "--library writes facts as JSON only"),
-        (["--facts", "missing.json"], "missing.json: cannot be read"),
+        (["--facts", "missing.json"], "missing.json: no such file or directory"),
     ],
 )
 def test_what_is_asked_for_wrongly(porter, arguments, said):

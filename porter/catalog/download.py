@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 
 from porter.catalog.sources import CatalogueError, Wheel
-from porter.files.errors import Message
+from porter.files.errors import FilesError, Message
+from porter.files.read import read
 from porter.resources import cache_dir, make_ours, rules_dir
 
 # Wheels for other machines than this one: the same two files on each.
@@ -31,10 +32,12 @@ def checksums(file: Path) -> dict[str, dict[str, str]]:
     import tomli
 
     try:
-        return tomli.loads(file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError) as error:
+        return tomli.loads(read(file).decode("utf-8"))
+    except FilesError as error:
+        if error.key == "missing":
+            return {}
+        raise
+    except (ValueError, RecursionError) as error:
         raise CatalogueError(f"{file}: cannot be read: {error}", f"{file}：无法读取：{error}") from None
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from porter.cli import FOUND, INTERNAL, OK
 from porter.commands.job import prepare
@@ -53,9 +53,16 @@ def analyze(
     return FOUND if not write_baseline and report.fails(job.settings.fail_on) else OK
 
 
+_FLAGS = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+
+
 def write_text(file: str, text: str) -> None:
     try:
-        Path(file).write_bytes(text.encode("utf-8", "backslashreplace"))
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _FLAGS, 0o666)
+        with open(descriptor, "wb") as stream:
+            if hasattr(os, "O_NONBLOCK"):  # a pipe that nobody reads is refused by now; one that is read may be slow
+                os.set_blocking(descriptor, True)
+            stream.write(text.encode("utf-8", "backslashreplace"))
     except OSError as error:
         why = error.strerror or error
         raise UserError(f"{file}: cannot be written: {why}", f"{file}：无法写入：{why}") from None

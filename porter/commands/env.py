@@ -11,7 +11,7 @@ from porter.commands.job import Job, prepare
 from porter.errors import UserError
 from porter.files.errors import FilesError
 from porter.files.everything import everything
-from porter.files.read import read
+from porter.files.read import opened, read
 from porter.files.spoken import LARGEST, MARK
 from porter.project.exports import World, exports
 from porter.report.words import say
@@ -55,12 +55,8 @@ def env(path: str | None, output: str, cards: int, cores: int, lang: str | None,
 
 
 def _ours(output: str) -> bool:
-    try:
-        with open(output, "rb") as file:
-            return file.read(len(MARK)) == MARK
-    except OSError as error:
-        why = error.strerror or error
-        raise UserError(f"{output}: cannot be read: {why}", f"{output}：无法读取：{why}") from None
+    with opened(output) as (file, _):
+        return file.read(len(MARK)) == MARK
 
 
 def written(job: Job, run: Run, cards: int = 0, cores: int = 0) -> str:

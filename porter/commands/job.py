@@ -14,6 +14,7 @@ from porter.config import Settings, Table
 from porter.errors import UserError, suggestion
 from porter.files.discover import find_root
 from porter.files.errors import FilesError, Message
+from porter.files.read import LIMIT
 from porter.project.reach.known import Libraries
 from porter.run import Run, run
 from porter.session import Session
@@ -91,7 +92,7 @@ def prepare(
     session = Session(target, libraries=_libraries(settings, table, target), fuse=fuse, **quiet)
     stdin = None
     if piped:
-        stdin = (relative(root, named[0]), sys.stdin.buffer.read())
+        stdin = (relative(root, named[0]), _read_stdin(named[0]))
     baseline = _baseline(settings, table, bool(given.get("baseline")))
     return Job(root, named, settings, session, baseline, stdin, not no_cache, force_exclude)
 
@@ -108,6 +109,13 @@ def settings_here(target: str | None, lang: str | None) -> tuple[Settings, Targe
     root, table = root_of(["."])
     settings = config.read(table).overridden(target=target, lang=lang)
     return settings, choose_target(settings, root, table)
+
+
+def _read_stdin(name: str) -> bytes:
+    data = sys.stdin.buffer.read(LIMIT + 1)
+    if len(data) > LIMIT:
+        raise FilesError("large", path=name, size=f"{LIMIT / 1e6:.1f}+", limit=f"{LIMIT / 1e6:.0f}")
+    return data
 
 
 def relative(root: Path, path: str) -> str:

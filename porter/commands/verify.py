@@ -14,6 +14,7 @@ from pathlib import Path
 
 from porter.checks.registry import load
 from porter.cli import FOUND, OK
+from porter.commands.analyze import write_text
 from porter.commands.job import prepare, settings_here
 from porter.commands.undo import tell
 from porter.errors import UserError, check_choice
@@ -101,7 +102,7 @@ def verify(
     with _trees(program, original, ported, smoke, unsafe, lang, target=target, style=style) as trees:
         result = _compared(trees, ours, device, limits, tolerance, lang)
     if output:
-        Path(output).write_text(as_json(result), encoding="utf-8")
+        write_text(output, as_json(result))
     sys.stdout.write(as_json(result) if format == "json" else "\n".join(text(data(result), lang)) + "\n")
     return OK if result.verified else FOUND
 

@@ -12,9 +12,10 @@ from contextlib import contextmanager
 from typing import BinaryIO
 
 from porter.errors import UserError
-from porter.files.errors import FilesError
+from porter.files.read import opened as opened_file
 
 BLOCK = 1 << 18
+LAYERS = 4  # of gzip around a log: there are archives that hold themselves
 LONG = 1 << 16  # what has no end within so many bytes is cut: no line of a program is that long
 UNCOUNTED = b"\x1e\n"  # ends a line that a progress bar drew over, or a piece of a long one: no line for `grep -n`
 
@@ -25,17 +26,13 @@ def opened(name: str) -> Iterator[BinaryIO]:
         yield _decoded(sys.stdin.buffer)
         return
     try:
-        with open(name, "rb") as file:
+        with opened_file(name, pipes=True) as (file, _):  # `porter diagnose <(zcat ...)`
             yield _decoded(file)
-    except FileNotFoundError:
-        raise FilesError("missing", path=name) from None
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise UserError(
             f"{name}: damaged gzip data: {error}; unpack it by hand and diagnose what comes out",
             f"{name}：gzip 数据损坏：{error}；请手动解压后再诊断",
         ) from None
-    except OSError as error:
-        raise FilesError("unreadable", path=name, error=error.strerror or str(error)) from None
 
 
 def blocks(stream: BinaryIO) -> Iterator[bytes]:
@@ -78,11 +75,13 @@ def _too_long(data: bytes, at: int) -> bool:
     return any(data.find(b"\n", start, start + LONG) < 0 for start in range(at, len(data) - LONG, LONG))
 
 
-def _decoded(stream: BinaryIO) -> BinaryIO:
+def _decoded(stream: BinaryIO, layers: int = LAYERS) -> BinaryIO:
     stream = stream if isinstance(stream, io.BufferedReader) else io.BufferedReader(stream)
     head = stream.peek(4)[:4]
     if head.startswith(b"\x1f\x8b"):
-        return _decoded(gzip.GzipFile(fileobj=stream))
+        if not layers:
+            raise gzip.BadGzipFile("packed again and again")
+        return _decoded(gzip.GzipFile(fileobj=stream, mode="rb"), layers - 1)
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return _Recoded(codecs.getreader("utf-16")(stream, "replace"))
     return stream

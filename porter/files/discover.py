@@ -10,7 +10,7 @@ from pathlib import Path
 from porter.files.errors import FilesError, reason
 from porter.files.ignore import Patterns, as_bytes, ignore_files
 from porter.files.kinds import PYTHON, kind_of
-from porter.files.read import has_python_shebang
+from porter.files.read import LIMIT, beginning, has_python_shebang
 from porter.files.tracked import Index
 
 MARKERS = (".git", "pyproject.toml", "porter.toml", "setup.py")
@@ -33,10 +33,9 @@ class File:
 
 
 def _configured(folder: Path) -> bool:
-    try:
-        return os.path.lexists(folder / "porter.toml") or b"[tool.porter" in (folder / "pyproject.toml").read_bytes()
-    except OSError:
-        return False
+    if os.path.lexists(folder / "porter.toml"):
+        return True
+    return b"[tool.porter" in (beginning(folder / "pyproject.toml", LIMIT) or b"")
 
 
 def _repository(folder: Path) -> bool:
@@ -149,7 +148,10 @@ class Walk:
         if inside is None:
             if named:
                 self.add(File(relative, "outside"))
-        elif inside not in self.found and os.path.isfile(target) and (named or not self.is_left_out(inside, False)):
+        elif not os.path.isfile(target):
+            if named:
+                self.add(File(relative, "special"))
+        elif inside not in self.found and (named or not self.is_left_out(inside, False)):
             self.add(File(inside))
 
     def walk(self, start: str) -> None:

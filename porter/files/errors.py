@@ -219,8 +219,8 @@ def _rebuild(key: str, values: dict) -> FilesError:
     return FilesError(key, **values)
 
 
-def reason(error: OSError) -> str:
-    return error.strerror or type(error).__name__
+def reason(error: Exception) -> str:
+    return getattr(error, "strerror", "") or type(error).__name__
 
 
 def printable(text: str) -> str:

@@ -12,6 +12,7 @@ import subprocess
 from collections.abc import Iterable
 
 from porter.files.errors import FilesError
+from porter.files.read import LIMIT, beginning
 
 SAFE = (
     "-c", "core.fsmonitor=false",
@@ -131,10 +132,8 @@ def _repository(folder: str, owners: dict[str, str | None]) -> str | None:
 
 
 def _same(file: str, oid: str) -> bool:
-    try:
-        with open(file, "rb") as stream:
-            data = stream.read()
-    except OSError:
+    data = beginning(file, LIMIT + 1)
+    if data is None or len(data) > LIMIT:
         return False
     return blob(data, oid) == oid or (b"\r\n" in data and blob(data.replace(b"\r\n", b"\n"), oid) == oid)
 

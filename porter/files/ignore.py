@@ -10,7 +10,10 @@ import os
 import re
 from collections.abc import Container, Iterable
 
+from porter.files.read import beginning
+
 LIMIT = 10_000_000  # bytes of one ignore file
+_LONGEST_PATH = 4096
 SPECIAL = frozenset("*?[\\")
 CLASSES = {
     "alnum": str.isalnum,
@@ -231,13 +234,8 @@ def ignore_files(folder: str, entries: Container[str] | None = None) -> tuple[li
 
 
 def _file(name: str) -> Patterns | None:
-    # like git, not through a symlink; and never waiting for a pipe
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-    try:
-        with open(os.open(name, flags), "rb") as stream:
-            return Patterns.of_file(stream.read(LIMIT))
-    except (OSError, ValueError):
-        return None
+    data = beginning(name, LIMIT, links=False)  # like git, not through a symlink
+    return None if data is None else Patterns.of_file(data)
 
 
 def git_directory(folder: str, common: bool = True) -> str | None:
@@ -246,18 +244,14 @@ def git_directory(folder: str, common: bool = True) -> str | None:
     git = os.path.join(folder, ".git")
     try:
         if os.path.isfile(git):  # a worktree or a submodule
-            with open(git, encoding="utf-8", errors="surrogateescape") as stream:
-                word, _, place = stream.read(4096).partition(":")
+            word, _, place = os.fsdecode(beginning(git, _LONGEST_PATH) or b"").partition(":")
             if word != "gitdir":
                 return None
             git = os.path.join(folder, place.strip())
             if not common:
                 return git
-            try:
-                with open(os.path.join(git, "commondir"), encoding="utf-8", errors="surrogateescape") as stream:
-                    return os.path.join(git, stream.read(4096).strip())
-            except OSError:
-                return git
+            shared = beginning(os.path.join(git, "commondir"), _LONGEST_PATH)
+            return git if shared is None else os.path.join(git, os.fsdecode(shared).strip())
         return git if os.path.lexists(os.path.join(git, "HEAD")) else None
     except (OSError, ValueError):
         return None

@@ -1,15 +1,20 @@
-"""One file's bytes, or one reason why porter does not read it."""
+"""One file's bytes, or one reason why porter does not read it: the one way to what a user, a repository or its settings
+name. A test holds the list of the few places that open files by themselves."""
 
 from __future__ import annotations
 
 import hashlib
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import BinaryIO
 
 from porter.files.errors import FilesError, reason
 
 # 400,000 lines of code; `ast` and LibCST need more than a hundred bytes of memory for each byte of a file
 LIMIT = 16_000_000
+DOCUMENT = 256_000_000  # what porter itself wrote: reports, baselines, facts
 HEAD = 8000  # as far as git looks for a NUL
 SHEBANG_BYTES = 256
 
@@ -19,43 +24,63 @@ def digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def read(file: str | os.PathLike, path: str | None = None, *, limit: int = LIMIT) -> bytes:
-    """The bytes of `file`; `path` is what messages call it. Raises FilesError: missing, unreadable, special, large,
-    binary. Never waits for a pipe, never reads a device."""
+@contextmanager
+def opened(
+    file: str | os.PathLike, path: str | None = None, *, links: bool = True, pipes: bool = False
+) -> Iterator[tuple[BinaryIO, int]]:
+    """A regular file, and how long it says it is. Raises FilesError: missing, unreadable, special. Never reads a device,
+    never waits for a pipe, unless `pipes`; through a symlink only with `links`. `path` is what messages call the file."""
     name = os.fspath(path if path is not None else file)
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     try:
-        descriptor = os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+        descriptor = os.open(file, flags | (0 if links else getattr(os, "O_NOFOLLOW", 0)))
     except FileNotFoundError:
         raise FilesError("missing", path=name) from None
     except IsADirectoryError:
         raise FilesError("special", path=name) from None
-    except OSError as error:
+    except (OSError, ValueError) as error:  # a socket, a NUL in the name
         raise FilesError("unreadable", path=name, error=reason(error)) from None
     try:
         status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
+        pipe = pipes and stat.S_ISFIFO(status.st_mode)
+        if not pipe and not stat.S_ISREG(status.st_mode):
             raise FilesError("special", path=name)
-        if status.st_size > limit:
-            raise FilesError("large", path=name, size=f"{status.st_size / 1e6:.1f}", limit=f"{limit / 1e6:.0f}")
+        if pipe:  # one that nobody writes to is at its end
+            os.set_blocking(descriptor, True)
         with open(descriptor, "rb", closefd=False) as stream:
-            head = stream.read(HEAD)
-            if b"\0" in head:
-                raise FilesError("binary", path=name)
-            return head + stream.read()
+            yield stream, status.st_size
     except OSError as error:
+        if error.errno is None:  # no word of the operating system: gzip's, of what the file holds
+            raise
         raise FilesError("unreadable", path=name, error=reason(error)) from None
     finally:
         os.close(descriptor)
 
 
+def read(file: str | os.PathLike, path: str | None = None, *, limit: int = LIMIT) -> bytes:
+    """All bytes of `file`. Raises FilesError, as `opened` does, and for what is large or binary."""
+    name = os.fspath(path if path is not None else file)
+    with opened(file, path) as (stream, size):
+        data = stream.read(min(size, limit) + 1) or b"" if size <= limit else b""
+        if len(data) > size:  # /proc says 0, and a log grows
+            data += stream.read(limit + 1 - len(data)) or b""
+    if b"\0" in data[:HEAD]:
+        raise FilesError("binary", path=name)
+    if (size := max(size, len(data))) > limit:
+        raise FilesError("large", path=name, size=f"{size / 1e6:.1f}", limit=f"{limit / 1e6:.0f}")
+    return data
+
+
+def beginning(file: str | os.PathLike, size: int, *, links: bool = True) -> bytes | None:
+    """The first bytes of a regular file; None where there is nothing to read."""
+    try:
+        with opened(file, links=links) as (stream, length):
+            return stream.read(min(size, length) or size)  # /proc says 0
+    except FilesError:
+        return None
+
+
 def has_python_shebang(file: str | os.PathLike) -> bool:
     """`#!/usr/bin/env python3` and its kin in a file without a suffix."""
-    try:
-        descriptor = os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-        try:
-            head = os.read(descriptor, SHEBANG_BYTES)
-        finally:
-            os.close(descriptor)
-    except OSError:
-        return False
+    head = beginning(file, SHEBANG_BYTES) or b""
     return head.startswith(b"#!") and b"python" in head.partition(b"\n")[0].replace(b"\\", b"/").rpartition(b"/")[2]

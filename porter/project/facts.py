@@ -13,6 +13,7 @@ from types import MappingProxyType
 
 from porter.checks.gate import PACKAGES
 from porter.files.kinds import MAKEFILE, SHELL, kind_of
+from porter.files.read import beginning
 from porter.project.firsts import first_fused, first_gelu, jit_compile
 from porter.project.kernels import Remember, anew
 from porter.project.modules import IMPORTED, may_be, module_of
@@ -22,7 +23,7 @@ from porter.project.options import Takes, launcher, takes
 from porter.project.owners import classes
 from porter.project.roads import Roads, Survey
 from porter.project.served import Served, served
-from porter.project.trees import parse
+from porter.project.trees import Parse, parse, shallow
 from porter.project.users import users
 
 _OWN = {
@@ -34,7 +35,8 @@ _SHIM = re.compile(
     rb"^[ \t]*(?:from[ \t]+torch_npu\.contrib[ \t]+import[ \t]+transfer_to_npu|import[ \t]+torch_npu\.contrib\.transfer_to_npu)",
     re.M,
 )
-_PASSED = re.compile(rb"(--?[A-Za-z][\w.-]*)(?:[ \t]+|=|[\"'],[ \t]*[\"'])[\"']?(cuda(?::\d+)?|nccl)\b")
+# an option's name has an end: without one, a text of nothing but dashes is gone over again and again
+_PASSED = re.compile(rb"(--?[A-Za-z][\w.-]{0,100})(?:[ \t]+|=|[\"'],[ \t]*[\"'])[\"']?(cuda(?::\d+)?|nccl)\b")
 _SCRIPTS = (".sh", ".bash", ".slurm", ".sbatch", ".pbs", ".lsf", ".ksh", ".cmd", ".bat", ".mk", ".yml", ".yaml", ".py")
 _SCRIPT_NAMES = ("Makefile", "makefile")
 _TWINS = (("cuda", "npu"), ("nccl", "hccl"), ("gpu", "npu"))
@@ -128,6 +130,21 @@ def gather(
 ) -> Facts:
     """`files`: every file of the project, relative to its root; `asked`: those that a run looks at, if not all; `given`:
     what stands in place of the bytes on disk; `loose`: the files are no project, but those that somebody named."""
+    try:
+        return _gather(root, files, remember, asked, given, loose, parse)
+    except (RecursionError, MemoryError):  # in one file of thousands, whose own analysis says so
+        return _gather(root, files, anew, asked, given, loose, shallow)
+
+
+def _gather(
+    root: Path,
+    files: Sequence[str],
+    remember: Remember,
+    asked: Iterable[str] | None,
+    given: Mapping[str, bytes],
+    loose: bool,
+    parse: Parse,
+) -> Facts:
     own: dict[str, set[str]] = {name: set() for name in _OWN}
     passed: set[tuple[str, str, str]] = set()
     shim: set[str] = set()
@@ -153,7 +170,7 @@ def gather(
             if b"cuda" in data or b"nccl" in data:
                 for name, pattern in _OWN.items():
                     if name.encode() in data and pattern.search(data):
-                        own[name].update(f"{path}:{owner}" for owner in classes(data, name))
+                        own[name].update(f"{path}:{owner}" for owner in classes(parse(data), name))
                 for name, value in _CONSTANT.findall(data):
                     kind = "backend" if value == b"nccl" else "device"
                     defined.setdefault(name.decode(), []).append((path, kind))
@@ -166,7 +183,7 @@ def gather(
     for path in twins:
         if "cuda" in path.rpartition("/")[2] and path.replace("cuda", "npu") in files and not _TEST.search(path):
             asks[path] = True
-    constants = tuple(sorted(_used(defined, texts)))
+    constants = tuple(sorted(_used(defined, texts, parse)))
     survey = Survey(root, files, sources | given, loose)
     return Facts(
         own_cuda=tuple(sorted(own["cuda"])),
@@ -234,15 +251,13 @@ def _among(files: Sequence[str]) -> Iterable[str]:
 
 
 def _read(path: Path) -> bytes | None:
-    try:
-        if path.stat().st_size > _LARGEST:
-            return None
-        return path.read_bytes()
-    except OSError:
-        return None
+    data = beginning(path, _LARGEST + 1)
+    return None if data is None or len(data) > _LARGEST else data
 
 
-def _used(defined: dict[str, list[tuple[str, str]]], texts: dict[str, bytes]) -> Iterable[tuple[str, str, str, str]]:
+def _used(
+    defined: dict[str, list[tuple[str, str]]], texts: dict[str, bytes], parse: Parse
+) -> Iterable[tuple[str, str, str, str]]:
     """Constants that another file imports by name and hands to something that takes a device or a backend."""
     if not defined:
         return

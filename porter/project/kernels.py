@@ -5,7 +5,6 @@ By name alone, within one extension: overloads are one function, and a macro is 
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -13,9 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from porter.files.kinds import NATIVE, kind_of
+from porter.files.read import beginning
 from porter.project import builders, extensions
 from porter.project.extensions import Extension
 from porter.project.nativeuses import OPS
+from porter.project.trees import Parse
 from porter.text.bindings import LAUNCH
 
 if TYPE_CHECKING:
@@ -32,7 +33,6 @@ _OURS = re.compile(r"(?i)(?:^|_)(?:npu|ascend|aclnn)(?:_|$)")  # of a function t
 _CANN = re.compile(r"EXEC_NPU_\w+$|OpCommand$|aclnn[A-Z]|__aicore__$")
 _HEADERS = (".h", ".hpp", ".cuh", ".hh", ".hxx")  # what is defined there, others may use
 _ROOTS = ("csrc", "src", "cuda", "cpp")
-Parse = Callable[[bytes], "ast.Module | None"]
 Remember = Callable[[str, Callable[[], tuple]], tuple]
 Reached = dict[str, str]  # kernel -> its file
 Listed = Sequence[tuple[Extension, frozenset[str]]]
@@ -49,10 +49,8 @@ def sources_of(root: Path, files: Iterable[str]) -> dict[str, bytes]:
     found, left = {}, _ALL
     for path in sorted(files):
         if kind_of(path) == NATIVE:
-            try:
-                with open(root / path, "rb") as file:
-                    data = file.read(_LARGEST + 1)
-            except OSError:
+            data = beginning(root / path, _LARGEST + 1)
+            if data is None:
                 continue
             left -= len(data)
             if len(data) <= _LARGEST and left > 0:

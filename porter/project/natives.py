@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from porter.project import kernels
-from porter.project.kernels import Parse, Reached, Remember
+from porter.project.kernels import Reached, Remember
 from porter.project.nativeuses import OPS, uses
 from porter.project.signals import SIDE
+from porter.project.trees import Parse
 
 _SHOWN, _PLACES = 3, 5
 

@@ -18,11 +18,12 @@ from porter.project.modules import IMPORTED
 _FUNCTION = re.compile(rb"def[ \t]+(\w+)")
 _CLASS = re.compile(rb"class[ \t]+(\w+)[ \t]*(?:\(([^()]*))?")
 _BEFORE = (b"", b"async")
+_LONGEST = 300  # bytes of a line before a name
 _FROM = re.compile(rb"from[ \t]+[.\w]+(?=[ \t]+import)")
 _WORD = re.compile(rb"\w+")
 _DEFINES = re.compile(rb"\bdef[ \t]+$")
 _RECEIVER = re.compile(rb"(\w+(?:\(\))?)?[ \t]*\.$")
-_AS = re.compile(rb"(\w+)[ \t]+as[ \t]+(\w+)")
+_AS = re.compile(rb"(?<!\w)(\w+)[ \t]+as[ \t]+(\w+)")
 _SET = re.compile(rb"(\w+)[ \t]*=[ \t]*(?:\w+\.)*$")
 
 
@@ -112,18 +113,22 @@ class Outline:
         if name not in self._calls:
             found = set()
             for at in chain.from_iterable(map(self._places, self._called(name))):
-                before = self.text[self.text.rfind(b"\n", 0, at) + 1 : at]
+                before = self.text[self._near(at) : at]
                 if not _DEFINES.search(before) and (home := self.home(at)) is not None:
                     of = _RECEIVER.search(before)
                     found.add(Call(home, (of[1] or b".").decode("utf-8", "replace") if of else ""))
             self._calls[name] = frozenset(found)
         return self._calls[name]
 
+    def _near(self, at: int) -> int:
+        """Where the line of a place begins, or what of it is looked at."""
+        return max(self.text.rfind(b"\n", max(at - _LONGEST, 0), at) + 1, at - _LONGEST, 0)
+
     def made(self, name: str) -> frozenset[str]:
         """The last words of what is set to an object of a class."""
         if name not in self._made:
             places = chain.from_iterable(map(self._places, self._called(name)))
-            before = (self.text[self.text.rfind(b"\n", 0, at) + 1 : at] for at in places)
+            before = (self.text[self._near(at) : at] for at in places)
             self._made[name] = frozenset(found[1].decode() for text in before if (found := _SET.search(text)))
         return self._made[name]
 

@@ -5,12 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from porter.project.trees import parse
 
-
-def classes(data: bytes, member: str) -> Iterable[str]:
+def classes(tree: ast.Module | None, member: str) -> Iterable[str]:
     """Classes that define a method, or for `is_cuda` set an attribute, of this name."""
-    tree = parse(data)
     for node in ast.walk(tree) if tree else ():
         if isinstance(node, ast.ClassDef) and (_defines(node, member) or member == "is_cuda" and _sets(node, member)):
             yield node.name

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from porter.files.read import beginning
+
 LIMIT = 1_000_000
 NAMES = re.compile(r"(requirements.*\.(txt|in)|pyproject\.toml|setup\.cfg|setup\.py|(environment|conda).*\.ya?ml)$")
 ORDER = ("requirements", "pyproject", "setup.cfg", "setup.py", "environment", "conda")
@@ -36,13 +38,9 @@ def pins(root: Path) -> list[Pin]:
     """Every requirement on torch below `root` and its requirements/ folder, the ones that decide first."""
     found = []
     for path in _files(root):
-        try:
-            with open(root / path, "rb") as file:
-                text = file.read(LIMIT).decode("utf-8", "replace")
-        except OSError:
-            continue
+        text = (beginning(root / path, LIMIT) or b"").decode("utf-8", "replace")
         for number, line in enumerate(text.splitlines(), 1):
-            bare = line.split("#", 1)[0]
+            bare = " ".join(line.split("#", 1)[0].split())  # how many blanks there are, is all the same
             for match in REQUIREMENT.finditer(bare):
                 specifiers = tuple((op, _version(v)) for op, v in SPECIFIER.findall(match["specifiers"]))
                 found.append(Pin(f"{path}:{number}", specifiers))

@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from porter.files.kinds import NATIVE, NOTEBOOK, PYTHON, REQUIREMENTS, kind_of
+from porter.files.read import beginning
 from porter.project.imports import Import, Project, imports, reached
 from porter.project.loads import is_quoted, launches, loads, may_load, names_torch
 from porter.python.evidence import OWN_DEVICES
@@ -152,11 +153,7 @@ class Survey:
                     yield statements
 
     def _bytes(self, path: str, most: int) -> bytes:
-        try:
-            with open(self.root / path, "rb") as file:
-                return file.read(most)
-        except OSError:
-            return b""
+        return beginning(self.root / path, most) or b""
 
     # ---- neighbours
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from porter.files.kinds import REQUIREMENTS, kind_of
+from porter.files.read import beginning
 
 _LISTS = ("pyproject.toml", "setup.cfg", "setup.py", "Pipfile")
 _ENVIRONMENT = re.compile(r"(?i)(?:environment|conda|env)[\w.-]*\.ya?ml$")
@@ -53,8 +54,5 @@ def _lists(root: Path, files: Sequence[str]) -> Iterator[bytes]:
             or name.endswith((".txt", ".in"))
             and kind_of(path) == REQUIREMENTS
         ):
-            try:
-                with open(root / path, "rb") as file:
-                    yield file.read(LIMIT)
-            except OSError:
-                continue
+            if data := beginning(root / path, LIMIT):
+                yield data

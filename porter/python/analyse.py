@@ -144,6 +144,8 @@ class Looked:
                 self.broken.setdefault(True, broken)
         if unsafe is not found:
             self._pair(found, unsafe)
+        for each in found if unsafe is found else (*found, *unsafe):
+            each.let_go()
         self.found += found
         self.unsafe += unsafe
         self._auto += auto
@@ -171,17 +173,13 @@ class Looked:
             several = twins.get((f.rule, f.node))
             twin = several.pop() if several else None
             if twin is None:
-                f.hit = replace(f.hit, new=None, after=(), more=())
+                f.hit, f.edits = replace(f.hit, new=None, after=(), more=()), False
             elif not f.applied:
                 f.edit = twin.edit
 
-    @staticmethod
-    def _edits(found) -> bool:
-        return found.hit.new is not None or bool(found.hit.after or found.hit.more)
-
     def _to_review(self, found) -> bool:
         rule, hit, piece = found.rule, found.hit, found.piece
-        return not self.safe(rule, hit, piece) and self._edits(found) and self.active(rule, hit, piece)
+        return not self.safe(rule, hit, piece) and found.edits and self.active(rule, hit, piece)
 
     def active(self, rule: Rule, hit: Hit, piece) -> bool:
         """Not switched off, not suppressed, and no mere opportunity; one that is asked for brings its edit."""
@@ -231,10 +229,7 @@ class Looked:
             shift = len(source.bom)
             return tuple(Change(c.start + shift, c.end + shift, c.new) for c in changes) if shift else changes
         try:
-            return tuple(
-                Change(*(len(source.stored(source.utf8[:n])) for n in (c.start, c.end)), source.stored(c.new))
-                for c in changes
-            )
+            return tuple(Change(*map(source.stored_at, (c.start, c.end)), source.stored(c.new)) for c in changes)
         except UnicodeError as error:
             raise Broken("round-trip", error=str(error).partition("\n")[0]) from None
 
@@ -254,15 +249,13 @@ class Looked:
             hit, code = f.hit, f.hit.code or f.rule.code
             if code in quiet:
                 continue
-            start, end = f.piece.span(hit.at)
-            if not self.file.road and self._edits(f):
+            start, end = f.place
+            if not self.file.road and f.edits:
                 out += self._astray(f, code, start)
                 continue
             reason = self.reason(code, hit, f.piece)
             status = (
-                ("auto" if self.safe(f.rule, hit, f.piece) else "review")
-                if self._edits(f) and f.piece.exact
-                else "manual"
+                ("auto" if self.safe(f.rule, hit, f.piece) else "review") if f.edits and f.piece.exact else "manual"
             )
             by = self.file.scene.callers.served_by(source.line(start)) if f.rule.each_batch else ""
             values = (*hit.values, ("served_by", by)) if by else hit.values

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import ast
 import re
+import weakref
+from functools import cached_property
 
-from . import branches, ranks
+from . import branches
 from .aroundimports import AroundImports
 from .evidence import call_name, constant
 from .index import Link, parents
 from .mentions import Mentions
+from .ranks import Ranks
 
 _RANK = re.compile(r"(?:^|_)(?:local_?)?rank$", re.IGNORECASE)
 _SCRIPT = frozenset(
@@ -21,8 +24,10 @@ _INTS = frozenset({"torch.cuda.current_device", "torch.distributed.get_rank", "t
 
 class Around(AroundImports):
     def __init__(self, file):
-        self.file = file
-        self.mentions = Mentions(file)
+        self.file = weakref.proxy(file)  # the file keeps this: see Scene
+        self.mentions = Mentions(self.file)
+        self.ranks = Ranks(self.file)
+        self._members: dict[ast.ClassDef, frozenset[str]] = {}
 
     def _link(self, node) -> Link | None:
         """Of a chain, its whole, where `File.link` gives its first word; of a string, the string."""
@@ -140,14 +145,15 @@ class Around(AroundImports):
 
     def method(self) -> tuple[frozenset[str], list[str]] | None:
         """Of a method's header that is walked, all that its class binds, and its decorators; None of a function."""
-        statement = self.file.statement
-        for kind in (ast.FunctionDef, ast.AsyncFunctionDef):
-            for link in self.file.buckets[kind]:
-                if link[0] is statement:
-                    above = next((n for n in parents(link) if n.__class__ not in (ast.If, ast.Try, ast.With)), None)
-                    marks = [call_name(getattr(d, "func", d)) for d in statement.decorator_list]
-                    return (frozenset(_bound(above.body)), marks) if above.__class__ is ast.ClassDef else None
-        return None
+        link, statement = self._statement(), self.file.statement
+        if statement.__class__ not in (ast.FunctionDef, ast.AsyncFunctionDef):
+            return None
+        above = next((n for n in parents(link) if n.__class__ not in (ast.If, ast.Try, ast.With)), None)
+        if above.__class__ is not ast.ClassDef:
+            return None
+        if above not in self._members:
+            self._members[above] = frozenset(_bound(above.body))
+        return self._members[above], [call_name(getattr(d, "func", d)) for d in statement.decorator_list]
 
     def options(self, node) -> list[str]:
         """`["-d", "--device"]` for a string somewhere in `add_argument("-d", "--device", default="cuda")`."""
@@ -182,11 +188,11 @@ class Around(AroundImports):
 
     def local_rank(self, node) -> str | None:
         """How the rank of this process on its machine is spelled at a place, if it is in sight there."""
-        return ranks.local_rank(self.file, self.file.link(node))
+        return self.ranks.local_rank(self.file.link(node))
 
     def module_name(self, node, module: str) -> str | None:
         """What a module is called at a place; None where it is not imported under one name."""
-        return ranks.module(self.file, self.file.link(node), module)
+        return self.ranks.module(self.file.link(node), module)
 
     def dtype(self, node) -> str | None:
         """`float64` for a name that is given `torch.tensor(..., dtype=torch.float64)` or `x.double()`."""
@@ -241,7 +247,7 @@ class Around(AroundImports):
         if link is None:
             return ""
         last = link[0].attr if kind == "Attribute" else link[0].id
-        known = self._option_is_int(last) if kind == "Attribute" else self._name_is_int(link)
+        known = last in self._int_options if kind == "Attribute" else self._name_is_int(link)
         return "known" if known else "likely" if _RANK.search(last) else ""
 
     def _name_is_int(self, link: Link) -> bool:
@@ -267,16 +273,19 @@ class Around(AroundImports):
             return getattr(value.func, "id", "") == "int" or self.file.names.resolve(value.func, link) in _INTS
         return type(constant(value)) is int
 
-    def _option_is_int(self, dest: str) -> bool:
-        """`args.local_rank` of `add_argument("--local-rank", type=int, default=0)`."""
+    @cached_property
+    def _int_options(self) -> frozenset[str]:
+        """`local_rank` for `add_argument("--local-rank", type=int, default=0)`, where the first that says so counts."""
+        found: dict[str, bool] = {}
         for link in self.file.buckets[ast.Call]:
             call = link[0]
             if call_name(call.func) == "add_argument" and call.args:
-                names = {str(constant(a)).lstrip("-").replace("-", "_") for a in call.args}
                 given = {k.arg: k.value for k in call.keywords}
-                if dest in names and getattr(given.get("type"), "id", "") == "int":
-                    return type(constant(given.get("default"))) is int
-        return False
+                if getattr(given.get("type"), "id", "") == "int":
+                    for a in call.args:
+                        name = str(constant(a)).lstrip("-").replace("-", "_")
+                        found.setdefault(name, type(constant(given.get("default"))) is int)
+        return frozenset(name for name, plain in found.items() if plain)
 
 
 def _bound(body: list[ast.stmt]):

@@ -20,8 +20,7 @@ class AroundImports:
         return asked(self._statement())
 
     def _statement(self) -> Link | None:
-        statement = self.file.statement
-        return next((link for link in self.file.buckets.get(statement.__class__, ()) if link[0] is statement), None)
+        return self.file.scene.link_to(self.file.statement)
 
     def speaks_for(self, package: str, apart: tuple[str, ...] = ()) -> str | None:
         """Of the imports of a package, `apart` from some parts, one: "needed", or "optional" where the file says that it

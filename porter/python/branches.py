@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
+from .blocks import BODIES, place
 from .evidence import CUDA_LIBRARIES, call_name, constant, device_like
 from .index import FUNCTIONS, Link
 
@@ -123,10 +124,8 @@ def _rest(node: ast.If, link: Link) -> list[ast.stmt]:
     """What runs after `if not x.is_cuda: return slow(x)` where x is on the device; a refusal refuses as before."""
     if node.body[-1].__class__ not in (ast.Return, ast.Continue, ast.Break):
         return []
-    for block in (getattr(link[1][0], field, None) for field in ("body", "orelse", "finalbody")):
-        if block.__class__ is list and node in block:
-            return block[block.index(node) + 1 :]
-    return []
+    field, at = place(link[1][0], node)
+    return getattr(link[1][0], field)[at + 1 :] if field in BODIES else []
 
 
 def _conditions(file, node: ast.AST, link: Link):

@@ -251,7 +251,7 @@ class File:
         """The statement whose piece is walked."""
         return self._piece.unit.statement
 
-    @property
+    @cached_property
     def around(self) -> Around:
         return Around(self)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
+from .blocks import BODIES, place, within
 from .evidence import call_name, constant
 from .index import Link, ancestors
 from .natures import HOST, NUMBER, UNKNOWN
@@ -200,7 +201,7 @@ def asked_above(link: Link) -> bool:
     wanted, child = ast.dump(link[1][0]), link[0]
     for above in ancestors(link):
         node = above[0]
-        if node.__class__ is ast.If and child in node.body:
+        if node.__class__ is ast.If and within(node, child, "body"):
             if any(n.__class__ is ast.Call and ast.dump(n) == wanted for n in ast.walk(node.test)):
                 return True
         child = node
@@ -235,12 +236,11 @@ def _chain(call: ast.Call) -> list[ast.Call]:
 
 def waited(statement: Link) -> bool:
     """Whether the plain statement right above waits for the device."""
-    for name in ("body", "orelse", "finalbody"):
-        block = getattr(statement[1][0], name, None)
-        if block.__class__ is list and statement[0] in block and (at := block.index(statement[0])):
-            above = block[at - 1]
-            return above.__class__ in (ast.Assign, ast.AugAssign, ast.Expr) and first_wait(above) is not None
-    return False
+    field, at = place(statement[1][0], statement[0])
+    if at < 1 or field not in BODIES:
+        return False
+    above = getattr(statement[1][0], field)[at - 1]
+    return above.__class__ in (ast.Assign, ast.AugAssign, ast.Expr) and first_wait(above) is not None
 
 
 def is_passed_on(link: Link) -> bool:

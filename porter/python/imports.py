@@ -6,6 +6,7 @@ import ast
 
 from porter.finding import Change
 
+from .blocks import within
 from .index import FUNCTIONS, Link, ancestors
 
 _CATCHES_IMPORT_ERROR = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
@@ -32,9 +33,9 @@ def obstacle(link: Link) -> str | None:
         node = above[0]
         if isinstance(node, ast.If):
             last = node.test.attr if isinstance(node.test, ast.Attribute) else getattr(node.test, "id", "")
-            if last == "TYPE_CHECKING" and child in node.body:
+            if last == "TYPE_CHECKING" and within(node, child, "body"):
                 return "type-checking"
-        elif isinstance(node, ast.Try) and child in node.body and handler_of(node):
+        elif isinstance(node, ast.Try) and within(node, child, "body") and handler_of(node):
             return "try"
         child = node
     return None

@@ -6,6 +6,7 @@ import ast
 from collections import defaultdict
 from functools import cached_property
 
+from .blocks import within
 from .index import COMPREHENSIONS, FUNCTIONS, Link
 
 _OTHER = "<other>"
@@ -142,7 +143,7 @@ class Names:
                 ):
                     return link
             elif node.__class__ is ast.ClassDef:
-                if child is None or child in node.body:
+                if child is None or within(node, child, "body"):
                     return link
             elif node.__class__ in COMPREHENSIONS:
                 if not (child is node.generators[0] and grand is child.iter):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
+from .blocks import BODIES, place, within
 from .evidence import call_name
 from .index import Link, ancestors
 
@@ -62,7 +63,11 @@ def fills_once(node: ast.If, child: ast.AST) -> bool:
     test = node.test
     if test.__class__ is not ast.Compare:
         return False
-    block, op, right = node.body if child in node.body else node.orelse, test.ops[0].__class__, test.comparators[0]
+    block, op, right = (
+        node.body if within(node, child, "body") else node.orelse,
+        test.ops[0].__class__,
+        test.comparators[0],
+    )
     missing = (
         op is ast.Is
         and block is node.body
@@ -99,7 +104,7 @@ def happens_once(link: Link, loop: ast.AST) -> bool:
         node = above[0]
         if node is loop:
             return False
-        if node.__class__ is ast.If and child in node.body:
+        if node.__class__ is ast.If and within(node, child, "body"):
             test = node.test
             terms = test.values if test.__class__ is ast.BoolOp and test.op.__class__ is ast.And else [test]
             asked = {ast.unparse(t) for t in terms}
@@ -115,7 +120,8 @@ def happens_once(link: Link, loop: ast.AST) -> bool:
 
 def fails(node: ast.If, child: ast.AST) -> bool:
     """Whether a branch ends in an error: it runs once at most."""
-    return any(child in block and block[-1].__class__ is ast.Raise for block in (node.body, node.orelse))
+    field = place(node, child)[0]
+    return field in ("body", "orelse") and getattr(node, field)[-1].__class__ is ast.Raise
 
 
 class Blocks:
@@ -127,7 +133,7 @@ class Blocks:
     def leave_over(self, node: ast.AST, child: ast.stmt) -> bool:
         """Whether `if self.training: return ...` or `if not should_log: return` stands above in the same block."""
         if node not in self._left:
-            blocks = (getattr(node, name, None) for name in ("body", "orelse", "finalbody"))
+            blocks = (getattr(node, name, None) for name in BODIES)
             self._left[node] = frozenset(s for block in blocks if block.__class__ is list for s in _below(block))
         return child in self._left[node]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
+from . import blocks
 from .evidence import call_name
 from .index import FUNCTIONS, Link, ancestors
 
@@ -21,11 +22,8 @@ def touched_before(names, link: Link) -> str | None:
     child = link[0]
     for above in ancestors(link):
         node = above[0]
-        for block in (getattr(node, name, None) for name in ("body", "orelse", "finalbody")):
-            if block.__class__ is list and child in block:
-                for statement in block[: block.index(child)]:
-                    if found := _touch(statement, (statement, above), names):
-                        return found
+        if found := blocks.above(node, child, lambda statement: _touch(statement, (statement, above), names), _touch):
+            return found
         if node.__class__ in FUNCTIONS:
             return None
         child = node

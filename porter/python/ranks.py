@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cached_property
 
 from .index import FUNCTIONS, Link, ancestors
 
@@ -11,33 +12,54 @@ _LOCAL_RANK = re.compile(r"_?local_?rank", re.IGNORECASE)
 _FROM_ENVIRONMENT = re.compile(rb"environ(?:\.get\(|\[)\s*[\"']LOCAL_RANK[\"']")
 
 
-def local_rank(file, link: Link | None) -> str | None:
-    """`local_rank`, `args.local_rank` or `int(os.environ["LOCAL_RANK"])`, whichever is in sight of a place."""
-    if link is None:
+class Ranks:
+    def __init__(self, file):
+        self.file = file
+
+    @cached_property
+    def _names(self) -> list[str]:
+        return sorted(name for name in self.file.names.others if _LOCAL_RANK.fullmatch(name))
+
+    @cached_property
+    def _attributes(self) -> list[tuple[str, str]]:
+        nodes = (at[0] for at in self.file.buckets[ast.Attribute] if _LOCAL_RANK.fullmatch(at[0].attr))
+        return list(dict.fromkeys((n.value.id, n.attr) for n in nodes if n.value.__class__ is ast.Name))
+
+    @cached_property
+    def _in_environment(self) -> bool:
+        return _FROM_ENVIRONMENT.search(self.file.source.utf8) is not None
+
+    def local_rank(self, link: Link | None) -> str | None:
+        """`local_rank`, `args.local_rank` or `int(os.environ["LOCAL_RANK"])`, whichever is in sight of a place."""
+        if link is None:
+            return None
+        for name in self._names:
+            if _bound_before(self.file, name, link):
+                return name
+        for name, attribute in self._attributes:
+            if _bound_before(self.file, name, link):
+                return f"{name}.{attribute}"
+        if self._in_environment and (os := self.module(link, "os")):
+            return f'int({os}.environ["LOCAL_RANK"])'
         return None
-    for name in sorted(n for n in file.names.others if _LOCAL_RANK.fullmatch(n)):
-        if _bound_before(file, name, link):
-            return name
-    for at in file.buckets[ast.Attribute]:
-        node = at[0]
-        if (
-            _LOCAL_RANK.fullmatch(node.attr)
-            and node.value.__class__ is ast.Name
-            and _bound_before(file, node.value.id, link)
-        ):
-            return f"{node.value.id}.{node.attr}"
-    if _FROM_ENVIRONMENT.search(file.source.utf8) and (os := module(file, link, "os")):
-        return f'int({os}.environ["LOCAL_RANK"])'
-    return None
 
+    @cached_property
+    def _modules(self) -> dict[str, list[tuple[str, list]]]:
+        """By module, the names that stand for it alone, and the functions around their imports."""
+        found: dict[str, list[tuple[str, list]]] = {}
+        for bound, imports in sorted(self.file.names.imports.items()):
+            targets = {target for target, _ in imports}
+            if bound not in self.file.names.others and len(targets) == 1:
+                found.setdefault(targets.pop(), []).append((bound, [_around(at) for _, at in imports]))
+        return found
 
-def module(file, link: Link | None, name: str) -> str | None:
-    """What an imported module is called at a place; None where it is not, or where the name may be something else."""
-    for bound, imports in sorted(file.names.imports.items()):
-        if bound not in file.names.others and all(target == name for target, _ in imports):
-            if any(_around(at) is None or _around(at) is _around(link) for _, at in imports):
+    def module(self, link: Link | None, name: str) -> str | None:
+        """What an imported module is called at a place; None where it is not, or where the name may be something else."""
+        here = _around(link)
+        for bound, places in self._modules.get(name, ()):
+            if any(place is None or place is here for place in places):
                 return bound
-    return None
+        return None
 
 
 def _bound_before(file, name: str, link: Link) -> bool:

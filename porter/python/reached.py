@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from porter.checks.native.gpu_package import row_of
 from porter.project.reach.truth import fallback, truth
 
+from .blocks import within
 from .index import Link, parents
 from .inventory import first
 from .uses import guard
@@ -55,10 +56,10 @@ def _never(link: Link) -> bool:
     for above in parents(link):
         if above.__class__ in (ast.If, ast.IfExp) and child is not above.test:
             sure = truth(above.test)
-            inside = child is above.body if above.__class__ is ast.IfExp else child in above.body
+            inside = child is above.body if above.__class__ is ast.IfExp else within(above, child, "body")
             if sure is not None and sure is not inside:
                 return True
-        if above.__class__ is ast.Try and child in above.body and fallback(above):
+        if above.__class__ is ast.Try and within(above, child, "body") and fallback(above):
             return True
         child = above
     return False

@@ -6,6 +6,7 @@ import ast
 from bisect import bisect_left
 from functools import cached_property
 
+from .blocks import BODIES, place, within
 from .evidence import OTHER_LIBRARIES
 from .index import Link, ancestors
 
@@ -142,9 +143,9 @@ class Receivers:
             return bound
         last = order[before - 1]
         around = link[1][0] if link[1] else self.file.tree
-        for block in (getattr(around, field, None) for field in ("body", "orelse", "finalbody")):
-            if block.__class__ is list and link[0] in block and last[1] and last[1][0] in block:
-                return [last] if last[1][0].__class__ is ast.Assign else bound
+        block = place(around, link[0])[0]
+        if block in BODIES and last[1] and within(around, last[1][0], block):
+            return [last] if last[1][0].__class__ is ast.Assign else bound
         return bound
 
     def _ordered(self, bound: list[Link]) -> tuple[list[Link], list[int]]:
@@ -188,7 +189,7 @@ class Receivers:
         if node.__class__ is ast.Constant and isinstance(node.value, str):
             try:
                 node = ast.parse(node.value, mode="eval").body
-            except (SyntaxError, ValueError):
+            except (SyntaxError, ValueError, RecursionError, MemoryError):
                 return UNKNOWN
         if node is None:
             return UNKNOWN

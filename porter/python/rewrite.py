@@ -15,7 +15,7 @@ from porter.finding import SHARED, Change, apply
 from porter.own import failure
 
 from .guard import Broken
-from .units import Piece
+from .units import Piece, Unit
 
 # nodes are compared by class and not by isinstance: they are abstract classes, whose check runs in Python
 _TRIVIA = frozenset(
@@ -49,10 +49,26 @@ class Found:
 
     rule: Rule
     hit: Hit
-    node: cst.CSTNode  # the visited node, which `hit.new` replaces
-    piece: Piece
+    node: cst.CSTNode | None  # the visited node, which `hit.new` replaces
+    piece: Piece | Cut
     applied: bool = False
     edit: tuple[Change, ...] = ()
+    edits: bool = False  # the hit brings some
+    place: tuple[int, int] = (0, 0)  # of what it points at
+
+    def let_go(self) -> None:
+        """Keep what is told of the hit and none of LibCST's nodes: the trees of a whole file would fill the memory."""
+        self.place = self.piece.span(self.hit.at)
+        self.hit, self.node = replace(self.hit, at=None, new=None), None
+        self.piece = Cut(self.piece.unit, self.piece.exact)
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """What is left of a piece."""
+
+    unit: Unit
+    exact: bool
 
 
 @cache
@@ -160,7 +176,7 @@ class _Walk:
             edits = hit.new is not None or hit.after or hit.more
             if edits and not (rule.edits and self.file.style.writes(hit.code or rule.code)):
                 hit, edits = replace(hit, new=None, after=(), more=()), False
-            found = Found(rule, hit, original, self.piece, edit=hit.more)
+            found = Found(rule, hit, original, self.piece, edit=hit.more, edits=bool(edits))
             self.found.append(found)
             if edits and self.wanted(rule, hit, self.piece):
                 found.applied = True

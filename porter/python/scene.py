@@ -8,6 +8,7 @@ import weakref
 from functools import cached_property
 
 from . import handed, masks, moved, occasions, order, padding, sizes, spread
+from .blocks import within
 from .callers import Callers
 from .evidence import call_name
 from .index import FUNCTIONS, Link, ancestors, owner_of
@@ -119,7 +120,7 @@ class Scene:
         for above in ancestors(link):
             node = above[0]
             if node.__class__ in (ast.If, ast.IfExp) and child is not node.test:
-                inside = child is node.body if node.__class__ is ast.IfExp else child in node.body
+                inside = child is node.body if node.__class__ is ast.IfExp else within(node, child, "body")
                 if asks_now_and_then(node.test) or asks_training(node.test) == (-1 if inside else 1):
                     return True
                 if node.__class__ is ast.If and (fills_once(node, child) or fails(node, child)):

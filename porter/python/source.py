@@ -84,6 +84,19 @@ class Source:
         return self.bom + utf8
 
     @cached_property
+    def _stored_lines(self) -> list[int]:
+        """Where each line begins in the file, if what encodes the text carries nothing from line to line."""
+        lines = [len(self.stored(self.utf8[a:b])) for a, b in zip(self.starts, [*self.starts[1:], len(self.utf8)])]
+        return [*accumulate(lines, initial=0)]
+
+    def stored_at(self, offset: int) -> int:
+        """An offset of the text in the file. Raises UnicodeEncodeError where its encoding cannot hold what is before."""
+        line = self.line(offset) - 1
+        if self._stored_lines[-1] != len(self.data):  # a byte order mark, a state
+            return len(self.stored(self.utf8[:offset]))
+        return self._stored_lines[line] + len(self.stored(self.utf8[self.starts[line] : offset]))
+
+    @cached_property
     def words(self) -> frozenset[bytes]:
         """All words of the text, those in strings and comments, too."""
         return frozenset(self.utf8.translate(_SPACES).split())

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from porter.catalog.verdict import MISSING, ON_CPU, UNKNOWN, Verdict
 
+from . import blocks
 from .evidence import call_name, constant
 from .index import Link, ancestors, parents
 from .inventory import first
@@ -141,14 +142,13 @@ def asked(link: Link) -> bool:
             return True
         if above.__class__ is ast.BoolOp and any(_asks(v) for v in above.values if v is not child):
             return True
-        if above.__class__ is ast.Try and (child in above.body or child in above.handlers):
+        if above.__class__ is ast.Try and blocks.within(above, child, "body", "handlers"):
             if any(h.type is None or _CATCHES.search(ast.unparse(h.type)) for h in above.handlers):
                 return True
         if above.__class__ in _DEFS and any(_asks(d) or "skip" in ast.unparse(d) for d in above.decorator_list):
             return True
-        for body in (getattr(above, key, None) for key in ("body", "orelse")):
-            if body.__class__ is list and child in body and any(_turns_back(s) for s in body[: body.index(child)]):
-                return True
+        if blocks.above(above, child, _turns_back, _turns_back):
+            return True
         child = above
     return False
 

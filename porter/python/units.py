@@ -140,6 +140,8 @@ class _Mark:
         self.start = self.state.at
 
     def __exit__(self, *error) -> None:
+        if error[0] is not None:  # the nodes asked for below were not reached
+            return
         state = self.state
         start = self.start if self.first is None else (state.inner.get(self.first) or state.outer[self.first])[0]
         end = state.at if self.last is None else (state.inner.get(self.last) or state.outer[self.last])[1]

@@ -6,6 +6,7 @@ import ast
 import re
 from typing import NamedTuple
 
+from . import blocks
 from .evidence import constant
 from .imports import handler_of
 from .index import FUNCTIONS, Link, parents
@@ -71,19 +72,17 @@ def guard(link: Link | None) -> str | None:
     """Why it does no harm if an import fails: "type-checking", "try", "if"; None where it does."""
     child = link and link[0]
     for above in parents(link):
-        if above.__class__ is ast.If and child in above.body:
+        if above.__class__ is ast.If and blocks.within(above, child, "body"):
             asked = ast.unparse(above.test)
             if asked.endswith("TYPE_CHECKING"):
                 return "type-checking"
             if _AVAILABLE.search(asked):
                 return "if"
-        elif above.__class__ is ast.Try and child in above.body and (handler := handler_of(above)):
+        elif above.__class__ is ast.Try and blocks.within(above, child, "body") and (handler := handler_of(above)):
             return None if handler.body[-1].__class__ is ast.Raise else "try"
         elif above.__class__ in FUNCTIONS[:2] and any(_DECORATED.search(ast.unparse(d)) for d in above.decorator_list):
             return "if"
-        blocks = (block for name in ("body", "orelse") if (block := getattr(above, name, 0)).__class__ is list)
-        block = next((b for b in blocks if child in b), [child])
-        if any(_leaves(statement) for statement in block[: block.index(child)]):
+        if blocks.above(above, child, _leaves, _leaves):
             return "if"
         child = above
     return None

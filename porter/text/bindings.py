@@ -13,7 +13,7 @@ MODULES = frozenset(
 )
 # The preprocessor is no string; comments are looked for first.
 TOKEN = re.compile(
-    rb'#[ \t]*include[^\n]*|//(?:[^\n\\]|\\.)*|/\*.*?(?:\*/|$)|R"(\w*)\(.*?\)\1"|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'',
+    rb'#[ \t]*include[^\n]*|//(?:[^\n\\]|\\.)*|/\*.*?(?:\*/|$)|R"(\w*)\(.*?(?:\)\1"|\Z)|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'',
     re.DOTALL,
 )
 LAUNCH = "<<<"  # stands among the words of what launches some kernel
@@ -21,14 +21,14 @@ AICORE = "__aicore__"  # and this among those of a kernel for NPUs
 _DEFINES = frozenset({"def", "impl"})
 _KEYS = frozenset({"kCUDA", "kCPU", "kPrivateUse1"})
 _WORD = re.compile(rb"[A-Za-z_]\w*")
-_REFERRED = re.compile(rb"([A-Za-z_]\w*)(?=[ \t\r\n]*(?:[(<,;)&{}\]]|::apply\b))")
+_REFERRED = re.compile(rb"(?<!\w)\d*([A-Za-z_]\w*)(?!\w)(?=[ \t\r\n]*(?:[(<,;)&{}\]]|::apply\b))")
 _STRING = re.compile(rb'"((?:[^"\\]|\\.)*)"')
 _HANDED = re.compile(rb"\bmodule_?\s*&|\bLibrary\s*&")
 _OPERATOR = re.compile(
     rb"""(?:\.[ \t]*op|RegisterOperators)[ \t]*\([ \t\r\n]*"(\w+)::(\w+)[^"]*"[ \t\r\n]*,((?:(?!\.[ \t]*op[ \t]*\()[^;"])*)"""
 )
 _CLASS = re.compile(rb"\bclass_[ \t\r\n]*<[ \t\r\n]*(?:\w+::)*(\w+)")
-_METHOD = re.compile(rb"&[ \t\r\n]*(?:\w+[ \t]*::[ \t]*)*?(\w+)[ \t]*(?:<[^()]*>)?[ \t]*::[ \t]*(\w+)[ \t\r\n]*$")
+_METHOD = re.compile(rb"&[ \t\r\n]*(?:\w+[ \t]*::[ \t]*)*?(\w+)(?:[ \t]*<[^()]*>)?[ \t]*::[ \t]*(\w+)[ \t\r\n]*$")
 
 
 class Export(NamedTuple):

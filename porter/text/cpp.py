@@ -22,7 +22,7 @@ _HEAD = 300  # bytes in which a class names its bases
 _WORD = re.compile(rb"[A-Za-z_]\w*")
 # Where the grammar gave up on a macro, words are left.
 _KERNEL = re.compile(rb"\b__global__\b[^;{}]{0,300}?\b([A-Za-z_]\w*)\s*\((?![^()]*\)\s*(?:void|static|inline)\b)")
-_BOUNDS = re.compile(rb"\b__launch_bounds__\s*\((?:[^()]|\([^()]*\))*\)|\b__attribute__\s*\(\(.*?\)\)")
+_BOUNDS = re.compile(rb"\b__launch_bounds__\s*\((?:[^()]|\([^()]*\))*\)|\b__attribute__\s*\(\(.{0,500}?\)\)")
 # `#define KERNEL(name, ...) ... __global__ void name(...)`, and what is made with it
 _MACRO = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+(\w+)\(([^\n\\]*(?:\\(?:\r?\n|.)[^\n\\]*)*)", re.MULTILINE)
 _STATEMENT = re.compile(

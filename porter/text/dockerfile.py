@@ -17,9 +17,10 @@ same = shell.same
 _INSTRUCTION = re.compile(r"[ \t]*(FROM|RUN|ENV|ARG|CMD|ENTRYPOINT|[A-Z]+)\b", re.IGNORECASE)
 _ENDS = re.compile(r"\\[ \t]*\r?\n?$")
 _SHELL = re.compile(r"(?:[ \t]|\\[ \t]*\r?\n)*(?:--\w[\w-]*=\S+(?:[ \t]|\\[ \t]*\r?\n)+)*(?![\[<\s])", re.IGNORECASE)
-_PAIR = re.compile(r"([A-Za-z_]\w*)=(\"(?:[^\"\\]|\\.)*\"|'[^']*'|(?:[^\s\\\"']|\\.)*)")
+_PAIR = re.compile(r"([A-Za-z_]\w{0,200})=(\"(?:[^\"\\]|\\.)*\"|'[^']*'|(?:[^\s\\\"']|\\.)*)")
 _ALONE = re.compile(r"[ \t]*[A-Za-z]+[ \t]+([A-Za-z_]\w*)[ \t]+([^\r\n\\]+)")
 _READ = re.compile(r"\$\{?([A-Za-z_]\w*)")
+_QUOTE = re.compile(r"[\"']")
 _IMAGE = re.compile(
     r"(?i)(?:nvcr\.io/|[\w./-]*\bnvidia/|pytorch/pytorch:|[\w./-]*(?:cuda|cudnn)[\w.-]*"
     r"|[\w./-]+:[\w.-]*(?:cu\d{2,3}\b|cuda|gpu))[^\s\"']*"
@@ -73,6 +74,7 @@ def _images(start: int, body: str, name: str) -> Iterator[tuple[int, int, str]]:
     found = re.match(pattern, body, re.IGNORECASE)
     if (
         found
+        and not _QUOTE.search(found[1])  # the pattern has none, and would look for an end without them at every place
         and _IMAGE.fullmatch(found[1])
         and (name == "FROM" or "/" in found[1])
         and "ascend" not in found[1].lower()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,7 +13,6 @@ from porter.own import Unreadable
 from porter.session import Session
 from porter.suppress import SPOKEN, Comment, Suppressions
 
-_BLOCK = 1024
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -74,21 +73,17 @@ class Document:
         return self.text[self.starts[line - 1] : end]
 
     @cached_property
-    def _ascii(self) -> bool:
-        return self.text.isascii()
-
-    @cached_property
-    def _blocks(self) -> list[int]:
-        """The byte at which each block of characters begins."""
-        sizes = (len(self.text[at : at + _BLOCK].encode("utf-8")) for at in range(0, len(self.text), _BLOCK))
-        return list(accumulate(sizes, initial=0))
+    def _wide(self) -> tuple[list[int], list[int]]:
+        """Where the characters of several bytes stand, and how many bytes more than characters there are before each."""
+        if self.text.isascii():
+            return [], [0]
+        found = [(m.start(), len(m[0].encode("utf-8")) - 1) for m in re.finditer(r"[^\x00-\x7f]", self.text)]
+        return [at for at, _ in found], [*accumulate((more for _, more in found), initial=0)]
 
     def byte(self, offset: int) -> int:
         """Where a character stands in the file."""
-        if self._ascii:
-            return self.bom + offset
-        block = offset // _BLOCK
-        return self.bom + self._blocks[block] + len(self.text[block * _BLOCK : offset].encode("utf-8"))
+        places, more = self._wide
+        return self.bom + offset + more[bisect_left(places, offset)]
 
     @cached_property
     def suppressions(self) -> Suppressions:
@@ -101,6 +96,6 @@ class Document:
                 alone = not self.text[self.starts[line - 1] : found.start()].strip()
                 yield Comment(line, column, found[1], alone)
 
-    @property
+    @cached_property
     def newline(self) -> str:
         return "\r\n" if "\r\n" in self.text else "\n"

@@ -13,8 +13,10 @@ MARK = "#"
 __all__ = ["MARK", "look", "read", "same"]
 
 _SECTION = re.compile(r"\[([^\]\r\n]+)\]")
-_KEY = re.compile(r"([^\s=:#;\[][^=:\r\n]*?)[ \t]*[=:][ \t]*")
-_VALUE = re.compile(r"[^\r\n]*?(?=[ \t]*(?:[ \t][#;][^\r\n]*)?(?:\r|$))", re.MULTILINE)
+_KEY = re.compile(r"([^\s=:#;\[][^=:\r\n]*)[=:][ \t]*")
+_LINE = re.compile(r"[^\r\n]*")
+_REMARK = re.compile(r"[ \t][#;]")
+_BLANKS = re.compile(r"(?<=\S)[^\S\n]{2,}")
 
 
 def read(document: Document) -> Settings:
@@ -30,14 +32,14 @@ def read(document: Document) -> Settings:
         if not bare or bare[0] in "#;":
             continue
         if line[0] in " \t" and key is not None:
-            found = _VALUE.match(text, at + len(line) - len(line.lstrip()))
-            builder.add([*path, ITEM], found[0], *found.span(), key=key, owner=owner)
+            start, stop = _value(text, at + len(line) - len(line.lstrip()))
+            builder.add([*path, ITEM], text[start:stop], start, stop, key=key, owner=owner)
         elif found := _SECTION.match(bare):
             path, key, owner = [found[1]], None, owner + 1
         elif found := _KEY.match(text, at + len(line) - len(line.lstrip())):
-            path, key = [*path[:1], found[1]], found.span(1)
-            value = _VALUE.match(text, found.end())
-            start, stop = value.span()
+            name = found[1].rstrip(" \t")
+            path, key = [*path[:1], name], (found.start(1), found.start(1) + len(name))
+            start, stop = _value(text, found.end())
             quoted = stop - start > 1 and text[start] in "\"'" and text[start] == text[stop - 1]
             start, stop = start + quoted, stop - quoted
             if start < stop:
@@ -45,12 +47,20 @@ def read(document: Document) -> Settings:
     return builder.settings
 
 
+def _value(text: str, start: int) -> tuple[int, int]:
+    """Up to the end of the line, or to a remark, without the blanks before it."""
+    line = _LINE.match(text, start)[0]  # type: ignore[index]  it matches nothing at all, too
+    remark = _REMARK.search(line)
+    return start, start + len((line[: remark.start()] if remark else line).rstrip(" \t"))
+
+
 def _is_ini(document: Document) -> bool:
     """False where it is some other format of that suffix. Raises Unreadable where it is broken."""
     from configparser import Error, MissingSectionHeaderError, RawConfigParser
 
     try:
-        RawConfigParser(strict=False, allow_no_value=True).read_string(document.text)
+        # its own patterns go over blanks again and again; how many there are is all the same to it
+        RawConfigParser(strict=False, allow_no_value=True).read_string(_BLANKS.sub(" ", document.text))
     except MissingSectionHeaderError:
         return False
     except Error as error:

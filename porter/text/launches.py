@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
+from operator import attrgetter
 
 from porter.python.holders import field
 from porter.text.document import Document, TextHit
 from porter.text.shellcommands import heads
 from porter.text.shellscript import Command, Script, Word
 
-_OPTION = re.compile(r"(?<![\w-])(--?[A-Za-z][\w.-]*)(?:=|(\s+))([\"']?)(cuda(?::\d+)?|nccl|gpu)\3(?![\w:,./-])")
+_OPTION = re.compile(r"(?<![\w-])(--?[A-Za-z][\w.-]{0,100})(?:=|(\s+))([\"']?)(cuda(?::\d+)?|nccl|gpu)\3(?![\w:,./-])")
 _RUNS = re.compile(r"(?:python[\d.]*|torchrun|deepspeed|accelerate|horovodrun|fairscale)$")
 _STARTS = re.compile(
-    r"^[ \t]*(?!#)[^#\n]*?("
+    r"^[^#\n]*?("
     r"(?<![\w./-])(?:torchrun|deepspeed|horovodrun|accelerate[ \t]+launch|python[\d.]*)(?![\w.-]))",
     re.M,
 )
 _OURS = re.compile(r"(?i)device|backend|accelerator|placement|map.?location")
 _ELSEWHERE = re.compile(r"^/|site-packages")
 _DIST = re.compile(r"(?:^|\s)(?:--multi[_-]gpu)(?![\w-])")
+
+_start = attrgetter("start")
 
 
 def look(document: Document, script: Script, *, safe: bool = True) -> Iterator[TextHit]:
@@ -92,8 +96,9 @@ def _options(document, start: int, text: str, known: bool, safe: bool, command: 
 
 def _own_word(command: Command, at: int) -> bool:
     """Not inside a longer string: `--note "use --device cuda"`."""
-    word = next((word for word in command.words if word.start <= at < word.end), None)
-    return word is not None and (" " not in word.text.strip())
+    number = bisect_right(command.words, at, key=_start) - 1
+    word = command.words[number] if number >= 0 else None
+    return word is not None and at < word.end and " " not in word.text.strip()
 
 
 def launcher(document: Document, script: Script) -> Iterator[TextHit]:

@@ -77,7 +77,7 @@ def _conda(document: Document, entry: Entry) -> Wanted | None:
         before = _before(document, entry)
         quote = before[-1:] if before[-1:] in ("'", '"') else ""
         return made and _line(document, made, f"{before}{ADDED}==", quote)
-    if entry.path == ("dependencies", ITEM) and (found := _CONDA.fullmatch(entry.value)):
+    if entry.path == ("dependencies", ITEM) and (found := _CONDA.match(entry.value)) and "\n" not in entry.value:
         name = entry.start + found.start(1)
         made = wanted(document.text, name, entry.end)
         return made and replace(made, kind="conda", start=entry.start)

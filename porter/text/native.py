@@ -14,7 +14,7 @@ MARK = "//"
 
 _LAUNCH = re.compile(rb"<<<|\bcudaLaunch(?:Cooperative)?Kernel\w*\s*\(|\bhipLaunchKernelGGL\s*\(")
 _GUARD = re.compile(
-    rb"^[ \t]*#[ \t]*if(?:def[ \t]+|[ \t]+)(?:defined[ \t]*\(?[ \t]*)?(?:\w*_)?(?:CUDA|GPU|CUDACC|NCCL|ROCM)(?:_\w+)?\b",
+    rb"^[ \t]*#[ \t]*if(?:def[ \t]+|[ \t]+)(?:defined[ \t]*(?:\([ \t]*)?)?(?:\w*_)?(?:CUDA|GPU|CUDACC|NCCL|ROCM)(?:_\w+)?\b",
     re.M,
 )
 _LIBRARIES = {

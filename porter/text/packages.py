@@ -11,8 +11,8 @@ from porter.project.pins import SPECIFIER, Pin
 from porter.text.document import Document, TextHit
 
 _REQUIREMENT = re.compile(
-    r"(?P<name>[A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?)[ \t]*(?:\[[^\]]*\])?[ \t]*"
-    r"(?:(?P<url>@[^;#]*)|\(?(?P<spec>(?:===|==|~=|!=|>=|<=|>|<|\^|=)[ \t]*[^;#)\s]*(?:[ \t]*,?[ \t]*(?:===|==|~=|!=|>=|<=|>|<)[ \t]*[^;#)\s,]+)*)?\)?)?"
+    r"(?P<name>[A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?)(?:[ \t]*\[[^\]]*\])?[ \t]*"
+    r"(?:(?P<url>@[^;#]*)|\(?(?P<spec>(?:===|==|~=|!=|>=|<=|>|<|\^|=)[ \t]*[^;#)\s]*(?:[ \t]*(?:,[ \t]*)?(?:===|==|~=|!=|>=|<=|>|<)[ \t]*[^;#)\s,]+)*)?\)?)?"
     r"[ \t]*(?P<marker>;[^#]*)?"
 )
 _PARTS = re.compile(
@@ -21,10 +21,10 @@ _PARTS = re.compile(
     r"pytorch-cuda|pytorch-mutex|cudnn|nccl|cuda"
 )
 _BUILD = re.compile(r"[-_]?cu(?:da)?-?\d{2,3}x?$")
-_INDEX = re.compile(
-    r"(https?://(?:download\.pytorch\.org/whl|data\.pyg\.org/whl)/[^\s\"']*?)(?<=[/+])cu\d{2,3}(?=(?:/|\.html|/torch_stable\.html)?(?:[\s\"',;\]]|$))"
-)
-_FOREIGN = re.compile(r"https?://[^\s\"']*(?:pypi\.nvidia\.com|pypi\.ngc\.nvidia\.com|/cu\d{2,3}\b)[^\s\"']*")
+_ADDRESS = re.compile(r"https?://[^\s\"']*")
+_INDEX = re.compile(r"https?://(?:download\.pytorch\.org/whl|data\.pyg\.org/whl)/")
+_TOOLKIT = re.compile(r"(?<=[/+])cu\d{2,3}(?=(?:/|\.html|/torch_stable\.html)?(?:[\s\"',;\]]|$))")
+_FOREIGN = re.compile(r"pypi\.nvidia\.com|pypi\.ngc\.nvidia\.com|/cu\d{2,3}\b")
 _OURS = re.compile(r"(?i)(?:^|[/_.-])(?:npu|ascend)s?(?:$|[/_.-])")
 _WIDTH = 3
 EXACT = re.compile(r"(?:===|==|=)?[ \t]*(\d[\w.+!-]*)")  # without an operator as poetry has it
@@ -90,14 +90,20 @@ def hits(document: Document, requirements: list[Wanted]) -> Iterator[TextHit]:
 
 def indexes(document: Document, start: int, end: int) -> Iterator[TextHit]:
     """Addresses of CUDA builds between two places."""
-    text = document.text
-    for found in _INDEX.finditer(text, start, end):
-        at = (found.end(1), found.end())
-        values = TextHit.values_of(old=text[slice(*at)], new="cpu")
-        yield TextHit(found.start(), found.end(), "PRT841", "index", values=values, edits=((*at, "cpu"),))
-    for found in _FOREIGN.finditer(text, start, end):
-        if not _INDEX.match(text, found.start()):
-            yield TextHit(found.start(), found.end(), "PRT841", "foreign", values=TextHit.values_of(old=found[0][:100]))
+    text, foreign = document.text, []
+    for address in _ADDRESS.finditer(text, start, end):
+        at, last, ours = address.start(), address.end(), None
+        while (index := _INDEX.search(text, at, last)) and (
+            found := _TOOLKIT.search(text, index.end(), min(last + 1, end))
+        ):
+            ours, at = ours if ours is not None else index.start(), found.end()
+            values = TextHit.values_of(old=found[0], new="cpu")
+            yield TextHit(index.start(), at, "PRT841", "index", values=values, edits=((*found.span(), "cpu"),))
+        if ours != address.start() and _FOREIGN.search(address[0]):
+            foreign.append(address)
+    for address in foreign:
+        values = TextHit.values_of(old=address[0][:100])
+        yield TextHit(address.start(), address.end(), "PRT841", "foreign", values=values)
 
 
 def _torch(document: Document, want: Wanted, others: bool) -> Iterator[TextHit]:
@@ -179,6 +185,7 @@ def _rows(rules) -> dict[str, tuple[str, object]]:
     return found
 
 
+@lru_cache(maxsize=1)
 def _known() -> str:
     from porter.catalog.load import versions
 

@@ -11,7 +11,7 @@ from porter.text.document import Document, TextHit
 
 MARK = "#"
 _LOGICAL = re.compile(r"(?:[^\r\n\\]|\\(?!\r?\n)|\\\r?\n)+")
-_CLONED = re.compile(r"(?:-e[ \t]+|--editable[ \t=]+)?git\+\w+://\S*?/([\w-]+)(?:\.git)?(?:[@#]\S*)?$")
+_CLONED = re.compile(r"(?:-e[ \t]+|--editable[ \t=]+)?git\+\w+://(?=\S*$)\S*?/([\w-]+)(?:\.git)?(?:[@#]|$)")
 _FIXED = re.compile(r"--hash|^[\w.-]+[ \t]*=(?!=)")  # held by a checksum, or not as pip has it
 _COMMENT = re.compile(r"(?:^|[ \t])#.*")
 
@@ -58,11 +58,9 @@ def look(document: Document, lines: list[Line]) -> Iterator[TextHit]:
 
 def same(before: list[Line], after: list[Line]) -> bool:
     """Names, extras, markers and options stay; versions and addresses may change, and torch-npu may come in."""
-    return [_shape(line.text) for line in before] == [
-        _shape(line.text)
-        for line in after
-        if not line.text.startswith("torch-npu==") or line.text in {b.text for b in before}
-    ]
+    known = {line.text for line in before}
+    kept = [line for line in after if not line.text.startswith("torch-npu==") or line.text in known]
+    return [_shape(line.text) for line in before] == [_shape(line.text) for line in kept]
 
 
 def _shape(text: str) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from fnmatch import fnmatch
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from porter.python.evidence import CUDA_LIBRARIES, like
 from porter.python.holders import field
@@ -81,6 +82,7 @@ class _Look:
         self.tables = session.rules.tables
         self.known = session.facts.knows_npus(document.path)  # it chooses between GPUs and NPUs: nothing is certain
         self.keys: set[str] = set()
+        self._said: dict[tuple[int, str], list[Entry]] = {}
 
     def hits(self) -> Iterator[TextHit]:
         from porter.text import variables
@@ -96,9 +98,15 @@ class _Look:
     def _numbers(self, number: int, hit: TextHit) -> Iterator[int]:
         """The entries that an edit reaches: its own, and for a variable in two parts the other."""
         yield number
-        for other in self.settings.beside(self.settings.entries[number]):
-            if any(start <= other.start < end for start, end, _ in hit.edits):
-                yield next(n for n, entry in enumerate(self.settings.entries) if entry is other)
+        entries = self.settings.entries
+        for start, end, _ in hit.edits:
+            for _, other in self._starts[bisect_left(self._starts, (start, 0)) : bisect_left(self._starts, (end, 0))]:
+                if other != number and entries[other].owner == entries[number].owner:
+                    yield other
+
+    @cached_property
+    def _starts(self) -> list[tuple[int, int]]:
+        return sorted((entry.start, number) for number, entry in enumerate(self.settings.entries))
 
     def _entry(self, entry: Entry) -> Iterator[TextHit]:
         key = word(entry.name)
@@ -133,8 +141,7 @@ class _Look:
             return False
         if row.beside and not self.keys.intersection(row.beside):
             return False
-        near = self.settings.beside(entry) if row.yields else ()
-        if any(word(other.name) in row.yields and self._setting(other, word(other.name)) for other in near):
+        if any(other is not entry for name in row.yields for other in self._set(entry.owner, name)):
             return False
         if (row.kind or "*" in row.keys) and self._other_library(entry, above):
             return False
@@ -142,8 +149,24 @@ class _Look:
 
     def _other_library(self, entry: Entry, above: set[str]) -> bool:
         """`device: cuda` of xgboost, of an inference engine: no word of torch's."""
-        said = {str(other.value).partition(".")[0] for other in self.settings.beside(entry) if other.name in _NAMED}
-        return not CUDA_LIBRARIES.isdisjoint(above | said)
+        near = self._libraries.get(entry.owner, ())
+        return not CUDA_LIBRARIES.isdisjoint(above) or any(other is not entry for other in near)
+
+    @cached_property
+    def _libraries(self) -> dict[int, list[Entry]]:
+        """By the mapping they stand in, the entries that name a class of another library."""
+        found: dict[int, list[Entry]] = {}
+        for entry in self.settings.entries:
+            if entry.name in _NAMED and str(entry.value).partition(".")[0] in CUDA_LIBRARIES:
+                found.setdefault(entry.owner, []).append(entry)
+        return found
+
+    def _set(self, owner: int, key: str) -> list[Entry]:
+        """The entries of a mapping, of this key, that a rule speaks of."""
+        if (owner, key) not in self._said:
+            near = self.settings.among(owner)
+            self._said[owner, key] = [e for e in near if word(e.name) == key and self._setting(e, key)]
+        return self._said[owner, key]
 
     def _hit(self, row, entry: Entry, found: re.Match[str]) -> TextHit:
         new, edits = "", ()
@@ -198,8 +221,8 @@ class _Look:
         if found := _FLAG.fullmatch(value):
             flag, value, start = found[1], found[2], start + found.start(2)
         elif re.fullmatch(r"cuda(?::\d+)?|nccl", value):
-            before = [other for other in self.settings.beside(entry) if other.end <= entry.start]
-            flag = before[-1].value if before and before[-1].value.startswith("-") else ""
+            before = self.settings.before(entry)
+            flag = before.value if before and before.value.startswith("-") else ""
         else:
             return None
         kind = "backend" if value == "nccl" else "device"

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
+from operator import attrgetter
 
 from porter.text.document import Document
 
@@ -36,23 +39,42 @@ class Entry:
         return not self.quoted and self.value.lower() in ("true", "yes", "on")
 
 
+_start = attrgetter("start")
+
+
 @dataclass
 class Settings:
     entries: list[Entry] = field(default_factory=list)
     edited: set[int] = field(default_factory=set)  # numbers of entries with an edit
     whole: bool = True  # False: data, of which nothing is told
+    _named: dict[int, dict[str, list[Entry]]] = field(default_factory=dict)
 
-    def beside(self, entry: Entry) -> list[Entry]:
-        """All that stand in the same mapping or list."""
-        return [other for other in self._owners.get(entry.owner, ()) if other is not entry]
+    def among(self, owner: int) -> list[Entry]:
+        """All that stand in one mapping or list."""
+        return self._owners.get(owner, [])
 
-    @property
+    def named(self, owner: int) -> dict[str, list[Entry]]:
+        """The same by what each is called, holds, or sets as in `name=value`."""
+        if owner not in self._named:
+            found: dict[str, list[Entry]] = {}
+            for entry in self.among(owner):
+                last = entry.path[-1] if entry.path else ""
+                for name in {last, entry.value, entry.value.partition("=")[0]}:
+                    found.setdefault(name, []).append(entry)
+            self._named[owner] = found
+        return self._named[owner]
+
+    def before(self, entry: Entry) -> Entry | None:
+        """What stands before an entry in the same mapping or list."""
+        near = self.among(entry.owner)
+        at = bisect_left(near, entry.start, key=_start)
+        return near[at - 1] if at and near[at - 1].end <= entry.start else None
+
+    @cached_property
     def _owners(self) -> dict[int, list[Entry]]:
-        found: dict[int, list[Entry]] = self.__dict__.get("owners", {})
-        if not found:
-            for entry in self.entries:
-                found.setdefault(entry.owner, []).append(entry)
-            self.__dict__["owners"] = found
+        found: dict[int, list[Entry]] = {}
+        for entry in sorted(self.entries, key=_start):
+            found.setdefault(entry.owner, []).append(entry)
         return found
 
 

@@ -28,7 +28,7 @@ _ASKS = re.compile(
     r"--gres(?:=|$)(?:\S*\bgpu\b)?|--gpus(?:-per-\w+)?(?:=|$)|-G\d*$|--ntasks-per-gpu|--cpus-per-gpu|--mem-per-gpu"
 )
 _DIRECTIVE = re.compile(
-    r"#(?:SBATCH[ \t].*?(?:--gres[= ]\S*\bgpu\b|--gpus\b|--gpus-per-|-G[ \t=]?\d|--(?:cpus|mem|ntasks)-per-gpu)"
+    r"#(?:SBATCH[ \t].*?(?:--gres[= ]\S{0,200}\bgpu\b|--gpus\b|--gpus-per-|-G[ \t=]?\d|--(?:cpus|mem|ntasks)-per-gpu)"
     r"|PBS[ \t].*\bngpus=|BSUB[ \t]+-gpu\b|\$[ \t].*-l[ \t]+gpus?=|COBALT[ \t].*gpu)"
 )
 _MODULE = re.compile(r"(?i)(?:.*[/_-])?(?:cuda|cudatoolkit|cudnn|nccl|nvhpc|magma-cuda)(?:[/_\d.-].*)?$")

@@ -19,7 +19,9 @@ WORDS = re.compile(
     r"|nvtop|nv-|--nv\b|-G\b|compute-sanitizer|install"
 )
 _RUNS_TEXT = frozenset({"bash", "sh", "zsh", "dash", "ksh", "eval", "ssh", "su"})
-_RUN = r"(?:^|[;&|(]|\b(?:eval|exec|then|do|else|sudo|time|srun)\b)[ \t]*\"?\${{?{name}\b"  # a variable as a command
+_RUN = re.compile(  # a variable as a command
+    r"(?:^|[;&|(]|\b(?:eval|exec|then|do|else|sudo|time|srun)\b)[ \t]*\"?\${?(\w+)", re.MULTILINE
+)
 _DEFAULTS = frozenset({":-", "-", ":=", "="})
 
 
@@ -124,8 +126,9 @@ def add(script: Script, begin: int, end: int, above: tuple[str, ...] = ()) -> No
 
 def finish(script: Script) -> None:
     """Once everything is there: strings that are run as commands, and all in the order of the text."""
+    programs = set(_RUN.findall(script.text))
     for name in [n for n in script.names if n.role == "set" and n.value and n.value.text.startswith(("'", '"'))]:
-        if re.search(_RUN.format(name=name.name), script.text, re.MULTILINE):
+        if name.name in programs:
             _Walk(script, script.text, 0).inner(name.value, ("text",))
     script.names = sorted({name.start: name for name in script.names}.values(), key=lambda n: n.start)
     script.commands.sort(key=lambda c: c.start)

@@ -31,7 +31,7 @@ def look(finder, entry: Entry) -> Iterator[TextHit]:
             value = (entry.start + found.start(2), entry.end)
             yield from _variable(finder, entry, found[1], name, found[2], value, True)
     elif last == "name" and sure and _NAME.match(entry.value) and entry.exact:
-        value = next((other for other in finder.settings.beside(entry) if other.name == "value"), None)
+        value = next((e for e in finder.settings.named(entry.owner).get("value", ()) if e.name == "value"), None)
         text = value.value if value else None
         yield from _variable(finder, entry, entry.value, (entry.start, entry.end), text, value, True)
 
@@ -76,5 +76,4 @@ def _place(where) -> Span | None:
 
 def _has(finder, entry: Entry, name: str) -> bool:
     """Whether the variable for NPUs is set beside it already."""
-    beside = finder.settings.beside(entry)
-    return any(name in (other.path[-1], other.value) or other.value.startswith(f"{name}=") for other in beside)
+    return any(other is not entry for other in finder.settings.named(entry.owner).get(name, ()))

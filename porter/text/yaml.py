@@ -9,6 +9,7 @@ from porter.text.settings import ITEM, Builder, Settings, same
 
 MARK = "#"
 __all__ = ["MARK", "look", "read", "same"]
+_DEEPEST = 500  # levels; libyaml goes over all that are open for every word
 
 
 def read(document: Document) -> Settings:
@@ -55,6 +56,8 @@ class _Values:
                 if event.tag and not event.tag.startswith("tag:yaml.org"):
                     at = event.start_mark.index
                     self.builder.add(self._path(), "", at, at, owner=self._owner(), tag=event.tag)
+                if len(frames) > _DEEPEST:
+                    raise RecursionError
                 self.owners += 1
                 frames.append(_Frame(kind is start_map, self.owners))
             elif kind in ends:

@@ -52,9 +52,9 @@ def _found(looked: Looked, own: str) -> Iterator[tuple[int, End]]:
             and dict(hit.values).get("name", "").partition(".")[0] != own
             and code not in _QUIET
             and not hit.optional
-            and not looked._edits(found)
+            and not found.edits
         ):
-            start, end = found.piece.span(hit.at)
+            start, end = found.place
             if code == "PRT701":
                 continue
             verdict = "package" if code in ("PRT401", "PRT409") else "code"

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from porter.errors import UserError
+from porter.files.read import DOCUMENT
+from porter.files.read import read as read_file
 from porter.target import Target
 
 LAYOUT = 1
@@ -47,11 +49,7 @@ def read(files: Iterable[Path], target: Target) -> Libraries:
     """Raises UserError where a file is none of porter's, or was made for another target."""
     digest, names, facts = hashlib.sha256(), [], {}
     for file in files:
-        try:
-            data = file.read_bytes()
-        except OSError as error:
-            why = error.strerror or error
-            raise UserError(f"{file}: cannot be read: {why}", f"{file}：无法读取：{why}") from None
+        data = read_file(file, str(file), limit=DOCUMENT)
         document = _document(file, data)
         library = " ".join(filter(None, (document["library"], document["version"])))
         _same_target(file, document, target)
@@ -70,7 +68,7 @@ def _document(file: Path, data: bytes) -> dict:
     except json.JSONDecodeError as error:
         place, why = f"{file}:{error.lineno}", error.msg
         raise UserError(f"{place}: not JSON ({why}); {_CURE}", f"{place}：不是 JSON（{why}）；{_CURE_ZH}") from None
-    except UnicodeDecodeError:
+    except (UnicodeDecodeError, RecursionError, MemoryError):
         raise UserError(f"{file}: not JSON; {_CURE}", f"{file}：不是 JSON；{_CURE_ZH}") from None
     if not isinstance(document, dict) or not isinstance(document.get("layout"), int):
         raise UserError(f"{file}: no fact file of porter; {_CURE}", f"{file}：不是 porter 的库信息文件；{_CURE_ZH}")

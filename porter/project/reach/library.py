@@ -13,7 +13,7 @@ from typing import NamedTuple
 from porter.catalog.static import Entry, Reader
 from porter.errors import UserError
 from porter.files.everything import everything
-from porter.files.read import LIMIT
+from porter.files.read import LIMIT, beginning
 
 FUNCTION, CLASS, APPLY, OBJECT, NATIVE = "function", "class", "apply", "object", "native"
 _VERSION = re.compile(r"^__version__\s*(?::\s*str\s*)?=\s*['\"]([^'\"]+)['\"]", re.MULTILINE)
@@ -85,7 +85,7 @@ class Library:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # escapes in other people's strings
                 tree = ast.parse(self.data(module))
-        except (SyntaxError, ValueError, RecursionError, OSError):
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
             return None
         self._values[module] = {name.id: value for name, value in _assigned(tree.body)}
         self._bases[module] = {}
@@ -95,8 +95,7 @@ class Library:
         return tree
 
     def data(self, module: str) -> bytes:
-        with open(self.folder / self.files[module], "rb") as file:
-            return file.read(LIMIT)
+        return beginning(self.folder / self.files[module], LIMIT) or b""
 
     # ---- what a name stands for
 
@@ -230,10 +229,7 @@ def _is_file(path: str) -> Callable[[str], bool]:
 
 
 def _text(file: Path) -> str:
-    try:
-        return file.read_text("utf-8", "replace")
-    except OSError:
-        return ""
+    return (beginning(file, LIMIT) or b"").decode("utf-8", "replace")
 
 
 def _module(path: str) -> str:

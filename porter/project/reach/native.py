@@ -9,8 +9,9 @@ import re
 from functools import cached_property
 from pathlib import Path
 
+from porter.files.errors import FilesError
 from porter.files.everything import everything
-from porter.files.read import LIMIT
+from porter.files.read import LIMIT, beginning, opened
 from porter.project import kernels
 from porter.project.builders import BUILDER
 from porter.project.extensions import Extension
@@ -35,7 +36,7 @@ class Natives:
         self.top = next((top for top in tops if (top / "setup.py").is_file()), folder)
         files = [path for path in everything(self.top) if not _FOREIGN.search(path)]
         self._sources = kernels.sources_of(self.top, files)
-        texts = {path: _data(self.top / path) for path in files if path.endswith(".py")}
+        texts = {path: beginning(self.top / path, LIMIT) or b"" for path in files if path.endswith(".py")}
         self._built = kernels.built_by(texts, parse)
 
     @cached_property
@@ -74,14 +75,14 @@ class Natives:
         gpu = False
         for path in self.compiled:
             try:
-                with open(self.folder / path, "rb") as file:
+                with opened(self.folder / path) as (file, _):
                     before = b""
                     while piece := file.read(_PIECE):
                         gpu = gpu or any(word in before + piece for word in _FATBIN)
                         if any(word in before + piece for word in _ASCEND):
                             return False
                         before = piece[-32:]
-            except OSError:
+            except FilesError:
                 continue
         return gpu
 
@@ -112,11 +113,3 @@ class Natives:
 
 def _for_devices(extension: Extension) -> bool:
     return any(source.endswith(_DEVICE) for source in extension.sources)
-
-
-def _data(path: Path) -> bytes:
-    try:
-        with open(path, "rb") as file:
-            return file.read(LIMIT)
-    except OSError:
-        return b""

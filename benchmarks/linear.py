@@ -1,0 +1,209 @@
+"""Does time grow as the input does? Doubles each kind of input and prints the exponent.
+
+    python benchmarks/linear.py [--only REGEX] [--seconds S] [--memory]
+
+CPU seconds of the analysis, the best of three, each input in a process of its own. The exponent is that of the last two
+doublings; 1 where anything above 1.2 remains after a second look. --memory reads a file of 5 MB of each kind instead (or
+of as much as porter reads of that kind) and prints the peak of its process; 1 above 500 MiB.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+sys.path[:0] = [str(Path(__file__).resolve().parent.parent)]
+
+from benchmarks.inputs import Input, inputs
+from benchmarks.process import REPOSITORY
+
+STEEPEST, LARGEST = 1.2, 500  # the exponent, MiB
+FIRST, LEAST, ROUNDS = 250, 0.05, 3
+HANGS = 300  # seconds
+Work = Callable[[], object]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--only", default="", metavar="REGEX", help="only the inputs whose name it is found in")
+    parser.add_argument("--seconds", type=float, default=1.0, metavar="S", help="of the largest step")
+    parser.add_argument("--memory", action="store_true", help="the peak of a file of 5 MB, instead of the exponent")
+    parser.add_argument("--one", help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.one:
+        print(json.dumps(_one(args.one, args.seconds, args.memory)))
+        return 0
+    bad = 0
+    for name in [*inputs(), *_WORKS]:
+        if not re.search(args.only, name) or args.memory and name in _WORKS:
+            continue
+        row = _asked(name, args)
+        if row and not args.memory and row[-1] > STEEPEST:
+            row = min(row, _asked(name, args) or row, key=lambda r: r[-1])  # the machine has other things to do, too
+        if row is None:
+            bad, said = bad + 1, f"more than {HANGS} s"
+        elif args.memory:
+            wrong = row[-1] > LARGEST
+            bad, said = bad + wrong, f"{row[0] / 1e6:7.2f} MB {row[1]:8.2f} s {row[2]:6.0f} MiB" + " !" * wrong
+        else:
+            wrong = row[-1] > STEEPEST
+            bad, said = bad + wrong, f"{row[0]:9} {row[1]:8.3f} s   exponent {row[2]:5.2f}" + " !" * wrong
+        print(f"{name:58} {said}", flush=True)
+    print(f"{bad} above the limit")
+    return 1 if bad else 0
+
+
+def _asked(name: str, args) -> list[float] | None:
+    """Of the largest step: how much, seconds, and the exponent; with --memory bytes, seconds and MiB."""
+    command = [sys.executable, __file__, "--one", name, "--seconds", str(args.seconds)]
+    command += ["--memory"] if args.memory else []
+    try:
+        done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=HANGS, check=True)
+    except subprocess.TimeoutExpired:
+        return None
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def _one(name: str, seconds: float, memory: bool) -> list[float]:
+    from porter.run import tuned
+
+    with tuned():
+        if name in _WORKS:
+            return _steps(_WORKS[name], seconds)
+        given = inputs()[name]
+        if memory:
+            return _peak(given)
+        return _steps(lambda n: _analysis(given, n), seconds)
+
+
+def _steps(make: Callable[[int], Work | None], seconds: float) -> list[float]:
+    taken: list[tuple[int, float]] = []
+    (make(1) or (lambda: None))()  # what is imported and compiled is there from now on
+    n = FIRST
+    while work := make(n):
+        best = math.inf
+        for _ in range(ROUNDS):
+            began = time.process_time()
+            work()
+            best = min(best, time.process_time() - began)
+        taken.append((n, best))
+        if best >= seconds:
+            break
+        n *= 2
+    clear = [(n, t) for n, t in taken if t >= LEAST][-3:]
+    exponent = math.log(clear[-1][1] / clear[0][1], clear[-1][0] / clear[0][0]) if len(clear) > 1 else 0.0
+    return [*taken[-1], exponent]
+
+
+def _data(given: Input, n: int) -> bytes:
+    text = given.make(n)
+    return text.encode("latin-1" if text.startswith("# coding: latin-1") else "utf-8")
+
+
+def _analysis(given: Input, n: int) -> Work | None:
+    from porter.analyse import analyse
+    from porter.session import Session
+
+    session = _analysis.__dict__.setdefault("session", Session())
+    data = _data(given, n)
+    return None if len(data) > given.limit else lambda: analyse(given.path, data, session)
+
+
+def _peak(given: Input) -> list[float]:
+    n = FIRST
+    while len(_data(given, 2 * n)) <= given.limit:
+        n *= 2
+    n = int(n * given.limit / len(_data(given, n)) * 0.98)
+    work = _analysis(given, n)
+    began = time.process_time()
+    work()  # type: ignore[misc]
+    taken = time.process_time() - began
+    return [len(_data(given, n)), taken, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024]
+
+
+# ---- what is no file
+
+
+def _found(n: int):
+    from porter.analyse import analyse
+    from porter.config import Settings
+    from porter.run import Run
+    from porter.session import Session
+
+    session, data = Session(), ("import torch\n" + "y = x.cuda()\n" * n).encode()
+    return Run(Path("."), (analyse("a.py", data, session),), Settings(), session.target), session, data
+
+
+def _report(kind: str, n: int) -> Work:
+    from porter import __version__
+    from porter.report import render
+    from porter.report.model import Report
+
+    run, session, data = _found(n)
+    report = Report(
+        __version__, run.target, run.files, session, "en", (), frozenset(), "", ".", 0, lambda path: data, ""
+    )
+    return lambda: render(report, kind)
+
+
+def _diff(n: int) -> Work:
+    from porter.report.diff import unified
+
+    run, _, data = _found(n)
+    return lambda: unified("a.py", data, run.files[0].auto)
+
+
+def _tree(make: Callable[[Path, int], None]) -> Callable[[int], Work]:
+    def work(n: int) -> Work:
+        from porter.config import Settings
+        from porter.run import run
+        from porter.session import Session
+
+        folder = tempfile.TemporaryDirectory()
+        root = Path(folder.name)
+        (root / ".git").mkdir()
+        make(root, n)
+        settings = Settings(jobs=1)
+        return lambda: (folder, run(root, [folder.name], settings, Session()))
+
+    return work
+
+
+def _files(root: Path, n: int) -> None:
+    for number in range(n):
+        (root / f"m{number}.py").write_text(f"import torch\nfrom m{number // 2} import f{number // 2}\nx.cuda()\n")
+
+
+def _patterns(root: Path, n: int) -> None:
+    (root / ".gitignore").write_text("".join(f"/a{number}/*.p?c\n" for number in range(n)))
+    for number in range(50):
+        (root / f"m{number}.py").write_text("import torch\nx.cuda()\n")
+
+
+def _folders(root: Path, n: int) -> None:
+    for number in range(n):
+        (root / f"d{number}").mkdir()
+        (root / f"d{number}" / ".gitignore").write_text("*.pyc\n")
+        (root / f"d{number}" / "a.py").write_text("import torch\nx.cuda()\n")
+
+
+_WORKS: dict[str, Callable[[int], Work | None]] = {
+    **{f"report: {kind}": lambda n, kind=kind: _report(kind, n) for kind in ("json", "html", "sarif", "markdown")},
+    "report: diff": _diff,
+    "project: files": _tree(_files),
+    "project: patterns of .gitignore": _tree(_patterns),
+    "project: folders with a .gitignore": _tree(_folders),
+}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,64 @@
+"""Mistakes in what porter is given to read, and in the promises of an edited text."""
+
+from __future__ import annotations
+
+from mutant import Mutant
+
+MUTANTS = [
+    Mutant(
+        "a second pass over a text may find more",
+        "text/analyse.py",
+        "if again.changes(unsafe):",
+        "if False and again.changes(unsafe):",
+        "test_input.py",
+        "breaks_a_promise",
+    ),
+    Mutant(
+        "the line ends of a text may change",
+        "text/analyse.py",
+        "if _ends(document.data) != _ends(data):",
+        "if False:",
+        "test_input.py",
+        "breaks_a_promise",
+    ),
+    Mutant(
+        "the structure of a text may change",
+        "text/analyse.py",
+        "if same is not None and not same(looked.tree, again.tree):",
+        "if False:",
+        "test_input.py",
+        "breaks_a_promise",
+    ),
+    Mutant(
+        "a device is a file",
+        "files/read.py",
+        "if not pipe and not stat.S_ISREG(status.st_mode):",
+        "if stat.S_ISDIR(status.st_mode):",
+        "test_input.py",
+        "named_is_a_regular_file and device",
+    ),
+    Mutant(
+        "a file ends where it says",
+        "files/read.py",
+        "if len(data) > size:",
+        "if False:",
+        "test_input.py",
+        "another_size",
+    ),
+    Mutant(
+        "one deep file ends the gathering of facts",
+        "project/facts.py",
+        "except (RecursionError, MemoryError):",
+        "except ZeroDivisionError:",
+        "test_input.py",
+        "go_down",
+    ),
+    Mutant(
+        "too little memory is porter's failure",
+        "own.py",
+        "except MemoryError:",
+        "except ZeroDivisionError:",
+        "test_input.py",
+        "little_memory",
+    ),
+]
