@@ -252,11 +252,16 @@ def test_a_field_its_type_and_the_list_it_is_looked_up_in(project):
 
 
 def test_other_programs_of_the_project_are_none_of_its_business(project):
-    """Two scripts with an option of one name share nothing, unless one imports the other."""
+    """Two programs with an option of one name share nothing, unless one imports the other."""
     other = PROGRAM.replace('choices=["nccl", "gloo"])', 'choices=["nccl", "gloo"])  # porter: ignore[PRT209] kept')
-    porter = project({"one/train.py": PROGRAM, "two/train.py": other})
+    engine = 'import torch\n\n\ndef start(args):\n    return args.backend == "nccl"\n'
+    mine = "from engine import start\n" + PROGRAM
+    porter = project({"one/train.py": mine, "one/engine.py": engine, "two/train.py": other})
     after = ported(porter, ".")
     assert '"nccl", "hccl"' in after["one/train.py"] and "hccl" not in after["two/train.py"]
+    assert '== "hccl"' in after["one/engine.py"], "it belongs to the first program alone"
+    write(porter.folder, {"one/train.py": "from engine import start\n" + other, "one/engine.py": engine})
+    assert "hccl" not in "".join(ported(porter, ".").values())
 
 
 def test_within_one_file(project):
