@@ -13,6 +13,7 @@ from types import MappingProxyType
 
 from porter.checks.gate import PACKAGES
 from porter.files.kinds import MAKEFILE, SHELL, kind_of
+from porter.files.read import LIMIT
 from porter.project.firsts import first_fused, first_gelu, jit_compile
 from porter.project.kernels import Remember, anew
 from porter.project.modules import IMPORTED, may_be, module_of
@@ -167,6 +168,11 @@ def gather(
         if "cuda" in path.rpartition("/")[2] and path.replace("cuda", "npu") in files and not _TEST.search(path):
             asks[path] = True
     constants = tuple(sorted(_used(defined, texts)))
+    for path in (
+        set(asked or ()) - sources.keys() - given.keys()
+    ):  # too long for facts, or left out of the project and named all the same
+        if path.endswith(".py") and (data := _read(root / path, LIMIT)) is not None:
+            sources[path] = data
     survey = Survey(root, files, sources | given, loose)
     return Facts(
         own_cuda=tuple(sorted(own["cuda"])),
@@ -233,9 +239,9 @@ def _among(files: Sequence[str]) -> Iterable[str]:
             yield path
 
 
-def _read(path: Path) -> bytes | None:
+def _read(path: Path, most: int = _LARGEST) -> bytes | None:
     try:
-        if path.stat().st_size > _LARGEST:
+        if path.stat().st_size > most:
             return None
         return path.read_bytes()
     except OSError:
