@@ -412,6 +412,14 @@ def test_imports_are_read_as_python_reads_them():
     ]
 
 
+def test_what_a_link_leads_to_and_what_is_long(tmp_path):
+    root = project(tmp_path, {"long.py": JAX + "#" + "x" * 2_100_000 + "\n", "a/b.txt": USES, "n.py": "x = 1\n"})
+    (root / "link.py").symlink_to("a/b.txt")
+    assert edited(root) == edited(root, "link.py", "long.py") == set()
+    write(root, {"a/b.txt": TORCH + USES})
+    assert edited(root) == {"a/b.txt"}
+
+
 def test_without_facts_nothing_is_astray():
     assert leads("a.py", b"", Session().facts.roads) and Session().facts.roads == Roads()
     assert analyse("a.py", USES.encode(), Session()).review

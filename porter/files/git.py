@@ -64,21 +64,6 @@ def dirty(root: str | os.PathLike, paths: Iterable[str]) -> list[str]:
     return sorted(found)
 
 
-def tracked(folder: str | os.PathLike) -> list[str]:
-    """The regular files below `folder` that its repository tracks, relative to it. None where git has no answer."""
-    top = os.path.realpath(folder)
-    program, repository = find_git(top), _repository(top, {})
-    if program is None or repository is None:
-        return []
-    try:
-        index = read_index(program, repository) or {}
-    except FilesError:
-        return []
-    inside = os.path.relpath(top, repository).replace(os.sep, "/")
-    prefix = "" if inside == "." else f"{inside}/"
-    return sorted(path[len(prefix) :] for path in index if path.startswith(prefix))
-
-
 def find_git(root: str) -> str | None:
     """git from PATH, never one that lies in the current directory or in the tree that is looked at."""
     for folder in os.environ.get("PATH", "").split(os.pathsep):

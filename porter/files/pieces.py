@@ -9,10 +9,9 @@ from typing import NamedTuple
 
 from porter.files.discover import ENVIRONMENTS, VCS, Walk
 from porter.files.errors import FilesError, reason
-from porter.files.git import tracked
 from porter.files.links import aim
 from porter.files.read import digest
-from porter.files.record import FILE, FOLDER, LINK, OWN, State, digest_of, leads_away
+from porter.files.record import FILE, FOLDER, LINK, OWN, State, digest_of
 
 
 class Piece(NamedTuple):
@@ -35,10 +34,6 @@ def pieces_of(
 ) -> dict[str, Piece]:
     """By path, a folder before what is in it."""
     plan = dict(_tree(walk, skip))
-    for path in _tracked(walk, plan):
-        if path not in plan and not (skip and path.startswith(f"{skip}/")):
-            plan[path] = FILE
-            plan.update(dict.fromkeys(_above(path), FOLDER))
     ported = {whole.absolute(path): data for path, data in files.items()}
     for file in ported:
         if (path := walk.relative(file)) is not None:
@@ -64,24 +59,6 @@ def pieces_of(
 def _above(path: str) -> list[str]:
     parts = path.split("/")
     return ["/".join(parts[:depth]) for depth in range(1, len(parts))]
-
-
-def _tracked(walk: Walk, plan: Mapping[str, str]) -> Iterator[str]:
-    """What git tracks is part of the tree, whatever .gitignore says."""
-    nested = [path for path in plan if plan[path] == FOLDER and os.path.lexists(walk.absolute(f"{path}/.git"))]
-    for start in ("", *nested):
-        for inside in tracked(walk.absolute(start)):
-            path = f"{start}/{inside}" if start else inside
-            file = walk.absolute(path)
-            *above, name = path.split("/")
-            if name in OWN or not (walk.names | OWN).isdisjoint(above):
-                continue
-            if not leads_away(walk.root, path) and _is_file(file):
-                yield path
-
-
-def _is_file(file: str) -> bool:
-    return os.path.isfile(file) and not os.path.islink(file)
 
 
 def _tree(walk: Walk, skip: str | None) -> Iterator[tuple[str, str]]:

@@ -13,6 +13,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 
 from porter.files.ignore import git_directory
+from porter.files.read import beginning
 
 LIMIT = 200_000_000  # bytes of one index; a million files need a half
 _KINDS = frozenset(
@@ -63,12 +64,7 @@ def read_names(folder: str) -> list[str]:
 
 def _bytes(name: str) -> bytes:
     """A regular file; nothing of what is no such file, or too large."""
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-    try:
-        with open(os.open(name, flags), "rb") as stream:
-            data = stream.read(LIMIT + 1)
-    except (OSError, ValueError):
-        return b""
+    data = beginning(name, LIMIT + 1) or b""
     return data if len(data) <= LIMIT else b""
 
 

@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from porter.checks.gate import PACKAGES
 from porter.files.kinds import MAKEFILE, SHELL, kind_of
-from porter.files.read import beginning
+from porter.files.read import LIMIT, beginning
 from porter.project.firsts import first_fused, first_gelu, jit_compile
 from porter.project.kernels import Remember, anew
 from porter.project.modules import IMPORTED, may_be, module_of
@@ -184,6 +184,11 @@ def _gather(
         if "cuda" in path.rpartition("/")[2] and path.replace("cuda", "npu") in files and not _TEST.search(path):
             asks[path] = True
     constants = tuple(sorted(_used(defined, texts, parse)))
+    for path in (
+        set(asked or ()) - sources.keys() - given.keys()
+    ):  # too long for facts, or left out of the project and named all the same
+        if path.endswith(".py") and (data := _read(root / path, LIMIT)) is not None:
+            sources[path] = data
     survey = Survey(root, files, sources | given, loose)
     return Facts(
         own_cuda=tuple(sorted(own["cuda"])),
@@ -250,9 +255,9 @@ def _among(files: Sequence[str]) -> Iterable[str]:
             yield path
 
 
-def _read(path: Path) -> bytes | None:
-    data = beginning(path, _LARGEST + 1)
-    return None if data is None or len(data) > _LARGEST else data
+def _read(path: Path, most: int = _LARGEST) -> bytes | None:
+    data = beginning(path, most + 1)
+    return None if data is None or len(data) > most else data
 
 
 def _used(
