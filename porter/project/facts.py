@@ -14,6 +14,7 @@ from types import MappingProxyType
 from porter.checks.gate import PACKAGES
 from porter.files.kinds import MAKEFILE, SHELL, kind_of
 from porter.files.read import LIMIT, beginning
+from porter.project.counterparts import rivals_among, twins_among
 from porter.project.firsts import first_fused, first_gelu, jit_compile
 from porter.project.kernels import Remember, anew
 from porter.project.modules import IMPORTED, may_be, module_of
@@ -39,9 +40,7 @@ _SHIM = re.compile(
 _PASSED = re.compile(rb"(--?[A-Za-z][\w.-]{0,100})(?:[ \t]+|=|[\"'],[ \t]*[\"'])[\"']?(cuda(?::\d+)?|nccl)\b")
 _SCRIPTS = (".sh", ".bash", ".slurm", ".sbatch", ".pbs", ".lsf", ".ksh", ".cmd", ".bat", ".mk", ".yml", ".yaml", ".py")
 _SCRIPT_NAMES = ("Makefile", "makefile")
-_TWINS = (("cuda", "npu"), ("nccl", "hccl"), ("gpu", "npu"))
 _TEST = re.compile(r"(?:^|/)(?:tests?|examples?)/|(?:^|/)test_")
-_OTHERS = ("mps", "xpu", "xla", "hpu", "mlu", "musa")
 _ASKS = re.compile(rb"(?i)(^[ \t]*def[ \t]+)?\bis_(?:torch_)?npu_available\b(?:[ \t]*=(?!=))?", re.MULTILINE)
 _PROJECT = ("pyproject.toml", "setup.cfg", "setup.py")
 _LARGEST = 2_000_000  # a script of more bytes is data
@@ -178,15 +177,14 @@ def _gather(
             texts[path] = data if b"import" in data else b""
         elif kind_of(path) == SHELL:
             scripts[path] = data
-    twins = tuple(sorted(_twins(files)))
+    twins = tuple(sorted(twins_among(files)))
     natives, dying = gather_natives(root, files, texts, parse, remember)
     for path in twins:
         if "cuda" in path.rpartition("/")[2] and path.replace("cuda", "npu") in files and not _TEST.search(path):
             asks[path] = True
     constants = tuple(sorted(_used(defined, texts, parse)))
-    for path in (
-        set(asked or ()) - sources.keys() - given.keys()
-    ):  # too long for facts, or left out of the project and named all the same
+    # too long for facts, or left out of the project and named all the same
+    for path in sorted(set(asked or ()) - sources.keys() - given.keys()):
         if path.endswith(".py") and (data := _read(root / path, LIMIT)) is not None:
             sources[path] = data
     survey = Survey(root, files, sources | given, loose)
@@ -197,7 +195,7 @@ def _gather(
         passed=tuple(sorted(passed)),
         shim=tuple(sorted(shim)),
         twins=twins,
-        among=tuple(sorted(_among(files))),
+        among=tuple(sorted(rivals_among(files))),
         aware=_aware(asks, files),
         fused=first_fused(texts),
         gelu=first_gelu(texts, parse),
@@ -238,21 +236,6 @@ def _packages(files: Sequence[str]) -> set[str]:
                 found.add("/".join([*above, word]))
                 break
     return found
-
-
-def _twins(files: Sequence[str]) -> Iterable[str]:
-    known = frozenset(files)
-    for path in known:
-        if any(path.replace(old, new) in known for old, new in _TWINS if old in path):
-            yield path
-
-
-def _among(files: Sequence[str]) -> Iterable[str]:
-    known = frozenset(files)
-    for path in known:
-        folder, _, name = path.rpartition("/")
-        if "cuda" in name and any(f"{folder}/{name.replace('cuda', other)}".lstrip("/") in known for other in _OTHERS):
-            yield path
 
 
 def _read(path: Path, most: int = _LARGEST) -> bytes | None:
