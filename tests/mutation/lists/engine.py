@@ -106,7 +106,7 @@ MUTANTS = [
     Mutant(
         "an edit of a rule that failed is promised",
         "python/analyse.py",
-        "f.hit = replace(f.hit, new=None, after=(), more=())",
+        "f.hit, f.edits = replace(f.hit, new=None, after=(), more=()), False",
         "pass",
         PROMISES,
         "on_what_others_made",
@@ -127,7 +127,14 @@ MUTANTS = [
         "test_hostile_texts.py",
         "until_then",
     ),
-    Mutant("one odd file is a failure", "run.py", ', "joined"}', "}", RUN, "odd_file"),
+    Mutant(
+        "one odd file is a failure",
+        "run.py",
+        '"binary", "special", "outside"})',
+        '"special", "outside"})',
+        RUN,
+        "odd_file",
+    ),
     Mutant(
         "a row of the cache is believed as it is",
         "files/cache.py",

@@ -50,8 +50,8 @@ MUTANTS = [
     Mutant(
         "the cache does not know what waits",
         "files/cache.py",
-        "(*session.facts.about(path), *sorted(session.held_in(path).values()))",
-        "session.facts.about(path)",
+        "(session.facts.digest_of(path), *sorted(session.held_in(path).values()))",
+        "(session.facts.digest_of(path),)",
         JOINED,
         "processes or agree",
     ),

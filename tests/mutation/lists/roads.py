@@ -66,7 +66,7 @@ MUTANTS = [
     Mutant(
         "a package hands nothing on",
         "project/imports.py",
-        "found.update((file,), *(self._behind(file, name) for name, _ in statement.names))",
+        "found.update((file,), *(self._behind(file, name) for name in names))",
         "found.add(file)",
         TESTS,
         "hands_on",
@@ -106,7 +106,7 @@ MUTANTS = [
     Mutant(
         "scripts are edited in any project",
         "text/analyse.py",
-        "if not leads(document.path, document.data, document.session.facts.roads):",
+        "if not leads(document.path, code, session.facts.roads):",
         "if False:",
         TESTS,
         "other_kinds",

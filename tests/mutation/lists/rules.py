@@ -306,8 +306,8 @@ MUTANTS = [
     Mutant(
         "import for type checkers",
         "python/imports.py",
-        'if last == "TYPE_CHECKING" and child in node.body:',
-        'if last == "NEVER" and child in node.body:',
+        'if last == "TYPE_CHECKING" and within',
+        'if last == "NEVER" and within',
         PROMISES,
         "guarded_import",
     ),
