@@ -135,7 +135,7 @@ class Tables(NamedTuple):
     options: dict[str, list[Option]]  # by keyword
     settings: list[Setting]
     kernels: list[Kernel]
-    roads: frozenset[str]  # libraries built on torch, by the name that is imported
+    roads: tuple[str, ...]  # libraries built on torch, by the name that is imported
 
     def kernel(self, *names: str) -> Kernel | None:
         """The first that goes by one of these names."""
@@ -156,7 +156,7 @@ def load(directory: Path | None = None) -> Tables:
         {name: [Option._make(row) for row in rows] for name, rows in data["options"].items()},
         [Setting._make(row) for row in data["settings"]],
         [Kernel._make(row) for row in data["kernels"]],
-        frozenset(data["roads"]),
+        tuple(data["roads"]),
     )
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Collection, Iterable, Iterator
+from functools import lru_cache
 
 from porter.checks.table import load
 from porter.project.imports import Import, imports
@@ -27,9 +28,14 @@ _AFTER_FROM, _AFTER_IMPORT = re.compile(rb"from[ \t]+(\w+)"), re.compile(rb"impo
 _WRAPPERS = frozenset({"array_api_compat", "array_api_extra"})  # vendored: they load torch for whoever brings a tensor
 
 
+@lru_cache(maxsize=1)
+def _libraries() -> frozenset[str]:
+    return frozenset(load().roads)
+
+
 def may_load(text: bytes) -> bool:
     """At a tenth of the price: where this says no, `loads` does."""
-    return any(word in text for word in _TOLD) or not load().roads.isdisjoint(_roots(text))
+    return any(word in text for word in _TOLD) or not _libraries().isdisjoint(_roots(text))
 
 
 def loads(text: bytes, statements: Iterable[Import], own: Collection[str] = ()) -> bool:
@@ -44,7 +50,7 @@ def names_torch(statement: Import, own: Collection[str] = ()) -> bool:
     words = statement.module.split(".")
     if statement.module in own or not _WRAPPERS.isdisjoint(words):
         return False
-    if any(name == "torch" for name, _ in statement.names) or words[0] in load().roads:
+    if any(name == "torch" for name, _ in statement.names) or words[0] in _libraries():
         return True
     return any("torch" in word.lower() for word in words)
 
