@@ -96,7 +96,7 @@ def test_porter_finds_what_is_in_it() -> None:
 def test_the_port_is_the_whole_tree(ported: Path) -> None:
     before = {p.relative_to(SAMPLE).as_posix() for p in SAMPLE.rglob("*") if p.is_file() and p.suffix != ".pyc"}
     assert {p.relative_to(ported).as_posix() for p in ported.rglob("*") if p.is_file()} - before <= {
-        ".porter-copy.json"
+        ".porter-copy.jsonl"
     }
     for path in before:
         assert (ported / path).stat().st_mode == (SAMPLE / path).stat().st_mode

@@ -253,8 +253,8 @@ def test_file_that_changed_before_its_edits_were_made(porter, monkeypatch, how):
 
     run = Job.run
 
-    def late(job, quiet):
-        done = run(job, quiet)
+    def late(job, quiet, anew):
+        done = run(job, quiet, anew)
         write(porter.folder, {"train.py": "# mine\n" + CASES["train.py"]})
         return done
 

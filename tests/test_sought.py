@@ -51,7 +51,7 @@ def test_what_is_ruled_out_does_not_match() -> None:
             if edges.get(text, one.pattern).search(source.utf8):
                 hits += 1
                 assert matched(source, [one])[0] == [one.pattern], (path.parent.name, text)
-        for one in (*literals._BYTES, *aware._BYTES, *aware._OTHER_BYTES):
+        for one in (*literals.BYTES, *aware._BYTES, *aware._OTHER_BYTES):
             lines = [source.line(m.start()) for m in one.pattern.finditer(source.utf8.lower())]
             assert matched(source, [one], lowered=True)[1] == sorted({*lines})
             hits += bool(lines)

@@ -91,7 +91,7 @@ def test_a_report_without_a_run_has_no_such_chapter(porter, tmp_path):
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        (None, "No such file"),
+        (None, "no such file"),
         ("{}", "not what `porter verify --output verify.json` writes"),
         ('{"format": 1}', "format 1, this porter reads 2"),
         ('{"format": 2}', "'verdict' is missing"),

@@ -234,13 +234,13 @@ def _chain(call: ast.Call) -> list[ast.Call]:
     return found
 
 
-def waited(statement: Link) -> bool:
-    """Whether the plain statement right above waits for the device."""
+def wait_above(statement: Link) -> ast.AST | None:
+    """What the plain statement right above waits for the device with."""
     field, at = place(statement[1][0], statement[0])
     if at < 1 or field not in BODIES:
-        return False
+        return None
     above = getattr(statement[1][0], field)[at - 1]
-    return above.__class__ in (ast.Assign, ast.AugAssign, ast.Expr) and first_wait(above) is not None
+    return first_wait(above) if above.__class__ in (ast.Assign, ast.AugAssign, ast.Expr) else None
 
 
 def is_passed_on(link: Link) -> bool:

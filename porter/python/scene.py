@@ -282,11 +282,6 @@ class Scene:
         ]
         return min(calls, key=lambda f: (f.end_lineno, f.end_col_offset)) is not link[0]
 
-    def first_wait(self, link: Link) -> bool:
-        """Whether nothing in the same statement, or the one right above, waits for the device before."""
-        statement = next((a for a in ancestors(link) if isinstance(a[0], ast.stmt)), None)
-        return statement is None or handed.first_wait(statement[0]) is link[0] and not handed.waited(statement)
-
     def is_answer(self, link: Link) -> bool:
         """`return loss.item()` of a function that takes one step: how often it runs, its callers know."""
         function = self.function(link)

@@ -101,6 +101,24 @@ def _taker(link: Link) -> str:
     return ""
 
 
+def first_wait(scene, link: Link) -> bool:
+    """Whether nothing in the same statement, or the one right above, waits for the device before. A sum that can be kept
+    on the device is no wait: once it is, the next line would be the first."""
+    statement = next((above for above in ancestors(link) if isinstance(above[0], ast.stmt)), None)
+    if statement is None:
+        return True
+    if handed.first_wait(statement[0]) is not link[0]:
+        return False
+    before = handed.wait_above(statement)
+    return before is None or _can_be_kept(scene, scene.link_to(before))
+
+
+def _can_be_kept(scene, link: Link | None) -> bool:
+    if link is None or link[0].attr != "item" or purpose(scene, link) != "summed":
+        return False
+    return read_after_loop(scene, link) is not None
+
+
 def read_after_loop(scene, link: Link) -> Change | None:
     """Of `total += loss.item()` in a loop that reads `total` nowhere: what reads the sum behind the loop."""
     statement = link[1][1]

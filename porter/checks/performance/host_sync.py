@@ -58,7 +58,7 @@ class HostSync(Rule):
             return Hit(original, "compiled" if file.compiles else "size", values=(*values, *said), code="PRT601")
         if handed.is_wanted_there(link) or name == "cpu" and handed.is_passed_on(link):
             return None
-        if not scene.first_wait(link):  # what a statement waits for once is there for the rest of it
+        if not syncs.first_wait(scene, link):  # what a statement waits for once is there for the rest of it
             return None
         why = syncs.purpose(scene, link) or "call"
         after = syncs.read_after_loop(scene, link) if why == "summed" and name == "item" else None
