@@ -22,7 +22,7 @@ from contextlib import suppress
 
 from porter.files.discover import MADE, VCS, Walk
 from porter.files.errors import FilesError
-from porter.files.lock import Lock
+from porter.files.lock import ATTEMPTS, Lock
 from porter.files.pieces import Piece, pieces_of, told
 from porter.files.read import digest
 from porter.files.record import FILE, FOLDER, LINK, LOCK, TEMPORARY, Record, State, digest_of, leads_away, look, place
@@ -54,13 +54,12 @@ def write_copy(
         if not os.access(target, os.W_OK | os.X_OK):
             raise PermissionError(13, "Permission denied")
         lock = Lock(os.path.join(target, LOCK), shown)
-        lock.acquire()
+        if not any(lock.acquire() for _ in range(ATTEMPTS)):
+            raise FilesError("locked", path=shown, pid="?")
     try:
         _Copy(target, shown, pieces).write()
     finally:
-        lock.release()
-        with suppress(OSError):
-            os.unlink(os.path.join(target, LOCK))
+        lock.release(clear=True)
     return sum(piece.kind != FOLDER for piece in pieces.values())
 
 

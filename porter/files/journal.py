@@ -21,13 +21,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from porter.files.errors import FilesError, Message, reason
-from porter.files.lock import Lock
+from porter.files.lock import ATTEMPTS, Lock
 from porter.files.read import digest
 from porter.files.runs import DONE, HOME, Entry, Home, Run, digest_of
 from porter.files.seal import find_secret, make_secret
 from porter.files.write import check, resolve
 
-ATTEMPTS = 1000  # to enter while others clear `.porter` away
 __all__ = ["Transaction", "Undone", "has_runs", "last_written", "look", "originals", "recover", "undo"]
 
 

@@ -9,6 +9,7 @@ from contextlib import suppress
 
 from porter.files.errors import FilesError, reason
 
+ATTEMPTS = 1000  # to take it while others clear it away
 FAR = 1 << 30  # Windows locks bytes against reading too: lock one where the pid is not
 UNSUPPORTED = frozenset(
     getattr(errno, name) for name in ("ENOSYS", "ENOLCK", "EOPNOTSUPP", "ENOTSUP", "EINVAL") if hasattr(errno, name)
