@@ -7,7 +7,6 @@ import signal
 import stat
 import subprocess
 import sys
-import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -291,16 +290,6 @@ with Transaction('.') as run:
 """
 )
 NEXT = ROUND + "message = recover('.')\nprint(message.text() if message else '')\n"
-
-
-@pytest.fixture
-def in_memory(tmp_path):
-    """A folder that a busy disk does not slow down: 50,000 flushes otherwise take as long as the disk likes."""
-    if not os.access("/dev/shm", os.W_OK):
-        yield tmp_path
-        return
-    with tempfile.TemporaryDirectory(dir="/dev/shm") as name:
-        yield Path(name)
 
 
 @POSIX
