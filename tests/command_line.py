@@ -11,7 +11,12 @@ from pathlib import Path
 
 import pytest
 
+import porter
+
 ROOT = Path(__file__).resolve().parent.parent
+TESTED = (
+    Path(porter.__file__).resolve().parents[1]
+)  # also where a copy of the checkout, with a mistake in it, is tested
 
 
 @dataclass
@@ -64,7 +69,7 @@ class Porter:
 
 def process(*args: str, cwd: Path, stdin: bytes = b"", **environment: str) -> subprocess.CompletedProcess:
     """The same in a process of its own."""
-    variables = {**os.environ, "PYTHONPATH": str(ROOT), "PORTER_CACHE_DIR": str(cwd.parent / "cache"), **environment}
+    variables = {**os.environ, "PYTHONPATH": str(TESTED), "PORTER_CACHE_DIR": str(cwd.parent / "cache"), **environment}
     variables.pop("PORTER_DEBUG", None)
     return subprocess.run(
         [sys.executable, "-m", "porter", *args], cwd=cwd, input=stdin, capture_output=True, env=variables

@@ -15,7 +15,12 @@ from pathlib import Path
 
 import pytest
 
+import porter
+
 CHECKOUT = Path(__file__).parents[1]
+TESTED = (
+    Path(porter.__file__).resolve().parents[1]
+)  # also where a copy of the checkout, with a mistake in it, is tested
 POSIX = pytest.mark.skipif(os.name == "nt", reason="POSIX file system semantics")
 
 
@@ -34,7 +39,7 @@ def git(root: Path, *arguments: str, check: bool = True, **options) -> subproces
 
 
 def python(code: str, *arguments: object, **options) -> subprocess.CompletedProcess:
-    start = f"import os, sys\nsys.path.insert(0, {str(CHECKOUT)!r})\n"
+    start = f"import os, sys\nsys.path.insert(0, {str(TESTED)!r})\n"
     command = [sys.executable, "-c", start + code, *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, check=False, **options)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from files_world import CHECKOUT, POSIX, make
+from files_world import CHECKOUT, POSIX, TESTED, make
 
 from porter.config import Settings
 from porter.files.errors import FilesError
@@ -28,7 +28,7 @@ EDIT = "import torch\ntorch.zeros(3).cuda()\n"
 DRIVER = """
 import json, os, resource, sys
 resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))
-sys.path[:0] = [sys.argv[1], sys.argv[1] + "/tests"]
+sys.path[:0] = sys.argv[3:]
 from pathlib import Path
 import pytest
 from command_line import Porter
@@ -52,7 +52,7 @@ class Answer(NamedTuple):
 
 def porter(root: Path, *commands: list[str], **options) -> list[Answer]:
     """Several commands in one process of their own: what hangs, or takes the machine's memory, is ended with it."""
-    command = [sys.executable, "-c", DRIVER, str(CHECKOUT), json.dumps(commands)]
+    command = [sys.executable, "-c", DRIVER, "", json.dumps(commands), str(TESTED), str(CHECKOUT / "tests")]
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=HANG, **options)
     answers = [Answer(*json.loads(line)) for line in done.stdout.splitlines()]
     assert len(answers) == len(commands), done.stderr
@@ -160,7 +160,7 @@ def test_a_log_comes_through_a_pipe_and_a_report_goes_through_one(repo):
     command = f"{sys.executable} -m porter diagnose <(sleep 0.2; echo 'RuntimeError: CUDA error: x'); "
     command += f"{sys.executable} -m porter analyze a.py --output >(sleep 0.2; cat 1>&2) --output-format text 2>&1"
     command = command.replace(" --output-format text", "")
-    environment = {**os.environ, "PYTHONPATH": str(CHECKOUT), "PORTER_CACHE_DIR": str(repo.parent / "cache")}
+    environment = {**os.environ, "PYTHONPATH": str(TESTED), "PORTER_CACHE_DIR": str(repo.parent / "cache")}
     done = subprocess.run(
         ["bash", "-c", command], cwd=repo, env=environment, capture_output=True, text=True, timeout=HANG
     )
@@ -172,7 +172,7 @@ def test_standard_input_has_an_end_too(repo):
     command = [sys.executable, "-m", "porter", "analyze", "-", "--stdin-filename", "b.py"]
     with open("/dev/zero", "rb") as zeros:
         done = subprocess.run(
-            command, cwd=repo, env={**os.environ, "PYTHONPATH": str(CHECKOUT)}, stdin=zeros, capture_output=True,
+            command, cwd=repo, env={**os.environ, "PYTHONPATH": str(TESTED)}, stdin=zeros, capture_output=True,
             text=True, timeout=HANG, preexec_fn=_bounded,
         )  # fmt: skip
     assert done.returncode == 2 and "b.py" in done.stderr and done.stderr.count("\n") == 1, done
