@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from dataclasses import replace
 
 from porter.advice.observe import observed
 from porter.checks.gate import GATE
 from porter.checks.rule import Hit, Rule
-from porter.finding import SHARED, Change, FileResult, Finding
+from porter.finding import Change, FileResult, Finding
 from porter.own import about, folded, guarded, own, unread, without
 from porter.session import Session
 
-from .guard import Broken, check
+from .guard import Before, Broken, Edits, check
 from .inventory import add_methods, inventory
 from .natives import native_calls
-from .sites import sites_of
+from .sites import sites_of, with_status
 from .source import Source
 from .support import lines_of, span, unsupported
 
@@ -30,44 +29,33 @@ def analyse(path: str, data: bytes, session: Session) -> FileResult:
 
 
 def _analyse(result: FileResult, data: bytes, session: Session) -> FileResult:
-    source = Source(data)
-    looked = look(result.path, source, session)
-    file = looked.file
-    result = replace(
-        result,
-        parsed=True,
-        apis=file.failures.guard("inventory", 1, lambda: inventory(file)) or (),
-        observed=file.failures.guard("advise", 1, lambda: observed(file)) or (),
-    )
-    findings = looked.findings()
-    changes: dict[bool, tuple[Change, ...]] = {}
-    for unsafe in (False, True):
-        if unsafe and not looked.reviews:
-            changes[True] = changes[False]
-            continue
+    result, written, before = _seen(result, Source(data), session)
+    findings, changes = list(result.findings), []
+    for edits in written:  # of the tree of the old text nothing is left: now come those of the new ones
         try:
-            edits = looked.stored(looked.changes(unsafe))
-            check(looked, edits, unsafe)
-            changes[unsafe] = edits
+            if isinstance(edits, Broken):
+                raise edits
+            check(before, edits)
+            changes.append(edits.stored)
         except Broken as broken:
             findings.append(own(result.path, broken.line, "PRT003", broken.key, session, **broken.values))
-            lost = ("review",) if unsafe else ("auto", "review")  # the edits to review go on top of the automatic ones
-            findings = without(findings, *lost)
-            if not unsafe:
-                changes = {False: (), True: ()}
-                break
-            changes[True] = changes[False]
-    sites, ties = sites_of(looked.file)
-    here: dict[tuple[int, int], list[Finding]] = {}
-    for finding in findings if sites else ():
-        if finding.code in SHARED:
-            here.setdefault((finding.line, finding.column), []).append(finding)
-    refused = any(finding.code == "PRT003" for finding in findings)
-    sites = tuple(
-        site._replace(status=looked.status(here.get(looked.source.place(site.offset), ()), refused)) for site in sites
-    )
-    findings = folded(findings, session)
-    return replace(result, findings=findings, auto=changes[False], review=changes[True], sites=sites, ties=ties)
+            # the edits to review go on top of the automatic ones
+            findings = without(findings, *("review",) if changes else ("auto", "review"))
+            changes = changes or [()]
+            break
+    sites = with_status(result.sites, findings, before.source, before.suppressions, session.quiet_for(result.path))
+    return replace(result, findings=folded(findings, session), auto=changes[0], review=changes[-1], sites=sites)
+
+
+def _seen(result: FileResult, source: Source, session: Session) -> tuple[FileResult, list[Edits | Broken], Before]:
+    """All that one look at a file tells, and what it would have written."""
+    looked = look(result.path, source, session)
+    file = looked.file
+    apis = file.failures.guard("inventory", 1, lambda: inventory(file)) or ()
+    advice = file.failures.guard("advise", 1, lambda: observed(file)) or ()
+    findings, (sites, ties) = tuple(looked.findings()), sites_of(file)
+    result = replace(result, parsed=True, apis=apis, observed=advice, findings=findings, sites=sites, ties=ties)
+    return result, looked.written(), Before.of(file)
 
 
 def look(path: str, source: Source, session: Session, again: bool | None = None) -> Looked:
@@ -151,18 +139,6 @@ class Looked:
         self._auto += auto
         self._review += review
 
-    def status(self, here: Sequence[Finding], refused: bool) -> str:
-        """What becomes of the place of a device or a backend by the findings there: its edit's status, or why it has none."""
-        if edited := [f.status for f in here if f.edit and f.status != "manual"]:
-            return max(edited)  # review, if any is
-        if self.file.suppressions.skip is not None:
-            return "skipped"
-        if any(f.suppressed is not None for f in here):
-            return "suppressed"
-        if not here and not SHARED.isdisjoint(self.session.quiet_for(self.file.path)):
-            return "quiet"
-        return "refused" if refused else "manual"
-
     @staticmethod
     def _pair(found: list, unsafe: list) -> None:
         """What is to be reviewed gets its edits from the second walk; a rule that failed there has none."""
@@ -221,6 +197,21 @@ class Looked:
                 due.append(found)
                 made |= {*found.hit.more}
         return tuple(sorted({*made, *place_imports(self.file, [f for f in due if f.hit.loads])}))
+
+    def written(self) -> list[Edits | Broken]:
+        """What is to be written, without what is to be reviewed and with it; or, at last, why it cannot be right."""
+        out: list[Edits | Broken] = []
+        for unsafe in (False, True)[: 1 + self.reviews]:
+            codes = {f.hit.code or f.rule.code for f in (self.unsafe if unsafe else self.found) if f.applied}
+            try:
+                if broken := self.broken.get(unsafe):
+                    broken.values["codes"] = ", ".join(sorted({*codes, broken.values["codes"]}))
+                    raise broken
+                changes = self.changes(unsafe)
+                out.append(Edits(changes, self.stored(changes), ", ".join(sorted(codes)), unsafe))
+            except Broken as broken:
+                return [*out, broken]
+        return out
 
     def stored(self, changes: tuple[Change, ...]) -> tuple[Change, ...]:
         """The same edits in offsets of the file as it is on disk."""

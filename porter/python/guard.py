@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import builtins
 from collections import Counter
+from typing import NamedTuple
 
 from porter.finding import Change, apply
 from porter.own import Unreadable
+from porter.session import Session
+from porter.suppress import Suppressions
 
 from .source import LINE_END, Source
 
@@ -19,39 +22,62 @@ class Broken(Exception):
         self.key, self.line, self.values = key, line, values
 
 
-def check(looked, changes: tuple[Change, ...], unsafe: bool) -> None:
-    """`changes` are in offsets of the stored bytes: outside them the bytes are the old ones by construction."""
-    applied = {f.hit.code or f.rule.code for f in (looked.unsafe if unsafe else looked.found) if f.applied}
-    if broken := looked.broken.get(False) or unsafe and looked.broken.get(True):
-        broken.values["codes"] = ", ".join(sorted({*applied, broken.values["codes"]}))
-        raise broken
+class Before(NamedTuple):
+    """What the port of a file is compared with: nothing of its tree, as that of the port is made now."""
+
+    path: str
+    source: Source
+    session: Session
+    suppressions: Suppressions
+    free: frozenset[str]  # names that are used and bound nowhere
+    hidden: int  # statements that this Python's grammar does not know
+    failed: frozenset[str]
+
+    @classmethod
+    def of(cls, file) -> Before:
+        free = frozenset(name for link in file.names.uses if not file.names.bound(name := link[0].id))
+        failed = frozenset(file.failures.first)
+        return cls(file.path, file.source, file.session, file.suppressions, free, len(file.hidden), failed)
+
+
+class Edits(NamedTuple):
+    """What is to be written of a file."""
+
+    changes: tuple[Change, ...]  # in offsets of the UTF-8 text
+    stored: tuple[
+        Change, ...
+    ]  # in offsets of the stored bytes: outside them the bytes are the old ones by construction
+    codes: str
+    unsafe: bool = False
+
+
+def check(before: Before, edits: Edits) -> None:
+    changes, codes, unsafe = edits.stored, edits.codes, edits.unsafe
     if not changes:
         return
     from .analyse import look
 
-    source, file = looked.source, looked.file
-    codes = ", ".join(sorted(applied))
+    source = before.source
     if any(a.end > b.start for a, b in zip(changes, changes[1:])) or changes[-1].end > len(source.data):
         raise Broken("overlap", codes=codes)
     data = apply(source.data, changes)
-    if source.recoded and not _is_stored(source, apply(source.utf8, looked.changes(unsafe)), data):
+    if source.recoded and not _is_stored(source, apply(source.utf8, edits.changes), data):
         raise Broken("round-trip", error=source.encoding, codes=codes)
     try:
         new = Source(data)
         if new.encoding != source.encoding or new.bom != source.bom:
             raise Broken("reparse", error="encoding", codes=codes)
-        session = looked.session.ported(file.path, looked.changes(unsafe))
-        again = look(file.path, new, session, again=unsafe)
+        again = look(before.path, new, before.session.ported(before.path, edits.changes), again=unsafe)
     except Unreadable as error:
         raise Broken("reparse", line=1, error=error.error, codes=codes) from None
-    if failed := again.file.failures.first.keys() - file.failures.first.keys():
+    if failed := again.file.failures.first.keys() - before.failed:
         raise Broken("unstable", codes=", ".join(sorted(failed)))
-    if len(again.file.hidden) > len(file.hidden):  # LibCST alone would read it
+    if len(again.file.hidden) > before.hidden:  # LibCST alone would read it
         raise Broken("reparse", error="invalid syntax", codes=codes)
     if any(b"#" in source.data[c.start : c.end] for c in changes):
         if lost := comments(source) - comments(new):
             raise Broken("comment", comment=min(lost), codes=codes)
-    if name := unbound(file, again.file):
+    if name := unbound(before, again.file):
         raise Broken("unbound", name=name, codes=codes)
     if again.changes(unsafe):
         raise Broken("unstable", codes=codes)
@@ -73,12 +99,11 @@ def comments(source: Source) -> Counter[str]:
     return Counter(text for _, _, text in source.comments)
 
 
-def unbound(before, after) -> str | None:
+def unbound(before: Before, after) -> str | None:
     """A name that is used after the edits and bound nowhere, although it was bound, or was not there, before."""
-    old = {link[0].id for link in before.names.uses}
     for name in dict.fromkeys(link[0].id for link in after.names.uses):
         if after.names.bound(name) or hasattr(builtins, name) or name.startswith("__"):
             continue
-        if name not in old or before.names.bound(name):
+        if name not in before.free:
             return name
     return None

@@ -6,8 +6,10 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable, Sequence
 
-from porter.finding import Site
+from porter.finding import SHARED, Finding, Site
+from porter.suppress import Suppressions
 
 from .evidence import call_name, constant
 from .holders import Holders, field, looked_up
@@ -15,6 +17,7 @@ from .index import FUNCTIONS, Link, ancestors, strings
 from .literals import BACKEND, BYTES, CANDIDATE, DEVICE
 from .sinks import OPTIONS, PUT
 from .sought import lines_with
+from .source import Source
 from .ties import Ties
 
 _ASKED = ("startswith", "endswith", "__eq__")
@@ -37,6 +40,34 @@ def sites_of(file) -> tuple[tuple[Site, ...], tuple[tuple[str, str], ...]]:
         if not file.awareness.covers_link(link):
             look.follow(link)
     return look.found()
+
+
+def with_status(
+    sites: tuple[Site, ...],
+    findings: Iterable[Finding],
+    source: Source,
+    suppressions: Suppressions,
+    quiet: frozenset[str],
+) -> tuple[Site, ...]:
+    """The sites with what becomes of them by the findings there: the status of their edit, or why they have none."""
+    here: dict[tuple[int, int], list[Finding]] = {}
+    for finding in findings if sites else ():
+        if finding.code in SHARED:
+            here.setdefault((finding.line, finding.column), []).append(finding)
+    refused = any(finding.code == "PRT003" for finding in findings)
+
+    def status(several: Sequence[Finding]) -> str:
+        if edited := [f.status for f in several if f.edit and f.status != "manual"]:
+            return max(edited)  # review, if any is
+        if suppressions.skip is not None:
+            return "skipped"
+        if any(f.suppressed is not None for f in several):
+            return "suppressed"
+        if not several and not SHARED.isdisjoint(quiet):
+            return "quiet"
+        return "refused" if refused else "manual"
+
+    return tuple(site._replace(status=status(here.get(source.place(site.offset), ()))) for site in sites)
 
 
 class _Sites:
