@@ -1,23 +1,37 @@
-"""Python of other people as a tree of the standard library."""
+"""Python as a tree of the standard library, which takes some 500 bytes for each word and each sign."""
 
 from __future__ import annotations
 
 import ast
+import io
+import re
+import tokenize
 import warnings
 from collections.abc import Callable
 
 Parse = Callable[[bytes], "ast.Module | None"]
+FAULTS = (SyntaxError, ValueError, RecursionError, MemoryError)  # a ValueError is about null bytes
+# words and signs: what is made of them stays below 500 MiB
+MOST = 600_000  # of one file
+MOST_OF_CST = 60_000  # of what LibCST is given at once: its trees are eight times as large
 _DEEPEST = (
     100  # levels; nobody writes half as many, and a function that goes down a tree may take several calls for one
 )
+_CODE_INSIDE = re.compile(r"[bru]*f", re.IGNORECASE)
 
 
-def parse(data: bytes) -> ast.Module | None:
+def tree_of(text: str | bytes) -> ast.Module:
+    """Raises one of FAULTS."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # escapes in strings
+        return ast.parse(text)
+
+
+def parse(data: str | bytes) -> ast.Module | None:
+    """Of somebody else's code: None for what is no Python, or too much of it."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # escapes in strings
-            return ast.parse(data)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return tree_of(data) if fits(data) else None
+    except FAULTS:
         return None
 
 
@@ -28,3 +42,21 @@ def shallow(data: bytes) -> ast.Module | None:
     for _ in range(_DEEPEST):
         level = [inner for node in level for inner in ast.iter_child_nodes(node)]
     return None if level else tree
+
+
+def fits(text: str | bytes, most: int = MOST) -> bool:
+    """Whether a text has no more words and signs outside of strings and comments."""
+    if len(text) <= most:
+        return True
+    lines = io.StringIO(text if isinstance(text, str) else text.decode("utf-8", "replace"))
+    many = 0
+    try:
+        for token in tokenize.generate_tokens(lines.readline):
+            many += token.type not in (tokenize.COMMENT, tokenize.NL)
+            if token.type == tokenize.STRING and _CODE_INSIDE.match(token.string):
+                many += 2 * token.string.count("{")
+            if many > most:
+                return False
+    except (tokenize.TokenError, SyntaxError):
+        pass  # the parser says what is wrong
+    return True

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import ast
 import re
-import warnings
 from bisect import bisect_right
 
 import libcst as cst
 
 from porter.own import Unreadable
+from porter.project.trees import MOST_OF_CST, fits, tree_of
 
 from .source import Source
 from .units import positions
@@ -33,7 +33,7 @@ _MOST = 200  # statements hidden before the file as a whole is given up
 def parse_around(source: Source, refusal: Unreadable) -> tuple[ast.Module, list[int]]:
     """The tree of all that `ast` can read, and the lines of what it cannot. Raises `refusal` where LibCST refuses too."""
     text = source.utf8.decode("utf-8")
-    if _nests(text):
+    if _nests(text) or not fits(text, MOST_OF_CST):
         raise refusal
     try:
         module = cst.parse_module(text)
@@ -45,9 +45,7 @@ def parse_around(source: Source, refusal: Unreadable) -> tuple[ast.Module, list[
     hidden: list[int] = []
     for _ in range(_MOST):
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                return ast.parse(text), sorted(hidden)
+            return tree_of(text), sorted(hidden)
         except SyntaxError as error:
             line = error.lineno or 1
         except (ValueError, RecursionError, MemoryError):

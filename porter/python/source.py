@@ -14,6 +14,7 @@ from functools import cached_property
 from itertools import accumulate
 
 from porter.own import Unreadable
+from porter.project.trees import MOST, fits, tree_of
 from porter.suppress import SPOKEN, Comment
 
 BOM = b"\xef\xbb\xbf"
@@ -64,11 +65,11 @@ class Source:
         return self.encoding != "utf-8"
 
     def parse(self) -> ast.Module:
+        text = self.utf8.decode("utf-8")  # text, not bytes: a coding line must not be applied a second time
+        if not fits(text):
+            raise Unreadable("vast", f"{MOST:,}")
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                # text, not bytes: a coding line must not be applied a second time
-                return ast.parse(self.utf8.decode("utf-8"))
+            return tree_of(text)
         except SyntaxError as error:
             key = "python2" if PYTHON2.search(self.utf8) else "syntax"
             raise Unreadable(key, error.msg or "invalid syntax", error.lineno or 1) from None

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 import re
-import warnings
 from dataclasses import dataclass, field
 from typing import NamedTuple
+
+from porter.project.trees import parse
 
 _CELL_MAGIC = re.compile(r"[ \t]*%%(!|\w+)(.*)")
 # magics whose cell is Python
@@ -67,13 +67,7 @@ class Reading:
 
 
 def parses(python: str) -> bool:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            ast.parse(python)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    return True
+    return parse(python) is not None
 
 
 def hidden(bodies: list[str]) -> Reading:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-import warnings
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from pathlib import Path
@@ -14,6 +13,7 @@ from porter.catalog.static import Entry, Reader
 from porter.errors import UserError
 from porter.files.everything import everything
 from porter.files.read import LIMIT, beginning
+from porter.project import trees
 
 FUNCTION, CLASS, APPLY, OBJECT, NATIVE = "function", "class", "apply", "object", "native"
 _VERSION = re.compile(r"^__version__\s*(?::\s*str\s*)?=\s*['\"]([^'\"]+)['\"]", re.MULTILINE)
@@ -81,11 +81,7 @@ class Library:
     def parse(self, module: str) -> ast.Module | None:
         if module not in self.files:
             return None
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # escapes in other people's strings
-                tree = ast.parse(self.data(module))
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
+        if (tree := trees.parse(self.data(module))) is None:
             return None
         self._values[module] = {name.id: value for name, value in _assigned(tree.body)}
         self._bases[module] = {}
