@@ -72,9 +72,10 @@ def test_what_stands_in_formatted_strings_is_code():
     assert not trees.fits('f"""' + "{a}" * trees.MOST + '"""')
 
 
-def test_a_statement_that_is_too_much_for_libcst_costs_itself():
+@pytest.mark.parametrize("long", ["1," * (trees.MOST_FOR_LIBCST // 2), " " * 1_000_000])
+def test_a_statement_that_is_too_much_for_libcst_costs_itself(long: str):
     """A list of numbers as long as a book: LibCST needs kilobytes for each."""
-    long = b"x = torch.tensor([" + b"1," * (trees.MOST_OF_CST // 2) + b"]).cuda()\n"
+    long = f"x = torch.tensor([{long}]).cuda()\n".encode()
     result = analyse("a.py", b"import torch\n" + long + b"x.cuda()\n", Session())
     assert [(f.line, f.code, f.why) for f in result.findings] == [(2, "PRT002", "statement"), (3, "PRT130", "call")]
     assert len(result.auto) == 2  # the call, and the import

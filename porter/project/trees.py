@@ -13,7 +13,8 @@ Parse = Callable[[bytes], "ast.Module | None"]
 FAULTS = (SyntaxError, ValueError, RecursionError, MemoryError)  # a ValueError is about null bytes
 # words and signs: what is made of them stays below 500 MiB
 MOST = 600_000  # of one file
-MOST_OF_CST = 60_000  # of what LibCST is given at once: its trees are eight times as large
+MOST_FOR_LIBCST = 60_000  # of what it is given at once: its trees are eight times as large
+_LONGEST = 1_000_000  # characters of that: it takes 150 bytes for each
 _DEEPEST = (
     100  # levels; nobody writes half as many, and a function that goes down a tree may take several calls for one
 )
@@ -60,3 +61,7 @@ def fits(text: str | bytes, most: int = MOST) -> bool:
     except (tokenize.TokenError, SyntaxError):
         pass  # the parser says what is wrong
     return True
+
+
+def fits_libcst(text: str) -> bool:
+    return len(text) <= _LONGEST and fits(text, MOST_FOR_LIBCST)

@@ -13,7 +13,7 @@ from bisect import bisect_right
 import libcst as cst
 
 from porter.own import Unreadable
-from porter.project.trees import MOST_OF_CST, fits, tree_of
+from porter.project.trees import fits_libcst, tree_of
 
 from .source import Source
 from .units import positions
@@ -33,7 +33,7 @@ _MOST = 200  # statements hidden before the file as a whole is given up
 def parse_around(source: Source, refusal: Unreadable) -> tuple[ast.Module, list[int]]:
     """The tree of all that `ast` can read, and the lines of what it cannot. Raises `refusal` where LibCST refuses too."""
     text = source.utf8.decode("utf-8")
-    if _nests(text) or not fits(text, MOST_OF_CST):
+    if _nests(text) or not fits_libcst(text):
         raise refusal
     try:
         module = cst.parse_module(text)

@@ -14,7 +14,7 @@ from itertools import accumulate
 import libcst as cst
 from libcst._nodes.internal import CodegenState
 
-from porter.project.trees import MOST_OF_CST, fits
+from porter.project.trees import fits_libcst
 
 from .index import Link
 from .source import Source
@@ -176,7 +176,7 @@ class Piece:
 
     def __init__(self, unit: Unit, source: Source):
         text = source.utf8[unit.start : unit.end].decode("utf-8")
-        if len(text) > _DEEPEST and (_deeper(unit, _DEEPEST) or not fits(text, MOST_OF_CST)):
+        if len(text) > _DEEPEST and (_deeper(unit, _DEEPEST) or not fits_libcst(text)):
             raise RecursionError
         self.unit, self._at = unit, None
         if not text.isascii():  # where each character begins in the file

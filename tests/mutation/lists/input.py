@@ -61,4 +61,28 @@ MUTANTS = [
         "test_input.py",
         "little_memory",
     ),
+    Mutant(
+        "a file may be as much code as it likes",
+        "project/trees.py",
+        "            if many > most:",
+        "            if False:",
+        "test_memory.py",
+        "too_much_code",
+    ),
+    Mutant(
+        "a statement may be as long as it likes",
+        "project/trees.py",
+        "return len(text) <= _LONGEST and fits(text, MOST_FOR_LIBCST)",
+        "return True",
+        "test_memory.py",
+        "too_much_for_libcst",
+    ),
+    Mutant(
+        "the old tree lives on while its port is read",
+        "python/guard.py",
+        "        return cls(file.path, file.source,",
+        "        file.source.tree = file.tree\n        return cls(file.path, file.source,",
+        "test_memory.py",
+        "old_tree_is_gone",
+    ),
 ]

@@ -33,7 +33,7 @@ MUTANTS = [
     ),
     Mutant(
         "a suppressed place keeps nobody",
-        "python/analyse.py",
+        "python/sites.py",
         'return "suppressed"',
         'return "auto"',
         JOINED,

@@ -223,7 +223,7 @@ MUTANTS = [
     Mutant(
         "leave names unbound",
         "python/guard.py",
-        "if name := unbound(file, again.file):",
+        "if name := unbound(before, again.file):",
         "if name := None:",
         PROMISES,
         "planted_bug",
