@@ -247,7 +247,7 @@ MUTANTS = [
     Mutant(
         "trust LibCST alone",
         "python/guard.py",
-        "if len(again.file.hidden) > len(file.hidden):",
+        "if len(again.file.hidden) > before.hidden:",
         "if False:",
         PROMISES,
         "planted_bug",
@@ -363,8 +363,8 @@ MUTANTS = [
     Mutant(
         "let the parser recurse",
         "python/units.py",
-        "if len(text) > _DEEPEST and _deeper(unit, _DEEPEST):",
-        "if False:",
+        "_deeper(unit, _DEEPEST) or ",
+        "",
         CASES,
         "deep_statement",
     ),
