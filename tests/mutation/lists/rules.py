@@ -387,8 +387,8 @@ MUTANTS = [
     Mutant(
         "keep the edits of a refused file",
         "python/analyse.py",
-        "changes = {False: (), True: ()}",
-        "changes = {False: edits, True: edits}",
+        "changes = changes or [()]",
+        "changes = changes or [edits.stored]",
         PROMISES,
         "planted_bug",
     ),
