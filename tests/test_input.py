@@ -228,7 +228,6 @@ ALLOWED = {  # who opens files by itself, and why
     "porter/files/read.py": "the reader",
     "porter/files/write.py": "writes, and compares with what is there before it does",
     "porter/files/journal.py": "its own files, below .porter",
-    "porter/files/runs.py": "the journal's files, whose form it checks",
     "porter/files/copy.py": "writes the copy",
     "porter/files/record.py": "the record of a copy, and files of any size to tell them apart",
     "porter/files/seal.py": "the secret of the journal, in the user's own folder",

@@ -24,8 +24,8 @@ from porter.files.discover import MADE, VCS, Walk
 from porter.files.errors import FilesError
 from porter.files.lock import ATTEMPTS, Lock
 from porter.files.pieces import Piece, pieces_of, told
-from porter.files.read import digest
-from porter.files.record import FILE, FOLDER, LINK, LOCK, TEMPORARY, Record, State, digest_of, leads_away, look, place
+from porter.files.read import digest, digest_of
+from porter.files.record import FILE, FOLDER, LINK, LOCK, TEMPORARY, Record, State, leads_away, look, place
 
 
 def write_copy(

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from porter.files.errors import FilesError, Message, reason
 from porter.files.lock import ATTEMPTS, Lock
 from porter.files.read import digest
-from porter.files.runs import DONE, HOME, Entry, Home, Run, digest_of
+from porter.files.runs import DONE, HOME, Entry, Home, Run, digest_now
 from porter.files.seal import find_secret, make_secret
 from porter.files.write import check, resolve
 
@@ -276,7 +276,7 @@ def undo(root: str | os.PathLike) -> Undone:
                     raise
                 if error.key != "changed":
                     refused.append(error)
-                elif digest_of(resolve(transaction.root, entry.path)) != entry.before:
+                elif digest_now(resolve(transaction.root, entry.path)) != entry.before:
                     refused.append(FilesError("edited", path=entry.path))
                 continue
             restored.append(entry.path)

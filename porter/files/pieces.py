@@ -10,8 +10,8 @@ from typing import NamedTuple
 from porter.files.discover import ENVIRONMENTS, VCS, Walk
 from porter.files.errors import FilesError, reason
 from porter.files.links import aim
-from porter.files.read import digest
-from porter.files.record import FILE, FOLDER, LINK, OWN, State, digest_of
+from porter.files.read import digest, digest_of
+from porter.files.record import FILE, FOLDER, LINK, OWN, State
 
 
 class Piece(NamedTuple):

@@ -3,6 +3,7 @@ name. A test holds the list of the few places that open files by themselves."""
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import stat
@@ -17,6 +18,7 @@ LIMIT = 16_000_000
 DOCUMENT = 256_000_000  # what porter itself wrote: reports, baselines, facts
 HEAD = 8000  # as far as git looks for a NUL
 SHEBANG_BYTES = 256
+_PIECE = 1 << 20
 
 
 def digest(data: bytes) -> str:
@@ -24,37 +26,60 @@ def digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
+class NotRegular(OSError):
+    pass
+
+
+def open_regular(file: str | os.PathLike, *, links: bool = False, pipes: bool = False) -> BinaryIO:
+    """For reading. Raises OSError, also for whatever is no regular file: a device is never read, a pipe
+    never waited for, unless `pipes`; a symlink is followed only with `links`."""
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    descriptor = os.open(file, flags | (0 if links else getattr(os, "O_NOFOLLOW", 0)))
+    try:
+        mode = os.fstat(descriptor).st_mode
+        if pipes and stat.S_ISFIFO(mode):  # one that nobody writes to is at its end
+            os.set_blocking(descriptor, True)
+        elif not stat.S_ISREG(mode):
+            raise NotRegular(errno.EINVAL, "not a regular file")
+        return open(descriptor, "rb")
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
 @contextmanager
 def opened(
     file: str | os.PathLike, path: str | None = None, *, links: bool = True, pipes: bool = False
 ) -> Iterator[tuple[BinaryIO, int]]:
-    """A regular file, and how long it says it is. Raises FilesError: missing, unreadable, special. Never reads a device,
-    never waits for a pipe, unless `pipes`; through a symlink only with `links`. `path` is what messages call the file."""
+    """A regular file, and how long it says it is. Raises FilesError: missing, unreadable, special. `path` is what
+    messages call the file."""
     name = os.fspath(path if path is not None else file)
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     try:
-        descriptor = os.open(file, flags | (0 if links else getattr(os, "O_NOFOLLOW", 0)))
+        stream = open_regular(file, links=links, pipes=pipes)
     except FileNotFoundError:
         raise FilesError("missing", path=name) from None
-    except IsADirectoryError:
+    except (IsADirectoryError, NotRegular):
         raise FilesError("special", path=name) from None
     except (OSError, ValueError) as error:  # a socket, a NUL in the name
         raise FilesError("unreadable", path=name, error=reason(error)) from None
     try:
-        status = os.fstat(descriptor)
-        pipe = pipes and stat.S_ISFIFO(status.st_mode)
-        if not pipe and not stat.S_ISREG(status.st_mode):
-            raise FilesError("special", path=name)
-        if pipe:  # one that nobody writes to is at its end
-            os.set_blocking(descriptor, True)
-        with open(descriptor, "rb", closefd=False) as stream:
-            yield stream, status.st_size
+        with stream:
+            yield stream, os.fstat(stream.fileno()).st_size
     except OSError as error:
         if error.errno is None:  # no word of the operating system: gzip's, of what the file holds
             raise
         raise FilesError("unreadable", path=name, error=reason(error)) from None
-    finally:
-        os.close(descriptor)
+
+
+def digest_of(file: str | os.PathLike, into=None) -> str:
+    """Of the bytes of a regular file of any size, which `into` receives on the way. Raises OSError."""
+    found = hashlib.sha256()
+    with open_regular(file) as stream:
+        while data := stream.read(_PIECE):
+            found.update(data)
+            if into is not None:
+                into.write(data)
+    return found.hexdigest()
 
 
 def read(file: str | os.PathLike, path: str | None = None, *, limit: int = LIMIT) -> bytes:

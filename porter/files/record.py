@@ -11,7 +11,6 @@ against kill -9. After a power cut a file may differ from its line, and then it 
 from __future__ import annotations
 
 import errno
-import hashlib
 import json
 import os
 import stat
@@ -20,14 +19,13 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from porter.files.errors import FilesError, reason
-from porter.files.read import read
+from porter.files.read import digest_of, read
 from porter.files.write import create
 
 RECORD, TEMPORARY, LOCK = ".porter-copy.jsonl", ".porter-copy.tmp", ".porter-copy.lock"
 OWN = frozenset({RECORD, RECORD + ".tmp", TEMPORARY, LOCK})
 HEADER = b'{"porter-copy": 2}\n'
 LARGEST = 300_000_000  # two million files
-PIECE = 1 << 20
 FILE, LINK, FOLDER, OTHER = "file", "link", "folder", "other"
 
 
@@ -139,20 +137,6 @@ def look(there: str) -> State | None:
     if stat.S_ISREG(status.st_mode):
         return State(FILE, digest_of(there), stat.S_IMODE(status.st_mode))
     return State(OTHER)
-
-
-def digest_of(file: str, into=None) -> str:
-    """Of its bytes, which `into` receives on the way."""
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
-    found = hashlib.sha256()
-    with open(os.open(file, flags), "rb", buffering=0) as stream:
-        if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
-            raise OSError(errno.EINVAL, "not a regular file")
-        while data := stream.read(PIECE):
-            found.update(data)
-            if into is not None:
-                into.write(data)
-    return found.hexdigest()
 
 
 def _line(row: object) -> bytes:

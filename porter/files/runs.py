@@ -11,11 +11,10 @@ import stat
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from porter.files.errors import FilesError, reason
-from porter.files.read import digest
-from porter.files.seal import LONGEST, Proof, open_regular, proof, seal
+from porter.files.read import digest, digest_of, open_regular
+from porter.files.seal import LONGEST, Proof, proof, seal
 from porter.files.write import create, flush_folder, resolve, write
 
 HOME = ".porter"
@@ -207,7 +206,7 @@ class Run:
                 real = resolve(self.home.root, entry.path)
                 with suppress(FileNotFoundError):
                     os.unlink(os.path.join(os.path.dirname(real), temporary))
-                if not strict and digest_of(real) == getattr(entry, side):
+                if not strict and digest_now(real) == getattr(entry, side):
                     folders.add(os.path.dirname(real))
                     continue
                 before = getattr(entry, other)
@@ -255,8 +254,8 @@ def _is_folder(place: str) -> bool:
     return False
 
 
-def digest_of(real: str) -> str:
+def digest_now(real: str) -> str:
     """Empty where it cannot be read: that is found out, and said, where it is written."""
     with suppress(OSError):
-        return digest(Path(real).read_bytes())
+        return digest_of(real)
     return ""

@@ -23,10 +23,10 @@ import secrets
 import shutil
 import stat
 import tempfile
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 
 from porter.files.errors import FilesError, reason
-from porter.files.read import digest
+from porter.files.read import digest, open_regular
 from porter.files.write import flush_folder
 from porter.resources import state_dir
 
@@ -139,13 +139,3 @@ def _check_folder(folder: str) -> None:
 def _is_ours(status: os.stat_result, others: int) -> bool:
     """Windows keeps others out of the user's profile by other means."""
     return os.name == "nt" or (status.st_uid == os.geteuid() and not status.st_mode & others)
-
-
-def open_regular(file: str) -> BinaryIO:
-    """For reading. Links are not followed, a pipe is not waited for; OSError for whatever is no regular file."""
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-    descriptor = os.open(file, flags)
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise OSError(f"{file} is no regular file")
-    return open(descriptor, "rb")

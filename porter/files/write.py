@@ -8,7 +8,7 @@ import stat
 from contextlib import suppress
 
 from porter.files.errors import FilesError, reason
-from porter.files.read import digest
+from porter.files.read import digest, opened
 
 # A hostile tree (a journal it ships, a link `a.py -> .git/config`) must not get porter to write what runs by itself.
 NEVER = frozenset({".git", ".hg", ".svn", ".bzr", ".jj", ".porter", ".venv", "site-packages"})
@@ -127,12 +127,12 @@ def flush_folder(folder: str) -> None:
 
 def _contents(real: str, path: str) -> bytes:
     try:
-        with open(real, "rb") as stream:
+        with opened(real, path, links=False) as (stream, _):
             return stream.read()
-    except FileNotFoundError:
-        raise FilesError("vanished", path=path) from None
-    except OSError as error:
-        raise FilesError("unreadable", path=path, error=reason(error)) from None
+    except FilesError as error:
+        if error.key == "missing":
+            raise FilesError("vanished", path=path) from None
+        raise
 
 
 def _dress(real: str, beside: str) -> None:
