@@ -257,6 +257,15 @@ def test_python_behind_a_magic_is_a_persons_work():
     ]
 
 
+def test_an_import_that_has_no_place_behind_a_magic_is_told():
+    data = book(["%time import torch\n", "torch.cuda.synchronize()\n"])
+    assert sources(ported(data)) == ["%time import torch\ntorch.npu.synchronize()\n"]
+    found = [(f.code, f.why, dict(f.values)["cell_line"]) for f in analyse("a.ipynb", data, SESSION).findings]
+    assert found == [("PRT004", "magic", "1"), ("PRT101", "default", "2")]
+    alone = book(["%time import torch\n", "%time torch.cuda.synchronize()\n"])  # nothing is edited
+    assert [f.code for f in analyse("a.ipynb", alone, SESSION).findings] == ["PRT101"]
+
+
 def test_what_looks_like_a_magic_inside_of_a_statement_is_none():
     lines = ["import torch\n", "s = '''\n", "!nvidia-smi\n", "%env CUDA_VISIBLE_DEVICES=0\n", "'''\n", "y = (7\n", "% 3, torch.cuda.synchronize())\n", "z = 'a \\\n", "!nvidia-smi'\n"]  # fmt: skip
     (text,) = sources(ported(book(lines)))

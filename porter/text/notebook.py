@@ -86,6 +86,10 @@ class _Side:
                 self.findings.append(replace(finding, status="manual", edit=(), values=values))
         self._lost = refused | (lost - kept)
         self._kept = kept
+        path, session = said.path, self.book.document.session
+        for change in sorted(refused - lost) if kept else ():  # an import of torch_npu, which is no finding's
+            line = self.view.data.count(b"\n", 0, change.start) + 1
+            self.findings.append(own(path, line, "PRT004", "magic", session))
 
     def edits(self, unsafe: bool) -> set[Edit]:
         left = {*(self.result.review if unsafe else self.result.auto)} - self._lost
