@@ -11,7 +11,7 @@ import time
 
 import pytest
 import typer
-from command_line import ROOT, Porter, Stream, git, process, write
+from command_line import TESTED, Porter, Stream, git, process, write
 
 from porter import __version__
 from porter.checks.registry import load as registry
@@ -43,7 +43,7 @@ def test_version_before_anything_is_imported(tmp_path):
     code = (
         "import sys; from porter.__main__ import main; sys.argv[1:] = ['--version']; main(); print(sorted(sys.modules))"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", code], cwd=TESTED, capture_output=True, text=True)
     version, modules = done.stdout.splitlines()
     assert version == f"porter {__version__}"
     assert "'porter'" in modules
@@ -70,7 +70,7 @@ def test_what_costs_is_not_imported_where_it_is_not_used(args, tmp_path):
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": str(TESTED)},
     )
     modules = done.stderr.splitlines()[-1]
     for heavy in ("rich", "jinja2", "pygments", "multiprocessing", "concurrent.futures", "pathspec", "libcst._nodes"):
@@ -304,7 +304,7 @@ def test_interrupt_from_the_keyboard(tmp_path):
             cwd=tmp_path / "r",
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            env={**os.environ, "PYTHONPATH": str(TESTED)},
         )
         time.sleep(delay)
         child.send_signal(signal.SIGINT)
@@ -320,7 +320,7 @@ def test_nobody_reads_on(porter):
     done = subprocess.run(
         f"{sys.executable} -m porter analyze . | head -1; echo ${{PIPESTATUS[0]}}",
         shell=True, executable="/bin/bash", cwd=porter.folder, capture_output=True, text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": str(TESTED)},
     )  # fmt: skip
     assert "Traceback" not in done.stderr and "BrokenPipe" not in done.stderr
     assert done.stdout.startswith("Target: ")

@@ -9,11 +9,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from command_line import TESTED
 
 from porter.checks import table
 from porter.checks.texts import Texts
 
-ROOT = Path(__file__).parents[1]
 TRAIN = """
 import os
 import torch
@@ -33,7 +33,7 @@ for x in DataLoader(torch.zeros(9, 3), batch_size=3):
 
 
 def env(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    around = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"}
+    around = os.environ | {"PYTHONPATH": str(TESTED), "PYTHONUTF8": "1"}
     command = [sys.executable, "-m", "porter", "env", *arguments, "--no-cache"]
     return subprocess.run(command, cwd=folder, env=around, capture_output=True, text=True, encoding="utf-8")
 

@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import pytest
-from command_line import ROOT, git, write
+from command_line import ROOT, TESTED, git, write
 
 yaml = pytest.importorskip("yaml", reason="pre-commit is not installed: it is in the `dev` extra")
 pytest.importorskip("pre_commit", reason="pre-commit is not installed: it is in the `dev` extra")
@@ -44,7 +44,7 @@ def configure(folder, *ids: str, args: list[str] = ()):
 def pre_commit(folder, *args: str, **more: str) -> subprocess.CompletedProcess:
     variables = {
         **{k: v for k, v in os.environ.items() if not k.startswith("GIT_")},
-        "PYTHONPATH": str(ROOT),
+        "PYTHONPATH": str(TESTED),
         "PRE_COMMIT_HOME": str(folder.parent / "pre-commit"),
         "PORTER_CACHE_DIR": str(folder.parent / "cache"),
         **more,
@@ -61,7 +61,7 @@ def test_the_manifest_is_valid_and_names_real_commands(tmp_path):
     for hook in hooks:
         assert hook["require_serial"] is True and hook["language"] == "python"
         words = [*hook["entry"].split()[1:], "--help"]
-        shown = subprocess.run([sys.executable, "-m", "porter", *words], cwd=ROOT, capture_output=True)
+        shown = subprocess.run([sys.executable, "-m", "porter", *words], cwd=TESTED, capture_output=True)
         assert shown.returncode == 0
 
 
@@ -104,7 +104,7 @@ def test_what_needs_a_person_stays_a_finding_until_suppressed_or_in_the_baseline
     assert pre_commit(repository).returncode == 0
 
     write(repository, {"train.py": MANUAL})
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, "PYTHONPATH": str(TESTED)}
     porter = [sys.executable, "-m", "porter", "analyze", ".", "-q", "--write-baseline", "base.json"]
     subprocess.run(porter, cwd=repository, check=True, capture_output=True, env=environment)
     configure(repository, "porter-migrate", "porter-analyze")

@@ -8,12 +8,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from command_line import TESTED
 from rules_samples import ALL, forget
 
 from porter.checks import compiled, table
 from porter.resources import rules_dir
 
-ROOT = Path(__file__).parent.parent
 pytest_plugins = ["rules_fixtures"]
 pytestmark = pytest.mark.usefixtures("cache")
 
@@ -147,7 +147,7 @@ def test_no_hash_seed_shows(tmp_path):
                 "PORTER_CACHE_DIR": str(tmp_path / place),
                 "PYTHONIOENCODING": "utf-8",
             }
-            run = subprocess.run([sys.executable, "-c", program], cwd=ROOT, env=env, capture_output=True, check=True)
+            run = subprocess.run([sys.executable, "-c", program], cwd=TESTED, env=env, capture_output=True, check=True)
             outputs.add(run.stdout)
     assert len(outputs) == 1 and outputs.pop()
 
@@ -155,7 +155,7 @@ def test_no_hash_seed_shows(tmp_path):
 def test_a_warm_start_imports_no_parser(cache):
     _fresh(rules_dir())
     program = "import sys; from porter.checks import table; table.load(); print(*sys.modules)"
-    run = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    run = subprocess.run([sys.executable, "-c", program], cwd=TESTED, capture_output=True, text=True, check=True)
     assert not {"tomli", "porter.checks.schema", "porter.checks.tabulate", "hashlib", "libcst"} & set(
         run.stdout.split()
     )
