@@ -58,7 +58,7 @@ def _declaration(names: frozenset[str]) -> re.Pattern[bytes]:
     """What a declaration of one of these options looks like: "--name", or name: type = ..."""
     words = "|".join(re.escape(name).replace(r"\-", "[-_]") for name in sorted(names))
     return re.compile(
-        rb"""["']-[-_]*(?:%s)["']|(?:^|[;:])[ \t]*(?:%s)[ \t]*:[^=]*=""" % (words.encode(), words.encode()),
+        rb"""["']-[-_]*(?:%s)["']|(?:^|[;:])[ \t]*(?:%s)[ \t]*:[^=]{0,1000}=""" % (words.encode(), words.encode()),
         re.MULTILINE,
     )
 

@@ -115,7 +115,8 @@ def examine(kind, result: FileResult, data: bytes, session: Session) -> FileResu
                 break
     findings += looked.failures.findings(result.path, session)
     findings += about(document.suppressions, result.path, session)
-    sites = tuple(sorted(_site(document, hit, findings, refused) for hit in looked.hits if hit.holder))
+    first = {(f.line, f.column, f.code): f for f in reversed(findings)}
+    sites = tuple(sorted(_site(document, hit, first, refused) for hit in looked.hits if hit.holder))
     findings = folded(findings, session)
     return replace(result, parsed=True, findings=findings, auto=changes[False], review=changes[True], sites=sites)
 
@@ -129,9 +130,9 @@ def _skipped(document: Document) -> tuple[Site, ...]:
     return tuple(sorted(Site(h.holder, h.start, document.place(h.start)[0], h.role, "skipped") for h in hits))
 
 
-def _site(document: Document, hit: TextHit, findings: list[Finding], refused: bool) -> Site:
+def _site(document: Document, hit: TextHit, findings: dict[tuple[int, int, str], Finding], refused: bool) -> Site:
     place = document.place(hit.start)
-    here = next((f for f in findings if (f.line, f.column, f.code) == (*place, hit.code)), None)
+    here = findings.get((*place, hit.code))
     if here is None:
         status = "quiet"
     elif here.suppressed is not None:
@@ -183,10 +184,8 @@ def _broken(looked: _Look, changes: tuple[Change, ...], unsafe: bool) -> tuple[s
 def _in_text(document: Document, changes: tuple[Change, ...]) -> tuple[Change, ...]:
     """The same changes in characters of the text."""
 
-    def characters(end: int) -> int:
-        return len(document.data[document.bom : end].decode("utf-8"))
-
-    return tuple(Change(characters(c.start), characters(c.end), b" " * len(c.new.decode("utf-8"))) for c in changes)
+    character = document.character
+    return tuple(Change(character(c.start), character(c.end), b" " * len(c.new.decode("utf-8"))) for c in changes)
 
 
 def _ends(data: bytes) -> tuple[bool, bool, bool]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -28,7 +29,7 @@ _OPERATOR = re.compile(
     rb"""(?:\.[ \t]*op|RegisterOperators)[ \t]*\([ \t\r\n]*"(\w+)::(\w+)[^"]*"[ \t\r\n]*,((?:(?!\.[ \t]*op[ \t]*\()[^;"])*)"""
 )
 _CLASS = re.compile(rb"\bclass_[ \t\r\n]*<[ \t\r\n]*(?:\w+::)*(\w+)")
-_METHOD = re.compile(rb"&[ \t\r\n]*(?:\w+[ \t]*::[ \t]*)*?(\w+)(?:[ \t]*<[^()]*>)?[ \t]*::[ \t]*(\w+)[ \t\r\n]*$")
+_METHOD = re.compile(rb"&[ \t\r\n]*(?:\w+[ \t]*::[ \t]*)*?(\w+)(?:[ \t]*<[^()]{0,300}>)?[ \t]*::[ \t]*(\w+)[ \t\r\n]*$")
 
 
 class Export(NamedTuple):
@@ -77,16 +78,21 @@ def _export(module: str, library: bool, name: str, said: bytes, key: str = "") -
 
 
 def _defined(data: bytes, body, module: str, library: bool, key: str = "") -> Iterator[Export]:
-    todo = [body]
+    todo, chained = [body], set()
+    made = {found.start(): found[1] for found in _CLASS.finditer(data, body.start_byte, body.end_byte)}
+    classes = list(made)
     while todo:
         node = todo.pop()
         if node.type != "call_expression":
             todo.extend(reversed(node.named_children))
             continue
-        calls = _chain(node)
-        if made := _CLASS.search(data, calls[-1].start_byte, calls[-1].end_byte):
-            yield from _class(data, calls, made[1].decode(), module)
-            continue
+        if node.id not in chained:  # else it begins as what it is a part of
+            calls = _chain(node)
+            chained |= {call.id for call in calls}
+            at = bisect_left(classes, calls[-1].start_byte)
+            if at < len(classes) and classes[at] < calls[-1].end_byte:
+                yield from _class(data, calls, made[classes[at]].decode(), module)
+                continue
         called, arguments = node.child_by_field_name("function"), node.child_by_field_name("arguments")
         field = called.child_by_field_name("field") if called and called.type == "field_expression" else None
         if field is None or arguments is None or _text(data, field).decode("ascii", "replace") not in _DEFINES:

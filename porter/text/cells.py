@@ -31,12 +31,19 @@ class Literal:
 
     def __init__(self, text: str, node: Node):
         self.node, self.text = node, str(node.value)
+        written = text[node.start : node.end]
+        self.ascii, self.escaped = written.isascii(), r"\u" in written  # how letters that are not ASCII are spelt in it
         self._behind: list[int] = []  # of each escape, the first character behind it
         self._wider: list[int] = [0]  # by how much JSON is longer up to there
         for found in _ESCAPE.finditer(text, node.start, node.end - 1):
             wider = self._wider[-1]
             self._behind.append(found.start() - node.start - wider)
             self._wider.append(wider + len(found[0]) - 1)
+
+    @cached_property
+    def many(self) -> bool:
+        """Whether it holds several lines."""
+        return len(pieces(self.text)) > 1
 
     def offset(self, at: int) -> int:
         """Where the character `at` begins in the file; of one behind the last, the closing quote."""

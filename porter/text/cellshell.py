@@ -87,7 +87,7 @@ class CellShell:
             add(script, begin, end, ("command_substitution",) if command.captured else ())
         except Unreadable:
             if WORDS.search(script.text, begin, end):
-                script.broken = sorted({*script.broken, (begin, end)})
+                script.broken.append((begin, end))
         if command.kind == "line":
             put_in = self.identifiers
             script.names[before:] = [n for n in script.names[before:] if n.role != "read" or n.name not in put_in]

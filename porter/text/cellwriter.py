@@ -165,25 +165,21 @@ def _raw(book: Notebook, cell: Cell, edit: Edit) -> tuple[int, int, str]:
     head, tail = start - cell.starts[first], min(end - cell.starts[last], len(literals[-1].text))
     whole = (not head, tail == len(literals[-1].text))
     begin, stop = literals[0].offset(min(head, len(literals[0].text))), literals[-1].offset(tail)
-    like = book.document.text[literals[0].node.start : literals[-1].node.end]
-    if not cell.listed or any(len(pieces(literal.text)) > 1 for literal in literals):
-        return begin, stop, _encoded(new, like)
+    escaped = all(literal.ascii for literal in literals) and any(literal.escaped for literal in literals)
+    if not cell.listed or any(literal.many for literal in literals):
+        return begin, stop, encode(new, escaped)[1:-1]
     if not new and all(whole) and len(cell.literals) > len(literals):
         if last + 1 < len(cell.literals):
             return literals[0].node.start, cell.literals[last + 1].node.start, ""
         return cell.literals[first - 1].node.end, literals[-1].node.end, ""
     between = f'"{_between(book, cell, first)}"'
     parts = [text if cell.bare else text + line_end for text, line_end in pieces(new)]
-    made = between.join(_encoded(part, like) for part in parts)
+    made = between.join(encode(part, escaped)[1:-1] for part in parts)
     if start == end and whole[1] and not whole[0] and literals[0].text.endswith(("\n", "\r")):
         made = between + made
     if new.endswith(("\n", "\r")) and (cell.bare or not whole[1]):
         made += between
     return begin, stop, made
-
-
-def _encoded(text: str, like: str) -> str:
-    return encode(text, like)[1:-1]
 
 
 def _between(book: Notebook, cell: Cell, number: int) -> str:
@@ -194,8 +190,8 @@ def _between(book: Notebook, cell: Cell, number: int) -> str:
         if _COMMA.fullmatch(between):
             return between
     node = cell.literals[number].node
-    begin = document.starts[document.place(node.start)[0] - 1]
-    if text[begin : node.start].strip() or not begin:
+    begin, indent = document.starts[document.place(node.start)[0] - 1], document.indent(node.start)
+    if indent is None or not begin:
         return ", "
     end = "\r\n" if text[begin - 2 : begin] == "\r\n" else text[begin - 1]
-    return f",{end}{text[begin : node.start]}"
+    return f",{end}{indent}"

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
+from porter.text import grammar
 from porter.text.bindings import AICORE, MODULES, TOKEN, Export, exports, referred
 
 LARGEST = 1_000_000  # what is longer was generated: its words are read, and no tree is built
@@ -19,6 +20,9 @@ _HOLDERS = frozenset(
 _CLASSES = ("class_specifier", "struct_specifier")
 _NAMES = ("identifier", "field_identifier", "operator_name")
 _HEAD = 300  # bytes in which a class names its bases
+_MOST = (
+    8  # words of macros for each byte of a source; where people wrote it, all functions together have fewer than bytes
+)
 _WORD = re.compile(rb"[A-Za-z_]\w*")
 # Where the grammar gave up on a macro, words are left.
 _KERNEL = re.compile(rb"\b__global__\b[^;{}]{0,300}?\b([A-Za-z_]\w*)\s*\((?![^()]*\)\s*(?:void|static|inline)\b)")
@@ -28,6 +32,7 @@ _MACRO = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+(\w+)\(([^\n\\]*(?:\\(?:\r?\n|.
 _STATEMENT = re.compile(
     rb"^[ \t]*[A-Z][A-Z\d_]+[ \t]*\(([^;{}()]*)\)[ \t]*(?:;|\r?\n\s*(?=[A-Za-z#}]|\Z))", re.MULTILINE
 )
+_USED = re.compile(rb"^[ \t]*([A-Za-z_]\w*)(?=[ \t]*\([ \t\r\n]*([A-Za-z_]\w*))", re.MULTILINE)  # the macros
 _BRANCH = re.compile(rb"[ \t]*#[ \t]*(if|ifdef|ifndef|else|elif|endif)\b")
 _INCLUDE = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*[<\"]([^>\"\n]+)", re.MULTILINE)
 _BLANK = bytes(c if chr(c) in "\r\n" else 32 for c in range(256))
@@ -53,7 +58,7 @@ class Cpp(NamedTuple):
 
 
 @lru_cache(maxsize=1)
-def _grammar():
+def _parser():
     import tree_sitter_cuda
     from tree_sitter import Language, Parser
 
@@ -64,12 +69,12 @@ def _grammar():
 def read(data: bytes) -> Cpp:
     """Never raises: what the grammar does not know is searched for words."""
     bare = TOKEN.sub(lambda found: found[0] if found[0][:1] == b"#" else found[0].translate(_BLANK), data)
-    if len(data) > LARGEST:
+    tree = grammar.tree(_parser(), data) if len(data) <= LARGEST else None
+    if tree is None:
         return Cpp(bare, tuple(_by_words(bare, {}, [])), (), (), (), ())
-    root = _grammar().parse(data).root_node
-    if root.has_error and (plain := _unconditional(data, bare)) != data:
-        root = _grammar().parse(plain).root_node
-    defined, declared = _definitions(root)
+    if tree.root_node.has_error and (plain := _unconditional(data, bare)) != data:
+        tree = grammar.tree(_parser(), plain) or tree
+    defined, declared = _definitions(tree.root_node)
     kernels, functions, bodies, spans = {}, [], [], []
     for node, owner in defined:
         (named, scope), body = _named(node), node.child_by_field_name("body")
@@ -92,7 +97,7 @@ def read(data: bytes) -> Cpp:
     functions += [Function(words[0], frozenset(words[1:])) for words in _registered(bare)]
     macros = list(_MACRO.finditer(bare)) if b"define" in bare else []
     made = {found[1].decode("ascii", "replace"): referred(found[2]) for found in macros}
-    functions = [Function(f.name, _expanded(f.words, made)) for f in functions] if made else functions
+    functions = _expanded(functions, made, _MOST * len(data)) if made else functions
     makers = [found for found in macros if b"__global__" in found[2]]
     spans += [found.span() for found in makers]
     kernels |= {k.name: k.start for k in (*_by_words(bare, kernels, spans), *_made(bare, makers))}
@@ -180,12 +185,17 @@ def _names(name: str, holder: str, owner, bare: bytes) -> Iterator[str]:
             yield holder
 
 
-def _expanded(words: frozenset[str], macros: dict[str, frozenset[str]]) -> frozenset[str]:
-    todo, seen = words & macros.keys(), words
-    while todo:
-        more = frozenset().union(*(macros[name] for name in todo)) - seen
-        todo, seen = more & macros.keys(), seen | more
-    return seen
+def _expanded(functions: list[Function], macros: dict[str, frozenset[str]], most: int) -> list[Function]:
+    """With what the macros in them mention, as long as that is not more than `most` words in all."""
+    found = []
+    for name, seen in functions:
+        todo = seen & macros.keys()
+        while todo and most > 0:
+            most -= sum(len(macros[macro]) for macro in todo)
+            more = frozenset().union(*(macros[macro] for macro in todo)) - seen
+            todo, seen = more & macros.keys(), seen | more
+        found.append(Function(name, seen))
+    return found
 
 
 def _included(bare: bytes) -> Iterator[str]:
@@ -204,17 +214,18 @@ def _registered(bare: bytes) -> Iterator[list[str]]:
 def _by_words(bare: bytes, known: dict[str, int], spans: list[tuple[int, int]]) -> Iterator[Kernel]:
     if b"__global__" not in bare:
         return
+    left = bytearray(bare)
     for start, end in spans:
-        bare = bare[:start] + b" " * (end - start) + bare[end:]
+        left[start:end] = b" " * (end - start)
     seen = set(known)
-    for found in _KERNEL.finditer(_BOUNDS.sub(lambda bounds: b" " * len(bounds[0]), bare)):
+    for found in _KERNEL.finditer(_BOUNDS.sub(lambda bounds: b" " * len(bounds[0]), bytes(left))):
         name = found[1].decode("ascii", "replace")
         if name not in seen and AICORE.encode() not in found[0]:
             seen.add(name)
             yield Kernel(name, found.start(1))
 
 
-def _made(bare: bytes, makers: list[re.Match[bytes]]) -> Iterator[Kernel]:
-    for maker in makers:
-        for found in re.finditer(rb"^[ \t]*" + maker[1] + rb"[ \t]*\([ \t\r\n]*([A-Za-z_]\w*)", bare, re.MULTILINE):
-            yield Kernel(found[1].decode("ascii"), found.start(1))
+def _made(bare: bytes, makers: list[re.Match[bytes]]) -> list[Kernel]:
+    numbers = {maker[1]: number for number, maker in enumerate(makers)}
+    made = [found for found in _USED.finditer(bare) if found[1] in numbers] if makers else []
+    return [Kernel(found[2].decode("ascii"), found.start(2)) for found in sorted(made, key=lambda f: numbers[f[1]])]

@@ -13,6 +13,7 @@ from porter.own import Unreadable
 from porter.session import Session
 from porter.suppress import SPOKEN, Comment, Suppressions
 
+_BLANK = re.compile(r"\s*")
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -67,10 +68,18 @@ class Document:
         line = bisect_right(self.starts, offset)
         return line, offset - self.starts[line - 1] + 1
 
-    def line_of(self, offset: int) -> str:
+    def indent(self, offset: int) -> str | None:
+        """What stands before a character in its line, if that is blank."""
+        blank = _BLANK.match(self.text, self.starts[bisect_right(self.starts, offset) - 1], offset)
+        return blank[0] if blank.end() == offset else None
+
+    def line_end(self, offset: int) -> int:
+        """Where the line of a character ends, without its line end."""
         line = bisect_right(self.starts, offset)
-        end = self.starts[line] if line < len(self.starts) else len(self.text)
-        return self.text[self.starts[line - 1] : end]
+        if line == len(self.starts):
+            return len(self.text)
+        end = self.starts[line] - 1
+        return end - self.text.startswith("\r\n", end - 1)
 
     @cached_property
     def _wide(self) -> tuple[list[int], list[int]]:
@@ -80,10 +89,20 @@ class Document:
         found = [(m.start(), len(m[0].encode("utf-8")) - 1) for m in re.finditer(r"[^\x00-\x7f]", self.text)]
         return [at for at, _ in found], [*accumulate((more for _, more in found), initial=0)]
 
+    @cached_property
+    def _wide_bytes(self) -> list[int]:
+        """The same places in bytes."""
+        return [at + more for at, more in zip(*self._wide)]
+
     def byte(self, offset: int) -> int:
         """Where a character stands in the file."""
         places, more = self._wide
         return self.bom + offset + more[bisect_left(places, offset)]
+
+    def character(self, offset: int) -> int:
+        """Which character of the text stands at a byte of the file."""
+        byte = offset - self.bom
+        return byte - self._wide[1][bisect_left(self._wide_bytes, byte)]
 
     @cached_property
     def suppressions(self) -> Suppressions:

@@ -19,6 +19,7 @@ _CUDA = re.compile(
     r"|tensorrt|onnxruntime-gpu|tensorflow-gpu|faiss-gpu|pycuda)$"
 )
 _NAME = re.compile(r"[A-Za-z][\w.-]*")
+_VERSION = "0123456789."
 _INSTALLERS = frozenset({"pip", "conda", "mamba", "micromamba", "apt", "apt-get", "yum", "dnf"})
 
 
@@ -30,12 +31,11 @@ def look(document: Document, script: Script) -> Iterator[TextHit]:
 
 def _installed(command: Command) -> int | None:
     """Where the packages of `pip install`, `python -m pip install`, `uv pip install`, `conda create` begin."""
-    words = command.words
-    for at, word in enumerate(words[1:], 1):
-        if word.value in ("install", "create", "add"):
-            before = [re.sub(r"[\d.]+$", "", w.name) for w in words[:at]]
-            if _INSTALLERS & set(before) or before[0] == "pip_install":
-                return at + 1
+    known = command.words[0].name.rstrip(_VERSION) == "pip_install"
+    for at, word in enumerate(command.words):
+        if at and known and word.value in ("install", "create", "add"):
+            return at + 1
+        known = known or word.name.rstrip(_VERSION) in _INSTALLERS
     return None
 
 

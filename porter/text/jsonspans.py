@@ -12,7 +12,7 @@ from porter.own import Unreadable
 _SPACE = re.compile(r"(?:[ \t\r\n\ufeff]+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
 _STRING = re.compile(r'"[^"\\\x00-\x1f]*(?:\\.[^"\\\x00-\x1f]*)*"', re.DOTALL)
 # a bracket, or what may hold brackets that are none
-_BRACKET = re.compile(rf'{_STRING.pattern}|//[^\n]*|/\*.*?\*/|["{{}}\[\]]', re.DOTALL)
+_BRACKET = re.compile(rf'{_STRING.pattern}|//[^\n]*|/\*(?:.*?\*/)?|["{{}}\[\]]', re.DOTALL)
 _SCALAR = re.compile(r"-?(?:\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|Infinity)|true|false|null|NaN")
 _CLOSED_BY = {"{": "}", "[": "]"}
 _DEEPEST = 200  # the same file is read alike however many calls porter stands in
@@ -119,8 +119,9 @@ class _Reader:
                 raise self.error(len(self.text), "ends in the middle")
             if found[0] in _CLOSED_BY:
                 due.append(_CLOSED_BY[found[0]])
-            elif found[0] == '"':
-                raise self.error(found.start(), "a string that does not end")
+            elif found[0] in ('"', "/*"):
+                what = "string" if found[0] == '"' else "comment"
+                raise self.error(found.start(), f"a {what} that does not end")
             elif found[0] in ("}", "]") and found[0] != due.pop():
                 raise self.error(found.start(), f"{found[0]!r} closes what it did not open")
         return Node("other", at, found.end()), found.end()
@@ -140,6 +141,6 @@ class _Reader:
         return Unreadable("text", f"JSON: {what}", self.text.count("\n", 0, at) + 1)
 
 
-def encode(value: str, like: str) -> str:
-    """A string literal in the manner of another: non-ASCII letters as they are, or escaped."""
-    return json.dumps(value, ensure_ascii=like.isascii() and r"\u" in like)
+def encode(value: str, escaped: bool) -> str:
+    """A string literal; `escaped`: with letters that are not ASCII as JSON's escapes."""
+    return json.dumps(value, ensure_ascii=escaped)

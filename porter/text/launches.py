@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from operator import attrgetter
 
 from porter.python.holders import field
@@ -61,6 +61,7 @@ def _is_file(word: Word) -> bool:
 
 def _options(document, start: int, text: str, known: bool, safe: bool, command: Command | None) -> Iterator[TextHit]:
     session = document.session
+    own = _own_words(command) if command is not None else None
     for found in _OPTION.finditer(re.sub(r"\\\n", "  ", text)):
         flag, value = found[1], found[4]
         kind = "backend" if value == "nccl" else "device"
@@ -68,7 +69,7 @@ def _options(document, start: int, text: str, known: bool, safe: bool, command: 
         if not takes and not (known and _OURS.search(flag)):
             continue
         at = start + found.start(4)
-        if command is not None and not _own_word(command, at):
+        if own is not None and not own(at):
             continue
         new = (
             session.target.backend
@@ -94,11 +95,19 @@ def _options(document, start: int, text: str, known: bool, safe: bool, command: 
         )
 
 
-def _own_word(command: Command, at: int) -> bool:
-    """Not inside a longer string: `--note "use --device cuda"`."""
-    number = bisect_right(command.words, at, key=_start) - 1
-    word = command.words[number] if number >= 0 else None
-    return word is not None and at < word.end and " " not in word.text.strip()
+def _own_words(command: Command) -> Callable[[int], bool]:
+    """Of a place: is it not inside a longer string, as in `--note "use --device cuda"`?"""
+    known: dict[int, bool] = {}
+
+    def own(at: int) -> bool:
+        number = bisect_right(command.words, at, key=_start) - 1
+        if number < 0 or at >= command.words[number].end:
+            return False
+        if number not in known:
+            known[number] = " " not in command.words[number].text.strip()
+        return known[number]
+
+    return own
 
 
 def launcher(document: Document, script: Script) -> Iterator[TextHit]:

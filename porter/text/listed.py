@@ -13,6 +13,7 @@ from porter.text.settings import ADDED, ITEM, Entry, Settings
 
 _CONDA = re.compile(r"(?:[\w.-]+::)?([A-Za-z0-9][\w.-]*)[ \t]*(.*)")
 _ENVIRONMENT = re.compile(r"(?i)(?:environment|conda|env)[\w.-]*\.ya?ml$")
+_WIDEST = 1000  # characters before a value: of all that stand in one line, each has the others before it
 _TABLES = ("dependencies", "dev-dependencies", "packages", "dev-packages")
 
 
@@ -61,14 +62,12 @@ def _wanted(document: Document, kind: str, number: int, entry: Entry) -> tuple[i
 
 def _before(document: Document, entry: Entry) -> str:
     """What stands before a value in its line: an indent, a dash, a quote."""
-    return document.line_of(entry.start)[: document.place(entry.start)[1] - 1]
+    return document.text[max(entry.start - _WIDEST, document.starts[document.place(entry.start)[0] - 1]) : entry.start]
 
 
 def _line(document: Document, made: Wanted, head: str, tail: str) -> Wanted:
     """With a place for another in a line of its own."""
-    text = document.line_of(made.start)
-    at = document.starts[document.place(made.start)[0] - 1] + len(text.rstrip("\r\n"))
-    return replace(made, more=(at, document.newline + head, tail))
+    return replace(made, more=(document.line_end(made.start), document.newline + head, tail))
 
 
 def _conda(document: Document, entry: Entry) -> Wanted | None:

@@ -170,7 +170,14 @@ def _command(body: str, column: int, assigned: bool) -> Command | None:
     return Command(0, 0, found.end(), kind, assigned or word in _CAPTURED)
 
 
-_TOKEN = re.compile(r"#.*|'''|\"\"\"|'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[()\[\]{}'\"]|\\$")
+_CLOSED = {"'": r"'(?:[^'\\]|\\.)*'", '"': r"\"(?:[^\"\\]|\\.)*\""}
+# by the quotes that no longer end in a line: behind one that does not, none of its kind does
+_TOKENS = {
+    open_: re.compile(
+        "|".join(["#.*|'''|\"\"\"", *(p for q, p in _CLOSED.items() if q not in open_), r"[()\[\]{}'\"]|\\$"])
+    )
+    for open_ in ("", "'", '"', "'\"", "\"'")
+}
 _ENDS = {quote: re.compile(r"(?:[^\\]|\\.)*?" + quote) for quote in ("'''", '"""', "'", '"')}
 
 
@@ -185,14 +192,16 @@ class _Code:
         return not self.quote and not self.depth and not self.joined
 
     def feed(self, body: str) -> None:
-        at, self.joined = 0, False
+        at, self.joined, unclosed = 0, False, ""
         if self.quote:
             at = self._behind(body, 0)
-        while not self.quote and (found := _TOKEN.search(body, at)):
+        while not self.quote and (found := _TOKENS[unclosed].search(body, at)):
             token, at = found[0], found.end()
             if token in ("'''", '"""') or token in ("'", '"') and body.endswith("\\"):
                 self.quote = token
                 at = self._behind(body, at)
+            elif token in ("'", '"'):
+                unclosed += token * (token not in unclosed)
             elif token in "([{":
                 self.depth += 1
             elif token in ")]}":

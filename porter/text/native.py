@@ -18,8 +18,8 @@ _GUARD = re.compile(
     re.M,
 )
 _LIBRARIES = {
-    "cuBLAS": r"\bcublas(?:Lt)?[A-Z_]\w*|cublas\w*\.h",
-    "cuDNN": r"\bcudnn[A-Z]\w*|cudnn\w*\.h",
+    "cuBLAS": r"\bcublas(?:Lt)?[A-Z_]\w*|cublas\w{0,40}\.h",
+    "cuDNN": r"\bcudnn[A-Z]\w*|cudnn\w{0,40}\.h",
     "cuFFT": r"\bcufft[A-Z]\w*",
     "cuRAND": r"\bcurand[A-Z_]\w*",
     "cuSOLVER": r"\bcusolver[A-Z]\w*",
@@ -36,7 +36,7 @@ _FEATURES = {
     "PTX": r"asm(?:[ \t]+volatile)?[ \t]*\(",
     "WMMA": r"\bwmma::|\bmma_sync\b",
     "cooperative groups": r"\bcooperative_groups\b",
-    "__shfl": r"__shfl(?:_\w+)?[ \t]*\(",
+    "__shfl": r"__shfl(?:_\w{1,40})?[ \t]*\(",
     "__ballot": r"__ballot(?:_sync)?[ \t]*\(",
     "atomicAdd": r"\b(?:gpu)?[aA]tomicAdd\w*[ \t]*\(",
     "tex": r"\btex[123]D\w*[ \t]*[<(]|\btexture<|\bcudaTextureObject_t\b",
@@ -97,16 +97,18 @@ def _unguarded(code: bytes) -> bytes:
     """Without what stands below `#ifdef WITH_CUDA`: it is left out where there is no CUDA."""
     if not _GUARD.search(code):
         return code
-    open_, lines = [], code.splitlines(keepends=True)
+    open_, guards, lines = [], 0, code.splitlines(keepends=True)  # whether each branch is a guard, and how many are
     for number, line in enumerate(lines):
         bare = line.lstrip().removeprefix(b"#").lstrip() if line.lstrip().startswith(b"#") else b""
         if bare.startswith(b"if"):
             open_.append(_GUARD.match(line) is not None)
+            guards += open_[-1]
         elif bare.startswith((b"else", b"elif")) and open_:
+            guards -= open_[-1]
             open_[-1] = False
         elif bare.startswith(b"endif") and open_:
-            open_.pop()
-        elif any(open_):
+            guards -= open_.pop()
+        elif guards:
             lines[number] = re.sub(rb"[^\r\n]", b" ", line)
     return b"".join(lines)
 

@@ -49,7 +49,7 @@ def look(document: Document, lines: list[Line]) -> Iterator[TextHit]:
         made = packages.wanted(document.text, line.start, line.end, locked=_FIXED.search(line.text) is not None)
         if made is None:
             continue
-        indent = document.line_of(line.start)[: document.place(line.start)[1] - 1]
+        indent = document.indent(line.start)
         head, tail = f"{document.newline}{indent}torch-npu==", f" {made.marker}" if made.marker else ""
         more = (line.last, head, tail) if not line.text.endswith("\\") else None
         wanted.append(packages.wanted(document.text, line.start, line.end, locked=made.locked, more=more))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
+from itertools import accumulate
 
 from porter.own import Unreadable
 from porter.text import heredocs, installs, launches, shellcommands, shellvars
@@ -26,7 +28,8 @@ def look(document: Document, script: Script) -> Iterator[TextHit]:
 def hits(document: Document, script: Script, *, safe: bool = True) -> Iterator[TextHit]:
     """Of shell wherever it stands; `safe`: edits may be made without a look."""
     safe = safe and not document.session.facts.knows_npus(document.path)
-    yield from unique(hit for hit in found(document, script, safe=safe) if not _is_broken(script, hit))
+    broken = _broken(script)
+    yield from unique(hit for hit in found(document, script, safe=safe) if not broken(hit))
     for start, end in script.broken[:1]:
         yield TextHit(start, end, "PRT002", "part")
 
@@ -39,8 +42,14 @@ def found(document: Document, script: Script, *, safe: bool = True) -> Iterator[
     yield from heredocs.look(document, script)
 
 
-def _is_broken(script: Script, hit: TextHit) -> bool:
-    return any(start < hit.end and hit.start < end for start, end in script.broken)
+def _broken(script: Script) -> Callable[[TextHit], bool]:
+    starts, reached = [start for start, _ in script.broken], [*accumulate((end for _, end in script.broken), max)]
+
+    def is_broken(hit: TextHit) -> bool:
+        before = bisect_left(starts, hit.end)  # as many begin before it ends
+        return before > 0 and hit.start < reached[before - 1]
+
+    return is_broken
 
 
 def unique(hits: Iterator[TextHit]) -> Iterator[TextHit]:

@@ -33,6 +33,7 @@ _DIRECTIVE = re.compile(
 )
 _MODULE = re.compile(r"(?i)(?:.*[/_-])?(?:cuda|cudatoolkit|cudnn|nccl|nvhpc|magma-cuda)(?:[/_\d.-].*)?$")
 _SMI = "nvidia-smi"
+_COUNTS = re.compile(r"-L\b|--list-gpus|--query-gpu=(?:count|name|gpu_name|index)")
 SET_ENV = "source /usr/local/Ascend/ascend-toolkit/set_env.sh"
 _PLAIN = frozenset(
     "program do_group compound_statement else_clause elif_clause if_statement case_item redirected_statement subshell "
@@ -51,12 +52,16 @@ def heads(command: Command) -> Iterator[int]:
 
 def look(document: Document, script: Script, *, safe: bool = True) -> Iterator[TextHit]:
     for command in script.commands:
+        asked = []
         for at in heads(command):
-            words = command.words[at:]
-            if words[0].name == _SMI:
-                yield _smi(command, words, at, safe)
-            elif words[0].name in TOOLS:
-                yield _manual(words[0], "PRT820", TOOLS[words[0].name], tool=words[0].name)
+            word = command.words[at]
+            if word.name == _SMI:
+                asked.append(at)
+            elif word.name in TOOLS:
+                yield _manual(word, "PRT820", TOOLS[word.name], tool=word.name)
+        counting = [at for at, word in enumerate(command.words) if _COUNTS.search(word.text)] if asked else []
+        for at in asked:
+            yield _smi(command, at, bool(counting) and counting[-1] > at, safe)
         name = command.words[0].name
         if name in _SLURM:
             yield from _asked(command)
@@ -77,18 +82,18 @@ def _manual(word: Word, code: str, why: str, **values: str) -> TextHit:
     return TextHit(word.start, word.end, code, why, values=TextHit.values_of(**values))
 
 
-def _smi(command: Command, words: tuple[Word, ...], at: int, safe: bool) -> TextHit:
-    word, options = words[0], [w for w in words[1:]]
-    values = (("new", "npu-smi info"),)
-    if at and command.words[at - 1].name in _ASKED or at > 1 and command.words[0].name in _ASKED:
+def _smi(command: Command, at: int, counts: bool, safe: bool) -> TextHit:
+    """`counts`: one of its options asks how many GPUs there are, or which."""
+    words = command.words
+    word, values = words[at], (("new", "npu-smi info"),)
+    if at and words[at - 1].name in _ASKED or at > 1 and words[0].name in _ASKED:
         return TextHit(
             word.start, word.end, "PRT145", "asked", values=values, edits=((word.start, word.end, "npu-smi"),)
         )
-    piped = "pipeline" in command.around or "command_substitution" in command.around
-    if options or piped:
-        text = " ".join(w.text for w in options)
-        counts = re.search(r"-L\b|--list-gpus|--query-gpu=(?:count|name|gpu_name|index)", text)
-        why = "counted" if counts else "topology" if text.startswith("topo") else "parsed"
+    options = at + 1 < len(words)
+    if options or "pipeline" in command.around or "command_substitution" in command.around:
+        topology = options and words[at + 1].text.startswith("topo")
+        why = "counted" if counts else "topology" if topology else "parsed"
         return TextHit(word.start, words[-1].end, "PRT145", why)
     plain = not command.condition and all(kind in _PLAIN for kind in command.around) and word.text == _SMI
     why = "plain" if plain else "deciding"
@@ -116,7 +121,7 @@ def _module(command: Command) -> Iterator[TextHit]:
     names = words[1:] if words and words[0].value in ("load", "add", "try-load") else words
     if command.words[0].name == "module" and names is words or not names:
         return
-    ours = [word for word in names if _MODULE.match(word.text)]
+    ours = [word for word in names if "\n" not in word.text and _MODULE.match(word.text)]
     if not ours:
         return
     values = (("module", " ".join(word.text for word in ours)), ("new", SET_ENV))

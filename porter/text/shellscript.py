@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from porter.own import Unreadable
+from porter.text import grammar
 
 # whatever a rule starts from; only statements with one of them are walked
 WORDS = re.compile(
@@ -85,6 +86,15 @@ class Script:
     ran: set[int] = field(default_factory=set)  # strings that were read as shell
     damaged: int = 0  # the first line that the grammar does not understand
 
+    @cached_property
+    def ends(self) -> list[int]:
+        return [*(m.start() for m in re.finditer("\n", self.text)), len(self.text)]
+
+    def lines(self, start: int, end: int) -> tuple[int, int]:
+        """From where the first of these lines begins to where the last ends."""
+        first, last = bisect_left(self.ends, start), bisect_left(self.ends, end)
+        return self.ends[first - 1] + 1 if first else 0, self.ends[last]
+
 
 @lru_cache(maxsize=1)
 def _parser():
@@ -110,45 +120,49 @@ def parse(text: str) -> Script:
 def add(script: Script, begin: int, end: int, above: tuple[str, ...] = ()) -> None:
     """What stands in this part of the text, which is shell of its own."""
     text = script.text[begin:end]
-    walk = _Walk(script, text, begin, above)
+    walk = _Walk(script, text, begin)
     root = walk.parse()
     broken = sum(end - start for start, end in walk.errors)
-    line = script.text.count("\n", 0, min(walk.errors)[0] if walk.errors else 0) + 1
-    if root.type == "ERROR" or broken * 2 > len(text.strip()):
+    line = bisect_left(script.ends, min(walk.errors)[0] if walk.errors else begin) + 1
+    if root is None or root.type == "ERROR" or broken * 2 > len(text.strip()):
         raise Unreadable("text", "shell grammar", line)
-    if walk.errors:
-        script.damaged = min(script.damaged or line, line)
-    text = script.text
-    lines = ((text.rfind("\n", 0, start) + 1, text.find("\n", end) % (len(text) + 1)) for start, end in walk.errors)
-    script.broken = sorted({*script.broken, *(line for line in lines if WORDS.search(text, *line))})
-    walk.run(root)
+    script.damaged = min(script.damaged or line, line) if walk.errors else script.damaged
+    lines = {script.lines(start, end) for start, end in walk.errors}
+    script.broken += [line for line in lines if WORDS.search(script.text, *line)]
+    walk.walk(root, [], above, False)
 
 
 def finish(script: Script) -> None:
     """Once everything is there: strings that are run as commands, and all in the order of the text."""
-    programs = set(_RUN.findall(script.text))
+    programs, walk = set(_RUN.findall(script.text)), _Walk(script, "", 0)
     for name in [n for n in script.names if n.role == "set" and n.value and n.value.text.startswith(("'", '"'))]:
         if name.name in programs:
-            _Walk(script, script.text, 0).inner(name.value, ("text",))
+            walk.inner(name.value, ("text",))
+    script.texts = [text for text in script.texts if text.word.start not in script.ran]
     script.names = sorted({name.start: name for name in script.names}.values(), key=lambda n: n.start)
     script.commands.sort(key=lambda c: c.start)
+    script.comments.sort()
+    script.broken = sorted({*script.broken})
 
 
 class _Walk:
-    def __init__(self, script: Script, text: str, base: int, above: tuple[str, ...] = ()):
-        self.script, self.text, self.base, self.above = script, text, base, above
+    def __init__(self, script: Script, text: str, base: int):
+        self.script, self.text, self.base = script, text, base
         self.data = text.encode("utf-8", "surrogatepass")
         ascii = len(self.data) == len(text)
         # of every byte that is no letter's first: how far bytes and characters are apart
         self.behind = [] if ascii else [m.start() for m in re.finditer(rb"[\x80-\xbf]", self.data)]
         self.hits: list[int] = []
         self.errors: list[tuple[int, int]] = []
+        self.around: list[Command] = []  # the commands that the walk stands in
 
     def at(self, offset: int) -> int:
         return self.base + offset - bisect_left(self.behind, offset)
 
     def parse(self):
-        tree = _parser().parse(self.data)
+        tree = grammar.tree(_parser(), self.data)
+        if tree is None:
+            return None
         self.hits = [m.start() for m in re.finditer(WORDS.pattern.encode(), self.data)]
         self._shape(tree.root_node)
         return tree.root_node
@@ -169,30 +183,30 @@ class _Walk:
                 stack.extend(node.children)
             if node.type in _COUNTED:
                 counts[node.type] = counts.get(node.type, 0) + 1
-        self.script.comments.sort()
-
-    def run(self, root) -> None:
-        self._walk(root, self.above, False)
 
     def _holds(self, node) -> bool:
         at = bisect_left(self.hits, node.start_byte)
         return at < len(self.hits) and self.hits[at] < node.end_byte
 
-    def _walk(self, node, around: tuple[str, ...], condition: bool) -> None:
-        kind = node.type
+    def walk(self, node, parents: list, around: tuple[str, ...], condition: bool) -> None:
+        """`parents`: the nodes around it, outermost first; to ask a node for its own is to look for it from the root."""
+        kind, inside = node.type, len(self.around)
         if kind in ("comment", "ERROR"):
             return
         if kind in ("command", "declaration_command", "unset_command") and "heredoc_body" not in around:
             self._command(node, around, condition)
         elif kind == "variable_name":
-            self._name(node)
+            self._name(node, parents)
         elif kind in ("string", "raw_string") and "heredoc_body" not in around:
             self._string(node, around)
-        deciding = () if kind not in _DECIDED else node.children_by_field_name("condition")
-        for child in node.children:
+        deciding = {child.id for child in node.children_by_field_name("condition")} if kind in _DECIDED else ()
+        parents.append(node)
+        for number, child in enumerate(node.children):
             if child.type == "variable_name" or self._holds(child):
-                decides = child in deciding or kind == "list" and child == node.children[0]
-                self._walk(child, (*around, kind), decides or condition and kind not in _BODIES)
+                decides = child.id in deciding or kind == "list" and not number
+                self.walk(child, parents, (*around, kind), decides or condition and kind not in _BODIES)
+        parents.pop()
+        del self.around[inside:]
 
     def word(self, node) -> Word:
         start, end = self.at(node.start_byte), self.at(node.end_byte)
@@ -209,6 +223,7 @@ class _Walk:
             return
         command = Command(self.at(node.start_byte), words[-1].end, tuple(words), around, condition)
         self.script.commands.append(command)
+        self.around.append(command)
         if "text" not in around and any(word.name in _RUNS_TEXT for word in words):
             for word in words[1:]:
                 if word.text.startswith(("'", '"')) and " " in word.text and WORDS.search(word.text):
@@ -218,7 +233,7 @@ class _Walk:
         word = self.word(node)
         if word.start in self.script.ran:
             return
-        inside = next((c for c in reversed(self.script.commands) if c.start <= word.start < c.end), None)
+        inside = next((c for c in reversed(self.around) if c.start <= word.start < c.end), None)
         held = "variable_assignment" in around or "array" in around
         self.script.texts.append(Text(word, "" if held or inside is None else inside.words[0].name))
 
@@ -227,30 +242,26 @@ class _Walk:
         body = word.text[1:-1]
         if word.text[0] == '"':
             body = re.sub(r'\\(["$`])', r" \1", body)
-        walk = _Walk(Script(body), body, word.start + 1, around)
+        walk = _Walk(Script(body), body, word.start + 1)
         root = walk.parse()
-        if root.has_error:
+        if root is None or root.has_error:
             return
         walk.script.shape = {}
-        walk.run(root)
+        walk.walk(root, [], around, False)
         self.script.commands += walk.script.commands
         self.script.names += walk.script.names
         self.script.ran.add(word.start)
-        self.script.texts = [t for t in self.script.texts if t.word.start != word.start] + walk.script.texts
+        self.script.texts += walk.script.texts
 
-    def _name(self, node) -> None:
-        above = node.parent
+    def _name(self, node, parents: list) -> None:
+        above, holder = parents[-1], parents[-2] if parents[1:] else None
         start, end = self.at(node.start_byte), self.at(node.end_byte)
         name = self.text[start - self.base : end - self.base]
         role, value, exported = "read", None, False
         if above.type == "variable_assignment":
-            holder = above.parent.type if above.parent else ""
-            declared = holder == "declaration_command" and above.parent.children[0].type in (
-                "export",
-                "declare",
-                "typeset",
-            )
-            exported = holder == "command" or declared
+            kind = holder.type if holder else ""
+            declared = kind == "declaration_command" and holder.children[0].type in ("export", "declare", "typeset")
+            exported = kind == "command" or declared
             role, given = "set", above.child_by_field_name("value")
             value = self.word(given) if given else Word(end + 1, end + 1, "")
         elif above.type == "expansion":

@@ -7,6 +7,7 @@ edited without a look, or none is.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -117,11 +118,11 @@ def _given(place: Place) -> str | None:
 def _converted(name: str, row, places: list[Place]) -> Iterator[TextHit]:
     """Bytes to MB, where every place says how many: a number, or one that stands in where none is given."""
     values = (("new", row.to), ("old", name))
-    inner = {(p.start, p.end) for p in places if p.role == "read" and to_megabytes(_given(p))}
+    inner = [p.start for p in places if p.role == "read" and to_megabytes(_given(p))]  # sorted, as `places` are
     edits = []
     for place in places:
         number = to_megabytes(_given(place))
-        through = place.role == "set" and any(place.value.start < s < e <= place.value.end for s, e in inner)
+        through = place.role == "set" and _holds(place.value, inner, len(name))
         if not number and not through and place.role != "named":
             yield TextHit(place.start, place.end, row.code, "computed", values=values)
             return
@@ -132,3 +133,9 @@ def _converted(name: str, row, places: list[Place]) -> Iterator[TextHit]:
         edits.append((place, tuple(changed)))
     for place, changed in edits:
         yield TextHit(place.start, place.end, row.code, row.why, values=values, edits=changed)
+
+
+def _holds(value: Word, starts: list[int], length: int) -> bool:
+    """Whether a name of this length stands in a value, behind its first character, that begins at one of these places."""
+    at = bisect_right(starts, value.start)
+    return at < len(starts) and starts[at] + length <= value.end

@@ -11,7 +11,7 @@ _NEVER = re.compile(
 )
 _CUDA = re.compile(r"(?:^|[._])(?:device|dev|type|device_type|backend)(?:\.type|\(\))?$")
 _EMPTY = re.compile(
-    r"(?:not )?\w[\w.]*(?: is None|\.numel\(\) == 0|\.(?:shape\[-?\d\]|size\(-?\d\)|ndim|dim\(\)) [=!<>]=? \d+|\.is_contiguous\(\))$"
+    r"(?<![\w.])\.*\w[\w.]*(?: is None|\.numel\(\) == 0|\.(?:shape\[-?\d\]|size\(-?\d\)|ndim|dim\(\)) [=!<>]=? \d+|\.is_contiguous\(\))$"
     r"|^(?:len\([\w.]+\)|(?:num_|n_|n)?\w+) == 0$|^not [\w.]+$|^isinstance\("
 )
 _CATCHES = frozenset(

@@ -1,0 +1,32 @@
+"""The trees of tree-sitter, in a time that is linear in the text.
+
+Where a grammar understands nothing, its lexer looks ahead to the end of the line for every word, and its parser tries
+again from ever more places.
+"""
+
+from __future__ import annotations
+
+_PIECE = 4096  # bytes of the text that the lexer is handed at once
+# Pieces handed out and hundreds of steps taken, each some ten microseconds: of 16,000 sources that people wrote, none
+# takes more than one for every 45 bytes.
+_LEAST, _BYTES = 1000, 24
+
+
+def tree(parser, data: bytes):
+    """None where the grammar would take more steps than sources that people write ever do."""
+    left = _LEAST + len(data) // _BYTES
+
+    def spent(*_) -> bool:
+        nonlocal left
+        left -= 1
+        return left < 0
+
+    def piece(at: int, _) -> bytes:
+        return b"" if spent() else data[at : at + _PIECE]
+
+    try:
+        found = parser.parse(piece, encoding="utf8", progress_callback=spent)
+    except ValueError:  # how it stops
+        parser.reset()
+        return None
+    return found if left >= 0 else None
