@@ -188,7 +188,7 @@ def _is_bool(file, test: ast.expr) -> bool:
     switch = rb"--%b[\"'][^)]*store_(?:true|false)" % re.escape(name.replace("_", "-").encode()).replace(
         rb"\-", b"[-_]"
     )
-    return bool(name) and re.search(switch, file.source.utf8) is not None
+    return bool(name) and file.source.says(re.compile(switch))
 
 
 def _plain(file, node: ast.expr) -> str:

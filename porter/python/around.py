@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 import re
 import weakref
+from collections import defaultdict
 from functools import cached_property
 
 from . import branches
 from .aroundimports import AroundImports
-from .evidence import call_name, constant
+from .blocks import place, within
+from .evidence import call_name, constant, given_flags
 from .index import Link, parents
 from .mentions import Mentions
 from .ranks import Ranks
@@ -27,6 +29,7 @@ class Around(AroundImports):
         self.file = weakref.proxy(file)  # the file keeps this: see Scene
         self.mentions = Mentions(self.file)
         self.ranks = Ranks(self.file)
+        self.known: dict[str, dict] = defaultdict(dict)  # by question: what many places ask is answered once
         self._members: dict[ast.ClassDef, frozenset[str]] = {}
 
     def _link(self, node) -> Link | None:
@@ -45,8 +48,8 @@ class Around(AroundImports):
         """("getattr", 0) for `torch.cuda` in `getattr(torch.cuda, name)`; ("", -1) where it is no plain argument."""
         link = self._link(node)
         call = link and link[1] and link[1][0]
-        if call.__class__ is ast.Call and link[0] in call.args:
-            return call_name(call.func), call.args.index(link[0])
+        if call.__class__ is ast.Call and within(call, link[0], "args"):
+            return call_name(call.func), place(call, link[0])[1]
         return "", -1
 
     def argument(self, node) -> tuple[Link, str | int] | None:
@@ -61,11 +64,8 @@ class Around(AroundImports):
             return None
         if above[0].__class__ is ast.keyword:
             return (above[1], above[0].arg or "**") if above[1][0].__class__ is ast.Call else None
-        return (
-            (above, above[0].args.index(link[0]))
-            if above[0].__class__ is ast.Call and link[0] in above[0].args
-            else None
-        )
+        handed = above[0].__class__ is ast.Call and within(above[0], link[0], "args")
+        return (above, place(above[0], link[0])[1]) if handed else None
 
     def assigned(self, node) -> ast.expr | None:
         """What a chain is set to, where it is the one target of its statement."""
@@ -160,9 +160,8 @@ class Around(AroundImports):
         literal = self.file.literal(node)
         for above in parents(literal.link) if literal else ():
             if above.__class__ is ast.Call:
-                texts = [constant(a) for a in above.args]
-                if flags := [t for t in texts if isinstance(t, str) and t.startswith("-")]:
-                    return flags
+                if flags := given_flags(above):
+                    return [*flags]
         return []
 
     def member(self, node) -> str | None:
@@ -179,12 +178,13 @@ class Around(AroundImports):
         """`torch.cuda.get_device_properties` for a name that only calls of it bind."""
         link = self.file.link(node) if type(node).__name__ == "Name" else None
         bound = self.file.names.bindings(node.value, link) if link else []
-        found = set()
-        for at in bound:
-            above = at[1] and at[1][0]
-            value = above.value if above.__class__ in (ast.Assign, ast.NamedExpr) and at[0] is not above.value else None
-            found.add(self.file.names.resolve(value.func, at) if value.__class__ is ast.Call else None)
-        return found.pop() if len(found) == 1 else None
+        found = self.file.names.once("made by", bound, lambda: {*map(self._maker, bound)})
+        return next(iter(found)) if len(found) == 1 else None
+
+    def _maker(self, at: Link) -> str | None:
+        above = at[1] and at[1][0]
+        value = above.value if above.__class__ in (ast.Assign, ast.NamedExpr) and at[0] is not above.value else None
+        return self.file.names.resolve(value.func, at) if value.__class__ is ast.Call else None
 
     def local_rank(self, node) -> str | None:
         """How the rank of this process on its machine is spelled at a place, if it is in sight there."""
@@ -197,12 +197,13 @@ class Around(AroundImports):
     def dtype(self, node) -> str | None:
         """`float64` for a name that is given `torch.tensor(..., dtype=torch.float64)` or `x.double()`."""
         link = self._link(node) if type(node).__name__ == "Name" else None
-        for at in self.file.names.bindings(link[0].id, link) if link else ():
-            call = (
-                at[1][0].value
-                if at and at[1] and at[1][0].__class__ is ast.Assign and at[0] in at[1][0].targets
-                else None
-            )
+        bound = self.file.names.bindings(link[0].id, link) if link else []
+        return self.file.names.once("dtype", bound, lambda: self._dtype(bound))
+
+    def _dtype(self, bindings: list[Link]) -> str | None:
+        for at in bindings:
+            above = at[1] and at[1][0]
+            call = above.value if above.__class__ is ast.Assign and within(above, at[0], "targets") else None
             if call.__class__ is not ast.Call:
                 continue
             moved = call.args if call_name(call.func) in ("to", "type") else ()
@@ -252,13 +253,13 @@ class Around(AroundImports):
 
     def _name_is_int(self, link: Link) -> bool:
         bindings = self.file.names.bindings(link[0].id, link)
-        return bool(bindings) and all(self._binds_int(at) for at in bindings)
+        return bool(bindings) and self.file.names.once("int", bindings, lambda: all(map(self._binds_int, bindings)))
 
     def _binds_int(self, at: Link) -> bool:
         node, above = at[0], at[1] and at[1][0]
         if node.__class__ is ast.arg:
             return getattr(node.annotation, "id", "") == "int"
-        if above.__class__ is ast.Assign and node in above.targets:
+        if above.__class__ is ast.Assign and within(above, node, "targets"):
             return self._is_int(above.value, at)
         if above.__class__ is ast.AnnAssign:
             return getattr(above.annotation, "id", "") == "int"

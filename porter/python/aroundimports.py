@@ -25,16 +25,20 @@ class AroundImports:
     def speaks_for(self, package: str, apart: tuple[str, ...] = ()) -> str | None:
         """Of the imports of a package, `apart` from some parts, one: "needed", or "optional" where the file says that it
         may be missing."""
-        found = [(link, guard(link)) for link in imports_of(self.file, package, apart)]
-        optional = any(why in ("try", "if") for _, why in found)
-        runs = [(link, why in ("try", "if")) for link, why in found if why != "type-checking"]
-        first = next((link for link, guarded in runs if guarded is optional), None)
-        if first is None or first[0] is not self.file.statement:
-            return None
-        return "optional" if optional else "needed"
+        imports = imports_of(self.file, package, apart)
+        first, role = self.file.names.once("spoken for", imports, lambda: _spokesman(imports))
+        return role if first is not None and first[0] is self.file.statement else None
 
     def optional(self, node) -> bool:
         """Whether the program goes on without what the first word of a chain is imported from."""
         link = self.file.link(node)
-        bound = self.file.names.imports.get(link[0].id, ()) if link else ()
-        return bool(bound) and all(guard(at) for _, at in bound)
+        bound = self.file.names.imports.get(link[0].id, []) if link else []
+        return bool(bound) and self.file.names.once("optional", bound, lambda: all(guard(at) for _, at in bound))
+
+
+def _spokesman(imports: list[Link]) -> tuple[Link | None, str]:
+    """The import that speaks for all of them, and what it says."""
+    found = [(link, guard(link)) for link in imports]
+    optional = any(why in ("try", "if") for _, why in found)
+    runs = [(link, why in ("try", "if")) for link, why in found if why != "type-checking"]
+    return next((link for link, guarded in runs if guarded is optional), None), "optional" if optional else "needed"

@@ -1,18 +1,36 @@
-"""Where a node stands among its siblings: asked of every node that matters, and answered without a search."""
+"""Where a node stands among its siblings, and what they have in common: asked of every node that matters, answered without
+a search."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from functools import wraps
+from typing import TypeVar
 
 BODIES = ("body", "orelse", "finalbody")
+_Answer = TypeVar("_Answer")
+
+
+def once(ask: Callable[..., _Answer]) -> Callable[..., _Answer]:
+    """A question about a node that nothing else decides: every child asks it, and it is answered once."""
+    key = f"_{ask.__module__}.{ask.__qualname__}"
+
+    @wraps(ask)
+    def answer(node: ast.AST, *rest: object) -> _Answer:
+        known = node.__dict__  # kept as long as the node: it goes with its tree
+        if key not in known:
+            known[key] = ask(node, *rest)
+        return known[key]
+
+    return answer
 
 
 def place(owner: ast.AST, child: ast.AST) -> tuple[str, int]:
     """The field of a node whose list holds another, and its place there; ("", -1) where none does."""
     known = owner.__dict__.get("_places")  # kept as long as the node: it goes with its tree
     if known is None:
-        fields = owner.__dict__.items()
+        fields = ((name, getattr(owner, name, None)) for name in owner._fields)
         lists = [(name, value) for name, value in fields if value.__class__ is list]
         known = owner._places = {one: (name, at) for name, value in lists for at, one in enumerate(value)}
     return known.get(child, ("", -1))

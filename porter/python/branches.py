@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import deque
+from collections.abc import Iterator
 
-from .blocks import BODIES, place
+from .blocks import BODIES, once, place
 from .evidence import CUDA_LIBRARIES, call_name, constant, device_like
 from .index import FUNCTIONS, Link
 
@@ -58,13 +60,17 @@ def asked_for(file, link: Link | None, depth: int = 0) -> str | None:
             target = above.targets[0]
             if len(above.targets) == 1 and target.__class__ is ast.Name and depth == 0 and truth:
                 readers = file.names.readers(target.id, (target, up))
-                for use in sorted(readers, key=lambda at: (at[0].lineno, at[0].col_offset)):
-                    if found := asked_for(file, use, 1):
-                        return found
+                if found := file.names.once("asked for", readers, lambda: _first_asked_for(file, readers)):  # noqa: B023
+                    return found
         if isinstance(above, ast.stmt):
             return None
         child, truth = above, truth and kind in (*_TRUTH, ast.Call)
     return None
+
+
+def _first_asked_for(file, uses: list[Link]) -> str | None:
+    ordered = sorted(uses, key=lambda at: (at[0].lineno, at[0].col_offset))
+    return next((found for use in ordered if (found := asked_for(file, use, 1))), None)
 
 
 def capability(link: Link | None) -> str | None:
@@ -75,12 +81,17 @@ def capability(link: Link | None) -> str | None:
     if call.__class__ is ast.Call and call.func is child and getattr(link[1][1][0], "attr", "") in _NO_FIELD:
         return "field" if getattr(child, "attr", "") == "get_device_properties" else None
     for above, _ in _above(link):
-        if above.__class__ is ast.BoolOp and any(_asks_capability(v) for v in above.values if v is not child):
+        if above.__class__ is ast.BoolOp and any(v is not child for v in _asking_capability(above)):
             return "capability"
         if isinstance(above, ast.stmt):
             return None
         child = above
     return None
+
+
+@once
+def _asking_capability(test: ast.BoolOp) -> tuple[ast.expr, ...]:
+    return tuple(filter(_asks_capability, test.values))
 
 
 def _asks_capability(node: ast.AST) -> bool:
@@ -96,7 +107,7 @@ def kernel(file, link: Link | None) -> str | None:
     for above, up in _above(link):
         kind = above.__class__
         if kind is ast.BoolOp:
-            if found := next((n for v in above.values if v is not child for n in _conditions(file, v, up)), None):
+            if found := next((word for value, word in _conditions_of(above, file, up) if value is not child), None):
                 return found
         elif kind in (ast.If, ast.IfExp) and child is above.test:
             if kind is ast.IfExp:
@@ -104,8 +115,8 @@ def kernel(file, link: Link | None) -> str | None:
             elif above.body[-1].__class__ is ast.Raise:
                 parts = above.body  # it refuses what the kernel cannot take, here as there
             else:
-                parts = [*above.body, *above.orelse, *_rest(above, up)]
-            return next((name for part in parts for name in _kernels(file, part, up)), None) or _asking(file, above, up)
+                parts = [*above.body, *above.orelse]
+            return _kernel(file, parts, up) or _kernel_after(file, above, up) or _asking(file, above, up)
         if isinstance(above, ast.stmt):
             if kind is ast.Assign and (word := _CHOOSES.search(getattr(above.targets[0], "id", ""))):
                 return word.string
@@ -116,16 +127,57 @@ def kernel(file, link: Link | None) -> str | None:
 
 def compiled(file) -> str | None:
     """What compiles the CUDA kernels that a file holds as Python functions."""
-    targets = [target for found in file.names.imports.values() for target, _ in found]
-    return "numba.cuda" if any(t == "numba.cuda" or t.startswith("numba.cuda.") for t in targets) else None
+    known = file.around.known["compiled"]
+    if not known:
+        targets = (target for found in file.names.imports.values() for target, _ in found)
+        known[""] = any(t == "numba.cuda" or t.startswith("numba.cuda.") for t in targets)
+    return "numba.cuda" if known[""] else None
 
 
-def _rest(node: ast.If, link: Link) -> list[ast.stmt]:
-    """What runs after `if not x.is_cuda: return slow(x)` where x is on the device; a refusal refuses as before."""
-    if node.body[-1].__class__ not in (ast.Return, ast.Continue, ast.Break):
-        return []
-    field, at = place(link[1][0], node)
-    return getattr(link[1][0], field)[at + 1 :] if field in BODIES else []
+def _kernel(file, parts: list[ast.AST], link: Link) -> str | None:
+    return next((name for part in parts for name in _kernels(file, part, link)), None)
+
+
+def _kernel_after(file, node: ast.AST, link: Link) -> str | None:
+    """One that runs after `if not x.is_cuda: return slow(x)` where x is on the device; a refusal refuses as before. Each
+    block is gone over once."""
+    if node.__class__ is not ast.If or node.body[-1].__class__ not in (ast.Return, ast.Continue, ast.Break):
+        return None
+    owner = link[1][0]
+    field, at = place(owner, node)
+    if field not in BODIES:
+        return None
+    block, known = getattr(owner, field), file.around.known["kernels"]
+    begin, end, name = known.get((owner, field), (len(block), len(block), None))
+    if not begin <= at + 1 <= end:
+        stop = begin if at + 1 < begin else len(block)
+        found = ((n, _kernel(file, [block[n]], link)) for n in range(at + 1, stop))
+        end, name = next(((n, name) for n, name in found if name), (end, name) if stop == begin else (stop, None))
+        known[owner, field] = at + 1, end, name
+    return name
+
+
+def _fresh(file, question: str, part: ast.AST, link: Link) -> Iterator[ast.AST]:
+    """Its nodes in the order of `ast.walk`, without the statements that have been gone over in vain: an `elif` holds all
+    that follow it."""
+    barren = file.around.known["barren"].setdefault((question, file.names.around(link)), set())
+    seen, todo = [], deque([part])
+    while todo:
+        node = todo.popleft()
+        if isinstance(node, ast.stmt):
+            if node in barren:
+                continue
+            seen.append(node)
+        todo.extend(ast.iter_child_nodes(node))
+        yield node
+    barren.update(seen)  # who has found something does not ask for more
+
+
+@once
+def _conditions_of(test: ast.BoolOp, file, link: Link) -> tuple[tuple[ast.expr, str], ...]:
+    """What each part of it asks for beside CUDA."""
+    words = ((value, next(_conditions(file, value, link), None)) for value in test.values)
+    return tuple((value, word) for value, word in words if word)
 
 
 def _conditions(file, node: ast.AST, link: Link):
@@ -168,7 +220,7 @@ def _library(full: str | None) -> str | None:
 def _theirs(file, parts: list, link: Link) -> str | None:
     for part in parts:
         for node in part if part.__class__ is list else [part]:
-            for inner in ast.walk(node):
+            for inner in _fresh(file, "library", node, link):
                 kind = inner.__class__
                 if kind is ast.Call:
                     found = _library(file.names.resolve(inner.func, link))
@@ -186,7 +238,7 @@ def _theirs(file, parts: list, link: Link) -> str | None:
 
 
 def _kernels(file, part: ast.AST, link: Link):
-    for call in ast.walk(part):
+    for call in _fresh(file, "kernel", part, link):
         if call.__class__ in (ast.Import, ast.ImportFrom):
             names = [getattr(call, "module", None) or "", *(a.name for a in call.names)]
             yield from (n for n in names if n.partition(".")[0] in _KERNELS_OF or _KERNEL.search(n))
@@ -208,5 +260,6 @@ def _kernels(file, part: ast.AST, link: Link):
 
 
 def _is_called(file, target: ast.expr, link: Link) -> bool:
-    readers = file.names.readers(target.id, (target, link)) if target.__class__ is ast.Name else ()
-    return any(above[0].__class__ is ast.Call and above[0].func is use for use, above in readers)
+    readers = file.names.readers(target.id, (target, link)) if target.__class__ is ast.Name else []
+    called = (above[0].__class__ is ast.Call and above[0].func is use for use, above in readers)
+    return file.names.once("called", readers, lambda: any(called))

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from .blocks import once
 from .evidence import call_name
 from .index import Link, ancestors
 
@@ -65,7 +66,12 @@ def _made(node: ast.expr, scene, link: Link) -> ast.ClassDef | str | None:
         owner = _class(link)
         values = scene.file.receivers.members(owner).get(node.attr, ()) if owner is not None else ()
     else:
-        values = (node,) if node.__class__ is ast.Call else ()
+        return _class_of(node, scene, link)
+    question = "class", scene.names.around(link) if values else None
+    return scene.names.once(question, values, lambda: _shared_class(values, scene, link))
+
+
+def _shared_class(values, scene, link: Link) -> ast.ClassDef | str | None:
     found = {_class_of(value, scene, link) for value in values if not _is_none(value)}
     return found.pop() if len(found) == 1 else None
 
@@ -86,3 +92,13 @@ def _class_of(node: ast.expr, scene, link: Link, depth: int = 0) -> ast.ClassDef
 
 def _is_none(node: ast.expr) -> bool:
     return node.__class__ is ast.Constant and node.value is None
+
+
+@once
+def first_calls(around: ast.AST) -> dict[str, ast.expr]:
+    """What is called first by each name."""
+    functions = [n.func for n in ast.walk(around) if n.__class__ is ast.Call]
+    found: dict[str, ast.expr] = {}
+    for function in sorted(functions, key=lambda f: (f.end_lineno, f.end_col_offset)):
+        found.setdefault(call_name(function), function)
+    return found

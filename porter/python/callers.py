@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import weakref
 from functools import cached_property
+from typing import NamedTuple
 
 from .callees import called, callee
 from .evidence import call_name
@@ -15,11 +16,20 @@ from .parameters import parameters
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
+class _Call(NamedTuple):
+    at: int  # among those by its name
+    func: ast.expr
+    link: Link
+    own: bool  # it is `self` whose method is called
+
+
 class Callers:
     def __init__(self, scene):
         self._file, self._scene = scene.file, weakref.proxy(scene)  # which keeps this
         self._known: dict[ast.AST, bool] = {}
         self._hosts: dict[ast.AST, frozenset[str]] = {}
+        self._by_class: dict[str, dict[ast.ClassDef | None, list[_Call]]] = {}
+        self._by_function: dict[str, dict[ast.AST, list[_Call]]] = {}
         self._elsewhere = {one.name: one for one in self._file.facts.about(self._file.path)}
 
     @cached_property
@@ -63,12 +73,8 @@ class Callers:
             return False
         if self._elsewhere and home(link) in self._elsewhere:
             return True
-        for func, call in self._calls.get(function.name, ()):
-            if around is not None and all(a[0] is not around[0] for a in ancestors(call)):
-                continue
-            if self._means(func, call, owner) and self._scene.matters((call[0].func, call)):
-                return True
-        return False
+        calls = self._of(function.name, owner) if around is None else self._inside(function.name).get(around[0], ())
+        return any(self._scene.matters((one.link[0].func, one.link)) for one in calls)
 
     def read_back(self, function: Link) -> frozenset[str]:
         """The parameters of a function that every call that is known hands what has been read back: `x.cpu()`."""
@@ -76,8 +82,8 @@ class Callers:
             given: dict[str, list[bool]] = {}
             owner = owner_of(function)
             names = parameters(function[0])[owner is not None :]
-            for func, call in self._calls.get(function[0].name, ()):
-                if func is call[0].func and self._means(func, call, owner):
+            for _, func, call, _ in self._of(function[0].name, owner):
+                if func is call[0].func:
                     for name, value in (*zip(names, call[0].args), *((k.arg, k.value) for k in call[0].keywords)):
                         given.setdefault(name, []).append(reads_back(value))
             if (elsewhere := self._elsewhere.get(home(function) or "")) is not None:
@@ -88,20 +94,44 @@ class Callers:
 
     def served_by(self, line: int) -> str:
         """The file whose step calls the function around a line for every batch; "" where that is this one."""
-        for kind in _DEFS if self._elsewhere else ():
-            for link in self._file.buckets[kind]:
-                if link[0].lineno <= line <= link[0].end_lineno and (one := self._elsewhere.get(home(link) or "")):
-                    return one.by
-        return ""
+        return next((by for first, last, by in self._served if first <= line <= last), "")
 
-    def _means(self, func: ast.expr, call: Link, owner: ast.ClassDef | None) -> bool:
-        """Whether what is called is a function of the module, or a method of this class."""
-        of = callee(self._scene, func, call)
-        if of is None or owner is None:
-            return of is not None and not of.full and of.owner is None
-        if of.owner.__class__ is not ast.ClassDef:
-            return False
-        return owner in self._line(of.owner) or of.own and of.owner in self._line(owner)
+    @cached_property
+    def _served(self) -> list[tuple[int, int, str]]:
+        """The lines of the functions that steps of other files call, and which."""
+        links = (link for kind in _DEFS if self._elsewhere for link in self._file.buckets[kind])
+        found = ((link[0], self._elsewhere.get(home(link) or "")) for link in links)
+        return [(function.lineno, function.end_lineno, one.by) for function, one in found if one]
+
+    def _meant(self, name: str) -> dict[ast.ClassDef | None, list[_Call]]:
+        """The calls by this name of functions of the file, and those of methods by the class of the object."""
+        if name not in self._by_class:
+            found = self._by_class[name] = {}
+            for at, (func, call) in enumerate(self._calls.get(name, ())):
+                of = callee(self._scene, func, call)
+                if of is not None and (of.owner.__class__ is ast.ClassDef or of.owner is None and not of.full):
+                    found.setdefault(of.owner, []).append(_Call(at, func, call, of.own))
+        return self._by_class[name]
+
+    def _of(self, name: str, owner: ast.ClassDef | None) -> list[_Call]:
+        """The calls of a function of the module, or of a method of this class: of its objects and of those of classes that
+        derive from it, of `self` in a class above."""
+        meant = self._meant(name)
+        if owner is None:
+            return meant.get(None, [])
+        above = {*self._line(owner)} & meant.keys()
+        below = meant.keys() & self._heirs(owner)
+        return sorted(call for one in above | below for call in meant[one] if call.own or one in below)
+
+    def _inside(self, name: str) -> dict[ast.AST, list[_Call]]:
+        """The calls by this name of functions of the file, by the functions that they stand in."""
+        if name not in self._by_function:
+            found = self._by_function[name] = {}
+            for one in self._of(name, None):
+                for above in ancestors(one.link):
+                    if above[0].__class__ in _DEFS:
+                        found.setdefault(above[0], []).append(one)
+        return self._by_function[name]
 
     def _line(self, owner: ast.ClassDef) -> list[ast.ClassDef]:
         """A class and those of the file that it derives from."""
@@ -111,6 +141,25 @@ class Callers:
                 known = self._scene.classes.get(call_name(base))
                 if known is not None and known not in found:
                     found.append(known)
+        return found
+
+    def _heirs(self, owner: ast.ClassDef) -> set[ast.ClassDef]:
+        """A class and those of the file that derive from it."""
+        found, todo = set(), [owner]
+        while todo:
+            one = todo.pop()
+            if one not in found:
+                found.add(one)
+                todo += self._derived.get(one, ())
+        return found
+
+    @cached_property
+    def _derived(self) -> dict[ast.ClassDef, list[ast.ClassDef]]:
+        found: dict[ast.ClassDef, list[ast.ClassDef]] = {}
+        for link in self._file.buckets[ast.ClassDef]:
+            for base in link[0].bases:
+                if (known := self._scene.classes.get(call_name(base))) is not None:
+                    found.setdefault(known, []).append(link[0])
         return found
 
 

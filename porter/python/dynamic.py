@@ -85,6 +85,9 @@ class Flows:
         self._followers: dict[Body, _Follower] = {}
         self._reads: dict[ast.AST, dict[str, list[ast.Subscript]]] = {}
         self.summed: dict[ast.Subscript, str | None] = {}  # what masks.summed has said
+        self.padding: dict[
+            ast.AST, tuple[int, int]
+        ] = {}  # of functions: where padding.padded saw the first that decides
         self.hosted: dict[ast.AST, bool] = {}  # of functions: what handed.says_host has said
         self.kept: dict[
             tuple[ast.AST, str], ast.Subscript | None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 from .evidence import call_name
@@ -70,8 +71,9 @@ def _carries(loop: ast.For, inside: list[ast.AST]) -> bool:
         return True
     sums = {n.target.id for n in inside if n.__class__ is ast.AugAssign and n.target.__class__ is ast.Name}
     sums |= {n.targets[0].id for n in inside if _adds(n)}
-    loaded = [n.id for n in inside if n.__class__ is ast.Name and n.ctx.__class__ is ast.Load]
-    sums = {name for name in sums if loaded.count(name) <= sum(_adds(n) and n.targets[0].id == name for n in inside)}
+    loaded = Counter(n.id for n in inside if n.__class__ is ast.Name and n.ctx.__class__ is ast.Load)
+    added = Counter(n.targets[0].id for n in inside if _adds(n))
+    sums = {name for name in sums if loaded[name] <= added[name]}
     inner = [n.target for n in inside if n.__class__ in (ast.For, ast.comprehension)]
     sums |= {n.id for target in inner for n in ast.walk(target) if n.__class__ is ast.Name}  # set before they are read
     stored = {n.id for n in inside if n.__class__ is ast.Name and n.ctx.__class__ is ast.Store} - sums

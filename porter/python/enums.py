@@ -10,8 +10,10 @@ import ast
 import re
 from functools import cached_property
 
+from .blocks import once, place, within
 from .evidence import DEVICES, call_name, constant, like
-from .index import FUNCTIONS, Link
+from .index import Link
+from .parameters import defaulted, positional
 
 _SUFFIX = re.compile(r"(?<=[a-z])(?:Enum|Options?|Choices?|Kinds?)$")
 
@@ -51,57 +53,71 @@ class Enums:
         if kind is ast.AnnAssign:
             return node is parent.value and self._typed(parent.annotation, text)
         if kind is ast.arguments:
-            return any(self._typed(a.annotation, text) for a, value in _defaults(parent) if value is node)
+            return self._typed(defaulted(parent, node).annotation, text)
         if kind is ast.keyword:
             return up[1][0].__class__ is ast.Call and self._passed(up[1][0], parent.arg, text)
-        if kind is ast.Call and node in parent.args:
+        if kind is ast.Call and within(parent, node, "args"):
             return text in self._known.get(call_name(parent.func), ()) or self._passed(
-                parent, parent.args.index(node), text
+                parent, place(parent, node)[1], text
             )
         return False
 
     def _typed(self, annotation: ast.AST | None, text: str) -> bool:
         """Whether an annotation names one of them: `Timer`, `Optional[Timer]`, `Timer | str`."""
-        named = (call_name(n) for n in ast.walk(annotation)) if annotation is not None else ()
-        return any(text in self._known.get(name, ()) for name in named)
+        return any(text in self._known[name] for name in self._named(annotation))
 
-    def _made(self, value: ast.AST | None, text: str) -> bool:
-        """`Timer(x)`, `Timer.CUDA`."""
+    def _named(self, annotation: ast.AST | None) -> set[str]:
+        """The Enums of the file in an annotation."""
+        return {call_name(n) for n in ast.walk(annotation)} & self._known.keys() if annotation is not None else set()
+
+    def _made(self, value: ast.AST | None) -> set[str]:
+        """That of `Timer(x)`, `Timer.CUDA`."""
         made = value.func if value.__class__ is ast.Call else getattr(value, "value", None)
-        return made is not None and text in self._known.get(call_name(made), ())
+        return {call_name(made)} & self._known.keys() if made is not None else set()
 
     def _holds(self, node: ast.AST, link: Link, text: str) -> bool:
         """Whether an expression is a member, or its value."""
         if node.__class__ is ast.Attribute and node.attr == "value":
             return any(text in values for values in self._known.values())
         if node.__class__ is not ast.Name:
-            return self._made(node, text)
-        for bound in self._names.bindings(node.id, link):
-            above = bound[1] and bound[1][0]
-            annotation = getattr(bound[0], "annotation", None) or getattr(above, "annotation", None)
-            if self._typed(annotation, text) or above.__class__ is ast.Assign and self._made(above.value, text):
-                return True
-        return False
+            return any(text in self._known[name] for name in self._made(node))
+        bindings = self._names.bindings(node.id, link)
+        kinds = self._names.once("enums", bindings, lambda: set().union(*map(self._bound, bindings)))
+        return any(text in self._known[name] for name in kinds)
+
+    def _bound(self, at: Link) -> set[str]:
+        """The Enums that one binding of a name makes it a member of."""
+        above = at[1] and at[1][0]
+        annotation = getattr(at[0], "annotation", None) or getattr(above, "annotation", None)
+        return self._named(annotation) | (self._made(above.value) if above.__class__ is ast.Assign else set())
 
     def _passed(self, call: ast.Call, which: str | int | None, text: str) -> bool:
         """Whether a function or class of the file says that its parameter is one."""
         name = call_name(call.func)
-        for kind in FUNCTIONS[:2]:
-            for function in (link[0] for link in self._buckets[kind] if link[0].name == name):
-                args = function.args
-                names = [*args.posonlyargs, *args.args]
-                if names and names[0].arg in ("self", "cls"):
-                    del names[0]
-                if which.__class__ is int:
-                    return which < len(names) and self._typed(names[which].annotation, text)
-                return any(a.arg == which and self._typed(a.annotation, text) for a in (*names, *args.kwonlyargs))
-        fields = (link[0] for link in self._buckets[ast.ClassDef] if link[0].name == name)
-        typed = (s for owner in fields for s in owner.body if s.__class__ is ast.AnnAssign)
-        return any(getattr(s.target, "id", "") == which and self._typed(s.annotation, text) for s in typed)
+        if functions := self._names.functions.get(name):
+            args = functions[0][0].args
+            if which.__class__ is int:
+                first = positional(args, 0)
+                parameter = positional(args, which + (first is not None and first.arg in ("self", "cls")))
+                return parameter is not None and self._typed(parameter.annotation, text)
+            return self._typed(_annotations(args).get(which), text)
+        return any(self._typed(annotation, text) for annotation in self._fields.get((name, which), ()))
+
+    @cached_property
+    def _fields(self) -> dict[tuple[str, str | int | None], list[ast.expr]]:
+        """The annotations of the fields of each class."""
+        found: dict[tuple[str, str | int | None], list[ast.expr]] = {}
+        for link in self._buckets[ast.ClassDef]:
+            for statement in link[0].body:
+                if statement.__class__ is ast.AnnAssign:
+                    field = link[0].name, getattr(statement.target, "id", "")
+                    found.setdefault(field, []).append(statement.annotation)
+        return found
 
 
-def _defaults(arguments: ast.arguments):
-    """Parameters and what they are by default."""
-    names = [*arguments.posonlyargs, *arguments.args]
-    yield from zip(names[len(names) - len(arguments.defaults) :], arguments.defaults)
-    yield from zip(arguments.kwonlyargs, arguments.kw_defaults)
+@once
+def _annotations(args: ast.arguments) -> dict[str | int | None, ast.expr | None]:
+    """Of what is no `self`, by name."""
+    named = [*args.posonlyargs, *args.args]
+    bound = bool(named) and named[0].arg in ("self", "cls")
+    return {a.arg: a.annotation for a in (*named[bound:], *args.kwonlyargs)}

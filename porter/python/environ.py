@@ -9,6 +9,7 @@ import ast
 import re
 from typing import NamedTuple
 
+from .blocks import BODIES, once, place, within
 from .evidence import call_name, constant, is_log
 from .index import FUNCTIONS, Link, ancestors, strings
 from .sought import Sought, lines_with
@@ -51,9 +52,10 @@ class Environment:
         self.file, self.names = file, file.names
         self.wanted = file.rules.tables.variables
         self.found: dict[int, Variable] = {}
+        self._known: dict[ast.AST, frozenset[bytes]] = {}
         for link in strings(file.tree, lines, _NAME):
-            if self._wanted(link[0].value) and (place := self._key(link)):
-                self._take(link, "key", link[0].value, *place)
+            if self._wanted(link[0].value) and (found := self._key(link)):
+                self._take(link, "key", link[0].value, *found)
         for link in file.buckets[ast.Call]:
             for keyword in link[0].keywords:
                 if (
@@ -80,17 +82,20 @@ class Environment:
         """Whether the same statement or the same entry stands beside it for the NPU already."""
         for above in ancestors(link):
             node = above[0]
-            if node.__class__ is ast.Dict and any(constant(key) == to for key in node.keys):
-                return True
-            if node.__class__ is ast.Call and any(k.arg == to for k in node.keywords):
+            if node.__class__ in (ast.Dict, ast.Call) and to in _entries(node):
                 return True
             if isinstance(node, ast.stmt):
                 wanted = self._text(node).replace(name.encode(), to.encode())
-                blocks = (getattr(above[1][0], field, None) for field in ("body", "orelse", "finalbody"))
-                return any(
-                    self._text(s) == wanted for b in blocks if b.__class__ is list for s in b if isinstance(s, ast.stmt)
-                )
+                return wanted in self._texts(above[1][0])
         return False
+
+    def _texts(self, owner: ast.AST) -> frozenset[bytes]:
+        """Of all statements in the blocks of one."""
+        if owner not in self._known:
+            blocks = (getattr(owner, field, None) for field in BODIES)
+            inside = (s for block in blocks if block.__class__ is list for s in block if isinstance(s, ast.stmt))
+            self._known[owner] = frozenset(map(self._text, inside))
+        return self._known[owner]
 
     def _text(self, statement: ast.AST) -> bytes:
         start, end = self.file.source.span(statement)
@@ -105,13 +110,13 @@ class Environment:
         kind = parent.__class__
         if kind is ast.Subscript and parent.slice is node:
             said, above = self._is(parent.value, up), up[1] and up[1][0]
-            value = above.value if above.__class__ is ast.Assign and parent in above.targets else None
+            value = above.value if above.__class__ is ast.Assign and within(above, parent, "targets") else None
             return said and (said, value)
         if kind is ast.Compare and node is parent.left and isinstance(parent.ops[0], (ast.In, ast.NotIn)):
             said = self._is(parent.comparators[0], up)
             return said and (said, None)
-        if kind is ast.Dict and any(node is key for key in parent.keys):
-            value = parent.values[next(i for i, key in enumerate(parent.keys) if key is node)]
+        if kind is ast.Dict and within(parent, node, "keys"):
+            value = parent.values[place(parent, node)[1]]
             said = KNOWN if self._echoes(node, value, up) else self._mapping(up, 0)
             return said and (said, value)
         if kind is ast.Call and parent.args and parent.args[0] is node:
@@ -150,10 +155,9 @@ class Environment:
         name, said = targets[0].id, []
         if name in self.names.imports or len(self.names.others.get(name, ())) != 1:
             return None
-        for use in self.names.uses:
-            if use[0].id == name and use[0].ctx.__class__ is ast.Load:
-                place = None if use[1][0].__class__ in (ast.Assign, ast.AnnAssign) else self._key(use)
-                said.append(place and place[0])
+        for use in self.names.loads(name):
+            found = None if use[1][0].__class__ in (ast.Assign, ast.AnnAssign) else self._key(use)
+            said.append(found and found[0])
         return (KNOWN if all(s == KNOWN for s in said) else NAMED, None) if any(said) else None
 
     # ---- what is an environment
@@ -190,14 +194,18 @@ class Environment:
     def _bound(self, node: ast.Name, link: Link, depth: int) -> str | None:
         """By what binds a name, or by its use as `env=name`."""
         bindings = self.names.bindings(node.id, link)
+        question = ("environment", depth)
+        return self.names.once(question, bindings, lambda: self._look_at(node.id, bindings, depth))
+
+    def _look_at(self, name: str, bindings: list[Link], depth: int) -> str | None:
         for at in bindings:
             above = at[1] and at[1][0]
             if above.__class__ in (ast.Assign, ast.AnnAssign) and above.value is not None and at[0] is not above.value:
                 if self._is(above.value, at, depth + 1) == KNOWN:
                     return KNOWN
-        for use in self.names.uses if bindings else ():
-            if use[0].id == node.id and use[1][0].__class__ is ast.keyword and use[1][0].arg == "env":
-                if self.names.bindings(node.id, use) == bindings:
+        for use in self.names.spelled(name) if bindings else ():
+            if use[1][0].__class__ is ast.keyword and use[1][0].arg == "env":
+                if self.names.bindings(name, use) is bindings:
                     return KNOWN
         return None
 
@@ -213,17 +221,17 @@ class Environment:
         parent, kind = up[0], up[0].__class__
         if kind in (ast.IfExp, ast.BoolOp, ast.BinOp):
             return self._is(parent, up) or self._mapping(up, depth + 1)
-        if kind is ast.Dict and any(k is None and v is node for k, v in zip(parent.keys, parent.values)):
-            return self._mapping(up, depth + 1)
-        if kind is ast.Dict and node in parent.values:
-            key = constant(parent.keys[parent.values.index(node)])
-            return NAMED if isinstance(key, str) and _LIKE.search(key) else None
+        if kind is ast.Dict and within(parent, node, "values"):
+            key = parent.keys[place(parent, node)[1]]
+            if key is None:
+                return self._mapping(up, depth + 1)
+            return NAMED if isinstance(constant(key), str) and _LIKE.search(key.value) else None
         if kind is ast.keyword:
             if parent.arg is None:
                 return self._keywords(up[1])
             return KNOWN if parent.arg in ("env", "env_vars") else NAMED if _LIKE.search(parent.arg) else None
-        if kind is ast.Call and node in parent.args:
-            return self._handed(parent, up, parent.args.index(node), depth)
+        if kind is ast.Call and within(parent, node, "args"):
+            return self._handed(parent, up, place(parent, node)[1], depth)
         if kind in (ast.Assign, ast.AnnAssign) and node is parent.value:
             targets = parent.targets if kind is ast.Assign else [parent.target]
             return next((said for t in targets if (said := self._is(t, up))), None)
@@ -256,3 +264,10 @@ class Environment:
         if func.__class__ is ast.Name and last == "dict":
             return self._made(call, link, 0) or self._mapping(link, 0)
         return None
+
+
+@once
+def _entries(node: ast.Dict | ast.Call) -> frozenset[str]:
+    """The names of the values that stand beside each other."""
+    names = map(constant, node.keys) if node.__class__ is ast.Dict else (k.arg for k in node.keywords)
+    return frozenset(name for name in names if isinstance(name, str))

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
+from typing import NamedTuple
+
+from .blocks import once
 
 DEVICES = frozenset({"cpu", "cuda", "mps", "xpu", "meta", "hpu", "mlu", "musa", "npu", "ipu", "xla", "auto"})
 OTHER_LIBRARIES = frozenset(
@@ -37,6 +40,22 @@ def call_name(func: ast.AST) -> str:
     return func.attr if func.__class__ is ast.Attribute else getattr(func, "id", "")
 
 
+class Listed(NamedTuple):
+    """What the constants of a list are."""
+
+    npu: bool  # one starts so
+    hccl: bool
+    devices: bool  # nothing else, and several
+
+
+@once
+def listed(node: ast.AST) -> Listed:
+    values = [constant(e) for e in node.elts]
+    npu, hccl = (any(str(v).startswith(word) for v in values) for word in ("npu", "hccl"))
+    devices = len(values) > 1 and all(isinstance(v, str) and v.partition(":")[0] in DEVICES for v in values)
+    return Listed(npu, hccl, devices)
+
+
 def like(name: str, kind: str) -> bool:
     """Whether a name promises a device, or a backend."""
     return bool((_DEVICE_NAME if kind == "device" else _BACKEND_NAME).search(name.strip("-").replace("-", "_")))
@@ -61,6 +80,13 @@ def flag(node: ast.AST) -> str | None:
     """`--dist-backend` as a name."""
     text = constant(node)
     return text.lstrip("-").replace("-", "_") if isinstance(text, str) else None
+
+
+@once
+def given_flags(call: ast.Call) -> tuple[str, ...]:
+    """`-d` and `--device` as they are."""
+    texts = (constant(a) for a in call.args)
+    return tuple(text for text in texts if isinstance(text, str) and text.startswith("-"))
 
 
 def device_like(node: ast.AST) -> bool:

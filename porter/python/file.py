@@ -9,6 +9,7 @@ from functools import cached_property
 
 from porter.checks.rule import Rule
 from porter.own import Failures, Unreadable
+from porter.project.firsts import first_fused
 from porter.project.roads import leads
 from porter.python import index
 from porter.session import Session
@@ -263,6 +264,11 @@ class File:
             body = unit.statement.body
             return bool(_TOOLKIT.search(self.source.utf8, unit.end, self.source.span(body[-1])[1]))
         return False
+
+    @cached_property
+    def fused(self) -> str:
+        """The first place of the project, or else of this file, that asks for a fused optimiser of torch."""
+        return self.facts.fused or first_fused({self.path: self.source.utf8})
 
     @cached_property
     def tested(self) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 
+from .blocks import once, place
 from .enums import Enums
 from .evidence import (
     DEVICES,
@@ -17,11 +18,13 @@ from .evidence import (
     is_log,
     lightning,
     like,
+    listed,
     named,
     other_library,
     target_name,
 )
 from .index import FUNCTIONS, Link, ancestors
+from .parameters import defaulted
 from .sinks import INDEXED, Role, Sinks
 
 _TYPES = frozenset("Literal Optional Union Annotated Final ClassVar List list Sequence Tuple tuple Set set".split())
@@ -104,12 +107,17 @@ class Flow(Sinks):
     # ---- containers
 
     def _list(self, node, parent, up, kind, text, depth):
-        values = [constant(e) for e in parent.elts]
-        if any(str(v).startswith("npu" if kind == "device" else "hccl") for v in values):
+        words = listed(parent)
+        if words.npu if kind == "device" else words.hccl:
             return None
         role = self.role(up, kind, text, depth + 1)
-        devices = len(values) > 1 and all(isinstance(v, str) and v.partition(":")[0] in DEVICES for v in values)
-        if role is None and kind == "device" and devices and not self.logged(up) and not self.enums.takes(up, text):
+        if (
+            role is None
+            and kind == "device"
+            and words.devices
+            and not self.logged(up)
+            and not self.enums.takes(up, text)
+        ):
             typed = up[1] is not None and up[1][0].__class__ is ast.Subscript  # Literal["cpu", "cuda"]
             return Role("choices", False) if typed else Role("assigned", True)
         return role
@@ -129,17 +137,16 @@ class Flow(Sinks):
     _asyncfor = _comprehension = _for
 
     def _dict(self, node, parent, up, kind, text, depth):
-        if node in parent.keys:
+        side, at = place(parent, node)
+        if side == "keys":
             whole = self.role(up, kind, text, depth + 1)
             # {"cuda:0": "cpu"} reads checkpoints that GPUs wrote: this key may stay
             if whole and whole.role == "argument":
-                return Role("mapped", constant(parent.values[parent.keys.index(node)]) != "cpu")
-            keys = [constant(k) for k in parent.keys]  # {"cuda": ..., "cpu": ...}[device.type]
-            types = len(keys) > 1 and all(isinstance(k, str) and k in DEVICES for k in keys)
-            # {"cuda": torch.cuda.is_available(), ...}
-            sure = types and self._in_cuda(parent.values[parent.keys.index(node)], up)
-            return Role("mapped", sure) if kind == "device" and types and "npu" not in keys else None
-        key = parent.keys[parent.values.index(node)]
+                return Role("mapped", constant(parent.values[at]) != "cpu")
+            if kind != "device" or not _maps_devices(parent):
+                return None
+            return Role("mapped", self._in_cuda(parent.values[at], up))  # {"cuda": torch.cuda.is_available(), ...}
+        key = parent.keys[at]
         name = constant(key)
         if name is None and key is not None and kind == "device" and self._computed(key):
             return self.role(up, kind, text, depth + 1)
@@ -211,11 +218,7 @@ class Flow(Sinks):
         return None
 
     def _arguments(self, node, parent, up, kind, text, depth):
-        names = [*parent.posonlyargs, *parent.args]
-        if node in parent.defaults:
-            name = names[len(names) - len(parent.defaults) + parent.defaults.index(node)].arg
-        else:
-            name = parent.kwonlyargs[parent.kw_defaults.index(node)].arg
+        name = defaulted(parent, node).arg
         if like(name, kind):
             return Role("default", True)
         if kind == "device" and lightning(name):
@@ -231,12 +234,8 @@ class Flow(Sinks):
         function = up[0]
         if like(function.name, kind):
             return Role("returned", True)
-        others = {constant(n.value) for n in ast.walk(function) if n.__class__ is ast.Return and n.value is not None}
-        return (
-            Role("returned", not lightning(function.name))
-            if kind == "device" and others & (DEVICES - {"cuda"})
-            else None
-        )
+        devices = kind == "device" and _returns_devices(function)
+        return Role("returned", not lightning(function.name)) if devices else None
 
     def handed_elsewhere(self, link: Link) -> bool:
         """Stands, however wrapped, in an argument of another library's function."""
@@ -252,3 +251,17 @@ class Flow(Sinks):
                 return True
             link = link[1]
         return link is not None and link[0].__class__ is ast.Raise
+
+
+@once
+def _maps_devices(node: ast.Dict) -> bool:
+    """`{"cuda": ..., "cpu": ...}[device.type]`, without an NPU."""
+    keys = [constant(k) for k in node.keys]
+    return len(keys) > 1 and "npu" not in keys and all(isinstance(k, str) and k in DEVICES for k in keys)
+
+
+@once
+def _returns_devices(function: ast.AST) -> bool:
+    """Whether it returns one that is not CUDA's."""
+    values = (n.value for n in ast.walk(function) if n.__class__ is ast.Return and n.value is not None)
+    return not (DEVICES - {"cuda"}).isdisjoint(map(constant, values))

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 
 from . import elements, gradients, masks, meetings, padding, picked, sequences, syncs
+from .blocks import once
 from .evidence import call_name, constant
 from .index import Link, ancestors
 
@@ -80,8 +81,7 @@ def _names_model(scene, link: Link) -> bool:
 def _trains(scene, link: Link) -> bool:
     statement = next(a[0] for a in ancestors(link) if isinstance(a[0], ast.stmt))
     function = scene.function_name(link) if statement.__class__ is ast.Return else ""
-    start, end = scene.file.source.span(statement)
-    return not scene.file.tested and bool(_TRAINS.search(scene.file.source.utf8[start:end]) or "train" in function)
+    return not scene.file.tested and (scene.file.source.says(_TRAINS, statement) or "train" in function)
 
 
 def _waits(scene, link: Link) -> bool:
@@ -97,17 +97,22 @@ def _waits(scene, link: Link) -> bool:
 def _prefetches(scene, link: Link) -> bool:
     """A stream of a class that takes batches from a loader, copies them on it, and lets the step wait for it."""
     owner = scene.owner(link)
-    words = ast.unparse(owner) if owner is not None else ""
+    return owner is not None and _copies_batches(owner)
+
+
+@once
+def _copies_batches(owner: ast.ClassDef) -> bool:
+    words = ast.unparse(owner)
     copies = "non_blocking=True" in words and ".wait_stream(" in words
     return copies and bool(_BATCHES.search(words)) and "def backward" not in words
 
 
 def _launches(scene, link: Link) -> bool:
     """`kernel[grid](...)` of Triton; numba has the same form."""
-    text = scene.file.source.utf8
+    says = scene.file.source.says
     if link[0].__class__ is not ast.Call:  # a function of Triton's own
         return True
-    return link[0].func.__class__ is ast.Subscript and b"triton" in text and b"numba" not in text
+    return link[0].func.__class__ is ast.Subscript and says(b"triton") and not says(b"numba")
 
 
 def _pads(scene, link: Link) -> bool:
@@ -128,7 +133,7 @@ GLANCES: dict[str, Callable] = {
     "model": _names_model,
     "training": _trains,
     "epoch": lambda scene, link: scene.epoch(link) is not None,
-    "fork": lambda scene, link: b"fork" in scene.file.source.utf8 or scene.woken(link) is not None,
+    "fork": lambda scene, link: scene.file.source.says(b"fork") or scene.woken(link) is not None,
     "loop": lambda scene, link: scene.loops_over_batches and not scene.file.tested,
     "prefetch": _prefetches,
     "sizes": lambda scene, link: bool(scene.sizes(link)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
-from .blocks import BODIES, place, within
+from .blocks import BODIES, once, place, within
 from .evidence import call_name, constant
 from .index import Link, ancestors
 from .natures import HOST, NUMBER, UNKNOWN
@@ -52,7 +52,8 @@ def is_size(names, link: Link) -> bool:
     if above.__class__ is not ast.Assign or len(above.targets) != 1 or above.targets[0].__class__ is not ast.Name:
         return False
     name = above.targets[0]
-    return any(_sized(use) for use in names.readers(name.id, (name, call[1])))
+    uses = names.readers(name.id, (name, call[1]))
+    return names.once("sized", uses, lambda: any(map(_sized, uses)))
 
 
 def _sized(link: Link) -> bool:
@@ -64,7 +65,7 @@ def _sized(link: Link) -> bool:
         if node.__class__ is ast.Call:
             if node.func is child:
                 return False
-            if call_name(node.func) in SIZED and child in node.args:
+            if call_name(node.func) in SIZED and within(node, child, "args"):
                 return call_name(node.func) not in ("full", "new_full", "linspace") or child is node.args[0]
             if call_name(node.func) not in ("int", "max", "min"):
                 return False
@@ -124,7 +125,8 @@ def read_by(names, link: Link) -> str:
     above = link[1][1] and link[1][1][0]
     if above.__class__ is ast.Assign and len(above.targets) == 1 and above.targets[0].__class__ is ast.Name:
         name = above.targets[0]
-        found += [_taker(use) for use in names.readers(name.id, (name, link[1][1]))]
+        uses = names.readers(name.id, (name, link[1][1]))
+        found += names.once("takers", uses, lambda: [*dict.fromkeys(map(_taker, uses))])
     return " ".join(dict.fromkeys(f for f in found if f))
 
 
@@ -140,15 +142,25 @@ def _taker(link: Link) -> str:
     return ""
 
 
+@once
 def first_wait(statement: ast.stmt) -> ast.AST | None:
     """The function of the first call in a statement, or the header of a compound one, that waits for the device."""
     body = getattr(statement, "body", None)
-    inside = [n for n in ast.walk(statement) if n.__class__ is ast.Call and getattr(n.func, "attr", "") in SYNCS]
+    walked = (n for part in _head(statement) for n in ast.walk(part))
+    inside = [n for n in walked if n.__class__ is ast.Call and getattr(n.func, "attr", "") in SYNCS]
     if body.__class__ is list and body:
         inside = [n for n in inside if n.lineno < body[0].lineno]
     again = {inner for call in inside for inner in _chain(call)}
     inside = [n for n in inside if n not in again]
     return min(inside, key=lambda c: (c.func.end_lineno, c.func.end_col_offset)).func if inside else None
+
+
+def _head(statement: ast.stmt) -> list[ast.AST]:
+    """What a statement holds, but for its blocks: an `elif` holds all that follow it."""
+    if getattr(statement, "body", None).__class__ is not list:
+        return [statement]
+    blocks = (ast.stmt, ast.ExceptHandler, ast.match_case)
+    return [n for n in ast.iter_child_nodes(statement) if not isinstance(n, blocks)]
 
 
 def made_on_host(scene, link: Link) -> bool:
@@ -161,7 +173,10 @@ def made_on_host(scene, link: Link) -> bool:
         return known in (HOST, NUMBER)
     if node.__class__ is ast.Name:  # of the module, of a comprehension
         values = scene.values(node, link)
-        return bool(values) and all(_is_host(v, scene, link) for v in values)
+        question = "host", scene.names.around(link) if values else None
+        return bool(values) and scene.names.once(
+            question, values, lambda: all(_is_host(v, scene, link) for v in values)
+        )
     return _is_host(node, scene, link)
 
 
@@ -198,14 +213,20 @@ def _is_host(node: ast.expr, scene, link: Link) -> bool:
 
 def asked_above(link: Link) -> bool:
     """Whether the condition of an `if` around waits for the same value."""
-    wanted, child = ast.dump(link[1][0]), link[0]
+    wanted, child = None, link[0]
     for above in ancestors(link):
         node = above[0]
         if node.__class__ is ast.If and within(node, child, "body"):
-            if any(n.__class__ is ast.Call and ast.dump(n) == wanted for n in ast.walk(node.test)):
+            wanted = wanted or ast.dump(link[1][0])
+            if wanted in _calls(node.test):
                 return True
         child = node
     return False
+
+
+@once
+def _calls(test: ast.expr) -> frozenset[str]:
+    return frozenset(ast.dump(n) for n in ast.walk(test) if n.__class__ is ast.Call)
 
 
 def settled_by_kind(link: Link) -> bool:
@@ -217,11 +238,17 @@ def settled_by_kind(link: Link) -> bool:
     for above in ancestors(link):
         node = above[0]
         if name and node.__class__ in (ast.If, ast.IfExp) and child is not node.test:
-            asks = (n for n in ast.walk(node.test) if n.__class__ is ast.Call and n.args)
-            if any(call_name(n.func) in _KINDS and getattr(n.args[0], "id", "") == name for n in asks):
+            if name in _told_by_kind(node.test):
                 return True
         child = node
     return False
+
+
+@once
+def _told_by_kind(test: ast.expr) -> frozenset[str]:
+    """The names that a condition asks for what they are."""
+    asks = (n for n in ast.walk(test) if n.__class__ is ast.Call and n.args and call_name(n.func) in _KINDS)
+    return frozenset(getattr(n.args[0], "id", "") for n in asks)
 
 
 def _chain(call: ast.Call) -> list[ast.Call]:

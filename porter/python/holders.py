@@ -12,6 +12,7 @@ from functools import cached_property
 
 from .evidence import call_name, constant, flag, like
 from .index import FUNCTIONS, Link, ancestors, owner_of
+from .parameters import positional
 
 LOOKUPS = ("get", "pop", "setdefault", "getattr", "get_option")
 _SAME = ("lower", "upper", "strip", "casefold")  # methods whose result is the text they are asked of
@@ -26,8 +27,8 @@ def field(name: str) -> str:
 class Holders:
     """Of one file."""
 
-    def __init__(self, names, buckets):
-        self._names, self._buckets = names, buckets
+    def __init__(self, names):
+        self._names = names
 
     def of(self, node: ast.AST | None, link: Link) -> str | None:
         """What an expression reads, or a target binds; `link` is its own link or that of a parent."""
@@ -44,6 +45,9 @@ class Holders:
     def bound(self, name: str, link: Link) -> str | None:
         """By a name that the file itself binds."""
         places = self._names.bindings(name, link)
+        return self._names.once("holder", places, lambda: self._bound_at(name, places))
+
+    def _bound_at(self, name: str, places: list[Link]) -> str | None:
         if not places:
             return None
         home = self._names.home(name, places[0])
@@ -115,22 +119,22 @@ class Holders:
         """What a call gives a value: a parameter, by its name or its place, of a function, a method or a class."""
         owner = _class(link) if getattr(getattr(call.func, "value", None), "id", "") in ("self", "cls") else None
         if owner or call.func.__class__ is ast.Name:
-            for function in self._functions.get(call_name(call.func), ()):
-                if owner_of(function) is owner:
-                    arguments = function[0].args
-                    names = [a.arg for a in (*arguments.posonlyargs, *arguments.args)][owner is not None :]
-                    name = which if isinstance(which, str) else names[which] if which < len(names) else None
-                    return name and self.parameter(function, name)
+            if (function := self._functions.get((call_name(call.func), owner))) is not None:
+                if isinstance(which, str):
+                    return self.parameter(function, which)
+                parameter = positional(function[0].args, which + (owner is not None))
+                return parameter and self.parameter(function, parameter.arg)
         if not isinstance(which, str) or call.func.__class__ not in (ast.Name, ast.Attribute):
             return None
         return self.named(self.of(call.func, link), which)
 
     @cached_property
-    def _functions(self) -> dict[str, list[Link]]:
-        found: dict[str, list[Link]] = {}
-        for kind in FUNCTIONS[:2]:
-            for link in self._buckets[kind]:
-                found.setdefault(link[0].name, []).append(link)
+    def _functions(self) -> dict[tuple[str, ast.ClassDef | None], Link]:
+        """The first of each name, and of each name in a class."""
+        links = (link for several in self._names.functions.values() for link in several)
+        found: dict[tuple[str, ast.ClassDef | None], Link] = {}
+        for link in links:
+            found.setdefault((link[0].name, owner_of(link)), link)
         return found
 
     @staticmethod

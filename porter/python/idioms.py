@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from .blocks import once
 from .evidence import call_name, constant
 from .index import Link
 
@@ -19,22 +20,33 @@ def adds_infinity(node: ast.expr, scene, link: Link, depth: int = 0) -> bool:
             if any(_is_infinity(a) for a in inner.args[1:]) and any(constant(a) == 0 for a in inner.args[1:]):
                 return True
     if node.__class__ is ast.Name and depth < 2:
-        return any(adds_infinity(v, scene, link, depth + 1) for v in scene.values(node, link))
+        values = scene.values(node, link)
+        question = "infinity", depth, scene.names.around(link) if values else None
+        return scene.names.once(question, values, lambda: any(adds_infinity(v, scene, link, depth + 1) for v in values))
     return False
 
 
 def only_masks(tree: ast.Module, name: str) -> bool:
     """Whether all that a file sets a name to is made of zeros and minus infinity, though it may be called a bias."""
-    made = [n.value for n in ast.walk(tree) if n.__class__ is ast.Assign and any(_is(t, name) for t in n.targets)]
-    made += [n.target for n in ast.walk(tree) if n.__class__ is ast.AugAssign and _is(n.target, name)]
-    made = [v for v in made if v.__class__ is not ast.Constant]
-    fills = (n for n in ast.walk(tree) if n.__class__ is ast.Call and call_name(n.func) == "masked_fill_")
-    filled = any(_is(getattr(n.func, "value", n), name) and any(map(_is_infinity, n.args)) for n in fills)
-    return bool(made) and all(_is_blank(v, filled) for v in made)
+    made, filled = _all_made(tree)
+    values = [v for v in made.get(name, ()) if v.__class__ is not ast.Constant]
+    return bool(values) and all(_is_blank(v, name in filled) for v in values)
 
 
-def _is(node: ast.AST, name: str) -> bool:
-    return getattr(node, "id", "") == name
+@once
+def _all_made(tree: ast.Module) -> tuple[dict[str, list[ast.expr]], set[str]]:
+    """What names are set to, and those that are filled with infinity where a mask is."""
+    made: dict[str, list[ast.expr]] = {}
+    filled = set()
+    for node in ast.walk(tree):
+        if node.__class__ in (ast.Assign, ast.AugAssign):
+            targets = node.targets if node.__class__ is ast.Assign else [node.target]
+            for name in {getattr(target, "id", "") for target in targets}:
+                made.setdefault(name, []).append(node.value if node.__class__ is ast.Assign else node.target)
+        elif node.__class__ is ast.Call and call_name(node.func) == "masked_fill_":
+            if any(map(_is_infinity, node.args)):
+                filled.add(getattr(getattr(node.func, "value", node), "id", ""))
+    return made, filled
 
 
 def _is_blank(value: ast.expr, filled: bool) -> bool:

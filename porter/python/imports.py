@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from porter.finding import Change
 
-from .blocks import within
+from .blocks import once, within
 from .index import FUNCTIONS, Link, ancestors
 
+_BLANKS = re.compile(rb"[ \t\f]*")
 _CATCHES_IMPORT_ERROR = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
 
 
@@ -41,6 +43,7 @@ def obstacle(link: Link) -> str | None:
     return None
 
 
+@once
 def handler_of(block: ast.Try) -> ast.ExceptHandler | None:
     """What catches an import that fails in the block."""
     for handler in block.handlers:
@@ -66,16 +69,30 @@ def _hosts(file, users: list) -> tuple[list[Link], list[tuple[int, str]]]:
         return [free[0]], []
     if outside:
         return [], [(outside[0][0].lineno, obstacle(outside[0]))]
-    hosts: dict[int, Link] = {}
-    for user in users:  # torch is imported inside functions only: in those whose edits need it
-        start = user.piece.unit.start
-        for link in imports:
-            function = _function(link)
-            begin, end = file.source.span(function)
-            if begin <= start < end and obstacle(link) is None:
-                hosts.setdefault(id(function), link)
-                break
-    return list(hosts.values()), []
+    # torch is imported inside functions only: in those whose edits need it
+    return _hosts_within(file, imports, sorted({user.piece.unit.start for user in users})), []
+
+
+def _hosts_within(file, imports: list[Link], places: list[int]) -> list[Link]:
+    """For each place the first import in the functions around it."""
+    first: dict[ast.AST, int] = {}
+    for at, link in enumerate(imports):
+        if obstacle(link) is None:
+            first.setdefault(_function(link), at)
+    spans = sorted(((*file.source.span(function), at) for function, at in first.items()), reverse=True)
+    hosts: set[int] = set()
+    around: list[tuple[int, int]] = []  # the ends of the functions around a place, and their imports
+    for start in places:
+        while spans and spans[-1][0] <= start:
+            begin, end, at = spans.pop()
+            while around and around[-1][0] <= begin:
+                around.pop()
+            around.append((end, at))
+        while around and around[-1][0] <= start:
+            around.pop()
+        if around:
+            hosts.add(min(at for _, at in around))
+    return [imports[at] for at in sorted(hosts)]
 
 
 def _last_before(file, place: int) -> list[Link]:
@@ -117,8 +134,9 @@ def _insert_below(file, statement: ast.stmt, text: str) -> Change:
     indent = source.indentation(start)
     begin = source.starts[source.line(start) - 1]
     before, behind = source.line_end(end)
-    rest = source.utf8[end:before].strip(b" \t\f")
-    if begin + len(indent) != start or rest and not rest.startswith(b"#"):  # others share its lines
+    follows = _BLANKS.match(source.utf8, end, before).end()
+    # others share its lines
+    if begin + len(indent) != start or follows < before and source.utf8[follows : follows + 1] != b"#":
         code = "; ".join(line.partition("  #")[0] for line in text.split("\n") if line)
         return Change(end, end, f"; {code}".encode())
     lines = [indent + line.encode() if line else b"" for line in text.split("\n")]

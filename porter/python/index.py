@@ -12,6 +12,8 @@ import sys
 from bisect import bisect_left
 from operator import attrgetter
 
+from .blocks import once
+
 Link = tuple  # (ast.AST, Link | None)
 
 _LEAVES = frozenset(
@@ -161,6 +163,12 @@ def owner_of(function: Link) -> ast.ClassDef | None:
     """The class that a function is a method of, by the link of its definition."""
     above = function[1] and function[1][0]
     return above if above.__class__ is ast.ClassDef else None
+
+
+@once
+def methods(owner: ast.ClassDef) -> frozenset[str]:
+    """The names of those that stand in the class itself."""
+    return frozenset(s.name for s in owner.body if s.__class__ in FUNCTIONS[:2])
 
 
 def parents(link: Link | None):

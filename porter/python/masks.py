@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from .blocks import within
 from .evidence import call_name
 from .extents import covers, is_moved_to_host, made_on_host
 from .index import Link, ancestors
@@ -30,7 +31,10 @@ def is_mask(node: ast.expr, scene, link: Link, depth: int = 0) -> bool:
         return any(is_mask(e, scene, link, depth) for e in node.elts)
     if kind is ast.Name and depth < 3:
         values = scene.values(node, link)
-        return bool(values) and all(is_mask(v, scene, link, depth + 1) for v in values)
+        question = "mask", depth, scene.names.around(link) if values else None
+        return bool(values) and scene.names.once(
+            question, values, lambda: all(is_mask(v, scene, link, depth + 1) for v in values)
+        )
     return False
 
 
@@ -131,14 +135,14 @@ def is_tensor(node: ast.expr, link: Link, scene) -> bool:
     if node.__class__ is not ast.Name:
         return False
     bound = scene.names.bindings(node.id, link)
-    return bool(bound) and all(_binds_tensor(at, scene) for at in bound)
+    return bool(bound) and scene.names.once("tensor", bound, lambda: all(_binds_tensor(at, scene) for at in bound))
 
 
 def _binds_tensor(at: Link, scene) -> bool:
     node, above = at[0], at[1] and at[1][0]
     if node.__class__ is ast.arg:
         return node.annotation is not None and scene.names.resolve(node.annotation, at) == "torch.Tensor"
-    if above.__class__ is not ast.Assign or node not in above.targets:
+    if above.__class__ is not ast.Assign or not within(above, node, "targets"):
         return False
     full = scene.names.resolve(above.value.func, at) if above.value.__class__ is ast.Call else None
     return scene.kind((above.value, at[1])) == "torch" and full not in ("torch.load", "torch.jit.load")

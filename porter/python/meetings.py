@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from .blocks import once, within
 from .evidence import call_name
 from .index import Link
 
@@ -21,7 +22,7 @@ def met(scene, link: Link) -> str | None:
     function, call = scene.function(link), link[1]
     if function is None:
         return None
-    tensors = _tensors(scene, function[0])
+    tensors = _tensors(function[0], scene)
     if (name := _beside(call, tensors)) is not None:
         return name
     above = call[1] and call[1][0]
@@ -31,12 +32,17 @@ def met(scene, link: Link) -> str | None:
     if scene.values(target, call[1]) != [above.value]:
         return None
     uses = scene.names.readers(target.id, (target, call[1]))
+    return scene.names.once(("met", function[0]), uses, lambda: _first_beside(uses, tensors))
+
+
+def _first_beside(uses: list[Link], tensors: set[str]) -> str | None:
     if any(u[1][0].__class__ is ast.Attribute and u[1][0].attr in _MOVES for u in uses):
         return None
     return next((name for use in uses if (name := _beside(use, tensors)) is not None), None)
 
 
-def _tensors(scene, function: ast.AST) -> set[str]:
+@once
+def _tensors(function: ast.AST, scene) -> set[str]:
     """Parameters that the function treats as tensors, and binds to nothing else."""
     asked, bound = scene.natures.asked(function)
     names = {a.arg for a in [*function.args.posonlyargs, *function.args.args][1:]}
@@ -51,16 +57,17 @@ def _beside(link: Link, tensors: set[str]) -> str | None:
     if above.__class__ in (ast.List, ast.Tuple):
         call = link[1][1] and link[1][1][0]
         if call.__class__ is ast.Call and call_name(call.func) in _JOINS and call.args and call.args[0] is above:
-            return next((name for e in above.elts if e is not node and (name := _is_one(e, tensors))), None)
-    if (
-        above.__class__ is ast.Call
-        and above.func is not node
-        and node in above.args
-        and call_name(above.func) in _JOINS
-    ):
-        sides = [a for a in above.args if a is not node]
-        return next((name for s in sides if (name := _is_one(s, tensors))), None)
+            return next((name for e, name in _listed(above, tensors) if e is not node), None)
+    if above.__class__ is ast.Call and within(above, node, "args") and call_name(above.func) in _JOINS:
+        return next((name for s, name in _listed(above, tensors) if s is not node), None)
     return None
+
+
+@once
+def _listed(above: ast.AST, tensors: set[str]) -> tuple[tuple[ast.expr, str], ...]:
+    """The tensors of the function among what is joined."""
+    parts = above.args if above.__class__ is ast.Call else above.elts
+    return tuple((part, name) for part in parts if (name := _is_one(part, tensors)))
 
 
 def _is_one(node: ast.expr, tensors: set[str]) -> str | None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
+from collections.abc import Callable, Hashable
 from functools import cached_property
+from typing import TypeVar
 
 from .blocks import within
 from .index import COMPREHENSIONS, FUNCTIONS, Link
 
 _OTHER = "<other>"
+_Answer = TypeVar("_Answer")
 
 
 class Names:
@@ -29,11 +32,14 @@ class Names:
             base = "." * node.level + (node.module + "." if node.module else "")
             for a in node.names:
                 self.imports[a.asname or a.name].append((base + a.name, link))
+        self.functions: dict[str, list[Link]] = defaultdict(list)  # name -> its definitions, those of coroutines last
         for link in buckets[ast.arg]:
             self.others[link[0].arg].append(link)
         for kind in (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef):
             for link in buckets[kind]:
                 self.others[link[0].name].append(link[1])  # bound outside itself
+                if kind is not ast.ClassDef:
+                    self.functions[link[0].name].append(link)
         for kind, field in (
             (ast.ExceptHandler, "name"),
             (ast.MatchAs, "name"),
@@ -46,13 +52,15 @@ class Names:
         for link in uses:
             if link[0].ctx.__class__ is not ast.Load:
                 self.others[link[0].id].append(link)
-        self._outer: dict[str, list[tuple[type, Link]]] = defaultdict(list)
+        self._declared: dict[str, list[Link]] = defaultdict(list)  # name -> its `global` and `nonlocal` statements
         for kind in (ast.Global, ast.Nonlocal):
             for link in buckets[kind]:
                 for name in link[0].names:
-                    self._outer[name].append((kind, link))
+                    self._declared[name].append(link)
+        self._outer: dict[str, dict[ast.AST | None, type]] = {}
         self._homes: dict[str, dict] = {}
         self._readers: dict[str, dict] = {}
+        self._said: dict[tuple[int, Hashable], object] = {}
 
     def bound(self, name: str) -> bool:
         return name in self.imports or name in self.others
@@ -121,6 +129,11 @@ class Names:
                 return None
             scope, first = self.scope(scope[1], node), False
 
+    def around(self, link: Link | None) -> ast.AST | None:
+        """The node of the nearest scope around; None is the module."""
+        scope = self.scope(link)
+        return scope and scope[0]
+
     def scope(self, link: Link | None, below=None) -> Link | None:
         """Nearest scope around; defaults, decorators, annotations and a first iterable live outside theirs."""
         path = [below, None, None]  # child, grandchild, great-grandchild on the way up
@@ -130,12 +143,12 @@ class Names:
                 if not (
                     child is not None
                     and (
-                        child in getattr(node, "decorator_list", ())
+                        getattr(node, "decorator_list", None)
+                        and within(node, child, "decorator_list")
                         or child is getattr(node, "returns", 0)
                         or child is node.args
                         and (
-                            grand in node.args.defaults
-                            or grand in node.args.kw_defaults
+                            within(node.args, grand, "defaults", "kw_defaults")
                             or great is not None
                             and great is getattr(grand, "annotation", 0)
                         )
@@ -157,10 +170,20 @@ class Names:
         if link is not None and link[1] is not None and link[1][0].__class__ is ast.NamedExpr:
             while scope is not None and scope[0].__class__ in COMPREHENSIONS:
                 scope = self.scope(scope[1], scope[0])
-        for kind, at in self._outer.get(name, ()):
-            if self.scope(at) is scope:
-                return None if kind is ast.Global else self.home(name, scope[1])
+        if name in self._declared:
+            kind = self._outer_of(name).get(scope and scope[0])
+            if kind is not None:
+                return None if kind is ast.Global or scope is None else self.home(name, scope[1])
         return scope and scope[0]
+
+    def _outer_of(self, name: str) -> dict[ast.AST | None, type]:
+        """The scopes that say of a name that it is none of theirs, and how; of two words, the first holds."""
+        if name not in self._outer:
+            outer = self._outer[name] = {}
+            for at in self._declared[name]:
+                scope = self.scope(at)
+                outer.setdefault(scope and scope[0], at[0].__class__)
+        return self._outer[name]
 
     def bindings(self, name: str, link: Link) -> list[Link]:
         """The links of what binds `name` as it is seen from `link`: in the nearest scope that binds it."""
@@ -180,18 +203,34 @@ class Names:
             scope, first = self.scope(scope[1], node), False
 
     @cached_property
-    def _loads(self) -> dict[str, list[Link]]:
+    def _spelled(self) -> dict[str, list[Link]]:
         found: dict[str, list[Link]] = defaultdict(list)
         for link in self.uses:
-            if link[0].ctx.__class__ is ast.Load:
-                found[link[0].id].append(link)
+            found[link[0].id].append(link)
         return found
+
+    def spelled(self, name: str) -> list[Link]:
+        """Wherever the name stands, whatever it means there."""
+        return self._spelled.get(name, [])
+
+    def loads(self, name: str) -> list[Link]:
+        """Wherever the name is read, whatever it means there."""
+        return [link for link in self.spelled(name) if link[0].ctx.__class__ is ast.Load]
 
     def readers(self, name: str, link: Link) -> list[Link]:
         """Where the binding that stands at `link` may be read: the uses that see its scope."""
         if name not in self._readers:
             readers = self._readers[name] = defaultdict(list)
-            for use in self._loads.get(name, ()):
+            for use in self.loads(name):
                 if bound := self.bindings(name, use):
                     readers[self.home(name, bound[0])].append(use)
         return self._readers[name].get(self.home(name, link), [])
+
+    def once(self, question: Hashable, links: list[Link], ask: Callable[[], _Answer]) -> _Answer:
+        """What is asked of all `bindings` or `readers` of a name together: every use asks it, and it is answered once."""
+        if not links:
+            return ask()
+        key = id(links), question  # these lists are kept here
+        if key not in self._said:
+            self._said[key] = ask()
+        return self._said[key]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
-from .blocks import BODIES, place, within
+from .blocks import BODIES, once, place, within
 from .evidence import call_name
 from .index import Link, ancestors
 
@@ -29,6 +29,7 @@ _SAME = {ast.Eq: 1, ast.Is: 1, ast.NotEq: -1, ast.IsNot: -1}
 _EPOCH = re.compile(r"(?i)epoch")
 _EPOCHS = re.compile(r"(?i)(?<!per_)(?<!each_)(?<!_in_)epochs?$")  # how many there are
 _RANGES = frozenset({"range", "trange"})
+_NO_GRAD = re.compile(r"no_grad|inference_mode")
 _LEAVES = (ast.Return, ast.Continue)
 TROUBLE = frozenset({"error", "warning", "warn", "exception", "critical", "debug"})
 
@@ -58,23 +59,19 @@ def is_aside(name: str) -> bool:
     return bool(_AFTERWARDS.search(name) or _ASIDE.search(name))
 
 
-def fills_once(node: ast.If, child: ast.AST) -> bool:
-    """`if self.x is None: self.x = ...`, `if key not in table: table[key] = ...`: what is kept is not made again."""
-    test = node.test
-    if test.__class__ is not ast.Compare:
-        return False
-    block, op, right = (
-        node.body if within(node, child, "body") else node.orelse,
-        test.ops[0].__class__,
-        test.comparators[0],
-    )
-    missing = (
-        op is ast.Is
-        and block is node.body
-        and test.left.__class__ is ast.Attribute
-        and getattr(right, "value", 0) is None
-    )
-    if not missing and op is not (ast.NotIn if block is node.body else ast.In):
+@once
+def fills_once(node: ast.If) -> frozenset[str]:
+    """The branches of `if self.x is None: self.x = ...`, `if key not in table: table[key] = ...` that keep what they make:
+    it is not made again."""
+    if node.test.__class__ is not ast.Compare:
+        return frozenset()
+    return frozenset(name for name in ("body", "orelse") if _fills(node.test, getattr(node, name), name == "body"))
+
+
+def _fills(test: ast.Compare, block: list[ast.stmt], inside: bool) -> bool:
+    op, right = test.ops[0].__class__, test.comparators[0]
+    missing = op is ast.Is and inside and test.left.__class__ is ast.Attribute and getattr(right, "value", 0) is None
+    if not missing and op is not (ast.NotIn if inside else ast.In):
         return False
     for statement in block:
         for target in statement.targets if statement.__class__ is ast.Assign else ():
@@ -105,17 +102,22 @@ def happens_once(link: Link, loop: ast.AST) -> bool:
         if node is loop:
             return False
         if node.__class__ is ast.If and within(node, child, "body"):
-            test = node.test
-            terms = test.values if test.__class__ is ast.BoolOp and test.op.__class__ is ast.And else [test]
-            asked = {ast.unparse(t) for t in terms}
-            sets = (s for s in node.body if s.__class__ is ast.Assign and s.value.__class__ is ast.Constant)
-            if any(
-                ast.unparse(ast.UnaryOp(ast.Not(), s.targets[0]) if s.value.value else s.targets[0]) in asked
-                for s in sets
-            ):
+            if _flags(node):
                 return True
         child = node
     return False
+
+
+@once
+def _flags(node: ast.If) -> bool:
+    """Whether the body makes its condition false."""
+    test = node.test
+    terms = test.values if test.__class__ is ast.BoolOp and test.op.__class__ is ast.And else [test]
+    asked = {ast.unparse(t) for t in terms}
+    sets = (s for s in node.body if s.__class__ is ast.Assign and s.value.__class__ is ast.Constant)
+    return any(
+        ast.unparse(ast.UnaryOp(ast.Not(), s.targets[0]) if s.value.value else s.targets[0]) in asked for s in sets
+    )
 
 
 def fails(node: ast.If, child: ast.AST) -> bool:
@@ -164,6 +166,7 @@ def _is_remainder(node: ast.expr) -> bool:
     return node.__class__ is ast.BinOp and node.op.__class__ is ast.Mod
 
 
+@once
 def asks_training(test: ast.expr) -> int:
     """1 for `self.training`, -1 for `not self.training` and `stage != Stage.TRAIN`, 0 for anything else."""
     sign = 1
@@ -179,6 +182,7 @@ def asks_training(test: ast.expr) -> int:
     return sign if not {"training", "is_training", "is_train"}.isdisjoint(words) else 0
 
 
+@once
 def asks_now_and_then(test: ast.expr) -> bool:
     for node in ast.walk(test):
         if node.__class__ is ast.BinOp and node.op.__class__ is ast.Mod:
@@ -188,3 +192,10 @@ def asks_now_and_then(test: ast.expr) -> bool:
         ):
             return True
     return False
+
+
+@once
+def needs_no_gradients(node: ast.AST) -> bool:
+    """`@torch.no_grad()`"""
+    marks = (call_name(getattr(d, "func", d)) for d in getattr(node, "decorator_list", ()))
+    return any(map(_NO_GRAD.search, marks))

@@ -10,6 +10,7 @@ from .evidence import call_name
 from .index import FUNCTIONS, Link, ancestors
 
 _OTHERWISE = re.compile(rb"spawn|forkserver|set_start_method")
+_STARTS = ("Process", "Pool", "start_processes")
 _HOST_ONLY = re.compile(r"(?i)gloo|use_?cpu\b")
 # what torch_npu passes over while nothing has woken the device: seeds, classes of amp, the cache and its numbers
 _TOUCHES = re.compile(
@@ -33,7 +34,7 @@ def touched_before(names, link: Link) -> str | None:
 def woken(scene, link: Link) -> str | None:
     """Of a process that is forked and works on the device: what its parent has asked of the device before."""
     names = scene.names
-    if _OTHERWISE.search(scene.file.source.utf8) or (found := touched_before(names, link)) is None:
+    if scene.file.source.says(_OTHERWISE) or (found := touched_before(names, link)) is None:
         return None
     return found if _works(scene, link) else None
 
@@ -41,18 +42,25 @@ def woken(scene, link: Link) -> str | None:
 def children_work(scene, link: Link) -> bool | None:
     """Whether a process that the file starts works on the device; None where what it runs is not in sight."""
     around = scene.function(link)
-    if around is not None and _HOST_ONLY.search(ast.unparse(around[0])):
+    if around is not None and _is_host_only(around[0]):
         return False
     known = [_works(scene, (at[0].func, at)) for at in _started(scene, link, around)]
     return True if True in known else None if None in known else False
+
+
+@blocks.once
+def _is_host_only(function: ast.AST) -> bool:
+    return bool(_HOST_ONLY.search(ast.unparse(function)))
 
 
 def _started(scene, link: Link, around: Link | None) -> list[Link]:
     """The calls that start what a start method is for: this one, those of its context, or all of the file."""
     if call_name(link[0]) == "start_processes":
         return [link[1]]
-    starts = ("Process", "Pool", "start_processes")
-    calls = [at for at in scene.file.buckets[ast.Call] if call_name(at[0].func) in starts]
+    known = scene.file.around.known["processes"]
+    if not known:
+        known[""] = [at for at in scene.file.buckets[ast.Call] if call_name(at[0].func) in _STARTS]
+    calls = known[""]
     above = link[1][1] and link[1][1][0]
     name = above.targets[0] if above.__class__ is ast.Assign else None  # `context = get_context("fork")`
     if name.__class__ is not ast.Name:
@@ -68,10 +76,14 @@ def _works(scene, link: Link) -> bool | None:
     target = next(iter([*given, *(call.args[:1] if call_name(call.func) == "start_processes" else ())]), None)
     # `work`, `self.work`, `Worker.launch`: the only function of this name
     name = getattr(target, "id", None) or getattr(target, "attr", None)
-    functions = [at[0] for at in scene.file.buckets[ast.FunctionDef] if at[0].name == name]
+    functions = [at[0] for at in scene.names.functions.get(name, ())]
+    functions = [one for one in functions if one.__class__ is ast.FunctionDef]
     if len(functions) != 1:
         return None
-    return any(_touch(statement, link, scene.names) for statement in functions[0].body)
+    known, key = scene.file.around.known["works"], (functions[0], scene.names.around(link))
+    if key not in known:
+        known[key] = any(_touch(statement, link, scene.names) for statement in functions[0].body)
+    return known[key]
 
 
 def _touch(statement: ast.stmt, link: Link, names) -> str | None:

@@ -19,9 +19,11 @@ def padded(scene, link: Link) -> str | None:
     function = scene.function(link)
     if scene.file.tested or not collates(scene, link) or not (why := _decides(scene, link, function)):
         return None
-    before = (n for n in ast.walk(function[0]) if n.__class__ is ast.Call and _place(n) < _place(link[0]))
-    links = (scene.link_to(call) for call in before)
-    return None if any(other is not None and _decides(scene, other, function) for other in links) else why
+    known = scene.file.flows.padding
+    if function[0] not in known:
+        links = filter(None, map(scene.link_to, (n for n in ast.walk(function[0]) if n.__class__ is ast.Call)))
+        known[function[0]] = min(_place(other[0]) for other in links if _decides(scene, other, function))
+    return why if known[function[0]] == _place(link[0]) else None
 
 
 def collates(scene, link: Link) -> bool:
@@ -38,8 +40,7 @@ def _decides(scene, link: Link, function: Link) -> str | None:
         return "tokenizer" if given.keys().isdisjoint({"pad_to_multiple_of", None}) else None
     if getattr(call.func, "id", "") != "max" or len(call.args) != 1 or call.args[0].__class__ is ast.Starred:
         return None
-    start, end = scene.file.source.span(function[0])
-    if _ROUNDS.search(scene.file.source.utf8, start, end):
+    if scene.file.source.says(_ROUNDS, function[0]):
         return None
     reach = scene.file.flows.reach(function, call, SIZE)
     return "by-hand" if reach is not None and reach.operators else None

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from .blocks import place
 from .evidence import constant
 
 if TYPE_CHECKING:
@@ -15,6 +16,20 @@ if TYPE_CHECKING:
 def parameters(function: ast.AST) -> list[str]:
     a = function.args
     return [p.arg for p in (*a.posonlyargs, *a.args, *a.kwonlyargs, a.vararg, a.kwarg) if p is not None]
+
+
+def positional(a: ast.arguments, at: int) -> ast.arg | None:
+    """The parameter at a place; one below 0 counts from the last."""
+    at += len(a.posonlyargs) + len(a.args) if at < 0 else 0
+    if at < len(a.posonlyargs):
+        return a.posonlyargs[at]
+    return a.args[at - len(a.posonlyargs)] if at - len(a.posonlyargs) < len(a.args) else None
+
+
+def defaulted(a: ast.arguments, default: ast.expr) -> ast.arg:
+    """The parameter that a default is for."""
+    field, at = place(a, default)
+    return positional(a, at - len(a.defaults)) if field == "defaults" else a.kwonlyargs[at]
 
 
 def given_to(

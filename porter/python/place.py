@@ -109,8 +109,7 @@ class Place:
             for n, v in self.body.at.items()
         ):
             return False
-        remarks = {line for line, _, _ in self.source.comments}
-        return not any(remarks.intersection(range(n.lineno, n.end_lineno)) for n in (*self.removed, self.expression))
+        return not any(self.source.commented(n.lineno, n.end_lineno - 1) for n in (*self.removed, self.expression))
 
     @cached_property
     def names(self) -> dict[str, Value]:

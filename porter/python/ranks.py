@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import re
 from functools import cached_property
 
@@ -64,17 +65,21 @@ class Ranks:
 
 def _bound_before(file, name: str, link: Link) -> bool:
     bindings = file.names.bindings(name, link)
-    line = link[0].lineno
-    return any(
-        at[0].__class__ is ast.arg or getattr(at[0], "lineno", line) < line or _around(at) is not _around(link)
-        for at in bindings
-        if not _in_lambda(at)
-    )
+    always, lines = file.names.once("bound before", bindings, lambda: _firsts(bindings))
+    here = _around(link)
+    return always or any(at is not here for at in lines) or lines.get(here, link[0].lineno) < link[0].lineno
+
+
+def _firsts(bindings: list[Link]) -> tuple[bool, dict[ast.AST | None, float]]:
+    """Whether one is a parameter, and the lines of the first by the functions around them."""
+    lines: dict[ast.AST | None, float] = {}
+    for at in bindings:
+        around = _around(at)
+        if not isinstance(around, ast.Lambda):
+            lines[around] = min(getattr(at[0], "lineno", math.inf), lines.get(around, math.inf))
+    always = any(at[0].__class__ is ast.arg and not isinstance(_around(at), ast.Lambda) for at in bindings)
+    return always, lines
 
 
 def _around(link: Link | None) -> ast.AST | None:
     return next((above[0] for above in ancestors(link) if isinstance(above[0], FUNCTIONS)), None)
-
-
-def _in_lambda(link: Link) -> bool:
-    return isinstance(_around(link), ast.Lambda)

@@ -33,7 +33,7 @@ class Receivers:
             "is_cuda": frozenset(entry.rpartition(":")[2] for entry in file.facts.own_is_cuda),
         }
         self.own: frozenset[str] = frozenset()  # of the attribute that is judged
-        self._attributes = file.buckets[ast.Attribute]
+        self._attributes, self._definitions = file.buckets[ast.Attribute], file.buckets[ast.ClassDef]
         self._orders: dict[ast.AST, tuple[list[Link], list[int]]] = {}
         self._bindings: dict[tuple[ast.AST, int, frozenset[str]], str] = {}
         starts, rules = file.source.starts, file.session.rules  # of any rule: those that write ask for what others know
@@ -108,11 +108,24 @@ class Receivers:
         """An instance of a class that the file defines."""
         if name in self.own:
             return OWN
-        for at in self.names.bindings(name, link):
-            for statement in getattr(at[0] if at else self.tree, "body", ()):
-                if statement.__class__ is ast.ClassDef and statement.name == name and self._is_module(statement, link):
-                    return TORCH
+        bound = self.names.bindings(name, link)
+        question = "module", self.names.around(link) if bound else None
+        return self.names.once(question, bound, lambda: self._class_at(name, bound, link))
+
+    def _class_at(self, name: str, bound: list[Link], link: Link) -> str:
+        for block in dict.fromkeys(at[0] for at in bound):
+            if any(self._is_module(one, link) for one in self._classes.get((block, name), ())):
+                return TORCH
         return UNKNOWN
+
+    @cached_property
+    def _classes(self) -> dict[tuple[ast.AST, str], list[ast.ClassDef]]:
+        """Those that stand in the body of a node, by their name."""
+        found: dict[tuple[ast.AST, str], list[ast.ClassDef]] = {}
+        for node, above in self._definitions:
+            if within(above[0], node, "body"):
+                found.setdefault((above[0], node.name), []).append(node)
+        return found
 
     def _is_module(self, node: ast.ClassDef, link: Link) -> bool:
         for base in node.bases:
@@ -172,7 +185,7 @@ class Receivers:
         if node.__class__ is ast.arg:
             return self._annotation(node.annotation, at)
         parent = up[0] if up else None
-        if parent.__class__ is ast.Assign and node in parent.targets:
+        if parent.__class__ is ast.Assign and within(parent, node, "targets"):
             return (
                 self._expression(parent.value, (parent.value, up), depth + 1) if parent.value is not node else UNKNOWN
             )
@@ -207,7 +220,8 @@ class Receivers:
             return UNKNOWN
         owner = next((a for a in ancestors(link) if a[0].__class__ is ast.ClassDef), None)
         values = self.members(owner[0]).get(node.attr, ()) if owner else ()
-        return _strongest({self._expression(value, (value, owner), depth + 3) for value in values})
+        kinds = (self._expression(value, (value, owner), depth + 3) for value in values)
+        return self.names.once(("kind", depth, self.own), values, lambda: _strongest({*kinds}))
 
     def members(self, owner: ast.ClassDef) -> dict[str, list[ast.expr]]:
         """What `self.x = ...` gives each attribute, anywhere in a class."""
@@ -238,4 +252,4 @@ def _set_to(link: Link) -> ast.expr | None:
         or assign.value.__class__ is not ast.Tuple
     ):
         return None
-    return assign.value.elts[above.elts.index(node)] if len(assign.value.elts) == len(above.elts) else None
+    return assign.value.elts[place(above, node)[1]] if len(assign.value.elts) == len(above.elts) else None

@@ -98,7 +98,7 @@ class _Writer:
         """Other lines in the place of a statement, below the comments that it carries."""
         start, end, indent = self._lines(statement)
         first, last = self.source.line(start), self.source.line(end)
-        notes = [text for line, _, text in self.source.comments if first <= line <= last]
+        notes = [text for _, _, text in self.source.commented(first, last)]
         if any(map(_DIRECTIVE.match, notes)):
             raise Unknown
         rows = [row.encode() for row in (*notes, *lines)]
@@ -243,7 +243,7 @@ class _Writer:
     def _removed(self, statement: ast.stmt) -> Change:
         start, end, indent = self._lines(statement)
         first, last = self.source.line(start), self.source.line(end)
-        if any(first <= line <= last for line, _, _ in self.source.comments):
+        if self.source.commented(first, last):
             raise Unknown
         begin, behind = self.source.starts[first - 1], self.source.line_end(end)[1]
         spare = self._blank_above(first)  # of two runs of blank lines that meet, the longer stays

@@ -8,17 +8,26 @@ import weakref
 from functools import cached_property
 
 from . import handed, masks, moved, occasions, order, padding, sizes, spread
-from .blocks import within
+from .blocks import place, within
+from .callees import first_calls
 from .callers import Callers
 from .evidence import call_name
-from .index import FUNCTIONS, Link, ancestors, owner_of
+from .index import FUNCTIONS, Link, ancestors, methods, owner_of
 from .natures import Natures
-from .occasions import TROUBLE, Blocks, asks_now_and_then, asks_training, fails, fills_once, is_beside
+from .occasions import (
+    TROUBLE,
+    Blocks,
+    asks_now_and_then,
+    asks_training,
+    fails,
+    fills_once,
+    is_beside,
+    needs_no_gradients,
+)
 
 STEP, FORWARD, CALLED = "step", "forward", "called"
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_NO_GRAD = re.compile(r"no_grad|inference_mode")
 
 
 class Scene:
@@ -29,6 +38,7 @@ class Scene:
         self._places: dict[type, dict[tuple[int, int], Link]] = {}
         self._links: dict[type, dict[ast.AST, Link]] = {}
         self._blocks = Blocks()
+        self.run_once: dict[tuple[ast.AST, int], bool] = {}  # what support.py has said of functions
 
     def link(self, call) -> Link | None:
         """The index's link of what a LibCST call calls."""
@@ -102,8 +112,8 @@ class Scene:
         owner = self.owner(link)
         if owner is not None and is_beside(owner):
             return False
-        methods = {s.name for s in owner.body if s.__class__ in _DEFS} if owner is not None else set()
-        return "forward" in methods or "loss" in self.function_name(link).lower() or bool(self.where(link))
+        model = owner is not None and "forward" in methods(owner)
+        return model or "loss" in self.function_name(link).lower() or bool(self.where(link))
 
     def matters(self, link: Link) -> str:
         """`where`, if it also runs there for every batch of the training."""
@@ -112,7 +122,7 @@ class Scene:
 
     def losses(self, link: Link) -> set[str]:
         """The names of which the function around takes gradients."""
-        return set().union(*(names for node, names in self.steps.items() if any(a[0] is node for a in ancestors(link))))
+        return set().union(*(self.steps[above[0]] for above in ancestors(link) if above[0] in self.steps))
 
     def rarely(self, link: Link, where: str = "") -> bool:
         """Behind `step % 100 == 0`, `if verbose`, `if not self.training`, after `if self.training: return`, `if not log: return`."""
@@ -123,7 +133,7 @@ class Scene:
                 inside = child is node.body if node.__class__ is ast.IfExp else within(node, child, "body")
                 if asks_now_and_then(node.test) or asks_training(node.test) == (-1 if inside else 1):
                     return True
-                if node.__class__ is ast.If and (fills_once(node, child) or fails(node, child)):
+                if node.__class__ is ast.If and (place(node, child)[0] in fills_once(node) or fails(node, child)):
                     return True
             left = isinstance(child, ast.stmt) and self._blocks.leave_over(node, child)
             if left or node.__class__ in (ast.ExceptHandler, ast.Raise) or child is getattr(node, "msg", None):
@@ -131,8 +141,7 @@ class Scene:
             if node.__class__ is ast.Call and call_name(node.func) in TROUBLE and child is not node.func:
                 return True
             if node in self.steps or node.__class__ in _DEFS:
-                marks = (call_name(getattr(d, "func", d)) for d in getattr(node, "decorator_list", ()))
-                return where != CALLED and any(map(_NO_GRAD.search, marks))  # what the step calls may need no gradient
+                return where != CALLED and needs_no_gradients(node)  # what the step calls may need none
             child = node
         return False
 
@@ -164,10 +173,15 @@ class Scene:
 
     def values(self, name: ast.Name, link: Link) -> list[ast.expr]:
         """What a name is set to in the scope that binds it; empty where something else than plain assignments binds it."""
+        bindings = self.names.bindings(name.id, link)
+        return self.names.once("values", bindings, lambda: self._values(bindings))
+
+    @staticmethod
+    def _values(bindings: list[Link]) -> list[ast.expr]:
         found = []
-        for at in self.names.bindings(name.id, link):
+        for at in bindings:
             above = at[1] and at[1][0]
-            if above.__class__ is not ast.Assign or at[0] not in above.targets:
+            if above.__class__ is not ast.Assign or not within(above, at[0], "targets"):
                 return []
             found.append(above.value)
         return found
@@ -269,18 +283,13 @@ class Scene:
 
     def first(self, link: Link, *, file: bool = False) -> bool:
         """Whether a call is the first of this name in its function, or in the file."""
-        function, name = None if file else self.function(link), call_name(link[0])
-        top = function[0] if function else self.file.tree
-        calls = [n for n in ast.walk(top) if n.__class__ is ast.Call and call_name(n.func) == name]
-        return min(calls, key=lambda c: (c.func.end_lineno, c.func.end_col_offset)).func is link[0]
+        function = None if file else self.function(link)
+        return first_calls(function[0] if function else self.file.tree)[call_name(link[0])] is link[0]
 
     def repeats(self, link: Link) -> bool:
         """Whether the same statement calls the same thing before."""
         statement = next((a[0] for a in ancestors(link) if isinstance(a[0], ast.stmt)), None)
-        calls = [
-            n.func for n in ast.walk(statement) if n.__class__ is ast.Call and call_name(n.func) == call_name(link[0])
-        ]
-        return min(calls, key=lambda f: (f.end_lineno, f.end_col_offset)) is not link[0]
+        return first_calls(statement)[call_name(link[0])] is not link[0]
 
     def is_answer(self, link: Link) -> bool:
         """`return loss.item()` of a function that takes one step: how often it runs, its callers know."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from .blocks import place
 from .evidence import constant
 from .index import Link
 
@@ -15,7 +16,7 @@ def activated(scene, link: Link) -> bool:
     call, above = link[1][0], link[1][1] and link[1][1][0]
     if call.__class__ is not ast.Call or any(k.arg == "affine" and constant(k.value) is False for k in call.keywords):
         return False
-    row = above.args if above.__class__ is ast.Call else getattr(above, "elts", [])
-    at = next((i for i, layer in enumerate(row) if layer is call), len(row))
+    field, at = place(above, call) if above is not None else ("", -1)
+    row = getattr(above, field) if field in ("args", "elts") else []
     after = row[at + 1] if at + 1 < len(row) else None
     return after.__class__ is ast.Call and scene.names.resolve(after.func, link) in _SILU

@@ -6,8 +6,10 @@ import ast
 import builtins
 import re
 import sys
+from functools import cached_property
 from typing import NamedTuple
 
+from .blocks import once, place
 from .evidence import (
     DEVICES,
     call_name,
@@ -17,12 +19,14 @@ from .evidence import (
     is_log,
     lightning,
     like,
+    listed,
     named,
     other_library,
     target_name,
     trainer,
 )
-from .index import FUNCTIONS, Link, parents
+from .index import Link, parents
+from .parameters import positional
 
 _VENDOR = re.compile(r"(?i)nvidia|hopper|blackwell|ampere|volta")
 INDEXED = re.compile(r"cuda:\d+$")
@@ -96,10 +100,8 @@ class Sinks:
             return False
         if _NAMESPACE.search(root.id):
             return True
-        bound = [at[1] for at in self.names.bindings(root.id, link) if at is not None and at[1] is not None]
-        bound = [up[1][0] if up[0].__class__ is ast.Tuple and up[1] else up[0] for up in bound]
-        values = [getattr(node, "value", None) for node in bound]
-        return any(v.__class__ is ast.Call and _NAMESPACE.search(call_name(v.func)) for v in values)
+        bindings = self.names.bindings(root.id, link)
+        return self.names.once("array module", bindings, lambda: any(map(_is_array_module, bindings)))
 
     def _option(self, call: Link, name: str, kind: str, text: str, depth: int) -> Role | None:
         role = "choices" if name in ("choices", "enum_values") else "option"
@@ -114,7 +116,7 @@ class Sinks:
             return None
         func = parent.func
         resolved, last = self.names.resolve(func, up), call_name(func)
-        at = parent.args.index(node)
+        at = place(parent, node)[1]
         if is_log(func, last):
             return None
         sink = self.calls.get(resolved or "")
@@ -143,7 +145,7 @@ class Sinks:
             if at == 0:  # str(device).replace("cuda:", "")
                 return Role("stripped", True) if device_like(func.value) else None
             return self.role(up, kind, text, depth + 1)
-        if last.startswith("assert") and any(named(a, kind) for a in parent.args if a is not node):
+        if last.startswith("assert") and any(a is not node for a in _words(parent)[kind]):
             return Role("compared", True)
         if other_library(resolved):
             return None
@@ -166,7 +168,8 @@ class Sinks:
 
     def _chosen(self, func: ast.Name, link: Link):
         """The sink of `scope = autocast if mixed else nullcontext`, where the other callables are known too."""
-        bound = [at[1][0] for at in self.names.bindings(func.id, link) if at is not None and at[1] is not None]
+        bindings = self.names.bindings(func.id, link)
+        bound = self.names.once("parents", bindings, lambda: [at[1][0] for at in bindings if at[1] is not None])
         if len(bound) != 1 or bound[0].__class__ is not ast.Assign or bound[0].value.__class__ is not ast.IfExp:
             return None
         names = [self.names.resolve(side, link) for side in (bound[0].value.body, bound[0].value.orelse)]
@@ -177,23 +180,29 @@ class Sinks:
         method = func.__class__ is ast.Attribute and getattr(func.value, "id", "") in ("self", "cls")
         if func.__class__ is not ast.Name and not method:
             return None
-        for kind in FUNCTIONS[:2]:
-            for owner in self.buckets[kind]:
-                function = owner[0]
-                if function.name == call_name(func) and (owner[1][0].__class__ is ast.ClassDef) == method:
-                    bound = method and not any(getattr(d, "id", "") == "staticmethod" for d in function.decorator_list)
-                    names = [a.arg for a in (*function.args.posonlyargs, *function.args.args)][bound:]
-                    return names[at] if at < len(names) else None
-        return None
+        function = self._first_of[method].get(call_name(func))
+        if function is None:
+            return None
+        bound = method and not any(getattr(d, "id", "") == "staticmethod" for d in function.decorator_list)
+        parameter = positional(function.args, at + bound)
+        return parameter and parameter.arg
+
+    @cached_property
+    def _first_of(self) -> tuple[dict[str, ast.AST], dict[str, ast.AST]]:
+        """The first function of each name, and the first method."""
+        found: tuple[dict[str, ast.AST], dict[str, ast.AST]] = {}, {}
+        for name, links in self.names.functions.items():
+            for link in links:
+                found[link[1][0].__class__ is ast.ClassDef].setdefault(name, link[0])
+        return found
 
     # ---- conditions
 
     def _compare(self, node, parent, up, kind, text, depth):
-        sides = [parent.left, *parent.comparators]
-        at = sides.index(node)
+        at = place(parent, node)[1] + 1
         op = parent.ops[at - 1 if at else 0]
-        others = [s for s in sides if s is not node]
-        if any(str(constant(e)).startswith(("npu", "hccl")) for s in others for e in getattr(s, "elts", (s,))):
+        others = [s for s in (parent.left, *parent.comparators) if s is not node]
+        if any(map(_names_npu, others)):
             return None
         if up[1][0].__class__ is ast.Assign and all(_VENDOR.search(target_name(t)) for t in up[1][0].targets):
             return None  # is_nvidia = platform == "cuda"
@@ -211,11 +220,12 @@ class Sinks:
 
     def _other_words(self, node: ast.AST, link: Link) -> bool:
         """Whether what is compared also has values that are no devices: `impl in ("ref", "cuda")`."""
-        uses = self.names.readers(node.id, link) if node.__class__ is ast.Name else ()
-        compared = [use[1][0] for use in uses if use[1][0].__class__ is ast.Compare]
-        sides = [side for c in compared for side in (c.left, *c.comparators)]
-        texts = [constant(e) for side in (node, *sides) for e in getattr(side, "elts", (side,))]
-        return any(isinstance(t, str) and t and t.partition(":")[0].lower() not in DEVICES | {"gpu"} for t in texts)
+        if node.__class__ is not ast.Name:
+            return _has_other_words(node)
+        uses = self.names.readers(node.id, link)
+        compared = (use[1][0] for use in uses if use[1][0].__class__ is ast.Compare)
+        sides = (side for one in compared for side in (one.left, *one.comparators))
+        return self.names.once("other words", uses, lambda: any(map(_has_other_words, sides)))
 
     def _asks(self, node: ast.AST, up: Link, kind: str, text: str, depth: int) -> bool:
         """Whether an expression is a device by its words, or a name by its other uses."""
@@ -225,9 +235,9 @@ class Sinks:
             return False
         if like((self.names.root(node.id, up) or "").rpartition(".")[2], kind):  # from config import DEVICE as D
             return True
-        bound = [at[1][0] for at in self.names.bindings(node.id, up)]
+        bindings = self.names.bindings(node.id, up)
         # b = dist.get_backend()
-        if bound and all(at.__class__ is ast.Assign and named(at.value, kind) for at in bound):
+        if bindings and self.names.once(("given", kind), bindings, lambda: all(_is_given(at, kind) for at in bindings)):
             return True
         used = self._used(node.id, up, kind, text, depth)
         return used is not None and used.certain and used.role != "compared"
@@ -238,3 +248,37 @@ class Sinks:
                 return None  # a part of something larger
             up = up[1]
         return Role("case", True) if up and named(up[0].subject, kind) else Role("case", False)
+
+
+@once
+def _words(call: ast.Call) -> dict[str, tuple[ast.expr, ...]]:
+    """The arguments that are devices or backends by their words."""
+    return {kind: tuple(a for a in call.args if named(a, kind)) for kind in ("device", "backend")}
+
+
+def _names_npu(side: ast.expr) -> bool:
+    """A side of a comparison, or what one lists."""
+    if hasattr(side, "elts"):
+        return listed(side).npu or listed(side).hccl
+    return str(constant(side)).startswith(("npu", "hccl"))
+
+
+@once
+def _has_other_words(side: ast.expr) -> bool:
+    """A text that is no device, also among others."""
+    texts = (constant(e) for e in getattr(side, "elts", (side,)))
+    return any(isinstance(t, str) and t and t.partition(":")[0].lower() not in DEVICES | {"gpu"} for t in texts)
+
+
+def _is_array_module(at: Link) -> bool:
+    """`xp = get_namespace(x)`"""
+    up = at[1]
+    if up is not None and up[0].__class__ is ast.Tuple and up[1]:
+        up = up[1]
+    value = getattr(up and up[0], "value", None)
+    return value.__class__ is ast.Call and bool(_NAMESPACE.search(call_name(value.func)))
+
+
+def _is_given(at: Link, kind: str) -> bool:
+    """`b = dist.get_backend()`"""
+    return at[1] is not None and at[1][0].__class__ is ast.Assign and named(at[1][0].value, kind)

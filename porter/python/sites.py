@@ -11,10 +11,12 @@ from collections.abc import Iterable, Sequence
 from porter.finding import SHARED, Finding, Site
 from porter.suppress import Suppressions
 
-from .evidence import call_name, constant
+from .blocks import place
+from .evidence import call_name, constant, listed
 from .holders import Holders, field, looked_up
 from .index import FUNCTIONS, Link, ancestors, strings
 from .literals import BACKEND, BYTES, CANDIDATE, DEVICE
+from .parameters import defaulted
 from .sinks import OPTIONS, PUT
 from .sought import lines_with
 from .source import Source
@@ -73,7 +75,7 @@ def with_status(
 class _Sites:
     def __init__(self, file):
         self.file, self.names = file, file.names
-        self.holders = Holders(file.names, file.buckets)
+        self.holders = Holders(file.names)
         self.sites: dict[tuple[str, int], Site] = {}
 
     def found(self) -> tuple[tuple[Site, ...], tuple[tuple[str, str], ...]]:
@@ -114,7 +116,8 @@ class _Sites:
     _boolop = _lambda = _formattedvalue = _await = _starred
 
     def _list(self, node, above, up):
-        return not any(str(constant(e)).startswith(("npu", "hccl")) for e in above.elts)
+        words = listed(above)
+        return not words.npu and not words.hccl
 
     _tuple = _set = _list
 
@@ -163,12 +166,7 @@ class _Sites:
         return [(self.holders.parameter(function, above.arg), "declared")]
 
     def _arguments(self, node, above, up):
-        names = [*above.posonlyargs, *above.args]
-        if node in above.defaults:
-            name = names[len(names) - len(above.defaults) + above.defaults.index(node)].arg
-        else:
-            name = above.kwonlyargs[above.kw_defaults.index(node)].arg
-        return [(self.holders.parameter(up[1], name), "declared")]
+        return [(self.holders.parameter(up[1], defaulted(above, node).arg), "declared")]
 
     def _functiondef(self, node, above, up):
         return [(self.holders.result(up), "declared")] if node is above.returns else None
@@ -180,8 +178,9 @@ class _Sites:
         return [(self.holders.result(function), "declared")] if function else None
 
     def _dict(self, node, above, up):
-        if node in above.values:
-            key = constant(above.keys[above.values.index(node)])
+        side, at = place(above, node)
+        if side == "values":
+            key = constant(above.keys[at])
             return [(field(key), "declared")] if isinstance(key, str) else None
         call = up[1]
         if call and call[0].__class__ is ast.Subscript and call[0].value is above:  # {"cuda": ...}[device]
@@ -217,4 +216,4 @@ class _Sites:
             return True  # click.Choice(["cuda", "cpu"]) is an argument of the option
         if self._is_option(above):
             return [(self.holders.option(above), "option")]
-        return [(self.holders.given(above, up, above.args.index(node)), "given")]
+        return [(self.holders.given(above, up, place(above, node)[1]), "given")]

@@ -40,11 +40,21 @@ def first(scene) -> dict[tuple[str, int], tuple[int, int]]:
 
 
 def _misfits(scene, link: Link) -> list[tuple[str, tuple[str, int, int], tuple[int, int]]]:
+    settings = (
+        link[0] if link[0].__class__ in (ast.Call, ast.Dict, *_DEFS) else link[1][0]
+    )  # asked by each of its lines
+    known = scene.file.around.known["sizes"]
+    if settings not in known:
+        known[settings] = _look_at(scene, link)
+    return known[settings]
+
+
+def _look_at(scene, link: Link) -> list[tuple[str, tuple[str, int, int], tuple[int, int]]]:
     sizes = _sizes(scene, link)
     if len(sizes) < 2 or _GIVEN.search(scene.function_name(link)) or _GIVEN.match(scene.file.path.rpartition("/")[2]):
         return []
     rows = misfits({key: node.value for key, node in sizes.items()})
-    if any(row[0] == "vocab" for row in rows.values()) and _PADDED.search(scene.file.source.utf8):
+    if any(row[0] == "vocab" for row in rows.values()) and scene.file.source.says(_PADDED):
         rows = {key: row for key, row in rows.items() if row[0] != "vocab"}
     return [(key, row, (sizes[key].lineno, sizes[key].col_offset)) for key, row in rows.items()]
 

@@ -8,7 +8,7 @@ import io
 import re
 import tokenize
 import warnings
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from functools import cached_property
 from itertools import accumulate
@@ -20,6 +20,7 @@ from porter.suppress import SPOKEN, Comment
 BOM = b"\xef\xbb\xbf"
 LINE_END = re.compile(rb"\r\n|\r|\n")  # what Python calls a line end; str.splitlines knows eight more
 _ASCII = b"\t\n\r\f" + bytes(range(32, 127)) + rb"\u0041\x41\101 ~~ +AGE- .."
+_STEP, _INNER = 4096, bytes(range(0x80, 0xC0))  # what stands inside of a character
 _SPACES = bytes(c if c < 128 and chr(c).isalnum() or c == ord("_") else ord(" ") for c in range(256))
 CODING = re.compile(rb"^[ \t\f]*#.*?coding[:=]")
 PYTHON2 = re.compile(
@@ -48,6 +49,7 @@ class Source:
         self.data = data
         self.bom = BOM if data.startswith(BOM) else b""
         self.encoding = "utf-8"
+        self._said: dict[tuple[re.Pattern[bytes] | bytes, int, int], bool] = {}
         self.utf8 = data[len(self.bom) :]
         try:
             if any(map(CODING.match, LINE_END.split(data, 2)[:2])) or not data.isascii():
@@ -107,6 +109,17 @@ class Source:
         """The same in a row, a tenth of the text: letters that the text has beside each other, it has, too."""
         return b" ".join(self.words)
 
+    def says(self, what: re.Pattern[bytes] | bytes, node=None) -> bool:
+        """Whether something stands anywhere, or in a node: every hit of a rule asks, and the text is gone over once."""
+        start, end = self.span(node) if node is not None else (0, len(self.utf8))
+        known = self._said.get((what, start, end))
+        if known is None:
+            found = (
+                self.utf8.find(what, start, end) >= 0 if what.__class__ is bytes else what.search(self.utf8, start, end)
+            )
+            known = self._said[what, start, end] = bool(found)
+        return known
+
     @cached_property
     def starts(self) -> list[int]:
         lines = self.utf8.splitlines(keepends=True)  # of bytes, it knows the line ends that Python knows
@@ -131,12 +144,30 @@ class Source:
     def place(self, offset: int) -> tuple[int, int]:
         """Line and column as editors count them: both from 1, the column in characters."""
         line = self.line(offset)
-        return line, len(self.utf8[self.starts[line - 1] : offset].decode("utf-8", "replace")) + 1
+        start = self.starts[line - 1]
+        return line, (offset - start if self._ascii else self._characters(offset) - self._characters(start)) + 1
+
+    @cached_property
+    def _ascii(self) -> bool:
+        return self.utf8.isascii()
+
+    def _characters(self, offset: int) -> int:
+        """How many stand before an offset: counted from the last step, as a line may be all of a file."""
+        step = offset // _STEP
+        return self._steps[step] + len(self.utf8[step * _STEP : offset].translate(None, _INNER))
+
+    @cached_property
+    def _steps(self) -> list[int]:
+        begins = range(0, len(self.utf8), _STEP)
+        steps = (len(self.utf8[at : at + _STEP].translate(None, _INNER)) for at in begins)
+        return [*accumulate(steps, initial=0)]
 
     def line_end(self, offset: int) -> tuple[int, int]:
         """Where the line that holds `offset` ends: before and behind its newline."""
-        found = LINE_END.search(self.utf8, offset)
-        return found.span() if found else (len(self.utf8), len(self.utf8))
+        line = self.line(offset)
+        behind = self.starts[line] if line < len(self.starts) else len(self.utf8)
+        tail = self.utf8[max(offset, behind - 2) : behind]
+        return behind - (2 if tail == b"\r\n" else tail[-1:] in (b"\n", b"\r")), behind
 
     def indentation(self, offset: int) -> bytes:
         start = self.starts[self.line(offset) - 1]
@@ -165,6 +196,11 @@ class Source:
                 start = self.starts[line - 1]
                 before = self.utf8[start : self.line_end(start)[0]].decode("utf-8")[:column]
                 yield Comment(line, column + 1, text[1:], not before.strip())
+
+    def commented(self, first: int, last: int) -> list[tuple[int, int, str]]:
+        """The comments on these lines."""
+        begin = bisect_left(self.comments, (first, 0, ""))
+        return self.comments[begin : bisect_left(self.comments, (last + 1, 0, ""), begin)]
 
     @cached_property
     def line_ends(self) -> frozenset[bytes]:

@@ -13,7 +13,7 @@ from porter.catalog.verdict import MISSING, ON_CPU, UNKNOWN, Verdict
 
 from . import blocks
 from .evidence import call_name, constant
-from .index import Link, ancestors, parents
+from .index import Link, ancestors, methods, parents
 from .inventory import first
 from .reached import reached
 from .uses import guard
@@ -91,7 +91,7 @@ def lines_of(link: Link) -> tuple[int, int]:
     """Of the statement around, of a compound one up to the place: those that a suppression of it may stand on."""
     below = link[0]
     for node in parents(link):
-        if node.__class__ in (*_DEFS, ast.ClassDef) and below in node.decorator_list:
+        if node.__class__ in (*_DEFS, ast.ClassDef) and blocks.within(node, below, "decorator_list"):
             return below.lineno, below.end_lineno
         if isinstance(node, ast.stmt):
             return node.lineno, link[0].end_lineno if hasattr(node, "body") else node.end_lineno
@@ -129,6 +129,7 @@ def _guarded(file, link: Link) -> bool:
     return asked(link)
 
 
+@blocks.once
 def _asks(test: ast.expr) -> bool:
     """Whether a condition is about what there is; a device that is available says nothing of functions."""
     return bool(_ASKS.search(_DEVICE.sub("", ast.unparse(test))))
@@ -140,17 +141,32 @@ def asked(link: Link) -> bool:
     for above in parents(link):
         if above.__class__ in (ast.If, ast.IfExp, ast.While) and child is not above.test and _asks(above.test):
             return True
-        if above.__class__ is ast.BoolOp and any(_asks(v) for v in above.values if v is not child):
+        if above.__class__ is ast.BoolOp and any(v is not child for v in _asking(above)):
             return True
-        if above.__class__ is ast.Try and blocks.within(above, child, "body", "handlers"):
-            if any(h.type is None or _CATCHES.search(ast.unparse(h.type)) for h in above.handlers):
-                return True
-        if above.__class__ in _DEFS and any(_asks(d) or "skip" in ast.unparse(d) for d in above.decorator_list):
+        if above.__class__ is ast.Try and blocks.within(above, child, "body", "handlers") and _catches(above):
+            return True
+        if above.__class__ in _DEFS and _is_marked(above):
             return True
         if blocks.above(above, child, _turns_back, _turns_back):
             return True
         child = above
     return False
+
+
+@blocks.once
+def _asking(test: ast.BoolOp) -> tuple[ast.expr, ...]:
+    return tuple(filter(_asks, test.values))
+
+
+@blocks.once
+def _catches(block: ast.Try) -> bool:
+    return any(h.type is None or _CATCHES.search(ast.unparse(h.type)) for h in block.handlers)
+
+
+@blocks.once
+def _is_marked(function: ast.AST) -> bool:
+    """`@skipif(not hasattr(torch, "x"))`"""
+    return any(_asks(d) or "skip" in ast.unparse(d) for d in function.decorator_list)
 
 
 def _turns_back(statement: ast.stmt) -> bool:
@@ -173,7 +189,7 @@ def _computes(file, link: Link) -> bool:
     names = [function[0].name] if function else []
     if owner is not None:
         names += [owner.name, *(call_name(base) for base in owner.bases)]
-        if any(s.__class__ in _DEFS and s.name == "__getitem__" for s in owner.body):
+        if "__getitem__" in methods(owner):
             return False
     return not any(map(_SAMPLES.search, names)) and not _on_host(link)
 
@@ -184,9 +200,14 @@ def _runs_once(file, function: Link, depth: int = 0) -> bool:
         return True
     if depth > 3 or function[1][0].__class__ is ast.ClassDef:
         return False
-    above = [file.scene.function(use) for use in file.names.uses if use[0].id == function[0].name]
-    above = [at for at in above if at is None or at[0] is not function[0]]
-    return bool(above) and all(at is not None and _runs_once(file, at, depth + 1) for at in above)
+    known = file.scene.run_once
+    if (function[0], depth) not in known:
+        above = map(file.scene.function, file.names.spelled(function[0].name))
+        above = [at for at in above if at is None or at[0] is not function[0]]
+        known[function[0], depth] = bool(above) and all(
+            at is not None and _runs_once(file, at, depth + 1) for at in above
+        )
+    return known[function[0], depth]
 
 
 def _on_host(link: Link) -> bool:

@@ -86,7 +86,8 @@ def _logged_by_name(scene, node: ast.Assign, link: Link) -> str:
     if len(node.targets) != 1 or target.__class__ is not ast.Name:
         return ""
     uses = scene.names.readers(target.id, (target, link))
-    return "logged" if uses and all(_LOGS.search(_taker(use)) for use in uses) else ""
+    logged = scene.names.once("logged", uses, lambda: all(_LOGS.search(_taker(use)) for use in uses))
+    return "logged" if uses and logged else ""
 
 
 def _taker(link: Link) -> str:

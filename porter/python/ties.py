@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 from functools import cached_property
 
+from .blocks import place, within
 from .evidence import call_name, constant
 from .holders import Holders, looked_up
 from .index import FUNCTIONS, Link, ancestors
@@ -89,7 +90,7 @@ class Ties:
             targets = above.targets if kind is ast.Assign else [above.target]
             if node is above.value:
                 yield from (of(t, up) for t in targets)
-            elif node in targets and above.value is not None:
+            elif within(above, node, "targets") or node is getattr(above, "target", None) and above.value is not None:
                 yield from (of(v, up) for v in _choices(above.value))
         elif kind is ast.Compare and all(isinstance(op, (ast.Eq, ast.NotEq, ast.In, ast.NotIn)) for op in above.ops):
             yield from (of(s, up) for s in (above.left, *above.comparators) if s is not node)
@@ -98,8 +99,8 @@ class Ties:
             yield function and self.holders.result(function)
         elif kind is ast.keyword and up[1][0].__class__ is ast.Call and above.arg:
             yield self.holders.given(up[1][0], up[1], above.arg)
-        elif kind is ast.Call and node in above.args:
-            yield self.holders.given(above, up, above.args.index(node))
+        elif kind is ast.Call and within(above, node, "args"):
+            yield self.holders.given(above, up, place(above, node)[1])
         elif kind is ast.For and node is above.iter:
             yield of(above.target, up)
         yield from self._spawned(node, up)

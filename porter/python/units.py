@@ -16,6 +16,7 @@ from libcst._nodes.internal import CodegenState
 
 from porter.project.trees import fits_libcst
 
+from .blocks import once, within
 from .index import Link
 from .source import Source
 
@@ -47,22 +48,28 @@ def unit_of(link: Link, source: Source) -> Unit | None:
 
 
 def _cut(node: ast.AST, child: ast.AST | None, source: Source) -> Unit | None:
-    if child is not None and child in getattr(node, "decorator_list", ()):
+    if getattr(node, "decorator_list", None) and within(node, child, "decorator_list"):
         return Unit(*source.span(child), node, whole=False)
-    header = _header(node)
-    if header is None:
+    if _header(node) is None:
         return Unit(*source.span(node), node) if isinstance(node, ast.stmt) else None
-    kind = node.__class__
-    start = source.offset(node.lineno, node.col_offset) if kind is not ast.match_case else _case(node, source)
-    last = max((source.offset(n.end_lineno, n.end_col_offset) for n in header), default=start)
-    colon = _COLON.match(source.utf8, last)
-    if colon is None or start is None:
+    bounds = _bounds(node, source)
+    if bounds is None:
         return None
+    kind, (start, end) = node.__class__, bounds
     prefix = {ast.ExceptHandler: "try: pass\n", ast.match_case: "match _:\n "}.get(kind, "")
     if kind is ast.If and source.utf8.startswith(b"elif", start):
         start += 2
     suffix = "\n case _: pass" if kind is ast.Match else " pass"
-    return Unit(start, colon.end(), node, prefix, suffix, whole=False)
+    return Unit(start, end, node, prefix, suffix, whole=False)
+
+
+@once
+def _bounds(node: ast.AST, source: Source) -> tuple[int, int] | None:
+    """Where the header of a compound statement begins, and where its colon ends."""
+    start = source.offset(node.lineno, node.col_offset) if node.__class__ is not ast.match_case else _case(node, source)
+    last = max((source.offset(n.end_lineno, n.end_col_offset) for n in _header(node)), default=start)
+    colon = _COLON.match(source.utf8, last)
+    return None if colon is None or start is None else (start, colon.end())
 
 
 def _case(node: ast.match_case, source: Source) -> int | None:
@@ -76,29 +83,30 @@ def _case(node: ast.match_case, source: Source) -> int | None:
     return None
 
 
-def _header(node: ast.AST) -> list[ast.AST] | None:
+@once
+def _header(node: ast.AST) -> tuple[ast.AST, ...] | None:
     """The nodes of a compound statement before its colon; None for a simple statement."""
     kind = node.__class__
     if kind in (ast.If, ast.While):
-        return [node.test]
+        return (node.test,)
     if kind in (ast.For, ast.AsyncFor):
-        return [node.iter]
+        return (node.iter,)
     if kind in (ast.With, ast.AsyncWith):
-        return [n for i in node.items for n in (i.context_expr, i.optional_vars) if n is not None]
+        return tuple(n for i in node.items for n in (i.context_expr, i.optional_vars) if n is not None)
     if kind in (ast.FunctionDef, ast.AsyncFunctionDef):
         a = node.args
         found = [*a.posonlyargs, *a.args, a.vararg, *a.kwonlyargs, a.kwarg, *a.defaults, *a.kw_defaults, node.returns]
-        return [n for n in [*found, *getattr(node, "type_params", ())] if n is not None]
+        return tuple(n for n in [*found, *getattr(node, "type_params", ())] if n is not None)
     if kind is ast.ClassDef:
-        return [*node.bases, *node.keywords, *getattr(node, "type_params", ())]
+        return (*node.bases, *node.keywords, *getattr(node, "type_params", ()))
     if kind is ast.ExceptHandler:
-        return [] if node.type is None else [node.type]
+        return () if node.type is None else (node.type,)
     if kind is ast.match_case:
-        return [node.pattern] if node.guard is None else [node.pattern, node.guard]
+        return (node.pattern,) if node.guard is None else (node.pattern, node.guard)
     if kind.__name__ == "Match":
-        return [node.subject]
+        return (node.subject,)
     if kind.__name__ in ("Try", "TryStar"):
-        return []
+        return ()
     return None
 
 

@@ -29,6 +29,13 @@ def uses(file, full: str) -> list[Use]:
 
 def mentions(file, full: str) -> list[Link]:
     """The links of a resolved name's mentions, reads and writes, imports aside."""
+    known = file.around.known["mentions"]
+    if full not in known:
+        known[full] = _mentions(file, full)
+    return known[full]
+
+
+def _mentions(file, full: str) -> list[Link]:
     found = []
     for link in file.names.uses:
         if link[0].ctx.__class__ is not ast.Load or (base := file.names.root(link[0].id, link)) is None:
@@ -56,7 +63,14 @@ def _use(node: ast.AST, above: ast.AST) -> Use:
 
 def imports_of(file, package: str, apart: tuple[str, ...] = ()) -> list[Link]:
     """The import statements of a package or of a dotted part of one, in the order of the file; `apart`: parts of it that
-    are looked at for themselves, each with its dot."""
+    are looked at for themselves, each with its dot. Each of them asks for all."""
+    known = file.around.known["imports"]
+    if (package, apart) not in known:
+        known[package, apart] = _imports_of(file, package, apart)
+    return known[package, apart]
+
+
+def _imports_of(file, package: str, apart: tuple[str, ...]) -> list[Link]:
     found = []
     for kind in (ast.Import, ast.ImportFrom):
         for link in file.buckets[kind]:
@@ -73,19 +87,29 @@ def guard(link: Link | None) -> str | None:
     child = link and link[0]
     for above in parents(link):
         if above.__class__ is ast.If and blocks.within(above, child, "body"):
-            asked = ast.unparse(above.test)
-            if asked.endswith("TYPE_CHECKING"):
-                return "type-checking"
-            if _AVAILABLE.search(asked):
-                return "if"
+            if why := _told(above.test):
+                return why
         elif above.__class__ is ast.Try and blocks.within(above, child, "body") and (handler := handler_of(above)):
             return None if handler.body[-1].__class__ is ast.Raise else "try"
-        elif above.__class__ in FUNCTIONS[:2] and any(_DECORATED.search(ast.unparse(d)) for d in above.decorator_list):
+        elif above.__class__ in FUNCTIONS[:2] and _is_required(above):
             return "if"
         if blocks.above(above, child, _leaves, _leaves):
             return "if"
         child = above
     return None
+
+
+@blocks.once
+def _told(test: ast.expr) -> str | None:
+    """What a condition asks of what is imported below it."""
+    asked = ast.unparse(test)
+    return "type-checking" if asked.endswith("TYPE_CHECKING") else "if" if _AVAILABLE.search(asked) else None
+
+
+@blocks.once
+def _is_required(function: ast.AST) -> bool:
+    """`@require_apex`"""
+    return any(_DECORATED.search(ast.unparse(d)) for d in function.decorator_list)
 
 
 def _leaves(statement: ast.AST) -> bool:

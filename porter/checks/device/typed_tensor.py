@@ -19,7 +19,7 @@ class TypedTensor(Rule):
             return self._default(original, updated, file)
         if not isinstance(original, cst.SimpleString) or file.around.is_within(original, SETTER):
             return None
-        if SETTER.encode() in file.source.utf8 and file.around.is_kept(original):
+        if file.source.says(SETTER.encode()) and file.around.is_kept(original):
             return Hit(original, "setter-computed")  # it may end up there, where torch.npu's name raises
         old = original.evaluated_value
         to = old.replace("torch.cuda", file.target.namespace, 1)

@@ -19,7 +19,7 @@ class DeviceNotSet(Rule):
     calls = {"torch.distributed.init_process_group", "torch.distributed.distributed_c10d.init_process_group"}
 
     def visit(self, original, updated, file):
-        if CHOSEN.search(file.source.utf8) or self._other_backend(original, file):
+        if file.source.says(CHOSEN) or self._other_backend(original, file):
             return None
         rank, torch = file.around.local_rank(original.func), file.around.module_name(original.func, "torch")
         if rank is None or torch is None or not file.around.is_statement(original):

@@ -22,6 +22,6 @@ class RpcDevices(Rule):
             given = [positional(original, None, (name,)) for name in ("device_maps", "devices")]
             if not any(g is not None and g[1] is not None for g in given):
                 return None
-        elif b"TensorPipeRpcBackendOptions" not in file.source.utf8:
+        elif not file.source.says(b"TensorPipeRpcBackendOptions"):
             return None
         return Hit(original.func, "options", values=(("new", NEW),))

@@ -16,7 +16,8 @@ _METHODS = rb"(?:get|keys|items|values|update|pop|copy|setdefault)\b"  # of a di
 def _held(file) -> str | None:
     """The key under which an object with settings goes into a checkpoint, or of which something is asked that no dictionary has."""
     for name in sorted(_NAMES & file.source.words):
-        if re.search(name + rb"['\"]\s*(?::\s*" + _OBJECT + rb"|\]\.(?!" + _METHODS + rb")\w)", file.source.utf8):
+        pattern = name + rb"['\"]\s*(?::\s*" + _OBJECT + rb"|\]\.(?!" + _METHODS + rb")\w)"
+        if file.source.says(re.compile(pattern)):
             return name.decode()
     return None
 

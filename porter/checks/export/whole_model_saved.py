@@ -26,13 +26,12 @@ class WholeModelSaved(Rule):
         if not MODEL.match(name):
             return None
         text = file.text(original.args[0].value)
-        used = re.compile(
+        pattern = (
             rb"\b"
             + re.escape(text).encode()
             + rb"\.(?:parameters|train|eval|state_dict|load_state_dict)\(|\b"
             + re.escape(text).encode()
             + rb"\("
         )
-        return (
-            Hit(original.args[0].value, "module", values=(("name", text),)) if used.search(file.source.utf8) else None
-        )
+        used = file.source.says(re.compile(pattern))
+        return Hit(original.args[0].value, "module", values=(("name", text),)) if used else None

@@ -49,7 +49,7 @@ def needed(file) -> bool:
 
 def doubt(file) -> str | None:
     """Why a person has to look: "results" that the NPU's profiler does not have, or a recording that goes elsewhere."""
-    if _RESULTS.search(file.source.utf8):
+    if file.source.says(_RESULTS):
         return "results"
     made = _profiles(file)
     if any(_OTHERS.search(name) for name in file.apis):
@@ -78,8 +78,7 @@ def _leaves(link, file) -> bool:
         return False
     if target.__class__ is not ast.Name:
         return True
-    reads = [use for use in file.names.uses if use[0].id == target.id and use[0].ctx.__class__ is ast.Load]
-    return any(use[1][0].__class__ not in (ast.Attribute, ast.withitem) for use in reads)
+    return any(use[1][0].__class__ not in (ast.Attribute, ast.withitem) for use in file.names.loads(target.id))
 
 
 def import_follows(file) -> bool:

@@ -77,8 +77,12 @@ def _reached(file, part: str) -> bool:
     return not imports_of(file, part) and any(f"{full}.".startswith(f"{part}.") for full, _ in _uses(file))
 
 
-def _uses(file) -> Iterator[tuple[str, bool]]:
+def _uses(file) -> list[tuple[str, bool]]:
     """What is imported and used, by its full name, and whether it is called."""
+    return file.names.once("uses", file.names.uses, lambda: [*_all_uses(file)])
+
+
+def _all_uses(file) -> Iterator[tuple[str, bool]]:
     for link in file.names.uses:
         if link[0].id in file.names.imports:
             full, top, above = file.names.root(link[0].id, link) or "", *link

@@ -14,7 +14,7 @@ _OTHERS = (
 
 def chooses(file) -> bool:
     """Whether a file has the other form, too: it keeps this one for where the other does not exist."""
-    return any(word in file.source.utf8 for word in _OTHERS)
+    return any(map(file.source.says, _OTHERS))
 
 
 class AttentionByHand(Opportunity):

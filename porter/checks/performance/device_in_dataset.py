@@ -40,9 +40,7 @@ class DeviceInDataset(Rule):
         if owner is not None and any((file.names.resolve(b, link) or "").endswith("nn.Module") for b in owner.bases):
             return True
         function = file.scene.function(link)[0]
-        start, end = file.source.span(function)
-        streams = file.source.utf8.find(b"record_stream", start, end) >= 0
-        return streams or function.name in MOVES or moved.follows_data(link)
+        return file.source.says(b"record_stream", function) or function.name in MOVES or moved.follows_data(link)
 
     @staticmethod
     def _is_asked(file, link) -> bool:

@@ -33,7 +33,7 @@ class DeviceMissing(Rule):
         ):
             return None  # a tensor without dimensions may meet any other
         link = file.scene.link(original)
-        if link is None or file.scene.where(link) != "forward" or b"set_default_device" in file.source.utf8:
+        if link is None or file.scene.where(link) != "forward" or file.source.says(b"set_default_device"):
             return None
         other = meetings.met(file.scene, link)
         if other is None:

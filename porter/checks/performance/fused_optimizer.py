@@ -32,11 +32,11 @@ class FusedOptimizer(Opportunity):
     only = "loop"
 
     def find(self, original, file):
-        data = file.source.utf8
+        says = file.source.says
         if (
             not file.scene.loops_over_batches
-            or not all(p.search(data) for p in LOOP)
-            or AGAINST.search(data)
+            or not all(map(says, LOOP))
+            or says(AGAINST)
             or any(a.star for a in original.args)
         ):
             return None
@@ -46,7 +46,7 @@ class FusedOptimizer(Opportunity):
         new = f"torch_npu.optim.NpuFused{name}"
         if not {a.keyword.value for a in original.args if a.keyword} <= KNOWN[name] or not file.has(new):
             return None
-        why = "clipped" if b"clip_grad_norm_" in data else "plain"
+        why = "clipped" if says(b"clip_grad_norm_") else "plain"
         return original.func, why, (("name", f"torch.optim.{name}"), ("new", new))
 
     def fuse(self, original, file):

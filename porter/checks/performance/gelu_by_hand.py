@@ -17,8 +17,7 @@ class GeluByHand(Opportunity):
     def find(self, original, file):
         match = next(iter(file.matches(original, self.patterns)), None)
         if match is not None:
-            start, end = file.source.span(match.body.owner or match.body.function)
-            if BOTH.search(file.source.utf8, start, end):
+            if file.source.says(BOTH, match.body.owner or match.body.function):
                 return None  # kept on purpose beside the other
         return super().find(original, file)
 

@@ -52,7 +52,7 @@ class HostSync(Rule):
             or handed.settled_by_kind(link)
         ):
             return None
-        if handed.made_on_host(scene, link) and b"set_default_" not in file.source.utf8:
+        if handed.made_on_host(scene, link) and not file.source.says(b"set_default_"):
             return None
         if name in ("item", "tolist") and (said := file.followed(original, SIZE)) is not None:
             return Hit(original, "compiled" if file.compiles else "size", values=(*values, *said), code="PRT601")

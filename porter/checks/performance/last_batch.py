@@ -21,7 +21,7 @@ class LastBatch(Rule):
     only = "training"
 
     def visit(self, original, updated, file):
-        if not file.compiles and not TRACED.search(file.source.utf8):
+        if not file.compiles and not file.source.says(TRACED):
             return None
         given = arguments(original, file)
         if (

@@ -44,7 +44,7 @@ def feeds_training(call, given: dict[str, str], file) -> bool:
         return False
     if moved.dataset_moves(file):  # PRT636 tells of it; workers could not do that
         return False
-    if given.get("shuffle") == "True" and TRAINS.search(file.source.utf8):
+    if given.get("shuffle") == "True" and file.source.says(TRAINS):
         return True
     return "train" in target.lower() or "train" in dataset.partition("(")[0].lower()
 

@@ -34,8 +34,8 @@ class PaddingToLongest(Rule):
 
     @staticmethod
     def _collator(original, name: str, file):
-        text = file.source.utf8
-        if any(a.star for a in original.args) or file.scene.apart or not TRAINS.search(text) or FIXED.search(text):
+        says = file.source.says
+        if any(a.star for a in original.args) or file.scene.apart or not says(TRAINS) or says(FIXED):
             return None
         if positional(original, None, ("pad_to_multiple_of",))[1] is not None:
             return None

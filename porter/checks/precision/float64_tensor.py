@@ -26,13 +26,13 @@ class Float64Tensor(Rule):
             if (
                 original.args
                 or link is None
-                or not _DEVICES.search(file.source.utf8)
+                or not file.source.says(_DEVICES)
                 or file.receiver(original) in ("other", "own")
                 or _on_cpu(link)
             ):
                 return None
             end = file.span(original.func.attr)[0]
-            if b".double()" in file.source.utf8[file.source.starts[file.source.line(end) - 1] : end]:
+            if file.source.utf8.find(b".double()", file.source.starts[file.source.line(end) - 1], end) >= 0:
                 return None  # one for a line
             return Hit(original, "cast", values=(("old", file.text(original.func.attr) + "()"),))
         found = file.around.argument(original)
@@ -49,7 +49,7 @@ class Float64Tensor(Rule):
         if name == "torch.set_default_dtype":
             return "default"
         if name is None and last in ("to", "type"):
-            if not _DEVICES.search(file.source.utf8):
+            if not file.source.says(_DEVICES):
                 return None  # nothing in the file says that it computes anywhere but on the CPU
             return None if _on_cpu(link) or place not in (0, 1, "dtype") or _to_cpu(call) else "cast"
         if place != "dtype" or name is not None and not name.startswith("torch."):

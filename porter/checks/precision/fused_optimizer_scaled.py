@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from porter.checks.build import dotted
 from porter.checks.rule import Hit, Rule, cst
-from porter.project.firsts import first_fused
 
 _MODULES = ("torch.cuda.amp", "torch.cuda.amp.grad_scaler", "torch.npu.amp", "torch_npu.npu.amp")
 
@@ -14,7 +13,7 @@ class FusedOptimizerScaled(Rule):
     calls = {f"{module}.GradScaler" for module in _MODULES}
 
     def visit(self, original, updated, file):
-        place = file.facts.fused or first_fused({file.path: file.source.utf8})
+        place = file.fused
         if not place or file.tested:
             return None
         new = None  # device comes first there since torch 2.3
