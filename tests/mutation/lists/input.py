@@ -32,8 +32,8 @@ MUTANTS = [
     Mutant(
         "a device is a file",
         "files/read.py",
-        "if not pipe and not stat.S_ISREG(status.st_mode):",
-        "if stat.S_ISDIR(status.st_mode):",
+        "elif not stat.S_ISREG(mode):",
+        "elif stat.S_ISDIR(mode):",
         "test_input.py",
         "named_is_a_regular_file and device",
     ),

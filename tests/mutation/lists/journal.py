@@ -117,9 +117,9 @@ MUTANTS = [
     ),
     Mutant(
         "journal: links in place of the journal's files are followed",
-        "files/seal.py",
-        '    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)',
-        '    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)',
+        "files/read.py",
+        '(0 if links else getattr(os, "O_NOFOLLOW", 0))',
+        "0",
         "test_files_seal.py",
         "others_may_know or something_else_in_it",
     ),
