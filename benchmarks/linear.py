@@ -223,10 +223,13 @@ def _report(kind: str, n: int) -> Work:
 
 
 def _diff(n: int) -> Work:
+    from porter.finding import Change
     from porter.report.diff import unified
 
-    run, _, data = _found(n)
-    return lambda: unified("a.py", data, run.files[0].auto)
+    line = b"y = x.cuda()\n"
+    data, at = line * n, line.index(b"cuda")
+    changes = tuple(Change(i * len(line) + at, i * len(line) + at + 4, b"npu") for i in range(n))
+    return lambda: unified("a.py", data, changes)
 
 
 def _tree(make: Callable[[Path, int], None]) -> Callable[[int], Work]:

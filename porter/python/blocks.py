@@ -26,6 +26,19 @@ def once(ask: Callable[..., _Answer]) -> Callable[..., _Answer]:
     return answer
 
 
+def once_for_file(ask: Callable[..., _Answer]) -> Callable[..., _Answer]:
+    """The same of a question about a file, which every hit asks."""
+
+    @wraps(ask)
+    def answer(file) -> _Answer:
+        known = file.around.known[ask.__module__]
+        if ask.__qualname__ not in known:
+            known[ask.__qualname__] = ask(file)
+        return known[ask.__qualname__]
+
+    return answer
+
+
 def place(owner: ast.AST, child: ast.AST) -> tuple[str, int]:
     """The field of a node whose list holds another, and its place there; ("", -1) where none does."""
     known = owner.__dict__.get("_places")  # kept as long as the node: it goes with its tree

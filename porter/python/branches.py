@@ -7,7 +7,7 @@ import re
 from collections import deque
 from collections.abc import Iterator
 
-from .blocks import BODIES, once, place
+from .blocks import BODIES, once, once_for_file, place
 from .evidence import CUDA_LIBRARIES, call_name, constant, device_like
 from .index import FUNCTIONS, Link
 
@@ -125,13 +125,11 @@ def kernel(file, link: Link | None) -> str | None:
     return None
 
 
+@once_for_file
 def compiled(file) -> str | None:
     """What compiles the CUDA kernels that a file holds as Python functions."""
-    known = file.around.known["compiled"]
-    if not known:
-        targets = (target for found in file.names.imports.values() for target, _ in found)
-        known[""] = any(t == "numba.cuda" or t.startswith("numba.cuda.") for t in targets)
-    return "numba.cuda" if known[""] else None
+    targets = (target for found in file.names.imports.values() for target, _ in found)
+    return "numba.cuda" if any(t == "numba.cuda" or t.startswith("numba.cuda.") for t in targets) else None
 
 
 def _kernel(file, parts: list[ast.AST], link: Link) -> str | None:

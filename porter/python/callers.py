@@ -28,6 +28,7 @@ class Callers:
         self._file, self._scene = scene.file, weakref.proxy(scene)  # which keeps this
         self._known: dict[ast.AST, bool] = {}
         self._hosts: dict[ast.AST, frozenset[str]] = {}
+        self._given: dict[tuple[str, ast.ClassDef | None], dict[int | str | None, bool]] = {}
         self._by_class: dict[str, dict[ast.ClassDef | None, list[_Call]]] = {}
         self._by_function: dict[str, dict[ast.AST, list[_Call]]] = {}
         self._elsewhere = {one.name: one for one in self._file.facts.about(self._file.path)}
@@ -82,15 +83,24 @@ class Callers:
             given: dict[str, list[bool]] = {}
             owner = owner_of(function)
             names = parameters(function[0])[owner is not None :]
-            for _, func, call, _ in self._of(function[0].name, owner):
-                if func is call[0].func:
-                    for name, value in (*zip(names, call[0].args), *((k.arg, k.value) for k in call[0].keywords)):
-                        given.setdefault(name, []).append(reads_back(value))
+            for which, every in self._handed(function[0].name, owner).items():
+                if which.__class__ is not int or which < len(names):
+                    given.setdefault(names[which] if which.__class__ is int else which, []).append(every)
             if (elsewhere := self._elsewhere.get(home(function) or "")) is not None:
                 for at, name in enumerate(names):
                     given.setdefault(name, []).append(not {str(at), name}.isdisjoint(elsewhere.hosts))
             self._hosts[function[0]] = frozenset(name for name, values in given.items() if all(values))
         return self._hosts[function[0]]
+
+    def _handed(self, name: str, owner: ast.ClassDef | None) -> dict[int | str | None, bool]:
+        """By place or by name, whether all calls hand over what has been read back; asked for all functions of a name."""
+        if (name, owner) not in self._given:
+            found = self._given[name, owner] = {}
+            for _, func, call, _ in self._of(name, owner):
+                if func is call[0].func:
+                    for which, value in (*enumerate(call[0].args), *((k.arg, k.value) for k in call[0].keywords)):
+                        found[which] = found.get(which, True) and reads_back(value)
+        return self._given[name, owner]
 
     def served_by(self, line: int) -> str:
         """The file whose step calls the function around a line for every batch; "" where that is this one."""

@@ -57,6 +57,7 @@ class Names:
             for link in buckets[kind]:
                 for name in link[0].names:
                     self._declared[name].append(link)
+        self._around: dict[ast.AST, Link | None] = {}
         self._outer: dict[str, dict[ast.AST | None, type]] = {}
         self._homes: dict[str, dict] = {}
         self._readers: dict[str, dict] = {}
@@ -137,6 +138,13 @@ class Names:
     def scope(self, link: Link | None, below=None) -> Link | None:
         """Nearest scope around; defaults, decorators, annotations and a first iterable live outside theirs."""
         path = [below, None, None]  # child, grandchild, great-grandchild on the way up
+        ifs: list[ast.AST] = []  # all in one scope: each `elif` stands in the one before it
+        found = self._scope(link, path, ifs)
+        for node in ifs:
+            self._around[node] = found
+        return found
+
+    def _scope(self, link: Link | None, path: list[ast.AST | None], ifs: list[ast.AST]) -> Link | None:
         while link is not None:
             node, (child, grand, great) = link[0], path
             if node.__class__ in FUNCTIONS:
@@ -161,6 +169,10 @@ class Names:
             elif node.__class__ in COMPREHENSIONS:
                 if not (child is node.generators[0] and grand is child.iter):
                     return link
+            elif node.__class__ is ast.If:
+                if node in self._around:
+                    return self._around[node]
+                ifs.append(node)
             path, link = [node, child, grand], link[1]
         return None
 

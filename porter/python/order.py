@@ -57,16 +57,18 @@ def _started(scene, link: Link, around: Link | None) -> list[Link]:
     """The calls that start what a start method is for: this one, those of its context, or all of the file."""
     if call_name(link[0]) == "start_processes":
         return [link[1]]
-    known = scene.file.around.known["processes"]
-    if not known:
-        known[""] = [at for at in scene.file.buckets[ast.Call] if call_name(at[0].func) in _STARTS]
-    calls = known[""]
+    calls = _processes(scene.file)
     above = link[1][1] and link[1][1][0]
     name = above.targets[0] if above.__class__ is ast.Assign else None  # `context = get_context("fork")`
     if name.__class__ is not ast.Name:
         return calls
     named = [at for at in calls if getattr(getattr(at[0].func, "value", None), "id", "") == name.id]
     return [at for at in named if scene.function(at) == around]
+
+
+@blocks.once_for_file
+def _processes(file) -> list[Link]:
+    return [at for at in file.buckets[ast.Call] if call_name(at[0].func) in _STARTS]
 
 
 def _works(scene, link: Link) -> bool | None:

@@ -81,6 +81,8 @@ class Scene:
     def _look_around(self, link: Link) -> str:
         for above in ancestors(link):
             node = above[0]
+            if node.__class__ is ast.If and node in self._where:  # the `if` of an `elif`
+                return self._where[node]
             if node in self.steps:
                 return "" if self.function_name((node, above)).lstrip("_").startswith("test") else STEP
             if node.__class__ in _DEFS:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import re
 
+from porter.python.blocks import once_for_file
+
 OLD = "torch.profiler"
 MOVED = (
     "profile",
@@ -40,6 +42,7 @@ def _names_cuda(file) -> bool:
     return any(name.endswith("ProfilerActivity.CUDA") for name in file.apis)
 
 
+@once_for_file
 def needed(file) -> bool:
     """Whether the file may record a device: not where every list of activities is in sight and names the CPU alone."""
     return _names_cuda(file) or any(
@@ -47,6 +50,7 @@ def needed(file) -> bool:
     )
 
 
+@once_for_file
 def doubt(file) -> str | None:
     """Why a person has to look: "results" that the NPU's profiler does not have, or a recording that goes elsewhere."""
     if file.source.says(_RESULTS):
@@ -81,6 +85,7 @@ def _leaves(link, file) -> bool:
     return any(use[1][0].__class__ not in (ast.Attribute, ast.withitem) for use in file.names.loads(target.id))
 
 
+@once_for_file
 def import_follows(file) -> bool:
     """Whether torch_npu will be a name of the file: it is, or the import that is inserted makes it one."""
     module = file.target.module

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 
 from porter.checks.build import imported
 from porter.checks.rule import Hit, Rule, cst
+from porter.python.blocks import once_for_file
 from porter.python.uses import imports_of
 
 SHOWN = 4
@@ -77,15 +77,14 @@ def _reached(file, part: str) -> bool:
     return not imports_of(file, part) and any(f"{full}.".startswith(f"{part}.") for full, _ in _uses(file))
 
 
+@once_for_file
 def _uses(file) -> list[tuple[str, bool]]:
     """What is imported and used, by its full name, and whether it is called."""
-    return file.names.once("uses", file.names.uses, lambda: [*_all_uses(file)])
-
-
-def _all_uses(file) -> Iterator[tuple[str, bool]]:
+    found = []
     for link in file.names.uses:
         if link[0].id in file.names.imports:
             full, top, above = file.names.root(link[0].id, link) or "", *link
             while isinstance(above[0], ast.Attribute):
                 full, top, above = f"{full}.{above[0].attr}", above[0], above[1]
-            yield full, isinstance(above[0], ast.Call) and above[0].func is top
+            found.append((full, isinstance(above[0], ast.Call) and above[0].func is top))
+    return found
