@@ -63,7 +63,7 @@ def test_a_file_of_too_much_code_is_told_and_not_parsed(monkeypatch: pytest.Monk
     assert trees.parse(data) is None
 
 
-@pytest.mark.parametrize("data", ['y = """' + "cuda is " * 80_000 + '"""\n', "# cuda\n" * 90_000, "\n" * 610_000])
+@pytest.mark.parametrize("data", ['y = """' + "cuda is " * 80_000 + '"""\n', "# cuda\n" * 90_000, "\n" * 460_000])
 def test_text_and_blank_lines_are_no_code(data: str):
     assert trees.fits(data)
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 Parse = Callable[[bytes], "ast.Module | None"]
 FAULTS = (SyntaxError, ValueError, RecursionError, MemoryError)  # a ValueError is about null bytes
 # words and signs: what is made of them stays below 500 MiB
-MOST = 600_000  # of one file
+MOST = 450_000  # of one file
 MOST_FOR_LIBCST = 60_000  # of what it is given at once: its trees are eight times as large
 _LONGEST = 1_000_000  # characters of that: it takes 150 bytes for each
 _DEEPEST = (
