@@ -22,6 +22,13 @@ def _many(unit: str, head: str = "", tail: str = "") -> Callable[[int], str]:
     return lambda n: head + unit * n + tail
 
 
+def _cells(*sources) -> dict:
+    return {
+        "cells": [{"cell_type": "code", "metadata": {}, "outputs": [], "source": s} for s in sources],
+        "metadata": {},
+    }
+
+
 def _notebook(*cells: str, kind: str = "code") -> str:
     made = [
         {"cell_type": kind, "execution_count": None, "metadata": {}, "outputs": [], "source": cell.splitlines(True)}
@@ -195,6 +202,11 @@ _TEXTS = {
     "sh pip": ("a.sh", _many("pip install torch==1.0 nvidia-cublas-cu12 flash-attn\n")),
     "sh substitutions": ("a.sh", _many("X=$(nvidia-smi -L | wc -l)\n")),
     "sh inner": ("a.sh", _many("bash -c 'python a.py --device cuda'\n")),
+    "sh strings": ("a.sh", _many('python a.py cuda\nA{n}="cuda x"\n')),
+    "sh tools": ("a.sh", _many("nvidia-smi -q ", "docker run ", "\n")),
+    "sh installers": ("a.sh", _many("install add ", "foo ", "torch==1.0\n")),
+    "sh a word": ("a.sh", _many("=--device=cuda", "python a.py ", "\n")),
+    "sh broken in one line": ("a.sh", _many("cuda ) ", "nvidia-smi\n" * 9)),
     "sh comments": ("a.sh", _many("# python a.py --device cuda\n")),
     "sh directives": ("a.sh", _many("#SBATCH --gpus=1\n")),
     "sh broken": ("a.sh", _many("if cuda; then (\n")),
@@ -240,6 +252,11 @@ _TEXTS = {
     "cu includes": ("a.cu", _many("#include <cuda_runtime.h>\n")),
     "cu ifdefs": ("a.cu", _many("#ifdef USE_CUDA\n  cudaFree(x);\n#endif\n")),
     "cu bindings": ("a.cpp", _many('  m.def("f{n}", &f{n});\n', '#include <cuda.h>\nPYBIND11_MODULE(a, m) {\n', "}\n")),
+    "cu conditions": ("a.cu", _many("#if A\ncudaFree(x);\n")),
+    "cu calls in a row": ("a.cpp", _many(".foo(cuda)", "#include <cuda.h>\nPYBIND11_MODULE(a, m) { m", "; }\n")),
+    "cu calls in calls": ("a.cpp", lambda n: "#include <cuda.h>\nPYBIND11_MODULE(a, m) { " + "f(" * n + ")" * n + "; }\n"),
+    "cu macros in functions": ("a.cu", lambda n: "#define K0 cuda\n" + "".join(f"#define K{i + 1} K{i}\nvoid f{i}() {{ K{i}(1); }}\n" for i in range(n))),
+    "cu names of libraries": ("a.cu", _many("cublas", "__global__ void f();\n", "\n")),
     "cu broken": ("a.cu", _many("__global__ void f{n}(\n")),
     "cu comments": ("a.cu", _many("// cuda __global__ <<<\n/* cuda */\n")),
     "cu not ASCII": ("a.cu", _many("// 显卡\n  cudaMalloc(&x{n}, 1);\n")),
@@ -247,6 +264,11 @@ _TEXTS = {
     "notebook lines": ("a.ipynb", lambda n: _notebook("import torch\n" + "".join(f"x{i} = 1\n" for i in range(n)) + "x.cuda()")),
     "notebook edits": ("a.ipynb", lambda n: _notebook("import torch\n" + "".join(f"x{i}.cuda()\n" for i in range(n)))),
     "notebook magics": ("a.ipynb", lambda n: _notebook("import torch", *["!pip install torch==1.0"] * n)),
+    "notebook a string": ("a.ipynb", lambda n: json.dumps(_cells(["import torch\n" + "x.cuda()\n" * n]))),
+    "notebook a line": ("a.ipynb", lambda n: json.dumps(_cells(["import torch"], *[["x = y.cuda()"]] * n))),
+    "notebook broken shell": ("a.ipynb", lambda n: json.dumps(_cells(*["!cuda ) )) nvidia-smi ("] * n))),
+    "notebook quotes": ("a.ipynb", lambda n: json.dumps(_cells("import torch\nx.cuda() " + "\\'" * n))),
+    "notebook comments": ("a.ipynb", lambda n: '{"metadata": {}, "cells": [{"cell_type": "code", "outputs": [' + "/* " * n + ']}]}'),
     "notebook texts": ("a.ipynb", lambda n: _notebook("cuda torch", *["some cuda text"] * n, kind="markdown")),
 }  # fmt: skip
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 _GUARD = re.compile(rb"""^if[ \t]+__name__[ \t]*==[ \t]*["']__main__["']""", re.MULTILINE)
 _ACTS = re.compile(rb"^(?:(?:for|while|with)\b[^\n]*:|(?:\w+\.)*(?:main|train|run|fit)\()", re.MULTILINE)
 _MODULES = re.compile(
-    rb"^[ \t]*(?:from[ \t]+\.*((?:\w[\w.]*)?)[ \t]+import[ \t]+(\w*)|import[ \t]+([\w.]+)[ \t]*(?:$|[,;#]|as\b))",
+    rb"^[ \t]*(?:from[ \t]+(?=[.\w])\.*((?:\w[\w.]*)?)[ \t]+import[ \t]+(\w*)|import[ \t]+([\w.]+)[ \t]*(?:$|[,;#]|as\b))",
     re.MULTILINE,
 )
 _ROOTS = ("src", "python", "lib")  # folders that are no part of a package's name
