@@ -263,8 +263,8 @@ MUTANTS = [
     Mutant(
         "count bytes as columns",
         "python/source.py",
-        'len(self.utf8[self.starts[line - 1] : offset].decode("utf-8", "replace")) + 1',
-        "offset - self.starts[line - 1] + 1",
+        "offset - start if self._ascii else self._characters(offset) - self._characters(start)",
+        "offset - start",
         CASES,
         "columns",
     ),
@@ -279,8 +279,8 @@ MUTANTS = [
     Mutant(
         "put defaults inside",
         "python/names.py",
-        "grand in node.args.defaults",
-        "grand in ()",
+        'within(node.args, grand, "defaults", "kw_defaults")',
+        "False",
         CASES,
         "default",
     ),
@@ -339,7 +339,7 @@ MUTANTS = [
     Mutant(
         "put the import on its own line, whatever shares it",
         "python/imports.py",
-        'if begin + len(indent) != start or rest and not rest.startswith(b"#"):',
+        'if begin + len(indent) != start or follows < before and source.utf8[follows : follows + 1] != b"#":',
         "if False:",
         PROMISES,
         "test_import",
