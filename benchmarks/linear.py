@@ -24,6 +24,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).resolve().parent.parent)]
@@ -33,9 +34,14 @@ from benchmarks.process import REPOSITORY
 
 STEEPEST, LARGEST = 1.2, 500  # the exponent, MiB
 FIRST, LEAST, ROUNDS = 250, 0.05, 3
+<<<<<<< HEAD
 HANGS, STUCK = 300, 60  # seconds: of a measurement, of a glance
 GLANCE, TIMES = 0.2, 4  # seconds of its largest step, and how many times as large each is
 RUNS = " run: "
+=======
+HANGS = 300  # seconds
+LONGEST = 100_000  # findings in a report
+>>>>>>> py16
 Work = Callable[[], object]
 
 
@@ -201,16 +207,35 @@ def _peak(given: Input) -> list[float]:
 
 
 def _found(n: int):
+    """A run over one file of n lines: the analysis of one of them, for each."""
     from porter.analyse import analyse
     from porter.config import Settings
+    from porter.finding import Change
     from porter.run import Run
     from porter.session import Session
 
-    session, data = Session(), ("import torch\n" + "y = x.cuda()\n" * n).encode()
-    return Run(Path("."), (analyse("a.py", data, session),), Settings(), session.target), session, data
+    session, head, line = Session(), b"import torch\n", b"y = x.cuda()\n"
+    one = analyse("a.py", head + line, session)
+
+    def all_of(changes):
+        above = [c for c in changes if c.start < len(head)]
+        below = [c for c in changes if c.start >= len(head)]
+        moved = (Change(c.start + i * len(line), c.end + i * len(line), c.new) for i in range(n) for c in below)
+        return (*above, *moved)
+
+    def moved(finding, i):
+        edit = tuple(Change(c.start + i * len(line), c.end + i * len(line), c.new) for c in finding.edit)
+        return replace(finding, line=finding.line + i, end_line=finding.end_line + i, edit=edit)
+
+    findings = tuple(moved(finding, i) for i in range(n) for finding in one.findings)
+    data = head + line * n
+    result = replace(one, findings=findings, auto=all_of(one.auto), review=all_of(one.review), lines=n + 1, digest="")
+    return Run(Path("."), (result,), Settings(), session.target), session, data
 
 
-def _report(kind: str, n: int) -> Work:
+def _report(kind: str, n: int) -> Work | None:
+    if n > LONGEST:  # some formats say no more of a file than so much
+        return None
     from porter import __version__
     from porter.report import render
     from porter.report.model import Report

@@ -53,17 +53,14 @@ class Environment:
         self.wanted = file.rules.tables.variables
         self.found: dict[int, Variable] = {}
         self._known: dict[ast.AST, frozenset[bytes]] = {}
+        self._mappings: dict[tuple[ast.AST, int], str | None] = {}
         for link in strings(file.tree, lines, _NAME):
             if self._wanted(link[0].value) and (found := self._key(link)):
                 self._take(link, "key", link[0].value, *found)
         for link in file.buckets[ast.Call]:
-            for keyword in link[0].keywords:
-                if (
-                    keyword.arg
-                    and _NAME.match(keyword.arg)
-                    and self._wanted(keyword.arg)
-                    and (said := self._keywords(link))
-                ):
+            named = [k for k in link[0].keywords if k.arg and _NAME.match(k.arg) and self._wanted(k.arg)]
+            if named and (said := self._keywords(link)):
+                for keyword in named:
                     self._take((keyword, link), "keyword", keyword.arg, said, keyword.value)
 
     def _wanted(self, name: str) -> bool:
@@ -212,7 +209,13 @@ class Environment:
     # ---- where a mapping goes
 
     def _mapping(self, link: Link, depth: int) -> str | None:
-        """A dict literal is an environment by what it is made of or where it goes."""
+        """A dict literal is an environment by what it is made of or where it goes: the same for all of its keys."""
+        key = link[0], depth
+        if key not in self._mappings:
+            self._mappings[key] = self._look_above(link, depth)
+        return self._mappings[key]
+
+    def _look_above(self, link: Link, depth: int) -> str | None:
         node, up = link[0], link[1]
         if depth > 6 or up is None:
             return None

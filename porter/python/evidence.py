@@ -141,3 +141,39 @@ def other_library(resolved: str | None) -> bool:
         return False
     root = resolved.lstrip(".").partition(".")[0]
     return root in OTHER_LIBRARIES or root in CUDA_LIBRARIES or resolved.startswith("ray.util.collective.")
+
+
+class Sides(NamedTuple):
+    """Those of a comparison that decide what a string is that it is compared with."""
+
+    npu: tuple[ast.expr, ...]
+    device: tuple[ast.expr, ...]
+    backend: tuple[ast.expr, ...]
+    names: tuple[ast.expr, ...]
+    other: tuple[ast.expr, ...]  # texts that are no devices
+
+
+@once
+def sides_of(node: ast.Compare) -> Sides:
+    sides = (node.left, *node.comparators)
+    return Sides(
+        tuple(filter(_names_npu, sides)),
+        tuple(s for s in sides if named(s, "device") or getattr(s, "attr", "") == "type"),
+        tuple(s for s in sides if named(s, "backend")),
+        tuple(s for s in sides if s.__class__ is ast.Name),
+        tuple(s for s in sides if s.__class__ is not ast.Name and has_other_words(s)),
+    )
+
+
+def _names_npu(side: ast.expr) -> bool:
+    """A side of a comparison, or what one lists."""
+    if hasattr(side, "elts"):
+        return listed(side).npu or listed(side).hccl
+    return str(constant(side)).startswith(("npu", "hccl"))
+
+
+@once
+def has_other_words(side: ast.expr) -> bool:
+    """A text that is no device, also among others."""
+    texts = (constant(e) for e in getattr(side, "elts", (side,)))
+    return any(isinstance(t, str) and t and t.partition(":")[0].lower() not in DEVICES | {"gpu"} for t in texts)

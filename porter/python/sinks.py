@@ -11,17 +11,17 @@ from typing import NamedTuple
 
 from .blocks import once, place
 from .evidence import (
-    DEVICES,
     call_name,
     constant,
     device_like,
     flag,
+    has_other_words,
     is_log,
     lightning,
     like,
-    listed,
     named,
     other_library,
+    sides_of,
     target_name,
     trainer,
 )
@@ -201,31 +201,34 @@ class Sinks:
     def _compare(self, node, parent, up, kind, text, depth):
         at = place(parent, node)[1] + 1
         op = parent.ops[at - 1 if at else 0]
-        others = [s for s in (parent.left, *parent.comparators) if s is not node]
-        if any(map(_names_npu, others)):
+        sides = sides_of(parent)
+
+        def beside(found: tuple[ast.expr, ...]) -> bool:
+            return any(side is not node for side in found)
+
+        if beside(sides.npu):
             return None
         if up[1][0].__class__ is ast.Assign and all(_VENDOR.search(target_name(t)) for t in up[1][0].targets):
             return None  # is_nvidia = platform == "cuda"
         if isinstance(op, (ast.In, ast.NotIn)) and at == 0:  # "cuda" in str(device)
-            return Role("compared", True) if named(others[0], kind) else None
+            return Role("compared", True) if named(parent.comparators[0], kind) else None
         if not isinstance(op, (ast.Eq, ast.NotEq, ast.Is, ast.IsNot, ast.In, ast.NotIn)):
             return None
-        if any(named(s, kind) or kind == "device" and getattr(s, "attr", "") == "type" for s in others):
+        if beside(sides.device if kind == "device" else sides.backend):
             return Role("compared", True)
-        if any(self._asks(s, up, kind, text, depth) for s in others):
+        names = [side for side in sides.names if side is not node]
+        if any(self._asks(s, up, kind, text, depth) for s in names):
             return Role("compared", True)
-        if kind == "device" and any(self._other_words(s, up) for s in others):
+        if kind == "device" and (beside(sides.other) or any(self._other_words(s, up) for s in names)):
             return None
         return Role("compared", False)
 
-    def _other_words(self, node: ast.AST, link: Link) -> bool:
+    def _other_words(self, node: ast.Name, link: Link) -> bool:
         """Whether what is compared also has values that are no devices: `impl in ("ref", "cuda")`."""
-        if node.__class__ is not ast.Name:
-            return _has_other_words(node)
         uses = self.names.readers(node.id, link)
         compared = (use[1][0] for use in uses if use[1][0].__class__ is ast.Compare)
         sides = (side for one in compared for side in (one.left, *one.comparators))
-        return self.names.once("other words", uses, lambda: any(map(_has_other_words, sides)))
+        return self.names.once("other words", uses, lambda: any(map(has_other_words, sides)))
 
     def _asks(self, node: ast.AST, up: Link, kind: str, text: str, depth: int) -> bool:
         """Whether an expression is a device by its words, or a name by its other uses."""
@@ -254,20 +257,6 @@ class Sinks:
 def _words(call: ast.Call) -> dict[str, tuple[ast.expr, ...]]:
     """The arguments that are devices or backends by their words."""
     return {kind: tuple(a for a in call.args if named(a, kind)) for kind in ("device", "backend")}
-
-
-def _names_npu(side: ast.expr) -> bool:
-    """A side of a comparison, or what one lists."""
-    if hasattr(side, "elts"):
-        return listed(side).npu or listed(side).hccl
-    return str(constant(side)).startswith(("npu", "hccl"))
-
-
-@once
-def _has_other_words(side: ast.expr) -> bool:
-    """A text that is no device, also among others."""
-    texts = (constant(e) for e in getattr(side, "elts", (side,)))
-    return any(isinstance(t, str) and t and t.partition(":")[0].lower() not in DEVICES | {"gpu"} for t in texts)
 
 
 def _is_array_module(at: Link) -> bool:

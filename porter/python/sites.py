@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from porter.finding import SHARED, Finding, Site
 from porter.suppress import Suppressions
 
-from .blocks import place
+from .blocks import once, place
 from .evidence import call_name, constant, listed
 from .holders import Holders, field, looked_up
 from .index import FUNCTIONS, Link, ancestors, strings
@@ -146,7 +146,7 @@ class _Sites:
     # ---- where it is compared
 
     def _compare(self, node, above, up):
-        return [(self.holders.of(s, up), "used") for s in (above.left, *above.comparators) if s is not node]
+        return [(self.holders.of(s, up), "used") for s in _holding(above) if s is not node]
 
     def _match(self, node, above, up):
         return [(self.holders.of(above.subject, up), "used")]
@@ -217,3 +217,9 @@ class _Sites:
         if self._is_option(above):
             return [(self.holders.option(above), "option")]
         return [(self.holders.given(above, up, place(above, node)[1]), "given")]
+
+
+@once
+def _holding(node: ast.Compare) -> tuple[ast.expr, ...]:
+    """The sides that may hold a value."""
+    return tuple(s for s in (node.left, *node.comparators) if s.__class__ is not ast.Constant)
