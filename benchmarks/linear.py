@@ -34,14 +34,10 @@ from benchmarks.process import REPOSITORY
 
 STEEPEST, LARGEST = 1.2, 500  # the exponent, MiB
 FIRST, LEAST, ROUNDS = 250, 0.05, 3
-<<<<<<< HEAD
 HANGS, STUCK = 300, 60  # seconds: of a measurement, of a glance
 GLANCE, TIMES = 0.2, 4  # seconds of its largest step, and how many times as large each is
 RUNS = " run: "
-=======
-HANGS = 300  # seconds
 LONGEST = 100_000  # findings in a report
->>>>>>> py16
 Work = Callable[[], object]
 
 
