@@ -3,8 +3,8 @@
     python benchmarks/linear.py [--only REGEX] [--seconds S] [--memory]
 
 CPU seconds of the analysis, the best of three, each input in a process of its own. The exponent is that of the last two
-doublings; 1 where anything above 1.2 remains after a second look. --memory reads a file of 5 MB of each kind instead (or
-of as much as porter reads of that kind) and prints the peak of its process; 1 above 500 MiB.
+doublings; 1 where anything above 1.2 remains after a second look. --memory reads the largest file of each kind that
+porter does not refuse, up to 5 MB, and prints the peak of its process; 1 above 500 MiB.
 
 Of the thousands named "<kind> run: ..." most show at a glance that they do not grow: one process looks at all of a kind,
 each four times as large again and again, up to a fifth of a second. Only those that look steep there, twice, or take
@@ -188,15 +188,26 @@ def _analysis(given: Input, n: int) -> Work | None:
 
 
 def _peak(given: Input) -> list[float]:
-    n = FIRST
-    while len(_data(given, 2 * n)) <= given.limit:
-        n *= 2
-    n = int(n * given.limit / len(_data(given, n)) * 0.98)
+    n, beyond = FIRST, 2 * FIRST
+    while _is_analysed(given, beyond):
+        n, beyond = beyond, 2 * beyond
+    while beyond - n > n // 50:
+        middle = (n + beyond) // 2
+        n, beyond = (middle, beyond) if _is_analysed(given, middle) else (n, middle)
     work = _analysis(given, n)
     began = time.process_time()
     work()  # type: ignore[misc]
     taken = time.process_time() - began
     return [len(_data(given, n)), taken, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024]
+
+
+def _is_analysed(given: Input, n: int) -> bool:
+    """Neither too long nor too much code."""
+    from porter.files.kinds import PYTHON, kind_of
+    from porter.project.trees import fits
+
+    data = _data(given, n)
+    return len(data) <= given.limit and (kind_of(given.path) != PYTHON or fits(data))
 
 
 # ---- what is no file

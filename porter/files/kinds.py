@@ -27,8 +27,15 @@ _DOCKER = re.compile(r"(?:docker|container)file(?:[._-].*)?$")
 _REQUIREMENTS = re.compile(r"(?:.*[._-])?(?:requirements?|constraints?|reqs?)(?:[._-].*)?\.(?:txt|in)$")
 # `requirements/train.txt`
 _FOLDERS = ("requirements", "requirement", "reqs", "constraints")
-# What a data set is made of: nobody keeps settings in files of this size.
-LARGEST = {JSON: 1_000_000, YAML: 2_000_000}
+# Nobody keeps settings in files of this size, or programs: data sets are made of them, and memory would be full.
+LARGEST = {
+    JSON: 1_000_000,
+    REQUIREMENTS: 1_000_000,
+    YAML: 2_000_000,
+    SHELL: 2_000_000,
+    MAKEFILE: 2_000_000,
+    DOCKERFILE: 2_000_000,
+}
 LARGEST_OF_OTHERS = 4_000_000
 
 
