@@ -14,7 +14,10 @@ __all__ = ["MARK", "look", "read", "same"]
 
 _BLANK = re.compile(r"(?:[ \t\r\n]+|#[^\n]*)*")
 _SPACE = re.compile(r"[ \t]*")
-_STRING = re.compile(r'"""(?:\\.|[^\\])*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\'', re.DOTALL)
+# what is taken at a step is a run of letters: a step for each of a million would remember each
+_STRING = re.compile(
+    r'"""[^"\\]*(?:(?:\\.|"(?!""))[^"\\]*)*"{3,5}|\'\'\'.*?\'{3,5}|"[^"\\\n]*(?:\\.[^"\\\n]*)*"|\'[^\'\n]*\'', re.DOTALL
+)
 _OTHER = re.compile(r"[^\s,\]}#]+(?: \d[\d:.Z+-]*)?")  # a date and its time may have a space between them
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
