@@ -61,7 +61,7 @@ def _is_file(word: Word) -> bool:
 
 def _options(document, start: int, text: str, known: bool, safe: bool, command: Command | None) -> Iterator[TextHit]:
     session = document.session
-    own = _own_words(command) if command is not None else None
+    alone = _alone(command) if command is not None else None
     for found in _OPTION.finditer(re.sub(r"\\\n", "  ", text)):
         flag, value = found[1], found[4]
         kind = "backend" if value == "nccl" else "device"
@@ -69,7 +69,7 @@ def _options(document, start: int, text: str, known: bool, safe: bool, command: 
         if not takes and not (known and _OURS.search(flag)):
             continue
         at = start + found.start(4)
-        if own is not None and not own(at):
+        if alone is not None and not alone(at):
             continue
         new = (
             session.target.backend
@@ -95,11 +95,11 @@ def _options(document, start: int, text: str, known: bool, safe: bool, command: 
         )
 
 
-def _own_words(command: Command) -> Callable[[int], bool]:
+def _alone(command: Command) -> Callable[[int], bool]:
     """Of a place: is it not inside a longer string, as in `--note "use --device cuda"`?"""
     known: dict[int, bool] = {}
 
-    def own(at: int) -> bool:
+    def alone(at: int) -> bool:
         number = bisect_right(command.words, at, key=_start) - 1
         if number < 0 or at >= command.words[number].end:
             return False
@@ -107,7 +107,7 @@ def _own_words(command: Command) -> Callable[[int], bool]:
             known[number] = " " not in command.words[number].text.strip()
         return known[number]
 
-    return own
+    return alone
 
 
 def launcher(document: Document, script: Script) -> Iterator[TextHit]:
