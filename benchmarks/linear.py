@@ -7,8 +7,8 @@ doublings; 1 where anything above 1.2 remains after a second look. --memory read
 porter does not refuse, up to 5 MB, and prints the peak of its process; 1 above 500 MiB.
 
 Of the thousands named "<kind> run: ..." most show at a glance that they do not grow: one process looks at all of a kind,
-each four times as large again and again, up to a fifth of a second. Only those that look steep there, twice, or take
-longer than a minute, are measured as the others are; the rest is one line for each kind.
+each four times as large again and again, until it takes a fifth of a second or porter reads no more. Only those that look
+steep there, twice, or take longer than a minute, are measured as the others are; the rest is one line for each kind.
 """
 
 from __future__ import annotations
@@ -121,6 +121,7 @@ def _glance(names: list[str]) -> None:
 
 
 def _growth(given: Input) -> float:
+    """The exponent of the last step; 0 where as much as porter reads takes less than that."""
     taken, n = [0.0], TIMES * FIRST
     _analysis(given, 1)()  # type: ignore[misc]
     while taken[-1] < GLANCE and (work := _analysis(given, n)):
@@ -128,7 +129,7 @@ def _growth(given: Input) -> float:
         work()
         taken.append(time.process_time() - began)
         n *= TIMES
-    return math.log(taken[-1] / max(taken[-2], LEAST / TIMES), TIMES) if taken[-1] >= LEAST else 0.0
+    return math.log(taken[-1] / max(taken[-2], LEAST), TIMES) if taken[-1] >= GLANCE else 0.0
 
 
 def _asked(name: str, args) -> list[float] | None:
