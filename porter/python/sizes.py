@@ -40,13 +40,16 @@ def first(scene) -> dict[tuple[str, int], tuple[int, int]]:
 
 
 def _misfits(scene, link: Link) -> list[tuple[str, tuple[str, int, int], tuple[int, int]]]:
-    settings = (
-        link[0] if link[0].__class__ in (ast.Call, ast.Dict, *_DEFS) else link[1][0]
-    )  # asked by each of its lines
-    known = scene.file.around.known["sizes"]
-    if settings not in known:
-        known[settings] = _look_at(scene, link)
-    return known[settings]
+    """Of all settings that stand beside each other; each line of a block asks."""
+    alone = link[0].__class__ in (
+        ast.Call,
+        ast.Dict,
+        *_DEFS,
+    )  # else a block's: that of a function, whose defaults are others
+    known, key = scene.file.around.known["sizes"], (link[0] if alone else link[1][0], alone)
+    if key not in known:
+        known[key] = _look_at(scene, link)
+    return known[key]
 
 
 def _look_at(scene, link: Link) -> list[tuple[str, tuple[str, int, int], tuple[int, int]]]:
