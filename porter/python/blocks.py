@@ -4,7 +4,7 @@ a search."""
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from functools import wraps
 from typing import TypeVar
 
@@ -27,14 +27,15 @@ def once(ask: Callable[..., _Answer]) -> Callable[..., _Answer]:
 
 
 def once_for_file(ask: Callable[..., _Answer]) -> Callable[..., _Answer]:
-    """The same of a question about a file, which every hit asks."""
+    """The same of a question about a file, and what else it names: every hit asks it."""
+    question = f"{ask.__module__}.{ask.__qualname__}"
 
     @wraps(ask)
-    def answer(file) -> _Answer:
-        known = file.around.known[ask.__module__]
-        if ask.__qualname__ not in known:
-            known[ask.__qualname__] = ask(file)
-        return known[ask.__qualname__]
+    def answer(file, *rest: Hashable) -> _Answer:
+        known = file.around.known[question]
+        if rest not in known:
+            known[rest] = ask(file, *rest)
+        return known[rest]
 
     return answer
 

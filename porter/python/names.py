@@ -61,7 +61,7 @@ class Names:
         self._outer: dict[str, dict[ast.AST | None, type]] = {}
         self._homes: dict[str, dict] = {}
         self._readers: dict[str, dict] = {}
-        self._said: dict[tuple[int, Hashable], object] = {}
+        self._said: dict[tuple[int, Hashable], tuple[list[Link], object]] = {}
 
     def bound(self, name: str) -> bool:
         return name in self.imports or name in self.others
@@ -242,7 +242,7 @@ class Names:
         """What is asked of all `bindings` or `readers` of a name together: every use asks it, and it is answered once."""
         if not links:
             return ask()
-        key = id(links), question  # these lists are kept here
+        key = id(links), question
         if key not in self._said:
-            self._said[key] = ask()
-        return self._said[key]
+            self._said[key] = links, ask()  # with the list, whose number is nobody else's as long as it lives
+        return self._said[key][1]

@@ -27,15 +27,9 @@ def uses(file, full: str) -> list[Use]:
     return [_use(link[0], link[1][0]) for link in mentions(file, full)]
 
 
+@blocks.once_for_file
 def mentions(file, full: str) -> list[Link]:
     """The links of a resolved name's mentions, reads and writes, imports aside."""
-    known = file.around.known["mentions"]
-    if full not in known:
-        known[full] = _mentions(file, full)
-    return known[full]
-
-
-def _mentions(file, full: str) -> list[Link]:
     found = []
     for link in file.names.uses:
         if link[0].ctx.__class__ is not ast.Load or (base := file.names.root(link[0].id, link)) is None:
@@ -61,16 +55,10 @@ def _use(node: ast.AST, above: ast.AST) -> Use:
     return Use(True, len(above.args), given, starred)
 
 
+@blocks.once_for_file
 def imports_of(file, package: str, apart: tuple[str, ...] = ()) -> list[Link]:
     """The import statements of a package or of a dotted part of one, in the order of the file; `apart`: parts of it that
-    are looked at for themselves, each with its dot. Each of them asks for all."""
-    known = file.around.known["imports"]
-    if (package, apart) not in known:
-        known[package, apart] = _imports_of(file, package, apart)
-    return known[package, apart]
-
-
-def _imports_of(file, package: str, apart: tuple[str, ...]) -> list[Link]:
+    are looked at for themselves, each with its dot."""
     found = []
     for kind in (ast.Import, ast.ImportFrom):
         for link in file.buckets[kind]:

@@ -23,7 +23,7 @@ class ApexClass(Rule):
             return self._convert(original, updated, file, values)
         if full in MANUAL:
             return Hit(original.func, "by-hand", values=values, code=MANUAL[full])
-        found = counterpart(full, file)
+        found = counterpart(file, full)
         if found is None:
             return Hit(original.func, "arguments", values=values, code=COUNTERPARTS[full].code)
         values = (*values, ("new", f"{found.module}.{found.name}"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from porter.python.blocks import once_for_file
 from porter.python.uses import Use, uses
 
 
@@ -58,15 +59,9 @@ RMS_SINCE = (2, 4)
 _DECOUPLED = "adam_w_mode"
 
 
-def counterpart(full: str, file) -> Counterpart | None:
+@once_for_file
+def counterpart(file, full: str) -> Counterpart | None:
     """The counterpart of a name of apex, if every use in the file can follow; Adam or AdamW is one answer per file."""
-    known = file.around.known["counterparts"]
-    if full not in known:
-        known[full] = _counterpart(full, file)
-    return known[full]
-
-
-def _counterpart(full: str, file) -> Counterpart | None:
     found = COUNTERPARTS.get(full)
     if found is None or found.name == "RMSNorm" and file.target.torch < RMS_SINCE:
         return None
