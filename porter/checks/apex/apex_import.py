@@ -44,7 +44,7 @@ class ApexImport(Rule):
         if not isinstance(node, cst.ImportFrom) or isinstance(node.names, cst.ImportStar):
             return {}
         module = ".".join(chain(node.module))
-        found = {at: counterpart(f"{module}.{alias.name.value}", file) for at, alias in enumerate(node.names)}
+        found = {at: counterpart(file, f"{module}.{alias.name.value}") for at, alias in enumerate(node.names)}
         return {at: one for at, one in found.items() if one}
 
 
