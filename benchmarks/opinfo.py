@@ -19,7 +19,7 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from porter.catalog import traced
+from porter.catalog.read import traced
 from porter.verify import install, interpreter
 
 DEVICE = Path(__file__).with_name("opinfo_device.py")

@@ -19,14 +19,15 @@ from pathlib import Path
 sys.path[:0] = [str(Path(__file__).resolve().parent.parent)]
 
 from benchmarks import corpora
-from porter.checks.gate import GATE
-from porter.own import Unreadable
-from porter.project.reach.facts import make, render
-from porter.project.reach.known import read
-from porter.project.reach.library import Library
-from porter.python.analyse import analyse, look
+from porter.analysis.python import analyse, look
+from porter.analysis.session import open_session
+from porter.engine.session import Session
+from porter.errors import Unreadable
 from porter.python.source import Source
-from porter.session import Session
+from porter.reach.fact_file import make, render
+from porter.reach.known import read
+from porter.reach.library import Library
+from porter.rulebook.gate import GATE
 
 _SIZES = "PRT640"
 
@@ -51,14 +52,14 @@ def main() -> int:
 
 
 def _row(folder: Path) -> str:
-    library, session = Library(folder), Session()
+    library, session = Library(folder), open_session()
     files = {path: library.data(module) for module, path in sorted(library.files.items())}
     passed = {path: data for path, data in files.items() if GATE.search(data)}
     with tempfile.TemporaryDirectory() as temporary:
         file = Path(temporary) / "facts.json"
         file.write_text(render(make(folder, session)))
-        known = Session(libraries=read([file], session.target))
-    without = Session()
+        known = open_session(libraries=read([file], session.target))
+    without = open_session()
     without.rules.nodes  # noqa: B018  loaded, so that the first round does not pay for it
     ways: dict[str, Callable[[], None]] = {
         "walk": lambda: _look(files, session),
@@ -105,7 +106,7 @@ def _unsized(files: dict[str, bytes]) -> None:
     """The same with all rules but the one about sizes."""
     from porter.checks.registry import Rules, load
 
-    session, all_rules = Session(), load()
+    session, all_rules = open_session(), load()
     session.__dict__["rules"] = Rules(all_rules.tables, [rule for rule in all_rules.all if rule.code != _SIZES])
     _analyse(files, session)
 

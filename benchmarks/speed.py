@@ -29,10 +29,11 @@ START, END = "<!-- speed:start -->", "<!-- speed:end -->"
 ROUNDS = 3
 WORKER = """
 import sys
-from porter.pool import _analyse, _initialise
-from porter.session import Session
+from porter.run.pool import _analyse, _initialise
+from porter.analysis.session import open_session
+from porter.run.run import analyse_file
 from pathlib import Path
-_initialise(Path(sys.argv[1]), Session())
+_initialise(Path(sys.argv[1]), open_session(), analyse_file)
 _analyse(Path(sys.argv[2]).read_text().split("\\n"))
 """
 
@@ -98,17 +99,17 @@ def report(folders: dict[str, Path], sample: int, rounds: int, work: Path) -> It
 def against_parse(name: str, folder: Path, sample: int, rounds: int) -> Row:
     import libcst
 
-    from porter.checks.gate import GATE
-    from porter.project.facts import gather
-    from porter.python.analyse import analyse
-    from porter.run import tuned
-    from porter.session import Session
+    from porter.analysis.python import analyse
+    from porter.analysis.session import open_session
+    from porter.rulebook.gate import GATE
+    from porter.run.gather import gather
+    from porter.run.run import tuned
 
     paths = sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*.py"))
     began = time.process_time()
     facts = gather(folder, paths)
     gathering = (time.process_time() - began) / sample
-    session = Session(facts=facts)
+    session = open_session(facts=facts)
     session.rules, session.catalogue  # noqa: B018  loaded once per process
     files = [(path, data) for path in paths[::sample] if GATE.search(data := (folder / path).read_bytes())]
     parse, whole, changed = [], [], 0
@@ -131,15 +132,15 @@ def against_parse(name: str, folder: Path, sample: int, rounds: int) -> Row:
 
 
 def start_up(work: Path, rounds: int = 15) -> Iterator[str]:
-    from porter.python.analyse import analyse
-    from porter.session import Session
+    from porter.analysis.python import analyse
+    from porter.analysis.session import open_session
 
     folders = {}
     for name, text in (("plain", texts.PLAIN), ("model", texts.MODEL), ("train", texts.TRAIN.format(n=""))):
         folders[name] = work / name
         folders[name].mkdir()
         (folders[name] / "file.py").write_text(text)
-        found = analyse("file.py", text.encode(), Session()).findings
+        found = analyse("file.py", text.encode(), open_session()).findings
         assert bool(found) is (name == "train"), f"{name} is no longer what the table says: {found}"
     one = porter("analyze", "file.py", "--no-cache")
     commands = {
@@ -179,13 +180,13 @@ def memory(folders: dict[str, Path], work: Path) -> Iterator[str]:
 
 def walked(folders: dict[str, Path], sample: int) -> Iterator[tuple]:
     """(name, bytes, the file, what the plain walk of its index costs) of what passes the gate."""
-    from porter.checks.gate import GATE
-    from porter.own import Unreadable
-    from porter.python.file import File
+    from porter.analysis.file import File
+    from porter.analysis.session import open_session
+    from porter.errors import Unreadable
     from porter.python.source import Source
-    from porter.session import Session
+    from porter.rulebook.gate import GATE
 
-    session = Session()
+    session = open_session()
     for folder in folders.values():
         for path in sorted(folder.rglob("*.py"))[::sample]:
             if not GATE.search(data := path.read_bytes()):
@@ -200,7 +201,7 @@ def walked(folders: dict[str, Path], sample: int) -> Iterator[tuple]:
 
 def values(folders: dict[str, Path], sample: int) -> str:
     """What recognising fused operators costs: functions are read into values where a word asks for it."""
-    from porter.run import tuned
+    from porter.run.run import tuned
 
     index, patterns = 0.0, 0.0
     with tuned():
@@ -213,10 +214,10 @@ def values(folders: dict[str, Path], sample: int) -> str:
 
 def shapes(folders: dict[str, Path], sample: int) -> str:
     """What following shapes costs: those functions are read into values, in the analysis, that make a shape from data."""
-    from porter.python import dynamic
-    from porter.python.analyse import analyse
-    from porter.run import tuned
-    from porter.session import Session
+    from porter.analysis.python import analyse
+    from porter.analysis.session import open_session
+    from porter.run.run import tuned
+    from porter.training import dynamic_sizes
 
     spent = [0.0]
 
@@ -230,24 +231,24 @@ def shapes(folders: dict[str, Path], sample: int) -> str:
 
         return run
 
-    session, index = Session(), 0.0
-    kept = dynamic.Body, dynamic._Follower.follow
-    dynamic.Body, dynamic._Follower.follow = map(timed, kept)
+    session, index = open_session(), 0.0
+    kept = dynamic_sizes.Body, dynamic_sizes._Follower.follow
+    dynamic_sizes.Body, dynamic_sizes._Follower.follow = map(timed, kept)
     try:
         with tuned():
             for name, data, _, cost_of_index in walked(folders, sample):
                 index += cost_of_index
                 analyse(name, data, session)
     finally:
-        dynamic.Body, dynamic._Follower.follow = kept
+        dynamic_sizes.Body, dynamic_sizes._Follower.follow = kept
     return line("following shapes that depend on data, against the plain walk of the index", f"{spent[0] / index:.2f}")
 
 
 def calls(folders: dict[str, Path], sample: int) -> str:
     """What it costs to find the functions that a step in another file calls: it is part of the facts of a project."""
-    from porter.project.kernels import anew
-    from porter.project.served import served
-    from porter.run import tuned
+    from porter.native.kernels import anew
+    from porter.run.run import tuned
+    from porter.training.calls.per_batch import served
 
     spent = 0.0
     with tuned():
@@ -261,11 +262,11 @@ def calls(folders: dict[str, Path], sample: int) -> str:
 
 
 def linear(work: Path) -> Iterator[str]:
-    from porter.python.analyse import analyse
-    from porter.run import tuned
-    from porter.session import Session
+    from porter.analysis.python import analyse
+    from porter.analysis.session import open_session
+    from porter.run.run import tuned
 
-    session, per_line = Session(), {}
+    session, per_line = open_session(), {}
     with tuned():
         for lines in (5_000, 10_000, 50_000):
             data, times = texts.long(lines).encode(), []

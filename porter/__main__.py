@@ -11,7 +11,7 @@ def main() -> None:
     if sys.argv[1:] in (["--version"], ["-V"]):
         print(f"porter {__version__}")  # a hook asks on every commit: before anything is imported
         return
-    from porter.cli import main as run
+    from porter.cli.app import main as run
 
     sys.exit(run())
 

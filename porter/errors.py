@@ -1,4 +1,4 @@
-"""What the user can cure: one line on stderr, exit code 2."""
+"""What the user can cure: one line on stderr, exit code 2. And what keeps porter from a file."""
 
 from __future__ import annotations
 
@@ -35,3 +35,19 @@ def check_choice(option: str, value: str | None, known: Iterable[str]) -> None:
         raise UserError(
             f"{option}: {value!r} is none of {names}{en}", f"{option}：{value!r} 不在可选值之内：{names}{zh}"
         )
+
+
+class Unreadable(Exception):
+    """The file is left alone. `key` is a message of PRT002."""
+
+    def __init__(self, key: str, error: str = "", line: int = 1):
+        super().__init__(key, error, line)
+        self.key, self.error, self.line = key, error, line
+
+
+class Broken(Exception):
+    """A promise that the edits of a file would break; the file stays as it was. `key` is a message of PRT003."""
+
+    def __init__(self, key: str, line: int = 1, **values: str):
+        super().__init__(key, values)
+        self.key, self.line, self.values = key, line, values

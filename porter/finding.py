@@ -48,7 +48,7 @@ class Finding:
 class Site(NamedTuple):
     """A place where a device or a backend is given to something, listed for it, passed to it or compared with it."""
 
-    holder: str  # what holds the value: python/holders.py
+    holder: str  # what holds the value: python/strings/holders.py
     offset: int  # where it stands, as the analysis of its file counts
     line: int
     # used (compared, looked up) | listed among others | option (its default) | passed (by a script) | setting | declared

@@ -5,8 +5,8 @@ from __future__ import annotations
 import zipfile
 from pathlib import Path
 
-from porter.catalog.build import build
-from porter.catalog.load import Catalogue, load
+from porter.catalog.make.build import build
+from porter.catalog.read.load import Catalogue, load
 
 TORCH_NPU = {
     "torch_npu/__init__.py": """

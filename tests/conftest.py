@@ -70,6 +70,15 @@ def needs_wheels() -> Path | None:
 
 
 @pytest.fixture(scope="session")
+def needs_linter() -> Path:
+    """What holds the layers; it lives in an environment of its own."""
+    linter = Path(sys.prefix) / "layers/bin/lint-imports"
+    if not linter.exists():
+        pytest.skip("import-linter is not at hand: `make layers` installs it")
+    return linter
+
+
+@pytest.fixture(scope="session")
 def needs_linux() -> None:
     if sys.platform != "linux":
         pytest.skip(f"runs on Linux only, this is {sys.platform}")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import partial
 
+from porter.analysis.python import analyse
 from porter.checks.device.cuda_imports import CudaImports
 from porter.checks.device.cuda_method import CudaMethod
 from porter.checks.device.cuda_names import CudaNames
@@ -11,11 +12,10 @@ from porter.checks.device.device_literal import DeviceLiteral
 from porter.checks.device.is_cuda import IsCuda
 from porter.checks.distributed.backend_literal import BackendLiteral
 from porter.checks.registry import Rules
-from porter.checks.rule import Rule
-from porter.checks.table import Move, load
+from porter.engine.rule import Rule
+from porter.engine.session import Session
 from porter.finding import FileResult, apply
-from porter.python.analyse import analyse
-from porter.session import Session
+from porter.rulebook.table import Move, load
 
 CORE = (CudaImports, CudaMethod, CudaNames, DeviceLiteral, IsCuda, BackendLiteral)
 OURS = "import torch_npu  # noqa: F401"
@@ -28,29 +28,20 @@ MOVES = {
 }
 
 
-class World(Session):
-    """A session with chosen rules. Rules of the tests bring codes of their own, from PRT950 upwards."""
-
-    planted: tuple[type[Rule], ...] = ()
-    classes: tuple[type[Rule], ...] = CORE
-
-    @cached_property
-    def rules(self) -> Rules:
-        tables = load()
-        codes = {
-            rule.code: {"messages": {"planted": ("wrong", "minutes")}, "once": {"": False}} for rule in self.planted
-        }
-        tables = tables._replace(rules={**tables.rules, **codes}, moves=MOVES)
-        return Rules(tables, [kind(tables) for kind in (*self.classes, *self.planted)])
+def _rules(planted: tuple[type[Rule], ...], classes: tuple[type[Rule], ...], soc: str) -> Rules:
+    """Chosen rules. Those of the tests bring codes of their own, from PRT950 upwards."""
+    tables = load()
+    codes = {rule.code: {"messages": {"planted": ("wrong", "minutes")}, "once": {"": False}} for rule in planted}
+    tables = tables._replace(rules={**tables.rules, **codes}, moves=MOVES)
+    return Rules(tables, [kind(tables) for kind in (*classes, *planted)])
 
 
-CORE_SESSION = World()
-
-
-def world(*planted: type[Rule], core: bool = False, **session) -> World:
+def world(*planted: type[Rule], core: bool = False, **session) -> Session:
     """The planted rules, with the core ones where `core` says so."""
-    kind = type("Planted", (World,), {"planted": planted, "classes": CORE if core or not planted else ()})
-    return kind(**session)
+    return Session(partial(_rules, planted, CORE if core or not planted else ()), **session)
+
+
+CORE_SESSION = world()
 
 
 def look(text: str | bytes, session: Session = CORE_SESSION, path: str = "x.py") -> FileResult:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from porter.checks import compiled, table
+from porter.rulebook import compiled, table
 
 RULE = """
 [[rule]]

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from porter.checks.gate import GATE
-from porter.project.facts import gather
-from porter.python.analyse import analyse
-from porter.session import Session
+from porter.analysis.python import analyse
+from porter.analysis.session import open_session
+from porter.rulebook.gate import GATE
+from porter.run.gather import gather
 
 # packages whose files are about torch or CUDA, wherever they are installed
 ABOUT = re.compile(
@@ -36,7 +36,7 @@ def files() -> list[Path]:
 
 def test_files_without_torch_are_left_alone(files: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PORTER_DEBUG", "1")  # an exception is an exception here
-    session, wrong, read = Session(), [], 0
+    session, wrong, read = open_session(), [], 0
     for path in files:
         data = path.read_bytes()
         if re.search(rb"\btorch\b", data):
@@ -52,7 +52,7 @@ def test_files_without_torch_are_left_alone(files: list[Path], monkeypatch: pyte
 
 def test_what_the_parser_reads_is_left_alone_too(files: list[Path]) -> None:
     """The same with every file past the gate: a word in a comment is enough for that."""
-    session, wrong, parsed = Session(), [], 0
+    session, wrong, parsed = open_session(), [], 0
     for path in files[::8]:
         data = path.read_bytes()
         if GATE.search(data) or re.search(rb"torch|cuda|nccl|npu", data, re.IGNORECASE):

@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 PAGES = {"en": ROOT / "SECURITY.md", "zh": ROOT / "SECURITY.zh.md"}
-NAMED = re.compile(r"`(tests/\w+\.py)(?:::(\w+))?`")
+NAMED = re.compile(r"`(tests/[\w/]+\.py)(?:::(\w+))?`")
 
 
 def rows(lang: str) -> list[tuple[str, list[tuple[str, str]]]]:

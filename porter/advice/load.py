@@ -7,8 +7,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from porter.checks import compiled
 from porter.resources import rules_dir
+from porter.rulebook import compiled
 
 BUILDER = "porter.advice.schema"
 

@@ -9,7 +9,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from .load import Names, names
+from porter.advice.load import Names, names
 
 Observation = tuple[str, str, int]
 _FOLDS = {ast.Mult: lambda a, b: a * b, ast.Add: lambda a, b: a + b, ast.Sub: lambda a, b: a - b}
@@ -20,7 +20,7 @@ _WIDEST = 2_000  # of a line: what is longer is data
 
 
 def observed(file) -> tuple[Observation, ...]:
-    """Of a porter.python.file.File, sorted, each once."""
+    """Of a porter.analysis.file.File, sorted, each once."""
     known = names()
     found = {*_assigned(file.tree.body, known), *_called(file, known), *_imported(file, known), *_signs(file, known)}
     if b".t()" in file.source.utf8 and b"def backward" in file.source.utf8:

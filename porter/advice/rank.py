@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from . import load
-from .schema import CHAPTERS
-from .triggers import places
-from .world import Place, World
+from porter.advice import load
+from porter.advice.schema import CHAPTERS
+from porter.advice.triggers import places
+from porter.advice.world import Place, World
 
 PLACES = 4
 _VALUE = re.compile(r"\{value\}")

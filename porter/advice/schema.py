@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from porter.checks.table import LANGUAGES, RuleError
+from porter.rulebook.errors import RuleError
+from porter.rulebook.table import LANGUAGES
 
 CHAPTERS = ("precision", "performance")
 GRADES = {"V": "vendor", "E": "seen", "I": "inferred"}  # the vendor says so; seen in public work; our inference

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from porter.advice.load import Names, names
+from porter.advice.observe import Observation, plain
 from porter.files.kinds import DOCKERFILE, JSON, MAKEFILE, SHELL, kind_of
-
-from .load import Names, names
-from .observe import Observation, plain
 
 _SHELL = (SHELL, MAKEFILE, DOCKERFILE)
 _OPTION = re.compile(

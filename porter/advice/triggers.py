@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from .world import Place, World
+from porter.advice.world import Place, World
 
 
 def places(conditions: Iterable[dict], world: World) -> list[Place]:

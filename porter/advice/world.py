@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from porter.files.spoken import ASIDE
+from porter.files.script_texts import ASIDE
 from porter.finding import FileResult, Finding
 
 _EXAMPLES = re.compile(r"(?i)(?:^|/)(?:examples?|scripts?|tools?|contrib|demo|projects?|benchmarks?|experimental)/")
@@ -58,7 +58,7 @@ def gather(
     files: Iterable[FileResult], findings: Iterable[Finding], scripts: Iterable[tuple[str, bytes]], soc: str
 ) -> World:
     """`findings`: the open ones of `files`."""
-    from .scripts import observed
+    from porter.advice.scripts import observed
 
     files, scripts = list(files), list(scripts)
     roots = {path for path in (*(file.path for file in files), *(path for path, _ in scripts)) if "/" not in path}

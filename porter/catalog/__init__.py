@@ -1,0 +1,1 @@
+"""What torch_npu, torch and CANN offer, per version."""

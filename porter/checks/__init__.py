@@ -1,1 +1,1 @@
-"""What a rule is, the rules that are data, and one module per rule that is code."""
+"""One module per rule that looks at more than a name, and the registry that finds them."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from porter.checks.build import quoted
-from porter.checks.rule import cst
+from porter.engine.nodes import quoted
+from porter.engine.rule import cst
 
 
 def elements(node) -> list:

@@ -9,11 +9,11 @@ from collections import defaultdict
 from functools import cached_property, lru_cache
 
 import porter.checks
-from porter.checks import table
-from porter.checks.gate import GATE
-from porter.checks.rule import Rule
+from porter.engine.rule import Rule
 from porter.python.index import BINDERS, COMPREHENSIONS, TYPES
-from porter.python.sought import Sought
+from porter.python.searches import Sought
+from porter.rulebook import table
+from porter.rulebook.gate import GATE
 from porter.target import DEFAULT_SOC
 
 ROOTS = frozenset({"torch", "torch_npu", "apex", "amp_C", "torchvision", "torchaudio"})
@@ -110,7 +110,7 @@ class Rules:
 
     @cached_property
     def texts(self):
-        from porter.checks.texts import Texts
+        from porter.rulebook.texts import Texts
 
         return Texts()
 

@@ -1,1 +1,1 @@
-"""What each command does; cli.py only says what it is called with."""
+"""What each command does."""

@@ -6,19 +6,20 @@ import sys
 import textwrap
 from collections.abc import Sequence
 
-from porter.cli import OK
-from porter.commands.analyze import show_bytes
 from porter.commands.job import prepare
+from porter.commands.output import show_bytes
 from porter.commands.view import report_of
 from porter.errors import check_choice
+from porter.exits import OK
 from porter.files.errors import printable
 from porter.report.advice import advice
-from porter.report.console import Line, show, target_line
+from porter.report.console import target_line
 from porter.report.markdown import code, text
 from porter.report.model import Report
 from porter.report.page_words import phrase
-from porter.report.shown import as_json
+from porter.report.sanitise import as_json
 from porter.report.words import say
+from porter.terminal import Line, show
 
 FORMATS = ("text", "json", "markdown")
 CHAPTERS = ("precision", "performance")

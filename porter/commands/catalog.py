@@ -6,12 +6,12 @@ import json
 import sys
 from pathlib import Path
 
-from porter.catalog.load import load, versions
-from porter.catalog.words import say
-from porter.cli import OK
+from porter.catalog.read.load import load, versions
+from porter.catalog.read.words import say
 from porter.errors import UserError, check_choice, suggestion
-from porter.report.console import Line, columns, pad
-from porter.report.console import show as write
+from porter.exits import OK
+from porter.terminal import Line, columns, pad
+from porter.terminal import show as write
 
 _FORMATS = ("text", "json")
 
@@ -41,7 +41,7 @@ def listing(format: str | None, lang: str | None) -> int:
 
 
 def show(api: str, target: str | None, format: str | None, lang: str | None) -> int:
-    from porter.catalog.describe import about, documented, exists
+    from porter.catalog.read.describe import about, documented, exists
 
     lang, aim = _settings(format, target, lang)
     present = {version: exists(api, load(version)) for version in versions()}
@@ -74,7 +74,7 @@ def show(api: str, target: str | None, format: str | None, lang: str | None) -> 
 
 
 def diff(before: str, after: str, format: str | None, lang: str | None) -> int:
-    from porter.catalog.describe import between
+    from porter.catalog.read.describe import between
     from porter.commands.job import known_version
 
     lang, _ = _settings(format, None, lang)
@@ -94,8 +94,8 @@ def diff(before: str, after: str, format: str | None, lang: str | None) -> int:
 
 
 def rebuild(torch_npu: list[str], output: str | None, wheels: str | None, update_sources: bool) -> int:
-    from porter.catalog import download
-    from porter.catalog.build import build
+    from porter.catalog.make import download
+    from porter.catalog.make.build import build
     from porter.resources import rules_dir
 
     folder = Path(output) if output else rules_dir() / "catalog"

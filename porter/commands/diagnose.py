@@ -6,8 +6,8 @@ import os
 import sys
 
 from porter import __version__
-from porter.cli import FOUND, OK
 from porter.errors import UserError, check_choice
+from porter.exits import FOUND, OK
 from porter.files.discover import MARKERS
 
 KINDS = ("text", "json")
@@ -44,13 +44,13 @@ def diagnose(
     repository, prefix, root = _repository(repo, findings, target, settings.lang, no_cache, texts)
     diagnosis = conclude(scanned, texts, repository)
     if format == "json":
-        from porter.commands.analyze import show_bytes
+        from porter.commands.output import show_bytes
         from porter.diagnose.show import document
 
         show_bytes(document(diagnosis, log, __version__, settings.lang))
     else:
         from porter.diagnose.show import lines
-        from porter.report.console import show
+        from porter.terminal import show
 
         show(lines(diagnosis, log, root, prefix, settings.lang), sys.stdout)
     return OK if diagnosis.known else FOUND

@@ -5,17 +5,17 @@ from __future__ import annotations
 import os
 import sys
 
-from porter.cli import OK
-from porter.commands.analyze import write_text
 from porter.commands.job import Job, prepare
+from porter.commands.output import write_text
 from porter.errors import UserError
+from porter.exits import OK
+from porter.files.all_files import everything
 from porter.files.errors import FilesError
-from porter.files.everything import everything
 from porter.files.read import opened, read
-from porter.files.spoken import LARGEST, MARK
-from porter.project.exports import World, exports
+from porter.files.script_texts import LARGEST, MARK
+from porter.project.environment import World, exports
 from porter.report.words import say
-from porter.run import Run
+from porter.run.run import Run
 
 _GROUPS = ("log", "distributed", "determinism", "memory", "shapes", "host", "debug")
 _CANN = """\

@@ -6,17 +6,17 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
-from porter.checks.document import OFF
-from porter.cli import OK
 from porter.commands.job import settings_here
 from porter.errors import UserError, check_choice
-from porter.report.console import STYLES, Line, columns, pad, show
+from porter.exits import OK
 from porter.report.page_words import phrase
 from porter.report.words import say
+from porter.rulebook.explained import OFF
 from porter.target import Target
+from porter.terminal import STYLES, Line, columns, pad, show
 
 if TYPE_CHECKING:
-    from porter.checks.texts import ApiText
+    from porter.rulebook.texts import ApiText
 
 
 def explain(name: str, target: str | None, lang: str | None) -> int:
@@ -79,12 +79,12 @@ def _support(name: str, api: ApiText | None, target: Target, lang: str) -> tuple
     """Whether the target has an API of torch, and what wheel and documents know of it; nothing for what its torch lacks."""
     if name.partition(".")[0] not in ("torch", "torch_npu"):
         return False, []
-    from porter.catalog.verdict import MISSING, UNKNOWN
-    from porter.report import support
-    from porter.session import Session
+    from porter.analysis.session import open_session
+    from porter.catalog.read.verdict import MISSING, UNKNOWN
+    from porter.report import model, support
 
-    known = Session(target).support
-    verdict = support.verdict(known, name, api)
+    known = open_session(target).support
+    verdict = model.verdict(known, name, api)
     if verdict is None or verdict.kind == UNKNOWN or verdict.kind == MISSING and not known.catalogue.torch_has(name):
         return False, []
     told = support.told(verdict)

@@ -9,15 +9,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from porter import config
-from porter.config import Settings, Table
+from porter.analysis.session import open_session
+from porter.engine.libraries import Libraries
+from porter.engine.session import Session
 from porter.errors import UserError, suggestion
 from porter.files.discover import find_root
 from porter.files.errors import FilesError, Message
 from porter.files.read import LIMIT
-from porter.project.reach.known import Libraries
-from porter.run import Run, run
-from porter.session import Session
+from porter.run import config
+from porter.run.config import Settings, Table
+from porter.run.run import Run, run
 from porter.target import DEFAULT_SOC, DEFAULT_TORCH_NPU, SOCS, Target
 
 
@@ -38,13 +39,13 @@ class Job:
 
     def run(self, quiet: bool = False, anew: bool = False) -> Run:
         """`anew`: its edits will be written or run, so that they are not taken from the cache."""
+        from porter.commands.output import tell
         from porter.commands.progress import progress
-        from porter.commands.undo import tell
 
         tell(self.root, self.lang)
         cache = None
         if self.cached and self.stdin is None:
-            from porter.files.cache import Cache
+            from porter.run.cache import Cache
 
             cache = Cache(anew=anew)
             if cache.foreign and not quiet:
@@ -89,7 +90,7 @@ def prepare(
     settings = config.read(table).overridden(**given)
     target = choose_target(settings, root, table)
     quiet = _switched_off(settings, table, target)
-    session = Session(target, libraries=_libraries(settings, table, target), fuse=fuse, **quiet)
+    session = open_session(target, libraries=_libraries(settings, table, target), fuse=fuse, **quiet)
     stdin = None
     if piped:
         stdin = (relative(root, named[0]), _read_stdin(named[0]))
@@ -128,7 +129,7 @@ def relative(root: Path, path: str) -> str:
 
 def choose_target(settings: Settings, root: Path, table: Table | None) -> Target:
     """Command line, else configuration, else the repository's own torch pin, else the default; never the machine."""
-    from porter.catalog.load import versions
+    from porter.catalog.read.load import versions
 
     place = "--target: " if settings.origin == "command-line" else _place(table, "target")
     chosen = _parts(settings.target, place)
@@ -151,7 +152,7 @@ def choose_target(settings: Settings, root: Path, table: Table | None) -> Target
 
 def known_version(version: str, place: str = "") -> str:
     """A version there is a catalogue of; `2.7` and `2.7.1` are the newest of theirs."""
-    from porter.catalog.load import nearby, newest, versions
+    from porter.catalog.read.load import nearby, newest, versions
 
     found = newest(version)
     if found is None:
@@ -185,7 +186,7 @@ def _place(table: Table | None, key: str) -> str:
 
 
 def _switched_off(settings: Settings, table: Table | None, target: Target) -> dict:
-    from porter.checks.table import load
+    from porter.rulebook.table import load
 
     rules = load().rules
     slugs = {code: rule["slug"] for code, rule in sorted(rules.items())}
@@ -197,7 +198,7 @@ def _switched_off(settings: Settings, table: Table | None, target: Target) -> di
 
 
 def _libraries(settings: Settings, table: Table | None, target: Target) -> Libraries:
-    from porter.project.reach.known import read
+    from porter.reach.known import read
 
     ours = tuple(table.values.get("facts", ())) if table else ()
     # a configuration names files from where it stands

@@ -6,10 +6,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from porter.cli import OK
-from porter.commands.analyze import show_bytes, write_text
 from porter.commands.job import prepare
+from porter.commands.output import show_bytes, write_text
 from porter.errors import UserError
+from porter.exits import OK
 from porter.report.words import say
 
 
@@ -31,8 +31,8 @@ def write_facts(
             f"--output {wrong}: --library writes facts as JSON; name a file that ends in .json",
             f"--output {wrong}：--library 以 JSON 写出；请指定以 .json 结尾的文件",
         )
-    from porter.project.reach.facts import make, render
-    from porter.run import tuned
+    from porter.reach.fact_file import make, render
+    from porter.run.run import tuned
 
     job = prepare((".",), **given)
     with tuned():

@@ -8,13 +8,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from porter.analyse import kind
-from porter.cli import FOUND, INTERNAL, OK, USAGE
-from porter.commands.analyze import write_text
+from porter.analysis.analyse import kind
 from porter.commands.job import Job, prepare
-from porter.commands.undo import is_half_written, mend
+from porter.commands.output import is_half_written, mend, write_text
 from porter.commands.view import place, report_of
 from porter.errors import UserError
+from porter.exits import FOUND, INTERNAL, OK, USAGE
 from porter.files.errors import FilesError, printable
 from porter.files.kinds import PYTHON
 from porter.files.read import digest
@@ -22,7 +21,7 @@ from porter.finding import Change, FileResult, apply
 from porter.report import format_of, render
 from porter.report.diff import unified
 from porter.report.words import say
-from porter.run import Run
+from porter.run.run import Run
 
 SHOWN = 3
 
@@ -73,7 +72,7 @@ def migrate(
     if job.stdin is not None and (inplace or out):
         raise UserError(f"{chosen[0]} needs files; '-' is shown as a diff", f"{chosen[0]} 需要文件；“-”只以 diff 显示")
     if inplace:
-        mend(job, kept=not no_undo)
+        mend(job.root, job.lang, kept=not no_undo)
     elif out and is_half_written(job.root):
         raise FilesError("unfinished-tree", path=printable(job.root.name))
     run = job.run(quiet, anew=True)
@@ -127,7 +126,7 @@ def _edits(job: Job, run: Run, unsafe: bool, annotate: bool, errors: list[FilesE
             continue
         auto, review, notes = result.auto, result.review, ()
         if annotate and kind(result.path) == PYTHON:  # elsewhere a line of its own may be part of a value
-            from porter.annotate import annotated, annotations
+            from porter.run.annotate import annotated, annotations
 
             texts = job.session.rules.texts
             notes = annotations(data, result.findings, texts.message, job.lang)

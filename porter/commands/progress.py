@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from porter.report.words import say
-from porter.run import Progress
+from porter.run.run import Progress
 
 PATIENCE = 1.0  # seconds
 

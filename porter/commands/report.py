@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from porter.cli import OK
-from porter.commands.analyze import show_bytes, write_text
+from porter.commands.output import show_bytes, write_text
 from porter.errors import UserError, check_choice
+from porter.exits import OK
 from porter.report import FORMATS, format_of, render_document
 from porter.report.read import Templates, read
 
@@ -32,7 +32,7 @@ def report(
                 "--verified: only a report of format html shows a run; ask for one with --output report.html",
                 "--verified：只有 html 报告会展示运行结果；请加 --output report.html",
             )
-        from porter.report.late import joined
+        from porter.report.late_shapes import joined
         from porter.verify.result import read as read_run
 
         run = read_run(verified)
@@ -66,7 +66,7 @@ def spoken(document: dict, lang: str | None) -> dict:
     if lang is None or lang == document["language"]:
         return document
     check_choice("--lang", lang, ("en", "zh"))
-    from porter.checks.texts import fill
+    from porter.rulebook.texts import fill
 
     templates = Templates(document)
     found = [

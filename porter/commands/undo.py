@@ -6,38 +6,9 @@ import os
 import sys
 from pathlib import Path
 
-from porter.cli import FOUND, OK
-from porter.commands.job import Job
-from porter.config import find, read
-from porter.files.errors import Message
+from porter.exits import FOUND, OK
 from porter.report.words import say
-
-
-def mend(job: Job, kept: bool) -> None:
-    """Before files are written: what an interrupted run left is finished or taken back."""
-    from porter.files.journal import recover
-
-    if message := recover(job.root, kept):
-        print("porter: " + message.text(job.lang), file=sys.stderr)
-
-
-def tell(root: Path, lang: str) -> None:
-    """Before files are read: one line where a journal lies there that is not finished, or not ours. Writes nothing."""
-    if message := _look(root):
-        print("porter: " + message.text(lang), file=sys.stderr)
-
-
-def is_half_written(root: Path) -> bool:
-    message = _look(root)
-    return message is not None and message.key in ("unfinished", "unkept")
-
-
-def _look(root: Path) -> Message | None:
-    if not os.path.lexists(root / ".porter"):
-        return None
-    from porter.files.journal import look
-
-    return look(root)
+from porter.run.config import find, read
 
 
 def undo(path: str, lang: str | None) -> int:
@@ -58,7 +29,7 @@ def undo(path: str, lang: str | None) -> int:
 
 
 def clean(lang: str | None) -> int:
-    from porter.files.cache import Cache
+    from porter.run.cache import Cache
 
     settings = read(find(Path.cwd())).overridden(lang=lang)
     print(say("cache.cleaned" if Cache().clean() else "cache.empty", settings.lang))

@@ -13,13 +13,12 @@ from difflib import SequenceMatcher
 from pathlib import Path
 
 from porter.checks.registry import load
-from porter.cli import FOUND, OK
-from porter.commands.analyze import write_text
 from porter.commands.job import prepare, settings_here
-from porter.commands.undo import tell
+from porter.commands.output import tell, write_text
 from porter.errors import UserError, check_choice
+from porter.exits import FOUND, OK
 from porter.finding import Finding, apply
-from porter.run import Run
+from porter.run.run import Run
 from porter.verify import install, interpreter, legs
 from porter.verify.compare import compare
 from porter.verify.launch import Limits, Outcome, devices_asked_for, no_program

@@ -9,13 +9,13 @@ from pathlib import Path
 from porter import __version__
 from porter.commands.job import Job
 from porter.report.model import Report
-from porter.run import Run
+from porter.run.run import Run
 
 
 def report_of(job: Job, run: Run, detail: int = 0) -> Report:
     known = frozenset()
     if job.baseline is not None:
-        from porter import baseline
+        from porter.run import baseline
 
         marks = baseline.read(job.baseline, os.path.basename(job.baseline))
         known = baseline.known([f for file in run.files for f in file.findings], run.data, marks)
@@ -25,7 +25,7 @@ def report_of(job: Job, run: Run, detail: int = 0) -> Report:
 
 
 def _scripts(job: Job, run: Run) -> Iterable[tuple[str, bytes]]:
-    from porter.files.spoken import spoken
+    from porter.files.script_texts import spoken
 
     return () if run.stdin is not None else spoken(job.root, job.settings.exclude, job.paths)
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from porter.checks.texts import fill
 from porter.diagnose.clean import shown
 from porter.diagnose.repository import Place, Repository, Spot
 from porter.diagnose.scan import Log, Sighting
 from porter.diagnose.symptoms import Symptom, symptoms
 from porter.diagnose.traces import Error
+from porter.rulebook.texts import fill
 
 KINDS = ("cause", "effect", "hint")
 # errors that only report another one

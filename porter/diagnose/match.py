@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from porter.diagnose.patterns import LEAST, needle
+from porter.rulebook.log_patterns import LEAST, needle
 
 if TYPE_CHECKING:
-    from porter.checks.table import Package
+    from porter.rulebook.table import Package
 
 _WORD = re.compile(r"E[A-Z]\d{4}|[A-Za-z_]{4,}|\d{6}")
 _LETTER = re.compile(r"[A-Za-z_0-9]")

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from porter.diagnose.clean import shown
 from porter.diagnose.words import say
 from porter.files.errors import printable
-from porter.report.shown import as_json
+from porter.report.sanitise import as_json
 
 if TYPE_CHECKING:
     from porter.diagnose.conclude import Answer, Diagnosis, Evidence
     from porter.diagnose.repository import Place, Spot
     from porter.diagnose.traces import Error
-    from porter.report.console import Line
+    from porter.terminal import Line
 
 STYLES = {"cause": "bold red", "effect": "yellow", "hint": "blue"}
 SCHEMA = 1
@@ -108,7 +108,7 @@ def _named(answer: Answer) -> list[str]:
 
 
 def _labelled(key: str, text: str, lang: str, style: str = "") -> Line:
-    from porter.report.console import columns
+    from porter.terminal import columns
 
     label = say(key, lang)
     return [(f"  {label}{' ' * max(1, 6 - columns(label))}", "dim"), (text, style)]

@@ -6,6 +6,6 @@ journal   many files, all or nothing; recover, undo  runs     the journal's fold
 seal      which journals porter wrote itself         git      which files git could not give back
 copy      a ported copy of a tree                    record   what porter wrote into it
 pieces    what a copy consists of                    links    where its symlinks lead
-cache     what was found before                      tracked  what git tracks, from its index
+tracked   what git tracks, from its index           all_files, script_texts  every file; scripts as text
 errors    what a person is told, in English and Chinese
 """

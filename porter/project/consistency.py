@@ -1,8 +1,8 @@
 """One value is one decision: where one place of a device or a backend is not edited, none of its places is.
 
-"nccl" here and "hccl" there is worse than no port. The places of a value are known by what holds it (python/holders.py):
+"nccl" here and "hccl" there is worse than no port. The places of a value are known by what holds it (python/strings/holders.py):
 a constant and whoever imports it, an option with its comparisons and the scripts that pass it, a setting and its readers.
-They are looked for in files that the run leaves out, too (project/partners.py).
+They are looked for in files that the run leaves out, too (project/unedited_places.py).
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from porter.engine.refusals import without
 from porter.finding import FileResult, Held, Site
-from porter.own import without
 
 EDITED = ("auto", "review")
 # where something depends on what the value is called; a default and what a caller gives instead may well differ

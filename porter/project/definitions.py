@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from porter.files.errors import FilesError
 from porter.files.read import read
-from porter.project.trees import parse
+from porter.python.trees import parse
 
 _DEEPEST = 20  # packages that hand a name on to each other
 _LARGEST = 2_000_000  # a module of more bytes is data

@@ -49,7 +49,7 @@ def pins(root: Path) -> list[Pin]:
 
 def choose(root: Path, default: str) -> tuple[str, str]:
     """The torch_npu version to port for, and where it comes from: `file:line`, or "default"."""
-    from porter.catalog.load import nearest, versions
+    from porter.catalog.read.load import nearest, versions
 
     for pin in pins(root):
         if pin.exact is not None:

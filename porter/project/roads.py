@@ -22,15 +22,15 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from porter.engine.facts import Roads
 from porter.files.kinds import NATIVE, NOTEBOOK, PYTHON, REQUIREMENTS, kind_of
+from porter.files.paths import is_test
 from porter.files.read import beginning
 from porter.project.imports import Import, Project, imports, reached
-from porter.project.loads import is_quoted, launches, loads, may_load, names_torch
+from porter.project.loads_torch import is_quoted, launches, loads, may_load, names_torch
 from porter.python.evidence import OWN_DEVICES
-from porter.python.occasions import is_test
 
 _REQUIRED = re.compile(rb"[\"'](?:py)?torch(?![\w/.:-])")
 _ASKED = re.compile(rb"^[ \t\"'-]*(?:pytorch::)?(?:py)?torch(?![\w./:-])", re.MULTILINE)
@@ -46,14 +46,6 @@ _LISTS = ("pyproject.toml", "setup.py", "setup.cfg", "Pipfile", "environment.yml
 _NOTEBOOK, _SCRIPT = 20_000_000, 1_000_000  # the largest that are read
 _NAMESAKES = 3  # files that a name can mean
 _FOLLOWED = 500  # files on disk that are read where nothing marks a project
-
-
-@dataclass(frozen=True)
-class Roads:
-    astray: tuple[
-        str, ...
-    ] = ()  # Python files from which nothing leads to torch; of a project of torch's, if they say CUDA
-    torch: bool = True  # whether the project is torch's
 
 
 def leads(path: str, data: bytes, roads: Roads) -> bool:

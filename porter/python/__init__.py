@@ -1,1 +1,1 @@
-"""One Python file in, findings and byte edits out."""
+"""One Python file: its text, its tree, its names, the pieces that LibCST sees."""

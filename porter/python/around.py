@@ -8,13 +8,13 @@ import weakref
 from collections import defaultdict
 from functools import cached_property
 
-from . import branches
-from .aroundimports import AroundImports
-from .blocks import place, within
-from .evidence import call_name, constant, given_flags
-from .index import Link, parents
-from .mentions import Mentions
-from .ranks import Ranks
+from porter.python import branches
+from porter.python.around_imports import AroundImports
+from porter.python.blocks import place, within
+from porter.python.evidence import call_name, constant, given_flags
+from porter.python.index import Link, parents
+from porter.python.mentions import Mentions
+from porter.python.ranks import Ranks
 
 _RANK = re.compile(r"(?:^|_)(?:local_?)?rank$", re.IGNORECASE)
 _SCRIPT = frozenset(

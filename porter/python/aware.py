@@ -7,8 +7,8 @@ import re
 from bisect import bisect_right
 from functools import cached_property
 
-from .index import Link, on_lines
-from .sought import Sought, lines_with
+from porter.python.index import Link, on_lines
+from porter.python.searches import Sought, lines_with
 
 _NPU = re.compile(r"(?i)(?:^|[._])(?:npu|torch_npu|hccl|ascend)(?:$|[._:])|_npu_|npu_avail|is_npu|use_npu|has_npu")
 # other accelerators: in a project that runs on NPUs too, a ladder of theirs chooses among devices as well

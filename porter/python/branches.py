@@ -7,9 +7,9 @@ import re
 from collections import deque
 from collections.abc import Iterator
 
-from .blocks import BODIES, once, once_for_file, place
-from .evidence import CUDA_LIBRARIES, call_name, constant, device_like
-from .index import FUNCTIONS, Link
+from porter.python.blocks import BODIES, once, once_for_file, place
+from porter.python.evidence import CUDA_LIBRARIES, call_name, constant, device_like
+from porter.python.index import FUNCTIONS, Link
 
 # packages and plug-ins that come in a CUDA flavour: onnxruntime-gpu, cupy-cuda12x, jax[cuda12], CUDAExecutionProvider
 _FLAVOUR = re.compile(r"[a-z][\w.]*(?:-gpu|-cuda\d\w*|\[cuda\w*\])(?:$|[=<>~!])|(?:CUDA|Tensorrt)ExecutionProvider$")

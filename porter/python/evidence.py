@@ -6,7 +6,7 @@ import ast
 import re
 from typing import NamedTuple
 
-from .blocks import once
+from porter.python.blocks import once
 
 DEVICES = frozenset({"cpu", "cuda", "mps", "xpu", "meta", "hpu", "mlu", "musa", "npu", "ipu", "xla", "auto"})
 OTHER_LIBRARIES = frozenset(

@@ -6,9 +6,8 @@ import ast
 import re
 
 from porter.finding import Change
-
-from .blocks import once, within
-from .index import FUNCTIONS, Link, ancestors
+from porter.python.blocks import once, within
+from porter.python.index import FUNCTIONS, Link, ancestors
 
 _BLANKS = re.compile(rb"[ \t\f]*")
 _CATCHES_IMPORT_ERROR = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}

@@ -12,7 +12,7 @@ import sys
 from bisect import bisect_left
 from operator import attrgetter
 
-from .blocks import once
+from porter.python.blocks import once
 
 Link = tuple  # (ast.AST, Link | None)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from .index import Link
-from .receivers import TORCH
+from porter.python.index import Link
+from porter.python.receivers import TORCH
 
 _TENSOR = "torch.Tensor."
 

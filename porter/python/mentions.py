@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from .index import Link
+from porter.python.index import Link
 
 
 class Mentions:

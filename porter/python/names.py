@@ -8,8 +8,8 @@ from collections.abc import Callable, Hashable
 from functools import cached_property
 from typing import TypeVar
 
-from .blocks import within
-from .index import COMPREHENSIONS, FUNCTIONS, Link
+from porter.python.blocks import within
+from porter.python.index import COMPREHENSIONS, FUNCTIONS, Link
 
 _OTHER = "<other>"
 _Answer = TypeVar("_Answer")

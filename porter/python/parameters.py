@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TypeVar
 
-from .blocks import place
-from .evidence import constant
+from porter.python.blocks import place
+from porter.python.evidence import constant
 
-if TYPE_CHECKING:
-    from .value import Value
+_Value = TypeVar("_Value")
 
 
 def parameters(function: ast.AST) -> list[str]:
@@ -33,8 +32,8 @@ def defaulted(a: ast.arguments, default: ast.expr) -> ast.arg:
 
 
 def given_to(
-    function: ast.AST, args: list[Value], keywords: dict[str, Value], make: Callable
-) -> dict[str, Value] | None:
+    function: ast.AST, args: list[_Value], keywords: dict[str, _Value], make: Callable[..., _Value]
+) -> dict[str, _Value] | None:
     """What the parameters of a function are in a call of it; None where the call does not fit."""
     a = function.args
     names = [p.arg for p in (*a.posonlyargs, *a.args)]

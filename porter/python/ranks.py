@@ -7,7 +7,7 @@ import math
 import re
 from functools import cached_property
 
-from .index import FUNCTIONS, Link, ancestors
+from porter.python.index import FUNCTIONS, Link, ancestors
 
 _LOCAL_RANK = re.compile(r"_?local_?rank", re.IGNORECASE)
 _FROM_ENVIRONMENT = re.compile(rb"environ(?:\.get\(|\[)\s*[\"']LOCAL_RANK[\"']")

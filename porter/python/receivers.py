@@ -6,9 +6,9 @@ import ast
 from bisect import bisect_left
 from functools import cached_property
 
-from .blocks import BODIES, place, within
-from .evidence import OTHER_LIBRARIES
-from .index import Link, ancestors
+from porter.python.blocks import BODIES, place, within
+from porter.python.evidence import OTHER_LIBRARIES
+from porter.python.index import Link, ancestors
 
 TORCH, OTHER, OWN, UNKNOWN = "torch", "other", "own", "unknown"
 

@@ -9,13 +9,12 @@ from operator import is_not
 
 import libcst as cst
 
-from porter.checks.build import imported
-from porter.checks.rule import Hit, Rule
+from porter.engine.nodes import imported
+from porter.engine.refusals import failure
+from porter.engine.rule import Hit, Rule
+from porter.errors import Broken
 from porter.finding import SHARED, Change, apply
-from porter.own import failure
-
-from .guard import Broken
-from .units import Piece, Unit
+from porter.python.units import Piece, Unit
 
 # nodes are compared by class and not by isinstance: they are abstract classes, whose check runs in Python
 _TRIVIA = frozenset(

@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from functools import cached_property
 from itertools import accumulate
 
-from porter.own import Unreadable
-from porter.project.trees import MOST, fits, tree_of
-from porter.suppress import SPOKEN, Comment
+from porter.engine.suppress import SPOKEN, Comment
+from porter.errors import Unreadable
+from porter.python.trees import MOST, fits, tree_of
 
 BOM = b"\xef\xbb\xbf"
 LINE_END = re.compile(rb"\r\n|\r|\n")  # what Python calls a line end; str.splitlines knows eight more

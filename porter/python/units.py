@@ -14,11 +14,10 @@ from itertools import accumulate
 import libcst as cst
 from libcst._nodes.internal import CodegenState
 
-from porter.project.trees import fits_libcst
-
-from .blocks import once, within
-from .index import Link
-from .source import Source
+from porter.python.blocks import once, within
+from porter.python.index import Link
+from porter.python.source import Source
+from porter.python.trees import fits_libcst
 
 # LibCST's parser recurses without a limit of its own: far beyond this it takes the process down
 _DEEPEST = 400

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import ast
-import re
 from typing import NamedTuple
 
-from . import blocks
-from .evidence import constant
-from .imports import handler_of
-from .index import FUNCTIONS, Link, parents
-
-_DECORATED = re.compile(r"(?i)require|with_?package|skip")
-_AVAILABLE = re.compile(r"(?i)avail|install|find_spec|(?:^|_)(?:has|have|is|can|use|with|enable)_")
+from porter.python import blocks
+from porter.python.evidence import constant
+from porter.python.index import Link
 
 
 class Use(NamedTuple):
@@ -68,43 +63,6 @@ def imports_of(file, package: str, apart: tuple[str, ...] = ()) -> list[Link]:
             if any(name.startswith(f"{package}.") and not name.startswith(apart) for name in names):
                 found.append(link)
     return sorted(found, key=lambda link: (link[0].lineno, link[0].col_offset))
-
-
-def guard(link: Link | None) -> str | None:
-    """Why it does no harm if an import fails: "type-checking", "try", "if"; None where it does."""
-    child = link and link[0]
-    for above in parents(link):
-        if above.__class__ is ast.If and blocks.within(above, child, "body"):
-            if why := _told(above.test):
-                return why
-        elif above.__class__ is ast.Try and blocks.within(above, child, "body") and (handler := handler_of(above)):
-            return None if handler.body[-1].__class__ is ast.Raise else "try"
-        elif above.__class__ in FUNCTIONS[:2] and _is_required(above):
-            return "if"
-        if blocks.above(above, child, _leaves, _leaves):
-            return "if"
-        child = above
-    return None
-
-
-@blocks.once
-def _told(test: ast.expr) -> str | None:
-    """What a condition asks of what is imported below it."""
-    asked = ast.unparse(test)
-    return "type-checking" if asked.endswith("TYPE_CHECKING") else "if" if _AVAILABLE.search(asked) else None
-
-
-@blocks.once
-def _is_required(function: ast.AST) -> bool:
-    """`@require_apex`"""
-    return any(_DECORATED.search(ast.unparse(d)) for d in function.decorator_list)
-
-
-def _leaves(statement: ast.AST) -> bool:
-    """`if not is_x_available(): return`."""
-    if statement.__class__ is not ast.If or statement.body[-1].__class__ not in (ast.Return, ast.Continue):
-        return False
-    return bool(_AVAILABLE.search(ast.unparse(statement.test)))
 
 
 def packages_of(node: ast.Import | ast.ImportFrom) -> list[str]:

@@ -32,7 +32,7 @@ SUFFIXES = {
 
 
 def render(report: Report, name: str) -> str:
-    return import_module(FORMATS[name]).render(report if name == "text" else report.document)
+    return import_module(FORMATS[name]).render(report if name == "text" else _document(report))
 
 
 def render_document(document: dict, name: str) -> str:
@@ -50,3 +50,13 @@ def format_of(file: str) -> str:
             f"--output {file}：格式由后缀决定，可用的后缀：{known}",
         )
     return SUFFIXES[suffix]
+
+
+def _document(report: Report) -> dict:
+    """Made once for a report, however many formats are asked for."""
+    from porter.report.json import document
+
+    known = vars(report)
+    if "_document" not in known:
+        known["_document"] = document(report)
+    return known["_document"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from porter.report.page import is_open
-from porter.report.shown import as_json
+from porter.report.sanitise import as_json
 from porter.report.words import say
 
 
@@ -23,7 +23,7 @@ def compare(before: dict, after: dict) -> dict:
 def render(difference: dict, lang: str, name: str) -> str:
     if name == "json":
         return as_json(difference)
-    from porter.report.shown import line
+    from porter.report.sanitise import line
 
     ready = [f"{r['auto']}/{r['places']}" for r in difference["readiness"]]
     rows = [say("compare", lang, fixed=len(difference["fixed"]), new=len(difference["new"]), left=difference["left"])]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 
-from porter.report.shown import shown
+from porter.report.sanitise import shown
 
 COLUMNS = (
     "File", "Start Line", "End Line", "OP", "Operation Type", "Message", "Tips", "Code", "Severity", "Status", "Effort",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from porter.report.colours import coloured
-from porter.report.shown import line as visible
+from porter.report.sanitise import line as visible
 
 CONTEXT = 2
 MOST = 12  # lines of one finding

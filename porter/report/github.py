@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from porter.report.page import is_open
+from porter.report.sanitise import line
 from porter.report.sarif import ranked
-from porter.report.shown import line
 
 MOST = 50  # as many as one run shows
 KINDS = {"blocker": "error", "wrong": "error", "slow": "warning", "note": "notice"}

@@ -9,7 +9,7 @@ from porter.report import support
 from porter.report.page import STATES, TOP, context
 from porter.report.page_words import LANGUAGES, phrase
 from porter.report.read import Templates
-from porter.report.shown import line, shown
+from porter.report.sanitise import line, shown
 
 _CODE = re.compile(r"`([^`\n]+)`")
 _LINK = re.compile(r"https://[\w.~:/?#@!$&'()*+,;=%-]+")

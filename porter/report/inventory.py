@@ -36,7 +36,7 @@ def environment(report: Report) -> dict:
 def _launchers(report: Report) -> list[dict]:
     """Scripts that start a program of the repository, the training's first."""
     from porter.files.kinds import MAKEFILE, SHELL, kind_of
-    from porter.project.options import order, start
+    from porter.project.program_options import order, start
 
     found = []
     for path in sorted((p for p in report.paths if kind_of(p) in (SHELL, MAKEFILE)), key=order):
@@ -48,7 +48,7 @@ def _launchers(report: Report) -> list[dict]:
 
 def _exports(report: Report) -> list[dict]:
     """What `porter env` would write for these files."""
-    from porter.project.exports import World, exports
+    from porter.project.environment import World, exports
 
     if report.data is None:
         return []

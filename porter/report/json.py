@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from porter.checks.texts import MORE
 from porter.finding import FileResult, Finding
-from porter.report.shown import as_json
+from porter.report.sanitise import as_json
 from porter.report.support import support, told
+from porter.rulebook.texts import MORE
 
 if TYPE_CHECKING:
     from porter.report.model import Report
@@ -138,7 +138,7 @@ def _more(report: Report) -> list[dict]:
 
 
 def _findings(report: Report, edits: dict[Finding, list[dict]]) -> list[dict]:
-    from porter.baseline import fingerprints
+    from porter.run.baseline import fingerprints
 
     marks = fingerprints(report.findings, report.bytes)
     return [_finding(report, finding, marks[finding], edits.get(finding, [])) for finding in report.findings]

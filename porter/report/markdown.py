@@ -7,8 +7,8 @@ import re
 from porter.finding import SEVERITIES, STATUSES
 from porter.report.page import headline, is_open, readiness
 from porter.report.page_words import phrase
+from porter.report.sanitise import line
 from porter.report.sarif import ranked
-from porter.report.shown import line
 
 LIMIT = 60_000  # characters; a comment may have 65,536
 WORDS = {

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
+from porter.catalog.read.verdict import DEPRECATED, MISSING, SUPPORTED, Support, Verdict
+from porter.engine.facts import Roads
+from porter.engine.session import Session
 from porter.finding import EFFORTS, SEVERITIES, STATUSES, FileResult, Finding
-from porter.project.roads import Roads
 from porter.target import Target
 
 if TYPE_CHECKING:
-    from porter.catalog.verdict import Verdict
-    from porter.checks.texts import Texts
-    from porter.project.signals import Gathered
-from porter.session import Session
+    from porter.project.route_signals import Gathered
+    from porter.rulebook.texts import ApiText, Texts
 
 DEPENDENT = ("blocker", "wrong", "slow")  # a note is no place that stands in the way
 REFUSED = ("PRT002", "PRT003")  # could not be parsed; could not be analysed or written
@@ -29,6 +29,19 @@ class Api(NamedTuple):
     files: int
     places: tuple[str, ...]  # path:line
     verdict: Verdict | None  # what it is on the target; None for what is none of torch's
+
+
+def verdict(known: Support, name: str, rule: ApiText | None) -> Verdict | None:
+    """What a name is on the target; a rule that moves it elsewhere, or says that it stays or is out of date, knows more
+    than the names alone."""
+    found = known.of(name)
+    if found is None or rule is None:
+        return found
+    if found.kind == MISSING and (rule.to or rule.stays):
+        return replace(found, kind=SUPPORTED, to=(rule.to,) if rule.to else ())
+    if found.kind == SUPPORTED and not rule.to and name.startswith("torch_npu."):
+        return replace(found, kind=DEPRECATED)
+    return found
 
 
 def stands_in_the_way(code: str, severity: str) -> bool:
@@ -146,8 +159,6 @@ class Report:
         return sorted(rows, key=lambda row: (-row.count, row.name))
 
     def _verdict(self, name: str) -> Verdict | None:
-        from porter.report.support import verdict
-
         return verdict(self.session.support, name, self.texts.api(name, self.target))
 
     @cached_property
@@ -157,20 +168,13 @@ class Report:
     @cached_property
     def gathered(self) -> Gathered:
         """What the text of the repository says about its frameworks, packages and scripts."""
-        from porter.checks import table
-        from porter.project.signals import Gathered, gather
+        from porter.project.route_signals import Gathered, gather
+        from porter.rulebook import table
 
         if self.data is None:
             return Gathered()
         paths = (file.path for file in self.files)
         return gather(paths, self.data, self.texts.signals(), table.load().packages)
-
-    @cached_property
-    def document(self) -> dict:
-        """All of it as plain data: what every format but the terminal's is made from."""
-        from porter.report.json import document
-
-        return document(self)
 
     def fails(self, severity: str) -> bool:
         """Is an open finding at or above `severity`?"""

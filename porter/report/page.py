@@ -9,8 +9,8 @@ from porter.finding import EFFORTS, SEVERITIES, STATUSES
 from porter.report.excerpt import Excerpts
 from porter.report.model import stands_in_the_way
 from porter.report.page_words import LANGUAGES, PAGE, phrase
-from porter.report.paper import paper
-from porter.report.shown import line, shown
+from porter.report.sanitise import line, shown
+from porter.report.static import paper
 from porter.report.treemap import boxes
 
 STATES = (*STATUSES, "optional")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from porter import documents
+from porter.files import documents
 from porter.report.json import SCHEMA
 
 PARTS = {  # what must be there, and of which type

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from porter.project.signals import SIDE
+from porter.files.paths import SIDE
 
 if TYPE_CHECKING:
     from porter.report.model import Report

@@ -6,7 +6,7 @@ import os
 from urllib.parse import quote
 
 from porter.finding import SEVERITIES
-from porter.report.shown import as_json, line
+from porter.report.sanitise import as_json, line
 
 MOST = 5000  # results; more are refused or dropped where such files go, so the least important are left out here
 LEVELS = {"blocker": "error", "wrong": "error", "slow": "warning", "note": "note"}

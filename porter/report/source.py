@@ -45,7 +45,7 @@ class Text:
 
 
 def _encoding(data: bytes) -> tuple[str, int]:
-    from porter.own import Unreadable
+    from porter.errors import Unreadable
     from porter.python.source import Source
 
     try:

@@ -3,31 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from porter.catalog.verdict import DEPRECATED, KINDS, MISSING, SEVERITY, SILENT, SUPPORTED, UNVERIFIED, Verdict
+from porter.catalog.read.verdict import KINDS, SEVERITY, SILENT, SUPPORTED, UNVERIFIED, Verdict
 from porter.report.words import say
 
 if TYPE_CHECKING:
-    from porter.catalog.verdict import Support
-    from porter.checks.texts import ApiText
+    from porter.catalog.read.verdict import Support
     from porter.report.model import Report
 
 QUIET = (SUPPORTED, SILENT)  # nothing to tell one by one
-
-
-def verdict(known: Support, name: str, rule: ApiText | None) -> Verdict | None:
-    """What a name is on the target; a rule that moves it elsewhere, or says that it stays or is out of date, knows more
-    than the names alone."""
-    found = known.of(name)
-    if found is None or rule is None:
-        return found
-    if found.kind == MISSING and (rule.to or rule.stays):
-        return replace(found, kind=SUPPORTED, to=(rule.to,) if rule.to else ())
-    if found.kind == SUPPORTED and not rule.to and name.startswith("torch_npu."):
-        return replace(found, kind=DEPRECATED)
-    return found
 
 
 def support(report: Report) -> dict:

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 
-from porter.own import Unreadable
-from porter.session import Session
-from porter.suppress import SPOKEN, Comment, Suppressions
+from porter.engine.session import Session
+from porter.engine.suppress import SPOKEN, Comment, Suppressions
+from porter.errors import Unreadable
 
 _BLANK = re.compile(r"\s*")
 _BOM = b"\xef\xbb\xbf"
@@ -43,7 +43,7 @@ class TextHit:
 class Document:
     path: str
     data: bytes
-    kind: object  # a name, or what reads it: text/analyse.py
+    kind: object  # a name, or what reads it: analysis/text.py
     session: Session
     mark: str = "#"  # what begins a comment; "" where the format has none
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from porter.checks.gate import GATE, PACKAGES
 from porter.files import kinds
+from porter.rulebook.gate import GATE, PACKAGES
 
 _SHELL = (
     rb"cuda|nccl|cublas|cudnn|nvidia|nvcc|nvprof|nsys|\bncu\b|gpu|torch|nvtop|deepspeed|accelerate|train|\bml[ \t]"

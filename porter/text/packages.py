@@ -187,7 +187,7 @@ def _rows(rules) -> dict[str, tuple[str, object]]:
 
 @lru_cache(maxsize=1)
 def _known() -> str:
-    from porter.catalog.load import versions
+    from porter.catalog.read.load import versions
 
     return ", ".join(dict.fromkeys(v.partition(".post")[0] for v in versions()))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from porter import documents
+from porter.files import documents
 from porter.verify.compare import Comparison, Curve
 from porter.verify.install import Device
 from porter.verify.launch import Outcome

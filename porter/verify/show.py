@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from porter.report.console import columns, pad
+from porter.terminal import columns, pad
 from porter.verify.compare import STEPS
 from porter.verify.words import say
 

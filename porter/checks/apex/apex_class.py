@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from porter.checks.apex.counterparts import CONVERT, COUNTERPARTS, counterpart
-from porter.checks.build import dotted
-from porter.checks.rule import Hit, Rule, cst
+from porter.engine.nodes import dotted
+from porter.engine.rule import Hit, Rule, cst
 
 MANUAL = {f"apex.optimizers.{n}": "PRT351" for n in ("FusedLAMB", "FusedNovoGrad", "FusedMixedPrecisionLamb")}
 MANUAL |= {"apex.parallel.LARC": "PRT353", "apex.parallel.LARC.LARC": "PRT353"}

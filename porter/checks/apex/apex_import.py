@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from porter.checks.apex.counterparts import counterpart
-from porter.checks.build import chain, imported
 from porter.checks.device.import_parts import split
-from porter.checks.rule import Hit, Rule, cst
+from porter.engine.nodes import chain, imported
+from porter.engine.rule import Hit, Rule, cst
 
 
 class ApexImport(Rule):

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from porter.checks.build import chain, dotted
-from porter.checks.rule import Hit, Rule, cst
-
-from .import_parts import counterpart, package_of, renamed, split
+from porter.checks.device.import_parts import counterpart, package_of, renamed, split
+from porter.engine.nodes import chain, dotted
+from porter.engine.rule import Hit, Rule, cst
 
 
 class CudaImports(Rule):

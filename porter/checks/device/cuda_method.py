@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from porter.checks.build import chain
-from porter.checks.rule import Hit, Rule, cst
+from porter.engine.nodes import chain
+from porter.engine.rule import Hit, Rule, cst
 
 UNBOUND = ("torch.Tensor.cuda", "torch.nn.Module.cuda", "torch.nn.modules.Module.cuda")
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from porter.checks.build import chain, dotted
-from porter.checks.rule import Hit, Rule, cst
-
-from .dynamic_name import LOOKUPS
-from .typed_tensor import SETTER, TypedTensor
+from porter.checks.device.dynamic_name import LOOKUPS
+from porter.checks.device.typed_tensor import SETTER, TypedTensor
+from porter.engine.nodes import chain, dotted
+from porter.engine.rule import Hit, Rule, cst
 
 ASKS = frozenset({"torch.cuda.is_available", "torch.cuda.device_count"})
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from porter.checks.rule import Hit, Rule, cst
+from porter.engine.rule import Hit, Rule, cst
 
 NOTHING = ("max_threads_per_multi_processor", "warp_size", "regs_per_multiprocessor")
 SHARED = "shared_memory_per_"

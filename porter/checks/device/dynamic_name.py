@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from porter.checks.build import chain, quoted
-from porter.checks.rule import Hit, Rule, cst
+from porter.engine.nodes import chain, quoted
+from porter.engine.rule import Hit, Rule, cst
 
 PATCHES = ("patch", "setattr")
 LOOKUPS = ("getattr", "hasattr", "setattr", "delattr")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from porter.checks.build import quoted
-from porter.checks.rule import Hit, Rule, cst
+from porter.engine.nodes import quoted
+from porter.engine.rule import Hit, Rule, cst
 
 MEMORY = "CUDA out of memory"
 _OTHER = re.compile(r"CUDA error|CUBLAS_STATUS|CUDNN_STATUS|cuDNN error")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from porter.checks.rule import Hit, Rule, cst
+from porter.engine.rule import Hit, Rule, cst
 
 MODELS = ("A100", "A800", "H100", "V100", "B200", "RTX", "Tesla", "NVIDIA")
 _MODEL = re.compile(r"\b(?:[AHVBPK]\d00|A800|H20|GB200|L4|L40S?|T4|A10G?|A6000|RTX|GeForce|Tesla|NVIDIA|Quadro)\b")

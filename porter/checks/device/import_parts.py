@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from porter.checks.build import dotted
-from porter.checks.rule import cst
+from porter.engine.nodes import dotted
+from porter.engine.rule import cst
 
 _COMMENT = re.compile(r"#[^\r\n]*")
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from porter.checks.build import quoted
-from porter.checks.rule import Hit, Rule, cst
+from porter.engine.nodes import quoted
+from porter.engine.rule import Hit, Rule, cst
 
 TOOL, OURS = "nvidia-smi", "npu-smi"
 RUNS = frozenset(

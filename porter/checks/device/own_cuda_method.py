@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from porter.checks.rule import Hit, Rule
+from porter.engine.rule import Hit, Rule
 
 PLAIN = ("staticmethod", "classmethod", "wraps", "no_grad", "inference_mode", "override")
 VALUES = ("property", "cached_property", "setter", "getter", "deleter")  # of no move

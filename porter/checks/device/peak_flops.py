@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from porter.checks.rule import Hit, Rule, cst
+from porter.engine.rule import Hit, Rule, cst
 
 PEAKS = {  # operations per second, as the makers publish them
     312e12: "A100", 156e12: "A100", 19.5e12: "A100", 624e12: "A100",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from porter.checks.rule import Hit, Rule, cst
+from porter.engine.rule import Hit, Rule, cst
 
 MAKERS = frozenset(
     f"torch.cuda.{name}" for name in ("Stream", "ExternalStream", "Event", "current_stream", "default_stream")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from porter.checks.build import chain, dotted
-from porter.checks.rule import Hit, Rule, cst
+from porter.engine.nodes import chain, dotted
+from porter.engine.rule import Hit, Rule, cst
 
 DTYPES = {"Float": "float32", "Double": "float64", "Half": "float16", "BFloat16": "bfloat16"}  # what may be a default
 SETTER = "set_default_tensor_type"

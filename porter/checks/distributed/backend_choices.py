@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from porter.checks.choices import elements, is_choice, string, with_twin
-from porter.checks.rule import Hit, Rule
+from porter.engine.rule import Hit, Rule
 
 
 class BackendChoices(Rule):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from porter.checks.rule import Hit, Rule, cst
+from porter.checks.distributed import prefilters
+from porter.engine.rule import Hit, Rule, cst
 
 MODULES = ("torch.distributed", "torch.distributed.distributed_c10d")
 PLAIN = "all_reduce broadcast reduce send recv isend irecv all_gather_into_tensor reduce_scatter_tensor all_to_all_single".split()
@@ -18,7 +19,7 @@ class CollectiveTensor(Rule):
     code, slug = "PRT211", "collective-tensor"
     edits = False
     calls = frozenset(f"{m}.{name}" for m in MODULES for name in PLAIN)
-    only = "view"
+    only = staticmethod(prefilters.is_view)
 
     def visit(self, original, updated, file):
         name = file.name(original.func).rpartition(".")[2]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from porter.checks.build import positional
-from porter.checks.rule import Hit, Rule, cst
+from porter.engine.nodes import positional
+from porter.engine.rule import Hit, Rule, cst
 
 CHOSEN = re.compile(  # whatever tells a process its device, in any spelling: one is enough to stay silent
     rb"set_device|set_current_(?:accelerator|device)|\bdevice_id\b|_VISIBLE_DEVICES|\bcurrent_device\s*\(\s*\w"

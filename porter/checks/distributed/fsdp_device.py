@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from porter.checks.build import positional
-from porter.checks.rule import Hit, Rule
+from porter.engine.nodes import positional
+from porter.engine.rule import Hit, Rule
 
 CLASSES = frozenset(
     f"torch.distributed.fsdp.{module}FullyShardedDataParallel"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from porter.checks.build import chain, dotted
-from porter.checks.rule import Hit, Rule, cst
+from porter.engine.nodes import chain, dotted
+from porter.engine.rule import Hit, Rule, cst
 
 MODULES = ("torch.distributed", "torch.distributed.distributed_c10d", "torch._C._distributed_c10d")
 GROUP = "ProcessGroupNCCL"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from porter.checks.build import quoted
-from porter.checks.environment.values import is_list, is_ordered
-from porter.checks.rule import Hit, Rule, cst
+from porter.engine.nodes import quoted
+from porter.engine.rule import Hit, Rule, cst
+from porter.rulebook.variable_values import is_list, is_ordered
 
 
 class EnvironmentVariable(Rule):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import re
 
-from porter.checks.build import positional, with_keyword
-from porter.checks.rule import Hit, Rule, cst
+from porter.checks.export import prefilters
+from porter.engine.nodes import positional, with_keyword
+from porter.engine.rule import Hit, Rule, cst
 from porter.python.evidence import constant
 from porter.python.index import parents
 
@@ -20,7 +21,7 @@ MEMORY = re.compile(r"(?i)bytesio|buffer|stream|(?:^|_)buf\b")
 class LoadWithoutMapLocation(Rule):
     code, slug = "PRT901", "load-without-map-location"
     calls = {"torch.load"}
-    only = "anywhere"
+    only = staticmethod(prefilters.is_anywhere)
 
     def visit(self, original, updated, file):
         found = positional(original, 1, ("map_location",))

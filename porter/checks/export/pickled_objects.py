@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from porter.checks.build import positional, with_keyword
-from porter.checks.rule import Hit, Rule, cst
+from porter.engine.nodes import positional, with_keyword
+from porter.engine.rule import Hit, Rule, cst
 
 _SINCE = (2, 6)
 _NAMES = frozenset(name.encode() for name in "args opt opts cfg hparams flags FLAGS".split())

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from porter.checks.build import positional, with_keyword
-from porter.checks.rule import Hit, Rule, cst
-
-from .load_without_map_location import MEMORY
+from porter.checks.export import prefilters
+from porter.checks.export.load_without_map_location import MEMORY
+from porter.engine.nodes import positional, with_keyword
+from porter.engine.rule import Hit, Rule, cst
 
 
 class ScriptArchive(Rule):
     code, slug = "PRT904", "script-archive"
     calls = {"torch.jit.load"}
-    only = "anywhere"
+    only = staticmethod(prefilters.is_anywhere)
 
     def visit(self, original, updated, file):
         found = positional(original, 1, ("map_location",))

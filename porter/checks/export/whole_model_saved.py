@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
-from porter.checks.build import chain
-from porter.checks.rule import Hit, Rule
+from porter.checks.export import prefilters
+from porter.engine.nodes import chain
+from porter.engine.rule import Hit, Rule
 
 MODEL = re.compile(
     r"(?i)^(?:\w*_)?(?:model|net|network|generator|discriminator|encoder|decoder|backbone|classifier)(?:_\w+)?$|^net[DG]$"
@@ -16,7 +17,7 @@ class WholeModelSaved(Rule):
     code, slug = "PRT902", "whole-model-saved"
     edits = False
     calls = {"torch.save"}
-    only = "model"
+    only = staticmethod(prefilters.names_model)
 
     def visit(self, original, updated, file):
         if file.tested or not original.args or original.args[0].star or original.args[0].keyword is not None:

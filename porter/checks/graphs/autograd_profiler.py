@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from porter.checks.rule import Hit, Rule, cst
+from porter.engine.rule import Hit, Rule, cst
 
 PROFILE, NVTX = "torch.autograd.profiler.profile", "torch.autograd.profiler.emit_nvtx"
 SINCE = (2, 7)  # the first torch whose use_device was seen to take the name of any device

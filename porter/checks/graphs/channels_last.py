@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from porter.checks.build import dotted
-from porter.checks.rule import Hit, Rule, cst
+from porter.engine.nodes import dotted
+from porter.engine.rule import Hit, Rule, cst
 from porter.python.evidence import call_name
 
 FORMATS = frozenset({"torch.channels_last", "torch.channels_last_3d"})

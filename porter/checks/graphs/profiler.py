@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from porter.checks.build import chain, dotted
-from porter.checks.rule import Hit, Rule, cst
-
-from .profiler_use import MOVED, OLD, doubt, import_follows, needed, package
+from porter.checks.graphs.profiler_use import MOVED, OLD, doubt, import_follows, needed, package
+from porter.engine.nodes import chain, dotted
+from porter.engine.rule import Hit, Rule, cst
 
 
 class Profiler(Rule):

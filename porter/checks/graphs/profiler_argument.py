@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from porter.checks.rule import Hit, Rule, cst
-
-from .profiler_use import OLD, needed
+from porter.checks.graphs.profiler_use import OLD, needed
+from porter.engine.rule import Hit, Rule, cst
 
 ARGUMENTS = {
     f"{OLD}.profile": (

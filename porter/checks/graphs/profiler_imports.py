@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from porter.checks.build import chain, dotted
 from porter.checks.device.import_parts import renamed, split
-from porter.checks.rule import Hit, Rule, cst
-
-from .profiler_use import MOVED, OLD, doubt, needed, package
+from porter.checks.graphs.profiler_use import MOVED, OLD, doubt, needed, package
+from porter.engine.nodes import chain, dotted
+from porter.engine.rule import Hit, Rule, cst
 
 
 class ProfilerImports(Rule):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from porter.checks.build import positional, quoted
-from porter.checks.rule import Hit, Rule, cst
+from porter.engine.nodes import positional, quoted
+from porter.engine.rule import Hit, Rule, cst
 
 BACKENDS = {"cudagraphs": "npugraphs"}
 FOREIGN = (

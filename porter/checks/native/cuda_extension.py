@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from porter.checks.rule import Hit, Rule
+from porter.engine.rule import Hit, Rule
 
 BUILDS = "torch.utils.cpp_extension"
 LIBRARIES = frozenset({"torch.ops.load_library", "torch.classes.load_library"})

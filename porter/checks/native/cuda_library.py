@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from porter.checks.rule import Hit, Rule, cst
+from porter.engine.rule import Hit, Rule, cst
 
 _CUDA = re.compile(
     r"(?i)(?:^|/|lib)(?:cuda|cudart|cublas|cublaslt|cudnn|cufft|cufile|cupti|curand|cusparse|nccl|nvrtc|nvml|nvidia-ml"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from porter.checks.rule import Hit, Rule
+from porter.engine.rule import Hit, Rule
 
 FLASH = ("flash_attn", "flash_attn.flash_attn_interface", "flash_attn_interface")
 DENSE = ("flash_attn_func", "flash_attn_qkvpacked_func", "flash_attn_kvpacked_func")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from porter.checks.rule import Rule, cst
-
-from .options import flag, hits_of, row_of, written
+from porter.checks.native.options import flag, hits_of, row_of, written
+from porter.engine.rule import Rule, cst
 
 
 class GpuOption(Rule):

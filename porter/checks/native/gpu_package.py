@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from porter.checks.build import imported
-from porter.checks.rule import Hit, Rule, cst
+from porter.engine.nodes import imported
+from porter.engine.rule import Hit, Rule, cst
 from porter.python.blocks import once_for_file
 from porter.python.uses import imports_of
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from porter.checks.rule import Hit, Rule, cst
+from porter.engine.rule import Hit, Rule, cst
 
 PACKAGES = ("pytorch_lightning", "lightning", "lightning.pytorch", "lightning.fabric", "lightning_fabric")
 _OURS = re.compile(r"(?i)npu|ascend")

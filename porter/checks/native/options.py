@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from porter.checks.rule import Hit, cst
+from porter.engine.rule import Hit, cst
 
 
 def row_of(options, word: str, value, file, func=None):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from porter.checks.rule import Hit, Rule, cst
+from porter.engine.rule import Hit, Rule, cst
 from porter.finding import Change
 
 LISTS = ("install_requires", "setup_requires", "tests_require", "extras_require")

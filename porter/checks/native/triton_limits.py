@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import re
 
-from porter.checks.build import imported
-from porter.checks.rule import Hit, Rule, cst
+from porter.checks.native import prefilters
+from porter.engine.nodes import imported
+from porter.engine.rule import Hit, Rule, cst
 
 CUDA = "triton.language.extra.cuda"
 PTX = "triton.language.inline_asm_elementwise"
@@ -26,7 +27,7 @@ class TritonLimits(Rule):
     imports = frozenset({"triton"})
     nodes = ("Call",)
     text = r"\]\("
-    only = "launch"
+    only = staticmethod(prefilters.launches)
 
     def visit(self, original, updated, file):
         if isinstance(original, (cst.Import, cst.ImportFrom)):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from porter.checks.rule import Hit, Rule
+from porter.engine.rule import Hit, Rule
 
 OPERATORS = ("nms", "batched_nms", "roi_align", "RoIAlign", "roi_pool", "RoIPool", "ps_roi_align", "PSRoIAlign",
              "ps_roi_pool", "PSRoIPool", "deform_conv2d", "DeformConv2d", "MultiScaleRoIAlign")  # fmt: skip

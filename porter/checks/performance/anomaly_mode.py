@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from porter.checks.build import positional
-from porter.checks.rule import Hit, Rule, cst
+from porter.engine.nodes import positional
+from porter.engine.rule import Hit, Rule, cst
 
 SETTERS = ("torch.autograd.set_detect_anomaly", "torch.autograd.anomaly_mode.set_detect_anomaly")
 CONTEXTS = ("torch.autograd.detect_anomaly", "torch.autograd.anomaly_mode.detect_anomaly")

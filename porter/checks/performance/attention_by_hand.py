@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .opportunity import FUSING, Opportunity
+from porter.checks.performance.opportunity import FUSING, Opportunity
 
 SDPA = "torch.nn.functional.scaled_dot_product_attention"
 FUSION = "torch_npu.npu_fusion_attention"

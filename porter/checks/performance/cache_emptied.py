@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from porter.checks.rule import Hit, Rule
+from porter.checks.performance import prefilters
+from porter.engine.rule import Hit, Rule
 
 
 class CacheEmptied(Rule):
     code, slug = "PRT631", "cache-emptied"
     edits = False
     calls = {f"{module}.empty_cache" for module in ("torch.cuda", "torch.npu", "torch_npu.npu", "torch.cuda.memory")}
-    only = "step"
+    only = staticmethod(prefilters.in_step)
     each_batch = True
 
     def visit(self, original, updated, file):

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 
-from porter.checks.build import positional
-from porter.checks.rule import Hit, Rule
-from porter.python import picked
-from porter.python.dynamic import SHAPE, SIZE
-
-from .selection import averaged, chosen, counted, short
+from porter.checks.performance.selection import averaged, chosen, counted, short
+from porter.engine.nodes import positional
+from porter.engine.rule import Hit, Rule
+from porter.training import mask_queries
+from porter.training.dynamic_sizes import SHAPE, SIZE
 
 NAMES = ("nonzero", "argwhere", "masked_select", "unique", "unique_consecutive")
 SUPPRESSION = ("nms", "batched_nms")
@@ -23,10 +22,10 @@ class DataDependentShape(Rule):
         + [f"torchvision.ops.{name}" for name in SUPPRESSION]
         + [f"torchvision.ops.boxes.{name}" for name in SUPPRESSION]
     )
-    methods = {*NAMES, "repeat_interleave", *picked.ASKED} - {"len"}
+    methods = {*NAMES, "repeat_interleave", *mask_queries.ASKED} - {"len"}
     builtins = {"len"}
     nodes = ("Subscript",)
-    only = "shape"
+    only = staticmethod(mask_queries.depends_on_data)
     each_batch = True
 
     def visit(self, original, updated, file):
@@ -36,11 +35,11 @@ class DataDependentShape(Rule):
         if link is None or not file.scene.matters(link) or name is None and file.receiver(original) == "other":
             return None
         last = (name or getattr(original.func, "attr", original.func).value).rpartition(".")[2]
-        if last in picked.ASKED and name is None:
+        if last in mask_queries.ASKED and name is None:
             return self._asked(original, updated, last, link, file)
         if file.scene.repeats(link) or name is not None and name not in self.calls:
             return None
-        if not self._depends(last, original, name is None, file) or picked.is_asked(file.scene, link[1]):
+        if not self._depends(last, original, name is None, file) or mask_queries.is_asked(file.scene, link[1]):
             return None
         values = file.followed(original, SHAPE)
         return hit(original.func, f"{last}()" if name is None else name, values, file)
@@ -55,7 +54,7 @@ class DataDependentShape(Rule):
 
     @staticmethod
     def _asked(original, updated, last: str, link, file):
-        why = picked.asks(file.scene, link)
+        why = mask_queries.asks(file.scene, link)
         if why is None or why != "size" and not file.torch:
             return None
         if why == "size":

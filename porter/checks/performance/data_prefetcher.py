@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from .opportunity import Opportunity
+from porter.checks.performance import prefilters
+from porter.checks.performance.opportunity import Opportunity
 
 
 class DataPrefetcher(Opportunity):
     code, slug = "PRT641", "data-prefetcher"
     offers = "torch_npu.contrib.Prefetcher"
     calls = {"torch.cuda.Stream"}
-    only = "prefetch"
+    only = staticmethod(prefilters.prefetches)
 
     def find(self, original, file):
         link = file.scene.link(original)
-        if link is None or not file.glance("prefetch", link):
+        if link is None or not file.glance(prefilters.prefetches, link):
             return None
         return original.func, "by-hand", (("name", file.scene.owner(link).name),)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
-from porter.checks.rule import Hit, Rule
-from porter.python import moved
+from porter.checks.performance import prefilters
+from porter.engine.rule import Hit, Rule
+from porter.training import transfers
 
 WORKERS = re.compile(r"^__(?:getitem|iter)__$|(?i:collate)")
 MOVES = frozenset({"cuda", "npu", "to"})
@@ -17,7 +18,7 @@ class DeviceInDataset(Rule):
     edits = False
     methods = MOVES
     calls = frozenset(f"torch.{name}" for name in FACTORIES)
-    only = "loader"
+    only = staticmethod(prefilters.works_for_loader)
 
     def visit(self, original, updated, file):
         name = file.name(original.func)
@@ -40,7 +41,7 @@ class DeviceInDataset(Rule):
         if owner is not None and any((file.names.resolve(b, link) or "").endswith("nn.Module") for b in owner.bases):
             return True
         function = file.scene.function(link)[0]
-        return file.source.says(b"record_stream", function) or function.name in MOVES or moved.follows_data(link)
+        return file.source.says(b"record_stream", function) or function.name in MOVES or transfers.follows_data(link)
 
     @staticmethod
     def _is_asked(file, link) -> bool:

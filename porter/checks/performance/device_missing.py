@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from porter.checks.build import dotted, with_keyword
-from porter.checks.rule import Hit, Rule, cst
-from porter.python import meetings
+from porter.checks.performance import device_mismatch, prefilters
+from porter.engine.nodes import dotted, with_keyword
+from porter.engine.rule import Hit, Rule, cst
 
 FACTORIES = ("zeros", "ones", "empty", "full", "rand", "randn", "randint", "arange", "linspace", "eye", "tensor")
 NUMBERS = ("Integer", "Float", "UnaryOperation", "Name", "Attribute", "Call", "BinaryOperation")
@@ -13,7 +13,7 @@ NUMBERS = ("Integer", "Float", "UnaryOperation", "Name", "Attribute", "Call", "B
 class DeviceMissing(Rule):
     code, slug = "PRT637", "device-missing"
     calls = frozenset(f"torch.{name}" for name in FACTORIES)
-    only = "factory"
+    only = staticmethod(prefilters.makes_without_device)
 
     def visit(self, original, updated, file):
         if (
@@ -35,7 +35,7 @@ class DeviceMissing(Rule):
         link = file.scene.link(original)
         if link is None or file.scene.where(link) != "forward" or file.source.says(b"set_default_device"):
             return None
-        other = meetings.met(file.scene, link)
+        other = device_mismatch.met(file.scene, link)
         if other is None:
             return None
         new = with_keyword(updated, "device", dotted(f"{other}.device"))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from porter.checks.build import imported
-from porter.checks.rule import cst
-
-from .opportunity import Opportunity
+from porter.checks.performance.opportunity import Opportunity
+from porter.engine.nodes import imported
+from porter.engine.rule import cst
 
 TIMM = frozenset(
     f"timm.{module}.DropPath" for module in ("layers", "layers.drop", "models.layers", "models.layers.drop")

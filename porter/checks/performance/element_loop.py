@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from porter.checks.rule import Hit, Rule
-from porter.python import elements
+from porter.checks.performance import elements, prefilters
+from porter.engine.rule import Hit, Rule
 
 
 class ElementLoop(Rule):
@@ -11,10 +11,12 @@ class ElementLoop(Rule):
     edits = False
     nodes = ("For",)
     text = r"range\("
-    only = "rows"
+    only = staticmethod(prefilters.takes_rows)
     each_batch = True
 
     def visit(self, original, updated, file):
         link = file.scene.link_to(file.statement)
-        found = elements.rows(file.scene, link) if link is not None and file.glance("rows", link) else None
+        found = (
+            elements.rows(file.scene, link) if link is not None and file.glance(prefilters.takes_rows, link) else None
+        )
         return Hit(original.iter, found[0], values=(("name", found[1]),)) if found else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .opportunity import FUSING, Opportunity
+from porter.checks.performance.opportunity import FUSING, Opportunity
 
 
 class ExpertLoop(Opportunity):

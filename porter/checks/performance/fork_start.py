@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from porter.checks.build import positional
-from porter.checks.rule import Hit, Rule, cst
+from porter.checks.performance import prefilters
+from porter.engine.nodes import positional
+from porter.engine.rule import Hit, Rule, cst
 
 MODULES = ("torch.multiprocessing", "multiprocessing")
 CONTEXTS = frozenset(f"{m}.get_context" for m in MODULES)
@@ -17,7 +18,7 @@ class ForkStart(Rule):
     code, slug = "PRT635", "fork-start"
     edits = False
     calls = {*CONTEXTS, *SETTERS, *STARTERS, *LAUNCHERS, *PROCESSES}
-    only = "fork"
+    only = staticmethod(prefilters.may_fork)
 
     def visit(self, original, updated, file):
         name = file.name(original.func)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
+from porter.checks.performance import prefilters
+from porter.checks.performance.opportunity import Opportunity
 from porter.finding import Change
-
-from .opportunity import Opportunity
 
 KNOWN = {  # what the fused constructor takes
     "SGD": {"params", "lr", "momentum", "dampening", "weight_decay", "nesterov"},
@@ -29,7 +29,7 @@ UNTOLD = frozenset({"amsgrad"})  # nothing says which maximum the fused form kee
 class FusedOptimizer(Opportunity):
     code, slug = "PRT610", "fused-optimizer"
     calls = frozenset(f"torch.optim.{name}" for name in KNOWN)
-    only = "loop"
+    only = staticmethod(prefilters.loops_over_batches)
 
     def find(self, original, file):
         says = file.source.says

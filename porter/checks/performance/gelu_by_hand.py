@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from .opportunity import Opportunity
+from porter.checks.performance.opportunity import Opportunity
 
 BOTH = re.compile(rb"(?:F|functional)\.gelu\b")
 NEW = {"sigmoid": "torch_npu.npu_fast_gelu"}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from porter.checks.rule import Hit, Rule
-from porter.python import gradients
+from porter.checks.performance import gradients, prefilters
+from porter.engine.rule import Hit, Rule
 
 FUNCTIONS = frozenset({"torch.norm", "torch.linalg.norm", "torch.linalg.vector_norm"})
 
@@ -13,7 +13,7 @@ class GradientNorm(Rule):
     edits = False
     calls = FUNCTIONS
     methods = ("norm", "sum", "max")
-    only = "gradients"
+    only = staticmethod(prefilters.adds_up_gradients)
 
     def visit(self, original, updated, file):
         link = None if file.scene.apart else file.scene.link(original)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from porter.checks.rule import Hit, Rule, cst
-from porter.python import handed, syncs
-from porter.python.dynamic import SIZE
+from porter.checks.performance import prefilters, syncs
+from porter.engine.rule import Hit, Rule, cst
+from porter.training import value_uses
+from porter.training.dynamic_sizes import SIZE
 
 METHODS = ("item", "tolist", "numpy", "cpu")
 TELLING = ("set_postfix", "set_description", "add_scalar")
@@ -18,13 +19,15 @@ class HostSync(Rule):
     builtins = BUILTINS
     nodes = HEADERS
     text = tuple(rf"\b{word}\(" for word in "any all isnan isinf isfinite equal allclose sum max min mean norm".split())
-    only = "sync"
+    only = staticmethod(prefilters.waits)
     each_batch = True
 
     def visit(self, original, updated, file):
         if type(original).__name__ in HEADERS:
             place = file.scene.link_to(file.statement)
-            return Hit(original.test, "condition") if place is not None and file.glance("sync", place) else None
+            return (
+                Hit(original.test, "condition") if place is not None and file.glance(prefilters.waits, place) else None
+            )
         scene, link = file.scene, file.scene.link(original)
         if link is None or not scene.matters(link) or scene.is_answer(link):
             return None
@@ -46,17 +49,17 @@ class HostSync(Rule):
         if original.args and name != "cpu" or file.receiver(original) == "other":
             return None
         if (
-            handed.lies_on_host(link)
-            or handed.waits_again(link)
-            or handed.asked_above(link)
-            or handed.settled_by_kind(link)
+            value_uses.lies_on_host(link)
+            or value_uses.waits_again(link)
+            or value_uses.asked_above(link)
+            or value_uses.settled_by_kind(link)
         ):
             return None
-        if handed.made_on_host(scene, link) and not file.source.says(b"set_default_"):
+        if value_uses.made_on_host(scene, link) and not file.source.says(b"set_default_"):
             return None
         if name in ("item", "tolist") and (said := file.followed(original, SIZE)) is not None:
             return Hit(original, "compiled" if file.compiles else "size", values=(*values, *said), code="PRT601")
-        if handed.is_wanted_there(link) or name == "cpu" and handed.is_passed_on(link):
+        if value_uses.is_wanted_there(link) or name == "cpu" and value_uses.is_passed_on(link):
             return None
         if not syncs.first_wait(scene, link):  # what a statement waits for once is there for the rest of it
             return None

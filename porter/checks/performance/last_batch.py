@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from porter.checks.build import with_keyword
-from porter.checks.rule import Hit, Rule, cst
-
-from .loader_arguments import LOADERS, arguments, feeds_training
+from porter.checks.performance import prefilters
+from porter.checks.performance.loader_arguments import LOADERS, arguments, feeds_training
+from porter.engine.nodes import with_keyword
+from porter.engine.rule import Hit, Rule, cst
 
 # what A2 and A3 make anew for a new shape; their operators themselves are ready for any
 TRACED = re.compile(
@@ -18,7 +18,7 @@ TRACED = re.compile(
 class LastBatch(Rule):
     code, slug = "PRT603", "last-batch"
     calls = LOADERS
-    only = "training"
+    only = staticmethod(prefilters.trains)
 
     def visit(self, original, updated, file):
         if not file.compiles and not file.source.says(TRACED):

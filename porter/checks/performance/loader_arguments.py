@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
-from porter.checks.rule import Hit, Rule
-from porter.python import moved
+from porter.checks.performance import prefilters
+from porter.engine.rule import Hit, Rule
+from porter.training import transfers
 
 LOADERS = frozenset({"torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader"})
 ORDER = (
@@ -42,7 +43,7 @@ def feeds_training(call, given: dict[str, str], file) -> bool:
     function = file.scene.function_name(link) if (link := file.scene.link(call)) is not None else ""
     if COUNTS.search(function) or EVALUATES.match(function) or ASIDE.search(file.path.rpartition("/")[2]):
         return False
-    if moved.dataset_moves(file):  # PRT636 tells of it; workers could not do that
+    if transfers.dataset_moves(file):  # PRT636 tells of it; workers could not do that
         return False
     if given.get("shuffle") == "True" and file.source.says(TRAINS):
         return True
@@ -53,7 +54,7 @@ class LoaderArguments(Rule):
     code, slug = "PRT633", "loader-arguments"
     edits = False
     calls = LOADERS
-    only = "training"
+    only = staticmethod(prefilters.trains)
 
     def visit(self, original, updated, file):
         given = arguments(original, file)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import ast
 
-from porter.checks.rule import Hit, Rule
-from porter.python.occasions import happens_once
-
-from .loader_arguments import LOADERS, ORDER, arguments
+from porter.checks.performance import prefilters
+from porter.checks.performance.loader_arguments import LOADERS, ORDER, arguments
+from porter.engine.rule import Hit, Rule
+from porter.training.frequency import happens_once
 
 
 class LoaderInLoop(Rule):
     code, slug = "PRT634", "loader-in-loop"
     edits = False
     calls = LOADERS
-    only = "epoch"
+    only = staticmethod(prefilters.in_epoch)
 
     def visit(self, original, updated, file):
         scene, link = file.scene, file.scene.link(original)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from porter.checks.rule import Hit, Rule, cst
+from porter.checks.performance import prefilters
+from porter.engine.rule import Hit, Rule, cst
 
 _WHOLE = re.compile(r"(-?\d{1,3})(?:\.0*)?")
 
@@ -12,7 +13,7 @@ _WHOLE = re.compile(r"(-?\d{1,3})(?:\.0*)?")
 class MaskAssignment(Rule):
     code, slug = "PRT602", "mask-assignment"
     nodes = ("Assign",)
-    only = "index"
+    only = staticmethod(prefilters.assigns_by_mask)
     each_batch = True
 
     def visit(self, original, updated, file):

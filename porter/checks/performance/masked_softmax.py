@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .attention_by_hand import chooses
-from .opportunity import FUSING, Opportunity
+from porter.checks.performance.attention_by_hand import chooses
+from porter.checks.performance.opportunity import FUSING, Opportunity
 
 
 class MaskedSoftmax(Opportunity):

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from porter.python import sequences
-
-from .opportunity import FUSING, Opportunity
+from porter.checks.performance import layer_lists, prefilters
+from porter.checks.performance.opportunity import FUSING, Opportunity
 
 NEW = {"add-layer-norm": "torch_npu.npu_add_layer_norm", "group-norm-silu": "torch_npu.npu_group_norm_swish"}
 
@@ -14,7 +13,7 @@ class NormAndNeighbour(Opportunity):
     socs = FUSING
     patterns = {"norm"}
     calls = {"torch.nn.GroupNorm"}
-    only = "neighbours"
+    only = staticmethod(prefilters.is_activated)
 
     def find(self, original, file):
         if found := super().find(original, file):
@@ -22,7 +21,7 @@ class NormAndNeighbour(Opportunity):
         if file.name(original.func) not in self.calls:
             return None
         new, link = NEW["group-norm-silu"], file.scene.link(original)
-        beside = link is not None and sequences.activated(file.scene, link)
+        beside = link is not None and layer_lists.activated(file.scene, link)
         return (original, "sequence", (("new", new),)) if beside and file.has(new) else None
 
     def offered(self, match, file):

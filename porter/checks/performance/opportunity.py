@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from porter.checks.rule import Hit, Rule
+from porter.engine.rule import Hit, Rule
 
 if TYPE_CHECKING:
     from porter.finding import Change
@@ -32,7 +32,7 @@ class Opportunity(Rule):
         matches = file.matches(original, self.patterns)
         if not matches:
             return ()
-        from porter.python.fuse import every
+        from porter.values.fuse import every
 
         return tuple(every(file, matches))
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
-from porter.checks.build import positional
-from porter.checks.rule import Hit, Rule
+from porter.checks.performance import prefilters
+from porter.engine.nodes import positional
+from porter.engine.rule import Hit, Rule
 
 PAD = "torch.nn.utils.rnn.pad_sequence"
 COLLATORS = frozenset(
@@ -23,7 +24,7 @@ class PaddingToLongest(Rule):
     calls = {PAD, *COLLATORS}
     builtins = {"max"}
     nodes, text = ("Call",), LONGEST
-    only = "pads"
+    only = staticmethod(prefilters.pads)
 
     def visit(self, original, updated, file):
         name = file.name(original.func)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from porter.checks.build import positional
-from porter.checks.rule import Hit, Rule
-from porter.python import idioms
+from porter.checks.performance import mask_idioms
+from porter.engine.nodes import positional
+from porter.engine.rule import Hit, Rule
 
 SDPA = "torch.nn.functional.scaled_dot_product_attention"
 SWITCHES = frozenset(
@@ -29,7 +29,7 @@ class SdpaMask(Rule):
         if (
             mask is not None
             and given is not None
-            and idioms.adds_infinity(given, file.scene, file.scene.link(original))
+            and mask_idioms.adds_infinity(given, file.scene, file.scene.link(original))
         ):
             return Hit(mask, "added", optional=True)
         return [self._hit(match.why, original, mask, given, file) for match in self._misses(original, file)]
@@ -37,7 +37,7 @@ class SdpaMask(Rule):
     @staticmethod
     def _hit(why, original, mask, given, file):
         named = getattr(given, "id", "")
-        if why == "bias" and mask is not None and named and idioms.only_masks(file.tree, named):
+        if why == "bias" and mask is not None and named and mask_idioms.only_masks(file.tree, named):
             return Hit(mask, "added", optional=True)
         return Hit(original.func, why, optional=True)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from porter.checks.rule import cst
+from porter.engine.rule import cst
 
 LONGEST = 40  # of a piece of source in a message
 

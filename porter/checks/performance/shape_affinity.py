@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 
-from porter.checks.rule import Hit, Rule, cst
-from porter.shapes import KINDS
+from porter.checks.performance import prefilters
+from porter.engine.rule import Hit, Rule, cst
+from porter.values.shapes import KINDS
 
 TYPES = {"Call": ast.Call, "Dict": ast.Dict, "Assign": ast.Assign, "AnnAssign": ast.AnnAssign}
 
@@ -15,7 +16,7 @@ class ShapeAffinity(Rule):
     edits = False
     nodes = (*TYPES, "FunctionDef")
     text = tuple(rf"\b{key}(?:[ \t]*:[ \t]*int)?[\"']?[ \t]*[=:][ \t]*\d\d" for key in sorted(KINDS))
-    only = "sizes"
+    only = staticmethod(prefilters.has_sizes)
 
     def visit(self, original, updated, file):
         own = [(key, node) for key, node in _own(original) if key in KINDS]

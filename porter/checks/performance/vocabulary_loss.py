@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from porter.checks.rule import cst
-
-from .opportunity import Opportunity
+from porter.checks.performance import prefilters
+from porter.checks.performance.opportunity import Opportunity
+from porter.engine.rule import cst
 
 VOCABULARY = re.compile(r"(?i)vocab|logits\.(?:size\(-1\)|shape\[-1\])|n_?tokens?\b")
 
@@ -15,7 +15,7 @@ class VocabularyLoss(Opportunity):
     code, slug = "PRT616", "vocabulary-loss"
     offers = "torch_npu.npu_cross_entropy_loss"
     calls = {"torch.nn.functional.cross_entropy"}
-    only = "flattened"
+    only = staticmethod(prefilters.is_flattened)
 
     def find(self, original, file):
         if len(original.args) != 2 or any(a.star or a.keyword for a in original.args):

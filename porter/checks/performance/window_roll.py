@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from porter.checks.build import positional
-from porter.checks.rule import cst
-
-from .opportunity import Opportunity
+from porter.checks.performance.opportunity import Opportunity
+from porter.engine.nodes import positional
+from porter.engine.rule import cst
 
 
 class WindowRoll(Opportunity):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from porter.checks.rule import Hit, Rule, cst
+from porter.engine.rule import Hit, Rule, cst
 
 CALLS = {  # torch.X -> what takes a device there, and how many arguments X takes
     "is_autocast_enabled": ("is_autocast_enabled", 0),

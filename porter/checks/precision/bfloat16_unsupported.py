@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from porter.checks.rule import Hit, Rule, cst
+from porter.engine.rule import Hit, Rule, cst
 
 
 class Bfloat16Unsupported(Rule):

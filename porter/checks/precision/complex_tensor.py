@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from porter.checks.rule import Hit, Rule
+from porter.engine.rule import Hit, Rule
 
 MAKERS = frozenset({"torch.view_as_complex", "torch.polar", "torch.complex"})
 DTYPES = frozenset(f"torch.{name}" for name in ("complex32", "complex64", "complex128", "chalf", "cfloat", "cdouble"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from porter.checks.rule import Hit, Rule, cst
+from porter.engine.rule import Hit, Rule, cst
 
 CUDNN, CUDA = "torch.backends.cudnn", "torch.backends.cuda"
 NO_EFFECT = frozenset(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from porter.checks.rule import Hit, Rule
+from porter.engine.rule import Hit, Rule
 from porter.python.evidence import constant
 
 NAMES = frozenset({"torch.nn.GELU", "torch.nn.functional.gelu"})

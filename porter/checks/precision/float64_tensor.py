@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
-from porter.checks.rule import Hit, Rule, cst
+from porter.engine.rule import Hit, Rule, cst
 from porter.python.evidence import DEVICES, call_name, constant, device_like
 
 DTYPES = frozenset({"torch.float64", "torch.double"})

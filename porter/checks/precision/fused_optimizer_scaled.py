@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from porter.checks.build import dotted
-from porter.checks.rule import Hit, Rule, cst
+from porter.engine.nodes import dotted
+from porter.engine.rule import Hit, Rule, cst
 
 _MODULES = ("torch.cuda.amp", "torch.cuda.amp.grad_scaler", "torch.npu.amp", "torch_npu.npu.amp")
 

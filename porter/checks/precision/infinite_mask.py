@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from porter.checks.rule import Hit, Rule
+from porter.engine.rule import Hit, Rule
 
 _INFINITE = re.compile(r"""-?\s*(?:float\(\s*["'][-+]?inf(?:inity)?["']\s*\)|(?:math|np|numpy|torch)\.inf)""")
 

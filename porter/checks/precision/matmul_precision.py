@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from porter.checks.build import positional
-from porter.checks.rule import Hit, Rule, cst
-
-from .tf32_switch import SWITCHES
+from porter.checks.precision.tf32_switch import SWITCHES
+from porter.engine.nodes import positional
+from porter.engine.rule import Hit, Rule, cst
 
 
 class MatmulPrecision(Rule):

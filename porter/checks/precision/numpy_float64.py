@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import ast
 
-from porter.checks.rule import Hit, Rule
+from porter.checks.precision.float64_tensor import moved
+from porter.engine.rule import Hit, Rule
 from porter.python.evidence import call_name
-
-from .float64_tensor import moved
 
 TAKERS = frozenset({"torch.from_numpy", "torch.tensor", "torch.as_tensor"})
 MAKERS = frozenset(

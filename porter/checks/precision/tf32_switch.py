@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from porter.checks.build import chain, dotted
-from porter.checks.rule import Hit, Rule, cst
+from porter.engine.nodes import chain, dotted
+from porter.engine.rule import Hit, Rule, cst
 from porter.python.uses import mentions
 
 SWITCHES = {"torch.backends.cuda.matmul.allow_tf32": "matmul", "torch.backends.cudnn.allow_tf32": "conv"}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from porter.checks.build import positional
-from porter.checks.rule import Hit, Rule
+from porter.engine.nodes import positional
+from porter.engine.rule import Hit, Rule
 
 CALLS = ("torch.autocast", "torch.amp.autocast", "torch.amp.autocast_mode.autocast", "torch.cuda.amp.autocast")
 HALVES = frozenset({"torch.float16", "torch.half"})

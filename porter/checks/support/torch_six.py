@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from porter.checks.build import chain, dotted
-from porter.checks.rule import Hit, Rule, cst
-
-from ..device.import_parts import renamed
+from porter.checks.device.import_parts import renamed
+from porter.engine.nodes import chain, dotted
+from porter.engine.rule import Hit, Rule, cst
 
 _MODULE = "torch._six"
 _MOVED = {"inf": ("math", "inf"), "nan": ("math", "nan"), "container_abcs": ("collections", "abc")}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mutant import Mutant
 
-COPY, WRITE, MIGRATE = "test_files_copy.py", "test_files_write.py", "test_migrate.py"
+COPY, WRITE, MIGRATE = "files/test_copy.py", "files/test_write.py", "commands/test_migrate.py"
 
 MUTANTS = [
     Mutant(

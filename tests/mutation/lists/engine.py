@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from mutant import Mutant
 
-PROMISES, CACHE, TRACKED, RUN = "test_engine_promises.py", "test_files_cache.py", "test_files_tracked.py", "test_run.py"
+PROMISES, CACHE, TRACKED, RUN = (
+    "analysis/test_promises.py",
+    "run/test_cache.py",
+    "files/test_tracked.py",
+    "run/test_run.py",
+)
 
 MUTANTS = [
     Mutant(
@@ -41,7 +46,7 @@ MUTANTS = [
     ),
     Mutant(
         "the encoding of a port is believed",
-        "python/guard.py",
+        "analysis/promises.py",
         "return source.stored(utf8) == data",
         "return True",
         PROMISES,
@@ -97,7 +102,7 @@ MUTANTS = [
     ),
     Mutant(
         "what failed last is said",
-        "own.py",
+        "engine/refusals.py",
         "min(said, self.first.get(codes, said))",
         "said",
         PROMISES,
@@ -105,7 +110,7 @@ MUTANTS = [
     ),
     Mutant(
         "an edit of a rule that failed is promised",
-        "python/analyse.py",
+        "analysis/python.py",
         "f.hit, f.edits = replace(f.hit, new=None, after=(), more=()), False",
         "pass",
         PROMISES,
@@ -113,7 +118,7 @@ MUTANTS = [
     ),
     Mutant(
         "what fails on the port is ported",
-        "python/guard.py",
+        "analysis/promises.py",
         'raise Broken("unstable", codes=", ".join(sorted(failed)))',
         "pass",
         PROMISES,
@@ -121,15 +126,15 @@ MUTANTS = [
     ),
     Mutant(
         "half of what a format found is edited",
-        "text/analyse.py",
+        "analysis/text.py",
         "hits = [replace(hit, edits=()) for hit in hits]",
         "pass",
-        "test_hostile_texts.py",
+        "analysis/test_hostile_texts.py",
         "until_then",
     ),
     Mutant(
         "one odd file is a failure",
-        "run.py",
+        "run/run.py",
         '"binary", "special", "outside"})',
         '"special", "outside"})',
         RUN,
@@ -137,7 +142,7 @@ MUTANTS = [
     ),
     Mutant(
         "a row of the cache is believed as it is",
-        "files/cache.py",
+        "run/cache.py",
         'return adler32(data[4:]).to_bytes(4, "big") == data[:4]',
         "return True",
         CACHE,
@@ -148,7 +153,7 @@ MUTANTS = [
     ),
     Mutant(
         "a journal of others is played back",
-        "files/cache.py",
+        "run/cache.py",
         "all(map(is_ours, (self.file, *beside)))",
         "is_ours(self.file)",
         CACHE,
@@ -196,10 +201,10 @@ MUTANTS = [
     ),
     Mutant(
         "what is invisible goes into JSON as it is",
-        "report/shown.py",
+        "report/sanitise.py",
         "return _HIDDEN.sub(lambda match: json.dumps(match[0])[1:-1], text)",
         "return text",
-        "test_odd_names.py",
+        "report/test_odd_names.py",
         "whole and json",
     ),
 ]

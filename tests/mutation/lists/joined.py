@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from mutant import Mutant
 
-JOINED = "test_joined.py"
+JOINED = "analysis/test_joined.py"
 
 MUTANTS = [
     Mutant(
         "files that are not named have no say",
-        "project/partners.py",
+        "project/unedited_places.py",
         "if not words or not self._others:",
         "if True:",
         JOINED,
@@ -33,7 +33,7 @@ MUTANTS = [
     ),
     Mutant(
         "a suppressed place keeps nobody",
-        "python/sites.py",
+        "python/strings/sites.py",
         'return "suppressed"',
         'return "auto"',
         JOINED,
@@ -41,7 +41,7 @@ MUTANTS = [
     ),
     Mutant(
         "what waits stands where it stood, whatever is inserted above",
-        "session.py",
+        "engine/session.py",
         "sum(len(c.new) - (c.end - c.start) for c in changes if c.end <= offset)",
         "0",
         JOINED,
@@ -49,7 +49,7 @@ MUTANTS = [
     ),
     Mutant(
         "the cache does not know what waits",
-        "files/cache.py",
+        "run/cache.py",
         "(session.facts.digest_of(path), *sorted(session.held_in(path).values()))",
         "(session.facts.digest_of(path),)",
         JOINED,
@@ -65,7 +65,7 @@ MUTANTS = [
     ),
     Mutant(
         "a list is not looked into",
-        "python/ties.py",
+        "python/strings/ties.py",
         "(ast.Eq, ast.NotEq, ast.In, ast.NotIn)",
         "(ast.Eq, ast.NotEq)",
         JOINED,
@@ -73,7 +73,7 @@ MUTANTS = [
     ),
     Mutant(
         "programs of one project are one program",
-        "project/partners.py",
+        "project/unedited_places.py",
         "if not mine.isdisjoint(self._above(other))",
         "if mine",
         JOINED,
@@ -81,7 +81,7 @@ MUTANTS = [
     ),
     Mutant(
         "who cannot be parsed has no say",
-        "project/partners.py",
+        "project/unedited_places.py",
         'if re.search(rb"\\b%s\\b" % re.escape(word).encode(), data):',
         "if False:",
         JOINED,

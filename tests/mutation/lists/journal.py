@@ -8,7 +8,7 @@ MUTANTS = [
         "files/runs.py",
         "                    if digest(data) != getattr(entry, side):\n",
         "                    if False:\n",
-        "test_files_seal.py",
+        "files/test_seal.py",
         "bytes_of_a_genuine_journal or something_else_in_it",
     ),
     Mutant(
@@ -16,7 +16,7 @@ MUTANTS = [
         "files/journal.py",
         "    run.check(side)\n",
         "",
-        "test_files_seal.py",
+        "files/test_seal.py",
         "bytes_of_a_genuine_journal",
     ),
     Mutant(
@@ -24,7 +24,7 @@ MUTANTS = [
         "files/runs.py",
         "        if digest(text) != proven.digest:\n",
         "        if not text:\n",
-        "test_files_seal.py",
+        "files/test_seal.py",
         "manifest_that_was_changed",
     ),
     Mutant(
@@ -32,7 +32,7 @@ MUTANTS = [
         "files/journal.py",
         "                os.fsync(pack.fileno())\n",
         "",
-        "test_files_seal.py",
+        "files/test_seal.py",
         "on_the_disk_before",
     ),
     Mutant(
@@ -40,7 +40,7 @@ MUTANTS = [
         "files/runs.py",
         "            for folder in (self.home.file(\"runs\"), self.home.file(), self.home.root):\n",
         "            for folder in ():\n",
-        "test_files_seal.py",
+        "files/test_seal.py",
         "on_the_disk_before",
     ),
     Mutant(
@@ -48,7 +48,7 @@ MUTANTS = [
         "files/seal.py",
         "    if parts is None or not hmac.compare_digest(parts[7], _code(secret, parts[1])):\n",
         "    if parts is None:\n",
-        "test_files_seal.py",
+        "files/test_seal.py",
         "came_with_the_tree or another_user_s_secret",
     ),
     Mutant(
@@ -56,7 +56,7 @@ MUTANTS = [
         "files/journal.py",
         '        if state not in ("", "unkept") and not run.proof():\n',
         "        if False:\n",
-        "test_files_seal.py",
+        "files/test_seal.py",
         "came_with_the_tree or copy_of_the_tree",
     ),
     Mutant(
@@ -64,7 +64,7 @@ MUTANTS = [
         "files/seal.py",
         "(parts[3].decode() != place and parts[4].decode() != inode)",
         "False",
-        "test_files_seal.py",
+        "files/test_seal.py",
         "copy_of_the_tree",
     ),
     Mutant(
@@ -72,7 +72,7 @@ MUTANTS = [
         "files/seal.py",
         "(parts[3].decode() != place and parts[4].decode() != inode)",
         "parts[3].decode() != place",
-        "test_files_seal.py",
+        "files/test_seal.py",
         "renamed",
     ),
     Mutant(
@@ -80,7 +80,7 @@ MUTANTS = [
         "files/seal.py",
         "(parts[3].decode() != place and parts[4].decode() != inode)",
         "parts[4].decode() != inode",
-        "test_files_seal.py",
+        "files/test_seal.py",
         "backup",
     ),
     Mutant(
@@ -88,7 +88,7 @@ MUTANTS = [
         "files/seal.py",
         "    if parts[2].decode() != name or (",
         "    if (",
-        "test_files_seal.py",
+        "files/test_seal.py",
         "moved_within",
     ),
     Mutant(
@@ -96,7 +96,7 @@ MUTANTS = [
         "files/seal.py",
         "(status.st_uid == os.geteuid() and not status.st_mode & others)",
         "not status.st_mode & others",
-        "test_files_seal.py",
+        "files/test_seal.py",
         "secret_of_another_user",
     ),
     Mutant(
@@ -104,7 +104,7 @@ MUTANTS = [
         "files/seal.py",
         "(status.st_uid == os.geteuid() and not status.st_mode & others)",
         "status.st_uid == os.geteuid()",
-        "test_files_seal.py",
+        "files/test_seal.py",
         "others_may_know",
     ),
     Mutant(
@@ -112,7 +112,7 @@ MUTANTS = [
         "files/seal.py",
         "    if (folder + os.sep).startswith(root.rstrip(os.sep) + os.sep):",
         "    if False:",
-        "test_files_seal.py",
+        "files/test_seal.py",
         "could_have_brought",
     ),
     Mutant(
@@ -120,7 +120,7 @@ MUTANTS = [
         "files/read.py",
         '(0 if links else getattr(os, "O_NOFOLLOW", 0))',
         "0",
-        "test_files_seal.py",
+        "files/test_seal.py",
         "others_may_know or something_else_in_it",
     ),
     Mutant(
@@ -128,7 +128,7 @@ MUTANTS = [
         "files/lock.py",
         "os.path.join(os.path.realpath(os.path.dirname(file)), os.path.basename(file)), shown",
         "os.path.realpath(file), shown",
-        "test_files_seal.py",
+        "files/test_seal.py",
         "lock_that_is_another_file",
     ),
     Mutant(
@@ -136,7 +136,7 @@ MUTANTS = [
         "files/lock.py",
         " or status.st_nlink > 1:",
         ":",
-        "test_files_seal.py",
+        "files/test_seal.py",
         "lock_that_is_another_file",
     ),
     Mutant(
@@ -144,7 +144,7 @@ MUTANTS = [
         "files/lock.py",
         "            if not _is_at(self.file, status):\n",
         "            if False:\n",
-        "test_files_seal.py",
+        "files/test_seal.py",
         "cleared_away",
     ),
     Mutant(
@@ -152,15 +152,15 @@ MUTANTS = [
         "files/runs.py",
         '            if run.state() == "finished" and run.proof():\n                run.load()\n                found.update((entry.path, entry.after)',
         '            if run.state() == "finished":\n                text = Path(run.file("manifest.json")).read_bytes()\n                run.entries = [Entry(**entry) for entry in json.loads(text)["files"]]\n                found.update((entry.path, entry.after)',
-        "test_files_seal.py",
+        "files/test_seal.py",
         "forged_record",
     ),
     Mutant(
         "journal: commands that read mend",
-        "commands/undo.py",
+        "commands/output.py",
         "    from porter.files.journal import look\n\n    return look(root)\n",
         "    from porter.files.journal import recover\n\n    return recover(root)\n",
-        "test_journal_commands.py",
+        "commands/test_journal_commands.py",
         "never_write",
     ),
     Mutant(
@@ -168,7 +168,7 @@ MUTANTS = [
         "commands/job.py",
         "        tell(self.root, self.lang)\n",
         "",
-        "test_journal_commands.py",
+        "commands/test_journal_commands.py",
         "never_write",
     ),
     Mutant(
@@ -176,7 +176,7 @@ MUTANTS = [
         "commands/migrate.py",
         "    elif out and is_half_written(job.root):\n",
         "    elif False:\n",
-        "test_journal_commands.py",
+        "commands/test_journal_commands.py",
         "half_written",
     ),
     Mutant(
@@ -184,7 +184,7 @@ MUTANTS = [
         "files/journal.py",
         "    home = Home(real, make_secret(real) if kept else _secret(real))\n",
         "    home, kept = Home(real, _secret(real)), False\n",
-        "test_journal_commands.py",
+        "commands/test_journal_commands.py",
         "state_cannot_be_kept",
     ),
     Mutant(
@@ -192,7 +192,7 @@ MUTANTS = [
         "files/runs.py",
         "        if not rest:\n            self.remove()\n        elif",
         "        if True:\n            self.remove()\n        elif",
-        "test_files_journal.py",
+        "files/test_journal.py",
         "run_and_its_undo",
     ),
     Mutant(
@@ -200,7 +200,7 @@ MUTANTS = [
         "files/runs.py",
         '            os.rmdir(self.file("runs"))\n',
         "            return False\n",
-        "test_files_journal.py",
+        "files/test_journal.py",
         "without_commit or run_and_its_undo",
     ),
     Mutant(
@@ -208,7 +208,7 @@ MUTANTS = [
         "files/runs.py",
         "os.mkdir(folder, 0o700)",
         "os.mkdir(folder)",
-        "test_files_seal.py",
+        "files/test_seal.py",
         "does_not_show_others",
     ),
     Mutant(
@@ -216,7 +216,7 @@ MUTANTS = [
         "files/journal.py",
         '    if state not in ("committed", "unkept"):\n',
         '    if state != "committed":\n',
-        "test_files_seal.py",
+        "files/test_seal.py",
         "without_undo",
     ),
 ]  # fmt: skip

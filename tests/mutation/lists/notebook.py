@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from mutant import Mutant
 
-TESTS = "test_notebooks.py"
+TESTS = "text/test_notebooks.py"
 
 MUTANTS = [
     Mutant(
         "a notebook goes out unchecked",
-        "text/notebook.py",
+        "analysis/notebook.py",
         "if error := fault(",
         'if error := "" and fault(',
         TESTS,
@@ -17,7 +17,7 @@ MUTANTS = [
     ),
     Mutant(
         "a notebook's text is not read again",
-        "text/cellcheck.py",
+        "text/notebooks/check.py",
         "if not _is_ported(",
         "if False and not _is_ported(",
         TESTS,
@@ -25,7 +25,7 @@ MUTANTS = [
     ),
     Mutant(
         "a notebook's escapes are not compared",
-        "text/cellcheck.py",
+        "text/notebooks/check.py",
         "_spelt(book, old, start, end) == _spelt(",
         "True or _spelt(book, old, start, end) == _spelt(",
         TESTS,
@@ -33,7 +33,7 @@ MUTANTS = [
     ),
     Mutant(
         "a notebook's JSON is not compared",
-        "text/cellcheck.py",
+        "text/notebooks/check.py",
         "if [_around(book), len(book.cells)] != [_around(again), len(again.cells)]",
         "if len(book.cells) != len(again.cells)",
         TESTS,
@@ -41,7 +41,7 @@ MUTANTS = [
     ),
     Mutant(
         "a notebook's magics are not compared",
-        "text/cellcheck.py",
+        "text/notebooks/check.py",
         'return "magics" if ',
         'return "" if ',
         TESTS,
@@ -49,7 +49,7 @@ MUTANTS = [
     ),
     Mutant(
         "a notebook's line ends become newlines",
-        "text/cellwriter.py",
+        "text/notebooks/writer.py",
         'return new.replace("\\n", end)',
         "return new",
         TESTS,
@@ -57,7 +57,7 @@ MUTANTS = [
     ),
     Mutant(
         "a notebook's lines end where str.splitlines says",
-        "text/cells.py",
+        "text/notebooks/cells.py",
         'r"([^\\r\\n]*)(\\r\\n|\\r|\\n|\\Z)"',
         'r"([^\\r\\n\\u2028]*)(\\r\\n|\\r|\\n|\\u2028|\\Z)"',
         TESTS,
@@ -65,7 +65,7 @@ MUTANTS = [
     ),
     Mutant(
         "a notebook's escapes have the width of what they stand for",
-        "text/cells.py",
+        "text/notebooks/cells.py",
         "self._wider.append(wider + len(found[0]) - 1)",
         "self._wider.append(wider + 1)",
         TESTS,
@@ -73,7 +73,7 @@ MUTANTS = [
     ),
     Mutant(
         "a notebook's pairs of escapes are two characters",
-        "text/cells.py",
+        "text/notebooks/cells.py",
         'r"\\\\u[dD][89abAB]..\\\\u[dD][c-fC-F]..|',
         'r"',
         TESTS,
@@ -81,7 +81,7 @@ MUTANTS = [
     ),
     Mutant(
         "a notebook's stand-ins are written",
-        "text/cellwriter.py",
+        "text/notebooks/writer.py",
         "if self.shielded and shield is not None and",
         "if False and",
         TESTS,
@@ -89,7 +89,7 @@ MUTANTS = [
     ),
     Mutant(
         "a notebook's commands yield a number",
-        "text/magics.py",
+        "text/notebooks/magics.py",
         'or "_" * (len(body) - column)',
         'or "0".ljust(len(body) - column)',
         TESTS,
@@ -97,7 +97,7 @@ MUTANTS = [
     ),
     Mutant(
         "a notebook's strings hold magics",
-        "text/magics.py",
+        "text/notebooks/magics.py",
         "return not self.quote and not self.depth and not self.joined",
         "return True",
         TESTS,
@@ -105,7 +105,7 @@ MUTANTS = [
     ),
     Mutant(
         "a notebook of Julia is Python",
-        "text/cells.py",
+        "text/notebooks/cells.py",
         "return _known(language)\n",
         'return "python"\n',
         TESTS,
@@ -113,7 +113,7 @@ MUTANTS = [
     ),
     Mutant(
         "a notebook's shell puts no values in",
-        "text/cellshell.py",
+        "text/notebooks/shell.py",
         "lines[number] = _FILLED.sub(",
         "_FILLED.sub(",
         TESTS,
@@ -121,7 +121,7 @@ MUTANTS = [
     ),
     Mutant(
         "a notebook's captured output is only shown",
-        "text/cellshell.py",
+        "text/notebooks/shell.py",
         '("command_substitution",) if command.captured else ()',
         "()",
         TESTS,
@@ -129,7 +129,7 @@ MUTANTS = [
     ),
     Mutant(
         "a notebook's suppressions are for Python alone",
-        "text/cellshell.py",
+        "text/notebooks/shell.py",
         "shown |= self.remarks",
         "pass",
         TESTS,
@@ -137,7 +137,7 @@ MUTANTS = [
     ),
     Mutant(
         "a notebook's inserted line belongs to the next cell",
-        "text/cellwriter.py",
+        "text/notebooks/writer.py",
         "above = book.lines[first - 1]",
         "above = book.lines[min(first, len(book.lines) - 1)]",
         TESTS,
@@ -145,7 +145,7 @@ MUTANTS = [
     ),
     Mutant(
         "a notebook's whole string is written anew",
-        "text/cellwriter.py",
+        "text/notebooks/writer.py",
         "if alike else _differences(start, old, new)",
         "",
         TESTS,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mutant import Mutant
 
-TESTS = "test_roads.py"
+TESTS = "project/test_roads.py"
 
 MUTANTS = [
     Mutant(
@@ -17,7 +17,7 @@ MUTANTS = [
     ),
     Mutant(
         "an edit without a road is made all the same",
-        "python/analyse.py",
+        "analysis/python.py",
         "            self.file.road\n            and (",
         "            (",
         TESTS,
@@ -73,7 +73,7 @@ MUTANTS = [
     ),
     Mutant(
         "an import in a text is one",
-        "project/loads.py",
+        "project/loads_torch.py",
         "if any(not is_quoted(text, statement) for statement in found)",
         "if any(found)",
         TESTS,
@@ -89,7 +89,7 @@ MUTANTS = [
     ),
     Mutant(
         "the cache forgets the road",
-        "project/facts.py",
+        "engine/facts.py",
         "said = (self.about(path), path in self.roads.astray)",
         "said = (self.about(path), False)",
         TESTS,
@@ -97,7 +97,7 @@ MUTANTS = [
     ),
     Mutant(
         "standard input is read from the disk",
-        "run.py",
+        "run/run.py",
         "given = dict([stdin]) if",
         "given = {} if",
         TESTS,
@@ -105,7 +105,7 @@ MUTANTS = [
     ),
     Mutant(
         "scripts are edited in any project",
-        "text/analyse.py",
+        "analysis/text.py",
         "if not leads(document.path, code, session.facts.roads):",
         "if False:",
         TESTS,
@@ -113,7 +113,7 @@ MUTANTS = [
     ),
     Mutant(
         "an array namespace is torch",
-        "python/sinks.py",
+        "python/strings/sinks.py",
         'certain = kind != "device" or not self._any_array(func, call)',
         "certain = True",
         TESTS,

@@ -4,87 +4,87 @@ from __future__ import annotations
 
 from mutant import Mutant
 
-CASES, PROMISES = "test_engine_cases.py", "test_engine_promises.py"
+CASES, PROMISES = "analysis/test_cases.py", "analysis/test_promises.py"
 
 MUTANTS = [
     Mutant(
         "a mask of any shape",
-        "python/extents.py",
+        "training/same_shape.py",
         "of in shapes.broadcast(mask)",
         "True",
-        "test_shapes.py",
+        "checks/test_shapes.py",
         "left_alone",
     ),
     Mutant(
         "what is kept elsewhere is only summed",
-        "python/masks.py",
+        "training/masks.py",
         "any(picked in of for of in",
         "all(picked in of for of in",
-        "test_shapes.py",
+        "checks/test_shapes.py",
         "left_alone",
     ),
     Mutant(
         "a sum over rows is the sum of all",
-        "python/masks.py",
+        "training/masks.py",
         "and len(value.args) == 1",
         "and value.args",
-        "test_shapes.py",
+        "checks/test_shapes.py",
         "left_alone",
     ),
     Mutant(
         "what is lost is never reached",
-        "python/dynamic.py",
+        "training/dynamic_sizes.py",
         "leaves |= kind == SHAPE and value in self.lost",
         "leaves |= False",
-        "test_fixtures.py",
+        "checks/test_fixtures.py",
         "PRT601_followed",
     ),
     Mutant(
         "a port has the lines of the original",
-        "report/late.py",
+        "report/late_shapes.py",
         "path and path not in moved and",
         "path and",
-        "test_verify_report.py",
+        "report/test_verify_report.py",
         "late_shapes",
     ),
     Mutant(
         "a loop changes no value",
-        "python/values.py",
+        "values/values.py",
         "for name in sorted(changed):",
         "for name in sorted(changed)[:0]:",
-        "test_fuse.py",
+        "checks/test_fuse.py",
         "doubt",
     ),
     Mutant(
         "what falls away is read by nobody",
-        "python/place.py",
+        "values/place.py",
         "if not self._within(node, statement):",
         "if not statement:",
-        "test_fuse.py",
+        "checks/test_fuse.py",
         "doubt",
     ),
     Mutant(
         "turned the other way is turned, too",
-        "python/rotary.py",
+        "values/rotary.py",
         "if found is None or found[1] != 1 or",
         "if found is None or",
-        "test_fuse.py",
+        "checks/test_fuse.py",
         "doubt",
     ),
     Mutant(
         "a weight of any shape",
-        "python/fuse.py",
+        "values/fuse.py",
         'not _is_vector(parts["weight"], world, owner)',
         "False",
-        "test_fuse.py",
+        "checks/test_fuse.py",
         "doubt",
     ),
     Mutant(
         "what is learnt is a number",
-        "python/fuse_attention.py",
+        "values/fuse_attention.py",
         "and not any(\n            v.__class__",
         "and any(\n            True or v.__class__",
-        "test_fuse.py",
+        "checks/test_fuse.py",
         "doubt",
     ),
     Mutant(
@@ -113,7 +113,7 @@ MUTANTS = [
     ),
     Mutant(
         "ignore suppressions",
-        "python/analyse.py",
+        "analysis/python.py",
         " and self.reason(code, hit, piece) is None",
         "",
         PROMISES,
@@ -121,7 +121,7 @@ MUTANTS = [
     ),
     Mutant(
         "follow calls in names",
-        "python/file.py",
+        "analysis/file.py",
         """            tail.append(root.attr.value)
             root = root.value
         if type(root)""",
@@ -134,12 +134,17 @@ MUTANTS = [
         "behind_a_call",
     ),
     Mutant(
-        "skip the second pass", "python/guard.py", "if again.changes(unsafe):", "if False:", PROMISES, "planted_bug"
+        "skip the second pass",
+        "analysis/promises.py",
+        "if again.changes(unsafe):",
+        "if False:",
+        PROMISES,
+        "planted_bug",
     ),
     Mutant(
         "count characters as bytes", "python/units.py", "if not text.isascii():", "if False:", CASES, "wide or tabs"
     ),
-    Mutant("forget the BOM", "python/analyse.py", "shift = len(source.bom)", "shift = 0", CASES, "test_bytes"),
+    Mutant("forget the BOM", "analysis/python.py", "shift = len(source.bom)", "shift = 0", CASES, "test_bytes"),
     Mutant(
         "write \\n whatever the file has",
         "python/source.py",
@@ -150,7 +155,7 @@ MUTANTS = [
     ),
     Mutant(
         "treat review as safe",
-        "python/analyse.py",
+        "analysis/python.py",
         "return hit.safe and not self._builds[piece.unit]",
         "return True",
         CASES,
@@ -166,7 +171,7 @@ MUTANTS = [
     ),
     Mutant(
         "look one line too far up",
-        "suppress.py",
+        "engine/suppress.py",
         "self.ignores[at - 1].line == first:",
         "self.ignores[at - 1].line == first - 1:",
         PROMISES,
@@ -174,7 +179,7 @@ MUTANTS = [
     ),
     Mutant(
         "let any comment speak of the line below",
-        "suppress.py",
+        "engine/suppress.py",
         "if at and self.ignores[at - 1].alone and",
         "if at and",
         PROMISES,
@@ -182,7 +187,7 @@ MUTANTS = [
     ),
     Mutant(
         "be certain of every literal",
-        "python/literals.py",
+        "python/strings/literals.py",
         "Literal(link, kind, *role)",
         "Literal(link, kind, role.role, True)",
         CASES,
@@ -214,7 +219,7 @@ MUTANTS = [
     ),
     Mutant(
         "lose comments",
-        "python/guard.py",
+        "analysis/promises.py",
         "if lost := comments(source) - comments(new):",
         "if lost := 0:",
         PROMISES,
@@ -222,7 +227,7 @@ MUTANTS = [
     ),
     Mutant(
         "leave names unbound",
-        "python/guard.py",
+        "analysis/promises.py",
         "if name := unbound(before, again.file):",
         "if name := None:",
         PROMISES,
@@ -230,7 +235,7 @@ MUTANTS = [
     ),
     Mutant(
         "let edits overlap",
-        "python/guard.py",
+        "analysis/promises.py",
         "if any(a.end > b.start for a, b in zip(changes, changes[1:])) or changes",
         "if changes",
         PROMISES,
@@ -238,7 +243,7 @@ MUTANTS = [
     ),
     Mutant(
         "let the last newline go",
-        "python/guard.py",
+        "analysis/promises.py",
         ' or data.endswith((b"\\r", b"\\n")) != source.data.endswith((b"\\r", b"\\n")):',
         ":",
         PROMISES,
@@ -246,7 +251,7 @@ MUTANTS = [
     ),
     Mutant(
         "trust LibCST alone",
-        "python/guard.py",
+        "analysis/promises.py",
         "if len(again.file.hidden) > before.hidden:",
         "if False:",
         PROMISES,
@@ -321,7 +326,7 @@ MUTANTS = [
     ),
     Mutant(
         "skip any file that says so",
-        "suppress.py",
+        "engine/suppress.py",
         "comment.line <= _HEAD and",
         "True and",
         PROMISES,
@@ -346,7 +351,7 @@ MUTANTS = [
     ),
     Mutant(
         "edit what is switched off",
-        "python/analyse.py",
+        "analysis/python.py",
         "and code not in self.session.quiet_for(self.file.path)",
         "",
         PROMISES,
@@ -354,7 +359,7 @@ MUTANTS = [
     ),
     Mutant(
         "take f-strings that go on",
-        "python/literals.py",
+        "python/strings/literals.py",
         'len(node.values) == 2 and constant(node.values[0]) == "cuda:"',
         'constant(node.values[0]) == "cuda:"',
         CASES,
@@ -378,7 +383,7 @@ MUTANTS = [
     ),
     Mutant(
         "say nothing of unused suppressions",
-        "own.py",
+        "engine/refusals.py",
         "elif code not in ignore.used and code not in quiet:",
         "elif False:",
         PROMISES,
@@ -386,7 +391,7 @@ MUTANTS = [
     ),
     Mutant(
         "keep the edits of a refused file",
-        "python/analyse.py",
+        "analysis/python.py",
         "changes = changes or [()]",
         "changes = changes or [edits.stored]",
         PROMISES,
@@ -394,26 +399,26 @@ MUTANTS = [
     ),
     Mutant(
         "port a loop that backs another loss as well",
-        "python/apexamp.py",
+        "checks/apex/pattern.py",
         'if not backwards or any(getattr(n, "attr", "") == "backward" and n not in made for n in ast.walk(top)):',
         "if not backwards:",
-        "test_apex.py",
+        "checks/test_apex.py",
         "one_unknown_piece",
     ),
     Mutant(
         "unscale once per batch",
-        "python/apexamp.py",
+        "checks/apex/pattern.py",
         "                moved[step[0]] = clips\n",
         "                pass\n",
-        "test_fixtures.py",
+        "checks/test_fixtures.py",
         "PRT350",
     ),
     Mutant(
         "half of a pattern where one piece is ignored",
-        "python/scaler.py",
+        "checks/apex/scaler.py",
         "    if not ignored.isdisjoint(_RULES) or not quiet.isdisjoint(_RULES):\n",
         "    if False:\n",
-        "test_apex.py",
+        "checks/test_apex.py",
         "one_unknown_piece or whole_pattern_with_it",
     ),
     Mutant(
@@ -421,7 +426,7 @@ MUTANTS = [
         "advice/rank.py",
         "    excused = frozenset(world.near(found, against))\n",
         "    excused = frozenset()\n",
-        "test_advice.py",
+        "advice/test_advice.py",
         "seeds-missing or clip-grad-missing",
     ),
     Mutant(
@@ -429,7 +434,7 @@ MUTANTS = [
         "advice/world.py",
         "        if not self.collection:\n",
         "        if True:\n",
-        "test_advice.py",
+        "advice/test_advice.py",
         "collection",
     ),
 ]

@@ -1,0 +1,101 @@
+"""Does porter still say the same? Findings, reports and diffs of real checkouts, byte for byte.
+
+    python benchmarks/same_bytes.py                  against the digests in same_bytes.txt
+    python benchmarks/same_bytes.py --against DIR    against another checkout of porter: what to do before a commit that moves code
+    python benchmarks/same_bytes.py --write          note the digests of today; say in the commit what has changed, and why
+
+Each line of same_bytes.txt names a repository and a commit. They are cloned from GitHub into PORTER_CORPORA (or a folder of
+the user's cache), once. Ends with 1 where anything differs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path[:0] = [str(Path(__file__).resolve().parent.parent)]
+
+from benchmarks import corpora
+
+HERE = Path(__file__).resolve().parent
+LIST = HERE / "same_bytes.txt"
+KINDS = ("json", "html", "diff", "unsafe")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--against", metavar="DIR", help="another checkout of porter")
+    parser.add_argument("--only", default="", metavar="REGEX")
+    parser.add_argument("--write", action="store_true", help="note today's digests")
+    args = parser.parse_args()
+    rows, out, bad = [line.split() for line in LIST.read_text().splitlines() if line], [], 0
+    for repository, commit, *known in rows:
+        if not re.search(args.only, repository):
+            out.append((repository, commit, *known))
+            continue
+        try:
+            folder = checkout(repository, commit)
+        except subprocess.CalledProcessError as error:
+            print(f"{repository}: {error.stderr.strip().splitlines()[-1:]}", file=sys.stderr)
+            return 2
+        now = digests(folder, HERE.parent)
+        wanted = digests(folder, Path(args.against)) if args.against else dict(zip(KINDS, known))
+        differ = [kind for kind in KINDS if now[kind] != wanted.get(kind)]
+        bad += bool(differ)
+        print(f"{repository}: {'differs in ' + ', '.join(differ) if differ else 'the same'}", flush=True)
+        out.append((repository, commit, *now.values()))
+    if args.write:
+        LIST.write_text("".join(" ".join(row) + "\n" for row in out))
+        return 0
+    print(f"{bad} differ")
+    return 1 if bad else 0
+
+
+def checkout(repository: str, commit: str) -> Path:
+    """Only the commit is fetched, and nothing of it runs: no hook, no filter, no submodule."""
+    folder = corpora.directory() / "checkouts" / f"{repository.replace('/', '+')}-{commit[:12]}"
+    if not folder.is_dir():
+        half = folder.with_name(folder.name + f".{os.getpid()}")
+        half.mkdir(parents=True)
+        plain = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "filter.lfs.smudge=cat")
+        for words in (
+            ("init", "--quiet"),
+            ("fetch", "--quiet", "--depth=1", f"https://github.com/{repository}", commit),
+            ("checkout", "--quiet", "FETCH_HEAD"),
+        ):
+            subprocess.run(["git", *plain, *words], cwd=half, check=True, capture_output=True, text=True)
+        shutil.rmtree(half / ".git")  # what porter asks git is not what is measured
+        half.rename(folder)
+    return folder
+
+
+def digests(folder: Path, porter: Path) -> dict[str, str]:
+    """What a checkout of porter says of a folder."""
+    with tempfile.TemporaryDirectory() as name:
+        work = Path(name)
+        run(porter, folder, work, "analyze", "-q", "--output", str(work / "r.json"), "--output", str(work / "r.html"))
+        said = {"json": (work / "r.json").read_bytes(), "html": (work / "r.html").read_bytes()}
+        said["diff"] = run(porter, folder, work, "migrate")
+        said["unsafe"] = run(porter, folder, work, "migrate", "--unsafe")
+    return {kind: hashlib.sha256(data).hexdigest()[:16] for kind, data in said.items()}
+
+
+def run(porter: Path, folder: Path, work: Path, *words: str) -> bytes:
+    env = os.environ | {"PYTHONPATH": str(porter), "XDG_CACHE_HOME": str(work / "cache"), "NO_COLOR": "1"}
+    command = [sys.executable, "-m", "porter", *words[:1], ".", *words[1:]]
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True)
+    if done.returncode not in (0, 1):
+        said = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
+        print(f"{folder.name}: porter {words[0]} ends with {done.returncode}: {said}", file=sys.stderr)
+    return done.stdout
+
+
+if __name__ == "__main__":
+    sys.exit(main())

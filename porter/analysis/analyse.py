@@ -1,0 +1,56 @@
+"""One file in, whatever it is: findings and edits out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+from porter.analysis.python import analyse as analyse_python
+from porter.engine.refusals import guarded, unread
+from porter.engine.session import Session
+from porter.files.kinds import NOTEBOOK, PYTHON, kind_of
+from porter.finding import FileResult
+from porter.rulebook.gate import GATE
+from porter.text.gate import KINDS, concerns
+
+
+def kind(path: str) -> str:
+    """A file that is none of the others was named outright, or says in its first line that it is Python."""
+    found = kind_of(path)
+    return found if found in KINDS else PYTHON
+
+
+def may_concern(path: str, data: bytes, session: Session) -> bool:
+    of = kind(path)
+    return GATE.search(data) or session.libraries.concern(data) if of == PYTHON else concerns(of, data)
+
+
+def analyse(path: str, data: bytes, session: Session) -> FileResult:
+    of = kind(path)
+    if of == PYTHON:
+        return analyse_python(path, data, session)
+    if not concerns(of, data):
+        return unread(path, data)
+    if of == NOTEBOOK:
+        from porter.analysis.notebook import analyse as look
+    else:
+        from porter.analysis.text import examine
+
+        look = partial(examine, of)
+    return guarded(path, data, session, lambda result: look(result, data, session))
+
+
+def sites(path: str, data: bytes, session: Session) -> FileResult:
+    """Of a file that is not edited: where it has devices and backends, and nothing else. Never raises."""
+    if kind(path) != PYTHON:
+        return analyse(path, data, session)
+
+    def look(result: FileResult) -> FileResult:
+        from porter.analysis.file import File
+        from porter.python.source import Source
+        from porter.python.strings.sites import sites_of
+
+        found, ties = sites_of(File(path, Source(data), session))
+        return replace(result, sites=found, ties=ties)
+
+    return guarded(path, data, session, look)

@@ -1,0 +1,53 @@
+"""What the functions of a file call, for the way from a step to what it runs in other files (training/calls/per_batch.py)."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from porter.analysis.session import open_session
+from porter.errors import Unreadable
+from porter.python.evidence import call_name
+from porter.python.index import Link
+from porter.training.callees import Callee, called, callee
+from porter.training.callers import home, reads_back
+from porter.training.calls.rows import Row
+from porter.training.context import CALLED
+
+
+def calls(path: str, text: bytes, names: frozenset[str]) -> tuple[Row, ...]:
+    """Plain values, which can be kept."""
+    from porter.analysis.file import File
+    from porter.python.source import Source
+
+    try:
+        file = File(path, Source(text), open_session())  # kept: its scene does not keep it
+        return tuple(sorted({tuple(row) for row in _rows(file.scene, names)}))
+    except (Unreadable, RecursionError):
+        return ()
+
+
+def _rows(scene, names: frozenset[str]) -> Iterator[Row]:
+    objects = "__call__" in names
+    said = {name for name, of in scene.names.imports.items() if any(full.rpartition(".")[2] in names for full, _ in of)}
+    said |= names
+    for link in scene.file.buckets[ast.Call]:
+        for func in called(link[0]):
+            if not objects and call_name(func) not in said:
+                continue
+            of = callee(scene, func, link)
+            if of is None or of.name not in names:
+                continue
+            at = (link[0].func, link)
+            if scene.matters(at):
+                yield _row(func, link, of, "", True)
+            elif not scene.rarely(at, CALLED) and (around := scene.function(at)) is not None and (name := home(around)):
+                yield _row(func, link, of, name, False)
+
+
+def _row(func: ast.expr, link: Link, of: Callee, name: str, always: bool) -> Row:
+    call, owner = link[0], of.owner
+    given = ((str(at), value) for at, value in enumerate(call.args) if func is call.func)
+    hosts = (key for key, value in (*given, *((k.arg or "", k.value) for k in call.keywords)) if reads_back(value))
+    full = owner.name if owner.__class__ is ast.ClassDef else owner or ""
+    return Row(name, of.name, of.full, full, of.own, always, tuple(hosts))

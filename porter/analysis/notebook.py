@@ -1,0 +1,145 @@
+"""Notebooks: their Python is one module for the Python engine, their shell a script; what either edits is written back
+into the JSON strings of the cells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from porter.analysis.python import analyse as analyse_python
+from porter.analysis.text import examine
+from porter.engine.refusals import guarded, own, without
+from porter.engine.session import Session
+from porter.engine.suppress import SPOKEN, Suppressions
+from porter.finding import STATUSES, Change, FileResult, Finding, Site
+from porter.python.source import Source
+from porter.rulebook.gate import GATE
+from porter.text.document import Document
+from porter.text.notebooks.cells import Notebook, read
+from porter.text.notebooks.check import fault
+from porter.text.notebooks.shell import CellShell
+from porter.text.notebooks.writer import Edit, View, written
+
+
+def analyse(result: FileResult, data: bytes, session: Session) -> FileResult:
+    """Raises Unreadable where it is no notebook."""
+    book = read(Document(result.path, data, "notebook", session, ""))
+    result = replace(result, parsed=True)
+    if not book.lines:
+        return result
+    python, script = View(book, book.python_view, True), CellShell(book)
+    shell = View(book, script.view, False)
+    if _is_skipped(python) or _is_skipped(shell):
+        return result
+    code = analyse_python(result.path, python.data, session)
+    sides = [_Side(book, python, code)]
+    if script.concerned:
+        found = guarded(result.path, shell.data, session, lambda whole: examine(script, whole, shell.data, session))
+        sides.append(_Side(book, shell, found))
+    findings = _agreed([side.findings for side in sides], script.remarks)
+    if code.parsed or any(GATE.search(cell.text.encode("utf-8", "surrogatepass")) for cell in book.cells):
+        findings += (own(result.path, line + 1, "PRT002", "cell", session) for line in book.broken.values())
+    changes: dict[bool, tuple[Change, ...]] = {}
+    for unsafe in (False, True):
+        edits = [side.edits(unsafe) for side in sides]
+        changes[unsafe] = written(book, set().union(*edits))
+        if changes[unsafe] == (changes[False] if unsafe else ()):
+            continue  # seen already
+        if error := fault(book, edits[0], set().union(*edits[1:]), changes[unsafe]):
+            codes = ", ".join(sorted({finding.code for finding in findings if finding.edit}))
+            findings.append(own(result.path, 1, "PRT003", "reparse", session, error=error, codes=codes))
+            findings = without(findings, *(("review",) if unsafe else ("auto", "review")))
+            changes = {False: changes[False] if unsafe else (), True: changes[False] if unsafe else ()}
+            break
+    refused = any(f.code == "PRT003" for f in findings)
+    sites = tuple(sorted(_site(book, side, site, refused) for side in sides for site in side.result.sites))
+    findings = sorted(_moved(book, finding) for finding in findings)
+    apis = tuple((name, count, _place(book, line, 1)[0]) for name, count, line in code.apis)
+    shared = {"apis": apis, "sites": sites, "ties": code.ties}
+    return replace(result, findings=tuple(findings), auto=changes[False], review=changes[True], **shared)
+
+
+@dataclass
+class _Side:
+    """What one engine says of its view, in edits of the cells."""
+
+    book: Notebook
+    view: View
+    result: FileResult
+
+    def __post_init__(self) -> None:
+        said = self.result
+        changes = {*said.auto, *said.review, *(change for finding in said.findings for change in finding.edit)}
+        self._edits = {change: self.view.edits(change) for change in changes}
+        refused = {change for change, edits in self._edits.items() if edits is None}
+        kept, lost = set(), set()
+        self.findings: list[Finding] = []
+        self.refused_lines: set[int] = set()
+        for finding in said.findings:
+            if refused.isdisjoint(finding.edit):
+                kept |= {*finding.edit}
+                edits = (edit for change in finding.edit for edit in self._edits[change])
+                self.findings.append(replace(finding, edit=written(self.book, edits)))
+            else:
+                lost |= {*finding.edit}
+                self.refused_lines.add(finding.line)
+                values = (*finding.values, ("kept", "magic"))
+                self.findings.append(replace(finding, status="manual", edit=(), values=values))
+        self._lost = refused | (lost - kept)
+        self._kept = kept
+        path, session = said.path, self.book.document.session
+        for change in sorted(refused - lost) if kept else ():  # an import of torch_npu, which is no finding's
+            line = self.view.data.count(b"\n", 0, change.start) + 1
+            self.findings.append(own(path, line, "PRT004", "magic", session))
+
+    def edits(self, unsafe: bool) -> set[Edit]:
+        left = {*(self.result.review if unsafe else self.result.auto)} - self._lost
+        if self._lost and left.isdisjoint(self._kept):  # nothing is left but what those others would need
+            return set()
+        return {edit for change in left for edit in self._edits[change]}
+
+
+def _site(book: Notebook, side: _Side, site: Site, refused: bool) -> Site:
+    """A place of a device in the file; what could not be written back is not edited."""
+    status = site.status
+    if status in STATUSES and (refused or site.line in side.refused_lines):
+        status = "refused" if refused else "manual"
+    return site._replace(line=_place(book, site.line, 1)[0], status=status)
+
+
+def _is_skipped(view: View) -> bool:
+    return SPOKEN in view.data and Suppressions(Source(view.data).remarks()).skip is not None
+
+
+def _agreed(found: list[list[Finding]], shared: set[int]) -> list[Finding]:
+    """The findings of both sides. A suppression in a line that both read is idle where it is so for both."""
+    idle = [{(f.line, f.values) for f in group if f.code == "PRT001"} for group in found]
+    return list(
+        dict.fromkeys(
+            finding
+            for group in found
+            for finding in group
+            if finding.code != "PRT001"
+            or finding.line - 1 not in shared
+            or all((finding.line, finding.values) in said for said in idle)
+        )
+    )
+
+
+def _place(book: Notebook, line: int, column: int, end: bool = False) -> tuple[int, int]:
+    """Line and column in the file, of those in a view."""
+    number = min(line, len(book.lines)) - 1
+    within = min(column - 1, len(book.lines[number].body))
+    return book.document.place(book.file_offset(book.starts[number] + within, end))
+
+
+def _moved(book: Notebook, finding: Finding) -> Finding:
+    """Where it stands in the file, and in which line of which cell."""
+    line, column = _place(book, finding.line, finding.column)
+    last, behind = _place(book, max(finding.end_line, finding.line), finding.end_column, finding.end_column > 1)
+    if (last, behind) < (line, column):
+        last, behind = line, column
+    shown = book.lines[min(finding.line, len(book.lines)) - 1]
+    values = {**dict(finding.values), "cell": str(shown.cell.number), "cell_line": str(shown.number)}
+    return replace(
+        finding, line=line, column=column, end_line=last, end_column=behind, values=tuple(sorted(values.items()))
+    )

@@ -1,0 +1,286 @@
+"""One Python file in, findings and byte edits out. Never raises: what cannot be analysed is a finding."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+
+from porter.advice.observe import observed
+from porter.analysis.promises import Before, Edits, check
+from porter.checks.support.catalogue import lines_of, span, unsupported
+from porter.checks.support.native_calls import native_calls
+from porter.engine.refusals import about, folded, guarded, own, unread, without
+from porter.engine.rule import Hit, Rule
+from porter.engine.session import Session
+from porter.errors import Broken
+from porter.finding import Change, FileResult, Finding
+from porter.python.inventory import add_methods, inventory
+from porter.python.source import Source
+from porter.python.strings.sites import sites_of, with_status
+from porter.rulebook.gate import GATE
+
+_PYTHON = ".".join(map(str, sys.version_info[:2]))
+
+
+def analyse(path: str, data: bytes, session: Session) -> FileResult:
+    if not GATE.search(data) and not session.libraries.concern(data):
+        return unread(path, data)
+    return guarded(path, data, session, lambda result: _analyse(result, data, session))
+
+
+def _analyse(result: FileResult, data: bytes, session: Session) -> FileResult:
+    result, written, before = _seen(result, Source(data), session)
+    findings, changes = list(result.findings), []
+    for edits in written:  # of the tree of the old text nothing is left: now come those of the new ones
+        try:
+            if isinstance(edits, Broken):
+                raise edits
+            check(before, edits, look)
+            changes.append(edits.stored)
+        except Broken as broken:
+            findings.append(own(result.path, broken.line, "PRT003", broken.key, session, **broken.values))
+            # the edits to review go on top of the automatic ones
+            findings = without(findings, *("review",) if changes else ("auto", "review"))
+            changes = changes or [()]
+            break
+    sites = with_status(result.sites, findings, before.source, before.suppressions, session.quiet_for(result.path))
+    return replace(result, findings=folded(findings, session), auto=changes[0], review=changes[-1], sites=sites)
+
+
+def _seen(result: FileResult, source: Source, session: Session) -> tuple[FileResult, list[Edits | Broken], Before]:
+    """All that one look at a file tells, and what it would have written."""
+    looked = look(result.path, source, session)
+    file = looked.file
+    apis = file.failures.guard("inventory", 1, lambda: inventory(file)) or ()
+    advice = file.failures.guard("advise", 1, lambda: observed(file)) or ()
+    findings, (sites, ties) = tuple(looked.findings()), sites_of(file)
+    result = replace(result, parsed=True, apis=apis, observed=advice, findings=findings, sites=sites, ties=ties)
+    return result, looked.written(), Before.of(file)
+
+
+def look(path: str, source: Source, session: Session, again: bool | None = None) -> Looked:
+    """Index the file, cut out the statements that matter, and ask every rule. `again`: of a ported text, for edits alone,
+    with those to review or without."""
+    from porter.analysis.file import File
+
+    file = File(path, source, session, again is not None)
+    looked = Looked(file, again is not False)
+    looked.own += [own(path, line, "PRT002", "newer", session, python=_PYTHON) for line in file.hidden]
+    if file.suppressions.skip is not None:
+        return looked
+    links, units = list(file.candidates()), {}
+    if links:
+        from porter.python.units import unit_of  # needs libcst, which costs more than all of this
+    if again is None:
+        file.failures.guard("PRT701, PRT702, PRT703", 1, lambda: looked.apis.extend(_unsupported(file)))
+        file.failures.guard("PRT411", 1, lambda: looked.apis.extend(native_calls(file)))
+    for link in links:
+        if (unit := unit_of(link, source)) is not None:
+            units.setdefault((unit.start, unit.end), unit)
+    for _, unit in sorted(units.items()):
+        looked.walk(unit)
+    return looked
+
+
+def _unsupported(file):
+    add_methods(file)
+    yield from unsupported(file)
+
+
+class Looked:
+    """What one look at a file found, and the edits that follow from it."""
+
+    def __init__(self, file, unsafe: bool = True):
+        self.wants_unsafe = unsafe
+        self.file, self.source, self.session = file, file.source, file.session
+        self.found: list = []
+        self.unsafe: list = []  # the second walk of the statements with something to review
+        self.apis: list = []  # what the target lacks of what the file calls: checks/support/catalogue.py
+        self.own: list[Finding] = []  # porter's findings about its own work
+        self._auto: list[Change] = []
+        self._review: list[Change] = []
+        self.reviews = False
+        self.broken: dict[bool, Broken] = {}  # --unsafe -> a statement whose edits cannot be right
+        self._builds: dict = {}
+
+    def walk(self, unit) -> None:
+        import libcst as cst
+
+        from porter.python.rewrite import rewrite
+        from porter.python.units import Piece
+
+        file = self.file
+        try:
+            piece = Piece(unit, self.source)
+            file.look_at(piece)
+            found, auto = rewrite(
+                file, piece, lambda r, h, p: piece.exact and self.safe(r, h, p) and self.active(r, h, p)
+            )
+        except (cst.ParserSyntaxError, RecursionError):
+            line, column = self.source.place(unit.start)
+            self.own.append(own(file.path, line, "PRT002", "statement", self.session, column=column))
+            return
+        except Broken as broken:
+            self.broken.setdefault(False, broken)
+            found, auto = rewrite(file, piece, lambda r, h, p: False)
+        unsafe, review = found, auto
+        if self.wants_unsafe and piece.exact and any(self._to_review(f) for f in found):
+            self.reviews = True
+            try:
+                unsafe, review = rewrite(file, piece, lambda r, h, p: self.active(r, h, p))
+            except Broken as broken:
+                self.broken.setdefault(True, broken)
+        if unsafe is not found:
+            self._pair(found, unsafe)
+        for each in found if unsafe is found else (*found, *unsafe):
+            each.let_go()
+        self.found += found
+        self.unsafe += unsafe
+        self._auto += auto
+        self._review += review
+
+    @staticmethod
+    def _pair(found: list, unsafe: list) -> None:
+        """What is to be reviewed gets its edits from the second walk; a rule that failed there has none."""
+        twins: dict[tuple, list] = {}
+        for twin in reversed(unsafe):
+            twins.setdefault((twin.rule, twin.node), []).append(twin)
+        for f in found:
+            several = twins.get((f.rule, f.node))
+            twin = several.pop() if several else None
+            if twin is None:
+                f.hit, f.edits = replace(f.hit, new=None, after=(), more=()), False
+            elif not f.applied:
+                f.edit = twin.edit
+
+    def _to_review(self, found) -> bool:
+        rule, hit, piece = found.rule, found.hit, found.piece
+        return not self.safe(rule, hit, piece) and found.edits and self.active(rule, hit, piece)
+
+    def active(self, rule: Rule, hit: Hit, piece) -> bool:
+        """Not switched off, not suppressed, and no mere opportunity; one that is asked for brings its edit."""
+        code = hit.code or rule.code
+        return (
+            self.file.road
+            and (not hit.optional or bool(hit.more))
+            and code not in self.session.quiet_for(self.file.path)
+            and self.reason(code, hit, piece) is None
+        )
+
+    def safe(self, rule: Rule, hit: Hit, piece) -> bool:
+        """Where CUDA sources are built, CUDA is meant, and not the accelerator in use; where a file speaks of NPUs
+        already, what it says of CUDA may be meant so. A person looks at both."""
+        if hit.optional:
+            return True  # asked for
+        if hit.safe and (self.file.awareness.partly or not self.file.style.settles(hit.code or rule.code)):
+            return False
+        if hit.safe and piece.unit not in self._builds:  # asked for every hit, and reads the whole statement
+            self._builds[piece.unit] = self.file.builds_cuda(piece.unit)
+        return hit.safe and not self._builds[piece.unit]
+
+    def reason(self, code: str, hit: Hit, piece) -> str | None:
+        first, last = self.source.line(piece.unit.start), self.source.line(piece.unit.end)
+        return self.file.suppressions.reason(code, first, last)
+
+    def changes(self, unsafe: bool) -> tuple[Change, ...]:
+        """Everything that is written, in offsets of the UTF-8 text."""
+        from porter.python.imports import below, place_imports
+
+        applied = [f for f in (self.unsafe if unsafe else self.found) if f.applied]
+        due = [f for f in applied if not f.hit.optional]
+        extra = {change for f in due for change in (*below(self.file, f), *f.hit.more)}
+        made = {*(self._review if unsafe else self._auto), *extra}
+        for found in applied:
+            if found.hit.optional and not any(
+                a.start < b.end and b.start < a.end for a in found.hit.more for b in made
+            ):
+                due.append(found)
+                made |= {*found.hit.more}
+        return tuple(sorted({*made, *place_imports(self.file, [f for f in due if f.hit.loads])}))
+
+    def written(self) -> list[Edits | Broken]:
+        """What is to be written, without what is to be reviewed and with it; or, at last, why it cannot be right."""
+        out: list[Edits | Broken] = []
+        for unsafe in (False, True)[: 1 + self.reviews]:
+            codes = {f.hit.code or f.rule.code for f in (self.unsafe if unsafe else self.found) if f.applied}
+            try:
+                if broken := self.broken.get(unsafe):
+                    broken.values["codes"] = ", ".join(sorted({*codes, broken.values["codes"]}))
+                    raise broken
+                changes = self.changes(unsafe)
+                out.append(Edits(changes, self.stored(changes), ", ".join(sorted(codes)), unsafe))
+            except Broken as broken:
+                return [*out, broken]
+        return out
+
+    def stored(self, changes: tuple[Change, ...]) -> tuple[Change, ...]:
+        """The same edits in offsets of the file as it is on disk."""
+        source = self.source
+        if not source.recoded:
+            shift = len(source.bom)
+            return tuple(Change(c.start + shift, c.end + shift, c.new) for c in changes) if shift else changes
+        try:
+            return tuple(Change(*map(source.stored_at, (c.start, c.end)), source.stored(c.new)) for c in changes)
+        except UnicodeError as error:
+            raise Broken("round-trip", error=str(error).partition("\n")[0]) from None
+
+    def _kept(self, edit: tuple[Change, ...]) -> tuple[Change, ...]:
+        """`stored`, where an edit that the encoding cannot hold is for `check` to refuse."""
+        try:
+            return self.stored(edit)
+        except Broken:
+            return ()
+
+    def findings(self) -> list[Finding]:
+        from porter.python.imports import not_inserted
+
+        session, path, source = self.session, self.file.path, self.source
+        quiet, texts, out = session.quiet_for(path), session.rules.weights, list(self.own)
+        for f in self.found:
+            hit, code = f.hit, f.hit.code or f.rule.code
+            if code in quiet:
+                continue
+            start, end = f.place
+            if not self.file.road and f.edits:
+                out += self._astray(f, code, start)
+                continue
+            reason = self.reason(code, hit, f.piece)
+            status = (
+                ("auto" if self.safe(f.rule, hit, f.piece) else "review") if f.edits and f.piece.exact else "manual"
+            )
+            by = self.file.scene.callers.served_by(source.line(start)) if f.rule.each_batch else ""
+            values = (*hit.values, ("served_by", by)) if by else hit.values
+            severity, effort = texts(code, hit.why)
+            severity, effort = hit.severity or severity, hit.effort or effort
+            if hit.optional:
+                severity, status = "note", "review"
+            out.append(
+                Finding(path, *source.place(start), code, hit.why, values, *source.place(end), severity, status,
+                        effort, self._kept(f.edit) if reason is None else (), reason, hit.optional)
+            )  # fmt: skip
+        unsafe = [f for f in self.unsafe if f.applied and f.hit.loads]
+        out += [own(path, line, "PRT004", key, session) for line, key in not_inserted(self.file, unsafe)]
+        out += [self._about_api(*found) for found in self.apis if found[1] not in quiet]
+        out += self.file.failures.findings(path, session)
+        return out + about(self.file.suppressions, path, session)
+
+    def _astray(self, found, code: str, start: int) -> list[Finding]:
+        """An edit that is not made as nothing leads to torch: a word about it where the project is torch's."""
+        reason = self.reason(code, found.hit, found.piece)
+        if (
+            not self.session.facts.roads.torch
+            or found.hit.optional
+            or "PRT006" in self.session.quiet_for(self.file.path)
+        ):
+            return []
+        line, column = self.source.place(start)
+        said = own(self.file.path, line, "PRT006", "astray", self.session, column=column, code=code)
+        return [replace(said, suppressed=self.reason("PRT006", found.hit, found.piece) if reason is None else reason)]
+
+    def _about_api(self, link, code: str, why: str, values: dict[str, str]) -> Finding:
+        (start, end), lines = span(link, self.source), lines_of(link)
+        line, column = self.source.place(start)
+        found = own(self.file.path, line, code, why, self.session, column=column, **values)
+        last, behind = self.source.place(end)
+        reason = self.file.suppressions.reason(code, *lines)
+        return replace(found, end_line=last, end_column=behind, suppressed=reason)

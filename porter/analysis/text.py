@@ -1,0 +1,182 @@
+"""One file that is not Python in, findings and byte edits out, under the promises of the Python side. Never raises."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from importlib import import_module
+
+from porter.engine.refusals import Failures, about, folded, own, without
+from porter.engine.session import Session
+from porter.errors import Unreadable
+from porter.files.kinds import NOTEBOOK
+from porter.finding import SHARED, Change, FileResult, Finding, Held, Site, apply
+from porter.project.roads import leads
+from porter.text.document import Document, TextHit
+
+
+def _format(kind):
+    """The module of a kind, or what stands for one: MARK begins a comment, `read(document)` parses or raises Unreadable,
+    `look(document, tree)` yields Hits, and `same(before, after)`, where it has one, compares what edits must not touch."""
+    return import_module(f"porter.text.formats.{kind}") if isinstance(kind, str) else kind
+
+
+@dataclass
+class _Look:
+    document: Document
+    tree: object
+    hits: list[TextHit]
+    failures: Failures
+
+    def changes(self, unsafe: bool) -> tuple[Change, ...]:
+        document, found = self.document, set()
+        for hit in self.hits:
+            if hit.edits and not hit.optional and (hit.safe or unsafe) and _applies(document, hit):
+                found.update(
+                    Change(document.byte(start), document.byte(end), new.encode("utf-8"))
+                    for start, end, new in hit.edits
+                )
+        return tuple(sorted(found))
+
+
+def _document(path: str, data: bytes, kind, session: Session) -> Document:
+    return Document(path, data, kind, session, _format(kind).MARK)
+
+
+def _look(document: Document) -> _Look:
+    form = _format(document.kind)
+    tree, hits, failures = form.read(document), [], Failures()
+    name = document.kind if isinstance(document.kind, str) else NOTEBOOK
+    failures.guard(name, 1, lambda: hits.extend(form.look(document, tree)))
+    session = document.session
+    code = getattr(form, "code", document.data)  # the shell of a notebook has the road of its Python
+    if not leads(document.path, code, session.facts.roads):  # nobody asks it for an edit
+        hits = [hit for hit in hits if not hit.edits]
+    if failures.first:  # what was found until then, and no edit: those that are still missing may belong to it
+        hits = [replace(hit, edits=()) for hit in hits]
+    held = session.held_in(document.path) if session.held else {}
+    hits = [_with_others(hit, held.get(hit.start)) for hit in hits]
+    return _Look(document, tree, sorted(hits, key=lambda hit: (hit.start, hit.code, hit.why)), failures)
+
+
+def _with_others(hit: TextHit, held: Held | None) -> TextHit:
+    """As much of a hit as the other places with the same value allow."""
+    if held is None or hit.code not in SHARED:
+        return hit
+    values = (*hit.values, (f"with_{held.why}", held.partner))
+    return replace(hit, safe=False, values=values, edits=hit.edits if held.status == "review" else ())
+
+
+def _applies(document: Document, hit: TextHit) -> bool:
+    return hit.code not in document.session.quiet_for(document.path) and _reason(document, hit) is None
+
+
+def _reason(document: Document, hit: TextHit) -> str | None:
+    first, last = (document.place(offset)[0] for offset in (hit.start, max(hit.start, hit.end - 1)))
+    return document.suppressions.reason(hit.code, first, last)
+
+
+def examine(kind, result: FileResult, data: bytes, session: Session) -> FileResult:
+    """Raises Unreadable."""
+    document = _document(result.path, data, kind, session)
+    if document.suppressions.skip is not None:
+        return replace(result, parsed=True, sites=_skipped(document))
+    looked = _look(document)
+    findings = [_finding(document, hit) for hit in looked.hits]
+    quiet = session.quiet_for(result.path)
+    findings = [f for f in findings if f.code not in quiet]
+    changes = {unsafe: looked.changes(unsafe) for unsafe in (False, True)}
+    refused = False
+    alike = changes[False] == changes[True]
+    for unsafe in (False,) if alike else (False, True):
+        if why := _broken(looked, changes[unsafe], unsafe or alike):
+            refused = True
+            codes = ", ".join(sorted({hit.code for hit in looked.hits if hit.edits and (hit.safe or unsafe)}))
+            key, values = why
+            damaged = getattr(looked.tree, "damaged", 0)
+            if damaged and key == "reparse":  # what was whole before no parser can tell
+                findings.append(own(result.path, damaged, "PRT002", "unchecked", session))
+            else:
+                findings.append(own(result.path, 1, "PRT003", key, session, codes=codes, **values))
+            findings = without(findings, *(("review",) if unsafe else ("auto", "review")))
+            changes[True] = changes[False] if unsafe else ()
+            if not unsafe:
+                changes[False] = ()
+                break
+    findings += looked.failures.findings(result.path, session)
+    findings += about(document.suppressions, result.path, session)
+    first = {(f.line, f.column, f.code): f for f in reversed(findings)}
+    sites = tuple(sorted(_site(document, hit, first, refused) for hit in looked.hits if hit.holder))
+    findings = folded(findings, session)
+    return replace(result, parsed=True, findings=findings, auto=changes[False], review=changes[True], sites=sites)
+
+
+def _skipped(document: Document) -> tuple[Site, ...]:
+    """Of a file that is to be left alone, the places that others have to agree with."""
+    try:
+        hits = [hit for hit in _look(document).hits if hit.holder]
+    except Unreadable:
+        return ()
+    return tuple(sorted(Site(h.holder, h.start, document.place(h.start)[0], h.role, "skipped") for h in hits))
+
+
+def _site(document: Document, hit: TextHit, findings: dict[tuple[int, int, str], Finding], refused: bool) -> Site:
+    place = document.place(hit.start)
+    here = findings.get((*place, hit.code))
+    if here is None:
+        status = "quiet"
+    elif here.suppressed is not None:
+        status = "suppressed"
+    else:
+        status = here.status if here.edit else "refused" if refused else "manual"
+    return Site(hit.holder, hit.start, place[0], hit.role, status)
+
+
+def _finding(document: Document, hit: TextHit) -> Finding:
+    severity, effort = document.session.rules.weights(hit.code, hit.why)
+    severity, effort = hit.severity or severity, hit.effort or effort
+    status = "manual" if not hit.edits else "auto" if hit.safe else "review"
+    if hit.optional:
+        severity, status = "note", "review"
+    suppressed = _reason(document, hit)
+    edit = tuple(
+        sorted(Change(document.byte(start), document.byte(end), new.encode("utf-8")) for start, end, new in hit.edits)
+    )
+    return Finding(
+        document.path, *document.place(hit.start), hit.code, hit.why, hit.values, *document.place(hit.end), severity,
+        status, effort, edit if suppressed is None else (), suppressed, hit.optional,
+    )  # fmt: skip
+
+
+def _broken(looked: _Look, changes: tuple[Change, ...], unsafe: bool) -> tuple[str, dict[str, str]] | None:
+    """The promise that `changes` break: a message of PRT003 and its values."""
+    if not changes:
+        return None
+    document = looked.document
+    if any(a.end > b.start for a, b in zip(changes, changes[1:])) or changes[-1].end > len(document.data):
+        return "overlap", {}
+    data = apply(document.data, changes)
+    try:
+        session = document.session.ported(document.path, _in_text(document, changes))
+        again = _look(_document(document.path, data, document.kind, session))
+    except Unreadable as error:
+        return "reparse", {"error": error.error}
+    same = getattr(_format(document.kind), "same", None)
+    if same is not None and not same(looked.tree, again.tree):
+        return "reparse", {"error": "structure"}
+    if again.changes(unsafe) or again.failures.first:
+        return "unstable", {}
+    if _ends(document.data) != _ends(data):
+        return "newline", {}
+    return None
+
+
+def _in_text(document: Document, changes: tuple[Change, ...]) -> tuple[Change, ...]:
+    """The same changes in characters of the text."""
+
+    character = document.character
+    return tuple(Change(character(c.start), character(c.end), b" " * len(c.new.decode("utf-8"))) for c in changes)
+
+
+def _ends(data: bytes) -> tuple[bool, bool, bool]:
+    """Whether there are line ends of either kind, and one at the end."""
+    return b"\r\n" in data, b"\n" in data.replace(b"\r\n", b""), data[-1:] in (b"\n", b"\r")

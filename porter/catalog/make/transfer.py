@@ -1,0 +1,138 @@
+"""What torch_npu.contrib.transfer_to_npu does to which name, read from its source."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Callable, Iterable, Iterator
+
+from porter.catalog.make.sources import Wheel
+from porter.catalog.make.static import Reader
+
+MODULE = "torch_npu.contrib.transfer_to_npu"
+SHIELDED = "torch_npu/contrib/apis_config.json"
+
+
+# torch.distributed.new_group only calls it
+_BEHIND = {"torch.distributed.distributed_c10d._new_group_with_tag": "torch.distributed.new_group"}
+
+
+def transfers(torch_npu: Wheel, reader: Reader) -> dict[str, str]:
+    """{name: effect} as porter.catalog.read.tables reads it; a name that is replaced and then wrapped counts as replaced."""
+    tree = torch_npu.parse(MODULE)
+    if tree is None:
+        return {}
+    found: dict[str, str] = {}
+    for name, effect in _Transfer(tree, reader).effects():
+        name = _BEHIND.get(name, name)
+        private = "._" in name and not name.startswith("torch.cuda.")
+        if private or not name.startswith("torch.") or name.startswith("torch.npu."):
+            continue
+        for alias in _aliases(name, reader):
+            if effect != "=" or alias not in found:
+                found[alias] = effect
+    for library in json.loads(torch_npu.read(SHIELDED)).values() if SHIELDED in torch_npu.files() else ():
+        found |= dict.fromkeys(library["apis"], "!")
+    return dict(sorted(found.items()))
+
+
+def _aliases(name: str, reader: Reader) -> list[str]:
+    """A class is patched in place, so the packages above that offer it offer the patched one."""
+    entry = reader.lookup(name)
+    if entry is None or entry.kind != "class":
+        return [name]
+    parts = name.split(".")
+    above = [".".join((*parts[:i], parts[-1])) for i in range(1, len(parts) - 1)]
+    return [name, *(other for other in above if reader.lookup(other) is entry)]
+
+
+class _Transfer:
+    def __init__(self, tree: ast.Module, reader: Reader) -> None:
+        self.reader = reader
+        self.functions = {n.name: n for n in tree.body if isinstance(n, ast.FunctionDef)}
+        self.classes = {n.name: n for n in tree.body if isinstance(n, ast.ClassDef)}
+        self.lists = {
+            ast.unparse(n.targets[0]): ast.literal_eval(n.value)
+            for n in tree.body
+            if isinstance(n, ast.Assign) and isinstance(n.value, ast.List) and all(map(_constant, n.value.elts))
+        }
+
+    def effects(self) -> Iterator[tuple[str, str]]:
+        for name, effect in self._of("_init", set()):
+            yield name.removesuffix(".__init__").removesuffix(".__new__"), effect
+
+    def _of(self, function: str, seen: set[str]) -> Iterator[tuple[str, str]]:
+        """In the order of the statements, through the module's own functions without arguments."""
+        seen.add(function)
+        for node in _statements(self.functions[function].body):
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Attribute):
+                yield from self._assigned(ast.unparse(node.targets[0]), node.value)
+            elif isinstance(node, ast.Assign) and isinstance(node.value, ast.List):
+                yield from self._patched(node.value)
+            elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+                called = ast.unparse(node.value.func)
+                if called == "_device_wrapper":
+                    owner = ast.unparse(node.value.args[0])
+                    yield from ((f"{owner}.{n}", "=") for n in self._listed(node.value.args[1]))
+                elif called in self.functions.keys() - seen and not node.value.args:
+                    yield from self._of(called, seen)
+
+    def _patched(self, rows: ast.List) -> Iterator[tuple[str, str]]:
+        """[["cuda.amp", torch_npu.npu.amp], ...]: of a module with `__all__` its names, else the whole."""
+        for row in rows.elts:
+            if not (isinstance(row, ast.List) and len(row.elts) == 2 and _constant(row.elts[0])):
+                continue
+            name, home = f"torch.{row.elts[0].value}", ast.unparse(row.elts[1])
+            exported = self.reader.module(home).exported if home in self.reader.wheels else None
+            if exported is None:
+                yield name, _spelled(home)
+            else:
+                yield from ((f"{name}.{key}", f"{_spelled(home)}.{key}") for key in exported)
+
+    def _assigned(self, name: str, value: ast.expr) -> Iterator[tuple[str, str]]:
+        if isinstance(value, ast.Attribute):
+            yield name, _spelled(ast.unparse(value))
+        elif isinstance(value, ast.Call):
+            yield name, "="
+        elif isinstance(value, ast.Name) and value.id in self.classes:
+            yield name, "="
+        elif isinstance(value, ast.Name) and value.id in self.functions:
+            yield name, "-" if _does_nothing(self.functions[value.id]) else ""
+
+    def _listed(self, node: ast.expr) -> list[str]:
+        if isinstance(node, ast.Name):
+            return self.lists.get(node.id, [])
+        return [n.value for n in node.elts] if isinstance(node, ast.List) else []
+
+
+def _statements(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
+    for node in body:
+        yield node
+        yield from _statements([*getattr(node, "body", ()), *getattr(node, "orelse", ())])
+
+
+def _does_nothing(function: ast.FunctionDef) -> bool:
+    """It gives back what it was given, or False."""
+    given = {a.arg for a in function.args.args}
+    returned = [n.value for n in ast.walk(function) if isinstance(n, ast.Return)]
+    return any(
+        isinstance(v, ast.Name) and v.id in given or isinstance(v, ast.Constant) and v.value is False for v in returned
+    )
+
+
+def _constant(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def _spelled(name: str) -> str:
+    return name.replace("torch_npu.npu", "torch.npu", 1) if name.startswith("torch_npu.npu") else name
+
+
+def warnings_given(wheels: Iterable[str], parse: Callable[[str], ast.Module | None]) -> Iterator[str]:
+    """The texts that modules say with `warnings.warn("...")` and `@deprecated("...")`."""
+    for module in wheels:
+        tree = parse(module)
+        for node in ast.walk(tree) if tree else ():
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in ("warnings.warn", "deprecated") and node.args:
+                if _constant(node.args[0]):
+                    yield node.args[0].value

@@ -1,0 +1,1 @@
+"""The shipped catalogue, and what it says of an API on a target."""

@@ -1,0 +1,182 @@
+"""What one API is on the target: existence, kernel class and documentation status, weighed against each other.
+
+The wheel knows what is registered, the documents what was tried. "Unsupported" in the vendor's tables often means that
+nobody verified it: it counts as such unless the wheel confirms it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from porter.catalog.read.documents import CONSTRAINED, UNSUPPORTED, Documents, Fact
+from porter.catalog.read.load import Catalogue
+from porter.catalog.read.operators import COMPOSITE, CPU, MIXED, NATIVE, Kernels
+
+SUPPORTED, MISSING, UNKNOWN, ON_CPU = "supported", "missing", "unknown", "cpu"
+INFERENCE, DEPRECATED, LIMITED, UNVERIFIED, SILENT = "inference", "deprecated", "constrained", "unverified", "silent"
+# the worst first: the order in which they are shown
+KINDS = (MISSING, UNKNOWN, ON_CPU, INFERENCE, DEPRECATED, UNVERIFIED, LIMITED, SILENT, SUPPORTED)
+SEVERITY = {MISSING: "blocker", UNKNOWN: "blocker", ON_CPU: "slow", INFERENCE: "wrong"}
+_TYPE = re.compile(
+    r"(?:b?float\d+(?:_e\d+m\d+\w*)?|u?int\d+|bits\d\w*|complex\d+|half|float|double|short|int|long|bool|chalf|cfloat|cdouble|qu?int\w+"
+    r"|strided|sparse_\w+|jagged|\w+_format|channels_last\w*|(?:\w+\.)?\w+Tensor|\w+Storage)$"
+)  # made in C++: no source names them all
+# other accelerators, whose packages put their names there; and what is taken over from Python's own modules
+_ELSEWHERE = re.compile(
+    r"torch\.(?:cpu|dipu|gaudi|gcu|hpu|ipu|maia|mlu|mps|mtia|musa|neuron|privateuseone|sdaa|supa|tpu|vacc|xla|xpu|multiprocessing)\."
+)
+_QUANTISED = re.compile(r"quant")  # whoever quantises for NPUs does it with operators of torch_npu
+_CUDA_ONLY = re.compile(r"cudnn|miopen|_flash_attention|_efficient_attention|_cuda\b|cufft|cublas")
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    api: str
+    kind: str  # of KINDS
+    kernel: str | None = None  # native | composite | cpu | mixed, from the wheel; None where it leaves doubt
+    operators: tuple[str, ...] = ()  # what falls back to the CPU
+    status: str | None = None  # supported | constrained | unsupported, from the documents; None where they are silent
+    dtypes: tuple[str, ...] = ()  # those that the documents name; () for no statement
+    may_run_on_cpu: bool = False  # the documents say so
+    disagree: bool = False  # wheel and documents say different things
+    to: tuple[str, ...] = ()  # what stands in its place
+
+    @property
+    def severity(self) -> str:
+        return SEVERITY.get(self.kind, "note")
+
+
+def verdict(api: str, catalogue: Catalogue, documents: Documents, soc: str) -> Verdict | None:
+    """None where the name is none of torch's."""
+    root, _, rest = api.partition(".")
+    if root == "torch_npu" or api == "torch.npu" or api.startswith("torch.npu."):
+        return _npu(api, catalogue)
+    if root != "torch":
+        return None
+    usual = _documented(api, documents)
+    fact = documents.fact(usual, soc)
+    if api == "torch.cuda" or api.startswith("torch.cuda."):
+        return _cuda(api, catalogue, fact)
+    if _TYPE.match(rest) and fact is None:
+        return Verdict(api, SUPPORTED)
+    kernels = catalogue.operators_of(api) or catalogue.operators_of(usual)
+    if kernels is None and fact is None and not _ELSEWHERE.match(api) and catalogue.torch_has(api) is False:
+        return Verdict(api, UNKNOWN)
+    if kernels and all(_CUDA_ONLY.search(op.name) for op in kernels.operators):
+        return Verdict(api, MISSING, operators=tuple(op.name for op in kernels.operators))
+    kernel = _kernel(kernels) if kernels and not _QUANTISED.search(rest) else None
+    fallen = tuple(op.name for op in kernels.on_cpu) if kernels else ()
+    if (kernel is None or kernel in (NATIVE, COMPOSITE)) and not _QUANTISED.search(rest):
+        kernel, fallen = _traced(usual, kernel, catalogue)
+    said = fact or Fact("")
+    kind, disagree = _weigh(kernel, said)
+    return Verdict(
+        api, kind, kernel, fallen, said.status or None, said.dtypes, said.may_run_on_cpu, disagree, _place(said)
+    )
+
+
+def _kernel(kernels: Kernels) -> str:
+    """Of the operator that has the API's name, where one has: what else is called only serves it."""
+    own = _snake(kernels.api.rpartition(".")[2])
+    main = {op.kernel for op in kernels.operators if op.name.partition("::")[2].partition(".")[0] == own}
+    return CPU if main == {CPU} else kernels.kernel
+
+
+def _traced(api: str, kernel: str | None, catalogue: Catalogue) -> tuple[str | None, tuple[str, ...]]:
+    """What the sources leave open was seen when torch's own samples ran: of a module that computes in Python, and of
+    every backward. Which operators an API runs is torch's business and hardly changes; their class is this target's."""
+    from porter.catalog.read import traced
+
+    seen = traced.newest().get(api)
+    if seen is None:
+        return kernel, ()
+    names = sorted({*seen.forward, *(() if seen.own else seen.backward)})
+    fallen = tuple(
+        name for name in names if (all_of := catalogue.operator(name)) and {o.kernel for o in all_of} == {CPU}
+    )
+    if fallen:
+        return MIXED, fallen
+    return kernel or (NATIVE if NATIVE in seen.forward.values() else COMPOSITE), ()
+
+
+def _snake(name: str) -> str:
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+
+
+def _documented(api: str, documents: Documents) -> str:
+    """The name that the tables have for a class: `torch.nn.modules.linear.Linear` is torch.nn.Linear there."""
+    if api in documents:
+        return api
+    *parts, last = api.split(".")
+    if not last[:1].isupper():
+        return api
+    near = [".".join((*parts[:n], last)) for n in range(len(parts) - 1, 1, -1)]
+    return next((name for name in (*near, ".".join((*parts, _snake(last), last))) if name in documents), api)
+
+
+def _weigh(kernel: str | None, fact: Fact) -> tuple[str, bool]:
+    """The kind, and whether wheel and documents disagree."""
+    if kernel == CPU:
+        return ON_CPU, bool(fact.status) and fact.status != UNSUPPORTED and not fact.may_run_on_cpu
+    if fact.status == UNSUPPORTED:
+        return UNVERIFIED, kernel == NATIVE
+    if fact.inference_only and not fact.dtypes:  # a note that names types as well speaks of one use, not of the API
+        return INFERENCE, False
+    if fact.may_run_on_cpu:
+        return LIMITED, kernel == NATIVE
+    if fact.status == CONSTRAINED or kernel == MIXED:
+        return LIMITED, False
+    return SUPPORTED if fact.status or kernel else SILENT, False
+
+
+def _npu(api: str, catalogue: Catalogue) -> Verdict:
+    if old := catalogue.deprecated(api):
+        return Verdict(api, DEPRECATED, to=old.replacements)
+    module, _, name = api.rpartition(".")
+    private = any(part.startswith("_") for part in api.split("."))  # from C++, where no source names it
+    # `import torch_npu` puts every operator of its own there, public or not
+    known = not module or api == "torch.npu" or private or catalogue.has(api)
+    operator = module == "torch_npu" and catalogue.operator(f"npu::{name}")
+    return Verdict(api, SUPPORTED if known or operator else MISSING, NATIVE if operator else None)
+
+
+def _cuda(api: str, catalogue: Catalogue, fact: Fact | None) -> Verdict:
+    said = fact or Fact("")
+    to = said.npu_name if said.npu_name and catalogue.has(said.npu_name) else catalogue.counterpart(api)
+    if api != "torch.cuda" and to is None:
+        return Verdict(api, MISSING, status=said.status or None)
+    kind = INFERENCE if said.inference_only else UNVERIFIED if said.status == UNSUPPORTED else SUPPORTED
+    return Verdict(api, kind, status=said.status or None, to=(to,) if to else ())
+
+
+def _place(fact: Fact) -> tuple[str, ...]:
+    return (fact.npu_name,) if fact.npu_name else ()
+
+
+class Support:
+    """Verdicts for one target, each made once."""
+
+    def __init__(self, catalogue: Catalogue, documents: Documents, soc: str) -> None:
+        self.catalogue, self.documents, self.soc = catalogue, documents, soc
+        self._known: dict[str, Verdict | None] = {}
+        self._methods: dict[str, bool] = {}
+
+    def of(self, api: str) -> Verdict | None:
+        if api not in self._known:
+            self._known[api] = verdict(api, self.catalogue, self.documents, self.soc)
+        return self._known[api]
+
+    def is_method(self, name: str) -> bool:
+        """Whether only a tensor has a method of this name: no module has it, no dictionary, no string."""
+        known = self._methods.get(name)
+        if known is None:
+            known = self._methods[name] = name not in _SHARED and bool(self.catalogue.torch_has(f"torch.Tensor.{name}"))
+        return known
+
+
+# methods of tensors that other things have as well: modules, dictionaries, strings, sizes, optimizers
+_SHARED = frozenset(
+    """apply bfloat16 count cpu cuda double float half index indices int ipu name names npu register_hook requires_grad_ share_memory
+    share_memory_ size split to type values xpu zero_grad pop copy keys items get add_module""".split()
+)

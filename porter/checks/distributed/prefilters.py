@@ -1,0 +1,11 @@
+"""Cheap looks at a place before LibCST sees its statement: `Rule.only` is one."""
+
+from __future__ import annotations
+
+import ast
+
+from porter.python.index import Link
+
+
+def is_view(scene, link: Link) -> bool:
+    return any(a.__class__ in (ast.Call, ast.Subscript, ast.Attribute) for a in link[1][0].args[:2])

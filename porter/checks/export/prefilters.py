@@ -1,0 +1,34 @@
+"""Cheap looks at a place before LibCST sees its statement: `Rule.only` is one."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from porter.python.evidence import constant
+from porter.python.index import Link
+
+_MODEL = re.compile(r"(?i)model|net|generator|discriminator|encoder|decoder|backbone|classifier")
+
+
+def is_anywhere(scene, link: Link) -> bool:
+    """A load that does not say where to."""
+    call = link[1][0]
+    return (
+        not scene.file.tested
+        and len(call.args) < 2
+        and "map_location" not in {k.arg for k in call.keywords}
+        or any(
+            constant(a) is None and a.__class__ is ast.Constant
+            for a in [*call.args[1:2], *(k.value for k in call.keywords)]
+        )
+    )
+
+
+def names_model(scene, link: Link) -> bool:
+    first = link[1][0].args[0] if link[1][0].args else None
+    return (
+        first.__class__ in (ast.Name, ast.Attribute)
+        and bool(_MODEL.search(ast.unparse(first)))
+        and not scene.file.tested
+    )

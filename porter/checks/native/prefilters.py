@@ -1,0 +1,15 @@
+"""Cheap looks at a place before LibCST sees its statement: `Rule.only` is one."""
+
+from __future__ import annotations
+
+import ast
+
+from porter.python.index import Link
+
+
+def launches(scene, link: Link) -> bool:
+    """`kernel[grid](...)` of Triton; numba has the same form."""
+    says = scene.file.source.says
+    if link[0].__class__ is not ast.Call:  # a function of Triton's own
+        return True
+    return link[0].func.__class__ is ast.Subscript and says(b"triton") and not says(b"numba")

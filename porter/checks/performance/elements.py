@@ -1,0 +1,171 @@
+"""Loops of Python over the rows of a tensor, which launch operators for each of them."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from porter.python.evidence import call_name
+from porter.python.index import FUNCTIONS, Link
+from porter.training.placement import DEVICE
+
+_KEEPS = re.compile(r"(?i)(?:^|_)(?:rnn|lstm|gru|cell)(?:_|\d|$)")  # a state from one step to the next
+_PICKS = re.compile(r"(?i)nms|proposal|hungarian|linear_sum_assignment")  # as many of a row as there are
+_HOST = frozenset({"cpu", "numpy", "tolist"})
+
+
+def rows(scene, link: Link) -> tuple[str, str] | None:
+    """Of `for i in range(x.size(0))`, the key of a message and the tensor it takes apart; None where the rows depend on each
+    other, or each has a module of its own."""
+    loop = link[0]
+    if loop.target.__class__ is not ast.Name or loop.iter.__class__ is not ast.Call or len(loop.iter.args) != 1:
+        return None
+    if call_name(loop.iter.func) != "range" or not scene.matters(link):
+        return None
+    at = loop.target.id
+    inside = [n for s in loop.body for n in ast.walk(s)]
+    if any(n.__class__ in (ast.Break, ast.Return, ast.Yield, ast.Try, *FUNCTIONS) for n in inside) or _carries(
+        loop, inside
+    ):
+        return None
+    reads = [n for n in inside if n.__class__ is ast.Subscript and n.ctx.__class__ is ast.Load and _picks(n, at)]
+    if not reads or not scene.natures.is_length(loop.iter.args[0], link):
+        return None
+    aside = _records(inside) | _taken_to_host(inside)
+    tensors = [n for n in reads if n not in aside and scene.natures.of(n.value, link) == DEVICE]
+    others = [n for n in inside if n.__class__ is ast.Subscript and n not in tensors and _picks(n, at)]
+    if not tensors or any(n.__class__ is ast.Call and n.func in others for n in inside) or _offset(inside, at):
+        return None
+    if not any(_computes(n, scene, link) for n in inside if n not in tensors):
+        return None
+    ragged = any(n.__class__ is ast.Slice and any(_picks(s, at) for s in ast.walk(n)) for n in inside)
+    names = [ast.unparse(n.value) for n in tensors]
+    written = {ast.unparse(n.value) for n in inside if n.__class__ is ast.Subscript and n.ctx.__class__ is ast.Store}
+    return ("ragged" if ragged else "rows"), next((n for n in names if n not in written), names[0])
+
+
+def _picks(node: ast.AST, at: str) -> bool:
+    """`x[i]`, `x[:, i]`"""
+    if node.__class__ is not ast.Subscript:
+        return False
+    index = node.slice.elts if node.slice.__class__ is ast.Tuple else [node.slice]
+    return any(getattr(e, "id", "") == at for e in index)
+
+
+def _offset(inside: list[ast.AST], at: str) -> bool:
+    """Whether a row is read beside the one before or behind it in a tensor that the loop writes."""
+    written = {ast.dump(n.value) for n in inside if n.__class__ is ast.Subscript and n.ctx.__class__ is ast.Store}
+    for node in inside:
+        if node.__class__ is ast.Subscript and ast.dump(node.value) in written and not _picks(node, at):
+            if any(n.__class__ is ast.Name and n.id == at for n in ast.walk(node.slice)):
+                return True
+    return False
+
+
+def _carries(loop: ast.For, inside: list[ast.AST]) -> bool:
+    """Whether an iteration needs what the one before it made, other than a sum, or chooses for each row."""
+    called = [n.func for n in inside if n.__class__ is ast.Call]
+    if any(_KEEPS.search(call_name(f)) or _PICKS.search(call_name(f)) for f in called) or _shifts(inside, called):
+        return True
+    sums = {n.target.id for n in inside if n.__class__ is ast.AugAssign and n.target.__class__ is ast.Name}
+    sums |= {n.targets[0].id for n in inside if _adds(n)}
+    loaded = Counter(n.id for n in inside if n.__class__ is ast.Name and n.ctx.__class__ is ast.Load)
+    added = Counter(n.targets[0].id for n in inside if _adds(n))
+    sums = {name for name in sums if loaded[name] <= added[name]}
+    inner = [n.target for n in inside if n.__class__ in (ast.For, ast.comprehension)]
+    sums |= {n.id for target in inner for n in ast.walk(target) if n.__class__ is ast.Name}  # set before they are read
+    stored = {n.id for n in inside if n.__class__ is ast.Name and n.ctx.__class__ is ast.Store} - sums
+    grown = {n.func.value.id for n in inside if _grows(n)}
+    if any(n.__class__ is ast.Subscript and getattr(n.value, "id", "") in grown for n in inside):
+        return True
+    if any(n.__class__ is ast.AugAssign and getattr(n.target, "id", "") in stored for n in inside):
+        return True
+    seen: set[str] = set()
+    for statement in _ordered(loop.body):
+        for node in ast.walk(statement):
+            if (
+                node.__class__ is ast.Name
+                and node.ctx.__class__ is ast.Load
+                and node.id in stored
+                and node.id not in seen
+            ):
+                return True
+        seen |= {n.id for n in ast.walk(statement) if n.__class__ is ast.Name and n.ctx.__class__ is ast.Store}
+    return False
+
+
+def _ordered(body: list[ast.stmt]) -> Iterator[ast.AST]:
+    """What runs one after the other, inside of loops as well; branches as a whole."""
+    for statement in body:
+        if statement.__class__ is ast.For:
+            yield statement.iter
+            yield from _ordered(statement.body)
+        else:
+            yield statement
+
+
+def _shifts(inside: list[ast.AST], called: list[ast.expr]) -> bool:
+    """`self.sums.add_(row)` of a tensor that was there before the loop, and is read in it."""
+    own = {n.id for n in inside if n.__class__ is ast.Name and n.ctx.__class__ is ast.Store}
+    changed = [f.value for f in called if f.__class__ is ast.Attribute and f.attr.endswith("_") and f.attr[:1] != "_"]
+    plain = (ast.Name, ast.Attribute)
+    kept = {ast.dump(v) for v in changed if v.__class__ in plain and getattr(v, "id", "") not in own}
+    return bool(kept) and sum(n.__class__ in plain and ast.dump(n) in kept for n in inside) > len(
+        [v for v in changed if ast.dump(v) in kept]
+    )
+
+
+def _records(inside: list[ast.AST]) -> set[ast.AST]:
+    """`x[i]` of `x[i]["key"]`: a list of records."""
+    named = (n for n in inside if n.__class__ is ast.Subscript and n.slice.__class__ is ast.Constant)
+    return {n.value for n in named if isinstance(n.slice.value, str)}
+
+
+def _taken_to_host(inside: list[ast.AST]) -> set[ast.AST]:
+    """`x[i]` of `x[i].cpu().numpy()`."""
+    found = set()
+    for node in inside:
+        if node.__class__ is ast.Attribute and node.attr in _HOST:
+            while node.__class__ in (ast.Attribute, ast.Call):
+                node = node.func if node.__class__ is ast.Call else node.value
+            found.add(node)
+    return found
+
+
+def _grows(node: ast.AST) -> bool:
+    """`rows.append(x)`"""
+    func = getattr(node, "func", None)
+    return func.__class__ is ast.Attribute and func.attr == "append" and func.value.__class__ is ast.Name
+
+
+def _adds(node: ast.AST) -> bool:
+    """`total = total + x`"""
+    if (
+        node.__class__ is not ast.Assign
+        or node.targets[0].__class__ is not ast.Name
+        or node.value.__class__ is not ast.BinOp
+    ):
+        return False
+    return node.value.op.__class__ is ast.Add and getattr(node.value.left, "id", "") == node.targets[0].id
+
+
+def _computes(node: ast.AST, scene, link: Link) -> bool:
+    """An operator, and not only a view of a row."""
+    if node.__class__ is ast.AugAssign or node.__class__ is ast.Assign and node.value.__class__ is ast.Subscript:
+        target = node.targets[0] if node.__class__ is ast.Assign else node.target
+        return target.__class__ is ast.Subscript and scene.natures.of(node.value, link) == DEVICE
+    if node.__class__ is ast.BinOp:
+        return scene.natures.of(node, link) == DEVICE
+    if node.__class__ is ast.Call and call_name(node.func) not in (
+        "append",
+        "unsqueeze",
+        "view",
+        "item",
+        "size",
+        "detach",
+        "squeeze",
+    ):
+        return scene.natures.of(node, link) == DEVICE
+    return False

@@ -1,0 +1,87 @@
+"""Norms of gradients that a loop over the parameters takes one at a time."""
+
+from __future__ import annotations
+
+import ast
+
+from porter.python.evidence import call_name
+from porter.python.index import COMPREHENSIONS, FUNCTIONS, Link, ancestors
+
+_SUMS = frozenset({"sum", "stack", "max", "min", "mean", "cat", "hstack", "sqrt"})
+_READS = frozenset({"item", "tolist", "cpu", "numpy"})
+
+
+def of_total(link: Link) -> str:
+    """Of the link of what is called, `p.grad.norm` or `torch.norm`: "waits", "launches", or "" for what makes no total."""
+    call = link[1][0]
+    if call.__class__ is not ast.Call or call.func is not link[0]:
+        return ""
+    loop = next((a for a in ancestors(link) if a[0].__class__ in (ast.For, *COMPREHENSIONS, *FUNCTIONS)), None)
+    if loop is None or loop[0].__class__ in FUNCTIONS:
+        return ""
+    if call_name(call.func) in ("sum", "max") and not _is_measured(call):
+        return ""
+    taken = {n.id for made in _heads(loop[0]) for n in ast.walk(made.target) if n.__class__ is ast.Name}
+    if not any(_is_gradient(n, taken, loop[0]) for n in ast.walk(call)):
+        return ""
+    if loop[0].__class__ is ast.For:
+        why = _added_up(call, link, loop[0], taken)
+        return "" if why == "launches" and call_name(call.func) == "max" else why
+    if any(n.__class__ is ast.Call and call_name(n.func) in _READS for n in ast.walk(loop[0])):
+        return "waits"
+    if call_name(call.func) == "max":
+        return ""  # the rare limit of the largest
+    above = loop[1] and loop[1][0]
+    return "launches" if above.__class__ is ast.Call and call_name(above.func) in _SUMS else ""
+
+
+def _is_measured(call: ast.Call) -> bool:
+    """`(g ** 2).sum()`, `g.abs().max()`: a norm by another name."""
+    given = call.func.value if call.func.__class__ is ast.Attribute else call
+    for node in ast.walk(given):
+        if node.__class__ is ast.BinOp and node.op.__class__ is ast.Pow:
+            return True
+        if node.__class__ is ast.Call and call_name(node.func) in ("pow", "square", "abs"):
+            return True
+    return False
+
+
+def _heads(loop: ast.AST) -> list:
+    return [loop] if loop.__class__ is ast.For else loop.generators
+
+
+def _is_gradient(node: ast.AST, taken: set[str], loop: ast.AST) -> bool:
+    """`p.grad` of a p that the loop takes, or one of a list of gradients."""
+    if node.__class__ is ast.Attribute and node.attr == "grad":
+        return node.value.__class__ is ast.Name and node.value.id in taken
+    if node.__class__ is not ast.Name or node.id not in taken:
+        return False
+    return any("grad" in ast.unparse(made.iter).lower() for made in _heads(loop))
+
+
+def _added_up(call: ast.Call, link: Link, loop: ast.For, taken: set[str]) -> str:
+    """Whether what the body makes of the norm goes into one number: `total += norm ** 2`, `norms.append(norm)`."""
+    names: set[str] = set()
+    statement = next((a[0] for a in ancestors(link) if isinstance(a[0], ast.stmt)), None)
+    if statement.__class__ is ast.Assign:
+        names = {n.id for t in statement.targets for n in ast.walk(t) if n.__class__ is ast.Name}
+    sums = reads = False
+    for node in ast.walk(loop):
+        read = any(n is call or n.__class__ is ast.Name and n.id in names for n in ast.walk(node))
+        if not read or node is loop:
+            continue
+        if node.__class__ is ast.AugAssign:
+            sums |= node.target.__class__ is ast.Name
+        elif node.__class__ is ast.Assign and _repeats(node):
+            sums = True
+        elif node.__class__ is ast.Call and call_name(node.func) in ("append", "add_"):
+            sums |= taken.isdisjoint(n.id for n in ast.walk(node.func) if n.__class__ is ast.Name)
+        if node.__class__ is ast.Call and call_name(node.func) in _READS:
+            reads = True
+    return ("waits" if reads else "launches") if sums else ""
+
+
+def _repeats(node: ast.Assign) -> bool:
+    """`total = total + ...`, `largest = max(largest, ...)`."""
+    targets = {t.id for t in node.targets if t.__class__ is ast.Name}
+    return any(n.__class__ is ast.Name and n.id in targets for n in ast.walk(node.value))

@@ -1,0 +1,73 @@
+"""Masks that are added to the scores of attention."""
+
+from __future__ import annotations
+
+import ast
+
+from porter.python.blocks import once
+from porter.python.evidence import call_name, constant
+from porter.python.index import Link
+
+
+def adds_infinity(node: ast.expr, scene, link: Link, depth: int = 0) -> bool:
+    """A mask made of zeros and minus infinity, to be added to the scores."""
+    for inner in ast.walk(node):
+        if inner.__class__ is ast.Call and call_name(inner.func) in ("finfo", "masked_fill", "masked_fill_"):
+            return call_name(inner.func) == "finfo" or any(_is_infinity(a) for a in inner.args)
+        if inner.__class__ is ast.Call and call_name(inner.func) == "full" and any(_is_infinity(a) for a in inner.args):
+            return True
+        if inner.__class__ is ast.Call and call_name(inner.func) == "where" and len(inner.args) == 3:
+            if any(_is_infinity(a) for a in inner.args[1:]) and any(constant(a) == 0 for a in inner.args[1:]):
+                return True
+    if node.__class__ is ast.Name and depth < 2:
+        values = scene.values(node, link)
+        question = "infinity", depth, scene.names.around(link) if values else None
+        return scene.names.once(question, values, lambda: any(adds_infinity(v, scene, link, depth + 1) for v in values))
+    return False
+
+
+def only_masks(tree: ast.Module, name: str) -> bool:
+    """Whether all that a file sets a name to is made of zeros and minus infinity, though it may be called a bias."""
+    made, filled = _all_made(tree)
+    values = [v for v in made.get(name, ()) if v.__class__ is not ast.Constant]
+    return bool(values) and all(_is_blank(v, name in filled) for v in values)
+
+
+@once
+def _all_made(tree: ast.Module) -> tuple[dict[str, list[ast.expr]], set[str]]:
+    """What names are set to, and those that are filled with infinity where a mask is."""
+    made: dict[str, list[ast.expr]] = {}
+    filled = set()
+    for node in ast.walk(tree):
+        if node.__class__ in (ast.Assign, ast.AugAssign):
+            targets = node.targets if node.__class__ is ast.Assign else [node.target]
+            for name in {getattr(target, "id", "") for target in targets}:
+                made.setdefault(name, []).append(node.value if node.__class__ is ast.Assign else node.target)
+        elif node.__class__ is ast.Call and call_name(node.func) == "masked_fill_":
+            if any(map(_is_infinity, node.args)):
+                filled.add(getattr(getattr(node.func, "value", node), "id", ""))
+    return made, filled
+
+
+def _is_blank(value: ast.expr, filled: bool) -> bool:
+    """`torch.zeros(...)` that is filled later, or `.masked_fill(m, -inf)` of it; `torch.where(m, 0, -inf)`."""
+    fills = False
+    while value.__class__ is ast.Subscript or value.__class__ is ast.Call and value.func.__class__ is ast.Attribute:
+        if value.__class__ is ast.Subscript:
+            value = value.value
+            continue
+        name = call_name(value.func)
+        if name in ("zeros", "zeros_like", "new_zeros"):
+            return fills or filled
+        if name in ("full", "where") and adds_infinity(value, None, None, 2):
+            return True
+        fills |= name in ("masked_fill", "masked_fill_") and any(map(_is_infinity, value.args))
+        value = value.func.value
+    return False
+
+
+def _is_infinity(node: ast.expr) -> bool:
+    return any(
+        n.__class__ is ast.Attribute and n.attr in ("inf", "min") or constant(n) in ("-inf", "inf")
+        or type(constant(n)) is float and constant(n) >= 1e4 for n in ast.walk(node)
+    )  # fmt: skip

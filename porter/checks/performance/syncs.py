@@ -1,0 +1,156 @@
+"""Where the host waits for a value of the device without saying so, and what the value is wanted for."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from porter.finding import Change
+from porter.python.evidence import call_name
+from porter.python.index import FUNCTIONS, Link, ancestors
+from porter.training import value_uses
+from porter.training.frequency import asks_now_and_then, asks_training
+from porter.training.placement import DEVICE
+
+_LOGS = re.compile(r"^(?:set_postfix|set_description|add_scalar|log(?:_|$)|print|info$|write$)")
+_KEEPS = frozenset({"append", "update", "add", "extend"})
+_TEXTS = frozenset({"round", "float", "str", "format", "int", "dict", "OrderedDict", "abs"})
+_COMPARING = frozenset({"torch.equal", "torch.allclose"})
+
+
+def condition(scene, link: Link) -> ast.expr | None:
+    """What an `if`, a `while` or an `assert` asks of a tensor on the device."""
+    return _asked(link[0].test, scene, (link[0].test, link))
+
+
+def _asked(test: ast.expr, scene, link: Link) -> ast.expr | None:
+    if test.__class__ is ast.UnaryOp and test.op.__class__ is ast.Not:
+        return _asked(test.operand, scene, link)
+    if test.__class__ is ast.BoolOp:
+        for value in test.values:
+            if (found := _asked(value, scene, link)) is not None:
+                return found
+            if test.op.__class__ is ast.And and (asks_now_and_then(value) or asks_training(value) == -1):
+                return None
+        return None
+    if test.__class__ is ast.Call and scene.names.resolve(test.func, link) in _COMPARING:
+        return test if any(scene.natures.of(a, link) == DEVICE for a in test.args) else None
+    return test if test.__class__ in (ast.Call, ast.Compare) and scene.natures.of(test, link) == DEVICE else None
+
+
+def number(scene, link: Link) -> bool:
+    """Whether `float(...)`, `int(...)` or `bool(...)` reads what was computed on the device."""
+    call = link[1][0]
+    if len(call.args) != 1 or call.keywords or call.args[0].__class__ not in (ast.Call, ast.BinOp, ast.Subscript):
+        return False
+    return scene.natures.of(call.args[0], link) == DEVICE
+
+
+def told(scene, link: Link) -> bool:
+    """Whether a progress bar or a writer of summaries is handed the loss itself, which it reads."""
+    call, losses = link[1][0], scene.losses(link) - {"self"}
+    values = [*call.args, *(k.value for k in call.keywords)]
+    values += [v for given in values if given.__class__ is ast.Dict for v in given.values]
+    return bool(losses) and any(value_uses.bare(v, losses) for v in values)
+
+
+def purpose(scene, link: Link) -> str:
+    """What a value that is read back is wanted for: "logged", "summed", or "" for anything else."""
+    child = link[1][0]
+    for above in ancestors(link[1]):
+        node = above[0]
+        if node.__class__ is ast.AugAssign:
+            if node.op.__class__ is not ast.Add or child is not node.value:
+                return ""
+            return "logged" if child.__class__ is ast.JoinedStr else "summed"
+        if node.__class__ is ast.Call and child is not node.func:
+            name = call_name(node.func)
+            if _LOGS.search(name):
+                return "logged"
+            if name in _KEEPS:
+                return "summed"
+            if name not in _TEXTS:
+                return ""
+        elif node.__class__ is ast.Assign:
+            return _logged_by_name(scene, node, above)
+        elif isinstance(node, ast.stmt) or node.__class__ in FUNCTIONS or node.__class__ is ast.Subscript:
+            return ""
+        child = node
+    return ""
+
+
+def _logged_by_name(scene, node: ast.Assign, link: Link) -> str:
+    """`logs = {"loss": loss.item()}` that only a log, or a progress bar, is handed."""
+    target = node.targets[0]
+    if len(node.targets) != 1 or target.__class__ is not ast.Name:
+        return ""
+    uses = scene.names.readers(target.id, (target, link))
+    logged = scene.names.once("logged", uses, lambda: all(_LOGS.search(_taker(use)) for use in uses))
+    return "logged" if uses and logged else ""
+
+
+def _taker(link: Link) -> str:
+    child = link[0]
+    for above in ancestors(link):
+        node = above[0]
+        if node.__class__ is ast.Call and child is not node.func and (name := call_name(node.func)) not in _TEXTS:
+            return name
+        if isinstance(node, ast.stmt):
+            return ""
+        child = node
+    return ""
+
+
+def first_wait(scene, link: Link) -> bool:
+    """Whether nothing in the same statement, or the one right above, waits for the device before. A sum that can be kept
+    on the device is no wait: once it is, the next line would be the first."""
+    statement = next((above for above in ancestors(link) if isinstance(above[0], ast.stmt)), None)
+    if statement is None:
+        return True
+    if value_uses.first_wait(statement[0]) is not link[0]:
+        return False
+    before = value_uses.wait_above(statement)
+    return before is None or _can_be_kept(scene, scene.link_to(before))
+
+
+def _can_be_kept(scene, link: Link | None) -> bool:
+    if link is None or link[0].attr != "item" or purpose(scene, link) != "summed":
+        return False
+    return read_after_loop(scene, link) is not None
+
+
+def read_after_loop(scene, link: Link) -> Change | None:
+    """Of `total += loss.item()` in a loop that reads `total` nowhere: what reads the sum behind the loop."""
+    statement = link[1][1]
+    if statement[0].__class__ is ast.BinOp:  # weighed by the size of the batch
+        statement = statement[1]
+    loop, function = next(iter(scene.loops(link)), None), scene.function(link)
+    if loop.__class__ is not ast.For or function is None or not value_uses.bare(link[0].value, scene.losses(link)):
+        return None
+    if statement[0].__class__ is not ast.AugAssign or statement[0].target.__class__ is not ast.Name:
+        return None
+    name = statement[0].target.id
+    for at in scene.names.bindings(name, statement):
+        if at[1] is not statement and not (_begins(at) and _apart(at, scene, function, loop)):
+            return None
+    uses = scene.names.readers(name, (statement[0].target, statement))
+    if not uses or not all(_apart(use, scene, function, loop) for use in uses):
+        return None
+    source = scene.file.source
+    begin, end = source.span(loop)
+    line_end = source.utf8.find(b"\n", end)
+    if line_end < 0 or source.utf8[end:line_end].strip() or source.utf8[line_end - 1 : line_end] == b"\r":
+        return None
+    return Change(line_end, line_end, b"\n" + source.indentation(begin) + f"{name} = float({name})".encode())
+
+
+def _begins(at: Link) -> bool:
+    """`total = 0.0`"""
+    above = at[1] and at[1][0]
+    return above.__class__ is ast.Assign and above.value.__class__ is ast.Constant
+
+
+def _apart(link: Link, scene, function: Link, loop: ast.AST) -> bool:
+    """Whether a place lies in this function, and not in the loop."""
+    around = scene.function(link)
+    return around is not None and around[0] is function[0] and not loop.lineno <= link[0].lineno <= loop.end_lineno

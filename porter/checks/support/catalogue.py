@@ -1,0 +1,199 @@
+"""PRT7: what a file calls that the target lacks, runs on the CPU, or was not verified for. Once for a file and an API.
+
+There is nothing to edit, so the index answers alone. A rule that asks for an API by its name says more than this could.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from porter.catalog.read.verdict import MISSING, ON_CPU, UNKNOWN, Verdict
+from porter.checks.support.reached import reached
+from porter.python import blocks
+from porter.python.evidence import call_name, constant
+from porter.python.guards import asked, guard
+from porter.python.index import Link, ancestors, methods, parents
+from porter.python.inventory import first
+
+Found = tuple[Link, str, str, dict[str, str]]  # where, code, key of the message, values
+_DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
+# what runs once, or on the CPU: the making of parameters and samples, and what is done with results
+_ONCE = re.compile(
+    r"(?i)^_*(?:init|reset|build|make|create|setup|load|save|plot|visual|show|prepare|test|check)|_init$|init_?weights"
+)
+_SAMPLES = re.compile(
+    r"(?i)dataset|transform|augment|collat|sampler|token|metric|evaluat|reader|loader|dataproc|preproc"
+)
+_HOST = frozenset({"cpu", "from_numpy", "numpy", "tolist"})
+_CASTS = {
+    "int": "int32", "short": "int16", "char": "int8", "byte": "uint8", "long": "int64", "bool": "bool", "half": "float16",
+}  # fmt: skip
+_ALIASES = {"short": "int16", "int": "int32", "long": "int64", "half": "float16", "float": "float32"}
+# the rest is verified nearly everywhere, left out of the lists though it works, or what PRT307 and PRT309 speak of
+_RULED = "torch._six"  # PRT704 answers for all of it
+_LIST = 3  # a note that names fewer types speaks of an argument or a result
+_MAKES = re.compile(r"\.(?:new_\w+|zeros|ones|empty|full|arange|\w+_like|tensor|to|type|as_tensor)$")
+_DOUBTFUL = frozenset({"int8", "int16", "uint8", "uint16", "uint32", "uint64", "bool"})
+
+
+def unsupported(file) -> Iterator[Found]:
+    support, target, rules = file.session.support, file.target, file.rules
+    for name, links in sorted(file.apis.items()):
+        verdict = support.of(name)
+        if verdict is None or name.startswith(_RULED) or verdict.severity == "note" and not verdict.dtypes:
+            continue
+        if verdict.kind in (UNKNOWN, MISSING):
+            if at := _places(file, name, links):
+                yield first(at), "PRT701", *_missing(verdict, support, len(at))
+        elif verdict.kind == ON_CPU:
+            if name not in rules.calls and (at := [k for k in links if _computes(file, k)]):
+                yield first(at), "PRT702", "disagree" if verdict.disagree else "default", _values(verdict, target, at)
+        elif len(verdict.dtypes) >= _LIST and not _MAKES.search(name):
+            at = [(k, dtype) for k in links if (dtype := _dtype(file, k)) in _DOUBTFUL and dtype not in verdict.dtypes]
+            if at := [(k, dtype) for k, dtype in at if _computes(file, k)]:
+                values = {
+                    "name": name,
+                    "dtype": dict(at)[first([k for k, _ in at])],
+                    "dtypes": ", ".join(verdict.dtypes),
+                }
+                yield first([k for k, _ in at]), "PRT703", "default", values
+    yield from reached(file, asked)
+
+
+def missing(file) -> Iterator[tuple[str, list[Link]]]:
+    """What the target lacks of what a file calls, with all places."""
+    for name, links in sorted(file.apis.items()):
+        verdict = file.session.support.of(name)
+        if verdict is not None and verdict.kind in (UNKNOWN, MISSING) and (at := _places(file, name, links)):
+            yield verdict.api, at
+
+
+def _places(file, name: str, links: list[Link]) -> list[Link]:
+    return [] if name.startswith("torch.cuda") else [k for k in links if _read(k) and not _guarded(file, k)]
+
+
+def span(link: Link, source) -> tuple[int, int]:
+    """Of the whole chain of names, in offsets."""
+    while link[1][0].__class__ is ast.Attribute:
+        link = link[1]
+    return source.span(link[0])
+
+
+def lines_of(link: Link) -> tuple[int, int]:
+    """Of the statement around, of a compound one up to the place: those that a suppression of it may stand on."""
+    below = link[0]
+    for node in parents(link):
+        if node.__class__ in (*_DEFS, ast.ClassDef) and blocks.within(node, below, "decorator_list"):
+            return below.lineno, below.end_lineno
+        if isinstance(node, ast.stmt):
+            return node.lineno, link[0].end_lineno if hasattr(node, "body") else node.end_lineno
+        below = node
+    return link[0].lineno, link[0].end_lineno
+
+
+def _missing(verdict: Verdict, support, count: int) -> tuple[str, dict[str, str]]:
+    values = {"name": verdict.api, "count": str(count)}
+    if verdict.kind == UNKNOWN:
+        gone = support.catalogue.surface.gone(verdict.api)
+        return "gone" if gone else "torch", {**values, "version": support.catalogue.torch}
+    # the fallback has nothing to call on the CPU either
+    return "cuda" if verdict.operators else "npu", {**values, "version": support.catalogue.torch_npu}
+
+
+def _values(verdict: Verdict, target, at: list[Link]) -> dict[str, str]:
+    operators = ", ".join(dict.fromkeys(name.partition(".")[0] for name in verdict.operators))
+    return {"name": verdict.api, "version": target.torch_npu, "operators": operators, "count": str(len(at))}
+
+
+def _read(link: Link) -> bool:
+    """Not `torch.x = ...`, `del torch.x`."""
+    while link[1][0].__class__ is ast.Attribute:
+        link = link[1]
+    return link[0].ctx.__class__ is ast.Load
+
+
+def _guarded(file, link: Link) -> bool:
+    """Whether the code asks first if there is such a thing, or catches that there is none."""
+    names, word = file.names, getattr(link[0], "id", "")
+    imported = names.imports.get(word, ()) if word != "torch" else ()
+    if imported and (word in names.others or any(guard(at) or asked(at) for _, at in imported)):
+        return True
+    return asked(link)
+
+
+def _computes(file, link: Link) -> bool:
+    """Whether what stands here plausibly computes with tensors of the device, and more than once."""
+    scene = file.scene
+    if file.tested or file.awareness.covers_link(link):
+        return False
+    function = scene.function(link)
+    owner = scene.owner(link)
+    if not scene.loops(link) if function is None else _runs_once(file, function):
+        return False
+    names = [function[0].name] if function else []
+    if owner is not None:
+        names += [owner.name, *(call_name(base) for base in owner.bases)]
+        if "__getitem__" in methods(owner):
+            return False
+    return not any(map(_SAMPLES.search, names)) and not _on_host(link)
+
+
+def _runs_once(file, function: Link, depth: int = 0) -> bool:
+    """Whether a function makes parameters, tables or samples, by its own name or by those of all that use it here."""
+    if _ONCE.search(function[0].name):
+        return True
+    if depth > 3 or function[1][0].__class__ is ast.ClassDef:
+        return False
+    known = file.scene.run_once
+    if (function[0], depth) not in known:
+        above = map(file.scene.function, file.names.spelled(function[0].name))
+        above = [at for at in above if at is None or at[0] is not function[0]]
+        known[function[0], depth] = bool(above) and all(
+            at is not None and _runs_once(file, at, depth + 1) for at in above
+        )
+    return known[function[0], depth]
+
+
+def _on_host(link: Link) -> bool:
+    """Whether the words of the call, or of what it stands in, say that the CPU computes it."""
+    top = None
+    for above in ancestors(link):
+        if above[0].__class__ not in (ast.Call, ast.Attribute, ast.Subscript, ast.BinOp, ast.keyword, ast.Starred):
+            break
+        top = above[0]
+    for node in ast.walk(top) if top is not None else ():
+        if node.__class__ is ast.Call and call_name(node.func) in _HOST:
+            return True
+        if node.__class__ is ast.Constant and node.value == "cpu" or getattr(node, "id", "").endswith("_cpu"):
+            return True
+    return False
+
+
+def _dtype(file, link: Link) -> str | None:
+    """The type that a call names, or that its first argument or its receiver has just been cast to."""
+    while link[1][0].__class__ is ast.Attribute:
+        link = link[1]
+    call = link[1][0]
+    if call.__class__ is not ast.Call or call.func is not link[0]:
+        return None
+    for keyword in call.keywords:
+        if keyword.arg == "dtype":
+            return _named(file, keyword.value, link)
+    value = call.args[0] if call.args else None
+    if getattr(link[0], "attr", None) and file.names.resolve(link[0], link) is None:
+        value = link[0].value
+    if value.__class__ is not ast.Call or value.func.__class__ is not ast.Attribute:
+        return None
+    if value.func.attr in _CASTS and not value.args:
+        return _CASTS[value.func.attr]
+    if value.func.attr in ("to", "type") and len(value.args) == 1:
+        return _named(file, value.args[0], link)
+    return None
+
+
+def _named(file, node: ast.expr, link: Link) -> str | None:
+    full = file.names.resolve(node, link) or ""
+    last = full.removeprefix("torch.")
+    return None if last == full or constant(node) is not None else _ALIASES.get(last, last)

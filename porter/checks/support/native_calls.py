@@ -1,0 +1,33 @@
+"""PRT411: what a file calls that ends in a CUDA kernel of the project. Once for a file and a function."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from porter.native.python_to_kernels import mentions
+from porter.native.uses import uses
+from porter.python.index import Link
+
+CODE = "PRT411"
+
+
+def native_calls(file) -> Iterator[tuple[Link, str, str, dict[str, str]]]:
+    """(where, code, key of the message, values)."""
+    exports = file.facts.exports
+    if not exports or not mentions(file.source.utf8, exports) or file.facts.knows_npus(file.path):
+        return
+    links = {link[0]: link for link in file.names.uses}
+    said = set()
+    for node, module, name in uses(file.tree, exports):
+        link = links.get(node)
+        if link is None or (module, name) in said or file.awareness.covers_link(link):
+            continue
+        said.add((module, name))
+        native = exports[module][name]
+        known = file.rules.tables.kernel(f"{module}_{name}", native.kernels)
+        yield (
+            link,
+            CODE,
+            known.why if known else "default",
+            {"name": f"{module}.{name}", "kernels": native.kernels, "path": native.path},
+        )

@@ -1,0 +1,198 @@
+"""Commands, options, exit codes; no logic. What a command does is in porter/commands."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Annotated
+
+import typer
+
+from porter import __version__
+from porter.cli.options import (
+    Annotate,
+    Baseline,
+    Exclude,
+    Facts,
+    FailOn,
+    Force,
+    Format,
+    Ignore,
+    Jobs,
+    Lang,
+    Library,
+    NoCache,
+    Outputs,
+    Paths,
+    Plain,
+    Quiet,
+    Select,
+    StdinName,
+    Style,
+    TargetText,
+    Verbose,
+    WriteBaseline,
+    given,
+)
+from porter.cli.tools import register
+from porter.exits import USAGE
+
+EPILOG = """\b
+Examples:
+  porter analyze .                       what stands in the way of running this on an NPU
+  porter analyze . -o report.html        the report as one page to pass around
+  porter migrate src/                    the same run, shown as a diff; nothing is written
+  porter migrate src/ --inplace          write it;  `porter undo` takes it back
+  porter migrate . --out ../ported       write a ported copy of the tree
+  porter explain PRT201                  one code, API (torch.cuda.Event) or package (flash_attn)
+
+\b
+Exit codes: 0 fine, 1 findings at or above --fail-on (migrate --check: it would change files),
+2 usage or configuration, 123 porter failed or refused to write a file that broke a promise.
+Settings: [tool.porter] in pyproject.toml, or porter.toml; the command line wins.
+"""
+
+app = typer.Typer(
+    name="porter",
+    help="Port PyTorch training code from NVIDIA GPUs to Ascend NPUs.",
+    epilog=EPILOG,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+
+
+@app.callback(invoke_without_command=True)
+def porter(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("-V", "--version", help="Show the version and exit.")] = False,
+) -> None:
+    if version:
+        print(f"porter {__version__}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+        raise typer.Exit(USAGE)
+
+
+@app.command()
+def analyze(
+    paths: Paths = None,
+    format: Format = None,
+    output: Outputs = None,
+    select: Select = None,
+    ignore: Ignore = None,
+    exclude: Exclude = None,
+    force_exclude: Force = False,
+    fail_on: FailOn = None,
+    target: TargetText = None,
+    style: Style = None,
+    library: Library = None,
+    facts: Facts = None,
+    baseline: Baseline = None,
+    write_baseline: WriteBaseline = None,
+    stdin_filename: StdinName = None,
+    jobs: Jobs = None,
+    lang: Lang = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+    no_cache: NoCache = False,
+) -> int:
+    """What stands in the way, ranked."""
+    return _do("analyze", given(locals()))
+
+
+@app.command()
+def migrate(
+    paths: Paths = None,
+    inplace: Annotated[bool, typer.Option("--inplace", help="Write the files.")] = False,
+    out: Annotated[str | None, typer.Option("--out", help="Write a ported copy of the tree.", metavar="DIR")] = None,
+    unsafe: Annotated[bool, typer.Option("--unsafe", help="Also make the edits a person should look at.")] = False,
+    fuse: Annotated[
+        bool, typer.Option("--fuse", help="Also write fused operators in, where nothing else can change.")
+    ] = False,
+    check: Annotated[bool, typer.Option("--check", help="Write nothing; exit 1 if something would change.")] = False,
+    output: Outputs = None,
+    annotate: Annotate = False,
+    allow_dirty: Annotated[bool, typer.Option("--allow-dirty", help="Write files that have unstaged changes.")] = False,
+    no_undo: Annotated[bool, typer.Option("--no-undo", help="Keep nothing for `porter undo`.")] = False,
+    verify: Annotated[str | None, typer.Option(help="Write only if `porter verify` is green.", metavar="CMD")] = None,
+    select: Select = None,
+    ignore: Ignore = None,
+    exclude: Exclude = None,
+    force_exclude: Force = False,
+    target: TargetText = None,
+    style: Style = None,
+    stdin_filename: StdinName = None,
+    jobs: Jobs = None,
+    lang: Lang = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+    no_cache: NoCache = False,
+) -> int:
+    """The same run as a diff; --inplace or --out writes it."""
+    return _do("migrate", given(locals()))
+
+
+@app.command()
+def explain(
+    name: Annotated[
+        str, typer.Argument(help="PRT201, process-group-backend, torch.cuda.Event, NCCL_DEBUG, flash_attn.")
+    ],
+    target: TargetText = None,
+    lang: Lang = None,
+) -> int:
+    """One code, API or package: what happens to it, and why."""
+    return _do("explain", locals())
+
+
+@app.command()
+def rules(
+    format: Plain = None,
+    lang: Lang = None,
+) -> int:
+    """All codes."""
+    return _do("rules", locals(), "explain")
+
+
+@app.command()
+def report(
+    file: Annotated[str, typer.Argument(help="What `porter analyze --output findings.json` wrote.")],
+    output: Outputs = None,
+    format: Format = None,
+    lang: Lang = None,
+    verified: Annotated[
+        str | None, typer.Option(help="What `porter verify --output` wrote: a chapter in HTML.")
+    ] = None,
+) -> int:
+    """A report of earlier findings, made elsewhere."""
+    return _do("report", locals())
+
+
+@app.command()
+def diff(
+    before: Annotated[str, typer.Argument(help="findings.json of then.")],
+    after: Annotated[str, typer.Argument(help="findings.json of now.")],
+    format: Plain = None,
+    lang: Lang = None,
+) -> int:
+    """What got fixed between two reports, and what is new."""
+    return _do("diff", locals(), "report")
+
+
+@app.command()
+def undo(path: Annotated[str, typer.Argument(help="Anything inside the project.")] = ".", lang: Lang = None) -> int:
+    """Take back the last `migrate --inplace`."""
+    return _do("undo", locals())
+
+
+register(app)
+
+
+def _do(name: str, values: dict, module: str = "") -> int:
+    return getattr(import_module(f"porter.commands.{module or name}"), name)(**values)
+
+
+def main() -> int:
+    from porter.cli.outcome import outcome
+
+    return outcome(typer.main.get_command(app))

@@ -1,0 +1,57 @@
+"""What commands write and say beside their result, and what they do about a journal before they begin."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from porter.errors import UserError
+from porter.files.errors import Message
+
+_FLAGS = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+
+
+def write_text(file: str, text: str) -> None:
+    try:
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _FLAGS, 0o666)
+        with open(descriptor, "wb") as stream:
+            if hasattr(os, "O_NONBLOCK"):  # a pipe that nobody reads is refused by now; one that is read may be slow
+                os.set_blocking(descriptor, True)
+            stream.write(text.encode("utf-8", "backslashreplace"))
+    except OSError as error:
+        why = error.strerror or error
+        raise UserError(f"{file}: cannot be written: {why}", f"{file}：无法写入：{why}") from None
+
+
+def show_bytes(text: str) -> None:
+    sys.stdout.flush()
+    sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
+    sys.stdout.buffer.flush()
+
+
+def mend(root: Path, lang: str, kept: bool) -> None:
+    """Before files are written: what an interrupted run left is finished or taken back."""
+    from porter.files.journal import recover
+
+    if message := recover(root, kept):
+        print("porter: " + message.text(lang), file=sys.stderr)
+
+
+def tell(root: Path, lang: str) -> None:
+    """Before files are read: one line where a journal lies there that is not finished, or not ours. Writes nothing."""
+    if message := _look(root):
+        print("porter: " + message.text(lang), file=sys.stderr)
+
+
+def is_half_written(root: Path) -> bool:
+    message = _look(root)
+    return message is not None and message.key in ("unfinished", "unkept")
+
+
+def _look(root: Path) -> Message | None:
+    if not os.path.lexists(root / ".porter"):
+        return None
+    from porter.files.journal import look
+
+    return look(root)

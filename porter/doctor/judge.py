@@ -1,0 +1,118 @@
+"""Whether what is installed fits together, and what to do where it does not: the judgement of `porter doctor`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from porter.doctor.machine import Machine
+
+OK, ABSENT, NOTE, WRONG = "ok", "absent", "note", "wrong"
+
+
+class Release(NamedTuple):
+    """A release of torch_npu and what it is made for."""
+
+    name: str
+    torch: tuple[str, ...]
+    cann: str
+
+
+class Check(NamedTuple):
+    name: str  # python | torch | torch_npu | pair | cann | driver | devices | catalogue
+    status: str  # ok | absent | note | wrong
+    key: str  # of the words that say it
+    values: tuple[tuple[str, str], ...] = ()
+
+
+def judge(machine: Machine, releases: Sequence[Release], known: Sequence[str]) -> list[Check]:
+    """`known` are the torch_npu versions that there is a catalogue for, oldest first."""
+    checks = [Check("python", OK, "python", (("version", machine.python), ("system", machine.system)))]
+    checks += _torch(machine)
+    checks += _torch_npu(machine, known)
+    checks += _cann(machine, releases)
+    if machine.driver:
+        checks.append(Check("driver", OK, "driver", (("version", machine.driver),)))
+    found = (("n", str(machine.devices)),)
+    checks.append(
+        Check("devices", OK if machine.devices else ABSENT, "devices" if machine.devices else "devices.none", found)
+    )
+    return checks
+
+
+def fits(checks: Sequence[Check]) -> bool:
+    return not any(check.status == WRONG for check in checks)
+
+
+def _torch(machine: Machine) -> list[Check]:
+    if not machine.torch:
+        return [Check("torch", ABSENT, "torch.none")]
+    values = (("version", machine.torch), ("plain", machine.torch.partition("+")[0]))
+    if machine.torch_is_cuda:
+        return [Check("torch", NOTE, "torch.cuda", values)]
+    return [Check("torch", OK, "torch", values)]
+
+
+def _torch_npu(machine: Machine, known: Sequence[str]) -> list[Check]:
+    if not machine.torch_npu:
+        fitting = [v for v in known if machine.torch and _base(v) == _base(machine.torch)]
+        key = "npu.install" if fitting else "npu.none"
+        return [Check("torch_npu", ABSENT, key, (("version", (fitting or [""])[-1]),))]
+    values = (("npu", machine.torch_npu), ("torch", machine.torch), ("wanted", _base(machine.torch_npu)))
+    if not machine.torch:
+        return [Check("torch_npu", WRONG, "pair.no-torch", values)]
+    if _base(machine.torch) != _base(machine.torch_npu):
+        return [Check("torch_npu", WRONG, "pair.wrong", values)]
+    return [Check("torch_npu", OK, "pair", values)]
+
+
+def _cann(machine: Machine, releases: Sequence[Release]) -> list[Check]:
+    cann = machine.cann
+    if cann is None:
+        return [Check("cann", ABSENT, "cann.none")]
+    values = (("version", cann.version), ("path", cann.path), ("variable", cann.variable))
+    if not cann.there:
+        return [Check("cann", WRONG, "cann.gone", values)]
+    checks = []
+    if not cann.variable:
+        checks.append(Check("cann", WRONG if machine.torch_npu else NOTE, "cann.no-variable", values))
+    if not cann.version:
+        return [*checks, Check("cann", NOTE, "cann.unknown", values)]
+    fitting = [r for r in releases if machine.torch_npu and _made_for(r, machine.torch_npu)]
+    if not fitting:
+        return [
+            *checks,
+            Check(
+                "cann",
+                OK if not machine.torch_npu else NOTE,
+                "cann" if not machine.torch_npu else "cann.no-pair",
+                values,
+            ),
+        ]
+    wanted = " / ".join(r.cann for r in fitting)
+    values += (("npu", machine.torch_npu), ("wanted", wanted))
+    if any(_same(cann.version, r.cann) for r in fitting):
+        return [*checks, Check("cann", OK, "cann.pair", values)]
+    newer = _order(cann.version) > max(_order(r.cann) for r in releases)
+    return [*checks, Check("cann", NOTE if newer else WRONG, "cann.newer" if newer else "cann.wrong", values)]
+
+
+def _base(version: str) -> str:
+    return re.split(r"\+|\.post|\.?(?:rc|dev|a|b)\d", version, maxsplit=1)[0]
+
+
+def _made_for(release: Release, torch_npu: str) -> bool:
+    base = _base(torch_npu).split(".")
+    return any(base[: len(parts)] == parts for parts in (torch.split(".") for torch in release.torch))
+
+
+def _same(installed: str, wanted: str) -> bool:
+    """8.3.RC1 is 8.3.RC1.alpha003, and 9.1 is 9.1.0."""
+    here, there = installed.lower().split("."), wanted.lower().split(".")
+    return here[: len(there)] == there
+
+
+def _order(version: str) -> tuple[int, int]:
+    major, minor, *_ = (*re.findall(r"\d+", version), "0", "0")
+    return int(major), int(minor)

@@ -1,0 +1,77 @@
+"""Small pieces of LibCST that several rules build."""
+
+from __future__ import annotations
+
+from porter.engine.rule import cst
+
+
+def dotted(name: str):
+    """`a.b.c` as an expression."""
+    first, *rest = name.split(".")
+    node = cst.Name(first)
+    for part in rest:
+        node = cst.Attribute(node, cst.Name(part))
+    return node
+
+
+def chain(node) -> list[str]:
+    """The words of `a.b.c`; empty where it is no plain chain."""
+    words = []
+    while isinstance(node, cst.Attribute):
+        words.append(node.attr.value)
+        node = node.value
+    return [*reversed([*words, node.value])] if isinstance(node, cst.Name) else []
+
+
+def positional(call, position: int | None, keywords: tuple[str, ...] = ()):
+    """(index, Arg) of an argument by place or name; (None, None) where it is absent; None where stars may hide it."""
+    for at, arg in enumerate(call.args):
+        if arg.keyword is not None and arg.keyword.value in keywords:
+            return at, arg
+    for at, arg in enumerate(call.args):
+        if arg.star:
+            return None
+        if arg.keyword is None and at == position:
+            return at, arg
+    return None, None
+
+
+def quoted(node, new: str):
+    """A plain string with other text in the author's prefix and quotes."""
+    mark = node.quote
+    return node.with_changes(value=f"{node.prefix}{mark}{new}{mark}")
+
+
+def imported(node) -> list[str]:
+    """What an import statement names: ["a.b", "a.c"] for `from a import b, c`, ["a"] for its star; nothing relative."""
+    if isinstance(node, cst.Import):
+        return [".".join(chain(alias.name)) for alias in node.names]
+    if node.relative or node.module is None:
+        return []
+    module = ".".join(chain(node.module))
+    return [module] if isinstance(node.names, cst.ImportStar) else [f"{module}.{a.name.value}" for a in node.names]
+
+
+def with_keyword(call, keyword: str, value):
+    """A call with one more argument at its end, in a line of its own where the others have theirs."""
+    none = cst.SimpleWhitespace("")
+    new = cst.Arg(value, cst.Name(keyword), equal=cst.AssignEqual(whitespace_before=none, whitespace_after=none))
+    *rest, last = call.args
+    lines = isinstance(call.whitespace_before_args, cst.ParenthesizedWhitespace)
+    if (
+        isinstance(last.comma, cst.Comma)
+        and isinstance(last.comma.whitespace_after, cst.ParenthesizedWhitespace)
+        and lines
+    ):
+        end = last.comma.whitespace_after
+        between = end.with_changes(
+            indent=call.whitespace_before_args.indent, last_line=call.whitespace_before_args.last_line
+        )
+        last = last.with_changes(comma=cst.Comma(last.comma.whitespace_before, between))
+        bare = cst.TrailingWhitespace(newline=end.first_line.newline)
+        new = new.with_changes(comma=cst.Comma(whitespace_after=end.with_changes(first_line=bare, empty_lines=[])))
+    elif isinstance(last.whitespace_after_arg, cst.ParenthesizedWhitespace):
+        between = call.whitespace_before_args if lines else cst.SimpleWhitespace(" ")
+        new = new.with_changes(whitespace_after_arg=last.whitespace_after_arg)
+        last = last.with_changes(whitespace_after_arg=none, comma=cst.Comma(whitespace_after=between))
+    return call.with_changes(args=[*rest, last, new])

@@ -1,0 +1,114 @@
+"""What porter says about its own work, alike for every kind of file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from porter.engine.session import Session
+from porter.engine.suppress import Suppressions
+from porter.errors import Unreadable
+from porter.files.read import digest
+from porter.finding import FileResult, Finding
+
+
+def own(path: str, line: int, code: str, why: str, session: Session, /, *, column: int = 1, **values: str) -> Finding:
+    severity, effort = session.rules.weights(code, why)
+    return Finding(
+        path, line, column, code, why, tuple(sorted(values.items())), line, column, severity, "manual", effort
+    )
+
+
+def refusal(path: str, why: str, session: Session, **values: str) -> FileResult:
+    return FileResult(path, (own(path, 1, "PRT003", why, session, **values),))
+
+
+def guarded(path: str, data: bytes, session: Session, look: Callable[[FileResult], FileResult]) -> FileResult:
+    """`look` at a file. Never raises: what cannot be analysed is a finding."""
+    result = unread(path, data)
+    try:
+        return look(result)
+    except Unreadable as error:
+        found = own(path, error.line, "PRT002", error.key, session, error=error.error)
+    except RecursionError:
+        found = own(path, 1, "PRT002", "deep", session)
+    except MemoryError:
+        found = own(path, 1, "PRT002", "memory", session)
+    except Exception as error:
+        found = own(path, 1, "PRT003", "crashed", session, error=failure(error))
+    return replace(result, findings=(found,))
+
+
+def failure(error: Exception) -> str:
+    """A fault of porter in one line; for its developers, PORTER_DEBUG lets it through."""
+    if "PORTER_DEBUG" in os.environ:
+        raise error
+    try:
+        words = str(error).partition("\n")[0]
+    except Exception:  # some spell out a tree, however deep it is
+        words = ""
+    return f"{type(error).__name__}: {words}"
+
+
+class Failures:
+    """What failed in a file and cost its own findings alone: a rule, by its code; a part of the analysis, by its name."""
+
+    def __init__(self):
+        self.first: dict[str, tuple[int, str]] = {}  # the first line, and what was raised there
+
+    def note(self, codes: str, line: int, error: Exception) -> None:
+        said = (line, failure(error))
+        self.first[codes] = min(said, self.first.get(codes, said))
+
+    def guard(self, blamed: str | Iterable, line: int, make: Callable[[], object]) -> object:
+        """What `make` makes; None where it fails, for which rules or a part of the analysis are to blame."""
+        try:
+            return make()
+        except (RecursionError, MemoryError, Unreadable):
+            raise
+        except Exception as error:
+            self.note(blamed if isinstance(blamed, str) else ", ".join(sorted({r.code for r in blamed})), line, error)
+
+    def findings(self, path: str, session: Session) -> list[Finding]:
+        return [
+            own(path, line, "PRT003", "rule", session, codes=codes, error=error)
+            for codes, (line, error) in sorted(self.first.items())
+        ]
+
+
+def unread(path: str, data: bytes) -> FileResult:
+    """Of a file that no parser has seen."""
+    return FileResult(path, lines=data.count(b"\n") + (data[-1:] not in (b"\n", b"")), digest=digest(data))
+
+
+def about(suppressions: Suppressions, path: str, session: Session) -> list[Finding]:
+    """What is wrong with the suppressions of a file, once every finding has asked for its own."""
+    out, quiet, known = [], session.quiet_for(path), session.rules.codes
+    for line, column, text in suppressions.malformed:
+        out.append(own(path, line, "PRT005", "codes", session, column=column, text=text))
+    for ignore in suppressions.ignores:
+        for code in ignore.codes:
+            if code not in known:
+                out.append(own(path, ignore.line, "PRT005", "unknown", session, column=ignore.column, code=code))
+            elif code not in ignore.used and code not in quiet:
+                out.append(own(path, ignore.line, "PRT001", "unused", session, column=ignore.column, code=code))
+    return [f for f in out if f.code not in quiet]
+
+
+def folded(findings: Iterable[Finding], session: Session) -> tuple[Finding, ...]:
+    """Sorted, without the repetitions of what is said once for a file; each edit and each suppressed place stays."""
+    once, said, out = session.rules.once, set(), []
+    for f in sorted(set(findings)):
+        without_edit = f.status == "manual" or f.optional and not f.edit
+        if without_edit and f.suppressed is None and once(f.code, f.why):
+            if (f.code, f.why, f.values) in said:
+                continue
+            said.add((f.code, f.why, f.values))
+        out.append(f)
+    return tuple(out)
+
+
+def without(findings: Iterable[Finding], *lost: str) -> list[Finding]:
+    """With a person's work where edits of these statuses broke a promise."""
+    return [replace(f, status="manual", edit=()) if f.status in lost else f for f in findings]

@@ -1,0 +1,95 @@
+"""What a rule is: it names what it wants to be asked about, and answers one node with a Hit, or with nothing.
+
+A rule sees LibCST nodes and the `RuleFile` they stand in, nothing else. It never reports, counts or decides a status: no
+`new` is manual, `new` is review, `new` and `safe` is auto.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Protocol
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from porter.finding import Change
+    from porter.rulebook.table import Tables
+
+
+def _lazily(name: str):
+    """A module that runs on its first use: rules are loaded for every file, LibCST (0.1 s) only for one with a hit."""
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = importlib.util.find_spec(name)
+    spec.loader = importlib.util.LazyLoader(spec.loader)
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+if not TYPE_CHECKING:
+    cst = _lazily("libcst")
+
+NOTHING: frozenset[str] = frozenset()
+Glance = Callable[[object, tuple], bool]  # asked with the scene and a link of the index, before LibCST sees anything
+
+
+class RuleFile(Protocol):
+    """All that a rule may ask; nodes are LibCST's, of the original tree."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    at: cst.CSTNode  # node of the original tree to point at
+    why: str  # key of a message in the rule's stanza in rules/*.toml
+    new: cst.CSTNode | None = None  # what takes the place of the visited node; built from `updated`
+    safe: bool = False  # meaning is kept: may be applied without a person looking
+    values: tuple[tuple[str, str], ...] = ()  # for the {placeholders} of the message
+    after: tuple[str, ...] = ()  # statements to insert below the enclosing statement (needs no `new`)
+    more: tuple[Change, ...] = ()  # edits elsewhere, in offsets of the UTF-8 text (needs no `new`)
+    loads: bool = False  # the edit needs torch_npu to be imported before it runs
+    code: str | None = None  # table rules carry many codes; others leave it
+    severity: str | None = None  # overrides what rules/*.toml says of `why`
+    effort: str | None = None
+    # an opportunity that the program runs well without: a note to look at, with edits (`more`) on request
+    optional: bool = False
+
+
+class Rule:
+    code: ClassVar[str]
+    slug: ClassVar[str]
+    socs: ClassVar[Iterable[str]] = NOTHING  # the chips it is about, where it is not about all of them
+
+    calls: ClassVar[Iterable[str]] = NOTHING  # every call of these resolved names: asked with the cst.Call
+    references: ClassVar[Iterable[str]] = NOTHING  # every mention of these resolved names: cst.Attribute or cst.Name
+    prefixes: ClassVar[Iterable[str]] = NOTHING  # every mention of anything below these that no reference claims
+    methods: ClassVar[Iterable[str]] = NOTHING  # every call `x.NAME(...)` where x is no module: cst.Call
+    builtins: ClassVar[Iterable[str]] = NOTHING  # every call of these names that nothing in the file binds: cst.Call
+    attributes: ClassVar[Iterable[str]] = NOTHING  # every mention `x.NAME` where x is no module: cst.Attribute
+    imports: ClassVar[Iterable[str]] = NOTHING  # every import statement of these top-level packages: Import, ImportFrom
+    # computations that values make (values/patterns.py): the node they are seen at
+    patterns: ClassVar[Iterable[str]] = NOTHING
+    literals: ClassVar[Iterable[str]] = NOTHING  # strings of these kinds ("device", "backend"): string nodes
+    nodes: ClassVar[tuple[str, ...]] = ()  # every node of these LibCST types, by name: "ImportFrom", "Comparison", ...
+    # with `nodes`: regular expressions, one of which the statement's text must match to be looked at; every file is
+    # searched for each, which costs next to nothing only where it begins with plain letters: r"cuda\b", not r"\bcuda\b"
+    text: ClassVar[str | tuple[str, ...]] = ()
+    # with `text`: all that the rule finds says one of them, so that in a file without it is not asked about statements
+    # that other rules want either
+    spelled: ClassVar[bool] = False
+    # of calls, methods, builtins and nodes, only the places that this look at the index lets through, as `staticmethod(...)`
+    only: ClassVar[Glance | None] = None
+    each_batch: ClassVar[bool] = False  # it is about what runs for every batch
+    # False: it only tells, and a ported text is not asked for it again; "fuse": it writes where Session.fuse asks for it
+    edits: ClassVar[bool | str] = True
+
+    def __init__(self, tables: Tables):
+        """Rules that read rules/*.toml take their keys from `tables` here."""
+
+    def visit(self, original, updated, file: RuleFile) -> Hit | Iterable[Hit] | None:
+        raise NotImplementedError

@@ -1,0 +1,106 @@
+"""All that the analysis of one file depends on besides its bytes. Picklable; a worker gets it once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Protocol
+
+from porter.engine.facts import Facts
+from porter.engine.libraries import Libraries
+from porter.finding import Change, Held
+from porter.target import Target
+
+if TYPE_CHECKING:
+    from porter.rulebook.table import Tables
+    from porter.rulebook.texts import Texts
+
+
+class RuleSet(Protocol):
+    """The rules for one chip: checks/registry.py."""
+
+    tables: Tables
+    texts: Texts
+    codes: frozenset[str]
+
+    def weights(self, code: str, why: str) -> tuple[str, str]: ...
+    def once(self, code: str, why: str) -> bool: ...
+
+
+@dataclass(frozen=True)
+class Session:
+    rules_for: Callable[[str], RuleSet] = field(
+        repr=False, compare=False
+    )  # of a chip; a function, which can be pickled
+    target: Target = Target()
+    facts: Facts = Facts()
+    libraries: Libraries = Libraries()
+    fuse: bool = False  # write fused operators in, where that can be shown to be right
+    quiet: frozenset[str] = frozenset()  # codes that are off everywhere
+    quiet_in: tuple[tuple[str, frozenset[str]], ...] = field(default=())  # (gitignore pattern, codes off there)
+
+    held: tuple[Held, ...] = ()  # places whose edits wait for others, in the offsets of the analysis
+
+    def held_in(self, path: str) -> dict[int, Held]:
+        return self._held.get(path, {})
+
+    @cached_property
+    def _held(self) -> dict[str, dict[int, Held]]:
+        found: dict[str, dict[int, Held]] = {}
+        for one in self.held:
+            found.setdefault(one.path, {})[one.offset] = one
+        return found
+
+    def ported(self, path: str, changes: tuple[Change, ...]) -> Session:
+        """For the text of a file after `changes`, where what is held stands elsewhere."""
+        if not self.held:
+            return self
+        held = self.held_in(path).values()
+        return replace(self, held=tuple(one._replace(offset=moved(one.offset, changes)) for one in held))
+
+    @cached_property
+    def rules(self) -> RuleSet:
+        return self.rules_for(self.target.soc)
+
+    @cached_property
+    def catalogue(self):
+        from porter.catalog.read.load import load, nearest, versions
+
+        wanted = self.target.torch_npu
+        return load(wanted if wanted in versions() else nearest(wanted))
+
+    @cached_property
+    def support(self):
+        """What each API of torch is on the target."""
+        from porter.catalog.read import documents
+        from porter.catalog.read.verdict import Support
+
+        return Support(self.catalogue, documents.load(self.target.torch_npu), self.target.soc)
+
+    def has(self, name: str) -> bool:
+        """Whether the target offers a name."""
+        return self.catalogue.has(name)
+
+    def quiet_for(self, path: str) -> frozenset[str]:
+        """Codes that are switched off for a file."""
+        if not self.quiet_in:
+            return self.quiet
+        return self.quiet | self._matched(path)
+
+    def _matched(self, path: str) -> frozenset[str]:
+        import pathspec
+
+        found = frozenset()
+        for pattern, codes in self.quiet_in:
+            if pathspec.GitIgnoreSpec.from_lines([pattern]).match_file(path):
+                found |= codes
+        return found
+
+    def __getstate__(self):
+        return {k: v for k, v in self.__dict__.items() if k not in ("rules", "catalogue", "support", "_held")}
+
+
+def moved(offset: int, changes: tuple[Change, ...]) -> int:
+    """Where the byte at `offset` stands after `changes`."""
+    return offset + sum(len(c.new) - (c.end - c.start) for c in changes if c.end <= offset)

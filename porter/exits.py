@@ -1,0 +1,3 @@
+"""Exit codes."""
+
+OK, FOUND, USAGE, INTERNAL, INTERRUPTED = 0, 1, 2, 123, 130

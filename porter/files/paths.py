@@ -1,0 +1,26 @@
+"""What a path alone says of a file: a test, a measurement, what lies beside a training run."""
+
+from __future__ import annotations
+
+import re
+
+_APART = frozenset("eval evaluation evaluate inference metrics demo demos mock mocks".split())
+_BESIDE = re.compile(r"(?i)onnx|(?:^|/)(?:benchmarks?/|export|test\.|bench[^/]*$|testing\.py$)")
+_FOR_SAMPLES = frozenset("dataset datasets transforms explain explainers interpret benchmarking testing".split())
+_TESTS = re.compile(r"tests?(?:[_-]|$)")
+SIDE = re.compile(r"(?:^|/)(?:tests?|examples?|docs?|third_party|benchmarks?)/")
+
+
+def is_test(path: str) -> bool:
+    *folders, name = path.split("/")
+    return name.startswith("test_") or name.endswith("_test.py") or any(map(_TESTS.match, folders))
+
+
+def is_apart(path: str) -> bool:
+    """Whether a file is a test, a measurement or for an export, or lies where nothing is trained."""
+    return is_test(path) or not _APART.isdisjoint(path.split("/")[:-1]) or bool(_BESIDE.search(path))
+
+
+def never_trains(path: str) -> bool:
+    """Whether nothing in a file runs in the step, or only in the workers of a loader."""
+    return is_apart(path) or not _FOR_SAMPLES.isdisjoint(path.split("/")[:-1])

@@ -1,0 +1,1 @@
+"""C++, CUDA and Triton, and what joins them to Python."""

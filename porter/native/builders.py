@@ -1,0 +1,91 @@
+"""Classes that name the sources of an extension, and load it: `AdamBuilder().load().adam(...)`.
+
+Their instances stand for the extension, under the name of the class; so do those of a subclass, and of a class that has
+a list of them to choose from.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from porter.native.extensions import SOURCE, Extension
+
+BUILDER = "class"
+LOAD = "load"
+_METHODS = frozenset({"sources", "source_files", "sources_files"})
+_NPU = re.compile(r"(?i)(?:^|[/_])(?:npu|ascend)(?:[/_.]|$)")  # of a path
+_NPUS = re.compile(r"N[pP][uU]|Ascend")  # of a class
+_DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def named(path: str, tree: ast.Module) -> Iterator[Extension]:
+    """The classes of a file that name sources themselves."""
+    for node in _classes(tree.body):
+        for item in node.body:
+            if isinstance(item, _DEFS) and item.name in _METHODS:
+                words = (n.value for n in ast.walk(item) if isinstance(n, ast.Constant) and isinstance(n.value, str))
+                if sources := tuple(dict.fromkeys(filter(SOURCE.search, words))):
+                    yield Extension(node.name, path, sources, builder=BUILDER)
+
+
+def with_heirs(
+    built: Sequence[Extension], texts: Mapping[str, bytes], parse: Callable[[bytes], ast.Module | None]
+) -> list[Extension]:
+    """All extensions, without the builders that have a twin for NPUs, and with what is known of other classes' sources."""
+    known: dict[str, list[Extension]] = {}
+    for extension in built:
+        if extension.builder == BUILDER:
+            known.setdefault(extension.name, []).append(extension)
+    if not known:
+        return list(built)
+    names = _concerns(known)
+    found, twins = [], set()
+    for path in sorted(texts):
+        tree = parse(texts[path]) if b"class " in texts[path] and names.search(texts[path]) else None
+        for node in _classes(tree.body) if tree is not None else ():
+            if _NPU.search(path):
+                twins.add(node.name)
+            elif node.name not in known:
+                found += [(name, e._replace(name=node.name)) for name in _others(node) for e in known.get(name, ())]
+    found = [*((e.name, e) for e in built), *found]
+    return [e for name, e in found if e.builder != BUILDER or not {name, e.name} & twins]
+
+
+def _concerns(known: Iterable[str]) -> re.Pattern[bytes]:
+    """A class of one of these names, with one among its bases, or with a list of them."""
+    word = rb"\b(?:%s)\b" % b"|".join(name.encode() for name in sorted(known))
+    return re.compile(
+        rb"^class[ \t]+(?:%s|\w+\([^)]*%s)|^[ \t]+\w[^=\n]*=[ \t]*[\[(][^\])]*%s" % (word, word, word), re.MULTILINE
+    )
+
+
+def _classes(body: Iterable[ast.stmt]) -> Iterator[ast.ClassDef]:
+    for node in body:
+        if isinstance(node, ast.ClassDef):
+            yield node
+        elif isinstance(node, (ast.If, ast.Try)):
+            yield from _classes([*node.body, *node.orelse])
+
+
+def _others(node: ast.ClassDef) -> list[str]:
+    """The bases of a class, or what it lists, where none of that is for NPUs."""
+    names = list(map(_last, node.bases))
+    for item in node.body:
+        if isinstance(item, ast.Assign) and isinstance(item.value, (ast.List, ast.Tuple)):
+            names += map(_last, item.value.elts)
+    return [] if any(map(_NPUS.search, names)) else names
+
+
+def loaded(node: ast.AST, builders: Mapping[str, object]) -> str:
+    """The builder of `pkg.AdamBuilder().load()`; "" for anything else."""
+    func = node.func if isinstance(node, ast.Call) else None
+    if isinstance(func, ast.Attribute) and func.attr == LOAD and isinstance(func.value, ast.Call):
+        name = _last(func.value.func)
+        return name if name in builders else ""
+    return ""
+
+
+def _last(node: ast.AST) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")

@@ -1,0 +1,231 @@
+"""C++ and CUDA as a tree: which functions and kernels a source defines, what they mention, and what Python gets of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+from porter.native import grammar
+from porter.native.bindings import AICORE, MODULES, TOKEN, Export, exports, referred
+
+LARGEST = 1_000_000  # what is longer was generated: its words are read, and no tree is built
+# where functions may be defined; everything else is not looked into
+_HOLDERS = frozenset(
+    {"translation_unit", "namespace_definition", "declaration_list", "linkage_specification", "template_declaration"}
+    | {"preproc_if", "preproc_ifdef", "preproc_else", "preproc_elif", "preproc_elifdef", "ERROR"}
+    | {"class_specifier", "struct_specifier", "field_declaration_list", "declaration", "field_declaration"}
+)
+_CLASSES = ("class_specifier", "struct_specifier")
+_NAMES = ("identifier", "field_identifier", "operator_name")
+_HEAD = 300  # bytes in which a class names its bases
+_MOST = (
+    8  # words of macros for each byte of a source; where people wrote it, all functions together have fewer than bytes
+)
+_WORD = re.compile(rb"[A-Za-z_]\w*")
+# Where the grammar gave up on a macro, words are left.
+_KERNEL = re.compile(rb"\b__global__\b[^;{}]{0,300}?\b([A-Za-z_]\w*)\s*\((?![^()]*\)\s*(?:void|static|inline)\b)")
+_BOUNDS = re.compile(rb"\b__launch_bounds__\s*\((?:[^()]|\([^()]*\))*\)|\b__attribute__\s*\(\(.{0,500}?\)\)")
+# `#define KERNEL(name, ...) ... __global__ void name(...)`, and what is made with it
+_MACRO = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+(\w+)\(([^\n\\]*(?:\\(?:\r?\n|.)[^\n\\]*)*)", re.MULTILINE)
+_STATEMENT = re.compile(
+    rb"^[ \t]*[A-Z][A-Z\d_]+[ \t]*\(([^;{}()]*)\)[ \t]*(?:;|\r?\n\s*(?=[A-Za-z#}]|\Z))", re.MULTILINE
+)
+_USED = re.compile(rb"^[ \t]*([A-Za-z_]\w*)(?=[ \t]*\([ \t\r\n]*([A-Za-z_]\w*))", re.MULTILINE)  # the macros
+_BRANCH = re.compile(rb"[ \t]*#[ \t]*(if|ifdef|ifndef|else|elif|endif)\b")
+_INCLUDE = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*[<\"]([^>\"\n]+)", re.MULTILINE)
+_BLANK = bytes(c if chr(c) in "\r\n" else 32 for c in range(256))
+
+
+class Kernel(NamedTuple):
+    name: str
+    start: int  # of its name, in bytes
+
+
+class Function(NamedTuple):
+    name: str
+    words: frozenset[str]  # what its body mentions
+
+
+class Cpp(NamedTuple):
+    bare: bytes  # the source with blanks for comments and strings
+    kernels: tuple[Kernel, ...]
+    functions: tuple[Function, ...]  # their macros are looked into
+    macros: tuple[Function, ...]
+    exports: tuple[Export, ...]
+    includes: tuple[str, ...]
+
+
+@lru_cache(maxsize=1)
+def _parser():
+    import tree_sitter_cuda
+    from tree_sitter import Language, Parser
+
+    return Parser(Language(tree_sitter_cuda.language()))
+
+
+@lru_cache(maxsize=512)
+def read(data: bytes) -> Cpp:
+    """Never raises: what the grammar does not know is searched for words."""
+    bare = TOKEN.sub(lambda found: found[0] if found[0][:1] == b"#" else found[0].translate(_BLANK), data)
+    tree = grammar.tree(_parser(), data) if len(data) <= LARGEST else None
+    if tree is None:
+        return Cpp(bare, tuple(_by_words(bare, {}, [])), (), (), (), ())
+    if tree.root_node.has_error and (plain := _unconditional(data, bare)) != data:
+        tree = grammar.tree(_parser(), plain) or tree
+    defined, declared = _definitions(tree.root_node)
+    kernels, functions, bodies, spans = {}, [], [], []
+    for node, owner in defined:
+        (named, scope), body = _named(node), node.child_by_field_name("body")
+        if named is None or body is None:
+            continue
+        start, end = body.start_byte, body.end_byte
+        name = data[named.start_byte : named.end_byte].decode("utf-8", "replace")
+        bodies.append((name, node, body))
+        if name in MODULES:
+            continue
+        words, head = referred(bare[start:end]), bare[node.start_byte : start]
+        if ours := AICORE.encode() in head:
+            words |= {AICORE}
+        if b"__global__" in head:
+            spans.append((node.start_byte, start))
+            if not ours:
+                kernels.setdefault(name, named.start_byte)
+        functions += [Function(other, words) for other in _names(name, _class(bare, owner, scope), owner, bare)]
+    spans += [(start, end) for start, end in declared if b"__global__" in bare[start:end]]
+    functions += [Function(words[0], frozenset(words[1:])) for words in _registered(bare)]
+    macros = list(_MACRO.finditer(bare)) if b"define" in bare else []
+    made = {found[1].decode("ascii", "replace"): referred(found[2]) for found in macros}
+    functions = _expanded(functions, made, _MOST * len(data)) if made else functions
+    makers = [found for found in macros if b"__global__" in found[2]]
+    spans += [found.span() for found in makers]
+    kernels |= {k.name: k.start for k in (*_by_words(bare, kernels, spans), *_made(bare, makers))}
+    ordered = sorted((Kernel(name, start) for name, start in kernels.items()), key=lambda k: k.start)
+    macros = tuple(Function(name, words) for name, words in made.items())
+    return Cpp(
+        bare, tuple(ordered), tuple(functions), macros, tuple(exports(data, bare, bodies)), tuple(_included(bare))
+    )
+
+
+def _unconditional(data: bytes, bare: bytes) -> bytes:
+    """The first of the branches that the preprocessor has to choose from inside of parentheses, where the grammar knows none."""
+    depth, left, at, spans = 0, 0, 0, []
+    for line in bare.splitlines(keepends=True):
+        directive = _BRANCH.match(line)
+        if directive is None:
+            if left:
+                spans.append((at, at + len(line)))
+            else:
+                depth = 0 if line[:1] == b"}" else max(0, depth + line.count(b"(") - line.count(b")"))
+        elif depth > 0:
+            spans.append((at, at + len(line)))
+            if directive[1][:2] == b"if":
+                left += bool(left)
+            elif directive[1] == b"endif":
+                left -= bool(left)
+            elif left < 2:
+                left = 1
+        at += len(line)
+    plain = bytearray(data)
+    for start, end in spans:
+        plain[start:end] = plain[start:end].translate(_BLANK)
+    return bytes(plain)
+
+
+def _definitions(root) -> tuple[list[tuple], list[tuple[int, int]]]:
+    """The functions, each with the class around it, and the places of what is declared only."""
+    defined, declared, todo = [], [], [(root, None)]
+    while todo:
+        node, owner = todo.pop()
+        kind = node.type
+        if kind in ("function_definition", "inline_method_definition"):
+            defined.append((node, owner))
+        elif kind in _HOLDERS:
+            if kind == "declaration":
+                declared.append((node.start_byte, node.end_byte))
+            owner = node if kind in _CLASSES else owner
+            todo += [(child, owner) for child in reversed(node.named_children)]
+    return defined, declared
+
+
+def _named(function) -> tuple:
+    """The node of a function's own name, and of what it is a member of where that is written before it."""
+    node, scope = function.child_by_field_name("declarator"), None
+    while node is not None and node.type != "function_declarator":
+        node = node.child_by_field_name("declarator") or next(
+            (c for c in node.named_children if "declarator" in c.type), None
+        )
+    node = node and node.child_by_field_name("declarator")
+    while node is not None and node.type in ("qualified_identifier", "template_function", "parenthesized_declarator"):
+        scope = node.child_by_field_name("scope") or scope
+        node = node.child_by_field_name("name") or (node.named_children[0] if node.named_children else None)
+    return (node if node is not None and node.type in _NAMES else None), scope
+
+
+def _class(bare: bytes, owner, scope) -> str:
+    """What a method is a member of."""
+    node = scope if scope is not None else owner and owner.child_by_field_name("name")
+    found = _WORD.search(bare, node.start_byte, node.end_byte) if node else None
+    return found[0].decode("ascii", "replace") if found else ""
+
+
+def _names(name: str, holder: str, owner, bare: bytes) -> Iterator[str]:
+    """What a function is called by: for `Scale<T>()(x)` the operator of a class is the class, for `Scale::apply(x)` its `forward`."""
+    if name.startswith("operator"):
+        if holder and name.endswith(")"):
+            yield holder
+        return
+    yield name
+    if holder:
+        yield f"{holder}::{name}"
+        if name in ("forward", "backward") and (
+            owner is None or b"Function<" in bare[owner.start_byte : owner.start_byte + _HEAD]
+        ):
+            yield holder
+
+
+def _expanded(functions: list[Function], macros: dict[str, frozenset[str]], most: int) -> list[Function]:
+    """With what the macros in them mention, as long as that is not more than `most` words in all."""
+    found = []
+    for name, seen in functions:
+        todo = seen & macros.keys()
+        while todo and most > 0:
+            most -= sum(len(macros[macro]) for macro in todo)
+            more = frozenset().union(*(macros[macro] for macro in todo)) - seen
+            todo, seen = more & macros.keys(), seen | more
+        found.append(Function(name, seen))
+    return found
+
+
+def _included(bare: bytes) -> Iterator[str]:
+    for found in _INCLUDE.finditer(bare) if b"include" in bare else ():
+        yield found[1].decode("utf-8", "replace")
+
+
+def _registered(bare: bytes) -> Iterator[list[str]]:
+    """`REGISTER_IMPL(stub, CUDA, function);` at the beginning of a line: the first name leads to the others."""
+    for found in _STATEMENT.finditer(bare):
+        words = [word.decode("ascii", "replace") for word in _WORD.findall(found[1])]
+        if len(words) > 1:
+            yield words
+
+
+def _by_words(bare: bytes, known: dict[str, int], spans: list[tuple[int, int]]) -> Iterator[Kernel]:
+    if b"__global__" not in bare:
+        return
+    left = bytearray(bare)
+    for start, end in spans:
+        left[start:end] = b" " * (end - start)
+    seen = set(known)
+    for found in _KERNEL.finditer(_BOUNDS.sub(lambda bounds: b" " * len(bounds[0]), bytes(left))):
+        name = found[1].decode("ascii", "replace")
+        if name not in seen and AICORE.encode() not in found[0]:
+            seen.add(name)
+            yield Kernel(name, found.start(1))
+
+
+def _made(bare: bytes, makers: list[re.Match[bytes]]) -> list[Kernel]:
+    numbers = {maker[1]: number for number, maker in enumerate(makers)}
+    made = [found for found in _USED.finditer(bare) if found[1] in numbers] if makers else []
+    return [Kernel(found[2].decode("ascii"), found.start(2)) for found in sorted(made, key=lambda f: numbers[f[1]])]

@@ -1,0 +1,222 @@
+"""Exports of C++ followed to the CUDA kernels that they end in, by the names of functions.
+
+By name alone, within one extension: overloads are one function, and a macro is a function of what it is made of.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from porter.files.kinds import NATIVE, kind_of
+from porter.files.read import beginning
+from porter.native import builders, extensions
+from porter.native.bindings import LAUNCH
+from porter.native.extensions import Extension
+from porter.native.uses import OPS
+from porter.python.trees import Parse
+
+if TYPE_CHECKING:
+    from porter.native.cpp import Cpp
+
+_LARGEST = 1_000_000
+_ALL = 64_000_000  # bytes of one project that are parsed; the rest is named without its callers
+_EXPORTS = re.compile(rb"PYBIND11_MODULE|TORCH_LIBRARY|NB_MODULE|RegisterOperators")
+_CALLED = re.compile(
+    r"(?:cublas|cudnn|cufft|cusolver|cusparse)\w*?(?:[gG]emm|Matmul|SpM[MV]|SDDMM|Exec|Forward|Backward|trsm|getr|potr|syev|gesvd)"
+    r"(?!\w*(?:_t$|[bB]uffer|Desc|Algo|Workspace|Heuristic|Layout|Preference))"
+)
+_OURS = re.compile(r"(?i)(?:^|_)(?:npu|ascend|aclnn)(?:_|$)")  # of a function that the project defines
+_CANN = re.compile(r"EXEC_NPU_\w+$|OpCommand$|aclnn[A-Z]|__aicore__$")
+_HEADERS = (".h", ".hpp", ".cuh", ".hh", ".hxx")  # what is defined there, others may use
+_ROOTS = ("csrc", "src", "cuda", "cpp")
+Remember = Callable[[str, Callable[[], tuple]], tuple]
+Reached = dict[str, str]  # kernel -> its file
+Listed = Sequence[tuple[Extension, frozenset[str]]]
+
+
+class Exported(NamedTuple):
+    """By the last word of the extension's name, or "torch.ops.ns", and by the name in Python."""
+
+    reached: dict[str, dict[str, Reached]]
+    keys: dict[str, dict[str, set[str]]]  # of everything that is exported: for which keys of the dispatcher
+
+
+def sources_of(root: Path, files: Iterable[str]) -> dict[str, bytes]:
+    found, left = {}, _ALL
+    for path in sorted(files):
+        if kind_of(path) == NATIVE:
+            data = beginning(root / path, _LARGEST + 1)
+            if data is None:
+                continue
+            left -= len(data)
+            if len(data) <= _LARGEST and left > 0:
+                found[path] = data
+    return found
+
+
+def binds(sources: Mapping[str, bytes]) -> bool:
+    """Whether any of them hands something to Python."""
+    return any(_EXPORTS.search(data) for data in sources.values())
+
+
+def built_by(texts: Mapping[str, bytes], parse: Parse) -> list[Extension]:
+    """The extensions that some Python files build."""
+    found: list[Extension] = []
+    for path in sorted(texts):
+        tree = parse(texts[path]) if extensions.mentioned(texts[path]) else None
+        if tree is not None:
+            found += [*extensions.found(path, tree), *builders.named(path, tree)]
+    return builders.with_heirs(found, texts, parse)
+
+
+class _Read(Mapping):
+    """Sources by path, parsed when they are asked for: what no binding is linked with never is."""
+
+    def __init__(self, sources: Mapping[str, bytes]):
+        self._sources, self._read = sources, {}
+
+    def __getitem__(self, path: str) -> Cpp:
+        if path not in self._read:
+            from porter.native import cpp
+
+            self._read[path] = cpp.read(self._sources[path])
+        return self._read[path]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._sources)
+
+    def __len__(self) -> int:
+        return len(self._sources)
+
+
+def anew(key: str, make: Callable[[], tuple]) -> tuple:
+    return make()
+
+
+def exported(sources: Mapping[str, bytes], built: Sequence[Extension], remember: Remember = anew) -> Exported:
+    """`remember` may know what was made of the same sources before."""
+    said = hashlib.sha256(repr(built).encode())
+    for path, data in sources.items():
+        said.update(b"%s\0%d\0" % (path.encode("utf-8", "surrogateescape"), len(data)))
+        said.update(data)
+    return Exported(*remember(f"exported\0{said.hexdigest()}", lambda: tuple(_exported(sources, built))))
+
+
+def _exported(sources: Mapping[str, bytes], built: Sequence[Extension]) -> Exported:
+    read = _Read(sources)
+    listed = [(extension, extension.files(read)) for extension in built]
+    found = Exported({}, {})
+    for path, data in sources.items():
+        if not (_EXPORTS.search(data) or b".def(" in data) or not (source := read[path]).exports:
+            continue
+        for extension, own in _extensions(path, listed):
+            words: dict[str, set[str]] = {}
+            ends: Reached = {}
+            for other in _group(path, own, read):
+                macros = read[other].macros if other.endswith(_HEADERS) else ()
+                for function in (*read[other].functions, *macros):
+                    words.setdefault(function.name, set()).update(function.words)
+                for kernel in read[other].kernels:
+                    ends.setdefault(kernel.name, other)
+            for export in source.exports:
+                module = export.module
+                if module == "TORCH_EXTENSION_NAME":
+                    module = extension.module if extension else ""
+                if module:
+                    module = OPS + module if export.library else module
+                    found.keys.setdefault(module, {}).setdefault(export.name, set()).add(export.key)
+                    if kernels := _reached(export.words, words, ends, path):
+                        found.reached.setdefault(module, {}).setdefault(export.name, {}).update(kernels)
+    return found
+
+
+def inline(extension: Extension) -> dict[str, Reached]:
+    """`load_inline`: the kernels stand in a string of the Python file."""
+    from porter.native import cpp
+
+    found: dict[str, Reached] = {}
+    for text in extension.inline:
+        source = cpp.read(text.encode("utf-8", "replace"))
+        words = {function.name: set(function.words) for function in source.functions}
+        ends = {kernel.name: extension.path for kernel in source.kernels}
+        for name in extension.functions or [f.name for f in source.functions if f.name not in ends]:
+            if kernels := _reached([name], words, ends, extension.path):
+                found.setdefault(name, {}).update(kernels)
+    return found
+
+
+def _extensions(path: str, listed: Listed) -> Listed | list[tuple[None, frozenset[str]]]:
+    """What a binding goes into: those that list the file, or else the one that lists none and stands nearest above."""
+    ordered = sorted(listed, key=lambda item: (len(item[0].folder), item[0].name), reverse=True)
+    lists = {e.module: (e, files) for e, files in reversed(ordered) if path in files}
+    if lists:
+        return list(lists.values())
+    near = ((e, files) for e, files in ordered if not e.sources and path.startswith(f"{e.folder}/".lstrip("/")))
+    return [next(near, (None, frozenset()))]
+
+
+def _group(path: str, own: frozenset[str], read: Mapping[str, Cpp]) -> list[str]:
+    """The sources that are linked with a binding, with all that they include; without a list of them, all nearby."""
+    if path in own:
+        linked = _with_includes(own, read)
+        if any(read[p].kernels for p in linked):
+            return linked
+    head = _head(path)
+    return sorted(p for p in read if p in own or p.startswith(head))
+
+
+def _with_includes(own: frozenset[str], read: Mapping[str, Cpp]) -> list[str]:
+    called: dict[str, list[str]] = {}
+    for path in read:
+        called.setdefault(path.rpartition("/")[2], []).append(path)
+    found, todo = set(own), sorted(own)
+    while todo:
+        path = todo.pop()
+        for name in read[path].includes:
+            fitting = [p for p in called.get(name.rpartition("/")[2], ()) if f"/{p}".endswith("/" + name.lstrip("./"))]
+            nearest = max(fitting, key=lambda p: (_common(p, path), p), default=None)
+            if nearest is not None and nearest not in found:
+                found.add(nearest)
+                todo.append(nearest)
+    return sorted(found)
+
+
+def _common(one: str, other: str) -> int:
+    """How many folders two files have in common."""
+    pairs = zip(one.split("/")[:-1], other.split("/")[:-1])
+    return next((at for at, (a, b) in enumerate(pairs) if a != b), min(one.count("/"), other.count("/")))
+
+
+def _head(path: str) -> str:
+    """The folder of all sources, as far as its name tells, or the file's own."""
+    parts = path.split("/")[:-1]
+    parts = next((parts[: at + 1] for at, part in enumerate(parts) if part in _ROOTS), parts)
+    return "/".join(parts) + "/" if parts else ""
+
+
+def _reached(start: Iterable[str], words: Mapping[str, set[str]], ends: Reached, path: str) -> Reached:
+    """The kernels that some names lead to; none where one of the ways leads to an NPU."""
+    found: Reached = {}
+    launches = ""
+    todo, seen = sorted(start), set()
+    while todo:  # breadth first: what is nearest is named first
+        following: set[str] = set()
+        for name in todo:
+            if name in seen:
+                continue
+            if name in words and _OURS.search(name) or _CANN.match(name):
+                return {}
+            seen.add(name)
+            if name in ends:
+                found[name] = ends[name]
+            if LAUNCH in words.get(name, ()):
+                launches = launches or name
+            following |= words.get(name, set())
+            if _CALLED.match(name):
+                found[name] = path
+        todo = sorted(following - seen)
+    return found or ({launches: path} if launches else {})  # of a kernel that is made by a macro, or from elsewhere

@@ -1,0 +1,96 @@
+"""Which Python of a project ends in which of its own CUDA kernels."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from porter.engine.facts import Native
+from porter.files.paths import SIDE
+from porter.native import kernels
+from porter.native.kernels import Reached, Remember
+from porter.native.uses import OPS, uses
+from porter.python.trees import Parse
+
+_SHOWN, _PLACES = 3, 5
+
+
+def gather(
+    root: Path, files: Sequence[str], texts: Mapping[str, bytes], parse: Parse, remember: Remember = kernels.anew
+) -> tuple[tuple[Native, ...], tuple[tuple[str, str], ...]]:
+    """What the project exports to Python, and (source, the Python that stops with it)."""
+    sources = kernels.sources_of(root, files)
+    exported = any(b"__global__" in data for data in sources.values()) and kernels.binds(sources)
+    if not exported and not any(b"__global__" in data and b"load_inline" in data for data in texts.values()):
+        return (), ()
+    built = kernels.built_by(texts, parse)
+    reached = kernels.exported(sources, built, remember).reached if exported else {}
+    for extension in built:
+        for name, ends in kernels.inline(extension).items():
+            reached.setdefault(extension.module, {}).setdefault(name, {}).update(ends)
+    natives = tuple(
+        Native(module, name, _shown(list(ends), _SHOWN), next(iter(ends.values())))
+        for module, names in sorted(reached.items())
+        for name, ends in sorted(names.items())
+    )
+    return natives, tuple(sorted(_dying(reached, texts, parse)))
+
+
+def mentions(data: bytes, exports: Mapping[str, Mapping]) -> bool:
+    """Whether a file can use any of them: most cannot."""
+    return any(
+        module.removeprefix(OPS).strip("*").encode() in data and any(name.encode() in data for name in names)
+        for module, names in exports.items()
+    )
+
+
+def _dying(
+    reached: dict[str, dict[str, Reached]], texts: Mapping[str, bytes], parse: Parse
+) -> Iterator[tuple[str, str]]:
+    """(source, the functions of Python that end in it)."""
+    lost: dict[str, dict[tuple[str, str], None]] = {}
+    for path in sorted(texts, key=lambda path: (SIDE.search(path) is not None, path)):
+        tree = parse(texts[path]) if mentions(texts[path], reached) else None
+        if tree is None:
+            continue
+        found = list(uses(tree, reached))
+        inside = _functions(tree) if found else []
+        for node, module, name in found:
+            for source in reached[module][name].values():
+                lost.setdefault(source, {})[path, _owner(inside, node.lineno)] = None
+    for source, places in lost.items():
+        yield source, _places(list(places))
+
+
+def _places(places: list[tuple[str, str]]) -> str:
+    """ "a.py: f, g; b.py: h (+2)": functions by file."""
+    files: dict[str, list[str]] = {}
+    for path, name in places[:_PLACES]:
+        files.setdefault(path, []).append(name)
+    said = (f"{path}: {', '.join(filter(None, names))}".removesuffix(": ") for path, names in files.items())
+    return "; ".join(said) + _more(len(places) - _PLACES)
+
+
+def _functions(tree: ast.Module, head: str = "") -> list[tuple[int, int, str]]:
+    found = []
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            name = f"{head}.{node.name}".lstrip(".")
+            found += [(node.lineno, node.end_lineno or node.lineno, name), *_functions(node, name)]
+        elif isinstance(node, (ast.If, ast.Try, ast.With)):
+            found += _functions(node, head)
+    return found
+
+
+def _owner(functions: list[tuple[int, int, str]], line: int) -> str:
+    """The innermost; they are in the order of their nesting."""
+    return next((name for first, last, name in reversed(functions) if first <= line <= last), "")
+
+
+def _shown(names: list[str], most: int) -> str:
+    return ", ".join(names[:most]) + _more(len(names) - most)
+
+
+def _more(count: int) -> str:
+    return f" (+{count})" if count > 0 else ""

@@ -1,0 +1,122 @@
+"""Where Python uses what its extensions export: `_C.fn(...)`, `torch.ops.ns.fn(...)`, `Builder().load().fn(...)`."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+
+from porter.native.builders import LOAD, loaded
+from porter.native.extensions import text_of
+
+OPS = "torch.ops."
+_PICKS = re.compile(r"(?i)lazy|getattr|func|load_op|get_op")
+
+_KEPT = frozenset({ast.Name, ast.Import, ast.ImportFrom, ast.Assign})
+Exports = Mapping[str, Mapping[str, object]]  # last word of the module, or "torch.ops.ns" -> name -> whatever
+
+
+def uses(tree: ast.Module, exports: Exports) -> Iterator[tuple[ast.Name, str, str]]:
+    """(the name that the expression starts with, module, what is used of it), in the order of the tree."""
+    nodes, above = _walked(tree)
+    modules, names = _bound(nodes, exports)
+    for node in nodes:
+        if node.__class__ is not ast.Name or node.ctx.__class__ is not ast.Load:
+            continue
+        chain, at = [node.id], node
+        while (parent := above.get(at)).__class__ is ast.Attribute:
+            at = parent
+            chain.append(at.attr)
+        if found := _of_chain(chain, modules, names, exports) or _of_builder(at, above, chain[-1], exports):
+            yield node, *found
+        elif modules and parent.__class__ is ast.Call and parent.func is at and _PICKS.search(chain[-1]):
+            if found := _picked(parent, modules, exports):
+                yield node, *found
+
+
+def _walked(tree: ast.Module) -> tuple[list[ast.AST], dict[ast.AST, ast.AST]]:
+    """Names, imports and assignments in the order of the text, and what stands around each node of an expression."""
+    kept, above, todo = [], {}, [tree]
+    while todo:
+        node = todo.pop()
+        kind = node.__class__
+        if kind in _KEPT:
+            kept.append(node)
+        if kind is ast.Name or kind is ast.Constant:
+            continue
+        below = []
+        for value in node.__dict__.values():
+            if value.__class__ is list:
+                below += [item for item in value if isinstance(item, ast.AST)]
+            elif isinstance(value, ast.AST):
+                below.append(value)
+        if kind is ast.Attribute or kind is ast.Call:
+            above.update(dict.fromkeys(below, node))
+        todo += reversed(below)
+    return kept, above
+
+
+def _bound(nodes: list[ast.AST], exports: Exports) -> tuple[dict[str, str], dict[str, tuple[str, str]]]:
+    """Names, or dotted names, that are an extension; and names that are one of its functions."""
+    modules: dict[str, str] = {}
+    names: dict[str, tuple[str, str]] = {}
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                last = alias.name.rpartition(".")[2]
+                if last in exports and not alias.name.startswith("torch."):
+                    modules[alias.asname or alias.name] = last
+        elif isinstance(node, ast.ImportFrom) and not (
+            not node.level and (node.module or "").partition(".")[0] == "torch"
+        ):
+            last = (node.module or "").rpartition(".")[2]
+            for alias in node.names:
+                if alias.name in exports:
+                    modules[alias.asname or alias.name] = alias.name
+                elif last in exports and alias.name in exports[last]:
+                    names[alias.asname or alias.name] = last, alias.name
+        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+            if builder := loaded(node.value, exports):
+                modules |= {ast.unparse(t): builder for t in node.targets}
+                continue
+            for given in [*node.value.args, *(k.value for k in node.value.keywords)]:
+                word = text_of(given, {}).rpartition(".")[2]
+                if word in exports:
+                    modules |= {t.id: word for t in node.targets if isinstance(t, ast.Name)}
+    return modules, names
+
+
+def _of_chain(chain: list[str], modules, names, exports: Exports) -> tuple[str, str] | None:
+    if chain[:2] == ["torch", "ops"] and len(chain) > 3:
+        space = OPS + chain[2]
+        return (space, chain[3]) if chain[3] in exports.get(space, ()) else None
+    for at in range(1, len(chain)):
+        module = modules.get(".".join(chain[:at]))
+        if module is not None:
+            return (module, chain[at]) if chain[at] in exports[module] else None
+    return names.get(chain[0])
+
+
+def _of_builder(at: ast.AST, above: dict[ast.AST, ast.AST], name: str, exports: Exports) -> tuple[str, str] | None:
+    """`Builder().load().fn`, where `at` is the builder."""
+    if name not in exports:
+        return None
+    made = above.get(at)
+    load = above.get(made) if made.__class__ is ast.Call and made.func is at else None
+    call = above.get(load) if load.__class__ is ast.Attribute and load.attr == LOAD else None
+    used = above.get(call)
+    return (name, used.attr) if used.__class__ is ast.Attribute and used.attr in exports[name] else None
+
+
+def _picked(call: ast.Call, modules: dict[str, str], exports: Exports) -> tuple[str, str] | None:
+    """`getattr(_C, "fn")`, `lazily("fn")` in a file that imports the extension."""
+    last = call.args[-1] if call.args and not call.keywords else None
+    if not isinstance(last, ast.Constant) or not isinstance(last.value, str) or len(call.args) > 2:
+        return None
+    if len(call.args) == 2:
+        first = modules.get(getattr(call.args[0], "id", ""))
+        return (first, last.value) if first and last.value in exports[first] else None
+    for module in sorted(set(modules.values())):
+        if last.value in exports[module]:
+            return module, last.value
+    return None

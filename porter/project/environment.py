@@ -1,0 +1,119 @@
+"""The variables that a repository needs on NPUs, and what in it calls for each or speaks against it: rules/env.toml."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from porter.files.kinds import kind_of
+from porter.files.script_texts import ASIDE, LARGEST, MARK, SPEAKS
+from porter.finding import FileResult
+
+_SET = frozenset({"PRT801", "PRT802", "PRT803"})
+_DISTRIBUTED = re.compile(rb"torchrun|torch\.distributed|deepspeed|accelerate launch|horovodrun|mpirun")
+Data = Callable[[str], "bytes | None"]
+
+
+class Export(NamedTuple):
+    variable: str
+    value: str
+    group: str
+    why: dict[str, str]
+    place: str  # what calls for it, as a person finds it
+    offered: bool  # as a comment only
+    against: str | None  # where a script says what it does not go with
+
+
+class World(NamedTuple):
+    """What a run knows of the repository."""
+
+    files: Sequence[FileResult]
+    launcher: str
+    paths: Iterable[str]  # of what may speak against a setting
+    data: Data
+
+
+def exports(rows: Iterable[dict], world: World, cards: int = 0, cores: int = 0) -> list[Export]:
+    said = _spoken(world)
+    found = []
+    for row in rows:
+        place = _place(row["when"], world, cards)
+        if place is not None:
+            why = {lang: text.replace("{place}", place) for lang, text in row["why"].items()}
+            value = row["value"].replace("{cores}", _binding(cards, cores))
+            against = _against(row.get("unless", ()), said)
+            found.append(Export(row["variable"], value, row["group"], why, place, "offered" in row, against))
+    return found
+
+
+def _place(when: Sequence[str], world: World, cards: int) -> str | None:
+    """Of all that calls for a setting the nearest; None where nothing does."""
+    found = []
+    for reason in when:
+        if reason == "always":
+            return ""
+        if reason == "cores":
+            found += ["--cards"] if cards else []
+        elif reason == "launcher":
+            found += [world.launcher] if world.launcher and _is_distributed(world) else []
+        elif reason.startswith("api:"):
+            found += [
+                f"{file.path}:{line}" for file in world.files for name, _, line in file.apis if name == reason[4:]
+            ]
+        else:
+            code, _, why = reason.partition(":")
+            found += _findings(world, code, why)
+    return min(found, key=_order) if found else None
+
+
+def _findings(world: World, code: str, why: str) -> list[str]:
+    return [
+        f"{f.path}:{f.line} {f.code}"
+        for file in world.files
+        for f in file.findings
+        if f.code == code and why in ("", f.why) and f.suppressed is None
+    ]
+
+
+def _is_distributed(world: World) -> bool:
+    """Whether the launcher starts several processes."""
+    data = world.data(world.launcher)
+    return data is not None and _DISTRIBUTED.search(data) is not None
+
+
+def _order(place: str) -> tuple:
+    """What trains before what tests it, and a line before a bare file."""
+    path = place.partition(":")[0]
+    return bool(ASIDE.search(path)), path.count("/"), place
+
+
+def _binding(cards: int, cores: int) -> str:
+    """Each card its share of the cores, in their order; what does not divide is left to the system."""
+    if not cards:
+        return "1"
+    share = cores // cards
+    return "1," + ",".join(f"npu{n}:{n * share}-{(n + 1) * share - 1}" for n in range(cards))
+
+
+def _spoken(world: World) -> list[tuple[str, str]]:
+    """Scripts and settings files of the repository, and the Python that sets variables: what may forbid a setting."""
+    found = []
+    sets = {file.path for file in world.files if any(f.code in _SET for f in file.findings)}
+    for path in world.paths:
+        if kind_of(path) not in SPEAKS and path not in sets or ASIDE.search(path):
+            continue
+        data = world.data(path)
+        if data is not None and len(data) <= LARGEST and not data.startswith(MARK):
+            found.append((path, data.decode("utf-8", "replace")))
+    return found
+
+
+def _against(unless: Sequence[str], said: Iterable[tuple[str, str]]) -> str | None:
+    """Where a script says what a setting does not go with; a comment says nothing."""
+    for pattern in unless:
+        search = re.compile(rf"^[^#\n]*?(?:{pattern})", re.MULTILINE)
+        for path, text in said:
+            if match := search.search(text):
+                return f"{path}:{text.count(chr(10), 0, match.end()) + 1}"
+    return None

@@ -1,0 +1,129 @@
+"""Options of the project's own programs that take a device or a backend, of those that its scripts hand one."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+
+from porter.engine.facts import Takes
+from porter.files.kinds import MAKEFILE, SHELL, kind_of
+
+# options are made of fields and parameters, too: dataclasses of HfArgumentParser, functions of typer, click and fire
+_BY_NAME = re.compile(
+    rb"HfArgumentParser|\btyper\b|\bfire\b|jsonargparse|\btyro\b|simple_parsing|argparse_dataclass|LightningCLI"
+)
+_LIKE = {"device": re.compile(r"(?i)device|placement|map.?location"), "backend": re.compile(r"(?i)backend")}
+_VALUES = {
+    "device": re.compile(r"(?:cuda|npu|gpu|cpu|mps|auto|xpu)(?::\d+)?"),
+    "backend": re.compile(r"nccl|hccl|gloo|mpi|ccl"),
+}
+_LAUNCHERS = re.compile(
+    rb"\b(?:torchrun|deepspeed|horovodrun|accelerate[ \t]+launch|torch\.distributed\.(?:launch|run))\b"
+)
+_TRAINING = re.compile(rb"\bpython[\d.]*[ \t][^|;]*?(?:train|tune|main|run)\w*(?:\.py\b|[ \t]|$)")
+_LONGEST = 2_000  # of a line: nobody starts a program further out
+_SIDE = re.compile(
+    r"(?i)(?:^|/)(?:tests?|ci|\.\w+|docs?|docker|tools|utils?|benchmarks?|data|eval\w*)/"
+    r"|test|eval|infer|bench|data|setup|install"
+)
+_TRAINS = re.compile(r"(?i)train|tune|launch|run")
+
+
+def takes(passed: Iterable[tuple[str, str, str]], texts: dict[str, bytes], parse: Callable) -> Takes:
+    """(option, kind, file that declares it), where no declaration of the name in the project means something else."""
+    wanted = {_plain(flag): _kind(value) for flag, value, script in passed if kind_of(script) in (SHELL, MAKEFILE)}
+    wanted = {name: kind for name, kind in wanted.items() if name}
+    found: dict[str, set[str]] = {}
+    other: set[str] = set()
+    for path, data in sorted(texts.items()) if wanted else ():
+        names = {n for n in wanted if n.encode() in data or n.replace("-", "_").encode() in data}
+        by_name = bool(names and _BY_NAME.search(data))
+        if not names or not by_name and not _declaration(frozenset(names)).search(data):
+            continue
+        for name, good in _declared(parse(data), {n: wanted[n] for n in names}, by_name):
+            if good:
+                found.setdefault(name, set()).add(path)
+            else:
+                other.add(name)
+    return tuple(
+        sorted((name, wanted[name], path) for name, paths in found.items() if name not in other for path in paths)
+    )
+
+
+@lru_cache(maxsize=128)
+def _declaration(names: frozenset[str]) -> re.Pattern[bytes]:
+    """What a declaration of one of these options looks like: "--name", or name: type = ..."""
+    words = "|".join(re.escape(name).replace(r"\-", "[-_]") for name in sorted(names))
+    return re.compile(
+        rb"""["']-[-_]*(?:%s)["']|(?:^|[;:])[ \t]*(?:%s)[ \t]*:[^=]{0,1000}=""" % (words.encode(), words.encode()),
+        re.MULTILINE,
+    )
+
+
+def _plain(flag: str) -> str:
+    return flag.lstrip("-").replace("_", "-")
+
+
+def _kind(value: str) -> str:
+    return "backend" if value == "nccl" else "device"
+
+
+def _declared(tree: ast.Module | None, wanted: dict[str, str], by_name: bool) -> Iterable[tuple[str, bool]]:
+    for node in ast.walk(tree) if tree else ():
+        if isinstance(node, ast.Call):
+            flags = [a.value for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+            for name in {_plain(f) for f in flags if f.startswith("-")} & wanted.keys():
+                yield name, _takes(node, name, wanted[name])
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            name = node.target.id.replace("_", "-")
+            if name in wanted and (by_name or _given(node.value) is not None):
+                yield name, _fits(node.value, name, wanted[name])
+        elif by_name and isinstance(node, ast.arg) and (name := node.arg.replace("_", "-")) in wanted:
+            yield name, bool(_LIKE[wanted[name]].search(name))
+
+
+def _takes(call: ast.Call, name: str, kind: str) -> bool:
+    said = {k.arg: k.value for k in call.keywords}
+    if "action" in said or isinstance(said.get("type"), ast.Name) and said["type"].id not in ("str",):
+        return False
+    choices, old = said.get("choices"), "nccl" if kind == "backend" else "cuda"
+    if choices is not None:
+        listed = choices.elts if isinstance(choices, (ast.List, ast.Tuple, ast.Set)) else []
+        return any(getattr(item, "value", None) == old for item in listed)
+    return _fits(said.get("default"), name, kind)
+
+
+def _fits(default: ast.expr | None, name: str, kind: str) -> bool:
+    """A default that is of the kind, or none and a name that is."""
+    value = _given(default)
+    if value is not None:
+        return isinstance(value, str) and bool(_VALUES[kind].fullmatch(value))
+    return bool(_LIKE[kind].search(name))
+
+
+def _given(default: ast.expr | None) -> object:
+    if isinstance(default, ast.Call):  # field(default="cuda")
+        default = next((k.value for k in default.keywords if k.arg == "default"), None)
+    return default.value if isinstance(default, ast.Constant) else None
+
+
+def _starts(line: bytes) -> bool:
+    line = line[:_LONGEST].partition(b"#")[0]
+    return _LAUNCHERS.search(line) is not None or b"python" in line and _TRAINING.search(line) is not None
+
+
+def start(script: bytes) -> int:
+    """The line that starts a program of the repository; 0 where nothing looks like one."""
+    return next((n for n, line in enumerate(script.splitlines(), 1) if _starts(line)), 0)
+
+
+def launcher(scripts: dict[str, bytes]) -> str:
+    """The script that starts the training of the repository; "" where nothing looks like one."""
+    return min((path for path, data in scripts.items() if start(data)), key=order, default="")
+
+
+def order(path: str) -> tuple:
+    """What looks most like the start of a training first."""
+    return bool(_SIDE.search(path)), not _TRAINS.search(path), path.count("/"), path

@@ -1,0 +1,135 @@
+"""What the text of a repository says about the way it should be ported: rules/route.toml names what to look for."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from porter.files.paths import SIDE
+from porter.project.entry_scripts import Scripts, own_folders
+
+PLACES = 5
+Data = Callable[[str], "bytes | None"]
+
+
+class Found(NamedTuple):
+    """One signal: in how many files, and where first."""
+
+    name: str
+    files: int
+    places: tuple[str, ...]  # path:line, the repository's own code before its tests and examples
+
+
+class Imported(NamedTuple):
+    """One third-party package that the rules know."""
+
+    name: str
+    files: int
+    place: str
+    names: tuple[tuple[str, int], ...]  # what is imported from it, and in how many files; most used first
+
+
+class Gathered(NamedTuple):
+    signals: tuple[Found, ...] = ()
+    packages: tuple[Imported, ...] = ()
+    entries: tuple[str, ...] = ()  # scripts that start something with torch
+
+
+def gather(paths: Iterable[str], data: Data, signals: dict[str, dict], packages: Iterable[str]) -> Gathered:
+    """One pass over the bytes; nothing is parsed."""
+    paths = tuple(paths)
+    patterns = {name: _pattern(signal) for name, signal in signals.items()}
+    names = sorted(packages)
+    imports = _imports(names) if names else None
+    homes = own_folders(paths, frozenset(names))
+    places: dict[str, list[tuple[str, int]]] = {name: [] for name in signals}
+    imported: dict[str, list[tuple[str, int]]] = {}
+    parts: dict[str, Counter[str]] = {}
+    scripts = Scripts(paths)
+    for path in paths:
+        text = data(path)
+        if text is None:
+            continue
+        for name, line in _packages(imports, text) if imports else ():
+            if not any(path.startswith(home) for home in homes.get(name, ())):
+                imported.setdefault(name, []).append((path, line))
+                parts.setdefault(name, Counter()).update(_parts(name, text))
+        for name, signal in signals.items():
+            if "only" in signal and path not in signal["only"]:
+                continue
+            if "imports" in signal and not _imports([signal["imports"]]).search(text):
+                continue
+            if line := _first(patterns[name], text):
+                places[name].append((path, line))
+        if path.endswith(".py"):
+            scripts.look(path, text)
+    found = tuple(Found(name, len(at), _shown(at)) for name, at in places.items() if at)
+    known = (Imported(name, len(at), _shown(at)[0], _ranked(parts[name])) for name, at in imported.items())
+    entries = tuple(sorted(scripts.found(), key=lambda path: _order((path, 0))))
+    return Gathered(found, tuple(sorted(known, key=lambda p: (-p.files, p.name))), entries)
+
+
+def _ranked(counts: Counter[str]) -> tuple[tuple[str, int], ...]:
+    return tuple(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+
+
+def _pattern(signal: dict) -> re.Pattern[bytes]:
+    if "import" in signal:
+        return _imports(signal["import"])
+    return re.compile(signal["pattern"].encode(), re.MULTILINE)
+
+
+_compiled: dict[tuple[str, ...], re.Pattern[bytes]] = {}
+
+
+def _imports(names: list[str]) -> re.Pattern[bytes]:
+    key = tuple(names)
+    if key not in _compiled:
+        alternatives = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
+        text = rf"^[ \t]*(?:from|import)[ \t]+(?:[\w.]+(?:[ \t]+as[ \t]+\w+)?[ \t]*,[ \t]*)*({alternatives})(?![\w])"
+        _compiled[key] = re.compile(text.encode(), re.MULTILINE)
+    return _compiled[key]
+
+
+def _packages(imports: re.Pattern[bytes], text: bytes) -> list[tuple[str, int]]:
+    first: dict[str, int] = {}
+    for match in imports.finditer(text):
+        first.setdefault(match[1].decode(), text.count(b"\n", 0, match.start(1)) + 1)
+    return sorted(first.items())
+
+
+_parts_of: dict[str, re.Pattern[bytes]] = {}
+
+
+def _parts(package: str, text: bytes) -> set[str]:
+    """`from package.sub import one, two`: package.sub.one and package.sub.two."""
+    if package not in _parts_of:
+        name = rf"^[ \t]*from[ \t]+({re.escape(package)}(?:\.\w+)*)[ \t]+import[ \t]+(\([^)]*\)|[^\n;]+)"
+        _parts_of[package] = re.compile(name.encode(), re.MULTILINE)
+    found = set()
+    for match in _parts_of[package].finditer(text):
+        for item in re.sub(rb"#[^\n]*|[()\\]", b" ", match[2]).split(b","):
+            name = (item.split() or [b""])[0].decode("utf-8", "replace")
+            if name.isidentifier():
+                found.add(f"{match[1].decode()}.{name}")
+    return found
+
+
+def _first(pattern: re.Pattern[bytes], text: bytes) -> int:
+    """The line of the first hit that is no comment; 0 for none."""
+    for match in pattern.finditer(text):
+        start = text.rfind(b"\n", 0, match.end()) + 1
+        if not text[start : match.end()].lstrip().startswith(b"#"):
+            return text.count(b"\n", 0, match.end()) + 1
+    return 0
+
+
+def _order(place: tuple[str, int]) -> tuple:
+    path = place[0]
+    return (bool(SIDE.search(path)), path.count("/"), path)
+
+
+def _shown(at: list[tuple[str, int]]) -> tuple[str, ...]:
+    return tuple(f"{path}:{line}" for path, line in sorted(at, key=_order)[:PLACES])

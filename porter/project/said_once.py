@@ -1,0 +1,55 @@
+"""What is said once for a project: in the first file, by path, that gives reason to."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Mapping
+
+from porter.files.paths import is_test
+
+_FUSED = re.compile(rb"\bfused[ \t]*=[ \t]*True\b")
+_JIT = re.compile(rb"\bset_compile_mode\(\s*jit_compile\s*=\s*(True|False)\b")
+_GELU = re.compile(rb"\b(?:nn\.GELU|F\.gelu|functional\.gelu)\s*\(")
+
+
+def first_gelu(texts: Mapping[str, bytes], parse: Callable[[bytes], ast.Module | None]) -> str:
+    """The first file that computes the exact GELU, "" where none is seen to: then each file speaks for itself."""
+    for path in sorted(texts):
+        if b"GELU" not in texts[path] and b"gelu" not in texts[path] or not _GELU.search(texts[path]) or is_test(path):
+            continue
+        tree = parse(texts[path])
+        if tree is not None and any(map(_is_exact, ast.walk(tree))):
+            return path
+    return ""
+
+
+def first_fused(texts: Mapping[str, bytes]) -> str:
+    """The first "path:line" of a fused optimiser of torch; "" where there is none."""
+    for path in sorted(texts):
+        data = texts[path]
+        if b"fused" in data and b"optim" in data and b"torch" in data and not is_test(path):
+            if found := _FUSED.search(data):
+                return f"{path}:{data.count(bytes([10]), 0, found.start()) + 1}"
+    return ""
+
+
+def _is_exact(node: ast.AST) -> bool:
+    func = getattr(node, "func", None)
+    if func.__class__ is not ast.Attribute or func.attr not in ("GELU", "gelu"):
+        return False
+    if ast.unparse(func) not in (
+        "nn.GELU",
+        "torch.nn.GELU",
+        "F.gelu",
+        "nn.functional.gelu",
+        "torch.nn.functional.gelu",
+    ):
+        return False
+    return not any(k.arg in ("approximate", None) for k in node.keywords)
+
+
+def jit_compile(texts: Mapping[str, bytes]) -> str:
+    """Whether it is "on" or "off", where the project says for all of it whether operators are compiled for each shape."""
+    said = {m for data in texts.values() if b"set_compile_mode" in data for m in _JIT.findall(data)}
+    return {b"True": "on", b"False": "off"}[said.pop()] if len(said) == 1 else ""

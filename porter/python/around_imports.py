@@ -1,0 +1,45 @@
+"""What stands around an import: whether the program can do without it."""
+
+from __future__ import annotations
+
+from porter.python.guards import guard
+from porter.python.index import Link
+from porter.python.uses import imports_of
+
+
+class AroundImports:
+    """The part of `Around` that speaks of imports."""
+
+    def import_guard(self) -> str | None:
+        """Why it does no harm if the import that is walked fails: "type-checking", "try", "if"; None where it does."""
+        return guard(self._statement())
+
+    def asked_first(self) -> bool:
+        """Whether the import that is walked runs only where the code looked what there is: versions, names, packages."""
+        from porter.python.guards import asked
+
+        return asked(self._statement())
+
+    def _statement(self) -> Link | None:
+        return self.file.scene.link_to(self.file.statement)
+
+    def speaks_for(self, package: str, apart: tuple[str, ...] = ()) -> str | None:
+        """Of the imports of a package, `apart` from some parts, one: "needed", or "optional" where the file says that it
+        may be missing."""
+        imports = imports_of(self.file, package, apart)
+        first, role = self.file.names.once("spoken for", imports, lambda: _spokesman(imports))
+        return role if first is not None and first[0] is self.file.statement else None
+
+    def optional(self, node) -> bool:
+        """Whether the program goes on without what the first word of a chain is imported from."""
+        link = self.file.link(node)
+        bound = self.file.names.imports.get(link[0].id, []) if link else []
+        return bool(bound) and self.file.names.once("optional", bound, lambda: all(guard(at) for _, at in bound))
+
+
+def _spokesman(imports: list[Link]) -> tuple[Link | None, str]:
+    """The import that speaks for all of them, and what it says."""
+    found = [(link, guard(link)) for link in imports]
+    optional = any(why in ("try", "if") for _, why in found)
+    runs = [(link, why in ("try", "if")) for link, why in found if why != "type-checking"]
+    return next((link for link, guarded in runs if guarded is optional), None), "optional" if optional else "needed"

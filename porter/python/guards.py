@@ -1,0 +1,104 @@
+"""What runs only where the code looked first what there is: conditions, `try`, marks of tests."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from porter.python import blocks
+from porter.python.imports import handler_of
+from porter.python.index import Link, parents
+
+_DECORATED = re.compile(r"(?i)require|with_?package|skip")
+_AVAILABLE = re.compile(r"(?i)avail|install|find_spec|(?:^|_)(?:has|have|is|can|use|with|enable)_")
+_DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_ASKS = re.compile(
+    r"(?i)hasattr|getattr|version|avail|support|(?:^|\W|_)(?:has|is|torch)_|torch\d|legacy|compat|\bin dir\(|>=|<="
+)
+_DEVICE = re.compile(r"\b[\w.]+\.(?:is_available|device_count)\(\)")
+_CATCHES = re.compile(r"AttributeError|ImportError|Exception|ModuleNotFoundError|RuntimeError")
+
+
+def asked(link: Link) -> bool:
+    """Whether what stands here runs only where the code looked what there is."""
+    child = link[0]
+    for above in parents(link):
+        if above.__class__ in (ast.If, ast.IfExp, ast.While) and child is not above.test and _asks(above.test):
+            return True
+        if above.__class__ is ast.BoolOp and any(v is not child for v in _asking(above)):
+            return True
+        if above.__class__ is ast.Try and blocks.within(above, child, "body", "handlers") and _catches(above):
+            return True
+        if above.__class__ in _DEFS and _is_marked(above):
+            return True
+        if blocks.above(above, child, _turns_back, _turns_back):
+            return True
+        child = above
+    return False
+
+
+@blocks.once
+def _asks(test: ast.expr) -> bool:
+    """Whether a condition is about what there is; a device that is available says nothing of functions."""
+    return bool(_ASKS.search(_DEVICE.sub("", ast.unparse(test))))
+
+
+@blocks.once
+def _asking(test: ast.BoolOp) -> tuple[ast.expr, ...]:
+    return tuple(filter(_asks, test.values))
+
+
+@blocks.once
+def _catches(block: ast.Try) -> bool:
+    return any(h.type is None or _CATCHES.search(ast.unparse(h.type)) for h in block.handlers)
+
+
+@blocks.once
+def _is_marked(function: ast.AST) -> bool:
+    """`@skipif(not hasattr(torch, "x"))`"""
+    return any(_asks(d) or "skip" in ast.unparse(d) for d in function.decorator_list)
+
+
+def _turns_back(statement: ast.stmt) -> bool:
+    """`if not hasattr(torch, "x"): return`, `assert hasattr(torch, "x")`."""
+    if statement.__class__ is ast.Assert:
+        return _asks(statement.test)
+    leaves = statement.__class__ is ast.If and statement.body[-1].__class__ in (ast.Return, ast.Raise, ast.Continue)
+    return leaves and _asks(statement.test)
+
+
+def guard(link: Link | None) -> str | None:
+    """Why it does no harm if an import fails: "type-checking", "try", "if"; None where it does."""
+    child = link and link[0]
+    for above in parents(link):
+        if above.__class__ is ast.If and blocks.within(above, child, "body"):
+            if why := _told(above.test):
+                return why
+        elif above.__class__ is ast.Try and blocks.within(above, child, "body") and (handler := handler_of(above)):
+            return None if handler.body[-1].__class__ is ast.Raise else "try"
+        elif above.__class__ in _DEFS and _is_required(above):
+            return "if"
+        if blocks.above(above, child, _leaves, _leaves):
+            return "if"
+        child = above
+    return None
+
+
+@blocks.once
+def _told(test: ast.expr) -> str | None:
+    """What a condition asks of what is imported below it."""
+    asked = ast.unparse(test)
+    return "type-checking" if asked.endswith("TYPE_CHECKING") else "if" if _AVAILABLE.search(asked) else None
+
+
+@blocks.once
+def _is_required(function: ast.AST) -> bool:
+    """`@require_apex`"""
+    return any(_DECORATED.search(ast.unparse(d)) for d in function.decorator_list)
+
+
+def _leaves(statement: ast.AST) -> bool:
+    """`if not is_x_available(): return`."""
+    if statement.__class__ is not ast.If or statement.body[-1].__class__ not in (ast.Return, ast.Continue):
+        return False
+    return bool(_AVAILABLE.search(ast.unparse(statement.test)))

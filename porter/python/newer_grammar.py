@@ -1,0 +1,103 @@
+"""A file that LibCST reads and this Python's `ast` does not: newer grammar. What `ast` refuses is hidden from it.
+
+Hidden statements keep their lines and offsets, so that everything around them is analysed and ported as usual; each is
+a finding of its own, because nobody looked into it.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from bisect import bisect_right
+
+import libcst as cst
+
+from porter.errors import Unreadable
+from porter.python.source import Source
+from porter.python.trees import fits_libcst, tree_of
+from porter.python.units import positions
+
+_BLANK = re.compile(r"[ \t]*")
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_STEPS = re.compile(
+    r'"""(?:\\.|[^\\])*?"""|\'\'\'(?:\\.|[^\\])*?\'\'\'|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|#[^\n]*|\\\r?\n|\n'
+    r"|[()\[\]{}]|\.(?=\w)|[-+*/%@&|^~]|\b(?:and|or|not|if|lambda|await)\b",
+    re.DOTALL,
+)
+_INDENTED = re.compile(r"^[ \t]{400}", re.MULTILINE)
+_DEEPEST = 1000
+_MOST = 200  # statements hidden before the file as a whole is given up
+
+
+def parse_around(source: Source, refusal: Unreadable) -> tuple[ast.Module, list[int]]:
+    """The tree of all that `ast` can read, and the lines of what it cannot. Raises `refusal` where LibCST refuses too."""
+    text = source.utf8.decode("utf-8")
+    if _nests(text) or not fits_libcst(text):
+        raise refusal
+    try:
+        module = cst.parse_module(text)
+    except (cst.ParserSyntaxError, RecursionError):
+        raise refusal from None
+    ranges = _ranges(module)
+    # where they begin, as `ast` counts them, and where the last one ends: nothing below moves one
+    lines = [0, *(found.end() for found in _LINE_END.finditer(text)), len(text)]
+    hidden: list[int] = []
+    for _ in range(_MOST):
+        try:
+            return tree_of(text), sorted(hidden)
+        except SyntaxError as error:
+            line = error.lineno or 1
+        except (ValueError, RecursionError, MemoryError):
+            break
+        line = min(line, len(lines) - 1)
+        around = [r for r in ranges if r[0] < lines[line] and r[1] > lines[line - 1]]
+        if not around or (smallest := min(around, key=lambda r: r[1] - r[0]))[2] is None:
+            break
+        ranges.remove(smallest)
+        first, last, cover = smallest
+        hidden.append(bisect_right(lines, first))
+        body = "".join(c if c in "\r\n" else " " for c in text[first:last])
+        text = text[:first] + cover + body[len(cover) :] + text[last:]
+    raise refusal
+
+
+def _nests(text: str) -> bool:
+    """Whether a statement may nest deeper than LibCST's parser survives: it recurses without a limit of its own."""
+    brackets = steps = 0
+    for word in _STEPS.findall(text):
+        if word == "\n":
+            steps = steps if brackets else 0
+        elif word[0] in ")]}":
+            brackets = max(0, brackets - 1)
+        elif word[0] not in "\"'#\\":
+            steps += 1
+            brackets += word in "([{"
+            if steps > _DEEPEST:
+                return True
+    return text.count("elif ") > _DEEPEST or _INDENTED.search(text) is not None
+
+
+def _ranges(module: cst.Module) -> list[tuple[int, int, str | None]]:
+    """(start, end, what may stand there instead) of every simple statement and of every header."""
+    where, code, found = positions(module), module.code, []
+
+    class Collect(cst.CSTVisitor):
+        def visit_SimpleStatementLine(self, node) -> bool:
+            found.append((where(node.body[0])[0], where(node.body[-1])[1], "pass"))
+            return False
+
+        def on_visit(self, node) -> bool:
+            body = getattr(node, "body", None)
+            if isinstance(body, (cst.IndentedBlock, cst.SimpleStatementSuite)) and isinstance(node, cst.CSTNode):
+                if isinstance(node, (cst.FunctionDef, cst.ClassDef)):
+                    start = where(node.asynchronous)[0] if getattr(node, "asynchronous", None) else where(node.name)[0]
+                    start = max(code.rfind(end, 0, start) for end in "\r\n") + 1
+                    start = _BLANK.match(code, start).end()
+                else:
+                    start = where(node)[0]
+                handler = isinstance(node, (cst.ExceptHandler, cst.ExceptStarHandler))
+                found.append((start, where(body)[0], "except:" if handler else "if 1:"))
+            return super().on_visit(node)
+
+    module.visit(Collect())
+    return [r for r in found if r[1] - r[0] >= len(r[2])]

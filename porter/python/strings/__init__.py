@@ -1,0 +1,1 @@
+"""Which strings are devices, backends or names of variables, and what else has the same value."""

@@ -1,0 +1,276 @@
+"""Which strings name environment variables: keys of os.environ, of a copy of it, of what becomes the `env` of a process.
+
+Only the exact name of a variable counts, and only as a key: log texts, help and shell commands stay.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import NamedTuple
+
+from porter.python.blocks import BODIES, once, place, within
+from porter.python.evidence import call_name, constant, is_log
+from porter.python.index import FUNCTIONS, Link, ancestors, strings
+from porter.python.searches import Sought, lines_with
+
+HEADS = r"(?:CUDA|NCCL|CUDNN|CUBLAS|NVIDIA|NVCC|TORCH|PYTORCH|TF_CUDNN|VLLM_WORKER|FORCE_CUDA|DISABLE_ADDMM_CUDA)"
+_WORDS = ("CUDA", "NCCL", "CUDNN", "CUBLAS", "NVIDIA", "NVCC", "TORCH", "VLLM_WORKER")  # every head holds one of them
+_BYTES = tuple(Sought(rf"{word}\w*(?:[\"']|\s*=)") for word in _WORDS)
+_NAME = re.compile(rf"{HEADS}[A-Z0-9_]*$")
+UNKNOWN = re.compile(r"(?:TORCH_NCCL|PYTORCH_CUDA|NCCL|CUDA|CUDNN|CUBLAS|CUBLASLT)_[A-Z0-9_]+$")
+_LIKE = re.compile(r"(?i)(?:^|_)(?:env|envs|environ|environment|env_?(?:vars?|variables|dict|map|overrides))$")
+_HELPER = re.compile(
+    r"(?i)(?:^|_)(?:get|set|read|del|unset|pop|has|check|require|parse)?_?env(?:iron(?:ment)?)?(?:$|_)|^(?:get|set|put)env$"
+)
+_FUNCTIONS = frozenset({"os.getenv", "os.putenv", "os.unsetenv"})
+_METHODS = frozenset({"get", "pop", "setdefault", "__getitem__", "__setitem__", "__delitem__", "__contains__"})
+_READS = frozenset({"get", "pop", "getenv"})  # the value beside the name is a default
+_COPIES = frozenset({"dict", "copy", "deepcopy", "ChainMap", "OrderedDict"})
+
+KNOWN, NAMED = "known", "named"
+
+
+class Variable(NamedTuple):
+    link: Link  # of the string, or of the keyword argument
+    kind: str  # variable
+    role: str  # key | keyword
+    certain: bool
+    name: str
+    set: bool  # the variable is set to that value, not only read
+    value: str | None  # what stands beside it, where it is a literal
+
+
+def variables(file) -> dict[int, Variable]:
+    """By offset. Costs a walk of its own, and only where the bytes hold such a name."""
+    lines = lines_with(file.source, *_BYTES)
+    return Environment(file, lines).found if lines else {}
+
+
+class Environment:
+    def __init__(self, file, lines: list[int]):
+        self.file, self.names = file, file.names
+        self.wanted = file.rules.tables.variables
+        self.found: dict[int, Variable] = {}
+        self._known: dict[ast.AST, frozenset[bytes]] = {}
+        self._mappings: dict[tuple[ast.AST, int], str | None] = {}
+        for link in strings(file.tree, lines, _NAME):
+            if self._wanted(link[0].value) and (found := self._key(link)):
+                self._take(link, "key", link[0].value, *found)
+        for link in file.buckets[ast.Call]:
+            named = [k for k in link[0].keywords if k.arg and _NAME.match(k.arg) and self._wanted(k.arg)]
+            if named and (said := self._keywords(link)):
+                for keyword in named:
+                    self._take((keyword, link), "keyword", keyword.arg, said, keyword.value)
+
+    def _wanted(self, name: str) -> bool:
+        return name in self.wanted or UNKNOWN.match(name) is not None
+
+    def _take(self, link: Link, role: str, name: str, said: str, value: ast.AST | None) -> None:
+        row = self.wanted.get(name)
+        if row is None or row.to is None or not self._paired(link, name, row.to):
+            text = constant(value)
+            text = str(text) if type(text) in (str, int) else None
+            read = value is None or call_name(getattr(link[1][0], "func", value)) in _READS
+            variable = Variable(link, "variable", role, said == KNOWN, name, not read, text)
+            self.found[self.file.source.span(link[0])[0]] = variable
+
+    def _paired(self, link: Link, name: str, to: str) -> bool:
+        """Whether the same statement or the same entry stands beside it for the NPU already."""
+        for above in ancestors(link):
+            node = above[0]
+            if node.__class__ in (ast.Dict, ast.Call) and to in _entries(node):
+                return True
+            if isinstance(node, ast.stmt):
+                wanted = self._text(node).replace(name.encode(), to.encode())
+                return wanted in self._texts(above[1][0])
+        return False
+
+    def _texts(self, owner: ast.AST) -> frozenset[bytes]:
+        """Of all statements in the blocks of one."""
+        if owner not in self._known:
+            blocks = (getattr(owner, field, None) for field in BODIES)
+            inside = (s for block in blocks if block.__class__ is list for s in block if isinstance(s, ast.stmt))
+            self._known[owner] = frozenset(map(self._text, inside))
+        return self._known[owner]
+
+    def _text(self, statement: ast.AST) -> bytes:
+        start, end = self.file.source.span(statement)
+        return self.file.source.utf8[start:end]
+
+    # ---- where a string is a key
+
+    def _key(self, link: Link) -> tuple[str, ast.AST | None] | None:
+        """How sure it is, and the value beside it."""
+        node, up = link[0], link[1]
+        parent = up[0]
+        kind = parent.__class__
+        if kind is ast.Subscript and parent.slice is node:
+            said, above = self._is(parent.value, up), up[1] and up[1][0]
+            value = above.value if above.__class__ is ast.Assign and within(above, parent, "targets") else None
+            return said and (said, value)
+        if kind is ast.Compare and node is parent.left and isinstance(parent.ops[0], (ast.In, ast.NotIn)):
+            said = self._is(parent.comparators[0], up)
+            return said and (said, None)
+        if kind is ast.Dict and within(parent, node, "keys"):
+            value = parent.values[place(parent, node)[1]]
+            said = KNOWN if self._echoes(node, value, up) else self._mapping(up, 0)
+            return said and (said, value)
+        if kind is ast.Call and parent.args and parent.args[0] is node:
+            return self._argument(parent, up)
+        if kind is ast.keyword and parent.arg in ("envvar", "env_var"):
+            return KNOWN, None
+        if kind in (ast.Assign, ast.AnnAssign) and node is parent.value:
+            return self._constant(parent, up)
+        return None
+
+    def _echoes(self, key: ast.AST, value: ast.AST, link: Link) -> bool:
+        """`{"X": os.getenv("X", "1")}`: handed on under its own name."""
+        if value.__class__ is not ast.Call or not value.args or constant(value.args[0]) != constant(key):
+            return False
+        return self.names.resolve(value.func, link) in (*_FUNCTIONS, "os.environ.get")
+
+    def _argument(self, call: ast.Call, link: Link) -> tuple[str, ast.AST | None] | None:
+        func, value = call.func, call.args[1] if len(call.args) > 1 else None
+        last = call_name(func)
+        if self.names.resolve(func, link) in _FUNCTIONS:
+            return KNOWN, value
+        if func.__class__ is ast.Attribute and last in _METHODS:
+            said = self._is(func.value, link)
+            return said and (said, value)
+        if func.__class__ is ast.Attribute and last in ("setenv", "delenv"):  # pytest's monkeypatch
+            return KNOWN, value
+        if _HELPER.search(last) and not is_log(func, last):
+            return NAMED, value
+        return None
+
+    def _constant(self, statement: ast.AST, link: Link) -> tuple[str, None] | None:
+        """`KEY = "CUDA_VISIBLE_DEVICES"`, where each use of KEY is a key."""
+        targets = statement.targets if statement.__class__ is ast.Assign else [statement.target]
+        if len(targets) != 1 or targets[0].__class__ is not ast.Name:
+            return None
+        name, said = targets[0].id, []
+        if name in self.names.imports or len(self.names.others.get(name, ())) != 1:
+            return None
+        for use in self.names.loads(name):
+            found = None if use[1][0].__class__ in (ast.Assign, ast.AnnAssign) else self._key(use)
+            said.append(found and found[0])
+        return (KNOWN if all(s == KNOWN for s in said) else NAMED, None) if any(said) else None
+
+    # ---- what is an environment
+
+    def _is(self, node: ast.AST, link: Link, depth: int = 0) -> str | None:
+        if depth > 4:
+            return None
+        kind = node.__class__
+        if self.names.resolve(node, link) == "os.environ":
+            return KNOWN
+        if kind is ast.Call:
+            return self._made(node, link, depth)
+        if kind is ast.Dict:
+            found = (self._is(v, link, depth + 1) for k, v in zip(node.keys, node.values) if k is None)
+            return next((KNOWN for said in found if said == KNOWN), None)
+        if kind is ast.BinOp and isinstance(node.op, ast.BitOr):
+            return self._is(node.left, link, depth + 1) or self._is(node.right, link, depth + 1)
+        if kind is ast.BoolOp:
+            return next((said for v in node.values if (said := self._is(v, link, depth + 1))), None)
+        if kind is ast.Name:
+            return self._bound(node, link, depth) or (NAMED if _LIKE.search(node.id) else None)
+        return NAMED if kind is ast.Attribute and _LIKE.search(node.attr) else None
+
+    def _made(self, call: ast.Call, link: Link, depth: int) -> str | None:
+        """`dict(os.environ, X="1")`, `os.environ.copy()`, `copy.copy(os.environ)`."""
+        last = call_name(call.func)
+        if last == "copy" and call.func.__class__ is ast.Attribute and not call.args:
+            return self._is(call.func.value, link, depth + 1)
+        if last not in _COPIES:
+            return None
+        inside = [*call.args, *(k.value for k in call.keywords if k.arg is None)]
+        return next((KNOWN for a in inside if self._is(a, link, depth + 1) == KNOWN), None)
+
+    def _bound(self, node: ast.Name, link: Link, depth: int) -> str | None:
+        """By what binds a name, or by its use as `env=name`."""
+        bindings = self.names.bindings(node.id, link)
+        question = ("environment", depth)
+        return self.names.once(question, bindings, lambda: self._look_at(node.id, bindings, depth))
+
+    def _look_at(self, name: str, bindings: list[Link], depth: int) -> str | None:
+        for at in bindings:
+            above = at[1] and at[1][0]
+            if above.__class__ in (ast.Assign, ast.AnnAssign) and above.value is not None and at[0] is not above.value:
+                if self._is(above.value, at, depth + 1) == KNOWN:
+                    return KNOWN
+        for use in self.names.spelled(name) if bindings else ():
+            if use[1][0].__class__ is ast.keyword and use[1][0].arg == "env":
+                if self.names.bindings(name, use) is bindings:
+                    return KNOWN
+        return None
+
+    # ---- where a mapping goes
+
+    def _mapping(self, link: Link, depth: int) -> str | None:
+        """A dict literal is an environment by what it is made of or where it goes: the same for all of its keys."""
+        key = link[0], depth
+        if key not in self._mappings:
+            self._mappings[key] = self._look_above(link, depth)
+        return self._mappings[key]
+
+    def _look_above(self, link: Link, depth: int) -> str | None:
+        node, up = link[0], link[1]
+        if depth > 6 or up is None:
+            return None
+        if node.__class__ is ast.Dict and self._is(node, link) == KNOWN:
+            return KNOWN
+        parent, kind = up[0], up[0].__class__
+        if kind in (ast.IfExp, ast.BoolOp, ast.BinOp):
+            return self._is(parent, up) or self._mapping(up, depth + 1)
+        if kind is ast.Dict and within(parent, node, "values"):
+            key = parent.keys[place(parent, node)[1]]
+            if key is None:
+                return self._mapping(up, depth + 1)
+            return NAMED if isinstance(constant(key), str) and _LIKE.search(key.value) else None
+        if kind is ast.keyword:
+            if parent.arg is None:
+                return self._keywords(up[1])
+            return KNOWN if parent.arg in ("env", "env_vars") else NAMED if _LIKE.search(parent.arg) else None
+        if kind is ast.Call and within(parent, node, "args"):
+            return self._handed(parent, up, place(parent, node)[1], depth)
+        if kind in (ast.Assign, ast.AnnAssign) and node is parent.value:
+            targets = parent.targets if kind is ast.Assign else [parent.target]
+            return next((said for t in targets if (said := self._is(t, up))), None)
+        if kind is ast.Return:
+            function = next((a[0] for a in ancestors(up) if isinstance(a[0], FUNCTIONS[:2])), None)
+            return NAMED if function is not None and _LIKE.search(function.name) else None
+        return None
+
+    def _handed(self, call: ast.Call, link: Link, at: int, depth: int) -> str | None:
+        last, func = call_name(call.func), call.func
+        if last == "update" and func.__class__ is ast.Attribute:
+            return self._is(func.value, link)
+        if func.__class__ is ast.Attribute and last == "dict" and at == 1:  # mock.patch.dict(os.environ, {...})
+            first = call.args[0]
+            return KNOWN if constant(first) == "os.environ" else self._is(first, link)
+        if last in _COPIES:
+            return self._made(call, link, 0) or self._mapping(link, depth + 1)
+        return None
+
+    def _keywords(self, link: Link | None) -> str | None:
+        """Of `dict(os.environ, X="1")`, `os.environ.update(X="1")`: whether the keywords are variables."""
+        call = link[0] if link else None
+        if call.__class__ is not ast.Call:
+            return None
+        last, func = call_name(call.func), call.func
+        if last == "update" and func.__class__ is ast.Attribute:
+            return self._is(func.value, link)
+        if func.__class__ is ast.Attribute and last == "dict" and call.args:
+            return KNOWN if constant(call.args[0]) == "os.environ" else self._is(call.args[0], link)
+        if func.__class__ is ast.Name and last == "dict":
+            return self._made(call, link, 0) or self._mapping(link, 0)
+        return None
+
+
+@once
+def _entries(node: ast.Dict | ast.Call) -> frozenset[str]:
+    """The names of the values that stand beside each other."""
+    names = map(constant, node.keys) if node.__class__ is ast.Dict else (k.arg for k in node.keywords)
+    return frozenset(name for name in names if isinstance(name, str))

@@ -1,0 +1,267 @@
+"""Which strings are devices or process-group backends: a literal is one by where it goes, not by what it says.
+
+Each literal is followed upwards from where it stands, through conditions, containers, locals and module constants, to a
+sink. What reaches none is no device: paths, keys, log texts and flag names stay.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from porter.python.blocks import once, place
+from porter.python.evidence import (
+    DEVICES,
+    OWN_DEVICES,
+    call_name,
+    constant,
+    is_log,
+    lightning,
+    like,
+    listed,
+    named,
+    other_library,
+    target_name,
+)
+from porter.python.index import FUNCTIONS, Link, ancestors
+from porter.python.parameters import defaulted
+from porter.python.strings.enums import Enums
+from porter.python.strings.sinks import INDEXED, Role, Sinks
+
+_TYPES = frozenset("Literal Optional Union Annotated Final ClassVar List list Sequence Tuple tuple Set set".split())
+
+
+class Flow(Sinks):
+    def __init__(self, file):
+        self.names, self.buckets, self.tables = file.names, file.buckets, file.rules.tables
+        self.calls = {name: s for s in self.tables.sinks for name in s.calls}
+        self.methods = {name: s for s in self.tables.sinks for name in s.methods}
+        self.constants = file.facts.constants_of(file.path)
+        imported = {target.partition(".")[0] for found in self.names.imports.values() for target, _ in found}
+        self.foreign = not imported.isdisjoint(OWN_DEVICES)
+        self.enums = Enums(self.names, self.buckets)
+
+    def role(self, link: Link, kind: str, text: str, depth: int = 0) -> Role | None:
+        """What the value at `link` is used as, by what stands around it."""
+        if link[1] is None or depth > 12:
+            return None
+        node, parent = link[0], link[1][0]
+        if kind == "device" and self.enums.takes(link, text):
+            return None
+        handler = getattr(self, f"_{parent.__class__.__name__.lower()}", None)
+        return handler(node, parent, link[1], kind, text, depth) if handler else None
+
+    # ---- what only passes the value on
+
+    def _ifexp(self, node, parent, up, kind, text, depth):
+        if node is parent.test:
+            return None
+        role = self.role(up, kind, text, depth + 1)
+        other = constant(parent.orelse if node is parent.body else parent.body)
+        if kind == "device" and isinstance(other, str) and other and other.partition(":")[0] not in DEVICES | {"gpu"}:
+            return role and role._replace(certain=False)  # `"device" if new else "cuda"` is part of another name
+        asked = kind == "device" and self._in_cuda(parent.test, up)
+        if kind == "device" and (asked or other in DEVICES):
+            if role is not None:
+                registry = lightning(getattr(up[1][0], "arg", None) or "")
+                return role._replace(certain=True) if not registry and (asked or role.role != "argument") else role
+            return None if up[1][0].__class__ is ast.FormattedValue or self.logged(up) else Role("assigned", asked)
+        return role
+
+    def _in_cuda(self, node: ast.AST, link: Link) -> bool:
+        """Whether something of torch.cuda is called: `torch.cuda.is_available()`."""
+        calls = (n for n in ast.walk(node) if n.__class__ is ast.Call)
+        return any((self.names.resolve(c.func, link) or "").startswith("torch.cuda.") for c in calls)
+
+    def _boolop(self, node, parent, up, kind, text, depth):
+        return self.role(up, kind, text, depth + 1)
+
+    def _lambda(self, node, parent, up, kind, text, depth):
+        return self.role(up, kind, text, depth + 1) if node is parent.body else None
+
+    def _binop(self, node, parent, up, kind, text, depth):
+        if node.__class__ in (ast.List, ast.Tuple) and parent.op.__class__ is ast.Add:  # ["cpu"] + ["cuda"]
+            return self.role(up, kind, text, depth + 1)
+        if node.__class__ is ast.Subscript and parent.op.__class__ is ast.BitOr:  # Literal["nccl"] | None
+            return self.role(up, kind, text, depth + 1)
+        if node is not parent.left or not text.startswith("cuda:"):
+            return None
+        return self.role(up, kind, "cuda:{}", depth + 1)
+
+    def _attribute(self, node, parent, up, kind, text, depth):
+        call = up[1]
+        if call and call[0].__class__ is ast.Call and call[0].func is parent:
+            if parent.attr == "format" and text.startswith("cuda:"):
+                return self.role(call, kind, "cuda:{}", depth + 1)
+            if parent.attr in ("lower", "strip", "upper"):
+                return self.role(call, kind, text, depth + 1)
+        return None
+
+    def _listcomp(self, node, parent, up, kind, text, depth):
+        return self.role(up, kind, text, depth + 1) if node is parent.elt else None
+
+    _setcomp = _generatorexp = _listcomp
+
+    def _dictcomp(self, node, parent, up, kind, text, depth):
+        return Role("mapped", INDEXED.match(text) is not None or text == "cuda:{}") if node is parent.value else None
+
+    # ---- containers
+
+    def _list(self, node, parent, up, kind, text, depth):
+        words = listed(parent)
+        if words.npu if kind == "device" else words.hccl:
+            return None
+        role = self.role(up, kind, text, depth + 1)
+        if (
+            role is None
+            and kind == "device"
+            and words.devices
+            and not self.logged(up)
+            and not self.enums.takes(up, text)
+        ):
+            typed = up[1] is not None and up[1][0].__class__ is ast.Subscript  # Literal["cpu", "cuda"]
+            return Role("choices", False) if typed else Role("assigned", True)
+        return role
+
+    _tuple = _set = _list
+
+    @staticmethod
+    def _computed(key: ast.AST) -> bool:
+        """`"cuda:%d" % 0` and its like."""
+        first = next((n.value for n in ast.walk(key) if isinstance(constant(n), str)), "")
+        return first.startswith("cuda:")
+
+    def _for(self, node, parent, up, kind, text, depth):
+        """`for device in ["cpu", "cuda"]`, in a loop and in a comprehension."""
+        return self._target(parent.target, up, kind, text, depth) if node is parent.iter else None
+
+    _asyncfor = _comprehension = _for
+
+    def _dict(self, node, parent, up, kind, text, depth):
+        side, at = place(parent, node)
+        if side == "keys":
+            whole = self.role(up, kind, text, depth + 1)
+            # {"cuda:0": "cpu"} reads checkpoints that GPUs wrote: this key may stay
+            if whole and whole.role == "argument":
+                return Role("mapped", constant(parent.values[at]) != "cpu")
+            if kind != "device" or not _maps_devices(parent):
+                return None
+            return Role("mapped", self._in_cuda(parent.values[at], up))  # {"cuda": torch.cuda.is_available(), ...}
+        key = parent.keys[at]
+        name = constant(key)
+        if name is None and key is not None and kind == "device" and self._computed(key):
+            return self.role(up, kind, text, depth + 1)
+        if isinstance(name, str) and like(name, kind):
+            return Role("mapped", not self.foreign)
+        if kind == "backend" and name in DEVICES:  # {"cuda": "nccl", "cpu": "gloo"}
+            return self.role(up, kind, text, depth + 1) or Role("mapped", False)
+        if isinstance(name, str) and name.partition(":")[0] in DEVICES and kind == "device":
+            return self.role(up, kind, text, depth + 1)
+        return None
+
+    # ---- what gives the value a name
+
+    def _assign(self, node, parent, up, kind, text, depth):
+        if node.__class__ in (ast.List, ast.Tuple, ast.Set) and parent.targets[0].__class__ is ast.Name:
+            used = self._used(parent.targets[0].id, up, kind, text, depth)  # BACKENDS = [...], choices=BACKENDS
+            if used is not None and used.role == "choices":
+                return used
+        if kind == "device" and (member := self.enums.member(up)) is not None:
+            return Role("member", False) if member else None
+        return next((r for t in parent.targets if (r := self._target(t, up, kind, text, depth))), None)
+
+    def _annassign(self, node, parent, up, kind, text, depth):
+        if node is parent.annotation:
+            return Role("choices", True) if named(parent.target, kind) else None
+        return self._target(parent.target, up, kind, text, depth) if node is parent.value else None
+
+    def _augassign(self, node, parent, up, kind, text, depth):
+        """`devices += ["cuda"]`."""
+        return self._target(parent.target, up, kind, text, depth)
+
+    def _arg(self, node, parent, up, kind, text, depth):
+        return Role("choices", True) if like(parent.arg, kind) else None
+
+    def _functiondef(self, node, parent, up, kind, text, depth):
+        return Role("choices", True) if node is parent.returns and like(parent.name, kind) else None
+
+    _asyncfunctiondef = _functiondef
+
+    def _subscript(self, node, parent, up, kind, text, depth):
+        """`backend: Literal["nccl", "gloo"]`: a type that lists what is allowed."""
+        if node is not parent.slice or call_name(parent.value) not in _TYPES:
+            return None
+        role = self.role(up, kind, text, depth + 1)
+        return role and Role("choices", role.certain)
+
+    def _namedexpr(self, node, parent, up, kind, text, depth):
+        return self._target(parent.target, up, kind, text, depth) or self.role(up, kind, text, depth + 1)
+
+    def _target(self, target: ast.AST, up: Link, kind: str, text: str, depth: int) -> Role | None:
+        if named(target, kind):
+            return Role("assigned", True)
+        if kind == "device" and lightning(target_name(target)):
+            return Role("assigned", False)
+        if target.__class__ is ast.Name:
+            if (target.id, kind) in self.constants:
+                return Role("assigned", True)
+            return self._used(target.id, up, kind, text, depth)
+        return None
+
+    def _used(self, name: str, up: Link, kind: str, text: str, depth: int) -> Role | None:
+        """A local or constant is what its uses say."""
+        for use in self.names.readers(name, (ast.Name(name), up))[:40]:
+            if r := self.role(use, kind, text, depth + 3):
+                if r.role == "choices":
+                    return r
+                if r.role != "compared" or r.certain:
+                    return Role("assigned", r.certain)
+        return None
+
+    def _arguments(self, node, parent, up, kind, text, depth):
+        name = defaulted(parent, node).arg
+        if like(name, kind):
+            return Role("default", True)
+        if kind == "device" and lightning(name):
+            return Role("default", False)
+        role = self._used(name, (up[0], up), kind, text, depth) if up[1] else None
+        return role and Role("default", role.certain)
+
+    def _return(self, node, parent, up, kind, text, depth):
+        while up and not isinstance(up[0], FUNCTIONS):
+            up = up[1]
+        if up is None or up[0].__class__ is ast.Lambda:
+            return None
+        function = up[0]
+        if like(function.name, kind):
+            return Role("returned", True)
+        devices = kind == "device" and _returns_devices(function)
+        return Role("returned", not lightning(function.name)) if devices else None
+
+    def handed_elsewhere(self, link: Link) -> bool:
+        """Stands, however wrapped, in an argument of another library's function."""
+        call = next((at for at in ancestors(link) if isinstance(at[0], (ast.Call, ast.stmt))), None)
+        return (
+            call is not None and call[0].__class__ is ast.Call and other_library(self.names.resolve(call[0].func, call))
+        )
+
+    def logged(self, link: Link) -> bool:
+        """Stands in a call that only tells a person."""
+        while link is not None and not isinstance(link[0], ast.stmt):
+            if link[0].__class__ is ast.Call and is_log(link[0].func, call_name(link[0].func)):
+                return True
+            link = link[1]
+        return link is not None and link[0].__class__ is ast.Raise
+
+
+@once
+def _maps_devices(node: ast.Dict) -> bool:
+    """`{"cuda": ..., "cpu": ...}[device.type]`, without an NPU."""
+    keys = [constant(k) for k in node.keys]
+    return len(keys) > 1 and "npu" not in keys and all(isinstance(k, str) and k in DEVICES for k in keys)
+
+
+@once
+def _returns_devices(function: ast.AST) -> bool:
+    """Whether it returns one that is not CUDA's."""
+    values = (n.value for n in ast.walk(function) if n.__class__ is ast.Return and n.value is not None)
+    return not (DEVICES - {"cuda"}).isdisjoint(map(constant, values))

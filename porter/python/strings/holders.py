@@ -1,0 +1,170 @@
+"""What holds a value: a name, an attribute, a key, an option. Two places with the same holder speak of the same value.
+
+A holder is a text: `own:DEVICE` of this module, `import:config.DEVICE`, `star:DEVICE`, `local:<line>:<column>:name` of a function,
+`own:train(device)` for a parameter, `field:device` for an attribute, a key or an option, `env:BACKEND`.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import cached_property
+
+from porter.python.evidence import call_name, constant, flag, like
+from porter.python.index import FUNCTIONS, Link, ancestors, owner_of
+from porter.python.parameters import positional
+
+LOOKUPS = ("get", "pop", "setdefault", "getattr", "get_option")
+_SAME = ("lower", "upper", "strip", "casefold")  # methods whose result is the text they are asked of
+_INTRINSIC = ("type", "value", "name")  # `x.device.type` is what torch says, a member's value is the Enum's
+
+
+def field(name: str) -> str:
+    """Of an attribute, a key or an option: `--vllm.sync-backend` is `sync_backend`."""
+    return "field:" + name.lstrip("-").rpartition(".")[2].replace("-", "_")
+
+
+class Holders:
+    """Of one file."""
+
+    def __init__(self, names):
+        self._names = names
+
+    def of(self, node: ast.AST | None, link: Link) -> str | None:
+        """What an expression reads, or a target binds; `link` is its own link or that of a parent."""
+        handler = getattr(self, f"_{node.__class__.__name__.lower()}", None)
+        return handler(node, link) if handler else None
+
+    def _name(self, node: ast.Name, link: Link) -> str | None:
+        if full := self._names.imports.get(node.id) and self._names.root(node.id, link):
+            return f"import:{full}"
+        if "*" in self._names.imports and not self._names.bound(node.id):
+            return f"star:{node.id}"
+        return self.bound(node.id, link)
+
+    def bound(self, name: str, link: Link) -> str | None:
+        """By a name that the file itself binds."""
+        places = self._names.bindings(name, link)
+        return self._names.once("holder", places, lambda: self._bound_at(name, places))
+
+    def _bound_at(self, name: str, places: list[Link]) -> str | None:
+        if not places:
+            return None
+        home = self._names.home(name, places[0])
+        if home is None:
+            return f"own:{name}"
+        if home.__class__ is ast.ClassDef:
+            return field(name)
+        around = next((a for a in ancestors(places[0]) if a[0] is home), None)
+        if around and any(place[0].__class__ is ast.arg for place in places):
+            return self.parameter(around, name)
+        return f"local:{home.lineno}:{home.col_offset}:{name}"
+
+    def parameter(self, function: Link, name: str) -> str:
+        """A parameter of a function of the module may be given a value by name, from anywhere."""
+        home = function[0]
+        return f"own:{home.name}({name})" if is_outer(function) else f"local:{home.lineno}:{home.col_offset}:{name}"
+
+    def _attribute(self, node: ast.Attribute, link: Link) -> str | None:
+        full = self._names.resolve(node, link)
+        if full and self._names.imports:
+            return f"import:{full}"
+        return None if node.attr in _INTRINSIC else field(node.attr)
+
+    def _subscript(self, node: ast.Subscript, link: Link) -> str | None:
+        key = constant(node.slice)
+        return field(key) if isinstance(key, str) else None
+
+    def _call(self, node: ast.Call, link: Link) -> str | None:
+        last = call_name(node.func)
+        if key := looked_up(node):
+            return ("env:" if self.environment(node, link) else "field:") + field(key)[6:]
+        if last in _SAME and node.func.__class__ is ast.Attribute:
+            return self.of(node.func.value, link)
+        if last == "str" and len(node.args) == 1:
+            return self.of(node.args[0], link)
+        found = self.of(node.func, link) if node.func.__class__ in (ast.Name, ast.Attribute) else None
+        if not found or found.startswith("local:") or found.startswith("field:") and not _asks(last):
+            return None
+        return found
+
+    def environment(self, node: ast.Call, link: Link) -> bool:
+        return self._names.resolve(node.func, link) in ("os.environ.get", "os.getenv", "os.environ.setdefault")
+
+    def _await(self, node: ast.Await, link: Link) -> str | None:
+        return self.of(node.value, link)
+
+    _starred = _await
+
+    def _namedexpr(self, node: ast.NamedExpr, link: Link) -> str | None:
+        return self.of(node.target, link)
+
+    def option(self, call: ast.Call) -> str | None:
+        """What `add_argument("--dist-backend", dest=...)` stores its value in."""
+        named = next((constant(k.value) for k in call.keywords if k.arg == "dest"), None)
+        flags = [text for a in call.args if (text := flag(a))]
+        longest = next((flag(a) for a in call.args if str(constant(a)).startswith("--")), None)
+        name = named if isinstance(named, str) else longest or (flags[0] if flags else None)
+        return field(name) if name else None
+
+    def result(self, function: Link) -> str | None:
+        """What a function returns: its name stands for it, as that of a property does."""
+        if function[0].__class__ is ast.Lambda:
+            return None
+        if owner_of(function):
+            return field(function[0].name)
+        return f"own:{function[0].name}" if is_outer(function) else None
+
+    def given(self, call: ast.Call, link: Link, which: str | int) -> str | None:
+        """What a call gives a value: a parameter, by its name or its place, of a function, a method or a class."""
+        owner = _class(link) if getattr(getattr(call.func, "value", None), "id", "") in ("self", "cls") else None
+        if owner or call.func.__class__ is ast.Name:
+            if (function := self._functions.get((call_name(call.func), owner))) is not None:
+                if isinstance(which, str):
+                    return self.parameter(function, which)
+                parameter = positional(function[0].args, which + (owner is not None))
+                return parameter and self.parameter(function, parameter.arg)
+        if not isinstance(which, str) or call.func.__class__ not in (ast.Name, ast.Attribute):
+            return None
+        return self.named(self.of(call.func, link), which)
+
+    @cached_property
+    def _functions(self) -> dict[tuple[str, ast.ClassDef | None], Link]:
+        """The first of each name, and of each name in a class."""
+        links = (link for several in self._names.functions.values() for link in several)
+        found: dict[tuple[str, ast.ClassDef | None], Link] = {}
+        for link in links:
+            found.setdefault((link[0].name, owner_of(link)), link)
+        return found
+
+    @staticmethod
+    def named(called: str | None, parameter: str) -> str | None:
+        """A parameter of what is called, where that is a function or class of a module."""
+        outer = called and called.startswith(("own:", "import:")) and not called.endswith(")")
+        return f"{called}({parameter})" if outer else None
+
+
+def looked_up(call: ast.Call) -> str | None:
+    """The key of `cfg.get("device", ...)`, `getattr(args, "device", ...)`, `os.getenv("DEVICE", ...)`."""
+    last = call_name(call.func)
+    if last not in LOOKUPS and last != "getenv":
+        return None
+    at = 1 if last == "getattr" else 0
+    key = constant(call.args[at]) if len(call.args) > at else None
+    return key if isinstance(key, str) and re.fullmatch(r"[\w.-]+", key) else None
+
+
+def _asks(name: str) -> bool:
+    """Whether a method, by its name, tells a device or a backend: `self.get_backend()`."""
+    return like(name, "device") or like(name, "backend")
+
+
+def is_outer(function: Link) -> bool:
+    """Whether a function or class belongs to the module itself."""
+    blocks = (ast.ClassDef, *FUNCTIONS)
+    return not isinstance(function[0], ast.Lambda) and not any(isinstance(a[0], blocks) for a in ancestors(function))
+
+
+def _class(link: Link) -> ast.ClassDef | None:
+    """The class around."""
+    return next((a[0] for a in ancestors(link) if a[0].__class__ is ast.ClassDef), None)

@@ -1,0 +1,93 @@
+"""The strings of a file that are devices, backends or tensor types: found by their text, judged by where they go."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import NamedTuple
+
+from porter.python.evidence import constant
+from porter.python.index import Link, ancestors, strings
+from porter.python.searches import Sought, lines_with
+from porter.python.strings.flow import Flow
+from porter.python.strings.sinks import INDEXED, Role
+
+# lines with a string that starts so, in lower case; plain letters come first, which is what makes a search fast
+BYTES = tuple(map(Sought, (r"cuda(?<=[\"']cuda)", r"torch\.cuda\.(?<=[\"']torch\.cuda\.)\w+tensor", r"nccl")))
+CANDIDATE = re.compile(r"^cuda(?:$|:)|^nccl$|cuda:nccl|^torch\.cuda\.\w+Tensor$", re.IGNORECASE)
+DEVICE = re.compile(r"cuda(?::(?:\d+|%[ds]|\{[^{}]*\})?)?$")
+TYPED = re.compile(r"torch\.cuda\.[A-Z]\w+Tensor$")
+BACKEND = re.compile(r"(?i:nccl)$|(?:\w+:\w+,)*cuda:nccl(?:,\w+:\w+)*$")
+HANDED = ("argument", "assigned", "mapped")
+PROSE = ("help", "description", "metavar", "title", "msg", "message", "reason")
+
+
+class Literal(NamedTuple):
+    link: Link  # of the string as a whole: a Constant, a JoinedStr
+    kind: str  # device | backend | tensor-type
+    role: str  # argument | default | option | choices | assigned | compared | stripped | returned | mapped | case | member
+    certain: bool
+
+
+def literals(file) -> dict[int, Literal]:
+    """By offset. Costs a walk of its own, and only where the bytes hold such a word."""
+    found: dict[int, Literal] = {}
+    lines = lines_with(file.source, *BYTES, lowered=True)
+    if not lines:
+        return found
+    flow = Flow(file)
+    for link in strings(file.tree, lines, CANDIDATE):
+        text, parent = link[0].value, link[1][0]
+        if parent.__class__ is ast.JoinedStr:
+            link = link[1]
+            if parent.values[0].__class__ is not ast.Constant or not _pure(parent):
+                continue
+            kind, text = "device", "cuda:{}" if len(parent.values) > 1 else text
+        elif DEVICE.match(text):
+            kind = "device"
+        elif BACKEND.match(text):
+            kind = "backend"
+        elif TYPED.match(text):
+            kind = "tensor-type"
+        else:
+            continue
+        role = _typed(flow, link) if kind == "tensor-type" else flow.role(link, kind, text) or _plain(flow, link, text)
+        if role is not None and not (kind == "device" and role.role in HANDED and flow.handed_elsewhere(link)):
+            found.setdefault(file.source.span(link[0])[0], Literal(link, kind, *role))
+    return found
+
+
+def _plain(flow: Flow, link: Link, text: str) -> Role | None:
+    """`"cuda:0"` that goes where nobody can follow it: hardly anything but a device, for a person to look at."""
+    if (
+        not INDEXED.match(text)
+        or flow.foreign
+        or link[1][0].__class__ not in (ast.Tuple, ast.List, ast.Assign, ast.keyword)
+    ):
+        return None
+    child = link
+    for above in ancestors(link):
+        node = above[0]
+        if node.__class__ in (ast.Compare, ast.Subscript, ast.Dict, ast.Expr) and child[0].__class__ is not ast.Call:
+            return None
+        if node.__class__ is ast.keyword and node.arg in PROSE or node.__class__ is ast.JoinedStr:
+            return None
+        child = above
+    return None if flow.logged(link) else Role("argument", False)
+
+
+def _typed(flow: Flow, link: Link) -> Role | None:
+    """The name of a tensor type is one anywhere but in texts for people: `SIZES[x.type()]` has it as a key."""
+    above = link[1][0].__class__
+    if above in (ast.Expr, ast.JoinedStr) or flow.logged(link) and above is not ast.Compare:
+        return None
+    return Role("argument", True)
+
+
+def _pure(node: ast.JoinedStr) -> bool:
+    """`f"cuda:{x}"` and nothing behind it; `f"cuda"`, which needs no f."""
+    if len(node.values) == 1:
+        return bool(DEVICE.match(str(constant(node.values[0]))))
+    return (
+        len(node.values) == 2 and constant(node.values[0]) == "cuda:" and node.values[1].__class__ is ast.FormattedValue
+    )

@@ -1,0 +1,273 @@
+"""Where a string arrives: arguments, options, comparisons. The other half of `Flow`, which knows how it gets there."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import re
+import sys
+from functools import cached_property
+from typing import NamedTuple
+
+from porter.python.blocks import once, place
+from porter.python.evidence import (
+    call_name,
+    constant,
+    device_like,
+    flag,
+    has_other_words,
+    is_log,
+    lightning,
+    like,
+    named,
+    other_library,
+    sides_of,
+    target_name,
+    trainer,
+)
+from porter.python.index import Link, parents
+from porter.python.parameters import positional
+
+_VENDOR = re.compile(r"(?i)nvidia|hopper|blackwell|ampere|volta")
+INDEXED = re.compile(r"cuda:\d+$")
+
+# what stands for any array library: `xp` of the array API standard, and who asks an array for its own
+_NAMESPACE = re.compile(r"^_?xp(?:\d*$|_)|array_?(?:namespace|module)|get_namespace")
+
+OPTIONS = {
+    "add_argument",
+    "option",
+    "Option",
+    "argument",
+    "Argument",
+    "DEFINE_string",
+    "DEFINE_enum",
+    "add_option",
+    "Field",
+    "field",
+}
+PUT = ("append", "add", "insert", "extend")  # into a list or a set
+_LOOKUPS = {"get", "pop", "setdefault", "getenv", "getattr", "get_option"}
+_NAMES_OF_THINGS = frozenset(  # calls whose strings are names, paths or texts
+    """str hasattr setattr delattr isinstance append add remove discard insert replace split find index count join write encode
+    set_defaults Path joinpath glob format __import__ import_module skipif skipIf mark TypeVar NewType Literal Extension
+    set_title set_xlabel set_ylabel text legend add_parser add_scalar section register""".split()
+)
+
+
+# libraries whose functions with a device are known, or that have none
+_KNOWN = frozenset({"torch", "transformers", "pytest", *sys.stdlib_module_names})
+
+
+class Role(NamedTuple):
+    role: str
+    certain: bool
+
+
+class Sinks:
+    """Handlers by the type of the node around a value; each says what the value is there, or nothing."""
+
+    # ---- arguments
+
+    def _keyword(self, node, parent, up, kind, text, depth):
+        call = up[1]
+        if call is None or call[0].__class__ is not ast.Call:
+            return None
+        func, name = call[0].func, parent.arg
+        resolved, last = self.names.resolve(func, call), call_name(func)
+        # add = parser.add_argument
+        option = last in OPTIONS or call[0].args and str(constant(call[0].args[0])).startswith("-")
+        if option and name in ("default", "const", "choices", "enum_values", "default_factory"):
+            return self._option(call, name, kind, text, depth)
+        sink = self.calls.get(resolved or "") or (self.methods.get(last) if resolved is None else None)
+        certain = kind != "device" or not self._any_array(func, call)
+        if sink and sink.kind == kind and name in sink.keywords:
+            return Role("argument", certain)
+        if name and like(name, kind):
+            if other_library(resolved):  # HParams(dist_backend="nccl"): a bag of values is anybody's
+                return Role("argument", False) if kind == "backend" and "dist" in name else None
+            return Role("argument", certain)
+        if name and kind == "device" and lightning(name) and not other_library(resolved) and not trainer(resolved):
+            return Role("argument", False)
+        return None
+
+    def _any_array(self, func: ast.AST, link: Link) -> bool:
+        """`xp.zeros(..., device="cuda")`: a function of whatever array library `xp` stands for, of NumPy's as well."""
+        root = func.value if func.__class__ is ast.Attribute else func
+        while root.__class__ is ast.Attribute:
+            root = root.value
+        if root.__class__ is not ast.Name or self.names.resolve(root, link) is not None:
+            return False
+        if _NAMESPACE.search(root.id):
+            return True
+        bindings = self.names.bindings(root.id, link)
+        return self.names.once("array module", bindings, lambda: any(map(_is_array_module, bindings)))
+
+    def _option(self, call: Link, name: str, kind: str, text: str, depth: int) -> Role | None:
+        role = "choices" if name in ("choices", "enum_values") else "option"
+        names = [flag(a) for a in call[0].args] + [constant(k.value) for k in call[0].keywords if k.arg == "dest"]
+        if any(n and like(n, kind) for n in names) or kind == "backend" or INDEXED.match(text):
+            return Role(role, True)
+        target = self.role(call, kind, text, depth + 1)  # field(default=...) of an annotated name
+        return Role(role, target.certain) if target else Role(role, False)
+
+    def _call(self, node, parent, up, kind, text, depth):
+        if node is parent.func:
+            return None
+        func = parent.func
+        resolved, last = self.names.resolve(func, up), call_name(func)
+        at = place(parent, node)[1]
+        if is_log(func, last):
+            return None
+        sink = self.calls.get(resolved or "")
+        if sink is None and func.__class__ is ast.Attribute and not (resolved or "").startswith("torch."):
+            sink = self.methods.get(last)
+        if resolved is None and func.__class__ is ast.Name:
+            sink = self._chosen(func, up)
+        if sink and sink.kind == kind and sink.position == at:
+            return None if other_library(resolved) else Role("argument", True)
+        if last in PUT and func.__class__ is ast.Attribute:
+            return self._target(func.value, up, kind, text, depth)
+        if last in OPTIONS:
+            first = flag(parent.args[0]) if parent.args else None
+            return Role("option", True) if at and first and like(first, kind) else None
+        if last in _LOOKUPS:
+            key = constant(parent.args[at - 1]) if at else None
+            return Role("default", True) if isinstance(key, str) and like(key, kind) else None
+        if last == "Choice":  # click's
+            outer = next((n for n in parents(up) if n.__class__ is ast.Call), None)
+            return Role("choices", any(n and like(n, kind) for n in map(flag, getattr(outer, "args", ()))))
+        if last in ("startswith", "endswith", "__eq__") and func.__class__ is ast.Attribute:
+            return (
+                Role("compared", True) if kind == "device" and self._asks(func.value, up, kind, text, depth) else None
+            )
+        if last in ("replace", "removeprefix", "split") and func.__class__ is ast.Attribute and kind == "device":
+            if at == 0:  # str(device).replace("cuda:", "")
+                return Role("stripped", True) if device_like(func.value) else None
+            return self.role(up, kind, text, depth + 1)
+        if last.startswith("assert") and any(a is not node for a in _words(parent)[kind]):
+            return Role("compared", True)
+        if other_library(resolved):
+            return None
+        if last == "parametrize" and at == 1:
+            name = constant(parent.args[0])
+            return Role("argument", True) if isinstance(name, str) and like(name, kind) else None
+        if (parameter := self._parameter(func, at, up)) is not None:
+            return Role("argument", True) if like(parameter, kind) else None
+        if INDEXED.match(text) or text == "cuda:{}":
+            return Role("argument", True)
+        if (
+            (resolved is None or text == "cuda" and resolved.partition(".")[0] not in _KNOWN)
+            and kind == "device"
+            and last not in _NAMES_OF_THINGS
+            and depth == 0
+            and not hasattr(builtins, last)
+        ):
+            return Role("argument", False)
+        return None
+
+    def _chosen(self, func: ast.Name, link: Link):
+        """The sink of `scope = autocast if mixed else nullcontext`, where the other callables are known too."""
+        bindings = self.names.bindings(func.id, link)
+        bound = self.names.once("parents", bindings, lambda: [at[1][0] for at in bindings if at[1] is not None])
+        if len(bound) != 1 or bound[0].__class__ is not ast.Assign or bound[0].value.__class__ is not ast.IfExp:
+            return None
+        names = [self.names.resolve(side, link) for side in (bound[0].value.body, bound[0].value.orelse)]
+        return next((self.calls[n] for n in names if n in self.calls), None) if all(names) else None
+
+    def _parameter(self, func: ast.AST, at: int, link: Link) -> str | None:
+        """The name of a parameter, where the function or method called is defined in this file."""
+        method = func.__class__ is ast.Attribute and getattr(func.value, "id", "") in ("self", "cls")
+        if func.__class__ is not ast.Name and not method:
+            return None
+        function = self._first_of[method].get(call_name(func))
+        if function is None:
+            return None
+        bound = method and not any(getattr(d, "id", "") == "staticmethod" for d in function.decorator_list)
+        parameter = positional(function.args, at + bound)
+        return parameter and parameter.arg
+
+    @cached_property
+    def _first_of(self) -> tuple[dict[str, ast.AST], dict[str, ast.AST]]:
+        """The first function of each name, and the first method."""
+        found: tuple[dict[str, ast.AST], dict[str, ast.AST]] = {}, {}
+        for name, links in self.names.functions.items():
+            for link in links:
+                found[link[1][0].__class__ is ast.ClassDef].setdefault(name, link[0])
+        return found
+
+    # ---- conditions
+
+    def _compare(self, node, parent, up, kind, text, depth):
+        at = place(parent, node)[1] + 1
+        op = parent.ops[at - 1 if at else 0]
+        sides = sides_of(parent)
+
+        def beside(found: tuple[ast.expr, ...]) -> bool:
+            return any(side is not node for side in found)
+
+        if beside(sides.npu):
+            return None
+        if up[1][0].__class__ is ast.Assign and all(_VENDOR.search(target_name(t)) for t in up[1][0].targets):
+            return None  # is_nvidia = platform == "cuda"
+        if isinstance(op, (ast.In, ast.NotIn)) and at == 0:  # "cuda" in str(device)
+            return Role("compared", True) if named(parent.comparators[0], kind) else None
+        if not isinstance(op, (ast.Eq, ast.NotEq, ast.Is, ast.IsNot, ast.In, ast.NotIn)):
+            return None
+        if beside(sides.device if kind == "device" else sides.backend):
+            return Role("compared", True)
+        names = [side for side in sides.names if side is not node]
+        if any(self._asks(s, up, kind, text, depth) for s in names):
+            return Role("compared", True)
+        if kind == "device" and (beside(sides.other) or any(self._other_words(s, up) for s in names)):
+            return None
+        return Role("compared", False)
+
+    def _other_words(self, node: ast.Name, link: Link) -> bool:
+        """Whether what is compared also has values that are no devices: `impl in ("ref", "cuda")`."""
+        uses = self.names.readers(node.id, link)
+        compared = (use[1][0] for use in uses if use[1][0].__class__ is ast.Compare)
+        sides = (side for one in compared for side in (one.left, *one.comparators))
+        return self.names.once("other words", uses, lambda: any(map(has_other_words, sides)))
+
+    def _asks(self, node: ast.AST, up: Link, kind: str, text: str, depth: int) -> bool:
+        """Whether an expression is a device by its words, or a name by its other uses."""
+        if named(node, kind):
+            return True
+        if node.__class__ is not ast.Name:
+            return False
+        if like((self.names.root(node.id, up) or "").rpartition(".")[2], kind):  # from config import DEVICE as D
+            return True
+        bindings = self.names.bindings(node.id, up)
+        # b = dist.get_backend()
+        if bindings and self.names.once(("given", kind), bindings, lambda: all(_is_given(at, kind) for at in bindings)):
+            return True
+        used = self._used(node.id, up, kind, text, depth)
+        return used is not None and used.certain and used.role != "compared"
+
+    def _matchvalue(self, node, parent, up, kind, text, depth):
+        while up and up[0].__class__.__name__ != "Match":
+            if up[0].__class__.__name__ not in ("MatchValue", "MatchOr", "MatchAs", "match_case"):
+                return None  # a part of something larger
+            up = up[1]
+        return Role("case", True) if up and named(up[0].subject, kind) else Role("case", False)
+
+
+@once
+def _words(call: ast.Call) -> dict[str, tuple[ast.expr, ...]]:
+    """The arguments that are devices or backends by their words."""
+    return {kind: tuple(a for a in call.args if named(a, kind)) for kind in ("device", "backend")}
+
+
+def _is_array_module(at: Link) -> bool:
+    """`xp = get_namespace(x)`"""
+    up = at[1]
+    if up is not None and up[0].__class__ is ast.Tuple and up[1]:
+        up = up[1]
+    value = getattr(up and up[0], "value", None)
+    return value.__class__ is ast.Call and bool(_NAMESPACE.search(call_name(value.func)))
+
+
+def _is_given(at: Link, kind: str) -> bool:
+    """`b = dist.get_backend()`"""
+    return at[1] is not None and at[1][0].__class__ is ast.Assign and named(at[1][0].value, kind)

@@ -1,0 +1,224 @@
+"""Where a file gives, lists, passes or compares a device or a backend, and which holders have the same value.
+
+"One value is one decision" is kept over all files (project/consistency.py); this is what one file adds to it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Sequence
+
+from porter.engine.suppress import Suppressions
+from porter.finding import SHARED, Finding, Site
+from porter.python.blocks import once, place
+from porter.python.evidence import call_name, constant, listed
+from porter.python.index import FUNCTIONS, Link, ancestors, strings
+from porter.python.parameters import defaulted
+from porter.python.searches import lines_with
+from porter.python.source import Source
+from porter.python.strings.holders import Holders, field, looked_up
+from porter.python.strings.literals import BACKEND, BYTES, CANDIDATE, DEVICE
+from porter.python.strings.sinks import OPTIONS, PUT
+from porter.python.strings.ties import Ties
+
+_ASKED = ("startswith", "endswith", "__eq__")
+_OPTION = ("default", "choices", "const", "enum_values", "default_factory")
+_MOST = 200  # holders that are followed in one file
+
+
+def sites_of(file) -> tuple[tuple[Site, ...], tuple[tuple[str, str], ...]]:
+    """The sites, whose status nobody knows yet, and pairs of holders with the same value."""
+    lines = lines_with(file.source, *BYTES, lowered=True)
+    if not lines:
+        return (), ()
+    look = _Sites(file)
+    for link in strings(file.tree, lines, CANDIDATE):
+        text = link[0].value
+        if link[1][0].__class__ is ast.JoinedStr:
+            link = link[1]
+        elif not (DEVICE.match(text) or BACKEND.match(text)):
+            continue
+        if not file.awareness.covers_link(link):
+            look.follow(link)
+    return look.found()
+
+
+def with_status(
+    sites: tuple[Site, ...],
+    findings: Iterable[Finding],
+    source: Source,
+    suppressions: Suppressions,
+    quiet: frozenset[str],
+) -> tuple[Site, ...]:
+    """The sites with what becomes of them by the findings there: the status of their edit, or why they have none."""
+    here: dict[tuple[int, int], list[Finding]] = {}
+    for finding in findings if sites else ():
+        if finding.code in SHARED:
+            here.setdefault((finding.line, finding.column), []).append(finding)
+    refused = any(finding.code == "PRT003" for finding in findings)
+
+    def status(several: Sequence[Finding]) -> str:
+        if edited := [f.status for f in several if f.edit and f.status != "manual"]:
+            return max(edited)  # review, if any is
+        if suppressions.skip is not None:
+            return "skipped"
+        if any(f.suppressed is not None for f in several):
+            return "suppressed"
+        if not several and not SHARED.isdisjoint(quiet):
+            return "quiet"
+        return "refused" if refused else "manual"
+
+    return tuple(site._replace(status=status(here.get(source.place(site.offset), ()))) for site in sites)
+
+
+class _Sites:
+    def __init__(self, file):
+        self.file, self.names = file, file.names
+        self.holders = Holders(file.names)
+        self.sites: dict[tuple[str, int], Site] = {}
+
+    def found(self) -> tuple[tuple[Site, ...], tuple[tuple[str, str], ...]]:
+        ties = Ties(self.file, self.holders).of({site.holder for site in self.sites.values()})
+        return tuple(sorted(self.sites.values())), ties
+
+    def follow(self, link: Link) -> None:
+        """A string to what it is given to, or compared with."""
+        offset = self.file.source.span(link[0])[0]
+        for holder, role in self._homes(link):
+            if holder:
+                line = self.file.source.line(offset)
+                self.sites.setdefault((holder, offset), Site(holder, offset, line, role))
+
+    def _homes(self, link: Link):
+        """(holder, role) pairs of the value at a link."""
+        listed = False
+        for _ in range(40):
+            node, up = link[0], link[1]
+            if up is None:
+                return
+            above = up[0]
+            handler = getattr(self, f"_{above.__class__.__name__.lower()}", None)
+            if handler is None:
+                return
+            answer = handler(node, above, up)
+            if answer is not True:  # True: the value goes on as what stands around it
+                yield from ((holder, "listed" if listed and role != "used" else role) for holder, role in answer or ())
+                return
+            listed |= above.__class__ in (ast.List, ast.Tuple, ast.Set, ast.Subscript)
+            link = up
+
+    # ---- what passes the value on
+
+    def _starred(self, node, above, up):
+        return True
+
+    _boolop = _lambda = _formattedvalue = _await = _starred
+
+    def _list(self, node, above, up):
+        words = listed(above)
+        return not words.npu and not words.hccl
+
+    _tuple = _set = _list
+
+    def _ifexp(self, node, above, up):
+        return node is not above.test
+
+    def _binop(self, node, above, up):
+        return isinstance(above.op, (ast.Add, ast.BitOr))
+
+    def _attribute(self, node, above, up):
+        """`"cuda".lower()`."""
+        return up[1] is not None and up[1][0].__class__ is ast.Call and up[1][0].func is above
+
+    def _subscript(self, node, above, up):
+        return node is above.slice and call_name(above.value) in (
+            "Literal",
+            "Optional",
+            "Union",
+            "Annotated",
+            "List",
+            "list",
+        )
+
+    _matchor = _matchas = _matchvalue = _match_case = _starred
+
+    # ---- where it is compared
+
+    def _compare(self, node, above, up):
+        return [(self.holders.of(s, up), "used") for s in _holding(above) if s is not node]
+
+    def _match(self, node, above, up):
+        return [(self.holders.of(above.subject, up), "used")]
+
+    # ---- where it is given
+
+    def _assign(self, node, above, up):
+        return [(self.holders.of(t, up), "declared") for t in above.targets]
+
+    def _annassign(self, node, above, up):
+        return [(self.holders.of(above.target, up), "declared")]
+
+    _namedexpr = _augassign = _for = _asyncfor = _comprehension = _annassign
+
+    def _arg(self, node, above, up):
+        function = next(a for a in ancestors(up) if isinstance(a[0], FUNCTIONS))
+        return [(self.holders.parameter(function, above.arg), "declared")]
+
+    def _arguments(self, node, above, up):
+        return [(self.holders.parameter(up[1], defaulted(above, node).arg), "declared")]
+
+    def _functiondef(self, node, above, up):
+        return [(self.holders.result(up), "declared")] if node is above.returns else None
+
+    _asyncfunctiondef = _functiondef
+
+    def _return(self, node, above, up):
+        function = next((a for a in ancestors(up) if isinstance(a[0], FUNCTIONS)), None)
+        return [(self.holders.result(function), "declared")] if function else None
+
+    def _dict(self, node, above, up):
+        side, at = place(above, node)
+        if side == "values":
+            key = constant(above.keys[at])
+            return [(field(key), "declared")] if isinstance(key, str) else None
+        call = up[1]
+        if call and call[0].__class__ is ast.Subscript and call[0].value is above:  # {"cuda": ...}[device]
+            return [(self.holders.of(call[0].slice, up), "used")]
+        return None
+
+    def _keyword(self, node, above, up):
+        call = up[1]
+        if call[0].__class__ is not ast.Call or above.arg is None:
+            return None
+        if above.arg in _OPTION and self._is_option(call[0]):
+            holder = self.holders.option(call[0])
+            return [(holder, "option")] if holder else True  # field(default=...) of an annotated name
+        if call_name(call[0].func) == "dict":
+            return [(field(above.arg), "declared")]
+        return [(self.holders.given(call[0], call, above.arg), "given")]
+
+    @staticmethod
+    def _is_option(call: ast.Call) -> bool:
+        return call_name(call.func) in OPTIONS or bool(call.args) and str(constant(call.args[0])).startswith("-")
+
+    def _call(self, node, above, up):
+        if node is above.func:
+            return True
+        last, method = call_name(above.func), above.func.__class__ is ast.Attribute
+        if method and last in _ASKED:
+            return [(self.holders.of(above.func.value, up), "used")]
+        if method and last in PUT:
+            return [(self.holders.of(above.func.value, up), "listed")]
+        if looked_up(above) and node is not above.args[0]:
+            return [(self.holders.of(above, up), "used"), *self._homes(up)]
+        if last == "Choice":
+            return True  # click.Choice(["cuda", "cpu"]) is an argument of the option
+        if self._is_option(above):
+            return [(self.holders.option(above), "option")]
+        return [(self.holders.given(above, up, place(above, node)[1]), "given")]
+
+
+@once
+def _holding(node: ast.Compare) -> tuple[ast.expr, ...]:
+    """The sides that may hold a value."""
+    return tuple(s for s in (node.left, *node.comparators) if s.__class__ is not ast.Constant)

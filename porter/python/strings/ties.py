@@ -1,0 +1,125 @@
+"""Which holders of a file have one value: what is assigned, compared, returned or passed as it is."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable
+from functools import cached_property
+
+from porter.python.blocks import place, within
+from porter.python.evidence import call_name, constant
+from porter.python.index import FUNCTIONS, Link, ancestors
+from porter.python.strings.holders import Holders, looked_up
+
+_MOST = 200  # holders that are followed in one file
+
+
+class Ties:
+    def __init__(self, file, holders: Holders):
+        self.names, self.buckets, self.holders = file.names, file.buckets, holders
+        self._known: dict[str, dict[str | None, list[Link]]] = {}
+
+    def of(self, holders: Iterable[str]) -> tuple[tuple[str, str], ...]:
+        """Pairs, from these holders on to those that they are handed to or come from."""
+        found, seen, todo = set(), set(), sorted(holders)
+        while todo and len(seen) < _MOST:
+            holder = todo.pop()
+            if holder in seen:
+                continue
+            seen.add(holder)
+            for other in sorted({*self._beside(holder)} - {holder, None}):
+                found.add((min(holder, other), max(holder, other)))
+                todo.append(other)
+        return tuple(sorted(found))
+
+    def _beside(self, holder: str):
+        called, _, parameter = holder.rstrip(")").partition("(")
+        for link in self._read(called.rpartition(":")[2].rpartition(".")[2], called) if parameter else ():
+            if link[1] and link[1][0].__class__ is ast.Call:
+                values = (k.value for k in link[1][0].keywords if k.arg == parameter)
+                yield from (self.holders.of(value, link[1]) for value in values)
+        for word in self._words(holder):
+            for link in self._read(word, holder):
+                yield from self._handed(link)
+
+    def _read(self, word: str, holder: str) -> list[Link]:
+        """The expressions with a holder, of those that end in a word."""
+        if word not in self._known:
+            known = self._known[word] = {}
+            for link in self._mentions.get(word, ()):
+                known.setdefault(self.holders.of(link[0], link), []).append(link)
+        return self._known[word].get(holder, [])
+
+    def _words(self, holder: str) -> set[str]:
+        """How an expression with this holder may end."""
+        last = re.split(r"[:.(]", holder.rstrip(")"))[-1]
+        full = holder.partition(":")[2]
+        return {last} | {
+            name for name, bound in self.names.imports.items() if any(full == target for target, _ in bound)
+        }
+
+    @cached_property
+    def _mentions(self) -> dict[str, list[Link]]:
+        """Expressions by the word they end in."""
+        found: dict[str, list[Link]] = {}
+        for link in self.names.uses:
+            found.setdefault(link[0].id, []).append(link)
+        for link in self.buckets[ast.Attribute]:
+            found.setdefault(link[0].attr, []).append(link)
+        for link in self.buckets.get(ast.Subscript, ()):
+            if isinstance(key := constant(link[0].slice), str):
+                found.setdefault(key, []).append(link)
+        for link in self.buckets[ast.Call]:
+            if word := looked_up(link[0]) or call_name(link[0].func):
+                found.setdefault(word, []).append(link)
+        return found
+
+    def _handed(self, link: Link):
+        """The holders that have the value of the expression at `link`, too."""
+        node, up = link
+        while (
+            up is not None
+            and up[0].__class__ in (ast.IfExp, ast.BoolOp, ast.Await)
+            and node is not getattr(up[0], "test", 0)
+        ):
+            node, up = up
+        above = up and up[0]
+        kind, of = above.__class__, self.holders.of
+        if kind in (ast.Assign, ast.AnnAssign, ast.NamedExpr):
+            targets = above.targets if kind is ast.Assign else [above.target]
+            if node is above.value:
+                yield from (of(t, up) for t in targets)
+            elif within(above, node, "targets") or node is getattr(above, "target", None) and above.value is not None:
+                yield from (of(v, up) for v in _choices(above.value))
+        elif kind is ast.Compare and all(isinstance(op, (ast.Eq, ast.NotEq, ast.In, ast.NotIn)) for op in above.ops):
+            yield from (of(s, up) for s in (above.left, *above.comparators) if s is not node)
+        elif kind is ast.Return:
+            function = next((a for a in ancestors(up) if isinstance(a[0], FUNCTIONS)), None)
+            yield function and self.holders.result(function)
+        elif kind is ast.keyword and up[1][0].__class__ is ast.Call and above.arg:
+            yield self.holders.given(up[1][0], up[1], above.arg)
+        elif kind is ast.Call and within(above, node, "args"):
+            yield self.holders.given(above, up, place(above, node)[1])
+        elif kind is ast.For and node is above.iter:
+            yield of(above.target, up)
+        yield from self._spawned(node, up)
+
+    def _spawned(self, node: ast.AST, up: Link | None):
+        """`spawn(worker, args=(rank, device))`, `run(device)`: the parameter of the same name."""
+        name = getattr(node, "id", "") or getattr(node, "attr", "")
+        while up is not None and up[0].__class__ in (ast.Tuple, ast.List, ast.keyword):
+            node, up = up
+        if name and up is not None and up[0].__class__ is ast.Call and node is not up[0].func:
+            for function in (up[0].func, *up[0].args, *(k.value for k in up[0].keywords if k.arg in ("target", "fn"))):
+                if function is not node and function.__class__ in (ast.Name, ast.Attribute):
+                    yield self.holders.named(self.holders.of(function, up), name)
+
+
+def _choices(value: ast.AST):
+    if value.__class__ is ast.IfExp:
+        yield from (*_choices(value.body), *_choices(value.orelse))
+    elif value.__class__ is ast.BoolOp:
+        yield from value.values
+    else:
+        yield value

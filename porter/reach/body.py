@@ -1,0 +1,143 @@
+"""What runs whenever a function is called: its body as steps, and as choices of which every way must be known.
+
+A step is the key of what is called or an `End`; a choice is a tuple of lists. What only runs on a GPU, behind a condition
+of which the other side is free of it, or in a `try` that has something else to offer, is no step.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from porter.python import evaluate
+
+_DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_HOST = frozenset({"cpu", "numpy", "tolist"})
+
+
+class End(NamedTuple):
+    """Something that no NPU has."""
+
+    verdict: str  # kernel | triton | missing | package | code
+    name: str
+    line: int
+    code: str = ""
+
+
+class Body:
+    def __init__(
+        self,
+        targets: Callable[[ast.Call], list],
+        end: Callable[[ast.AST], End | None],
+        imported: Callable[[ast.stmt], list],
+    ):
+        """`targets`: what a call calls; `end`: what a node is found to be; `imported`: the modules that a statement runs."""
+        self._targets, self._end, self._imported = targets, end, imported
+
+    def block(self, statements: list[ast.stmt]) -> list:
+        found: list = []
+        for at, node in enumerate(statements):
+            kind = node.__class__
+            if kind is ast.If:
+                found += self._expression(node.test)
+                ways = self._ways(node, statements[at + 1 :])
+                if ways is not None:
+                    return found + ways
+                found += self._choice(node)
+            elif kind in (ast.Import, ast.ImportFrom):
+                found += [end] if (end := self._end(node)) else self._imported(node)
+            elif kind is ast.Try:
+                found += self._try(node)
+            elif kind is ast.Match or kind in _DEFS and not node.args.defaults:
+                continue
+            elif kind is ast.ClassDef:
+                for base in node.bases:
+                    found += self._expression(base)
+                found += self.block(node.body)
+            elif kind in _DEFS:
+                for default in node.args.defaults:
+                    found += self._expression(default)
+            elif kind in (ast.For, ast.AsyncFor):
+                found += self._expression(node.iter) + self.block(node.body)
+            elif kind is ast.While:
+                found += self._expression(node.test) + self.block(node.body)
+            elif kind in (ast.With, ast.AsyncWith):
+                for item in node.items:
+                    found += self._expression(item.context_expr)
+                found += self.block(node.body)
+                if evaluate.leaves(node.body):
+                    return found
+            elif kind is ast.AnnAssign:
+                found += self._expression(node.value) if node.value is not None else []
+            elif kind in (ast.Raise, ast.Assert, ast.Continue, ast.Break):
+                if kind is not ast.Assert:
+                    return found
+            else:
+                for child in ast.iter_child_nodes(node):
+                    found += self._expression(child)
+                if kind is ast.Return:
+                    return found
+        return found
+
+    def _ways(self, node: ast.If, rest: list[ast.stmt]) -> list | None:
+        """Of a condition with a side that leaves: the rest of the block is a part of the other side."""
+        sure, body, other = evaluate.truth(node.test), node.body, node.orelse
+        if sure is not None:
+            taken = body if sure else other
+            return self.block(taken) if evaluate.leaves(taken) else None
+        first, second = evaluate.leaves(body), evaluate.leaves(other)
+        if evaluate.raises(body) or evaluate.raises(other) and other or not (first or second):
+            return None
+        if first and evaluate.on_nothing(node.test):
+            return None
+        return self._both(body if first else body + rest, other if second else other + rest)
+
+    def _choice(self, node: ast.If) -> list:
+        sure = evaluate.truth(node.test)
+        if sure is not None:
+            return self.block(node.body if sure else node.orelse)
+        if evaluate.raises(node.orelse):
+            return self.block(node.body)
+        if evaluate.raises(node.body):
+            return self.block(node.orelse)
+        if evaluate.leaves(node.body):
+            return []
+        return self._both(node.body, node.orelse) if node.orelse else []
+
+    def _both(self, one: list[ast.stmt], other: list[ast.stmt]) -> list:
+        first = self.block(one)
+        second = self.block(other) if first else []
+        return [(first, second)] if first and second else []
+
+    def _try(self, node: ast.Try) -> list:
+        if handler := evaluate.fallback(node):
+            return self._both(node.body, handler.body) + self.block(node.finalbody)
+        return self.block(node.body) + self.block(node.orelse) + self.block(node.finalbody)
+
+    def _expression(self, node: ast.AST) -> list:
+        if end := self._end(node):
+            return [end]
+        kind, found = node.__class__, []
+        if kind in (ast.Constant, ast.Name, ast.Lambda):
+            return found
+        if kind is ast.IfExp:
+            found = self._expression(node.test)
+            sure = evaluate.truth(node.test)
+            if sure is not None:
+                return found + self._expression(node.body if sure else node.orelse)
+            first, second = self._expression(node.body), self._expression(node.orelse)
+            return found + ([(first, second)] if first and second else [])
+        if kind is ast.BoolOp:
+            return self._expression(node.values[0])
+        for child in ast.iter_child_nodes(node):
+            found += self._expression(child)
+        if kind is ast.Call and not _on_host(node):
+            found += self._targets(node)
+        return found
+
+
+def _on_host(call: ast.Call) -> bool:
+    """`f(x.cpu(), y.cpu())`: the CPU computes it."""
+    inner: Iterator[ast.AST] = (n for a in call.args for n in ast.walk(a))
+    return any(n.__class__ is ast.Call and getattr(n.func, "attr", "") in _HOST for n in inner)

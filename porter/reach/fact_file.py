@@ -1,0 +1,114 @@
+"""The fact file of a library: which of its functions and modules cannot do their work on NPUs, and what breaks each."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from porter import __version__
+from porter.analysis.python import look
+from porter.engine.session import Session
+from porter.errors import Unreadable
+from porter.python.source import Source
+from porter.reach.body import End
+from porter.reach.compiled import Natives
+from porter.reach.fixpoint import solve
+from porter.reach.library import CLASS, FUNCTION, Library
+from porter.reach.reading import Reading
+
+LAYOUT = 1
+_GRADIENT = frozenset({"forward", "backward", "symbolic", "setup_context"})  # which `apply` calls
+_ASIDE = re.compile(r"(?:^|\.)(?:tests?|testing|benchmarks?|examples?|setup|conftest)(?:\.|$)|(?:^|\.)test_")
+
+
+def make(folder: Path, session: Session) -> dict:
+    """Analyse a package, and say what stands in the fact file."""
+    library = Library(folder)
+    natives = Natives(folder, library.compiled)
+    library.extensions = natives.extensions
+    steps: dict[str, list] = {}
+    for module in sorted(library.files):
+        if not _ASIDE.search(module):
+            steps.update(_steps(module, library, natives, session))
+    for module in sorted(library.files):  # `import a.b.c` runs a and a.b as well
+        above = module.rpartition(".")[0]
+        if above and f"{module}:" in steps:
+            steps[f"{module}:"].insert(0, f"{above}:")
+    found = solve(steps)
+    kernels = {
+        key for key, (way, end) in found.items() if end.verdict == "triton" and len(way) == 1
+    }  # nobody calls these
+    modules = {key[:-1]: _entry(*found[key], library) for key in sorted(found) if key.endswith(":")}
+    functions = {
+        name: _entry(*found[key], library) for name, key in sorted(_public(library, kernels).items()) if key in found
+    }
+    known = sum(not key.endswith(":") and "<locals>" not in key for key in steps)
+    return {
+        "layout": LAYOUT,
+        "porter": __version__,
+        "library": library.name,
+        "version": library.version,
+        "target": f"torch_npu={session.target.torch_npu},soc={session.target.soc}",
+        "read": {"modules": len(library.files), "functions": known},
+        "modules": modules,
+        "functions": functions,
+    }
+
+
+def render(facts: dict) -> str:
+    return json.dumps(facts, indent=1, ensure_ascii=False) + "\n"
+
+
+def _steps(module: str, library: Library, natives: Natives, session: Session) -> dict[str, list]:
+    try:
+        source = Source(library.data(module))
+        looked = look(library.files[module], source, session)
+        return Reading(module, looked, library, natives).read()
+    except (Unreadable, RecursionError, OSError):
+        return {}
+
+
+def _public(library: Library, kernels: set[str]) -> dict[str, str]:
+    """Full names that a program may use: of the module that defines a thing, and of every one that hands it on."""
+    names: dict[str, str] = {}
+    for module in sorted(library.files):
+        if _ASIDE.search(module):
+            continue
+        for name in library.reader.module(module).names:
+            found = library.find(f"{module}.{name}")
+            if found is None or not library.is_package(module) and found.module != module and found.kind != "apply":
+                continue
+            full = f"{module}.{name}"
+            if found.kind in (FUNCTION, CLASS) and found.key not in kernels:
+                names[full] = found.key
+            elif found.kind == "apply" and (forward := library.member(found._replace(kind=CLASS), "forward")):
+                names[full] = forward.key
+            if found.kind == CLASS:
+                names.update(_methods(library, found, full))
+    return names
+
+
+def _methods(library: Library, owner, full: str) -> dict[str, str]:
+    """`C.apply`, `C.from_x()`: methods that are called through the class."""
+    found = {}
+    for name in ("apply", *sorted(library.members(owner))):
+        member = library.member(owner, name)
+        if member is not None and member.kind == "apply":
+            if forward := library.member(owner, "forward"):
+                found[f"{full}.apply"] = forward.key
+        elif member is not None and library.is_static(member) and name not in _GRADIENT:
+            found[f"{full}.{name}"] = member.key
+    return found
+
+
+def _entry(way: tuple[str, ...], end: End, library: Library) -> dict:
+    module = way[-1].partition(":")[0]
+    entry = {"verdict": end.verdict, "end": end.name}
+    if end.code:
+        entry["code"] = end.code
+    return {
+        **entry,
+        "chain": [*(key.replace(":", ".").rstrip(".").replace(".<locals>", "") for key in way), end.name],
+        "place": f"{library.files[module]}:{end.line}",
+    }

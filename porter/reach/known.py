@@ -1,0 +1,83 @@
+"""Fact files of libraries, as an analysis reads them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+from porter.engine.libraries import Fact, Libraries
+from porter.errors import UserError
+from porter.files.read import DOCUMENT
+from porter.files.read import read as read_file
+from porter.target import Target
+
+LAYOUT = 1
+VERDICTS = ("kernel", "triton", "missing", "package", "code")
+_CURE = "make it with `porter analyze --library DIR --output FILE`"
+_CURE_ZH = "请用 `porter analyze --library DIR --output FILE` 重新生成"
+
+
+def read(files: Iterable[Path], target: Target) -> Libraries:
+    """Raises UserError where a file is none of porter's, or was made for another target."""
+    digest, names, facts = hashlib.sha256(), [], {}
+    for file in files:
+        data = read_file(file, str(file), limit=DOCUMENT)
+        document = _document(file, data)
+        library = " ".join(filter(None, (document["library"], document["version"])))
+        _same_target(file, document, target)
+        digest.update(data)
+        names.append(document["library"])
+        for kind in ("functions", "modules"):
+            for name, row in document[kind].items():
+                chain = " -> ".join(row["chain"])
+                facts[name] = Fact(library, row["verdict"], row["end"], chain, kind == "modules")
+    return Libraries(digest.hexdigest()[:16] if names else "", tuple(sorted(set(names))), facts)
+
+
+def _document(file: Path, data: bytes) -> dict:
+    try:
+        document = json.loads(data)
+    except json.JSONDecodeError as error:
+        place, why = f"{file}:{error.lineno}", error.msg
+        raise UserError(f"{place}: not JSON ({why}); {_CURE}", f"{place}：不是 JSON（{why}）；{_CURE_ZH}") from None
+    except (UnicodeDecodeError, RecursionError, MemoryError):
+        raise UserError(f"{file}: not JSON; {_CURE}", f"{file}：不是 JSON；{_CURE_ZH}") from None
+    if not isinstance(document, dict) or not isinstance(document.get("layout"), int):
+        raise UserError(f"{file}: no fact file of porter; {_CURE}", f"{file}：不是 porter 的库信息文件；{_CURE_ZH}")
+    if document["layout"] != LAYOUT:
+        raise UserError(
+            f"{file}: was written by another version of porter; {_CURE} again",
+            f"{file}：由其他版本的 porter 写出；{_CURE_ZH}",
+        )
+    strings = all(isinstance(document.get(key), str) for key in ("library", "version", "target"))
+    tables = all(isinstance(document.get(key), dict) for key in ("functions", "modules"))
+    if (
+        not strings
+        or not tables
+        or not all(map(_is_row, (*document["functions"].values(), *document["modules"].values())))
+    ):
+        raise UserError(
+            f"{file}: a fact file that is not as porter wrote it; {_CURE} again",
+            f"{file}：内容与 porter 写出的不一致；{_CURE_ZH}",
+        )
+    return document
+
+
+def _is_row(row: object) -> bool:
+    if not isinstance(row, dict) or row.get("verdict") not in VERDICTS or not isinstance(row.get("end"), str):
+        return False
+    chain = row.get("chain")
+    return isinstance(chain, list) and bool(chain) and all(isinstance(name, str) for name in chain)
+
+
+def _same_target(file: Path, document: dict, target: Target) -> None:
+    """What a torch lacks is another matter for another torch; kernels are kernels everywhere."""
+    wanted = f"torch_npu={target.torch_npu},soc={target.soc}"
+    rows = (*document["functions"].values(), *document["modules"].values())
+    if document["target"] != wanted and any(row["verdict"] == "missing" for row in rows):
+        raise UserError(
+            f"{file}: made for {document['target']}, and this run is for {wanted}; {_CURE} --target {wanted}",
+            f"{file}：针对 {document['target']} 生成，而本次目标为 {wanted}；{_CURE_ZH}，并加 --target {wanted}",
+        )

@@ -1,0 +1,46 @@
+"""Shapes that a verified run met late, joined with the findings that foretell them."""
+
+from __future__ import annotations
+
+from porter.rulebook.texts import MORE
+
+CODES = ("PRT601", "PRT602", "PRT603", "PRT604")
+
+
+def joined(document: dict, run: dict) -> dict:
+    """The document with its run; findings say what was seen of them, the run which places no finding speaks of."""
+    late = _late(document, run)
+    told: set[tuple[str, int]] = set()
+    findings = []
+    for finding in document["findings"]:
+        places = late.keys() & _places(finding) if finding["code"] in CODES else set()
+        if places:
+            told |= places
+            most = max(operator["shapes"] for place in places for operator in late[place])
+            finding = {**finding, "values": {**finding["values"], "seen": str(most)}}
+        findings.append(finding)
+    rest = [operator for place in sorted(late.keys() - told) for operator in late[place]]
+    more = [*document["more"], *([{"value": "seen", **MORE["seen"]}] if told else [])]
+    return {**document, "findings": findings, "more": more, "verified": {**run, "unexplained": rest}}
+
+
+def _late(document: dict, run: dict) -> dict[tuple[str, int], list[dict]]:
+    """Operators with late shapes by the line of the original. A port has other lines, but in files without edits."""
+    leg, moved = run.get("original"), set()
+    if leg is None:
+        leg, moved = run["ported"], {finding["path"] for finding in document["findings"] if finding["edit"]}
+    # a backward pass begins with ones; its shapes follow from those of the forward pass
+    gradients = {o["where"] for o in leg["operators"] if "_backward" in o["name"] or o["name"] == "aten::ones_like"}
+    found: dict[tuple[str, int], list[dict]] = {}
+    for operator in leg["operators"]:
+        path, _, line = operator["where"].rpartition(":")
+        if operator["late_shapes"] and path and path not in moved and operator["where"] not in gradients:
+            found.setdefault((path, int(line)), []).append(operator)
+    return found
+
+
+def _places(finding: dict) -> set[tuple[str, int]]:
+    """The lines of a finding, and those of the operators that get its shape."""
+    lines = {*range(finding["line"], finding["end_line"] + 1)}
+    lines |= {int(line) for line in finding["values"].get("lines", "").split(",") if line}
+    return {(finding["path"], line) for line in lines}

@@ -1,0 +1,45 @@
+"""Every finding as plain HTML in one language: for readers without a script. Paper gets the same from report.js."""
+
+from __future__ import annotations
+
+import re
+from html import escape
+
+from porter.report.excerpt import Excerpts
+from porter.report.page_words import phrase
+from porter.report.sanitise import line, shown
+
+_CODE = re.compile(r"`([^`\n]+)`")
+
+
+def paper(document: dict, rows: list[list], excerpts: Excerpts) -> str:
+    lang = document["language"]
+    words = {
+        key: phrase(key, lang)
+        for key in ("blocker", "wrong", "slow", "note", "auto", "review", "manual", "optional", "suppressed")
+    }
+    groups: dict[str, list] = {}
+    for finding, code in zip(document["findings"], rows):
+        groups.setdefault(finding["path"], []).append((finding, code))
+    parts = [f"<p>{phrase('findings.paper', lang)}</p>"]
+    for path, group in sorted(groups.items()):
+        parts.append(f'<article class="paper"><h3>{escape(line(path))}</h3><ul>')
+        group.sort(key=lambda item: (item[0]["line"], item[0]["column"]))
+        parts += [_item(finding, code, excerpts, words) for finding, code in group]
+        parts.append("</ul></article>")
+    return "\n".join(parts)
+
+
+def _item(f: dict, rows: list, excerpts: Excerpts, words: dict[str, str]) -> str:
+    status = words["optional" if f.get("optional") else f["status"]]
+    hidden = f" [{words['suppressed']}]" if f["suppressed"] is not None else ""
+    shown_rows = [(" " if tag == "*" else tag, index) for tag, _, index, *_ in rows if tag != " "]
+    code = "\n".join(f"{tag} {excerpts.pool[index][0]}" for tag, index in shown_rows)
+    head = f'<li id="f-{escape(f["fingerprint"])}"><span class="where">{f["line"]}:{f["column"]}</span>'
+    code_name, severity = f["code"], f["severity"]
+    weight = f'<b class="sev-{severity}">{words[severity]}</b> {status} <a href="#rule-{code_name}">{code_name}</a>'
+    return f"{head} {weight} {spelled(f['message'])}{hidden}" + (f"<pre>{escape(code)}</pre></li>" if code else "</li>")
+
+
+def spelled(text: str) -> str:
+    return _CODE.sub(r"<code>\1</code>", escape(shown(text)))

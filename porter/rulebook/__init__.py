@@ -1,0 +1,1 @@
+"""rules/*.toml read, checked and compiled."""

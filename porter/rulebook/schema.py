@@ -1,0 +1,269 @@
+"""rules/*.toml read and checked: every key, code, language and name. Once per change of the files, not per start."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from porter.finding import EFFORTS, SEVERITIES
+from porter.rulebook.errors import RuleError
+from porter.rulebook.schema_diagnose import cause
+from porter.rulebook.schema_report import kernel, kinds, setting
+from porter.rulebook.table import LANGUAGES, STATUSES
+
+PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
+_CODE = re.compile(r"PRT\d{3}")
+_SLUG = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+_DOTTED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
+
+Check = Callable[[object], str | None]  # what is wrong with the value, None where nothing is
+
+
+def _matches(pattern: re.Pattern[str], what: str) -> Check:
+    return lambda value: None if isinstance(value, str) and pattern.fullmatch(value) else f"is not {what}"
+
+
+def _one_of(*allowed: str) -> Check:
+    return lambda value: None if value in allowed else f"is not one of {', '.join(allowed)}"
+
+
+def _string(value: object) -> str | None:
+    return None if isinstance(value, str) and value.strip() else "is not a string with something in it"
+
+
+def _boolean(value: object) -> str | None:
+    return None if value.__class__ is bool else "is not true or false"
+
+
+def _index(value: object) -> str | None:
+    return None if type(value) is int and value >= 0 else "is not a position from 0"
+
+
+def _list_of(check: Check, most: int | None = None) -> Check:
+    def inner(value: object) -> str | None:
+        if not isinstance(value, list) or not value:
+            return "is not a list with something in it"
+        if most and len(value) > most:
+            return f"has more than {most} entries"
+        return next((f"has the entry {item!r}, which {wrong}" for item in value if (wrong := check(item))), None)
+
+    return inner
+
+
+def _or_list(check: Check) -> Check:
+    many = _list_of(check)
+    return lambda value: (many if isinstance(value, list) else check)(value)
+
+
+def _names(value: object) -> str | None:
+    if not isinstance(value, dict):
+        return "is not a table"
+    return next((f"renames {k!r} to {v!r}" for k, v in value.items() if _dotted(k) or _dotted(v)), None)
+
+
+def _languages(value: object, more: tuple[str, ...] = ()) -> str | None:
+    if not isinstance(value, dict):
+        return f"is not a table of {' and '.join(LANGUAGES)}"
+    for lang in LANGUAGES:
+        if not isinstance(value.get(lang), str) or not value[lang].strip():
+            return f"has no text for {lang!r}"
+    return next((f"has the unknown key {key!r}" for key in value if key not in LANGUAGES + more), None)
+
+
+def _message(value: object, *more: str) -> str | None:
+    if wrong := _languages(value, ("severity", "effort", "once", *more)):
+        return wrong
+    for key, check in (("severity", _severity), ("effort", _effort), ("once", _boolean)):
+        if key in value and (wrong := check(value[key])):
+            return f"has the {key} {value[key]!r}, which {wrong}"
+    first, *others = (sorted(set(PLACEHOLDER.findall(value[lang]))) for lang in LANGUAGES)
+    return next((f"has other placeholders in one language: {first} and {o}" for o in others if o != first), None)
+
+
+def _messages(value: object) -> str | None:
+    if not isinstance(value, dict) or not value:
+        return "is not a table with at least one message"
+    return next((f"{key!r} {wrong}" for key, text in value.items() if (wrong := _of_rule(text))), None)
+
+
+def _of_rule(value: object) -> str | None:
+    if wrong := _message(value, "symptom"):
+        return wrong
+    return None if isinstance(value.get("symptom", ""), str) else "has a symptom that is not a string"
+
+
+_dotted = _matches(_DOTTED, "a dotted name")
+_code = _matches(_CODE, "a code like PRT101")
+_severity, _effort, _fix = _one_of(*SEVERITIES), _one_of(*EFFORTS), _one_of("safe", "review")
+_weight = {"severity": _severity, "effort": _effort, "reference": _string, "symptom": _string}
+
+_TITLES = ("match", "from", "import", "keyword", "key", "code", "kind", "name")
+# kind -> (required keys, all keys)
+KINDS: dict[str, tuple[tuple[str, ...], dict[str, Check]]] = {
+    "rule": (
+        ("code", "slug", "severity", "effort", "title", "explain", "message"),
+        {
+            "code": _code,
+            "slug": _matches(_SLUG, "a lower-case slug"),
+            "title": _languages,
+            "explain": _languages,
+            "before": _string,
+            "after": _string,
+            "by_hand": _string,
+            "default": _one_of("on", "off"),
+            "once": _boolean,
+            "message": _messages,
+            **_weight,
+        },
+    ),
+    "namespace": (
+        ("code", "from", "names"),
+        {"code": _code, "from": _dotted, "under": _dotted, "names": _list_of(_dotted)}
+        | {"severity": _severity, "effort": _effort},
+    ),
+    "api": (
+        ("code", "match", "example"),
+        {
+            "code": _code,
+            "match": _or_list(_dotted),
+            "to": _dotted,
+            "fix": _fix,
+            "message": _message,
+            "example": _list_of(_string, 2),
+            "stays": _boolean,
+            **_weight,
+        },
+    ),
+    "sink": (
+        ("kind",),
+        {
+            "kind": _one_of("device", "backend"),
+            "call": _list_of(_dotted),
+            "method": _list_of(_dotted),
+            "position": _index,
+            "keyword": _list_of(_dotted),
+        },
+    ),
+    "variable": (
+        ("code", "match"),
+        {
+            "code": _code,
+            "match": _or_list(_dotted),
+            "to": _dotted,
+            "value": _one_of("keep", "bytes-to-mb"),
+            "fix": _fix,
+            "message": _message,
+            **_weight,
+        },
+    ),
+    "package": (
+        ("code", "import", "status", "evidence"),
+        {
+            "code": _code,
+            "import": _or_list(_dotted),
+            "name": _or_list(_string),
+            "status": _one_of(*STATUSES),
+            "since": _string,
+            "replacement": _or_list(_string),
+            "message": _message,
+            "evidence": _string,
+            **_weight,
+        },
+    ),
+    "option": (
+        ("code", "keyword", "value", "message"),
+        {
+            "code": _code,
+            "keyword": _or_list(_dotted),
+            "value": _or_list(_string),
+            "call": _or_list(_dotted),
+            "to": _string,
+            "message": _message,
+            **_weight,
+        },
+    ),
+    "parameter": (
+        ("code", "match"),
+        {
+            "code": _code,
+            "match": _or_list(_dotted),
+            "rename": _names,
+            "remove": _list_of(_dotted),
+            "positional": _index,
+            "fix": _fix,
+            "message": _message,
+            "example": _list_of(_string, 2),
+            **_weight,
+        },
+    ),
+}
+
+KINDS |= kinds(_dotted, _string, _index, _languages, _list_of)
+KINDS |= setting(_code, _string, _fix, _message, _or_list, _weight)
+KINDS |= cause(_code, _string, _languages, _list_of)
+KINDS |= kernel(_string, _message, _or_list)
+
+
+def read(name: str, data: bytes) -> list[tuple[str, str, dict]]:
+    """(kind, where, stanza) for every stanza of one file, each checked for itself."""
+    import tomli
+
+    try:
+        parsed = tomli.loads(data.decode("utf-8"))
+    except (tomli.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise RuleError(f"{name}: {error}") from None
+    found = []
+    for kind, stanzas in parsed.items():
+        if kind not in KINDS or not isinstance(stanzas, list):
+            raise RuleError(f"{name}: unknown stanza {kind!r}; known: {', '.join(f'[[{k}]]' for k in KINDS)}")
+        for number, stanza in enumerate(stanzas, 1):
+            title = next((stanza[key] for key in _TITLES if key in stanza), "unnamed")
+            where = f"{name}: [[{kind}]] {number} ({title[0] if isinstance(title, list) and title else title})"
+            _check(kind, stanza, where)
+            found.append((kind, where, stanza))
+    return found
+
+
+def _check(kind: str, stanza: dict, where: str) -> None:
+    required, keys = KINDS[kind]
+    for key, value in stanza.items():
+        if key not in keys:
+            raise RuleError(f"{where}: unknown key {key!r}; known: {', '.join(keys)}")
+        if wrong := keys[key](value):
+            raise RuleError(f"{where}: {key} {wrong}")
+    for key in required:
+        if key not in stanza:
+            raise RuleError(f"{where}: {key!r} is missing")
+    for wrong in _contradictions(kind, stanza):
+        raise RuleError(f"{where}: {wrong}")
+
+
+def _contradictions(kind: str, stanza: dict):
+    if kind == "rule":
+        about_code = not stanza["code"].startswith("PRT0")
+        if ("before" in stanza) != ("after" in stanza) or about_code and "before" not in stanza:
+            yield "'before' and 'after' belong together, and every code but porter's own has both"
+    if kind == "setting" and ("key" in stanza) == ("kind" in stanza):
+        yield "a setting has either 'key' or 'kind'"
+    if kind in ("api", "variable", "setting") and ("to" in stanza) != ("fix" in stanza):
+        yield "'to' and 'fix' belong together: leave both out where there is no counterpart"
+    if kind == "api" and len(stanza["example"]) != 1 + ("to" in stanza):
+        yield "'example' is one line, and a second one where the name moves"
+    if kind == "api" and stanza.get("stays") and {"to", "severity", "effort", "symptom"} & stanza.keys():
+        yield "what stays is no finding: leave out 'to', 'severity', 'effort' and 'symptom'"
+    if kind == "variable" and "value" in stanza and "to" not in stanza:
+        yield "'value' without 'to'"
+    if kind == "package" and "message" in stanza and stanza["status"] == "native":
+        yield "a native package is no finding and has no 'message'"
+    if kind == "package" and "since" in stanza and stanza["status"] != "native":
+        yield "'since' is the first version that runs on NPUs by itself: only a native package has one"
+    if kind == "cause" and len({"lines", "series"} & stanza.keys()) != 1:
+        yield "a cause is shown by either 'lines' or a 'series'"
+    if kind == "cause" and ("lines" in stanza) != ("example" in stanza):
+        yield "'lines' and 'example' belong together"
+    if kind == "sink" and not ("call" in stanza or "method" in stanza):
+        yield "a sink needs 'call' or 'method'"
+    if kind == "sink" and not ("position" in stanza or "keyword" in stanza):
+        yield "a sink needs 'position' or 'keyword'"
+    if kind == "parameter" and not {"rename", "remove", "positional"} & stanza.keys():
+        yield "a parameter needs 'rename', 'remove' or 'positional'"

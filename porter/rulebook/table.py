@@ -1,0 +1,158 @@
+"""What rules/*.toml says, as plain data: which names move where, which strings are devices, which variables change.
+
+Prose is kept apart (`prose`): an analysis without findings never reads it. Both come compiled from a cache.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+from porter.resources import rules_dir
+from porter.rulebook import compiled
+
+LANGUAGES = ("en", "zh")
+STATUSES = ("native", "plugin", "replace", "none")  # of a package: what it takes to use it on NPUs
+
+
+class Move(NamedTuple):
+    """One dotted name of the CUDA side."""
+
+    code: str
+    tail: str | None  # below the target's namespace ("amp.autocast"); None where there is no counterpart
+    fix: str | None  # safe | review; None where there is nothing to write
+    severity: str
+    effort: str
+    why: str  # key of the message
+    stays: bool = False  # works on NPUs as it is: known, and no finding
+
+
+class Variable(NamedTuple):
+    """One environment variable."""
+
+    code: str
+    to: str | None
+    value: str  # keep | bytes-to-mb
+    fix: str | None
+    severity: str
+    effort: str
+    why: str
+
+
+class Sink(NamedTuple):
+    """Where a string is a device or a backend."""
+
+    kind: str
+    calls: tuple[str, ...]
+    methods: tuple[str, ...]
+    position: int | None
+    keywords: tuple[str, ...]
+
+
+class Parameter(NamedTuple):
+    """Arguments that are called something else on the other side."""
+
+    code: str
+    rename: dict[str, str]
+    remove: tuple[str, ...]
+    fix: str | None
+    severity: str
+    effort: str
+    why: str
+    positional: int | None  # how many positional arguments mean the same on both sides; None where all do
+
+
+class Package(NamedTuple):
+    """A third-party package that is imported."""
+
+    code: str
+    status: str  # of STATUSES
+    since: str | None  # native: the first version that is
+    replacement: tuple[str, ...]  # what is installed, imported or called in its place
+    names: tuple[str, ...]  # what it is called where packages are installed from
+    severity: str
+    effort: str
+    why: str
+
+
+class Option(NamedTuple):
+    """A keyword argument, or an entry of a mapping, with a value that only GPUs know."""
+
+    code: str
+    values: tuple[str, ...]  # as written in the source, strings without their quotes
+    calls: tuple[str, ...]  # resolved names or last words of what is called; empty where the keyword says it all
+    to: str | None
+    severity: str
+    effort: str
+    why: str
+
+
+class Setting(NamedTuple):
+    """A key of a settings file, and what it may hold."""
+
+    code: str
+    kind: str  # device | backend: every key that is named like one; else ""
+    keys: tuple[str, ...]
+    value: str  # a regular expression for all of the value
+    excepted: tuple[str, ...]
+    under: tuple[str, ...]  # one of these keys is above it
+    beside: tuple[str, ...]  # one of these keys is somewhere in the file
+    yields: tuple[str, ...]  # where one of these, in the same mapping, has a finding of its own, that says it all
+    files: tuple[str, ...]  # patterns of names
+    replace: str  # key | value
+    to: str | None
+    fix: str | None
+    severity: str
+    effort: str
+    why: str
+
+
+class Kernel(NamedTuple):
+    """A CUDA kernel that goes by a well-known name, and what is said of it."""
+
+    match: str  # a regular expression, looked for in its names in lower case
+    replacement: tuple[str, ...]
+    why: str
+
+
+class Tables(NamedTuple):
+    rules: dict[str, dict]  # code -> slug, severity, effort, messages {why: (severity, effort)}
+    moves: dict[str, Move]
+    variables: dict[str, Variable]
+    sinks: list[Sink]
+    parameters: dict[str, Parameter]
+    packages: dict[str, Package]  # by the name that is imported
+    options: dict[str, list[Option]]  # by keyword
+    settings: list[Setting]
+    kernels: list[Kernel]
+    roads: tuple[str, ...]  # libraries built on torch, by the name that is imported
+
+    def kernel(self, *names: str) -> Kernel | None:
+        """The first that goes by one of these names."""
+        said = " ".join(names).lower()
+        return next((kernel for kernel in self.kernels if re.search(kernel.match, said)), None)
+
+
+@lru_cache(maxsize=4)
+def load(directory: Path | None = None) -> Tables:
+    data = compiled.section(directory or rules_dir(), "tables")
+    return Tables(
+        data["rules"],
+        {name: Move._make(row) for name, row in data["moves"].items()},
+        {name: Variable._make(row) for name, row in data["variables"].items()},
+        [Sink._make(row) for row in data["sinks"]],
+        {name: Parameter._make(row) for name, row in data["parameters"].items()},
+        {name: Package._make(row) for name, row in data["packages"].items()},
+        {name: [Option._make(row) for row in rows] for name, rows in data["options"].items()},
+        [Setting._make(row) for row in data["settings"]],
+        [Kernel._make(row) for row in data["kernels"]],
+        tuple(data["roads"]),
+    )
+
+
+@lru_cache(maxsize=4)
+def prose(directory: Path | None = None) -> dict:
+    """Everything a person reads: {"rules": {code: {...}}, "examples": {name: [before, after]}}."""
+    return compiled.section(directory or rules_dir(), "prose")

@@ -1,0 +1,221 @@
+"""The stanzas of all files joined into the tables and the prose: nothing but dicts, lists, tuples and strings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from porter.rulebook.errors import RuleError
+from porter.rulebook.schema import read
+from porter.rulebook.table import LANGUAGES
+
+_RULE_TEXT = ("title", "explain", "symptom", "reference", "before", "after", "by_hand")
+
+
+def build(files: Iterable[tuple[str, bytes]]) -> dict[str, dict]:
+    """`{"tables": ..., "prose": ...}` of (name, bytes) pairs."""
+    stanzas = [item for name, data in files for item in read(name, data)]
+    work = _Joined()
+    for kind, where, stanza in sorted(stanzas, key=lambda item: item[0] != "rule"):  # codes before those who name them
+        work.take[kind](where, stanza)
+    return {"tables": work.tables, "prose": work.prose}
+
+
+def _listed(value: str | list[str]) -> list[str]:
+    return value if isinstance(value, list) else [value]
+
+
+class _Joined:
+    def __init__(self) -> None:
+        self.tables: dict = {"rules": {}, "moves": {}, "variables": {}, "sinks": [], "parameters": {}}
+        self.tables |= {"packages": {}, "options": {}, "settings": [], "kernels": [], "roads": []}
+        self.prose: dict = {
+            "rules": {},
+            "examples": {},
+            "signals": {},
+            "routes": {},
+            "steps": {},
+            "releases": {},
+            "exports": {},
+        }
+        self.prose["causes"] = {}
+        self.slugs: dict[str, str] = {}
+        self.take: dict[str, Callable[[str, dict], None]] = {
+            "rule": self.rule,
+            "namespace": self.namespace,
+            "api": self.api,
+            "sink": self.sink,
+            "variable": self.variable,
+            "parameter": self.parameter,
+            "package": self.package,
+            "option": self.option,
+            "setting": self.setting,
+            "kernel": self.kernel,
+            "road": self.road,
+            "signal": lambda where, s: self._named("signals", where, s),
+            "route": lambda where, s: self._named("routes", where, s),
+            "release": lambda where, s: self._named("releases", where, s),
+            "step": lambda where, s: self._named("steps", where, s),
+            "cause": self.cause,
+            "export": lambda where, s: self._named("exports", where, s | {"name": s["variable"]}),
+        }
+
+    def rule(self, where: str, s: dict) -> None:
+        code, slug = s["code"], s["slug"]
+        if code in self.tables["rules"]:
+            raise RuleError(f"{where}: the code {code} is taken by {self.tables['rules'][code]['slug']!r}")
+        if slug in self.slugs:
+            raise RuleError(f"{where}: the slug {slug!r} is taken by {self.slugs[slug]}")
+        self.slugs[slug] = code
+        weight = {
+            key: (m.get("severity", s["severity"]), m.get("effort", s["effort"])) for key, m in s["message"].items()
+        }
+        self.tables["rules"][code] = {
+            **{key: s[key] for key in ("slug", "severity", "effort")},
+            "default": s.get("default", "on"),
+            "messages": weight,
+            "once": {key: m["once"] for key, m in s["message"].items() if "once" in m} | {"": s.get("once", False)},
+        }
+        self.prose["rules"][code] = {key: s.get(key) for key in _RULE_TEXT} | {
+            "messages": {key: {lang: m[lang] for lang in LANGUAGES} for key, m in s["message"].items()},
+            "symptoms": {key: m["symptom"] for key, m in s["message"].items() if "symptom" in m},
+            "references": {},
+        }
+
+    def namespace(self, where: str, s: dict) -> None:
+        rule = self._rule(where, s)
+        why, weight = self._why(where, s, ""), self._weight(rule, s, "default")
+        head = f"{s['under']}." if "under" in s else ""
+        for name in s["names"]:
+            self._put(
+                "moves", where, f"{s['from']}.{head}{name}", (s["code"], head + name, "safe", *weight, why, False)
+            )
+
+    def api(self, where: str, s: dict) -> None:
+        rule, names = self._rule(where, s), _listed(s["match"])
+        why = self._why(where, s, names[0])
+        weight = self._weight(rule, s, why)
+        row = (s["code"], s.get("to"), s.get("fix"), *weight, why, s.get("stays", False))
+        for name in names:
+            self._put("moves", where, name, row)
+            self.prose["examples"][name] = s["example"]
+
+    def variable(self, where: str, s: dict) -> None:
+        rule, names = self._rule(where, s), _listed(s["match"])
+        why = self._why(where, s, names[0])
+        weight = self._weight(rule, s, why)
+        row = (s["code"], s.get("to"), s.get("value", "keep"), s.get("fix"), *weight, why)
+        for name in names:
+            self._put("variables", where, name, row)
+
+    def parameter(self, where: str, s: dict) -> None:
+        rule, names = self._rule(where, s), _listed(s["match"])
+        why = self._why(where, s, f"{names[0]}()")
+        weight = self._weight(rule, s, why)
+        row = (
+            s["code"],
+            s.get("rename", {}),
+            tuple(s.get("remove", ())),
+            s.get("fix"),
+            *weight,
+            why,
+            s.get("positional"),
+        )
+        for name in names:
+            self._put("parameters", where, name, row)
+            if "example" in s:
+                self.prose["examples"][f"{name}()"] = s["example"]
+
+    def package(self, where: str, s: dict) -> None:
+        rule, names = self._rule(where, s), _listed(s["import"])
+        why = self._why(where, s, names[0]) if "message" in s else ""
+        weight = self._weight(rule, s, why)
+        more = tuple(_listed(s.get("replacement", []))), tuple(_listed(s.get("name", names[0].replace("_", "-"))))
+        for name in names:
+            self._put("packages", where, name, (s["code"], s["status"], s.get("since"), *more, *weight, why))
+
+    def option(self, where: str, s: dict) -> None:
+        rule, keywords = self._rule(where, s), _listed(s["keyword"])
+        values = tuple(_listed(s["value"]))
+        why = self._why(where, s, f"{keywords[0]}={values[0]}")
+        weight = self._weight(rule, s, why)
+        row = (s["code"], values, tuple(_listed(s.get("call", []))), s.get("to"), *weight, why)
+        for keyword in keywords:
+            self.tables["options"].setdefault(keyword, []).append(row)
+
+    def setting(self, where: str, s: dict) -> None:
+        rule, keys = self._rule(where, s), tuple(_listed(s.get("key", [])))
+        own = number = (keys[0] if keys else s["kind"]).replace("*", "any")
+        taken = self.prose["rules"][s["code"]]["messages"]
+        for at in range(2, 100):
+            own = own if own not in taken else f"{number}-{at}"
+        why = self._why(where, s, own)
+        weight = self._weight(rule, s, why)
+        lists = tuple(tuple(_listed(s.get(key, []))) for key in ("except", "under", "beside", "yields", "file"))
+        last = (s.get("replace", "value"), s.get("to"), s.get("fix"))
+        self.tables["settings"].append((s["code"], s.get("kind", ""), keys, s["value"], *lists, *last, *weight, why))
+
+    def kernel(self, where: str, s: dict) -> None:
+        """One cure, for the source of the kernel and for the Python that calls it."""
+        for code, rule in self.tables["rules"].items():
+            messages = self.prose["rules"][code]["messages"]
+            if "known" in messages and all("{cure}" in text for text in messages["known"].values()):
+                if s["name"] in messages:
+                    raise RuleError(f"{where}: {code} already has a message called {s['name']!r}")
+                messages[s["name"]] = {k: messages["known"][k].replace("{cure}", s["message"][k]) for k in LANGUAGES}
+                rule["messages"][s["name"]] = self._weight(rule, s["message"], "known")
+        self.tables["kernels"].append((s["match"], tuple(_listed(s.get("replacement", []))), s["name"]))
+
+    def road(self, where: str, s: dict) -> None:
+        for name in s["import"]:
+            if name in self.tables["roads"]:
+                raise RuleError(f"{where}: {name} stands there twice")
+            self.tables["roads"].append(name)
+
+    def sink(self, where: str, s: dict) -> None:
+        calls, methods, keywords = (tuple(s.get(key, ())) for key in ("call", "method", "keyword"))
+        self.tables["sinks"].append((s["kind"], calls, methods, s.get("position"), keywords))
+
+    def cause(self, where: str, s: dict) -> None:
+        for code in s.get("codes", ()):
+            self._rule(where, {"code": code})
+        self._named("causes", where, s)
+
+    def _named(self, section: str, where: str, s: dict) -> None:
+        """Stanzas of the report, in their order."""
+        if ("pattern" in s) == ("import" in s) and section == "signals":
+            raise RuleError(f"{where}: a signal has either 'pattern' or 'import'")
+        if s["name"] in self.prose[section]:
+            raise RuleError(f"{where}: the name {s['name']!r} is taken")
+        self.prose[section][s["name"]] = s
+
+    def _rule(self, where: str, s: dict) -> dict:
+        if s["code"] not in self.tables["rules"]:
+            raise RuleError(f"{where}: no [[rule]] has the code {s['code']}")
+        return self.tables["rules"][s["code"]]
+
+    def _why(self, where: str, s: dict, own: str) -> str:
+        """The key of the message: the stanza's own, else the rule's default."""
+        rule, prose = self.tables["rules"][s["code"]], self.prose["rules"][s["code"]]
+        default = prose["messages"].get("default")
+        if "message" not in s and default is None:
+            raise RuleError(f"{where}: no message, and {s['code']} has no message called 'default'")
+        if not own or not {"message", "symptom", "reference", "severity", "effort"} & s.keys():
+            return "default"
+        if own in prose["messages"]:
+            raise RuleError(f"{where}: {s['code']} already has a message called {own!r}")
+        prose["messages"][own] = {lang: s.get("message", default)[lang] for lang in LANGUAGES}
+        for key in ("symptom", "reference"):
+            if key in s:
+                prose[f"{key}s"][own] = s[key]
+        rule["messages"][own] = self._weight(rule, s.get("message", {}) | s, "default")
+        return own
+
+    @staticmethod
+    def _weight(rule: dict, s: dict, why: str) -> tuple[str, str]:
+        severity, effort = rule["messages"].get(why, (rule["severity"], rule["effort"]))
+        return s.get("severity", severity), s.get("effort", effort)
+
+    def _put(self, table: str, where: str, name: str, row: tuple) -> None:
+        if name in self.tables[table]:
+            raise RuleError(f"{where}: {name} is mapped twice")
+        self.tables[table][name] = row

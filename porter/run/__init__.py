@@ -1,0 +1,1 @@
+"""Many files: which ones, in how many processes, with which settings; what was known before."""

@@ -1,0 +1,213 @@
+"""What one file cannot know of the others: gathered first, over the whole project, by byte scan and stdlib `ast`."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+
+from porter.analysis.calls import calls
+from porter.engine.facts import Facts
+from porter.files.kinds import SHELL, kind_of
+from porter.files.read import LIMIT, beginning
+from porter.native.kernels import Remember, anew
+from porter.native.python_to_kernels import gather as gather_natives
+from porter.project.counterpart_files import rivals_among, twins_among
+from porter.project.modules import IMPORTED, may_be, module_of
+from porter.project.own_methods import classes
+from porter.project.package_users import users
+from porter.project.program_options import launcher, takes
+from porter.project.roads import Survey
+from porter.project.said_once import first_fused, first_gelu, jit_compile
+from porter.python.trees import Parse, parse, shallow
+from porter.rulebook.gate import PACKAGES
+from porter.training.calls.per_batch import served
+
+_OWN = {
+    "cuda": re.compile(rb"def[ \t]+cuda[ \t]*\("),
+    "is_cuda": re.compile(rb"^[ \t]+(?:def[ \t]+is_cuda\b|(?:self\.)?is_cuda[ \t]*(?::[^=\n]+)?=(?!=))", re.MULTILINE),
+}
+_CONSTANT = re.compile(rb"^([A-Za-z_]\w*)[ \t]*(?::[^=\n]*)?=[ \t]*[\"'](cuda(?::\d+)?|nccl)[\"']", re.MULTILINE)
+_SHIM = re.compile(
+    rb"^[ \t]*(?:from[ \t]+torch_npu\.contrib[ \t]+import[ \t]+transfer_to_npu|import[ \t]+torch_npu\.contrib\.transfer_to_npu)",
+    re.M,
+)
+# an option's name has an end: without one, a text of nothing but dashes is gone over again and again
+_PASSED = re.compile(rb"(--?[A-Za-z][\w.-]{0,100})(?:[ \t]+|=|[\"'],[ \t]*[\"'])[\"']?(cuda(?::\d+)?|nccl)\b")
+_SCRIPTS = (".sh", ".bash", ".slurm", ".sbatch", ".pbs", ".lsf", ".ksh", ".cmd", ".bat", ".mk", ".yml", ".yaml", ".py")
+_SCRIPT_NAMES = ("Makefile", "makefile")
+_TEST = re.compile(r"(?:^|/)(?:tests?|examples?)/|(?:^|/)test_")
+_ASKS = re.compile(rb"(?i)(^[ \t]*def[ \t]+)?\bis_(?:torch_)?npu_available\b(?:[ \t]*=(?!=))?", re.MULTILINE)
+_PROJECT = ("pyproject.toml", "setup.cfg", "setup.py")
+_LARGEST = 2_000_000  # a script of more bytes is data
+
+
+def gather(
+    root: Path,
+    files: Sequence[str],
+    remember: Remember = anew,
+    asked: Iterable[str] | None = None,
+    *,
+    given: Mapping[str, bytes] = MappingProxyType({}),
+    loose: bool = False,
+) -> Facts:
+    """`files`: every file of the project, relative to its root; `asked`: those that a run looks at, if not all; `given`:
+    what stands in place of the bytes on disk; `loose`: the files are no project, but those that somebody named."""
+    try:
+        return _gather(root, files, remember, asked, given, loose, parse)
+    except (RecursionError, MemoryError):  # in one file of thousands, whose own analysis says so
+        return _gather(root, files, anew, asked, given, loose, shallow)
+
+
+def _gather(
+    root: Path,
+    files: Sequence[str],
+    remember: Remember,
+    asked: Iterable[str] | None,
+    given: Mapping[str, bytes],
+    loose: bool,
+    parse: Parse,
+) -> Facts:
+    own: dict[str, set[str]] = {name: set() for name in _OWN}
+    passed: set[tuple[str, str, str]] = set()
+    shim: set[str] = set()
+    asks: dict[str, bool] = {}
+    defined: dict[str, list[tuple[str, str]]] = {}
+    texts: dict[str, bytes] = {}
+    scripts: dict[str, bytes] = {}
+    sources: dict[str, bytes] = {}
+    for path in files:
+        if not path.endswith(_SCRIPTS) and path.rpartition("/")[2] not in _SCRIPT_NAMES:
+            continue
+        data = _read(root / path)
+        if data is None:
+            continue
+        if b"cuda" in data or b"nccl" in data:
+            for flag, value in _PASSED.findall(data):
+                passed.add((flag.decode(), value.decode(), path))
+        if path.endswith(".py"):
+            if b"transfer_to_npu" in data and _SHIM.search(data):
+                shim.add(path)
+            if b"npu_available" in data.lower() and (found := list(_ASKS.finditer(data))):
+                asks[path] = any(m[1] or m[0].endswith(b"=") for m in found)
+            if b"cuda" in data or b"nccl" in data:
+                for name, pattern in _OWN.items():
+                    if name.encode() in data and pattern.search(data):
+                        own[name].update(f"{path}:{owner}" for owner in classes(parse(data), name))
+                for name, value in _CONSTANT.findall(data):
+                    kind = "backend" if value == b"nccl" else "device"
+                    defined.setdefault(name.decode(), []).append((path, kind))
+            sources[path] = data
+            texts[path] = data if b"import" in data else b""
+        elif kind_of(path) == SHELL:
+            scripts[path] = data
+    twins = tuple(sorted(twins_among(files)))
+    natives, dying = gather_natives(root, files, texts, parse, remember)
+    for path in twins:
+        if "cuda" in path.rpartition("/")[2] and path.replace("cuda", "npu") in files and not _TEST.search(path):
+            asks[path] = True
+    constants = tuple(sorted(_used(defined, texts, parse)))
+    # too long for facts, or left out of the project and named all the same
+    for path in sorted(set(asked or ()) - sources.keys() - given.keys()):
+        if path.endswith(".py") and (data := _read(root / path, LIMIT)) is not None:
+            sources[path] = data
+    survey = Survey(root, files, sources | given, loose)
+    return Facts(
+        own_cuda=tuple(sorted(own["cuda"])),
+        own_is_cuda=tuple(sorted(own["is_cuda"])),
+        constants=constants,
+        passed=tuple(sorted(passed)),
+        shim=tuple(sorted(shim)),
+        twins=twins,
+        among=tuple(sorted(rivals_among(files))),
+        aware=_aware(asks, files),
+        fused=first_fused(texts),
+        gelu=first_gelu(texts, parse),
+        jit_compile=jit_compile(texts),
+        own_packages=tuple(sorted(_packages(files))),
+        takes=takes(sorted(passed), texts, parse),
+        launcher=launcher(scripts),
+        imported=users(root, files, texts),
+        natives=natives,
+        dying=dying,
+        served=served(texts, remember, asked, calls),
+        roads=survey.roads((path, user) for path, _, _, user in constants),
+    )
+
+
+def _aware(asks: dict[str, bool], files: Sequence[str]) -> tuple[str, ...]:
+    """A project that defines `is_npu_available`, asks it in several files, or has npu_x.py beside cuda_x.py, runs on
+    both; of a collection, the part."""
+    folders: dict[str, list[bool]] = {}
+    for path, defines in asks.items():
+        whole = "/" not in path or any(name in files for name in _PROJECT)
+        folders.setdefault("" if whole else path.partition("/")[0] + "/", []).append(defines)
+    return tuple(sorted(folder for folder, found in folders.items() if any(found) or len(found) > 2))
+
+
+def _packages(files: Sequence[str]) -> set[str]:
+    """Where `import apex` finds a package that the project brings itself: `third/apex`, `third/src/apex` for `third/`."""
+    known, found = {*PACKAGES.split(), "apex", "amp_C"}, set()
+    sources = frozenset(path for path in files if path.endswith(".py"))
+    for path in sources:
+        words = path.removesuffix(".py").split("/")
+        for at, word in enumerate(words):
+            above = words[:at]  # the package itself, its part where it is a namespace, or a module
+            whole = words[at + 1 :] in (["__init__"], []) or len(words) == at + 3 and words[-1] == "__init__"
+            if word in known and whole and "/".join([*above, "__init__.py"]) not in sources:
+                if above and above[-1] in ("src", "python", "lib"):
+                    above.pop()
+                found.add("/".join([*above, word]))
+                break
+    return found
+
+
+def _read(path: Path, most: int = _LARGEST) -> bytes | None:
+    data = beginning(path, most + 1)
+    return None if data is None or len(data) > most else data
+
+
+def _used(
+    defined: dict[str, list[tuple[str, str]]], texts: dict[str, bytes], parse: Parse
+) -> Iterable[tuple[str, str, str, str]]:
+    """Constants that another file imports by name and hands to something that takes a device or a backend."""
+    if not defined:
+        return
+    modules = frozenset(map(module_of, texts))
+    for path, data in texts.items():
+        imported = b" ".join(IMPORTED.findall(data)).decode("utf-8", "replace")
+        tree = None if defined.keys().isdisjoint(re.findall(r"\w+", imported)) else parse(data)
+        if tree is None:
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom):
+                base = "." * node.level + (f"{node.module}." if node.module else "")
+                for alias in node.names:
+                    for at, kind in defined.get(alias.name, ()):
+                        meant = at != path and may_be(base + alias.name, path, at, alias.name, modules)
+                        if meant and _handed_over(tree, alias.asname or alias.name, kind):
+                            yield at, alias.name, kind, path
+
+
+def _handed_over(tree: ast.Module, name: str, kind: str) -> bool:
+    from porter.python.evidence import call_name, like, named
+
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            for k in node.keywords:
+                if k.arg and like(k.arg, kind) and getattr(k.value, "id", "") == name:
+                    return True
+            if any(getattr(a, "id", "") == name for a in node.args):
+                last = call_name(node.func)
+                if last in ("to", "device", "init_process_group", "autocast") or like(last, kind):
+                    return True
+        elif isinstance(node, ast.Compare):
+            sides = [node.left, *node.comparators]
+            if any(getattr(s, "id", "") == name for s in sides) and any(named(s, kind) for s in sides):
+                return True
+        elif isinstance(node, ast.Assign) and getattr(node.value, "id", "") == name:
+            if any(named(t, kind) for t in node.targets):
+                return True
+    return False

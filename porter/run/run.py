@@ -1,0 +1,212 @@
+"""Many files: which ones matter, in this process or in many, and always the same answer in the same order."""
+
+from __future__ import annotations
+
+import gc
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+
+from porter.analysis.analyse import analyse, kind, may_concern, sites
+from porter.engine.facts import Facts
+from porter.engine.refusals import refusal
+from porter.engine.session import Session
+from porter.files.all_files import everything
+from porter.files.discover import MARKERS, Walk, discover
+from porter.files.errors import FilesError
+from porter.files.kinds import PYTHON, largest
+from porter.files.read import LIMIT, read
+from porter.finding import FileResult, Held, Site
+from porter.native.kernels import anew
+from porter.project.consistency import consistent
+from porter.project.unedited_places import Partners
+from porter.run.config import Settings
+from porter.run.gather import gather
+from porter.target import Target
+from porter.text.gate import KINDS
+
+READ = KINDS | {PYTHON}
+PARALLEL_FROM = 200  # files that pass the gate; below, one process is done before others have started
+Progress = Callable[[int, int], None]
+REFUSALS = {"missing": "vanished", "large": "too-large"}  # what reading calls it -> what PRT003 calls it
+OUTSIDE = frozenset({"unreadable", "too-large", "data", "changed", "vanished", "binary", "special", "outside"})
+
+
+@dataclass(frozen=True)
+class Run:
+    root: Path
+    files: tuple[FileResult, ...]  # sorted by path
+    settings: Settings
+    target: Target
+    facts: Facts = Facts()
+    left_out: tuple[str, ...] = ()  # directories, for their name alone
+    stdin: bytes | None = field(default=None, repr=False)
+
+    @property
+    def broken(self) -> bool:
+        """Did porter fail, or break a promise? Files that are odd do not count."""
+        return any(f.code == "PRT003" and f.why not in OUTSIDE for file in self.files for f in file.findings)
+
+    def data(self, path: str) -> bytes:
+        """The bytes that were analysed. Raises FilesError where the file has changed since."""
+        if self.stdin is not None:
+            return self.stdin
+        return read(self.root / path, path)
+
+
+def run(
+    root: Path,
+    paths: Sequence[str],
+    settings: Settings,
+    session: Session,
+    *,
+    stdin: tuple[str, bytes] | None = None,
+    cache=None,
+    progress: Progress | None = None,
+    force_exclude: bool = False,
+) -> Run:
+    """Analyse `paths`, or `stdin` (its name relative to the root, its bytes)."""
+    left_out: list[str] = []
+    done: list[FileResult] = []
+    gated: list[tuple[int, str, str]] = []
+    named = {stdin[0]} if stdin else set()
+    with tuned():
+        if stdin is None:
+            exclude = settings.exclude
+            for file in discover(
+                paths, root=root, exclude=exclude, force_exclude=force_exclude, left_out=left_out, kinds=READ
+            ):
+                named.add(file.path)
+                try:
+                    if file.error:
+                        raise FilesError(file.error, path=file.path, error=file.detail, root="")
+                    data = _read(root, file.path)
+                except FilesError as error:
+                    done.append(_refused(file.path, error, session))
+                    continue
+                if may_concern(file.path, data, session):
+                    gated.append((len(data), file.path, _digest(data) if cache else ""))
+                elif kind(file.path) == PYTHON:  # of other files, only those that matter are counted
+                    done.append(analyse(file.path, data, session))
+        if gated or stdin:
+            asked = {stdin[0]} if stdin else {path for _, path, _ in gated}
+            given = dict([stdin]) if stdin and kind(stdin[0]) == PYTHON else {}
+            listed, loose = _listed(root, paths, settings.exclude)
+            remember = cache.remember if cache else anew
+            session = replace(session, facts=gather(root, listed, remember, asked, given=given, loose=loose))
+        if stdin:
+            done.append(analyse(*stdin, session))
+        done += _gated(root, gated, settings, session, cache, progress, len(done))
+        if any(result.sites for result in done):
+            if settings.exclude:
+                listed, _ = _listed(root, paths, ())
+            partners = _partners(root, listed, named, settings, session, cache)
+
+            def again(held: Sequence[Held]) -> list[FileResult]:
+                waiting, now = {one.path for one in held}, replace(session, held=tuple(held))
+                if stdin:
+                    return [analyse(*stdin, now)]
+                return _gated(root, [g for g in gated if g[1] in waiting], settings, now, cache, None, 0)
+
+            done = consistent(done, partners, again)
+    files = tuple(sorted(done, key=lambda result: result.path))
+    given = stdin[1] if stdin else None
+    return Run(root, files, settings, session.target, session.facts, tuple(sorted(left_out)), given)
+
+
+def _listed(root: Path, paths: Sequence[str], exclude: Sequence[str]) -> tuple[list[str], bool]:
+    """The whole project, also when only some files are named: a hook and a full run must not disagree; and whether it
+    is none.
+
+    A directory that nothing marks as a project is not one (it may be somebody's home): files in it that were not
+    asked about are none of ours.
+    """
+    if any(os.path.lexists(root / marker) for marker in MARKERS) or any(map(os.path.isdir, paths)):
+        return everything(root, exclude), False
+    real = os.path.realpath(root)
+    return sorted({os.path.relpath(os.path.realpath(p), real).replace(os.sep, "/") for p in paths}), True
+
+
+def _partners(
+    root: Path, listed: Sequence[str], named: set[str], settings: Settings, session: Session, cache
+) -> Partners:
+    walk = Walk(root, settings.exclude)
+
+    def glance(path: str, data: bytes) -> FileResult:
+        def made() -> tuple:
+            found = sites(path, data, session)
+            return tuple(map(tuple, found.sites)), found.ties
+
+        key = "\0".join(("sites", path, _digest(data), session.facts.digest()))
+        rows, ties = cache.remember(key, made) if cache else made()
+        return FileResult(path, sites=tuple(Site(*row) for row in rows), ties=ties)
+
+    excluded = partial(walk.is_left_out, directory=False)
+    return Partners(root, listed, frozenset(named), session.facts.takes, glance, excluded)
+
+
+def _gated(root, gated, settings, session, cache, progress, before) -> list[FileResult]:
+    found, missing = cache.known(gated, session) if cache else ([], gated)
+    names = [path for *_, path, _ in sorted(missing, key=lambda item: (-item[0], item[1]))]
+    jobs = settings.jobs or _cores()
+    if jobs > 1 and len(names) >= PARALLEL_FROM:
+        from porter.run.pool import pooled
+
+        results = pooled(root, names, session, jobs, analyse_file)
+    else:
+        results = (analyse_file(root, name, session) for name in names)
+    total, new = before + len(gated), []
+    for result in results:
+        new.append(result)
+        if progress:
+            progress(before + len(found) + len(new), total)
+    if cache and new:
+        cache.keep(new, session)
+    return found + new
+
+
+def analyse_file(root: Path, path: str, session: Session) -> FileResult:
+    try:
+        data = _read(root, path)
+    except FilesError as error:
+        return _refused(path, error, session)
+    return analyse(path, data, session)
+
+
+def _read(root: Path, path: str) -> bytes:
+    of = kind(path)
+    return read(root / path, path, limit=LIMIT if of == PYTHON else largest(of))
+
+
+def _refused(path: str, error: FilesError, session: Session) -> FileResult:
+    values = {key: value for key, value in error.message.values.items() if key != "path"}
+    key = REFUSALS.get(error.key, error.key)
+    if kind(path) != PYTHON and key in ("too-large", "binary"):
+        key, values["size"] = "data", values.get("size", "0.0")  # nobody keeps settings in such a file
+    return refusal(path, key, session, **values)
+
+
+def _digest(data: bytes) -> str:
+    from porter.files.read import digest
+
+    return digest(data)
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@contextmanager
+def tuned() -> Iterator[None]:
+    """What is loaded is not looked at again, and cycles are still freed: as fast as without a collector."""
+    old = gc.get_threshold()
+    gc.freeze()
+    gc.set_threshold(100_000, 20, 100)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*old)
+        gc.unfreeze()

@@ -1,0 +1,113 @@
+"""Dockerfiles: base images, ENV and ARG, and the shell of RUN.
+
+Nothing is edited unseen: what is right hangs on the image.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from porter.text.document import Document, TextHit
+from porter.text.formats import shell
+from porter.text.shells.script import Name, Script, Word, masked, parse
+
+MARK = "#"
+same = shell.same
+_INSTRUCTION = re.compile(r"[ \t]*(FROM|RUN|ENV|ARG|CMD|ENTRYPOINT|[A-Z]+)\b", re.IGNORECASE)
+_ENDS = re.compile(r"\\[ \t]*\r?\n?$")
+_SHELL = re.compile(r"(?:[ \t]|\\[ \t]*\r?\n)*(?:--\w[\w-]*=\S+(?:[ \t]|\\[ \t]*\r?\n)+)*(?![\[<\s])", re.IGNORECASE)
+_PAIR = re.compile(r"([A-Za-z_]\w{0,200})=(\"(?:[^\"\\]|\\.)*\"|'[^']*'|(?:[^\s\\\"']|\\.)*)")
+_ALONE = re.compile(r"[ \t]*[A-Za-z]+[ \t]+([A-Za-z_]\w*)[ \t]+([^\r\n\\]+)")
+_READ = re.compile(r"\$\{?([A-Za-z_]\w*)")
+_QUOTE = re.compile(r"[\"']")
+_IMAGE = re.compile(
+    r"(?i)(?:nvcr\.io/|[\w./-]*\bnvidia/|pytorch/pytorch:|[\w./-]*(?:cuda|cudnn)[\w.-]*"
+    r"|[\w./-]+:[\w.-]*(?:cu\d{2,3}\b|cuda|gpu))[^\s\"']*"
+)
+
+
+def read(document: Document) -> Script:
+    text = masked(document.text)
+    parts, names, images = [], [], []
+    for start, end, name in _instructions(text):
+        body = text[start:end]
+        if name in ("RUN", "CMD", "ENTRYPOINT"):
+            parts.append((start, end))
+            continue
+        if name in ("FROM", "ARG"):
+            images += _images(start, body, name)
+        names += _names(start, body, name)
+    script = parse(_without(text, parts))
+    script.names = sorted([*script.names, *names], key=lambda n: n.start)
+    script.images = images
+    return script
+
+
+def look(document: Document, script: Script) -> Iterator[TextHit]:
+    yield from shell.hits(document, script, safe=False)
+    for start, end, image in script.images:
+        yield TextHit(start, end, "PRT823", "image", values=(("image", image),))
+
+
+def _instructions(text: str) -> Iterator[tuple[int, int, str]]:
+    at, name, first, inside = 0, "", 0, False
+    for line in text.splitlines(keepends=True):
+        start, at = at, at + len(line)
+        if inside and (not line.strip() or line.lstrip().startswith("#")):
+            continue
+        if not inside:
+            found = _INSTRUCTION.match(line)
+            if line.lstrip().startswith("#") or not found:
+                continue
+            name, first = found[1].upper(), start
+        inside = _ENDS.search(line) is not None
+        if not inside:
+            yield first, at, name
+    if inside:
+        yield first, len(text), name
+
+
+def _images(start: int, body: str, name: str) -> Iterator[tuple[int, int, str]]:
+    """`FROM nvidia/cuda:12.1`, `ARG BASE=nvcr.io/nvidia/pytorch:24.01-py3`."""
+    pattern = r"[ \t]*FROM[ \t]+(?:--\S+[ \t]+)*(\S+)" if name == "FROM" else r"[ \t]*ARG[ \t]+\w+=[\"']?([^\s\"']+)"
+    found = re.match(pattern, body, re.IGNORECASE)
+    if (
+        found
+        and not _QUOTE.search(found[1])  # the pattern has none, and would look for an end without them at every place
+        and _IMAGE.fullmatch(found[1])
+        and (name == "FROM" or "/" in found[1])
+        and "ascend" not in found[1].lower()
+    ):
+        yield start + found.start(1), start + found.end(1), found[1]
+
+
+def _names(start: int, body: str, name: str) -> Iterator[Name]:
+    spans = []
+    if name in ("ENV", "ARG"):
+        pairs = list(_PAIR.finditer(body))
+        for found in pairs or filter(None, [_ALONE.match(body) if name == "ENV" else None]):
+            value = Word(start + found.start(2), start + found.end(2), found[2])
+            yield Name(start + found.start(1), start + found.end(1), found[1], "set", value, exported=True)
+            spans.append(found.span(1))
+        if not spans and (found := re.match(r"[ \t]*ARG[ \t]+(\w+)", body, re.IGNORECASE)):
+            yield Name(start + found.start(1), start + found.end(1), found[1], "named")
+    for found in _READ.finditer(body):
+        yield Name(start + found.start(1), start + found.end(1), found[1], "read")
+
+
+def _without(text: str, parts: list[tuple[int, int]]) -> str:
+    """Only the shell, where it stands; a line between two of one command goes on as they do."""
+    out = list(re.sub(r"[^\n]", " ", text))
+    for start, end in parts:
+        head = _INSTRUCTION.match(text, start).end()  # type: ignore[union-attr]  it is why the part begins here
+        body = _SHELL.match(text, head, end)
+        if body is None:
+            continue  # a list of words, or a here-document
+        at = body.end()
+        for line in text[at:end].splitlines(keepends=True):
+            if line.lstrip().startswith("#") and line.endswith("\n") and len(line) > 1:
+                line = " " * (len(line) - 2) + "\\\n"
+            out[at : at + len(line)] = line
+            at += len(line)
+    return "".join(out)

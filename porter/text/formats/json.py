@@ -1,0 +1,53 @@
+"""JSON: the values, with comments and commas at the end as settings files have them."""
+
+from __future__ import annotations
+
+import re
+
+from porter.errors import Unreadable
+from porter.text.document import Document
+from porter.text.jsonspans import Node, parse
+from porter.text.settings.entries import ITEM, Builder, Settings, same
+from porter.text.settings.rules import look
+
+MARK = "//"
+__all__ = ["MARK", "look", "read", "same"]
+
+_LINES = re.compile(r'[\[{"\d][^\n]*[\]}"\d]\r?\n\s*[\[{"\d]')  # one value to a line: records, no settings
+
+
+def read(document: Document) -> Settings:
+    text, builder = document.text, Builder(document)
+    if not text.strip():
+        return builder.settings
+    try:
+        tree = parse(text)
+    except Unreadable:
+        if _LINES.match(text.lstrip()):
+            return Settings(whole=False)
+        raise
+    _Values(builder).walk(tree, [], 0, None)
+    return builder.settings
+
+
+class _Values:
+    def __init__(self, builder: Builder):
+        self.builder, self.owners = builder, 0
+
+    def walk(self, node: Node, path: list[str], owner: int, key: tuple[int, int] | None) -> None:
+        if node.kind in ("object", "array"):
+            self.owners += 1
+            mine = self.owners
+            for name, value in node.members:
+                path.append(str(name.value))
+                self.walk(value, path, mine, (name.start + 1, name.end - 1))
+                path.pop()
+            for item in node.items:
+                path.append(ITEM)
+                self.walk(item, path, mine, key)
+                path.pop()
+            return
+        quoted = node.kind == "string"
+        self.builder.add(
+            path, str(node.value), node.start + quoted, node.end - quoted, key=key, owner=owner, quoted=quoted
+        )

@@ -1,0 +1,87 @@
+"""Makefiles: the shell of their recipes, and the variables around it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from porter.text.document import Document, TextHit
+from porter.text.formats import shell
+from porter.text.shells.script import WORDS, Name, Script, Text, Word, masked, parse
+
+MARK = "#"
+same = shell.same
+_SET = re.compile(
+    r"^(?:(?:export|override)[ \t]+)*([A-Za-z_]\w*)[ \t]*(?:\?|:{1,3}|\+|!)?=[ \t]*([^#\n]*)", re.MULTILINE
+)
+_NAMED = re.compile(r"^(?:un)?export[ \t]+([A-Za-z_]\w*)[ \t]*$", re.MULTILINE)
+_READ = re.compile(r"(?<!\$)\$[({]([A-Za-z_]\w*)[)}]")
+_PREFIX = re.compile(r"\t[ \t]*[@+-]*[ \t]*")
+
+
+def read(document: Document) -> Script:
+    text = masked(document.text)
+    script = parse(_recipes(text))
+    names = [Name(m.start(1), m.end(1), m[1], "read") for m in _READ.finditer(text)]
+    names += [Name(m.start(1), m.end(1), m[1], "named") for m in _NAMED.finditer(text)]
+    for found in _SET.finditer(text):
+        value = Word(found.start(2), found.start(2) + len(found[2].rstrip()), found[2].rstrip())
+        names.append(Name(found.start(1), found.end(1), found[1], "set", value, exported="export" in found[0]))
+        if WORDS.search(value.text):
+            script.texts.append(Text(value, ""))
+    script.names = sorted([*script.names, *names], key=lambda n: n.start)
+    return script
+
+
+def look(document: Document, script: Script) -> Iterator[TextHit]:
+    yield from shell.hits(document, script)
+
+
+def _recipes(text: str) -> str:
+    out, goes_on = [], False
+    for line in text.splitlines(keepends=True):
+        if line.startswith("\t") or goes_on:
+            head = _PREFIX.match(line) if not goes_on else None
+            start = head.end() if head else 0
+            out.append(" " * start + _as_shell(line[start:]))
+            goes_on = line.rstrip("\r\n").endswith("\\")
+        elif "$(shell " in line and "#" not in line[: line.index("$(shell ")]:
+            start = line.index("$(shell ")
+            end = _closed(line, start + 1)
+            blank = re.sub(r"[^\n]", " ", line)
+            out.append(blank[:start] + _as_shell(line[start:end]) + blank[end:])
+        else:
+            out.append(re.sub(r"[^\n]", " ", line))
+    return "".join(out)
+
+
+def _as_shell(line: str) -> str:
+    """What make puts in before a shell sees the line, as words of the same length."""
+    out, at = [], 0
+    while (dollar := line.find("$", at)) >= 0:
+        out.append(line[at:dollar])
+        following = line[dollar + 1 : dollar + 2]
+        if following == "$":
+            out.append(" $")
+            at = dollar + 2
+        elif line.startswith("$(shell ", dollar):
+            out.append("$(      ")
+            at = dollar + len("$(shell ")
+        elif following in ("(", "{"):
+            end = _closed(line, dollar + 1)
+            out.append("x" * (end - dollar))
+            at = end
+        else:
+            out.append("xx"[: len(line[dollar : dollar + 2])] if following.strip() else "x" + following)
+            at = dollar + 2
+    return "".join(out) + line[at:]
+
+
+def _closed(line: str, at: int) -> int:
+    opening = line[at]
+    closing, depth = {"(": ")", "{": "}"}[opening], 0
+    for n in range(at, len(line)):
+        depth += (line[n] == opening) - (line[n] == closing)
+        if not depth:
+            return n + 1
+    return len(line.rstrip("\\\r\n"))

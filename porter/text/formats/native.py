@@ -1,0 +1,150 @@
+"""C++ and CUDA sources: which kernels are in a file, what they use and which Python stops with them. Nothing is edited."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from porter.errors import Unreadable
+from porter.native import cpp
+from porter.text.document import Document, TextHit
+
+MARK = "//"
+
+_LAUNCH = re.compile(rb"<<<|\bcudaLaunch(?:Cooperative)?Kernel\w*\s*\(|\bhipLaunchKernelGGL\s*\(")
+_GUARD = re.compile(
+    rb"^[ \t]*#[ \t]*if(?:def[ \t]+|[ \t]+)(?:defined[ \t]*(?:\([ \t]*)?)?(?:\w*_)?(?:CUDA|GPU|CUDACC|NCCL|ROCM)(?:_\w+)?\b",
+    re.M,
+)
+_LIBRARIES = {
+    "cuBLAS": r"\bcublas(?:Lt)?[A-Z_]\w*|cublas\w{0,40}\.h",
+    "cuDNN": r"\bcudnn[A-Z]\w*|cudnn\w{0,40}\.h",
+    "cuFFT": r"\bcufft[A-Z]\w*",
+    "cuRAND": r"\bcurand[A-Z_]\w*",
+    "cuSOLVER": r"\bcusolver[A-Z]\w*",
+    "cuSPARSE": r"\bcusparse[A-Z]\w*",
+    "NCCL": r"\bnccl[A-Z]\w*|nccl\.h",
+    "Thrust": r"\bthrust::",
+    "CUB": r"\bcub::",
+    "CUTLASS": r"\bcutlass::",
+    "CuTe": r"\bcute::",
+    "CUDA": r"cuda(?<!\wcuda)(?:[A-Z]\w*|_runtime\w*\.h|::)",
+}
+# of device code: what has to be thought of anew, and not only written anew
+_FEATURES = {
+    "PTX": r"asm(?:[ \t]+volatile)?[ \t]*\(",
+    "WMMA": r"\bwmma::|\bmma_sync\b",
+    "cooperative groups": r"\bcooperative_groups\b",
+    "__shfl": r"__shfl(?:_\w{1,40})?[ \t]*\(",
+    "__ballot": r"__ballot(?:_sync)?[ \t]*\(",
+    "atomicAdd": r"\b(?:gpu)?[aA]tomicAdd\w*[ \t]*\(",
+    "tex": r"\btex[123]D\w*[ \t]*[<(]|\btexture<|\bcudaTextureObject_t\b",
+}
+
+
+def _searches(patterns: dict[str, str]) -> dict[str, tuple[bytes, re.Pattern[bytes]]]:
+    """With the first plain letters of each, which are found at a hundred times the speed."""
+    return {
+        name: (re.match(r"(?:\\b)?(?:\(\?:gpu\)\?\[aA\])?(\w+)", text)[1].encode(), re.compile(text.encode()))
+        for name, text in patterns.items()
+    }
+
+
+_USED, _USES = _searches(_LIBRARIES), _searches(_FEATURES)
+_STARTS = (b"<<<", b"cudaLaunch", b"hipLaunch")
+_DEVICE = (".cu", ".cuh", ".hip")
+_SHOWN = 4
+
+
+@dataclass(frozen=True)
+class Native:
+    kernels: tuple[cpp.Kernel, ...]
+    launches: tuple[int, ...]
+    libraries: tuple[tuple[int, str], ...]
+    features: tuple[str, ...]
+    exports: tuple[str, ...]
+    device: bool  # there is code for the device in it, as kernels or as what kernels call
+
+
+def read(document: Document) -> Native:
+    data = document.data
+    if b"\0" in data:
+        raise Unreadable("text", "binary", 1)
+    source = cpp.read(data)
+    bare = _unguarded(source.bare)
+    ours = cpp.AICORE.encode() in bare  # what is launched there are kernels for NPUs
+    launched = not ours and any(start in bare for start in _STARTS)
+    exports = dict.fromkeys(export.name for export in source.exports)
+    device = bool(source.kernels) or document.path.endswith(_DEVICE) or b"__device__" in bare
+    return Native(
+        tuple(kernel for kernel in source.kernels if bare[kernel.start : kernel.start + 1].strip()),
+        tuple(found.start() for found in (_LAUNCH.finditer(bare) if launched else ())),
+        tuple(_found(_USED, bare)),
+        tuple(name for _, name in _found(_USES, bare)) if device else (),
+        tuple(exports),
+        device,
+    )
+
+
+def _found(searches: dict[str, tuple[bytes, re.Pattern[bytes]]], bare: bytes) -> Iterator[tuple[int, str]]:
+    for name, (letters, pattern) in searches.items():
+        if letters in bare and (found := pattern.search(bare)):
+            yield found.start(), name
+
+
+def _unguarded(code: bytes) -> bytes:
+    """Without what stands below `#ifdef WITH_CUDA`: it is left out where there is no CUDA."""
+    if not _GUARD.search(code):
+        return code
+    open_, guards, lines = [], 0, code.splitlines(keepends=True)  # whether each branch is a guard, and how many are
+    for number, line in enumerate(lines):
+        bare = line.lstrip().removeprefix(b"#").lstrip() if line.lstrip().startswith(b"#") else b""
+        if bare.startswith(b"if"):
+            open_.append(_GUARD.match(line) is not None)
+            guards += open_[-1]
+        elif bare.startswith((b"else", b"elif")) and open_:
+            guards -= open_[-1]
+            open_[-1] = False
+        elif bare.startswith(b"endif") and open_:
+            guards -= open_.pop()
+        elif guards:
+            lines[number] = re.sub(rb"[^\r\n]", b" ", line)
+    return b"".join(lines)
+
+
+def look(document: Document, native: Native) -> Iterator[TextHit]:
+    places = [kernel.start for kernel in native.kernels] + [at for at, _ in native.libraries] + list(native.launches)
+    if not places:
+        return
+    facts = document.session.facts
+    names, libraries = [kernel.name for kernel in native.kernels], [name for _, name in native.libraries]
+    tables = document.session.rules.tables
+    known = list(dict.fromkeys(filter(None, map(tables.kernel, names))))
+    if names:
+        why = known[0].why if len(known) == 1 else "kernels" if names[1:] else "kernel"
+    else:
+        why = "launches" if native.launches else "device" if native.device else "host"
+    said = {"names": _shown(names), "count": str(len(names)), "libraries": _shown(libraries)}
+    said["launches"] = str(len(native.launches)) if native.launches else ""
+    runs = names or native.launches or native.device  # of which it goes without saying that they need CUDA
+    said["uses"] = _shown([name for name in (*libraries, *native.features) if name != "CUDA"] if runs else [])
+    said["counterparts"] = _shown([name for row in known[:_SHOWN] for name in row.replacement[:1]] if known[1:] else [])
+    said["exports"] = _shown(list(native.exports))
+    said["callers"] = next((callers for path, callers in facts.dying if path == document.path), "")
+    at = _character(document, min(kernel.start for kernel in native.kernels) if names else min(places))
+    severity = "note" if facts.knows_npus(document.path) else ""  # NPUs have sources of their own
+    values = TextHit.values_of(**{key: text for key, text in said.items() if text})
+    yield TextHit(at, at + 1, "PRT850", why, values=values, severity=severity)
+
+
+def _character(document: Document, at: int) -> int:
+    """Of a byte. A comment in another encoding is no reason not to read a source that nobody edits."""
+    data = document.data[document.bom :]
+    document.__dict__.setdefault("text", data.decode("utf-8", "replace"))
+    return len(data[: max(0, at - document.bom)].decode("utf-8", "replace"))
+
+
+def _shown(names: list[str]) -> str:
+    more = len(names) - _SHOWN
+    return ", ".join(names[:_SHOWN]) + (f" (+{more})" if more > 0 else "")

@@ -1,0 +1,197 @@
+"""Edits of the text of cells as edits of the JSON strings behind it: only the characters that change are written anew."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+from difflib import SequenceMatcher
+from typing import NamedTuple
+
+from porter.finding import Change
+from porter.text.jsonspans import encode
+from porter.text.notebooks import magics
+from porter.text.notebooks.cells import HALF, Cell, Line, Notebook, pieces
+
+_WORD = re.compile(r"\w+|[^\w]")
+_MOST = 250_000  # pairs of words to compare; larger replacements stand for themselves
+_COMMA = re.compile(r"\s*,\s*")
+
+
+class Edit(NamedTuple):
+    """Characters `start:end` of a cell's text become `new`."""
+
+    cell: int  # its place in the notebook, from 0
+    start: int
+    end: int
+    new: str
+
+
+class View:
+    """One view of a notebook as an engine got it, and the way from its bytes to the text of the cells."""
+
+    def __init__(self, book: Notebook, text: str, shielded: bool):
+        self.book, self.text, self.shielded = book, text, shielded
+        self.data = text.encode("utf-8")
+        # of every byte that is no letter's first: how far bytes and characters are apart
+        self._behind = [] if text.isascii() else [m.start() for m in re.finditer(rb"[\x80-\xbf]", self.data)]
+
+    def edits(self, change: Change) -> tuple[Edit, ...] | None:
+        """None where it would touch what only a notebook understands."""
+        start, end = (offset - bisect_left(self._behind, offset) for offset in (change.start, change.end))
+        found, book = [], self.book
+        old, new = self.text[start:end], change.new.decode("utf-8")
+        # the way JSON spells it now tells how it would be spelt anew
+        alike = old == book.document.text[book.file_offset(start) : book.file_offset(end, True)]
+        for at, stop, new in [(start, end, new)] if alike else _differences(start, old, new):
+            if self._forbidden(at, stop, new) or (edit := self._edit(at, stop, new)) is None:
+                return None
+            found.append(edit)
+        return tuple(found)
+
+    def _forbidden(self, start: int, end: int, new: str) -> bool:
+        book = self.book
+        first, last = book.line_at(start), book.line_at(end)
+        for number in range(first, last + 1):
+            line, at, shield = book.lines[number], book.starts[number], book.shields[number]
+            if HALF.search(line.body) and ("\ufffd" in new or "\ufffd" in self.text[start:end]):
+                return True
+            if self.shielded and shield is not None and _touches(line, shield, start - at, end - at, new):
+                return True
+        return False
+
+    def _edit(self, start: int, end: int, new: str) -> Edit | None:
+        book = self.book
+        first = len(book.lines) if start == book.starts[-1] else book.line_at(start)
+        if (
+            start == end
+            and new.endswith("\n")
+            and first
+            and (first == len(book.lines) or book.lines[first].number == 1)
+        ):
+            # what is put below the last line of a cell belongs to that cell
+            above = book.lines[first - 1]
+            size = len(above.cell.text)
+            return Edit(above.cell.number - 1, size, size, _ended(above, new if above.end else f"\n{new[:-1]}"))
+        last = book.line_at(end)
+        if end > start and end == book.starts[last] and book.lines[last].number == 1 or end == book.starts[-1]:
+            if not new.endswith("\n") or end == start:
+                return None  # two cells would become one
+            end, new = end - 1, new[:-1]
+            last = book.line_at(end)
+        line, other = book.lines[first], book.lines[last]
+        if line.cell is not other.cell:
+            return None
+        begin, stop = line.start + start - book.starts[first], other.start + end - book.starts[last]
+        return Edit(line.cell.number - 1, begin, stop, _ended(line, new))
+
+
+def _touches(line: Line, shield: int, start: int, end: int, new: str) -> bool:
+    """Whether an edit of these columns changes what stands behind the shield, or how IPython reads the line."""
+    size = len(line.body)
+    if end <= 0:  # above it
+        return not new.endswith("\n") if end == 0 else False
+    if start >= size:  # below it
+        return not new.startswith("\n") if start == size else False
+    if start < 0 or end > shield or "\n" in new:
+        return True
+    before = magics.stand_in(line.body)
+    after = magics.stand_in(line.body[:start] + new + line.body[end:])
+    if before is None or after is None:
+        return True
+    return (after[0] - before[0], after[1]) != (len(new) - (end - start), before[1])
+
+
+def _ended(line: Line, new: str) -> str:
+    """With the line ends of the cell."""
+    if "\n" not in new:
+        return new
+    end = line.end or (pieces(line.cell.text)[0][1] or "\n")
+    return new.replace("\n", end)
+
+
+def _differences(start: int, old: str, new: str) -> Iterator[tuple[int, int, str]]:
+    """The words that differ, each for itself."""
+    limit, head, tail = min(len(old), len(new)), 0, 0
+    while head < limit and old[head] == new[head]:
+        head += 1
+    while tail < limit - head and old[-1 - tail] == new[-1 - tail]:
+        tail += 1
+    start, old, new = start + head, old[head : len(old) - tail], new[head : len(new) - tail]
+    before, after = _WORD.findall(old), _WORD.findall(new)
+    if len(before) * len(after) > _MOST or not before or not after:
+        if old or new:
+            yield start, start + len(old), new
+        return
+    at = [start]
+    for word in before:
+        at.append(at[-1] + len(word))
+    for kind, i, j, k, m in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        if kind != "equal":
+            yield at[i], at[j], "".join(after[k:m])
+
+
+def written(book: Notebook, edits: Iterable[Edit]) -> tuple[Change, ...]:
+    """The same edits in bytes of the file."""
+    document, changes = book.document, []
+    for edit in _joined(sorted(edits)):
+        start, end, new = _raw(book, book.cells[edit.cell], edit)
+        changes.append(Change(document.byte(start), document.byte(end), new.encode("utf-8")))
+    return tuple(sorted(changes))
+
+
+def _joined(edits: list[Edit]) -> Iterator[Edit]:
+    """Lines that fall away beside each other fall away together."""
+    last: Edit | None = None
+    for edit in edits:
+        if last and last.cell == edit.cell and last.end == edit.start and not last.new and not edit.new:
+            last = last._replace(end=edit.end)
+            continue
+        if last:
+            yield last
+        last = edit
+    if last:
+        yield last
+
+
+def _raw(book: Notebook, cell: Cell, edit: Edit) -> tuple[int, int, str]:
+    start, end, new = edit.start, edit.end, edit.new
+    first, last = cell.literal_at(start), max(cell.literal_at(end - 1), 0)
+    if start == end:
+        if first and start == cell.starts[first] and not cell.bare and not new.endswith(("\n", "\r")):
+            first -= 1  # goes on where a string ends
+        last = first
+    literals = cell.literals[first : last + 1]
+    head, tail = start - cell.starts[first], min(end - cell.starts[last], len(literals[-1].text))
+    whole = (not head, tail == len(literals[-1].text))
+    begin, stop = literals[0].offset(min(head, len(literals[0].text))), literals[-1].offset(tail)
+    escaped = all(literal.ascii for literal in literals) and any(literal.escaped for literal in literals)
+    if not cell.listed or any(literal.many for literal in literals):
+        return begin, stop, encode(new, escaped)[1:-1]
+    if not new and all(whole) and len(cell.literals) > len(literals):
+        if last + 1 < len(cell.literals):
+            return literals[0].node.start, cell.literals[last + 1].node.start, ""
+        return cell.literals[first - 1].node.end, literals[-1].node.end, ""
+    between = f'"{_between(book, cell, first)}"'
+    parts = [text if cell.bare else text + line_end for text, line_end in pieces(new)]
+    made = between.join(encode(part, escaped)[1:-1] for part in parts)
+    if start == end and whole[1] and not whole[0] and literals[0].text.endswith(("\n", "\r")):
+        made = between + made
+    if new.endswith(("\n", "\r")) and (cell.bare or not whole[1]):
+        made += between
+    return begin, stop, made
+
+
+def _between(book: Notebook, cell: Cell, number: int) -> str:
+    """What stands between two strings of a source: a comma, and the line end and indent that this file uses."""
+    text, document = book.document.text, book.document
+    if (at := min(number, len(cell.literals) - 2)) >= 0:
+        between = text[cell.literals[at].node.end : cell.literals[at + 1].node.start]
+        if _COMMA.fullmatch(between):
+            return between
+    node = cell.literals[number].node
+    begin, indent = document.starts[document.place(node.start)[0] - 1], document.indent(node.start)
+    if indent is None or not begin:
+        return ", "
+    end = "\r\n" if text[begin - 2 : begin] == "\r\n" else text[begin - 1]
+    return f",{end}{indent}"

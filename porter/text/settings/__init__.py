@@ -1,0 +1,1 @@
+"""Settings files, whatever their format."""

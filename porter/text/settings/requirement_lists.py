@@ -1,0 +1,121 @@
+"""Requirements that stand in settings files: pyproject.toml, Pipfile, setup.cfg, environment.yml."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from porter.text import packages
+from porter.text.document import Document, TextHit
+from porter.text.packages import EXACT, Wanted, wanted
+from porter.text.settings.entries import ADDED, ITEM, Entry, Settings
+
+_CONDA = re.compile(r"(?:[\w.-]+::)?([A-Za-z0-9][\w.-]*)[ \t]*(.*)")
+_ENVIRONMENT = re.compile(r"(?i)(?:environment|conda|env)[\w.-]*\.ya?ml$")
+_WIDEST = 1000  # characters before a value: of all that stand in one line, each has the others before it
+_TABLES = ("dependencies", "dev-dependencies", "packages", "dev-packages")
+
+
+def look(document: Document, settings: Settings) -> Iterator[TextHit]:
+    kind = _kind(document.path)
+    if not kind:
+        return
+    found = [made for number, entry in enumerate(settings.entries) if (made := _wanted(document, kind, number, entry))]
+    known = {name for _, want in found if (name := want.name) == ADDED}
+    every = [want for _, want in found]
+    numbers = {want.start: number for number, want in found}
+    for hit in packages.hits(document, every):
+        if hit.edits and not known:
+            settings.edited.add(numbers[hit.start] if any(a < b for a, b, _ in hit.edits) else -1)
+        elif hit.edits:
+            settings.edited.add(numbers[hit.start])
+        yield hit
+    for number, entry in enumerate(settings.entries):
+        if entry.exact and "://" in entry.value:
+            for hit in packages.indexes(document, entry.start, entry.end):
+                settings.edited.update([number] if hit.edits else [])
+                yield hit
+
+
+def _kind(path: str) -> str:
+    name = path.rpartition("/")[2]
+    plain = {"pyproject.toml": "toml", "Pipfile": "toml", "setup.cfg": "ini"}
+    return plain.get(name, "conda" if _ENVIRONMENT.match(name) else "")
+
+
+def _wanted(document: Document, kind: str, number: int, entry: Entry) -> tuple[int, Wanted] | None:
+    made = None
+    if not entry.exact:
+        return None
+    if kind == "conda":
+        made = _conda(document, entry)
+    elif kind == "ini":
+        if entry.path[:1] in (("options",), ("options.extras_require",)) and entry.path[-1:] == (ITEM,):
+            if entry.path[1] == "install_requires" or entry.path[0] == "options.extras_require":
+                made = wanted(document.text, entry.start, entry.end)
+                made = made and _line(document, made, f"{_before(document, entry)}{ADDED}==", "")
+    else:
+        made = _listed(document, entry) or _table(document, entry)
+    return (number, made) if made else None
+
+
+def _before(document: Document, entry: Entry) -> str:
+    """What stands before a value in its line: an indent, a dash, a quote."""
+    return document.text[max(entry.start - _WIDEST, document.starts[document.place(entry.start)[0] - 1]) : entry.start]
+
+
+def _line(document: Document, made: Wanted, head: str, tail: str) -> Wanted:
+    """With a place for another in a line of its own."""
+    return replace(made, more=(document.line_end(made.start), document.newline + head, tail))
+
+
+def _conda(document: Document, entry: Entry) -> Wanted | None:
+    if entry.path[-2:] == ("pip", ITEM) and "dependencies" in entry.path and not entry.value.startswith("-"):
+        made = wanted(document.text, entry.start, entry.end)
+        before = _before(document, entry)
+        quote = before[-1:] if before[-1:] in ("'", '"') else ""
+        return made and _line(document, made, f"{before}{ADDED}==", quote)
+    if entry.path == ("dependencies", ITEM) and (found := _CONDA.match(entry.value)) and "\n" not in entry.value:
+        name = entry.start + found.start(1)
+        made = wanted(document.text, name, entry.end)
+        return made and replace(made, kind="conda", start=entry.start)
+    return None
+
+
+def _listed(document: Document, entry: Entry) -> Wanted | None:
+    """Strings as of PEP 508 in a list: `dependencies`, `optional-dependencies.x`, `requires`, groups."""
+    path = entry.path
+    listed = path[:2] in (
+        ("project", "dependencies"),
+        ("project", "optional-dependencies"),
+        ("build-system", "requires"),
+    )
+    if not entry.quoted or path[-1:] != (ITEM,) or not (listed or path[:1] == ("dependency-groups",)):
+        return None
+    made = wanted(document.text, entry.start, entry.end)
+    if made is None:
+        return None
+    before = _before(document, entry)
+    quote, indent = before[-1:], before[:-1]
+    between = f",{document.newline}{indent}" if not indent.strip() else ", "
+    marker = f" {made.marker}" if made.marker else ""
+    return replace(made, more=(entry.end + 1, f"{between}{quote}{ADDED}==", f"{marker}{quote}"))
+
+
+def _table(document: Document, entry: Entry) -> Wanted | None:
+    """`torch = "^2.0"`, `torch = {version = "2.1"}` of poetry and pipenv."""
+    path = entry.path[:-1] if entry.path[-1:] == ("version",) else entry.path
+    poetry = path[:2] == ("tool", "poetry")
+    if len(path) < 2 or path[-2] not in _TABLES or not entry.quoted or not (poetry or path[0] in _TABLES[2:]):
+        return None
+    name = re.sub(r"[-_.]+", "-", path[-1]).lower()
+    spec = entry.value.strip()
+    exact = EXACT.fullmatch(spec)
+    at = entry.start + entry.value.index(spec)
+    version = (at + exact.start(1), at + exact.end(1)) if exact else None
+    shown = "" if spec in ("", "*") else spec if spec[0] in "=<>~!^" else f"=={spec}"
+    made = Wanted(name, entry.start, max(entry.end, entry.start + 1), shown, version)
+    if path != entry.path:
+        return made
+    return _line(document, made, f'{ADDED} = "' + ("" if poetry else "=="), '"')

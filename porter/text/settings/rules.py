@@ -1,0 +1,252 @@
+"""What settings say about devices, whatever the format: rules/settings.toml, [[option]] and [[variable]] rows over key paths."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+from fnmatch import fnmatch
+from functools import cached_property, lru_cache
+
+from porter.engine.styles import STYLES
+from porter.python.evidence import CUDA_LIBRARIES, like
+from porter.python.strings.holders import field
+from porter.text import packages
+from porter.text.document import Document, TextHit
+from porter.text.settings import requirement_lists, sizes
+from porter.text.settings.entries import ITEM, MOST, Entry, Settings
+
+_WORDS = re.compile(r"(?i)cuda|nccl|--gpus")  # what a row for any key looks at
+_DATA = re.compile(
+    r"(?i)(?:^|/)(?:package(?:-lock)?|composer|tokenizer\w*|vocab|merges|special_tokens_map|dataset_infos?|trainer_state|"
+    r"[\w.-]*\.index|[\w.-]*(?:results?|metrics|history|[._-]logs?|golden)[\w.-]*)\.json$"
+    r"|\.lock$|(?:^|/)(?:\.pre-commit-config|mkdocs|codecov|_config|\.readthedocs|pnpm-lock|conda-lock)\.ya?ml$"
+    r"|(?:^|/)(?:results?|outputs?|logs?|wandb|goldens?|golden_values)/.*\.json$"
+)
+_PIPELINE = re.compile(
+    r"(?:^|/)\.(?:github|circleci|buildkite|gitlab|lightning)/|(?:^|/)\.?(?:gitlab-ci|travis|azure-pipelines)[\w.-]*$"
+)
+_ON_GPUS = re.compile(
+    r"(?i)(?:^|\s)--gpus\b|\bnvidia/cuda|\bnvcr\.io/|nvidia-smi|(?:^|[-_\s\[])(?:gpu|cuda|nvidia)(?:$|[-_\s\],])"
+)
+_RUNNERS = ("runs-on", "image", "options", "tags", "container", "runner", "agents")
+_FLAG = re.compile(r"(--?[A-Za-z][\w-]*)=(cuda(?::\d+)?|nccl)")
+_NAMED = ("_target_", "class_path", "target", "_partial_target_", "_type_")
+
+
+def look(document: Document, settings: Settings) -> Iterator[TextHit]:
+    if not settings.whole or len(settings.entries) > MOST or _DATA.search(document.path):
+        return
+    if document.path in document.session.facts.twins or packages.for_npus(document.path):
+        return  # the file for NPUs stands beside it, or is it
+    if _PIPELINE.search(document.path):
+        yield from _pipeline(settings)
+        return
+    yield from requirement_lists.look(document, settings)
+    yield from sizes.look(document, settings)
+    yield from _Look(document, settings).hits()
+
+
+def word(key: str) -> str:
+    """A key as the rules spell it."""
+    return key.lower().lstrip("-").replace("-", "_")
+
+
+def _pipeline(settings: Settings) -> Iterator[TextHit]:
+    for entry in settings.entries:
+        if entry.name in _RUNNERS and _ON_GPUS.search(entry.value):
+            values = (("old", " ".join(entry.value.split())[:60]),)
+            yield TextHit(entry.start, entry.end, "PRT832", "pipeline", values=values)
+            return
+
+
+@lru_cache(maxsize=4)
+def _rows(rules) -> tuple[dict[str, list], list]:
+    """By key; and those for any key, or for any that is named like a device."""
+    named: dict[str, list] = {}
+    wild = []
+    for number, row in enumerate(rules.tables.settings):
+        made = (number, row, re.compile(row.value))
+        for key in row.keys:
+            named.setdefault(key, []).append(made)
+        if not row.keys or "*" in row.keys:
+            wild.append(made)
+    return named, wild
+
+
+class _Look:
+    def __init__(self, document: Document, settings: Settings):
+        session = document.session
+        self.document, self.settings, self.target = document, settings, session.target
+        self.style = STYLES[session.target.style](session.target, session.has)
+        self.named, self.wild = _rows(session.rules)
+        self.tables = session.rules.tables
+        self.known = session.facts.knows_npus(document.path)  # it chooses between GPUs and NPUs: nothing is certain
+        self.keys: set[str] = set()
+        self._said: dict[tuple[int, str], list[Entry]] = {}
+
+    def hits(self) -> Iterator[TextHit]:
+        from porter.text.settings import variables
+
+        self.keys = {word(part) for entry in self.settings.entries for part in entry.path}
+        for number, entry in enumerate(self.settings.entries):
+            found = list(self._entry(entry)) or list(variables.look(self, entry))
+            for hit in found:
+                if hit.edits:
+                    self.settings.edited.update(self._numbers(number, hit))
+                yield hit
+
+    def _numbers(self, number: int, hit: TextHit) -> Iterator[int]:
+        """The entries that an edit reaches: its own, and for a variable in two parts the other."""
+        yield number
+        entries = self.settings.entries
+        for start, end, _ in hit.edits:
+            for _, other in self._starts[bisect_left(self._starts, (start, 0)) : bisect_left(self._starts, (end, 0))]:
+                if other != number and entries[other].owner == entries[number].owner:
+                    yield other
+
+    @cached_property
+    def _starts(self) -> list[tuple[int, int]]:
+        return sorted((entry.start, number) for number, entry in enumerate(self.settings.entries))
+
+    def _entry(self, entry: Entry) -> Iterator[TextHit]:
+        key = word(entry.name)
+        if entry.tag.startswith(("!new:", "!name:", "!apply:")):
+            yield from self._class(entry, entry.tag.partition(":")[2], None)
+        if key in _NAMED and entry.value.startswith(("torch.cuda.", "apex.")):
+            yield from self._class(entry, entry.value, entry if entry.exact else None)
+            return
+        if (hit := self._option(entry, key)) or (hit := self._setting(entry, key)) or (hit := self._argument(entry)):
+            yield hit
+
+    def _setting(self, entry: Entry, key: str) -> TextHit | None:
+        rows = self.named.get(key, [])
+        if "." in key:  # trainer.gpus: 8
+            rows = rows + self.named.get(key.rpartition(".")[2], [])
+        if _WORDS.search(entry.value):
+            rows = sorted([*rows, *self.wild], key=lambda made: made[0])
+        for _, row, pattern in rows:
+            found = pattern.fullmatch(entry.value)
+            if found and self._fits(row, entry, key):
+                return self._hit(row, entry, found)
+        return None
+
+    def _fits(self, row, entry: Entry, key: str) -> bool:
+        last = key.rpartition(".")[2]
+        if row.kind and not like(last, row.kind):
+            return False
+        if "*" in row.keys and "--gpus" not in row.value and (entry.path[-1:] == (ITEM,) or last in row.excepted):
+            return False
+        above = {word(w) for part in entry.path[:-1] for w in part.split(".")} | set(key.split(".")[:-1])
+        if row.under and not above.intersection(row.under):
+            return False
+        if row.beside and not self.keys.intersection(row.beside):
+            return False
+        if any(other is not entry for name in row.yields for other in self._set(entry.owner, name)):
+            return False
+        if (row.kind or "*" in row.keys) and self._other_library(entry, above):
+            return False
+        return not row.files or any(fnmatch(self.document.path.rpartition("/")[2], name) for name in row.files)
+
+    def _other_library(self, entry: Entry, above: set[str]) -> bool:
+        """`device: cuda` of xgboost, of an inference engine: no word of torch's."""
+        near = self._libraries.get(entry.owner, ())
+        return not CUDA_LIBRARIES.isdisjoint(above) or any(other is not entry for other in near)
+
+    @cached_property
+    def _libraries(self) -> dict[int, list[Entry]]:
+        """By the mapping they stand in, the entries that name a class of another library."""
+        found: dict[int, list[Entry]] = {}
+        for entry in self.settings.entries:
+            if entry.name in _NAMED and str(entry.value).partition(".")[0] in CUDA_LIBRARIES:
+                found.setdefault(entry.owner, []).append(entry)
+        return found
+
+    def _set(self, owner: int, key: str) -> list[Entry]:
+        """The entries of a mapping, of this key, that a rule speaks of."""
+        if (owner, key) not in self._said:
+            near = self.settings.among(owner)
+            self._said[owner, key] = [e for e in near if word(e.name) == key and self._setting(e, key)]
+        return self._said[owner, key]
+
+    def _hit(self, row, entry: Entry, found: re.Match[str]) -> TextHit:
+        new, edits = "", ()
+        if row.to is not None:
+            rest = found[1] if found.re.groups else ""
+            new = self._spelled(row.to, rest or "")
+            span = entry.key if row.replace == "key" else (entry.start, entry.end) if entry.exact else None
+            if span and self.style.writes(row.code):
+                edits = ((*span, new),)
+        values = TextHit.values_of(name=entry.name, old=" ".join(entry.value.split())[:80], new=new)
+        at = entry.key if row.replace == "key" and entry.key else (entry.start, entry.end)
+        safe = row.fix == "safe" and not self.known and bool(edits)
+        holder = field(entry.name) if row.code == "PRT830" and entry.name else ""
+        return TextHit(
+            at[0],
+            at[1],
+            row.code,
+            row.why,
+            values,
+            edits,
+            safe,
+            row.severity,
+            row.effort,
+            holder=holder,
+            role="setting",
+        )
+
+    def _spelled(self, to: str, rest: str) -> str:
+        target = self.target
+        resource = "huawei.com/Ascend310P" if target.soc == "310P" else "huawei.com/Ascend910"
+        words = {"device": target.device, "backend": target.backend, "upper_backend": target.backend.upper()}
+        return to.format(**words, rest=rest, resource=resource)
+
+    def _option(self, entry: Entry, key: str) -> TextHit | None:
+        """The [[option]] rows that keyword arguments have."""
+        for row in self.tables.options.get(key, ()):
+            written = "True" if entry.true else f"'{entry.value}'"
+            if written in row.values and not row.calls:
+                new = (row.to or "").strip("'")
+                edits = ((entry.start, entry.end, new),) if new and entry.exact and self.style.writes(row.code) else ()
+                values = TextHit.values_of(name=entry.name, old=entry.value, new=new)
+                return TextHit(
+                    entry.start, entry.end, row.code, row.why, values, edits, False, row.severity, row.effort
+                )
+        return None
+
+    def _argument(self, entry: Entry) -> TextHit | None:
+        """`args: [--device, cuda]`, `--device=cuda`: what a program is started with."""
+        if entry.path[-1:] != (ITEM,) or not entry.exact:
+            return None
+        start, value = entry.start, entry.value
+        if found := _FLAG.fullmatch(value):
+            flag, value, start = found[1], found[2], start + found.start(2)
+        elif re.fullmatch(r"cuda(?::\d+)?|nccl", value):
+            before = self.settings.before(entry)
+            flag = before.value if before and before.value.startswith("-") else ""
+        else:
+            return None
+        kind = "backend" if value == "nccl" else "device"
+        if not flag or not like(flag, kind):
+            return None
+        new = self.target.backend if kind == "backend" else self.target.device + value[4:]
+        edits = ((start, entry.end, new),) if self.style.writes("PRT830") else ()
+        return TextHit(
+            start, entry.end, "PRT830", "flag", values=TextHit.values_of(name=flag, old=value, new=new), edits=edits,
+            holder=field(flag), role="passed",
+        )  # fmt: skip
+
+    def _class(self, entry: Entry, name: str, where: Entry | None) -> Iterator[TextHit]:
+        """`_target_: torch.cuda.amp.GradScaler`: a name that is looked up when the program runs."""
+        if not name.startswith(("torch.cuda.", "apex.")):
+            return
+        move = self.tables.moves.get(name)
+        if move and move.stays:
+            return
+        new = move and move.tail and self.style.name(move.tail)
+        if new and where is not None:
+            edits = ((where.start, where.end, new),) if self.style.writes("PRT831") else ()
+            values = TextHit.values_of(old=name, new=new)
+            yield TextHit(entry.start, entry.end, "PRT831", "class", values=values, edits=edits)
+        else:
+            yield TextHit(entry.start, entry.end, "PRT831", "class-none", values=TextHit.values_of(old=name))

@@ -1,0 +1,79 @@
+"""Environment variables that settings set: `env: {CUDA_VISIBLE_DEVICES: "0,1"}`, `- NCCL_DEBUG=INFO`, name and value."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from porter.python.strings.environ import UNKNOWN
+from porter.rulebook.variable_values import is_list, is_ordered, to_megabytes
+from porter.text.document import TextHit
+from porter.text.settings.entries import ITEM, Entry
+
+_NAME = re.compile(r"[A-Z][A-Z0-9_]+$")
+_SET = re.compile(r"([A-Z][A-Z0-9_]+)=([^\r\n]*)")
+_ENVIRONMENT = re.compile(
+    r"(?i)(?:^|[._-]|container|remote|build|job|runtime)env(?:s|iron(?:ment)?s?)?(?:_?(?:vars?|variables|dict|map|overrides))?$"
+)
+Span = tuple[int, int]
+
+
+def look(finder, entry: Entry) -> Iterator[TextHit]:
+    """`finder` is what looks at the settings: it knows target, tables and style."""
+    above = [part for part in entry.path[:-1] if part != ITEM]
+    last = entry.path[-1] if entry.path else ""
+    sure = bool(above) and _ENVIRONMENT.search(above[-1]) is not None
+    if _NAME.match(last):
+        yield from _variable(finder, entry, last, entry.key, entry.value, entry if entry.exact else None, sure)
+    elif last == ITEM and (found := _SET.fullmatch(entry.value)) and entry.exact:
+        if sure or _ENVIRONMENT.search(entry.name):
+            name = (entry.start, entry.start + len(found[1]))
+            value = (entry.start + found.start(2), entry.end)
+            yield from _variable(finder, entry, found[1], name, found[2], value, True)
+    elif last == "name" and sure and _NAME.match(entry.value) and entry.exact:
+        value = next((e for e in finder.settings.named(entry.owner).get("value", ()) if e.name == "value"), None)
+        text = value.value if value else None
+        yield from _variable(finder, entry, entry.value, (entry.start, entry.end), text, value, True)
+
+
+def _variable(finder, entry: Entry, name: str, span: Span | None, value: str | None, where, sure: bool):
+    row = finder.tables.variables.get(name)
+    at = span or (entry.start, entry.end)
+    if row is None:
+        if sure and UNKNOWN.match(name):
+            yield TextHit(at[0], at[1], "PRT803", "unknown", values=TextHit.values_of(old=name))
+        return
+    weight = (row.severity, row.effort)
+    if row.to is None:
+        yield TextHit(at[0], at[1], row.code, row.why, TextHit.values_of(old=name, new=""), (), False, *weight)
+        return
+    if _has(finder, entry, row.to):
+        return
+    edits = ((*span, row.to),) if span and finder.style.writes(row.code) else ()
+    values = TextHit.values_of(old=name, new=row.to)
+    if row.value == "bytes-to-mb":
+        number, place = to_megabytes(value), _place(where)
+        if number is None or place is None:
+            yield TextHit(at[0], at[1], row.code, "computed", values=values)
+        else:
+            yield TextHit(
+                at[0], at[1], row.code, row.why, values, (*edits, (*place, number)) if edits else (), False, *weight
+            )
+        return
+    if is_list(row) and value is not None and not is_ordered(value):
+        values = TextHit.values_of(old=name, new=row.to, value=value)
+        yield TextHit(at[0], at[1], "PRT801", "order", values=values, edits=edits)
+        return
+    safe = row.fix == "safe" and sure and not finder.known
+    yield TextHit(at[0], at[1], row.code, row.why, values, edits, safe and bool(edits), *weight)
+
+
+def _place(where) -> Span | None:
+    if isinstance(where, Entry):
+        return (where.start, where.end) if where.exact else None
+    return where
+
+
+def _has(finder, entry: Entry, name: str) -> bool:
+    """Whether the variable for NPUs is set beside it already."""
+    return any(other is not entry for other in finder.settings.named(entry.owner).get(name, ()))

@@ -1,0 +1,97 @@
+"""What a script installs: builds of torch for CUDA, packages that only GPUs can use."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+
+from porter.text.document import Document, TextHit
+from porter.text.shells.script import Command, Script, Word
+
+_BUILD = re.compile(r"[\"']?(?:torch|torchvision|torchaudio|torchtext)(?:==|~=|>=)[\w.]*(\+cu\d+)")
+_INDEX = re.compile(r"https?://[\w.]*pytorch\.org/whl/(?:nightly/|test/)?(cu\d+)\b|torch_stable\.html")
+_CUDA = re.compile(
+    r"(?i)^(?:nvidia-(?:cuda|cudnn|cublas|cufft|cufile|curand|cusolver|cusparse|cusparselt|nccl|nvtx|nvjitlink|nvshmem"
+    r"|container|docker)[\w-]*|nvidia-(?:driver|utils|pyindex)[\w-]*|[\w-]+-cu\d{2,3}(?:-\w+)?"
+    r"|cupy(?:-cuda\w+)?|cudatoolkit(?:-dev)?"
+    r"|pytorch-cuda|cuda-[\w.-]+|cuda|cudnn|nccl|libcudnn\S*|libnccl\S*"
+    r"|tensorrt|onnxruntime-gpu|tensorflow-gpu|faiss-gpu|pycuda)$"
+)
+_NAME = re.compile(r"[A-Za-z][\w.-]*")
+_VERSION = "0123456789."
+_INSTALLERS = frozenset({"pip", "conda", "mamba", "micromamba", "apt", "apt-get", "yum", "dnf"})
+
+
+def look(document: Document, script: Script) -> Iterator[TextHit]:
+    for command in script.commands:
+        if (at := _installed(command)) is not None:
+            yield from _found(document, command.words[at:])
+
+
+def _installed(command: Command) -> int | None:
+    """Where the packages of `pip install`, `python -m pip install`, `uv pip install`, `conda create` begin."""
+    known = command.words[0].name.rstrip(_VERSION) == "pip_install"
+    for at, word in enumerate(command.words):
+        if at and known and word.value in ("install", "create", "add"):
+            return at + 1
+        known = known or word.name.rstrip(_VERSION) in _INSTALLERS
+    return None
+
+
+@lru_cache(maxsize=2)
+def _rows(rules) -> dict:
+    """Package rows that say something, by the name that is installed."""
+    found: dict = {}
+    for imported, row in rules.tables.packages.items():
+        if row.why and "." not in imported:  # of a package with a part for GPUs, the rest may be what is wanted
+            for name in (*row.names, imported):
+                found.setdefault(name.lower().replace("_", "-"), row)
+    return found
+
+
+def _found(document: Document, words: tuple[Word, ...]) -> Iterator[TextHit]:
+    rows = _rows(document.session.rules)
+    skip = False
+    for word in words:
+        text, value, skip = word.text, skip, False
+        if found := _BUILD.match(text):
+            start, end = word.start + found.start(1), word.start + found.end(1)
+            values = TextHit.values_of(old=found[1], npu=document.session.target.torch_npu)
+            yield TextHit(word.start, word.end, "PRT841", "local", values=values, edits=((start, end, ""),))
+        elif (found := _INDEX.search(text)) and text.strip("\"'").endswith(".whl"):
+            # the file's name, too, says what it was built for
+            target = document.session.target
+            torch = ".".join(map(str, target.torch))
+            values = TextHit.values_of(old=found[1] or found[0], torch=torch, npu=target.torch_npu)
+            yield TextHit(word.start, word.end, "PRT841", "wheel", values=values)
+        elif found:
+            start, end = word.start + found.start(1), word.start + found.end(1)
+            edits = ((start, end, "cpu"),) if found[1] else ()
+            values = TextHit.values_of(old=found[1], new="cpu") if edits else TextHit.values_of(old=found[0])
+            yield TextHit(word.start, word.end, "PRT841", "index" if edits else "foreign", values=values, edits=edits)
+        elif value:
+            continue
+        elif text.startswith("-"):
+            skip = text in (
+                "-f",
+                "--find-links",
+                "-r",
+                "-c",
+                "-i",
+                "--index-url",
+                "--extra-index-url",
+                "-n",
+                "-t",
+                "--target",
+            )
+        elif name := _NAME.match(text.strip("\"'")):
+            yield from _package(word, name[0].lower().replace("_", "-"), rows)
+
+
+def _package(word: Word, name: str, rows: dict) -> Iterator[TextHit]:
+    if (row := rows.get(name)) is not None:
+        values = (("name", name),)
+        yield TextHit(word.start, word.end, row.code, row.why, values=values, severity=row.severity, effort=row.effort)
+    elif _CUDA.match(name):
+        yield TextHit(word.start, word.end, "PRT842", "default", values=(("name", name),))

@@ -1,0 +1,118 @@
+"""What scripts hand to the programs of the repository: `--backend nccl`, `--device cuda`; and its entry launcher."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from operator import attrgetter
+
+from porter.python.strings.holders import field
+from porter.text.document import Document, TextHit
+from porter.text.shells.commands import heads
+from porter.text.shells.script import Command, Script, Word
+
+_OPTION = re.compile(r"(?<![\w-])(--?[A-Za-z][\w.-]{0,100})(?:=|(\s+))([\"']?)(cuda(?::\d+)?|nccl|gpu)\3(?![\w:,./-])")
+_RUNS = re.compile(r"(?:python[\d.]*|torchrun|deepspeed|accelerate|horovodrun|fairscale)$")
+_STARTS = re.compile(
+    r"^[^#\n]*?("
+    r"(?<![\w./-])(?:torchrun|deepspeed|horovodrun|accelerate[ \t]+launch|python[\d.]*)(?![\w.-]))",
+    re.M,
+)
+_OURS = re.compile(r"(?i)device|backend|accelerator|placement|map.?location")
+_ELSEWHERE = re.compile(r"^/|site-packages")
+_DIST = re.compile(r"(?:^|\s)(?:--multi[_-]gpu)(?![\w-])")
+
+_start = attrgetter("start")
+
+
+def look(document: Document, script: Script, *, safe: bool = True) -> Iterator[TextHit]:
+    for command in script.commands:
+        program = next((at for at in heads(command) if _RUNS.match(command.words[at].name)), None)
+        name = command.words[0].name
+        computed = command.words[0].value is None
+        known = program is not None or computed or name.endswith(".py") or any(_is_file(w) for w in command.words[1:3])
+        ours = known and not _ELSEWHERE.search(_program(command))
+        span = script.text[command.start : command.end]
+        yield from _options(document, command.start, span, known, safe and ours, command)
+        if program is not None and command.words[program].name == "accelerate":
+            for found in _DIST.finditer(span):
+                start = command.start + found.end() - len("--multi_gpu")
+                edits = ((start, command.start + found.end(), "--multi_npu"),)
+                yield TextHit(start, command.start + found.end(), "PRT825", "multi", edits=edits)
+    for text in script.texts:
+        if not text.command:  # what a variable holds: the options of a command further down
+            yield from _options(document, text.word.start, text.word.text, False, safe, None)
+    arrays = [n for n in script.names if n.role == "set" and n.value and n.value.text[:1] == "("]
+    for name in arrays:
+        yield from _options(document, name.value.start, name.value.text, False, safe, None)
+
+
+def _program(command: Command) -> str:
+    """The file that is started; "" for a module, whose options may name files, too."""
+    if any(word.text == "-m" for word in command.words):
+        return ""
+    return next((word.value or "" for word in command.words if word.text.endswith(".py")), "")
+
+
+def _is_file(word: Word) -> bool:
+    return word.text.rstrip("\"'").endswith(".py")
+
+
+def _options(document, start: int, text: str, known: bool, safe: bool, command: Command | None) -> Iterator[TextHit]:
+    session = document.session
+    alone = _alone(command) if command is not None else None
+    for found in _OPTION.finditer(re.sub(r"\\\n", "  ", text)):
+        flag, value = found[1], found[4]
+        kind = "backend" if value == "nccl" else "device"
+        takes = session.facts.takes_option(flag, kind)
+        if not takes and not (known and _OURS.search(flag)):
+            continue
+        at = start + found.start(4)
+        if alone is not None and not alone(at):
+            continue
+        new = (
+            session.target.backend
+            if value == "nccl"
+            else session.target.device + value[4:]
+            if value != "gpu"
+            else "npu"
+        )
+        values = TextHit.values_of(flag=flag, old=value, new=new)
+        certain = safe and takes and value != "gpu" and session.target.style == "rename"
+        why = "option" if certain else "accelerator" if value == "gpu" else "unknown"
+        edits = ((at, at + len(value), new),)
+        yield TextHit(
+            start + found.start(1),
+            at + len(value),
+            "PRT825",
+            why,
+            values,
+            edits,
+            certain,
+            holder=field(flag),
+            role="passed",
+        )
+
+
+def _alone(command: Command) -> Callable[[int], bool]:
+    """Of a place: is it not inside a longer string, as in `--note "use --device cuda"`?"""
+    known: dict[int, bool] = {}
+
+    def alone(at: int) -> bool:
+        number = bisect_right(command.words, at, key=_start) - 1
+        if number < 0 or at >= command.words[number].end:
+            return False
+        if number not in known:
+            known[number] = " " not in command.words[number].text.strip()
+        return known[number]
+
+    return alone
+
+
+def launcher(document: Document, script: Script) -> Iterator[TextHit]:
+    """Once for a repository: what a launcher has to set up before anything runs on an NPU."""
+    if document.session.facts.launcher != document.path or "set_env.sh" in document.text:
+        return
+    if found := _STARTS.search(script.text):
+        yield TextHit(found.start(1), found.end(1), "PRT826", "setup", optional=True)

@@ -1,0 +1,141 @@
+"""Environment variables in shell: the rows and the values of the Python rules, and one answer for a whole script.
+
+A script that sets the new name and reads the old one would be worse than no port: either every place of a variable is
+edited without a look, or none is.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from porter.rulebook.variable_values import is_list, is_ordered, to_megabytes
+from porter.text.document import Document, TextHit
+from porter.text.shells.script import Script, Word
+
+_UNKNOWN = re.compile(r"(?:TORCH_NCCL|PYTORCH_CUDA|NCCL)_(?!VER)[A-Z0-9_]+$")
+_TOKEN = re.compile(r"(?<![\w$.{/-])(?:[A-Z][A-Z0-9]*_[A-Z0-9_]+|CUDACXX|CUDAARCHS|CUDAHOSTCXX)(?![\w.-])")
+_CARDS = re.compile(r"[\d,-]*")
+_NAMED = frozenset({"export", "declare", "typeset", "readonly", "local", "unset", "read", "printenv"})
+_PASSED_ON = frozenset({"-x", "-e", "--env", "-env", "-genv", "--export-env"})
+_LAUNCHERS = frozenset("env mpirun mpiexec orterun horovodrun docker podman nvidia-docker sudo srun".split())
+# they look for the name as a text, or show it
+QUIET = frozenset(
+    "echo printf grep egrep fgrep sed awk gawk perl cat logger log info warn warning error err die fail usage fatal "
+    "tee print msg say write_log log_info log_error git".split()
+)
+
+
+@dataclass(frozen=True)
+class Place:
+    start: int
+    end: int
+    role: str  # set | read | named | text
+    value: Word | None
+    exported: bool
+
+
+def look(document: Document, script: Script, *, safe: bool = True) -> Iterator[TextHit]:
+    rows = document.session.rules.tables.variables
+    found: dict[str, list[Place]] = {}
+    for name, place in _places(script):
+        if name in rows or _UNKNOWN.match(name):
+            found.setdefault(name, []).append(place)
+    written = {m[0] for start, end in script.heredocs for m in _TOKEN.finditer(script.text[start:end])}
+    for name, places in sorted(found.items()):
+        places = sorted(set(places), key=lambda place: place.start)
+        row = rows.get(name)
+        if row is None:
+            first = next((p for p in places if p.exported or p.role == "set"), None)
+            if first:
+                yield TextHit(first.start, first.end, "PRT803", "unknown", values=(("old", name),))
+        elif row.to is None:
+            first = next((p for p in places if p.role == "set"), places[0])
+            values = (("new", ""), ("old", name))
+            yield TextHit(
+                first.start, first.end, row.code, row.why, values=values, severity=row.severity, effort=row.effort
+            )
+        elif not re.search(rf"(?<!\w){row.to}=", script.text):  # else it is ported already
+            yield from _renamed(name, row, places, safe and name not in written)
+
+
+def _places(script: Script) -> Iterator[tuple[str, Place]]:
+    for n in script.names:
+        yield n.name, Place(n.start, n.end, n.role, n.value, n.exported)
+    for command in script.commands:
+        names = [word.name for word in command.words]
+        if names[0] in QUIET:
+            continue
+        for before, word in zip(("", *names), command.words):
+            if word.text.startswith(("'", '"', "$")) or not (found := _TOKEN.search(word.text)):
+                continue
+            start, end = word.start + found.start(), word.start + found.end()
+            rest = word.text[found.end() :]
+            passed = names[0] in _LAUNCHERS and (before in _PASSED_ON or names[0] in ("env", "sudo"))
+            if rest[:1] == "=" and found.start() == 0 and passed:
+                value = Word(end + 1, word.end, rest[1:])
+                yield found[0], Place(start, end, "set", value, True)
+            elif not rest and found.start() == 0 and (names[0] in _NAMED or before == "-v" or passed):
+                yield found[0], Place(start, end, "named", None, False)
+            else:
+                yield from _mentioned(word.start, word.text)
+    for text in script.texts:
+        if text.command not in QUIET:
+            yield from _mentioned(text.word.start, text.word.text)
+
+
+def _mentioned(start: int, text: str) -> Iterator[tuple[str, Place]]:
+    for found in _TOKEN.finditer(text):
+        yield found[0], Place(start + found.start(), start + found.end(), "text", None, False)
+
+
+def _renamed(name: str, row, places: list[Place], safe: bool) -> Iterator[TextHit]:
+    if row.value == "bytes-to-mb":
+        yield from _converted(name, row, places)
+        return
+    values = (("new", row.to), ("old", name))
+    if row.to == "ASCEND_VISIBLE_DEVICES" and any(not _CARDS.fullmatch(_given(place) or "") for place in places):
+        yield TextHit(places[0].start, places[0].end, row.code, row.why, values=values)  # `all`, or the name of a card
+        return
+    wrong = {place: v for place in places if is_list(row) and (v := _given(place)) and not is_ordered(v)}
+    certain = safe and row.fix == "safe" and not wrong and all(place.role != "text" for place in places)
+    for place in places:
+        edits = ((place.start, place.end, row.to),)
+        if place in wrong:
+            said = (*values, ("value", wrong[place]))
+            yield TextHit(place.start, place.end, "PRT801", "order", values=said, edits=edits)
+            continue
+        weight = {"severity": row.severity, "effort": row.effort}
+        yield TextHit(place.start, place.end, row.code, row.why, values=values, edits=edits, safe=certain, **weight)
+
+
+def _given(place: Place) -> str | None:
+    return place.value.value if place.value else None
+
+
+def _converted(name: str, row, places: list[Place]) -> Iterator[TextHit]:
+    """Bytes to MB, where every place says how many: a number, or one that stands in where none is given."""
+    values = (("new", row.to), ("old", name))
+    inner = [p.start for p in places if p.role == "read" and to_megabytes(_given(p))]  # sorted, as `places` are
+    edits = []
+    for place in places:
+        number = to_megabytes(_given(place))
+        through = place.role == "set" and _holds(place.value, inner, len(name))
+        if not number and not through and place.role != "named":
+            yield TextHit(place.start, place.end, row.code, "computed", values=values)
+            return
+        changed = [(place.start, place.end, row.to)]
+        if number:
+            old = place.value
+            changed.append((old.start, old.end, old.text.replace(old.value or "", number)))
+        edits.append((place, tuple(changed)))
+    for place, changed in edits:
+        yield TextHit(place.start, place.end, row.code, row.why, values=values, edits=changed)
+
+
+def _holds(value: Word, starts: list[int], length: int) -> bool:
+    """Whether a name of this length stands in a value, behind its first character, that begins at one of these places."""
+    at = bisect_right(starts, value.start)
+    return at < len(starts) and starts[at] + length <= value.end

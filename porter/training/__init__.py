@@ -1,0 +1,1 @@
+"""What happens in the training step: where, how often, on which device."""

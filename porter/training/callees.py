@@ -1,0 +1,104 @@
+"""What a call calls: a function or a method of this file, or one of another by the name that it has there."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from porter.python.blocks import once
+from porter.python.evidence import call_name
+from porter.python.index import Link, ancestors
+
+_MOVED = frozenset("to cuda npu cpu eval train half float bfloat16 double requires_grad_".split())
+_WRAPPED = frozenset("DistributedDataParallel DDP DataParallel FullyShardedDataParallel FSDP compile".split())
+_CALLING = frozenset("checkpoint checkpoint_sequential map starmap vmap".split())  # what they are handed first
+_DEEPEST = 4  # of wrappers around what is made
+
+
+class Callee(NamedTuple):
+    name: str  # of the function or the method; "__call__" of an object that is called itself
+    owner: ast.ClassDef | str | None = None  # of a method: a class of this file, or the full name of another's
+    full: str = ""  # of a function that is imported
+    own: bool = False  # it is `self` whose method is called, which classes above and below may define
+
+
+def called(call: ast.Call) -> Iterator[ast.expr]:
+    """What a call calls, and a function that it is handed to call."""
+    yield call.func
+    if call_name(call.func) in _CALLING:
+        yield from (a for a in call.args[:1] if a.__class__ in (ast.Name, ast.Attribute))
+
+
+def callee(scene, func: ast.expr, link: Link) -> Callee | None:
+    """Of what the call at a link calls; None where nobody knows."""
+    if func.__class__ is ast.Name:
+        if full := scene.names.resolve(func, link):
+            return Callee(full.rpartition(".")[2], None, full)
+        owner = _made(func, scene, link)
+        return Callee("__call__", owner) if owner is not None else Callee(func.id)
+    if func.__class__ is not ast.Attribute:
+        return None
+    if full := scene.names.resolve(func, link):
+        return Callee(func.attr, None, full)
+    if getattr(func.value, "id", "") == "self":
+        around = _class(link)
+        if around is None:
+            return None
+        owner = _made(func, scene, link)
+        return Callee(func.attr, around, own=True) if owner is None else Callee("__call__", owner)
+    if func.value.__class__ is ast.Call and call_name(func.value.func) == "super":
+        around = _class(link)
+        return around and Callee(func.attr, around, own=True)
+    owner = _made(func.value, scene, link)
+    return Callee(func.attr, owner) if owner is not None else None
+
+
+def _class(link: Link) -> ast.ClassDef | None:
+    return next((a[0] for a in ancestors(link) if a[0].__class__ is ast.ClassDef), None)
+
+
+def _made(node: ast.expr, scene, link: Link) -> ast.ClassDef | str | None:
+    """The class of an object, where all that a name or an attribute is set to makes one of the same."""
+    if node.__class__ is ast.Name:
+        values = scene.values(node, link)
+    elif node.__class__ is ast.Attribute and getattr(node.value, "id", "") == "self":
+        owner = _class(link)
+        values = scene.file.receivers.members(owner).get(node.attr, ()) if owner is not None else ()
+    else:
+        return _class_of(node, scene, link)
+    question = "class", scene.names.around(link) if values else None
+    return scene.names.once(question, values, lambda: _shared_class(values, scene, link))
+
+
+def _shared_class(values, scene, link: Link) -> ast.ClassDef | str | None:
+    found = {_class_of(value, scene, link) for value in values if not _is_none(value)}
+    return found.pop() if len(found) == 1 else None
+
+
+def _class_of(node: ast.expr, scene, link: Link, depth: int = 0) -> ast.ClassDef | str | None:
+    if node.__class__ is not ast.Call or depth > _DEEPEST:
+        return None
+    func, name = node.func, call_name(node.func)
+    if name in _MOVED and func.__class__ is ast.Attribute:
+        return _class_of(func.value, scene, link, depth + 1)
+    if name in _WRAPPED and node.args:
+        return _class_of(node.args[0], scene, link, depth + 1)
+    if func.__class__ is ast.Name and name in scene.classes:
+        return scene.classes[name]
+    full = scene.names.resolve(func, link)
+    return full if full and not full.startswith("torch.") else None
+
+
+def _is_none(node: ast.expr) -> bool:
+    return node.__class__ is ast.Constant and node.value is None
+
+
+@once
+def first_calls(around: ast.AST) -> dict[str, ast.expr]:
+    """What is called first by each name."""
+    functions = [n.func for n in ast.walk(around) if n.__class__ is ast.Call]
+    found: dict[str, ast.expr] = {}
+    for function in sorted(functions, key=lambda f: (f.end_lineno, f.end_col_offset)):
+        found.setdefault(call_name(function), function)
+    return found

@@ -1,0 +1,185 @@
+"""Which functions of a file the training step calls for every batch: its helpers run as often as it does."""
+
+from __future__ import annotations
+
+import ast
+import weakref
+from functools import cached_property
+from typing import NamedTuple
+
+from porter.python.evidence import call_name
+from porter.python.index import Link, ancestors, owner_of
+from porter.python.parameters import parameters
+from porter.training.callees import called, callee
+from porter.training.frequency import STEPS, is_aside, is_beside
+
+_DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+class _Call(NamedTuple):
+    at: int  # among those by its name
+    func: ast.expr
+    link: Link
+    own: bool  # it is `self` whose method is called
+
+
+class Callers:
+    def __init__(self, scene):
+        self._file, self._scene = scene.file, weakref.proxy(scene)  # which keeps this
+        self._known: dict[ast.AST, bool] = {}
+        self._hosts: dict[ast.AST, frozenset[str]] = {}
+        self._given: dict[tuple[str, ast.ClassDef | None], dict[int | str | None, bool]] = {}
+        self._by_class: dict[str, dict[ast.ClassDef | None, list[_Call]]] = {}
+        self._by_function: dict[str, dict[ast.AST, list[_Call]]] = {}
+        self._elsewhere = {one.name: one for one in self._file.facts.about(self._file.path)}
+
+    @cached_property
+    def _calls(self) -> dict[str, list[tuple[ast.expr, Link]]]:
+        """What is called, with the call, of the functions that the file defines, by its last word; of objects, by "__call__"."""
+        found = {link[0].name: [] for kind in _DEFS for link in self._file.buckets[kind]}
+        for link in self._file.buckets[ast.Call]:
+            for func in called(link[0]):
+                if (calls := found.get(call_name(func))) is not None:
+                    calls.append((func, link))
+                elif "__call__" in found and (of := callee(self._scene, func, link)) and of.name == "__call__":
+                    found["__call__"].append((func, link))
+        return found
+
+    @cached_property
+    def _trains(self) -> bool:
+        """Whether anything in the file runs for every batch by itself."""
+        return bool(self._elsewhere or self._scene.steps) or any(
+            link[0].name == "forward" or link[0].name in STEPS for link in self._file.buckets[ast.FunctionDef]
+        )
+
+    def serves(self, link: Link) -> bool:
+        """Whether a function, by its link, is called for every batch by a step, by `forward`, or by another that is."""
+        function = link[0]
+        if not self._trains:
+            return False
+        if function not in self._known:
+            self._known[function] = False  # while it is looked at: it may call itself
+            self._known[function] = self._is_called(link)
+        return self._known[function]
+
+    def _is_called(self, link: Link) -> bool:
+        function, owner, around = link[0], owner_of(link), None
+        if owner is None and link[1][0].__class__ is not ast.Module:
+            around = self._scene.function(link)
+            if around is None:
+                return False
+        if owner is not None and is_beside(owner) or is_aside(function.name):
+            return False
+        if function.name.startswith("__") and function.name != "__call__":
+            return False
+        if self._elsewhere and home(link) in self._elsewhere:
+            return True
+        calls = self._of(function.name, owner) if around is None else self._inside(function.name).get(around[0], ())
+        return any(self._scene.matters((one.link[0].func, one.link)) for one in calls)
+
+    def read_back(self, function: Link) -> frozenset[str]:
+        """The parameters of a function that every call that is known hands what has been read back: `x.cpu()`."""
+        if function[0] not in self._hosts:
+            given: dict[str, list[bool]] = {}
+            owner = owner_of(function)
+            names = parameters(function[0])[owner is not None :]
+            for which, every in self._handed(function[0].name, owner).items():
+                if which.__class__ is not int or which < len(names):
+                    given.setdefault(names[which] if which.__class__ is int else which, []).append(every)
+            if (elsewhere := self._elsewhere.get(home(function) or "")) is not None:
+                for at, name in enumerate(names):
+                    given.setdefault(name, []).append(not {str(at), name}.isdisjoint(elsewhere.hosts))
+            self._hosts[function[0]] = frozenset(name for name, values in given.items() if all(values))
+        return self._hosts[function[0]]
+
+    def _handed(self, name: str, owner: ast.ClassDef | None) -> dict[int | str | None, bool]:
+        """By place or by name, whether all calls hand over what has been read back; asked for all functions of a name."""
+        if (name, owner) not in self._given:
+            found = self._given[name, owner] = {}
+            for _, func, call, _ in self._of(name, owner):
+                if func is call[0].func:
+                    for which, value in (*enumerate(call[0].args), *((k.arg, k.value) for k in call[0].keywords)):
+                        found[which] = found.get(which, True) and reads_back(value)
+        return self._given[name, owner]
+
+    def served_by(self, line: int) -> str:
+        """The file whose step calls the function around a line for every batch; "" where that is this one."""
+        return next((by for first, last, by in self._served if first <= line <= last), "")
+
+    @cached_property
+    def _served(self) -> list[tuple[int, int, str]]:
+        """The lines of the functions that steps of other files call, and which."""
+        links = (link for kind in _DEFS if self._elsewhere for link in self._file.buckets[kind])
+        found = ((link[0], self._elsewhere.get(home(link) or "")) for link in links)
+        return [(function.lineno, function.end_lineno, one.by) for function, one in found if one]
+
+    def _meant(self, name: str) -> dict[ast.ClassDef | None, list[_Call]]:
+        """The calls by this name of functions of the file, and those of methods by the class of the object."""
+        if name not in self._by_class:
+            found = self._by_class[name] = {}
+            for at, (func, call) in enumerate(self._calls.get(name, ())):
+                of = callee(self._scene, func, call)
+                if of is not None and (of.owner.__class__ is ast.ClassDef or of.owner is None and not of.full):
+                    found.setdefault(of.owner, []).append(_Call(at, func, call, of.own))
+        return self._by_class[name]
+
+    def _of(self, name: str, owner: ast.ClassDef | None) -> list[_Call]:
+        """The calls of a function of the module, or of a method of this class: of its objects and of those of classes that
+        derive from it, of `self` in a class above."""
+        meant = self._meant(name)
+        if owner is None:
+            return meant.get(None, [])
+        above = {*self._line(owner)} & meant.keys()
+        below = meant.keys() & self._heirs(owner)
+        return sorted(call for one in above | below for call in meant[one] if call.own or one in below)
+
+    def _inside(self, name: str) -> dict[ast.AST, list[_Call]]:
+        """The calls by this name of functions of the file, by the functions that they stand in."""
+        if name not in self._by_function:
+            found = self._by_function[name] = {}
+            for one in self._of(name, None):
+                for above in ancestors(one.link):
+                    if above[0].__class__ in _DEFS:
+                        found.setdefault(above[0], []).append(one)
+        return self._by_function[name]
+
+    def _line(self, owner: ast.ClassDef) -> list[ast.ClassDef]:
+        """A class and those of the file that it derives from."""
+        found = [owner]
+        for one in found:
+            for base in one.bases:
+                known = self._scene.classes.get(call_name(base))
+                if known is not None and known not in found:
+                    found.append(known)
+        return found
+
+    def _heirs(self, owner: ast.ClassDef) -> set[ast.ClassDef]:
+        """A class and those of the file that derive from it."""
+        found, todo = set(), [owner]
+        while todo:
+            one = todo.pop()
+            if one not in found:
+                found.add(one)
+                todo += self._derived.get(one, ())
+        return found
+
+    @cached_property
+    def _derived(self) -> dict[ast.ClassDef, list[ast.ClassDef]]:
+        found: dict[ast.ClassDef, list[ast.ClassDef]] = {}
+        for link in self._file.buckets[ast.ClassDef]:
+            for base in link[0].bases:
+                if (known := self._scene.classes.get(call_name(base))) is not None:
+                    found.setdefault(known, []).append(link[0])
+        return found
+
+
+def home(link: Link) -> str | None:
+    """ "function" or "Class.method", by the link of its definition; None for what is defined further in."""
+    above = link[1]
+    if above[0].__class__ is ast.ClassDef and above[1][0].__class__ is ast.Module:
+        return f"{above[0].name}.{link[0].name}"
+    return link[0].name if above[0].__class__ is ast.Module else None
+
+
+def reads_back(node: ast.expr) -> bool:
+    return node.__class__ is ast.Call and call_name(node.func) in ("cpu", "numpy", "tolist")

@@ -1,0 +1,1 @@
+"""What a step runs in other files, followed along calls."""

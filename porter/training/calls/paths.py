@@ -1,0 +1,170 @@
+"""The ways on which a step may come to a function of another file in which the host may wait, by names in the bytes alone.
+
+Each function that lies on one is a node, (file, "function" or "Class.method"); whoever wants to know parses what is left.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
+from typing import NamedTuple
+
+from porter.project.modules import module_of
+from porter.training.calls.classes import Class, Heirs
+from porter.training.calls.outline import Outline
+from porter.training.frequency import STEPS, is_aside
+
+_WAITS = tuple(
+    word.encode()
+    for word in """.item( .tolist( .cpu( .numpy( nonzero( .unique( argwhere( masked_select( empty_cache( synchronize( allclose(
+    torch.equal( .any( .all( .max()) .min()) .sum()) .mean()) .norm())""".split()
+)
+_PICKS = re.compile(rb"\[(?:~?\w*(?:mask|inds?|keep|valid|pos|neg)\w*\]|[\w.]+ ?[<>!=]=? ?[-\w.]+\])")
+_STEPS = STEPS | {"forward"}
+_STEP = (*(f"def {name}".encode() for name in sorted(_STEPS)), b".backward(")
+_NAMED = 2  # the last words of a file's path, one of which an import of what it defines names
+
+Node = tuple[str, str]
+
+
+class Ways(NamedTuple):
+    """What may call what of another file, or leads there."""
+
+    near: dict[
+        Node, list[str]
+    ]  # of a function, the files in which a step may call it, over functions of that file at most
+    far: dict[Node, set[Node]]  # of a function that is served itself, those that it may call
+
+    def wanted(self, path: str) -> set[Node]:
+        """The functions that calls in a file are looked for."""
+        near = {node for node, files in self.near.items() if path in files}
+        return near.union(*(nodes for at, nodes in self.far.items() if at[0] == path))
+
+
+class Graph:
+    def __init__(self, texts: Mapping[str, bytes]):
+        self.outlines = {path: Outline(text) for path, text in texts.items()}
+        self.heirs = Heirs(self.outlines)
+        self._steps: dict[str, frozenset[str]] = {}
+
+    @cached_property
+    def _importers(self) -> dict[str, list[str]]:
+        """The files that name a word in what they import."""
+        found: dict[str, list[str]] = {}
+        for path, outline in self.outlines.items():
+            for word in outline.imported:
+                found.setdefault(word, []).append(path)
+        return found
+
+    def ways(self, asked: Iterable[str]) -> Ways:
+        """To what may wait in these files."""
+        found: dict[Node, set[Node]] = {}
+        steps: set[Node] = set()
+        todo = deque(node for path in asked if path in self.outlines for node in self._waiting(path))
+        seen = {*todo}
+        while todo:
+            node = todo.popleft()
+            for caller in self._callers(node):
+                if self._is_step(caller):
+                    steps.add(caller)
+                elif not _passes(caller):
+                    continue
+                elif caller not in seen:
+                    seen.add(caller)
+                    todo.append(caller)
+                found.setdefault(caller, set()).add(node)
+        return _between(found, steps)
+
+    def _waiting(self, path: str) -> list[Node]:
+        outline = self.outlines[path]
+        text = outline.text
+        places = [m.start() for word in _WAITS if word in text for m in re.finditer(re.escape(word), text)]
+        places += [m.start() for m in _PICKS.finditer(text)]
+        homes = {outline.home(place) for place in places} - {None, ""}
+        return [(path, home) for home in sorted(homes) if _passes((path, home))]
+
+    def _is_step(self, node: Node) -> bool:
+        path, name = node
+        if path not in self._steps:
+            outline = self.outlines[path]
+            self._steps[path] = frozenset(call.home for call in outline.calls("backward") if call.receiver)
+        return name.rpartition(".")[2] in _STEPS or name in self._steps[path]
+
+    def _callers(self, node: Node) -> list[Node]:
+        """The functions that may call it, by names alone."""
+        path, name = node
+        owner, _, last = name.rpartition(".")
+        found: set[Node] = set()
+        if not owner:
+            words = module_of(path).split("/")[-_NAMED:]
+            files = {
+                file for file in self._importers.get(last, ()) if not self.outlines[file].imported.isdisjoint(words)
+            }
+            found.update((file, call.home) for file in {path, *files} for call in self.outlines[file].calls(last))
+            for file in self._importers.get(words[-1], ()):
+                found.update((file, call.home) for call in self.outlines[file].calls(last) if call.receiver)
+            return sorted(found)
+        family = self.heirs.family(Class(path, owner))
+        names, homes = {of.name for of in family}, {of.path for of in family}
+        for file in homes.union(*(self._importers.get(name, ()) for name in names)):
+            outline = self.outlines[file]
+            if last == "__call__":
+                found.update(
+                    (file, call.home) for word in self._objects(outline, names) for call in outline.calls(word)
+                )
+            elif calls := outline.calls(last):
+                words = {*self._objects(outline, names), *names, *(("self", "super()") if file in homes else ())}
+                found.update((file, call.home) for call in calls if call.receiver in words)
+        return sorted(found)
+
+    @staticmethod
+    def _objects(outline: Outline, names: set[str]) -> set[str]:
+        """What a file calls its objects of these classes."""
+        return {
+            word for name in names if name in outline.imported or name in outline.classes for word in outline.made(name)
+        }
+
+
+def has_steps(texts: Iterable[bytes]) -> bool:
+    return any(any(word in text for word in _STEP) for text in texts)
+
+
+def _between(ways: Mapping[Node, set[Node]], steps: set[Node]) -> Ways:
+    """What a step calls in its own file is known there; of that, only calls into other files are open."""
+    close = _closure(steps, lambda at: (node for node in ways.get(at, ()) if node[0] == at[0]))
+    callers: dict[Node, set[Node]] = {}
+    for at, nodes in ways.items():
+        for node in nodes:
+            if node[0] == at[0]:
+                callers.setdefault(node, set()).add(at)
+    leaving = {at for at, nodes in ways.items() if any(node[0] != at[0] for node in nodes)}
+    leading = _closure(leaving, lambda at: callers.get(at, ()))
+    near: dict[Node, set[str]] = {}
+    for at in close & leaving:
+        for node in ways[at]:
+            if node[0] != at[0]:
+                near.setdefault(node, set()).add(at[0])
+    served = _closure(near, lambda at: ways.get(at, ()))
+    far = {at: {node for node in ways.get(at, ()) if node[0] != at[0] or node in leading} for at in served}
+    return Ways({node: sorted(near[node]) for node in sorted(near)}, far)
+
+
+def _closure(nodes: Iterable[Node], step: Callable[[Node], Iterable[Node]]) -> set[Node]:
+    found, todo = {*nodes}, [*nodes]
+    while todo:
+        fresh = {*step(todo.pop())} - found
+        found |= fresh
+        todo += fresh
+    return found
+
+
+def _passes(node: Node) -> bool:
+    """Whether, by its name, a function may run for every batch."""
+    owner, _, name = node[1].rpartition(".")
+    if name == "__call__":
+        return not is_aside(owner)
+    return (
+        bool(name) and not name.startswith("__") and name not in _STEPS and not is_aside(name) and not is_aside(owner)
+    )

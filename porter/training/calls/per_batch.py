@@ -1,0 +1,60 @@
+"""Which functions of a file run for every batch because a step, or a `forward`, in another file calls them.
+
+Only files that lie on a way to one (training/calls/paths.py) are parsed, and of the steps that may call it one is enough. What is
+said of a function depends on those that may call it and on nothing else, so that a look at one file and a look at all agree.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping
+
+from porter.engine.facts import Served
+from porter.files.paths import never_trains
+from porter.native.kernels import Remember
+from porter.project.modules import module_of
+from porter.training.calls.rows import Row
+
+_LARGEST = 500_000
+Calls = Callable[[str, bytes, frozenset[str]], tuple[Row, ...]]  # of a path, its text, and names
+
+
+def served(
+    texts: Mapping[str, bytes], remember: Remember, asked: Iterable[str] | None, calls: Calls
+) -> tuple[Served, ...]:
+    """`asked`: the files that somebody wants to know it of; `calls`: what a file calls of some names."""
+    modules = frozenset(map(module_of, texts))
+    texts = {path: texts[path] for path in sorted(texts) if _may_train(path, texts[path])}
+    asked = sorted(texts if asked is None else texts.keys() & asked)
+    if not asked or len(texts) < 2:
+        return ()
+    from porter.training.calls.paths import has_steps  # most looks are at one file that nothing else concerns
+
+    if not has_steps(texts.values()):
+        return ()
+    said = hashlib.blake2b("\0".join(("served", *sorted(modules), "", *asked)).encode())
+    for path, text in texts.items():
+        said.update(path.encode() + b"\0" + hashlib.blake2b(text).digest())
+    rows = remember(
+        f"served\0{said.hexdigest()}", lambda: tuple(map(tuple, _served(texts, modules, asked, remember, calls)))
+    )
+    return tuple(Served(*row) for row in rows)
+
+
+def _served(
+    texts: Mapping[str, bytes], modules: frozenset[str], asked: Iterable[str], remember: Remember, calls: Calls
+):
+    from porter.training.calls.paths import Graph
+    from porter.training.calls.propagate import Walk
+
+    def read(path: str, names: frozenset[str]) -> tuple[Row, ...]:
+        said = hashlib.sha256(texts[path]).hexdigest()
+        rows = remember("\0".join(("calls", path, said, *sorted(names))), lambda: calls(path, texts[path], names))
+        return tuple(Row(*row) for row in rows)
+
+    graph = Graph(texts)
+    return sorted(Walk(graph, modules, read).over(graph.ways(asked)))
+
+
+def _may_train(path: str, text: bytes) -> bool:
+    return b"torch" in text and len(text) <= _LARGEST and not never_trains(path)

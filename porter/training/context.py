@@ -1,0 +1,224 @@
+"""Where in a training program a node stands: in the step that runs for every batch, in `forward`, or beside them."""
+
+from __future__ import annotations
+
+import ast
+import weakref
+from functools import cached_property
+
+from porter.files import paths
+from porter.python.blocks import place, within
+from porter.python.evidence import call_name
+from porter.python.index import FUNCTIONS, Link, ancestors, methods, owner_of
+from porter.training import (
+    frequency,
+    value_uses,
+)
+from porter.training.callees import first_calls
+from porter.training.callers import Callers
+from porter.training.frequency import (
+    TROUBLE,
+    Blocks,
+    asks_now_and_then,
+    asks_training,
+    fails,
+    fills_once,
+    is_beside,
+    needs_no_gradients,
+)
+from porter.training.placement import Natures
+
+STEP, FORWARD, CALLED = "step", "forward", "called"
+LOOPS = (ast.For, ast.AsyncFor, ast.While)
+_DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+class Context:
+    def __init__(self, file):
+        # the file keeps this; a real reference back would keep its trees alive until the collector comes
+        self.file, self.names = weakref.proxy(file), file.names
+        self._where: dict[ast.AST, str] = {}
+        self._blocks = Blocks()
+        self.run_once: dict[tuple[ast.AST, int], bool] = {}  # what support.py has said of functions
+
+    @cached_property
+    def steps(self) -> dict[ast.AST, set[str]]:
+        """The innermost loop, or the function without one, around every `x.backward()`, and the names of the x."""
+        found: dict[ast.AST, set[str]] = {}
+        for link in self.file.buckets[ast.Attribute]:
+            if link[0].attr == "backward" and link[1][0].__class__ is ast.Call and link[1][0].func is link[0]:
+                around = next(
+                    (a[0] for a in ancestors(link) if a[0].__class__ in LOOPS or a[0].__class__ in FUNCTIONS), None
+                )
+                if around is not None and not self._defines_gradient(around):
+                    losses = {n.id for n in ast.walk(link[1][0]) if n.__class__ is ast.Name}
+                    found.setdefault(around, set()).update(losses - self.names.imports.keys())
+        return found
+
+    @staticmethod
+    def _defines_gradient(function: ast.AST) -> bool:
+        arguments = getattr(getattr(function, "args", None), "args", ())
+        return bool(arguments) and arguments[0].arg == "ctx"
+
+    def where(self, link: Link) -> str:
+        """STEP, FORWARD, CALLED by one of them, or "" for what runs once, now and then, or nobody knows how often."""
+        while link[1] is not None and not isinstance(link[0], ast.stmt):
+            link = link[1]
+        if link[1] is None:
+            return ""
+        known = self._where.get(link[1][0])  # the same for all statements of a block
+        if known is None:
+            known = self._where[link[1][0]] = self._look_around(link)
+        return known
+
+    def _look_around(self, link: Link) -> str:
+        for above in ancestors(link):
+            node = above[0]
+            if node.__class__ is ast.If and node in self._where:  # the `if` of an `elif`
+                return self._where[node]
+            if node in self.steps:
+                return "" if self.function_name((node, above)).lstrip("_").startswith("test") else STEP
+            if node.__class__ in _DEFS:
+                owner = owner_of(above)
+                own = owner and node.args.args[:1] and node.args.args[0].arg == "self" and not is_beside(owner)
+                if own and node.name in frequency.STEPS:
+                    return STEP
+                if own and node.name == "forward":
+                    return FORWARD
+                return CALLED if self.callers.serves(above) else ""
+        return ""
+
+    @cached_property
+    def callers(self) -> Callers:
+        return Callers(self)
+
+    @cached_property
+    def natures(self) -> Natures:
+        return Natures(self)
+
+    @property
+    def loops_over_batches(self) -> bool:
+        return any(node.__class__ in LOOPS for node in self.steps)
+
+    def near(self, link: Link) -> bool:
+        """In a step or `forward`, in another method of a class that has one, or in a function that makes a loss."""
+        if self.file.tested:
+            return False
+        owner = self.owner(link)
+        if owner is not None and is_beside(owner):
+            return False
+        model = owner is not None and "forward" in methods(owner)
+        return model or "loss" in self.function_name(link).lower() or bool(self.where(link))
+
+    def matters(self, link: Link) -> str:
+        """`where`, if it also runs there for every batch of the training."""
+        where = "" if self._never else self.where(link)
+        return "" if not where or self.rarely(link, where) else where
+
+    def losses(self, link: Link) -> set[str]:
+        """The names of which the function around takes gradients."""
+        return set().union(*(self.steps[above[0]] for above in ancestors(link) if above[0] in self.steps))
+
+    def rarely(self, link: Link, where: str = "") -> bool:
+        """Behind `step % 100 == 0`, `if verbose`, `if not self.training`, after `if self.training: return`, `if not log: return`."""
+        child = link[0]
+        for above in ancestors(link):
+            node = above[0]
+            if node.__class__ in (ast.If, ast.IfExp) and child is not node.test:
+                inside = child is node.body if node.__class__ is ast.IfExp else within(node, child, "body")
+                if asks_now_and_then(node.test) or asks_training(node.test) == (-1 if inside else 1):
+                    return True
+                if node.__class__ is ast.If and (place(node, child)[0] in fills_once(node) or fails(node, child)):
+                    return True
+            left = isinstance(child, ast.stmt) and self._blocks.leave_over(node, child)
+            if left or node.__class__ in (ast.ExceptHandler, ast.Raise) or child is getattr(node, "msg", None):
+                return True
+            if node.__class__ is ast.Call and call_name(node.func) in TROUBLE and child is not node.func:
+                return True
+            if node in self.steps or node.__class__ in _DEFS:
+                return where != CALLED and needs_no_gradients(node)  # what the step calls may need none
+            child = node
+        return False
+
+    @staticmethod
+    def function(link: Link) -> Link | None:
+        """The function around, by its link."""
+        return next((a for a in ancestors(link) if a[0].__class__ in _DEFS), None)
+
+    @staticmethod
+    def owner(link: Link) -> ast.ClassDef | None:
+        """The class whose method holds the node."""
+        function = Context.function(link)
+        return function and owner_of(function)
+
+    @staticmethod
+    def loops(link: Link) -> list[ast.AST]:
+        """The loops around in the same function, from the inside out."""
+        found = []
+        for above in ancestors(link):
+            if above[0].__class__ in FUNCTIONS:
+                break
+            if above[0].__class__ in LOOPS:
+                found.append(above[0])
+        return found
+
+    def kind(self, link: Link) -> str:
+        """Of an expression, what it is: 'torch', 'other' (library), 'own' (class of the project) or 'unknown'."""
+        return self.file.receivers.kind(link)
+
+    def values(self, name: ast.Name, link: Link) -> list[ast.expr]:
+        """What a name is set to in the scope that binds it; empty where something else than plain assignments binds it."""
+        bindings = self.names.bindings(name.id, link)
+        return self.names.once("values", bindings, lambda: self._values(bindings))
+
+    @staticmethod
+    def _values(bindings: list[Link]) -> list[ast.expr]:
+        found = []
+        for at in bindings:
+            above = at[1] and at[1][0]
+            if above.__class__ is not ast.Assign or not within(above, at[0], "targets"):
+                return []
+            found.append(above.value)
+        return found
+
+    def epoch(self, link: Link) -> ast.For | None:
+        """The loop over epochs around a place."""
+        return next((loop for loop in self.loops(link) if frequency.counts_epochs(loop)), None)
+
+    def hands_loss(self, link: Link) -> bool:
+        """Whether a function is handed a tensor of which the step takes gradients."""
+        losses = self.losses(link) - {"self"}
+        return bool(losses) and value_uses.hands_on(link[1][0], losses)
+
+    @cached_property
+    def apart(self) -> bool:
+        """Whether the file is a test, a measurement or for an export, or lies where nothing is trained."""
+        return paths.is_apart(self.file.path)
+
+    @cached_property
+    def _never(self) -> bool:
+        return paths.never_trains(self.file.path)
+
+    @cached_property
+    def classes(self) -> dict[str, ast.ClassDef]:
+        return {link[0].name: link[0] for link in self.file.buckets[ast.ClassDef]}
+
+    def function_name(self, link: Link) -> str:
+        function = self.function(link)
+        return function[0].name if function else ""
+
+    def first(self, link: Link, *, file: bool = False) -> bool:
+        """Whether a call is the first of this name in its function, or in the file."""
+        function = None if file else self.function(link)
+        return first_calls(function[0] if function else self.file.tree)[call_name(link[0])] is link[0]
+
+    def repeats(self, link: Link) -> bool:
+        """Whether the same statement calls the same thing before."""
+        statement = next((a[0] for a in ancestors(link) if isinstance(a[0], ast.stmt)), None)
+        return first_calls(statement)[call_name(link[0])] is not link[0]
+
+    def is_answer(self, link: Link) -> bool:
+        """`return loss.item()` of a function that takes one step: how often it runs, its callers know."""
+        function = self.function(link)
+        returned = any(a[0].__class__ is ast.Return for a in ancestors(link))
+        return returned and function is not None and function[0] in self.steps

@@ -1,0 +1,291 @@
+"""What a size that only the data knows leads to: the operators of a function that get a shape made of it.
+
+A value has such a SHAPE, or is a number that says how large something becomes, a SIZE. Both are followed from where they
+arise (values/values.py), into the functions of the file that are called with them.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections import deque
+from itertools import takewhile
+from typing import NamedTuple
+
+from porter.python.evidence import call_name, other_library
+from porter.python.index import Link, owner_of
+from porter.training.value_uses import SIZED, is_size
+from porter.values.operations import World
+from porter.values.value import Value
+from porter.values.values import Body
+from porter.values.views import Users
+
+SHAPE, SIZE = "shape", "size"
+_DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_SHOWN, _LINES = 5, 40  # operators in a message, their lines beside it
+_WIDE = 40  # characters of a loop in a message
+_LONGEST = 2_000  # lines of a function that a person wrote
+_FREE = frozenset(
+    {"view", "transpose", "parts", "unbound", "half", "tuple", "choice", "written", "attribute"}
+)  # no kernel
+_FACTS = frozenset("device dtype requires_grad ndim is_cuda is_npu layout grad_fn names".split())
+_NUMBERS = frozenset("size numel nelement __len__ len".split())
+_SAID = frozenset(
+    """print info warning warn debug error log exception critical write isinstance type id hasattr format str repr bool dim
+    ndimension is_contiguous get_device cpu numpy item tolist add_scalar add_histogram record_stream is_floating_point""".split()
+)
+_REDUCED = frozenset(
+    """sum mean max min any all prod std var norm amax amin logsumexp argmax argmin count_nonzero nansum nanmean median
+    bincount histc equal allclose""".split()
+)
+_LOSSES = ("loss", "criterion", "cross_entropy", "kl_div")
+_WRITES = frozenset(
+    """scatter scatter_add scatter_reduce index_add index_copy index_fill index_put put masked_scatter masked_fill copy
+    scatter_max scatter_mean""".split()
+)  # what they return is shaped like the tensor that they write to
+_OF_ARRAYS = frozenset(
+    "astype explode to_numpy groupby iterrows itertuples tobytes to_list".split()
+)  # no tensor has these
+_COLLECTS = frozenset("append extend insert update add put setdefault".split())
+_ARITHMETIC = frozenset("add sub mul div neg FloorDiv Mod pow".split())
+_ROUNDED = frozenset("int max min float round ceil floor abs clamp item".split())
+_MADE = SIZED | frozenset("pad one_hot new Tensor FloatTensor LongTensor resize_ as_strided tile chunk".split())
+_FILLED_BY = {"full": (0, 1), "new_full": (1, 2), "pad": (1, 2), "one_hot": (1, 2), "linspace": (2, 3)}
+_MIXED = ("compare", "BitAnd", "BitOr", "not", "add", "sub", "mul", "div")
+_DEEPEST = 8  # of an expression
+_MOST = 400  # values that a shape is followed through
+_NAMES = {ast.BinOp: "operator", ast.Compare: "compare", ast.UnaryOp: "operator"}
+
+
+class Reach(NamedTuple):
+    operators: tuple[str, ...]  # as the source calls them, in the order in which they are made
+    leaves: bool  # it also goes where nobody looks: returned, kept, handed to what is defined elsewhere
+    lines: tuple[int, ...] = ()  # where they stand
+
+    @property
+    def matters(self) -> bool:
+        return bool(self.operators) or self.leaves
+
+    @property
+    def values(self) -> tuple[tuple[str, str], ...]:
+        """For the message of a finding."""
+        names = [*dict.fromkeys(self.operators)]
+        shown = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
+        lines = ",".join(map(str, self.lines[:_LINES]))
+        return (("reached", str(len(self.operators))), ("into", shown), ("lines", lines)) if names else ()
+
+
+class Flows:
+    """The values of those functions of a file that somebody asks for."""
+
+    def __init__(self, file):
+        self._owners = {link[0]: owner_of(link) for kind in _DEFS for link in file.buckets[kind]}
+        self._world = World(file.names, file.receivers.members, self._owners, traces=True)
+        self._bodies: dict[ast.AST, tuple[Body, Users] | None] = {}
+        self._followers: dict[Body, _Follower] = {}
+        self._reads: dict[ast.AST, dict[str, list[ast.Subscript]]] = {}
+        self.summed: dict[ast.Subscript, str | None] = {}  # what masks.summed has said
+        self.padding: dict[
+            ast.AST, tuple[int, int]
+        ] = {}  # of functions: where padding.padded saw the first that decides
+        self.hosted: dict[ast.AST, bool] = {}  # of functions: what handed.says_host has said
+        self.kept: dict[
+            tuple[ast.AST, str], ast.Subscript | None
+        ] = {}  # the first to read by a mask, and not to be summed
+
+    def body(self, function: Link | None) -> tuple[Body, Users] | None:
+        node = function and function[0]
+        if node is None or node.end_lineno - node.lineno > _LONGEST:
+            return None
+        if node not in self._bodies:
+            try:
+                body = Body(node, self._owners[node], self._world)
+                self._bodies[node] = body, Users(body)
+            except RecursionError:  # an expression of hundreds of parts
+                self._bodies[node] = None
+        return self._bodies[node]
+
+    def reach(self, function: Link | None, node: ast.expr, kind: str) -> Reach | None:
+        """What follows from an expression; None where that cannot be seen."""
+        found = self.body(function)
+        if found is None or (origin := found[0].at.get(node)) is None:
+            return None
+        if kind == SHAPE and any(map(_is_foreign, origin.args)):
+            return Reach((), False)
+        if found[0] not in self._followers:
+            self._followers[found[0]] = _Follower(*found)
+        follower = self._followers[found[0]]
+        if (origin, kind) not in follower.known:
+            follower.known[origin, kind] = follower.follow(origin, kind)
+        return follower.known[origin, kind]
+
+    def reads(self, around: ast.AST) -> dict[str, list[ast.Subscript]]:
+        """Every `x[...]` that is read, by its index."""
+        if around not in self._reads:
+            found = self._reads[around] = {}
+            for node in ast.walk(around):
+                if node.__class__ is ast.Subscript and node.ctx.__class__ is ast.Load:
+                    found.setdefault(ast.dump(node.slice), []).append(node)
+        return self._reads[around]
+
+    def said(self, scene, link: Link, kind: str) -> tuple[tuple[str, str], ...] | None:
+        """What a finding says of it; None where nothing follows."""
+        reach = self.reach(scene.function(link), link[0], kind)
+        if reach is None:
+            return () if kind == SHAPE or is_size(scene.names, (None, link)) else None
+        if not (reach.matters if kind == SHAPE else reach.operators):
+            return None
+        loops = [*takewhile(lambda loop: loop not in scene.steps, scene.loops(link))]
+        return (*reach.values, *((("loop", _header(loops[-1])),) if loops else ()))
+
+
+class _Follower:
+    def __init__(self, body: Body, users: Users):
+        self.body, self.users = body, users
+        self.sizes: dict[Value, list[Value]] = {}
+        for made, given in body.sizes.items():
+            for value in given:
+                self.sizes.setdefault(value, []).append(made)
+        self.lost, self.stored = {*body.handed, *body.returned}, {*body.stored}
+        self.order = {value: at for at, value in enumerate(body.made)}
+        self.known: dict[tuple[Value, str], Reach] = {}  # each rule asks
+
+    def follow(self, origin: Value, kind: str) -> Reach:
+        known: dict[Value, str] = {origin: kind}
+        todo = deque([origin])
+        reached: dict[Value, None] = {}
+        leaves, writes = False, 0
+        while todo and len(known) < _MOST:
+            value = todo.popleft()
+            kind = known[value]
+            leaves |= kind == SHAPE and value in self.lost
+            writes += kind == SHAPE and value in self.stored
+            if any(user.op == "call" and user.info[0] in _OF_ARRAYS for user in self.users.of(value)):
+                return Reach((), False)
+            steps = [(user, self._into(user, value, kind, origin)) for user in self.users.of(value)]
+            steps += [(made, (SHAPE, True, False)) for made in self.sizes.get(value, ()) if kind == SIZE]
+            for user, (becomes, counts, away) in steps:
+                leaves |= away
+                if counts:
+                    reached[user] = None
+                if becomes is not None and (user not in known or known[user] == SIZE and becomes == SHAPE):
+                    known[user] = becomes
+                    todo.append(user)
+        names = [_named(value) for value in sorted(reached, key=self.order.get)]
+        lines = sorted({value.node.lineno for value in reached if hasattr(value.node, "lineno")})
+        return Reach((*names, *["index_put"] * writes), leaves, tuple(lines))
+
+    def _into(self, user: Value, value: Value, kind: str, origin: Value) -> tuple[str | None, bool, bool]:
+        """What a value makes of what uses it: (SHAPE, SIZE or nothing, whether a kernel runs, whether it leaves)."""
+        op = user.op
+        if op in ("call", "module"):
+            return self._called(user, value, kind)
+        if op in ("item", "slice", "index"):
+            return _indexed(user, value, kind, value is origin)
+        if op == "attribute":
+            if kind == SIZE or user.info in _FACTS:
+                return None, False, False
+            return (SIZE if user.info == "shape" else SHAPE), False, False
+        if op in ("tuple", "choice"):
+            return kind, False, False
+        if kind == SIZE:
+            return (SIZE, False, False) if op in _ARITHMETIC else (None, False, False)
+        if op == "bool":
+            return None, False, False
+        if op in ("mean", "norm"):
+            return (None if user.info[0] in ((None,), (0,)) else SHAPE), True, False
+        if op == "masked_fill" and user.args[0] is not value:
+            return None, True, False
+        return SHAPE, op not in _FREE, False
+
+    def _called(self, user: Value, value: Value, kind: str) -> tuple[str | None, bool, bool]:
+        full = user.info[0] if user.op == "call" else f"self.{user.info[0]}"
+        last = full.rpartition(".")[2]
+        if other_library(full) or last in _SAID:
+            return (SIZE if kind == SIZE and last in _ROUNDED else None), False, False
+        if kind == SIZE:
+            if last in _ROUNDED:
+                return SIZE, False, False
+            sized = last in _MADE and value in _sizing(user, last)
+            return (SHAPE, True, False) if sized else (None, False, False)
+        if last in _NUMBERS:
+            return SIZE, False, False
+        if last in _COLLECTS:
+            return None, False, True
+        bare = last.rstrip("_")
+        if bare in _WRITES and user.args[0] is not value:
+            return None, True, False
+        if any(word in last.lower() for word in _LOSSES):
+            apart = any(a.op == "const" and a.info == "none" for a in user.args)
+            return (SHAPE if apart else None), True, False
+        if bare in _REDUCED:
+            rest = [a for a in user.args if a is not value]
+            return (None if not rest or rest[0].op == "const" and rest[0].info == 0 else SHAPE), True, False
+        if hasattr(builtins, full):
+            return None, False, full not in ("int", "float", "type", "min", "max")
+        method = user.node.__class__ is ast.Call and user.node.func.__class__ is ast.Attribute
+        # a name that nothing resolves is a module that a variable holds, or a function too deep to enter
+        ours = full.startswith(("torch.", "torchvision.", "self.")) or "." not in full
+        return (SHAPE, True, False) if ours or method and user.args[0] is value else (None, False, True)
+
+
+def _is_foreign(value: Value, depth: int = 0) -> bool:
+    """An array of another library, or what is made of one: its sizes are known on the host."""
+    if value.op == "call":
+        full = value.info[0]
+        return other_library(full) or full.rpartition(".")[2] in ("numpy", "asnumpy")
+    parts = value.args[:1] if value.op in ("item", "attribute", "view") else value.args if value.op in _MIXED else ()
+    return depth < _DEEPEST and any(_is_foreign(a, depth + 1) for a in parts)
+
+
+def _sizing(user: Value, last: str) -> tuple[Value, ...]:
+    """The arguments of a call that say how large its result is, and not what is in it."""
+    if last in _FILLED_BY:
+        first, stop = _FILLED_BY[last]
+        return user.args[first:stop]
+    if last == "randint":
+        return tuple(a for a in user.args if a.op == "tuple")
+    return tuple(a for a in user.args if a.op != "tuple") if last.endswith("Tensor") else user.args
+
+
+def _indexed(user: Value, value: Value, kind: str, first: bool) -> tuple[str | None, bool, bool]:
+    if user.op == "index":  # of `unbind`, or by a number along the last dimension
+        return (SHAPE, True, False) if kind == SHAPE else (None, False, False)
+    flags = user.info if user.info.__class__ is tuple else ()
+    if user.op == "slice":
+        flags = (True,)
+    if value is not user.args[0]:  # it says where
+        bounds, at = set(), 1
+        for sliced in flags:
+            bounds.update(user.args[at : at + 3] if sliced else ())
+            at += 3 if sliced else 1
+        return (SHAPE, True, False) if kind == SHAPE or value in bounds else (None, False, False)
+    if kind == SIZE:  # `x.shape[0]`
+        return SIZE, False, False
+    if user.info.__class__ is int or first and _gives_several(value):  # one of several results
+        return SHAPE, False, False
+    row = flags[:1] == (False,) and user.args[1].op == "const" and type(user.args[1].info) is int
+    return (None if row else SHAPE), True, False
+
+
+def _gives_several(origin: Value) -> bool:
+    """`torch.where(mask)`, `nonzero(as_tuple=True)`, `unique(return_counts=True)`: an index picks one of them."""
+    call = origin.node
+    if call.__class__ is not ast.Call:
+        return False
+    return call_name(call.func) == "where" or any(
+        (k.arg or "").startswith(("as_tuple", "return_")) for k in call.keywords
+    )
+
+
+def _named(value: Value) -> str:
+    node = value.node
+    if node.__class__ is ast.Call:
+        return call_name(node.func) or "call"
+    return "index" if node.__class__ is ast.Subscript else _NAMES.get(node.__class__, value.op)
+
+
+def _header(loop: ast.AST) -> str:
+    if loop.__class__ is ast.While:
+        return f"while {ast.unparse(loop.test)}"[:_WIDE]
+    return f"for {ast.unparse(loop.target)} in {ast.unparse(loop.iter)}"[:_WIDE]

@@ -1,0 +1,182 @@
+"""What says that a line runs only now and then, or only beside the training: conditions, names of classes."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from porter.python.blocks import BODIES, once, place, within
+from porter.python.evidence import call_name
+from porter.python.index import Link, ancestors
+
+_NOW_AND_THEN = re.compile(
+    r"(?i)log|print|verbose|debug|eval|valid|save|ckpt|checkpoint|profil|summary|tensorboard|wandb|nan|isinf|is_?finite|interval|every"
+    r"|freq|report|display|monitor|visual|plot|test|infer|predict|export|trac(?:e|ing)|script|onnx|deploy|generat|sampl|best|epoch|found_inf|overflow|oom|num_updates|first|is_np|numpy"
+)
+_REPORTS = re.compile(r"(?i)log(?!it)|print|report|display|verbose|debug|eval|interval|every|freq|wandb|tensorboard")
+_AFTERWARDS = re.compile(
+    r"(?i)post_?proc|eval|metric|infer|predict|generat(?:ion|e)|detections|backend|export|sampler|wrapper|transform$|dataset|search|explain|interpret"
+)
+_ASIDE = re.compile(
+    r"(?i)(?:^|_)(?:log|save|load|init|reset|visuali[sz]e|plot|debug|check_inputs?|report|dump|offload|tests?)(?:_|$)|setup|pred2"
+)
+STEPS = frozenset({"training_step", "train_step", "compute_loss"})  # Lightning, trainers: their loop is elsewhere
+_SAME = {ast.Eq: 1, ast.Is: 1, ast.NotEq: -1, ast.IsNot: -1}
+_EPOCH = re.compile(r"(?i)epoch")
+_EPOCHS = re.compile(r"(?i)(?<!per_)(?<!each_)(?<!_in_)epochs?$")  # how many there are
+_RANGES = frozenset({"range", "trange"})
+_NO_GRAD = re.compile(r"no_grad|inference_mode")
+_LEAVES = (ast.Return, ast.Continue)
+TROUBLE = frozenset({"error", "warning", "warn", "exception", "critical", "debug"})
+
+
+def is_beside(owner: ast.ClassDef) -> bool:
+    """A class whose `forward` does not run in the training step: transforms of samples, metrics, what follows a model."""
+    return any(_AFTERWARDS.search(name) for name in (owner.name, *(call_name(base) for base in owner.bases)))
+
+
+def is_aside(name: str) -> bool:
+    """A function that, by its name, does something beside the training of a batch."""
+    return bool(_AFTERWARDS.search(name) or _ASIDE.search(name))
+
+
+@once
+def fills_once(node: ast.If) -> frozenset[str]:
+    """The branches of `if self.x is None: self.x = ...`, `if key not in table: table[key] = ...` that keep what they make:
+    it is not made again."""
+    if node.test.__class__ is not ast.Compare:
+        return frozenset()
+    return frozenset(name for name in ("body", "orelse") if _fills(node.test, getattr(node, name), name == "body"))
+
+
+def _fills(test: ast.Compare, block: list[ast.stmt], inside: bool) -> bool:
+    op, right = test.ops[0].__class__, test.comparators[0]
+    missing = op is ast.Is and inside and test.left.__class__ is ast.Attribute and getattr(right, "value", 0) is None
+    if not missing and op is not (ast.NotIn if inside else ast.In):
+        return False
+    for statement in block:
+        for target in statement.targets if statement.__class__ is ast.Assign else ():
+            if missing and getattr(target, "attr", "") == test.left.attr:
+                return True
+            if not missing and target.__class__ is ast.Subscript and ast.dump(target.value) == ast.dump(right):
+                return True
+    return False
+
+
+def counts_epochs(loop: ast.AST) -> bool:
+    """`for epoch in ...`, `for _ in trange(args.epochs)`."""
+    if loop.__class__ is not ast.For:
+        return False
+    if any(_EPOCH.search(n.id) for n in ast.walk(loop.target) if n.__class__ is ast.Name):
+        return True
+    counts = [n for n in ast.walk(loop.iter) if n.__class__ is ast.Call and call_name(n.func) in _RANGES and n.args]
+    last = (c.args[min(len(c.args), 2) - 1] for c in counts)
+    words = (n.id if n.__class__ is ast.Name else getattr(n, "attr", "") for a in last for n in ast.walk(a))
+    return any(_EPOCHS.search(word) for word in words)
+
+
+def happens_once(link: Link, loop: ast.AST) -> bool:
+    """Whether a flag lets a place of a loop run no more than once: `if not done: ...; done = True`."""
+    child = link[0]
+    for above in ancestors(link):
+        node = above[0]
+        if node is loop:
+            return False
+        if node.__class__ is ast.If and within(node, child, "body"):
+            if _flags(node):
+                return True
+        child = node
+    return False
+
+
+@once
+def _flags(node: ast.If) -> bool:
+    """Whether the body makes its condition false."""
+    test = node.test
+    terms = test.values if test.__class__ is ast.BoolOp and test.op.__class__ is ast.And else [test]
+    asked = {ast.unparse(t) for t in terms}
+    sets = (s for s in node.body if s.__class__ is ast.Assign and s.value.__class__ is ast.Constant)
+    return any(
+        ast.unparse(ast.UnaryOp(ast.Not(), s.targets[0]) if s.value.value else s.targets[0]) in asked for s in sets
+    )
+
+
+def fails(node: ast.If, child: ast.AST) -> bool:
+    """Whether a branch ends in an error: it runs once at most."""
+    field = place(node, child)[0]
+    return field in ("body", "orelse") and getattr(node, field)[-1].__class__ is ast.Raise
+
+
+class Blocks:
+    """What each block leaves over, gathered once: a long one is asked for every statement in it."""
+
+    def __init__(self) -> None:
+        self._left: dict[ast.AST, frozenset[ast.stmt]] = {}
+
+    def leave_over(self, node: ast.AST, child: ast.stmt) -> bool:
+        """Whether `if self.training: return ...` or `if not should_log: return` stands above in the same block."""
+        if node not in self._left:
+            blocks = (getattr(node, name, None) for name in BODIES)
+            self._left[node] = frozenset(s for block in blocks if block.__class__ is list for s in _below(block))
+        return child in self._left[node]
+
+
+def _below(block: list[ast.stmt]) -> list[ast.stmt]:
+    """The statements behind the first that leaves in nearly every step."""
+    for n, s in enumerate(block):
+        if s.__class__ is ast.If and s.body[-1].__class__ in _LEAVES and _mostly(s.test, s.body[-1]):
+            return block[n + 1 :]
+    return []
+
+
+def _mostly(test: ast.expr, leaves: ast.stmt) -> bool:
+    """Whether a condition holds in nearly every step."""
+    if asks_training(test) == 1:
+        return leaves.__class__ is ast.Return
+    if test.__class__ is ast.BoolOp and test.op.__class__ is ast.Or:
+        return any(_mostly(v, leaves) for v in test.values)
+    if test.__class__ is ast.UnaryOp and test.op.__class__ is ast.Not:
+        words = (getattr(n, "attr", "") or getattr(n, "id", "") for n in ast.walk(test.operand))
+        return any(_REPORTS.search(word) for word in words)
+    if test.__class__ is ast.Compare and len(test.ops) == 1:
+        return _is_remainder(test.left) and test.ops[0].__class__ in (ast.NotEq, ast.Gt)
+    return _is_remainder(test)
+
+
+def _is_remainder(node: ast.expr) -> bool:
+    return node.__class__ is ast.BinOp and node.op.__class__ is ast.Mod
+
+
+@once
+def asks_training(test: ast.expr) -> int:
+    """1 for `self.training`, -1 for `not self.training` and `stage != Stage.TRAIN`, 0 for anything else."""
+    sign = 1
+    while test.__class__ is ast.UnaryOp and test.op.__class__ is ast.Not:
+        sign, test = -sign, test.operand
+    if test.__class__ is ast.BoolOp and test.op.__class__ is ast.And:
+        return next((sign * s for v in test.values if (s := asks_training(v))), 0)
+    if test.__class__ is ast.Compare and len(test.ops) == 1:  # stage == Stage.TRAIN, mode != "train"
+        other, op = test.comparators[0], test.ops[0].__class__
+        word = str(getattr(other, "attr", "") or getattr(other, "value", "")).lower()
+        return _SAME.get(op, 0) * sign if word in ("train", "training") else 0
+    words = (getattr(test, "attr", ""), getattr(test, "id", ""))
+    return sign if not {"training", "is_training", "is_train"}.isdisjoint(words) else 0
+
+
+@once
+def asks_now_and_then(test: ast.expr) -> bool:
+    for node in ast.walk(test):
+        if node.__class__ is ast.BinOp and node.op.__class__ is ast.Mod:
+            return True
+        if _NOW_AND_THEN.search(
+            getattr(node, "attr", "") if node.__class__ is ast.Attribute else getattr(node, "id", "")
+        ):
+            return True
+    return False
+
+
+@once
+def needs_no_gradients(node: ast.AST) -> bool:
+    """`@torch.no_grad()`"""
+    marks = (call_name(getattr(d, "func", d)) for d in getattr(node, "decorator_list", ()))
+    return any(map(_NO_GRAD.search, marks))

@@ -1,0 +1,118 @@
+"""What `**options` of a call holds, where one scope shows it: a literal, a name, an attribute of the class."""
+
+from __future__ import annotations
+
+import ast
+
+from porter.python.evidence import call_name, constant
+from porter.python.index import FUNCTIONS, Link, ancestors, parents
+
+Given = dict[str, ast.expr]
+_DEPTH = 4
+
+
+def spread(scene, call) -> dict[str, str] | None:
+    """Of a LibCST call, as text; None where stars may hide something."""
+    found: Given = {}
+    if (link := scene.link(call)) is None:
+        return None
+    for keyword in link[1][0].keywords:
+        if keyword.arg is None:
+            given = _mapping(scene, keyword.value, link, _DEPTH)
+            if given is None:
+                return None
+            found.update(given)
+    return {key: ast.unparse(value) for key, value in found.items()}
+
+
+def _mapping(scene, node: ast.expr, link: Link, depth: int) -> Given | None:
+    if depth == 0:
+        return None
+    if node.__class__ is ast.Dict:
+        return _literal(scene, zip(node.keys, node.values), link, depth)
+    if node.__class__ is ast.Call and call_name(node.func) == "dict" and not node.args:
+        pairs = ((k.arg and ast.Constant(k.arg), k.value) for k in node.keywords)
+        return _literal(scene, pairs, link, depth)
+    if node.__class__ is ast.IfExp:  # `{...} if use_cuda else {}`: what one side says may be said
+        sides = [_mapping(scene, side, link, depth - 1) for side in (node.orelse, node.body)]
+        return None if None in sides else {**sides[0], **sides[1]}
+    if node.__class__ is ast.Name:
+        return _named(scene, node, link, depth)
+    if node.__class__ is ast.Attribute and getattr(node.value, "id", "") in ("self", "cls"):
+        return _attribute(scene, node.attr, link, depth)
+    return None
+
+
+def _literal(scene, pairs, link: Link, depth: int) -> Given | None:
+    found: Given = {}
+    for key, value in pairs:
+        if key is None:
+            more = _mapping(scene, value, link, depth - 1)
+            if more is None:
+                return None
+            found.update(more)
+        elif constant(key).__class__ is str:
+            found[key.value] = value
+        else:
+            return None
+    return found
+
+
+def _named(scene, node: ast.Name, link: Link, depth: int) -> Given | None:
+    """All that is put into it in its scope; None where it is handed to somebody who may put more there."""
+    values = scene.values(node, link)
+    bound = scene.names.bindings(node.id, link)
+    if not values or not bound:
+        return None
+    found: Given = {}
+    for value in values:
+        given = _mapping(scene, value, link, depth - 1)
+        if given is None:
+            return None
+        found.update(given)
+    for use in scene.names.readers(node.id, bound[0]):
+        above = use[1][0]
+        if above.__class__ is ast.Subscript and above.value is use[0] and above.ctx.__class__ is ast.Store:
+            if constant(above.slice).__class__ is not str:
+                return None
+            found[above.slice.value] = getattr(use[1][1][0], "value", above.slice)
+        elif above.__class__ is ast.Attribute and above.attr in ("update", "setdefault"):
+            more = _updated(scene, use, depth)
+            if more is None:
+                return None
+            found.update(more)
+        elif above.__class__ is ast.Call and use[0] in above.args or above.__class__ in (ast.Return, ast.Assign):
+            return None
+    return found
+
+
+def _updated(scene, use: Link, depth: int) -> Given | None:
+    call = use[1][1][0]
+    if call.__class__ is not ast.Call or use[1][0].attr != "update" or len(call.args) > 1:
+        return None
+    found = {k.arg: k.value for k in call.keywords if k.arg}
+    more = _mapping(scene, call.args[0], use, depth - 1) if call.args else {}
+    return None if more is None or len(found) < len(call.keywords) else {**more, **found}
+
+
+def _attribute(scene, name: str, link: Link, depth: int) -> Given | None:
+    """`options = {...}` of the class, or the one place that sets `self.options`."""
+    owner = next((a for a in parents(link) if a.__class__ is ast.ClassDef), None)
+    values = []
+    for node in ast.walk(owner) if owner is not None else ():
+        if node.__class__ is ast.Assign:
+            values += [node.value for target in node.targets if _sets(target, name, node in owner.body)]
+        grows = node.__class__ is ast.Subscript and node.ctx.__class__ is ast.Store
+        grows = grows or node.__class__ is ast.Attribute and node.attr == "update"
+        if grows and getattr(node.value, "attr", "") == name:
+            return None
+    if len(values) != 1 or values[0].__class__ is ast.Name:
+        return None
+    around = next((a for a in ancestors(link) if a[0].__class__ in FUNCTIONS), link)
+    return _mapping(scene, values[0], around, depth - 1)
+
+
+def _sets(target: ast.expr, name: str, shared: bool) -> bool:
+    if target.__class__ is ast.Name:
+        return shared and target.id == name
+    return getattr(target, "attr", "") == name and getattr(target.value, "id", "") == "self"

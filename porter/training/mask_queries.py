@@ -1,0 +1,80 @@
+"""What is asked of a selection whose size only the data knows: how many there are, or their mean, which need no selection;
+or a number that becomes a size."""
+
+from __future__ import annotations
+
+import ast
+
+from porter.python.evidence import call_name, constant
+from porter.python.index import Link
+from porter.training import masks, value_uses
+
+SIZES = frozenset({"max", "min", "sum"})
+ASKED = SIZES | {"mean", "size", "numel", "len"}
+_SEARCHES = ("nonzero", "argwhere")
+
+
+def asks(scene, link: Link) -> str | None:
+    """Of what is called: 'size' where the value says how large a tensor becomes, 'counted', 'averaged', or None."""
+    call, name = link[1][0], call_name(link[0])
+    if name in SIZES:
+        plain = not call.args and not call.keywords
+        return "size" if plain and scene.matters(link) and value_uses.is_size(scene.names, link) else None
+    selection = call.args[0] if name == "len" and call.args else getattr(link[0], "value", None)
+    if selection.__class__ is ast.Subscript:
+        node = selection.slice
+        if node.__class__ in (ast.Constant, ast.Slice) or not scene.matters(link):
+            return None
+        if not masks.is_mask(node, scene, link) or scene.kind((selection.value, link)) == "other":
+            return None
+    elif name == "mean" or selection.__class__ is not ast.Call or not _searches(selection, scene, link):
+        return None
+    return {"len": _counted_by_len, "size": _counted, "numel": _counted, "mean": _averaged}[name](
+        selection, call, scene, link
+    )
+
+
+def _searches(call: ast.Call, scene, link: Link) -> bool:
+    """`x.nonzero()`, `torch.nonzero(x)`, whose rows are counted."""
+    if call_name(call.func) not in _SEARCHES or call.keywords or not scene.matters(link):
+        return False
+    return len(call.args) == (scene.names.resolve(call.func, link) in ("torch.nonzero", "torch.argwhere"))
+
+
+def _counted(selection, call, scene, link) -> str | None:
+    if call_name(link[0]) == "size":
+        return "counted" if len(call.args) == 1 and constant(call.args[0]) == 0 and not call.keywords else None
+    same = selection.__class__ is ast.Subscript and masks.same_shape(selection.slice, selection.value, scene, link)
+    return "counted" if same == "certain" and not call.args else None
+
+
+def _counted_by_len(selection, call, scene, link) -> str | None:
+    """A list has no masks, and an array of numpy answers nonzero() in another way."""
+    of = selection.value if selection.__class__ is ast.Subscript else (selection.args or [selection.func.value])[0]
+    return "counted" if masks.is_tensor(of, link, scene) else None
+
+
+def _averaged(selection, call, scene, link) -> str | None:
+    twice = not any(n.__class__ in (ast.Call, ast.Await, ast.NamedExpr) for n in ast.walk(selection.slice))
+    plain = twice and not call.args and not call.keywords
+    return "averaged" if plain and masks.same_shape(selection.slice, selection.value, scene, link) else None
+
+
+def is_asked(scene, link: Link) -> bool:
+    """Whether what is asked of a selection speaks for it: `x[mask].mean()`, `len(x.nonzero())`."""
+    up = link[1]
+    call = up[1] and up[1][0]
+    if up[0].__class__ is ast.Attribute and call.__class__ is ast.Call and call.func is up[0]:
+        return up[0].attr in ASKED - SIZES and asks(scene, up) is not None
+    if up[0].__class__ is ast.Call and call_name(up[0].func) == "len" and link[0] in up[0].args:
+        return asks(scene, (up[0].func, up)) is not None
+    return False
+
+
+def depends_on_data(scene, link: Link) -> bool:
+    """Whether the size of what is selected or asked here is the data's, for every batch."""
+    if link[0].__class__ is ast.Subscript:
+        return masks.picks(scene, link) and not is_asked(scene, link)
+    if call_name(link[0]) in ASKED:
+        return asks(scene, link) is not None
+    return bool(scene.matters(link))

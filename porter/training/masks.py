@@ -1,0 +1,228 @@
+"""Boolean masks: what an index says of itself, and whether it was made by comparing the very tensor it indexes."""
+
+from __future__ import annotations
+
+import ast
+
+from porter.python.blocks import within
+from porter.python.evidence import call_name
+from porter.python.index import Link, ancestors
+from porter.training.same_shape import covers, is_moved_to_host, made_on_host
+
+_COMPARISONS = frozenset(
+    "eq ne gt lt ge le isnan isinf isfinite isclose logical_not logical_and logical_or logical_xor bool".split()
+)
+_ELEMENTWISE = frozenset("eq ne gt lt ge le isnan isinf isfinite".split())
+_VALUES = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+
+
+def is_mask(node: ast.expr, scene, link: Link, depth: int = 0) -> bool:
+    """Whether an index expression is boolean by what is in sight: `x > 0`, `~m`, `m.bool()`, a name set to such."""
+    kind = node.__class__
+    if kind is ast.Compare:
+        return len(node.ops) == 1 and isinstance(node.ops[0], _VALUES)
+    if kind is ast.UnaryOp:
+        return node.op.__class__ is ast.Invert
+    if kind is ast.BinOp and node.op.__class__ in (ast.BitAnd, ast.BitOr):
+        return is_mask(node.left, scene, link, depth) or is_mask(node.right, scene, link, depth)
+    if kind is ast.Call:
+        return call_name(node.func) in _COMPARISONS
+    if kind is ast.Tuple:
+        return any(is_mask(e, scene, link, depth) for e in node.elts)
+    if kind is ast.Name and depth < 3:
+        values = scene.values(node, link)
+        question = "mask", depth, scene.names.around(link) if values else None
+        return bool(values) and scene.names.once(
+            question, values, lambda: all(is_mask(v, scene, link, depth + 1) for v in values)
+        )
+    return False
+
+
+def of_itself(index: ast.expr, target: ast.expr) -> bool:
+    """Whether a mask has the shape of the tensor it indexes, as it compares that tensor: `x[x > 0]`, `x[torch.isnan(x)]`."""
+    if target.__class__ not in (ast.Name, ast.Attribute) or not is_plain(target):
+        return False
+    wanted = ast.dump(target).replace("Store()", "Load()")
+    if index.__class__ is ast.UnaryOp and index.op.__class__ is ast.Invert:
+        index = index.operand
+    if index.__class__ is ast.Compare:
+        sides = (index.left, *index.comparators)
+        return len(sides) == 2 and isinstance(index.ops[0], _VALUES) and any(ast.dump(s) == wanted for s in sides)
+    if index.__class__ is ast.Call and not index.keywords and call_name(index.func) in _ELEMENTWISE:
+        first = index.args[0] if index.args else getattr(index.func, "value", index)
+        return ast.dump(first) == wanted or ast.dump(getattr(index.func, "value", index)) == wanted
+    return False
+
+
+def same_shape(index: ast.expr, target: ast.expr, scene, link: Link) -> str | None:
+    """'certain' or 'likely' that a mask has the shape of the tensor it indexes, by what is in sight or made of what."""
+    if of_itself(index, target):
+        return "certain"
+    found = is_mask(index, scene, link) and scene.file.flows.body(scene.function(link))
+    values = [found[0].at.get(node) for node in (index, target)] if found else [None]
+    return None if None in values else covers(*values)
+
+
+def is_plain(node: ast.expr) -> bool:
+    """A name or a chain of attributes."""
+    while node.__class__ is ast.Attribute:
+        node = node.value
+    return node.__class__ is ast.Name
+
+
+def assigned(scene, link: Link) -> str | None:
+    """Of an assignment, if it sets a scalar, or what another tensor has there, where a mask is true: 'certain' that a
+    fill does the same, 'likely', 'other' where the mask may have another shape; None for everything else."""
+    statement = link[0]
+    target = statement.targets[0]
+    if target.__class__ is not ast.Subscript or len(statement.targets) != 1:
+        return None
+    if target.slice.__class__ in (ast.Constant, ast.Slice):
+        return None
+    source = taken(statement)
+    if source is None and not is_scalar(statement.value) or not scene.near((target, link)):
+        return None
+    place = (target.value, (target, link))
+    kind = scene.kind(place)
+    if kind in ("other", "own") or _asks_numpy(target.slice, scene, place):
+        return None
+    if not (of_itself(target.slice, target.value) or is_mask(target.slice, scene, place)) or _is_trouble(place):
+        return None
+    found = scene.file.flows.body(scene.function(place))
+    if found and (value := found[0].at.get(target.value)) is not None and is_moved_to_host(value):
+        return None
+    tensors = [target.value, *([source] if source is not None else [])]
+    # what one mask selects from both fits only where both have the shape of the mask, or neither
+    same = [s for t in tensors if (s := same_shape(target.slice, t, scene, place)) is not None]
+    if same:
+        sure = "certain" in same and all(is_tensor(t, place, scene) for t in tensors)
+        return "certain" if sure else "likely"
+    return "other" if scene.matters((target, link)) else None
+
+
+def taken(statement: ast.Assign) -> ast.expr | None:
+    """y of `x[mask] = y[mask]`."""
+    target, value = statement.targets[0], statement.value
+    if target.__class__ is not ast.Subscript or value.__class__ is not ast.Subscript or not is_plain(value.value):
+        return None
+    return value.value if ast.dump(target.slice) == ast.dump(value.slice) else None
+
+
+def _is_trouble(link: Link) -> bool:
+    """Behind `if torch.isnan(loss)`: hardly ever."""
+    tests = (a[0].test for a in ancestors(link) if a[0].__class__ is ast.If)
+    return any(n.__class__ is ast.Call and call_name(n.func) in ("isnan", "isinf") for t in tests for n in ast.walk(t))
+
+
+def _asks_numpy(index: ast.expr, scene, link: Link) -> bool:
+    """`x[np.isnan(x)]`: numpy answers, about an array."""
+    calls = (n.func for n in ast.walk(index) if n.__class__ is ast.Call)
+    return any((scene.names.resolve(f, link) or "").partition(".")[0] in ("numpy", "scipy") for f in calls)
+
+
+def is_scalar(node: ast.expr) -> bool:
+    if node.__class__ is ast.UnaryOp and node.op.__class__ is ast.USub:
+        node = node.operand
+    if node.__class__ is ast.Constant:
+        return type(node.value) in (int, float, bool)
+    if node.__class__ is ast.Call:
+        return call_name(node.func) == "float" and len(node.args) == 1 and node.args[0].__class__ is ast.Constant
+    return node.__class__ is ast.Attribute and node.attr in ("inf", "nan", "pi")
+
+
+def is_tensor(node: ast.expr, link: Link, scene) -> bool:
+    """A name that nothing but torch's functions, or an annotation, gives its value."""
+    if node.__class__ is not ast.Name:
+        return False
+    bound = scene.names.bindings(node.id, link)
+    return bool(bound) and scene.names.once("tensor", bound, lambda: all(_binds_tensor(at, scene) for at in bound))
+
+
+def _binds_tensor(at: Link, scene) -> bool:
+    node, above = at[0], at[1] and at[1][0]
+    if node.__class__ is ast.arg:
+        return node.annotation is not None and scene.names.resolve(node.annotation, at) == "torch.Tensor"
+    if above.__class__ is not ast.Assign or not within(above, node, "targets"):
+        return False
+    full = scene.names.resolve(above.value.func, at) if above.value.__class__ is ast.Call else None
+    return scene.kind((above.value, at[1])) == "torch" and full not in ("torch.load", "torch.jit.load")
+
+
+def picks(scene, link: Link) -> bool:
+    """Whether `x[...]` reads by a mask, for every batch, and is the first line of its function to read by this one."""
+    node = link[0]
+    if node.slice.__class__ in (ast.Constant, ast.Slice) or node.ctx.__class__ is not ast.Load or not scene.where(link):
+        return False
+    if not is_mask(node.slice, scene, link) or not scene.matters(link):
+        return False
+    if node.value.__class__ not in (ast.Name, ast.Attribute, ast.Call, ast.Subscript):
+        return False
+    above = link[1][0]
+    if above.__class__ is ast.Assign and len(above.targets) == 1 and taken(above) is node.value:
+        return False  # the assignment says so
+    return scene.kind((node.value, link)) != "other" and _first_use(scene, link) and not _lies_on_host(scene, link)
+
+
+def _lies_on_host(scene, link: Link) -> bool:
+    """`torch.arange(n) != 3`: what says where lies on the host, so that nobody waits for it."""
+    found, index = scene.file.flows.body(scene.function(link)), link[0].slice
+    parts = index.elts if index.__class__ is ast.Tuple else [index]
+    masks = [found[0].at.get(n) for n in parts if is_mask(n, scene, link)] if found else []
+    return any(mask is not None and made_on_host(mask) for mask in masks)
+
+
+def summed(scene, link: Link) -> str | None:
+    """Of `x[x > 0].sum()`, whose value needs no selection: 'certain' that it is a tensor, 'likely', or None; also where
+    the selection has a name in between, if all that is done with it is to sum it."""
+    known = scene.file.flows.summed
+    if link[0] not in known:
+        known[link[0]] = _summed(scene, link)
+    return known[link[0]]
+
+
+def _summed(scene, link: Link) -> str | None:
+    node, function, flows = link[0], scene.function(link), scene.file.flows
+    if not (_is_summed(link) or _only_summed(node, flows.body(function), flows.reads(function[0]) if function else {})):
+        return None
+    same = same_shape(node.slice, node.value, scene, link)
+    return "certain" if same == "certain" and is_tensor(node.value, link, scene) else same and "likely"
+
+
+def _is_summed(link: Link) -> bool:
+    up = link[1]
+    call = up[1] and up[1][0]
+    called = up[0].__class__ is ast.Attribute and call.__class__ is ast.Call and call.func is up[0]
+    return called and up[0].attr == "sum" and not call.args and not call.keywords
+
+
+def _only_summed(node: ast.Subscript, found, reads: dict[str, list[ast.Subscript]]) -> bool:
+    if found is None or (picked := found[0].at.get(node)) is None:
+        return False
+    body, users = found
+    sums = users.of(picked)
+    if (
+        not sums
+        or not all(map(_is_total, sums))
+        or any(picked in of for of in (body.handed, body.returned, body.stored))
+    ):
+        return False
+    same = (
+        n for several in reads.values() for n in several if n.lineno != node.lineno or n.col_offset != node.col_offset
+    )
+    return all(body.at.get(n) is not picked for n in same)  # equal values are one
+
+
+def _is_total(value) -> bool:
+    return value.op == "call" and value.info[0] in ("sum", "torch.sum") and len(value.args) == 1
+
+
+def _first_use(scene, link: Link) -> bool:
+    """Whether no line of the function above selects by the same mask; what is rewritten says nothing for others."""
+    index, function = ast.dump(link[0].slice), scene.function(link)
+    around = scene.file.tree if function is None else function[0]
+    flows, place = scene.file.flows, (link[0].lineno, link[0].col_offset)
+    if (around, index) not in flows.kept:
+        same = sorted(flows.reads(around).get(index, ()), key=lambda n: (n.lineno, n.col_offset))
+        flows.kept[around, index] = next((n for n in same if not summed(scene, scene.link_to(n))), None)
+    first = flows.kept[around, index]
+    return first is None or place <= (first.lineno, first.col_offset) or summed(scene, link) is not None

@@ -1,0 +1,50 @@
+"""How a function that puts samples together pads them: to the longest of them, where nothing rounds that up."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from porter.python.evidence import constant
+from porter.python.index import Link
+from porter.training.dynamic_sizes import SIZE
+
+_COLLATES = re.compile(r"(?i)collat")
+_ROUNDS = re.compile(rb"[^\"']%|//|(?i:multiple|bucket|ceil|round)")
+_PAD = "torch.nn.utils.rnn.pad_sequence"
+
+
+def padded(scene, link: Link) -> str | None:
+    """Of the call of a function that first says how long a batch becomes, how: 'collate', 'tokenizer', 'by-hand'."""
+    function = scene.function(link)
+    if scene.file.tested or not collates(scene, link) or not (why := _decides(scene, link, function)):
+        return None
+    known = scene.file.flows.padding
+    if function[0] not in known:
+        links = filter(None, map(scene.link_to, (n for n in ast.walk(function[0]) if n.__class__ is ast.Call)))
+        known[function[0]] = min(_place(other[0]) for other in links if _decides(scene, other, function))
+    return why if known[function[0]] == _place(link[0]) else None
+
+
+def collates(scene, link: Link) -> bool:
+    function, owner = scene.function(link), scene.owner(link)
+    return function is not None and bool(_COLLATES.search(function[0].name) or owner and _COLLATES.search(owner.name))
+
+
+def _decides(scene, link: Link, function: Link) -> str | None:
+    call = link[0]
+    if scene.names.resolve(call.func, link) == _PAD:
+        return "collate"
+    given = {k.arg: constant(k.value) for k in call.keywords}
+    if given.get("padding") in (True, "longest"):
+        return "tokenizer" if given.keys().isdisjoint({"pad_to_multiple_of", None}) else None
+    if getattr(call.func, "id", "") != "max" or len(call.args) != 1 or call.args[0].__class__ is ast.Starred:
+        return None
+    if scene.file.source.says(_ROUNDS, function[0]):
+        return None
+    reach = scene.file.flows.reach(function, call, SIZE)
+    return "by-hand" if reach is not None and reach.operators else None
+
+
+def _place(call: ast.Call) -> tuple[int, int]:
+    return call.func.end_lineno, call.func.end_col_offset

@@ -1,0 +1,274 @@
+"""What kind of thing an expression is, and where it lies: a tensor on the device, one on the host, a Python number.
+
+Asked of functions that run in the training step (training/context.py); what the values layer (values/values.py) cannot tell
+is "", and nobody builds on it.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import weakref
+from types import NoneType
+
+from porter.python.evidence import device_like
+from porter.python.index import Link, owner_of
+from porter.values.value import Value
+from porter.values.values import Body
+
+_NOTHING: frozenset[str] = frozenset()
+DEVICE, HOST, NUMBER, UNKNOWN = "device", "host", "number", ""
+_DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_FACTORIES = frozenset(
+    """zeros ones empty full rand randn randint randperm arange linspace logspace eye tensor as_tensor Tensor FloatTensor IntTensor
+    LongTensor BoolTensor DoubleTensor HalfTensor ByteTensor from_numpy scalar_tensor normal tril_indices triu_indices""".split()
+)
+_OPERATORS = frozenset("torch torch.nn.functional torch.linalg torch.special torch.fft".split())
+_GIVEN = frozenset({"tensor", "as_tensor", "Tensor", "normal"})  # which may be made of what lies on the device
+_ASKING = frozenset(
+    """size dim ndimension numel nelement item tolist stride data_ptr get_device element_size is_contiguous is_floating_point is_complex
+    is_tensor is_storage is_grad_enabled finfo iinfo device Size Generator is_autocast_enabled get_default_dtype equal allclose
+    is_nonzero is_scripting is_tracing is_compiling is_in_onnx_export len int float bool str isinstance hasattr range type id
+    get_rank get_world_size is_initialized is_available device_count current_device keys format startswith endswith
+    count_parameters get_autocast_dtype result_type promote_types""".split()
+)
+_ATTRIBUTES = frozenset(
+    "shape ndim dtype device requires_grad is_cuda is_leaf is_sparse is_quantized layout names itemsize training".split()
+)
+_SAME = frozenset("T mT H data grad real imag values indices".split())
+_OF_TENSORS = frozenset(
+    """eq ne gt lt ge le logical_not logical_and logical_or logical_xor masked_fill unsqueeze detach new_zeros new_ones new_full
+    new_tensor new_empty gather scatter index_select masked_select isnan isinf isfinite float half bfloat16 double long int bool byte
+    to type_as permute contiguous view expand expand_as requires_grad_ size numel dim ndimension unbind chunk narrow topk fill_ zero_
+    add_ mul_ div_ sub_ copy_ softmax log_softmax sigmoid bmm mm matmul masked_fill_ backward nonzero device is_cuda grad requires_grad
+    t flatten repeat_interleave index_add_ scatter_ cpu cuda""".split()
+)
+_SHARED = frozenset(
+    """any all sum max min mean std var argmax argmin abs prod norm clamp clip round floor ceil pow square sqrt exp log clone cumsum
+    reshape squeeze transpose flatten repeat sort argsort argwhere amax amin count_nonzero aminmax unique nanmean median quantile
+    select split roll flip""".split()
+)
+_MADE = frozenset(
+    "linear layer_norm group_norm rms_norm softmax gelu silu sigmoid dropout matmul einsum module tanh relu".split()
+)
+_FIRST = frozenset("item index half slice parts unbound view transpose".split())
+_COMBINED = frozenset(
+    """add sub mul div pow neg not square rsqrt sqrt exp mean norm normalize cat stack masked_fill where baddbmm addcmul UAdd Invert
+    FloorDiv Mod BitAnd BitOr BitXor LShift RShift view_as_complex view_as_real""".split()
+)
+_TRUTHS = frozenset({"compare", "not", "BitAnd", "BitOr"})
+_HOST_TARGET = re.compile(r"['\"]cpu['\"]")
+
+
+class Natures:
+    def __init__(self, scene):
+        self._file, self._scene = scene.file, weakref.proxy(scene)  # which keeps this
+        self._bodies: dict[ast.AST, Body | None] = {}
+        self._known: dict[tuple[ast.AST, Value], str] = {}
+        self._given: dict[tuple[ast.AST, str], str] = {}
+        self._asked: dict[ast.AST, tuple[dict[str, set[str]], set[str]]] = {}
+        self._default_is_device = b"set_default_" in self._file.source.utf8
+
+    def of(self, node: ast.expr, link: Link) -> str:
+        """Of an expression that stands at, or below, this link."""
+        function = self._scene.function(link)
+        body = function and self._body(function)
+        value = body and body.at.get(node)
+        return self._nature(value, function) if value else UNKNOWN
+
+    def is_length(self, node: ast.expr, link: Link) -> bool:
+        """Whether a number says how large a tensor is: `x.size(0)`, a name that is set to `x.shape[1]`, the smaller of two."""
+        function = self._scene.function(link)
+        body = function and self._body(function)
+        value = body and body.at.get(node)
+        return bool(value) and self._is_length(value, function)
+
+    def _is_length(self, value: Value, function: Link) -> bool:
+        if value.op == "item" and value.args[0].op in ("attribute", "call"):
+            return self._is_length(value.args[0], function)
+        if (
+            value.op == "attribute"
+            and value.info == "shape"
+            or value.op == "call"
+            and value.info[0] == "size"
+            and value.args
+        ):
+            return self._nature(value.args[0], function) in (DEVICE, UNKNOWN)
+        if (
+            value.op == "call"
+            and value.info[0] == "len"
+            and value.args
+            and value.args[0].op not in ("parts", "unbound")
+        ):
+            return self._nature(value.args[0], function) == DEVICE
+        return value.op == "call" and value.info[0] == "min" and any(self._is_length(a, function) for a in value.args)
+
+    def _body(self, function: Link) -> Body | None:
+        if function[0] not in self._bodies:
+            from porter.values.operations import World
+
+            world = World(self._file.names, self._file.receivers.members, {}, False)
+            try:
+                self._bodies[function[0]] = Body(function[0], owner_of(function), world)
+            except RecursionError:  # an expression of hundreds of parts
+                self._bodies[function[0]] = None
+        return self._bodies[function[0]]
+
+    def _nature(self, value: Value, function: Link) -> str:
+        key = (function[0], value)
+        if key not in self._known:
+            self._known[key] = UNKNOWN
+            self._known[key] = self._look(value, function)
+        return self._known[key]
+
+    def _look(self, value: Value, function: Link) -> str:
+        op = value.op
+        if op == "const":
+            return NUMBER
+        if op == "leaf":
+            kind, name = value.info
+            if kind == "parameter":
+                return self._parameter(name, function)
+            return self._member(name, function) if kind == "attribute" else UNKNOWN
+        if op == "attribute":
+            if value.info in _ATTRIBUTES:
+                return NUMBER
+            base = self._nature(value.args[0], function)
+            return base if value.info in _SAME or base == NUMBER else UNKNOWN
+        if op in _FIRST:
+            return self._nature(value.args[0], function)
+        if op == "cast":
+            return self._cast(value, function)
+        if op == "compare":
+            texts = any(v.op == "const" and v.info.__class__ in (str, NoneType) for v in value.args)
+            if texts or not {"Is", "IsNot", "In", "NotIn"}.isdisjoint(value.info):
+                return NUMBER
+            return self._combined(value.args, function)
+        if op == "choice":
+            found = {self._nature(v, function) for v in value.args if not (v.op == "const" and v.info is None)}
+            return found.pop() if len(found) == 1 else UNKNOWN
+        if op in _COMBINED or op in _MADE:
+            full = self._torch_name(value.node)
+            found = self._combined(value.args, function)
+            return DEVICE if full and found == UNKNOWN or op in _MADE and found == NUMBER else found
+        if op == "call" and value.node.__class__ is ast.Call:
+            return self._call(value, function)
+        return UNKNOWN
+
+    def _combined(self, values, function: Link) -> str:
+        """What an operator makes of several: where one is a tensor, a tensor."""
+        found = {self._nature(v, function) for v in values}
+        if UNKNOWN in found:
+            return DEVICE if DEVICE in found else UNKNOWN
+        return next((kind for kind in (DEVICE, HOST, NUMBER) if kind in found), UNKNOWN)
+
+    def _cast(self, value: Value, function: Link) -> str:
+        base = self._nature(value.args[0], function)
+        if value.node.__class__ is not ast.Call:
+            return base
+        if value.info != "to":
+            return base or (DEVICE if value.info in _OF_TENSORS else UNKNOWN)
+        for one in (*value.node.args, *(k.value for k in value.node.keywords)):
+            words = ast.unparse(one)
+            if _HOST_TARGET.search(words):
+                return HOST
+            if device_like(one) or words.startswith(("'cuda", "'npu")):
+                return DEVICE
+        return base
+
+    def _torch_name(self, node: ast.AST) -> str:
+        """The resolved name of what is called, if it is one of torch."""
+        words, func = [], getattr(node, "func", node)
+        while func.__class__ is ast.Attribute:
+            words.append(func.attr)
+            func = func.value
+        base = (
+            self._file.names.plain.get(func.id) if node.__class__ is ast.Call and func.__class__ is ast.Name else None
+        )
+        full = ".".join((base, *reversed(words))) if base else ""
+        return full if full.startswith("torch.") else ""
+
+    def _call(self, value: Value, function: Link) -> str:
+        node, name = value.node, value.info[0]
+        last = name.rpartition(".")[2]
+        if last in _ASKING:
+            return NUMBER
+        if self._torch_name(node):
+            return self._torch(value, last, function)
+        if name.startswith(("numpy.", "random.")):
+            return HOST
+        if name.startswith("math."):
+            return NUMBER
+        if node.func.__class__ is ast.Name:  # some function; what it makes of the host's lies there
+            return HOST if value.args and self._combined(value.args, function) == HOST else UNKNOWN
+        if node.func.__class__ is not ast.Attribute or "." in name or not value.args:
+            return UNKNOWN
+        base = self._nature(value.args[0], function)
+        if last in ("cpu", "numpy"):
+            return HOST
+        if last in ("cuda", "npu"):
+            return DEVICE
+        if last in _OF_TENSORS:
+            return base if base in (HOST, DEVICE) else UNKNOWN if base == NUMBER else DEVICE
+        if (
+            base == UNKNOWN
+            and last in ("any", "all")
+            and value.args[0].op in _TRUTHS
+            and not self._file.names.bound("np")
+        ):
+            return DEVICE  # of a comparison: an array, and nobody else makes arrays here
+        return base if last.rstrip("_") in _SHARED and base != NUMBER else UNKNOWN
+
+    def _torch(self, value: Value, last: str, function: Link) -> str:
+        if last in _FACTORIES:
+            where = next((k.value for k in value.node.keywords if k.arg == "device"), None)
+            if where is not None:
+                return HOST if _HOST_TARGET.search(ast.unparse(where)) else DEVICE
+            given = self._nature(value.args[0], function) if value.args and last in _GIVEN else HOST
+            return UNKNOWN if self._default_is_device or given == DEVICE else HOST
+        if value.info[0].rpartition(".")[0] not in _OPERATORS or last.startswith(("is_", "load")):
+            return UNKNOWN
+        tensors = [v for v in value.args if v.op != "const"]
+        return self._combined(tensors, function) or DEVICE if tensors else UNKNOWN
+
+    def _member(self, name: str, function: Link) -> str:
+        owner = self._scene.owner((function[0].body[0], function))
+        values = self._file.receivers.members(owner).get(name, ()) if owner is not None else ()
+        if values and all(v.__class__ is ast.Constant for v in values):
+            return NUMBER
+        made = [self._torch_name(v) for v in values]
+        return DEVICE if made and set(made) <= {"torch.nn.Parameter", "torch.nn.parameter.Parameter"} else UNKNOWN
+
+    def _parameter(self, name: str, function: Link) -> str:
+        key = (function[0], name)
+        if key not in self._given:
+            self._given[key] = self._look_at_parameter(name, function)
+        return self._given[key]
+
+    def _look_at_parameter(self, name: str, function: Link) -> str:
+        """A tensor by its annotation, or by what is done with it; on the host if it is handed over from there."""
+        arguments = function[0].args
+        if name in self._scene.callers.read_back(function):
+            return HOST
+        said = next(
+            (a.annotation for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs) if a.arg == name),
+            None,
+        )
+        words = ast.unparse(said) if said is not None else ""
+        named = words if "Tensor" in words else ""
+        if not named and words or name == "self" or re.search("List|list|Dict|dict|Tuple|tuple|Sequence", named):
+            return UNKNOWN
+        used = not self.asked(function[0])[0].get(name, _NOTHING).isdisjoint(_OF_TENSORS)
+        return DEVICE if named or used else UNKNOWN
+
+    def asked(self, function: ast.AST) -> tuple[dict[str, set[str]], set[str]]:
+        """The attributes that a function asks of each name, and the names that it binds."""
+        known = self._asked.get(function)
+        if known is None:
+            known = self._asked[function] = {}, set()
+            for node in ast.walk(function):
+                if node.__class__ is ast.Attribute and node.value.__class__ is ast.Name:
+                    known[0].setdefault(node.value.id, set()).add(node.attr)
+                elif node.__class__ is ast.Name and node.ctx.__class__ is ast.Store:
+                    known[1].add(node.id)
+        return known

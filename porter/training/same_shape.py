@@ -1,0 +1,141 @@
+"""Which tensors of a function have the same shape, whatever it is: what is made element by element keeps it."""
+
+from __future__ import annotations
+
+from porter.training.value_uses import FACTORIES
+from porter.values.value import Value
+from porter.values.views import base
+
+_PREDICATES = frozenset(
+    "eq ne gt lt ge le isnan isinf isfinite isclose logical_not logical_and logical_or logical_xor bool".split()
+)
+_LIKE = frozenset(
+    """zeros_like ones_like full_like rand_like randn_like empty_like clone detach abs log log1p exp clamp clip round floor ceil
+    softplus leaky_relu elu requires_grad_ nan_to_num bernoulli masked_fill""".split()
+)
+_FILLED = frozenset("zeros ones full rand randn empty new_zeros new_ones new_full new_empty".split())
+_UNARY = frozenset(
+    "square rsqrt sqrt sigmoid neg exp tanh silu relu gelu softmax dropout written not masked_fill".split()
+)
+_SHAPED = _UNARY | {"view", "transpose"}
+_BINARY = frozenset("add sub mul div pow compare BitAnd BitOr BitXor Mod FloorDiv".split())
+_DEEPEST = 40
+
+
+def covers(mask: Value, x: Value) -> str | None:
+    """Whether `mask` is boolean and has the shape of `x`, given that `x[mask]` works: 'certain', or 'likely' where what
+    an object keeps would have to be a number for that."""
+    if not is_boolean(mask):
+        return None
+    for shapes, sure in ((_Shapes(False), "certain"), (_Shapes(True), "likely")):
+        of = shapes.single(x)
+        if not _is_kept(of) and of in shapes.broadcast(mask):
+            return sure
+    return None
+
+
+def _is_kept(value: Value) -> bool:
+    """`self.x`, which others may set anew."""
+    return value.op == "leaf" and value.info[0] == "attribute"
+
+
+class _Shapes:
+    def __init__(self, kept: bool):
+        self.kept = kept  # whether what objects keep is taken for numbers
+        self._known: dict[Value, Value] = {}
+
+    def single(self, value: Value, depth: int = 0) -> Value:
+        """The first value that has the shape of this one, come what may."""
+        value = base(value)
+        if value not in self._known:
+            parts = self._parts(value) if depth < _DEEPEST else []
+            found = {id(f): f for f in (self.single(part, depth + 1) for part in parts)}
+            self._known[value] = next(iter(found.values())) if len(found) == 1 else value
+        return self._known[value]
+
+    def _parts(self, value: Value) -> list[Value]:
+        """What has its shape, if all of these have one."""
+        if value.op in _UNARY:
+            return [value.args[0]]
+        if value.op in _BINARY and len(value.args) == 2:
+            tensors = [a for a in value.args if a.op != "const" and not (self.kept and _is_kept(a))]
+            return tensors or [*value.args]
+        if value.op == "choice":
+            return [*value.args]
+        if value.op != "call" or not value.args:
+            return []
+        last = _last(value)
+        if last in _FILLED:
+            return [of for of in map(_sized_by, value.args[:2]) if of is not None][:1]
+        return [value.args[0]] if last in _LIKE or last in _PREDICATES and len(value.args) == 1 else []
+
+    def broadcast(self, value: Value) -> set[Value]:
+        """Values whose shapes take part in this one's: it is at least as large as each of them in each dimension."""
+        found, seen, todo = set(), set(), [value]
+        while todo:
+            value = base(todo.pop())
+            if value not in seen:
+                seen.add(value)
+                found.add(self.single(value))
+                if value.op in (*_UNARY, *_BINARY) or value.op == "call" and _last(value) in _PREDICATES:
+                    todo += value.args if value.op != "masked_fill" else value.args[:1]
+        return found
+
+
+def _sized_by(value: Value) -> Value | None:
+    """x of `x.shape`, `x.size()`."""
+    whole = (
+        value.op == "attribute"
+        and value.info == "shape"
+        or value.op == "call"
+        and _last(value) == "size"
+        and len(value.args) == 1
+    )
+    return value.args[0] if whole else None
+
+
+def is_boolean(value: Value) -> bool:
+    seen, todo = set(), [value]
+    while todo:
+        value = base(todo.pop())
+        if value in seen:
+            continue
+        seen.add(value)
+        if value.op in ("not", "BitAnd", "BitOr", "BitXor", "written", "choice"):
+            todo += value.args
+        elif value.op == "compare":
+            if not {"In", "NotIn", "Is", "IsNot"}.isdisjoint(value.info):
+                return False
+        elif value.op != "call" or _last(value) not in _PREDICATES:
+            return False
+    return True
+
+
+def made_on_host(value: Value) -> bool:
+    """Whether a factory without a device made it, or a part of it: a tensor of a device would not go with that."""
+    seen, todo = set(), [value]
+    while todo:
+        value = todo.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        if value.op == "call" and value.info[0] in FACTORIES:
+            if {k.arg for k in value.node.keywords}.isdisjoint({"device", "out", None}):
+                return True
+        elif value.op in (*_UNARY, *_BINARY) or value.op == "cast" and value.info not in ("to", "type_as"):
+            todo += value.args
+    return False
+
+
+def is_moved_to_host(value: Value) -> bool:
+    """`x.cpu()`, and what is made of it element by element."""
+    for _ in range(_DEEPEST):
+        value = base(value)
+        if value.op not in _SHAPED:
+            break
+        value = value.args[0]
+    return value.op == "call" and _last(value) in ("cpu", "numpy")
+
+
+def _last(value: Value) -> str:
+    return value.info[0].rpartition(".")[2]

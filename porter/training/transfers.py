@@ -1,0 +1,54 @@
+"""Calls that move a tensor to a device: which device that is, and who does it."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from porter.python.evidence import call_name, constant, device_like
+from porter.python.index import Link, ancestors
+
+_HOLDERS = re.compile(
+    r"(?i)^(?:self|args|cfg|conf|config|opts?|options|hparams|hps|accelerator|fabric|trainer)$|model|net|encoder|decoder"
+)
+_DEVICE = re.compile(r"(?:cuda|npu|gpu)(?::|$)")
+
+
+def moves(call: ast.Call) -> bool:
+    """Whether `x.to(...)`, `torch.zeros(..., device=...)` names a device that is not the CPU."""
+    given = [
+        *(call.args[:1] if call_name(call.func) == "to" else ()),
+        *(k.value for k in call.keywords if k.arg == "device"),
+    ]
+    return any(_is_device(v) for v in given)
+
+
+def dataset_moves(file) -> bool:
+    """Whether a `__getitem__` of the file puts its samples on the device."""
+    for link in file.buckets[ast.FunctionDef]:
+        if link[0].name == "__getitem__":
+            for node in ast.walk(link[0]):
+                if node.__class__ is ast.Call and node.func.__class__ is ast.Attribute:
+                    if node.func.attr in ("cuda", "npu") or moves(node):
+                        return True
+    return False
+
+
+def follows_data(link: Link) -> bool:
+    """Whether a condition around asks where something else lies: `if graph.device != cpu`, `if graph_device != cpu`."""
+    tests = (a[0].test for a in ancestors(link) if a[0].__class__ is ast.If)
+    asked = (n for test in tests for c in ast.walk(test) if c.__class__ is ast.Compare for n in ast.walk(c))
+    return any(_lies_at(n) if n.__class__ is ast.Attribute else call_name(n).endswith("_device") for n in asked)
+
+
+def _lies_at(node: ast.Attribute) -> bool:
+    """`x.device`: beside another tensor, wherever that is."""
+    return node.attr == "device" and not _HOLDERS.search(call_name(node.value))
+
+
+def _is_device(node: ast.expr) -> bool:
+    if isinstance(constant(node), str):
+        return bool(_DEVICE.match(constant(node)))
+    if node.__class__ is ast.Attribute and _lies_at(node):
+        return False
+    return device_like(node) and not any(constant(n) == "cpu" for n in ast.walk(node))

@@ -1,0 +1,284 @@
+"""What a call is for: what its value is set to, handed to, or waits for."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from porter.python.blocks import BODIES, once, place, within
+from porter.python.evidence import call_name, constant
+from porter.python.index import Link, ancestors
+from porter.training.placement import HOST, NUMBER, UNKNOWN
+
+SYNCS = frozenset({"item", "tolist", "numpy", "cpu"})
+SIZED = frozenset(
+    """zeros ones empty full rand randn randint arange linspace eye new_zeros new_ones new_full new_empty view reshape expand
+    repeat tile narrow split unfold""".split()
+)
+FACTORIES = frozenset(
+    f"torch.{name}" for name in "rand randn randint randperm zeros ones empty full arange linspace tensor".split()
+)
+_KINDS = frozenset({"isinstance", "is_tensor", "hasattr"})
+_WANTED = re.compile(r"(?i)actions?$|(?:lens|lengths?)(?:_|$)")
+_SAME = frozenset({"detach", "mean", "sum", "data", "float", "clone"})
+_MADE = re.compile(
+    rb"\.(?:rand|zeros|ones|empty|full|arange|linspace|logspace|eye|\w*[tT]ensor|from_numpy|numpy|tri[lu]_indices|normal)\w*\b"
+    rb"|cpu|np\."
+)
+
+
+def waits_again(link: Link) -> bool:
+    """Whether the rest of a chain waits anyway: `.cpu()` in `loss.cpu().numpy()`."""
+    child = link[0]
+    for above in ancestors(link):
+        node = above[0]
+        if node.__class__ is ast.Attribute:
+            if node.attr in SYNCS and getattr(above[1][0], "func", None) is node:
+                return True
+        elif node.__class__ is not ast.Call or node.func is not child:
+            return False
+        child = node
+    return False
+
+
+def is_size(names, link: Link) -> bool:
+    """Whether the value of a call says how large a tensor becomes, at once or through one name."""
+    call = link[1]
+    if _sized(call):
+        return True
+    above = call[1] and call[1][0]
+    if above.__class__ is ast.Call and call_name(above.func) == "int":
+        call, above = call[1], call[1][1][0]
+    if above.__class__ is not ast.Assign or len(above.targets) != 1 or above.targets[0].__class__ is not ast.Name:
+        return False
+    name = above.targets[0]
+    uses = names.readers(name.id, (name, call[1]))
+    return names.once("sized", uses, lambda: any(map(_sized, uses)))
+
+
+def _sized(link: Link) -> bool:
+    child = link[0]
+    for above in ancestors(link):
+        node = above[0]
+        if node.__class__ is ast.Slice:
+            return True
+        if node.__class__ is ast.Call:
+            if node.func is child:
+                return False
+            if call_name(node.func) in SIZED and within(node, child, "args"):
+                return call_name(node.func) not in ("full", "new_full", "linspace") or child is node.args[0]
+            if call_name(node.func) not in ("int", "max", "min"):
+                return False
+        elif node.__class__ not in (ast.BinOp, ast.Tuple, ast.List):
+            return False
+        child = node
+    return False
+
+
+def hands_on(call: ast.Call, names: set[str]) -> bool:
+    """Whether one of these tensors itself is an argument, bare or in a text, and not a number made of it."""
+    return any(bare(a, names) for a in call.args)
+
+
+def bare(node: ast.AST, names: set[str]) -> bool:
+    kind = node.__class__
+    if kind is ast.Name:
+        return node.id in names
+    if kind is ast.Attribute:
+        return node.attr in _SAME and bare(node.value, names)
+    if kind is ast.Call:
+        if node.func.__class__ is ast.Attribute and node.func.attr in _SAME:
+            return bare(node.func.value, names)
+        return call_name(node.func) in ("str", "format", "round") and any(bare(a, names) for a in node.args)
+    if kind in (ast.JoinedStr, ast.FormattedValue, ast.Tuple, ast.BinOp):
+        return any(bare(n, names) for n in ast.iter_child_nodes(node))
+    return False
+
+
+def target(link: Link) -> str:
+    """What the value of an expression is called by the place it goes to; "" where that has no name."""
+    for above in ancestors(link):
+        node = above[0]
+        if node.__class__ is ast.Assign:
+            return _last(node.targets[0])
+        if node.__class__ is ast.keyword:
+            return node.arg or ""
+        if node.__class__ is ast.Return:
+            function = next(
+                (a[0] for a in ancestors(above) if a[0].__class__ in (ast.FunctionDef, ast.AsyncFunctionDef)), None
+            )
+            return function.name if function else ""
+        if isinstance(node, ast.stmt):
+            return ""
+    return ""
+
+
+def _last(node: ast.expr) -> str:
+    if node.__class__ is ast.Subscript:
+        return str(constant(node.slice) or "")
+    return getattr(node, "attr", "") or getattr(node, "id", "")
+
+
+def read_by(names, link: Link) -> str:
+    """What the value of a call is handed to, at once or through its name: `load_state_dict` of `m.load_state_dict(...)`."""
+    found = [_taker(link[1])]
+    above = link[1][1] and link[1][1][0]
+    if above.__class__ is ast.Assign and len(above.targets) == 1 and above.targets[0].__class__ is ast.Name:
+        name = above.targets[0]
+        uses = names.readers(name.id, (name, link[1][1]))
+        found += names.once("takers", uses, lambda: [*dict.fromkeys(map(_taker, uses))])
+    return " ".join(dict.fromkeys(f for f in found if f))
+
+
+def _taker(link: Link) -> str:
+    child = link[0]
+    for above in ancestors(link):
+        node = above[0]
+        if node.__class__ is ast.Call and node.func is not child:
+            return call_name(node.func)
+        if isinstance(node, ast.stmt):
+            return ""
+        child = node
+    return ""
+
+
+@once
+def first_wait(statement: ast.stmt) -> ast.AST | None:
+    """The function of the first call in a statement, or the header of a compound one, that waits for the device."""
+    body = getattr(statement, "body", None)
+    walked = (n for part in _head(statement) for n in ast.walk(part))
+    inside = [n for n in walked if n.__class__ is ast.Call and getattr(n.func, "attr", "") in SYNCS]
+    if body.__class__ is list and body:
+        inside = [n for n in inside if n.lineno < body[0].lineno]
+    again = {inner for call in inside for inner in _chain(call)}
+    inside = [n for n in inside if n not in again]
+    return min(inside, key=lambda c: (c.func.end_lineno, c.func.end_col_offset)).func if inside else None
+
+
+def _head(statement: ast.stmt) -> list[ast.AST]:
+    """What a statement holds, but for its blocks: an `elif` holds all that follow it."""
+    if getattr(statement, "body", None).__class__ is not list:
+        return [statement]
+    blocks = (ast.stmt, ast.ExceptHandler, ast.match_case)
+    return [n for n in ast.iter_child_nodes(statement) if not isinstance(n, blocks)]
+
+
+def made_on_host(scene, link: Link) -> bool:
+    """`torch.rand(1).item()`: what a factory without `device` makes lies on the host."""
+    node = link[0].value
+    for call in [node, *_chain(node)] if node.__class__ is ast.Call and node.func.__class__ is ast.Attribute else ():
+        if getattr(call.func, "attr", "") == "cpu":  # it is there because of this chain
+            node = call.func.value
+    if says_host(scene, link) and (known := scene.natures.of(node, link)) != UNKNOWN:
+        return known in (HOST, NUMBER)
+    if node.__class__ is ast.Name:  # of the module, of a comprehension
+        values = scene.values(node, link)
+        question = "host", scene.names.around(link) if values else None
+        return bool(values) and scene.names.once(
+            question, values, lambda: all(_is_host(v, scene, link) for v in values)
+        )
+    return _is_host(node, scene, link)
+
+
+def lies_on_host(link: Link) -> bool:
+    """`x.numpy()` where nothing brings x to the host: it is there, or the program would have failed on a GPU."""
+    return link[0].attr == "numpy" and not any(call_name(c.func) in ("cpu", "to") for c in _chain(link[1][0]))
+
+
+def says_host(scene, link: Link) -> bool:
+    """Whether the function around makes anything on the host, or is handed it: the look at its values costs more."""
+    function, known = scene.function(link), scene.file.flows.hosted
+    if function is None:
+        return False
+    if function[0] not in known:
+        start, end = scene.file.source.span(function[0])
+        made = _MADE.search(scene.file.source.utf8, start, end)
+        known[function[0]] = bool(made) or bool(scene.callers.read_back(function))
+    return known[function[0]]
+
+
+def _is_host(node: ast.expr, scene, link: Link) -> bool:
+    if node.__class__ is ast.BinOp:
+        sides = [s for s in (node.left, node.right) if s.__class__ is not ast.Constant]
+        return bool(sides) and all(_is_host(s, scene, link) for s in sides)
+    while node.__class__ is ast.Call and node.func.__class__ is ast.Attribute:
+        full = scene.names.resolve(node.func, link)
+        if full is not None:
+            return full in FACTORIES and {k.arg for k in node.keywords}.isdisjoint({"device", "out", None})
+        if node.func.attr in ("to", "cuda", "npu", "type_as"):
+            return False
+        node = node.func.value
+    return False
+
+
+def asked_above(link: Link) -> bool:
+    """Whether the condition of an `if` around waits for the same value."""
+    wanted, child = None, link[0]
+    for above in ancestors(link):
+        node = above[0]
+        if node.__class__ is ast.If and within(node, child, "body"):
+            wanted = wanted or ast.dump(link[1][0])
+            if wanted in _calls(node.test):
+                return True
+        child = node
+    return False
+
+
+@once
+def _calls(test: ast.expr) -> frozenset[str]:
+    return frozenset(ast.dump(n) for n in ast.walk(test) if n.__class__ is ast.Call)
+
+
+def settled_by_kind(link: Link) -> bool:
+    """`if isinstance(n, torch.Tensor): n = n.item()`: a number is taken as well, and what comes, its callers know."""
+    child, root = link[0], link[0].value
+    while root.__class__ in (ast.Call, ast.Attribute):
+        root = root.func if root.__class__ is ast.Call else root.value
+    name = getattr(root, "id", "")
+    for above in ancestors(link):
+        node = above[0]
+        if name and node.__class__ in (ast.If, ast.IfExp) and child is not node.test:
+            if name in _told_by_kind(node.test):
+                return True
+        child = node
+    return False
+
+
+@once
+def _told_by_kind(test: ast.expr) -> frozenset[str]:
+    """The names that a condition asks for what they are."""
+    asks = (n for n in ast.walk(test) if n.__class__ is ast.Call and n.args and call_name(n.func) in _KINDS)
+    return frozenset(getattr(n.args[0], "id", "") for n in asks)
+
+
+def _chain(call: ast.Call) -> list[ast.Call]:
+    """The calls of a chain before its last."""
+    found, node = [], call.func.value
+    while node.__class__ in (ast.Attribute, ast.Call):
+        if node.__class__ is ast.Call:
+            found.append(node)
+        node = node.func if node.__class__ is ast.Call else node.value
+    return found
+
+
+def wait_above(statement: Link) -> ast.AST | None:
+    """What the plain statement right above waits for the device with."""
+    field, at = place(statement[1][0], statement[0])
+    if at < 1 or field not in BODIES:
+        return None
+    above = getattr(statement[1][0], field)[at - 1]
+    return first_wait(above) if above.__class__ in (ast.Assign, ast.AugAssign, ast.Expr) else None
+
+
+def is_passed_on(link: Link) -> bool:
+    """`return x.cpu()`, `m.cpu().parameters()`, `w.data = w.data.cpu()`: moved on purpose, not read."""
+    return target(link) == "data" or link[1][1][0].__class__ in (ast.Return, ast.Attribute)
+
+
+def is_wanted_there(link: Link) -> bool:
+    """Actions that an environment takes, lengths that packing takes: there is no other way than to read them; but nobody has
+    to ask about them in an assert."""
+    if any(a[0].__class__ is ast.Assert for a in ancestors(link)):
+        return False
+    words = {n.id for n in ast.walk(link[0]) if n.__class__ is ast.Name} | {target(link)}
+    return any(_WANTED.search(word) for word in words)

@@ -1,0 +1,205 @@
+"""Mixtures of experts that a loop takes one after the other: the rows of each are picked out, computed and put back."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cached_property
+
+from porter.python.evidence import call_name, constant
+from porter.python.index import COMPREHENSIONS, Link
+from porter.values.patterns import Match
+
+_LOOPS = (ast.For, *COMPREHENSIONS)
+_EQUAL = re.compile(rb"== ?[a-z_]\w*\s*[)\]\n]")  # chosen == i
+_PICKS = frozenset({"where", "nonzero", "argwhere", "flatnonzero", "eq"})
+_PRODUCTS = frozenset({"linear", "matmul", "mm"})
+_SELECTS = frozenset({"index_select", "gather", "take_along_dim", "masked_select"})
+
+
+def find(file) -> dict[tuple[int, int], list[Match]]:
+    """One match for each loop, at the first call of an expert."""
+    data = file.source.utf8
+    if b"torch" not in data or b"xpert" not in data and not (b"ModuleList(" in data and _EQUAL.search(data)):
+        return {}
+    found: dict[tuple[int, int], list[Match]] = {}
+    for kind in _LOOPS:
+        for link in file.buckets[kind]:
+            made = [link[0]] if kind is ast.For else link[0].generators
+            if made[0].iter.__class__ is ast.Constant or file.scene.function_name(link) in ("", "__init__"):
+                continue
+            loop = _Loop(link, file)
+            for call in _calls(link[0]):
+                if why := loop.takes(call) if call.__class__ is ast.Call else loop.multiplies(call):
+                    anchor = call if call.__class__ is ast.Call else loop.pick
+                    if anchor is not None:
+                        found[file.source.span(anchor)] = [Match("experts", why, anchor, None)]
+                    break
+    return found
+
+
+def _calls(loop: ast.AST) -> Iterator[ast.Call | ast.BinOp]:
+    """Of modules and products, in the order of the text."""
+    calls = [n for n in ast.walk(loop) if n.__class__ is ast.Call and n.args or n.__class__ is ast.BinOp]
+    for call in sorted(calls, key=lambda n: (n.lineno, n.col_offset)):
+        if call.__class__ is ast.BinOp:
+            if call.op.__class__ is ast.MatMult:
+                yield call
+        elif call.func.__class__ is not ast.Attribute or call.func.attr in _PRODUCTS:
+            yield call
+
+
+class _Loop:
+    """What the names of a loop stand for."""
+
+    def __init__(self, link: Link, file):
+        self.node = link[0]
+        self.owner = file.scene.owner(link)
+        self.members = file.receivers.members(self.owner) if self.owner is not None else {}
+        names = [getattr(self.owner, "name", ""), file.scene.function_name(link)]
+        self.elements: dict[str, ast.expr] = {}  # what is taken from which list
+        self.counters: set[str] = set()
+        for made in [self.node] if self.node.__class__ is ast.For else self.node.generators:
+            self._bind(made.target, made.iter)
+        self.named = any("xpert" in name for name in (*names, *self.counters))
+
+    def _bind(self, target: ast.expr, values: ast.expr) -> None:
+        called = call_name(values.func) if values.__class__ is ast.Call else ""
+        parts = target.elts if target.__class__ is ast.Tuple else []
+        if called == "enumerate" and len(parts) == 2 and values.args:
+            self._bind(parts[0], ast.Constant(0))
+            self._bind(parts[1], values.args[0])
+        elif called == "zip" and len(parts) == len(values.args):
+            for part, value in zip(parts, values.args):
+                self._bind(part, value)
+        elif target.__class__ is ast.Name:
+            if values.__class__ in (ast.Name, ast.Attribute, ast.Subscript):
+                self.elements[target.id] = values
+            if values.__class__ is not ast.Attribute:
+                self.counters.add(target.id)
+
+    @cached_property
+    def assigned(self) -> dict[str, list[ast.expr]]:
+        """What names are set to inside."""
+        found: dict[str, list[ast.expr]] = {}
+        for node in ast.walk(self.node) if self.node.__class__ is ast.For else ():
+            if node.__class__ is ast.Assign:
+                for target in node.targets:
+                    for part in target.elts if target.__class__ is ast.Tuple else [target]:
+                        if part.__class__ is ast.Name:
+                            found.setdefault(part.id, []).append(node.value)
+        return found
+
+    @cached_property
+    def turns(self) -> set[str]:
+        """Names of the number of the turn, also where it was made an int."""
+        found = set(self.counters)
+        for name, values in self.assigned.items():
+            names = {n.id for v in values for n in ast.walk(v) if n.__class__ is ast.Name} - {"int"}
+            plain = all(v.__class__ in (ast.Call, ast.Subscript, ast.Name) for v in values)
+            if (
+                plain
+                and names
+                and names <= self.counters
+                and not any(call_name(getattr(v, "func", v)) in _PICKS for v in values)
+            ):
+                found.add(name)
+        return found
+
+    def takes(self, call: ast.Call) -> str:
+        """ "selected" or "sliced": how the rows come to the expert that is called; "" where it is none."""
+        func, rows = call.func, call.args
+        if func.__class__ is ast.Attribute:
+            return self._multiplied(rows)
+        bank = next((b for b in self._behind(func) if b), "")
+        ways = [self._way(row) for row in rows] if bank else []
+        if "xpert" in bank:
+            return next((w for w in ("selected", "sliced") if w in ways), "")
+        return "selected" if ways and all(w == "selected" for w in ways) else ""
+
+    def multiplies(self, product: ast.BinOp) -> str:
+        """The same of `rows @ self.up[e]`."""
+        return self._multiplied([product.left, product.right])
+
+    def _multiplied(self, sides: list[ast.expr]) -> str:
+        ways = [self._way(side) for side in sides if not self._is_weight(side)]
+        if len(ways) == len(sides):
+            return ""
+        return "selected" if "selected" in ways else "sliced" if "sliced" in ways and self.named else ""
+
+    @property
+    def pick(self) -> ast.Call | None:
+        """The call that finds the rows, or that the loop runs over."""
+        calls = [n for n in ast.walk(self.node) if n.__class__ is ast.Call]
+        return next((n for n in calls if call_name(n.func) in _PICKS), calls[0] if calls else None)
+
+    def _behind(self, func: ast.expr) -> Iterator[str]:
+        """The name of the list of modules that a callee is taken from."""
+        if func.__class__ is ast.Subscript and self._counts(func.slice):
+            words = (str(constant(n)) for n in ast.walk(func.slice))  # self[f"expert_{e}"]
+            yield "experts" if any("xpert" in word for word in words) else self._bank(func.value)
+        elif func.__class__ is ast.Name:
+            if func.id in self.elements:
+                yield self._bank(self.elements[func.id])
+            for value in self.assigned.get(func.id, ()):
+                if value.__class__ is ast.Subscript:
+                    yield from self._behind(value)
+
+    def _bank(self, node: ast.expr) -> str:
+        name = node.attr if node.__class__ is ast.Attribute else getattr(node, "id", "")
+        made = any(v.__class__ is ast.Call and call_name(v.func) == "ModuleList" for v in self.members.get(name, ()))
+        return name if made or "xpert" in name else ""
+
+    def _is_weight(self, node: ast.expr, depth: int = 0) -> bool:
+        """`self.w1[e]`, turned or cast."""
+        if node.__class__ is ast.Name and depth < 3:
+            return any(self._is_weight(v, depth + 1) for v in self.assigned.get(node.id, ()))
+        for inner in ast.walk(node):
+            if inner.__class__ is ast.Subscript and inner.slice.__class__ is ast.Name and self._counts(inner.slice):
+                return inner.value.__class__ in (ast.Attribute, ast.Name)
+        return False
+
+    def _counts(self, index: ast.expr) -> bool:
+        return any(n.__class__ is ast.Name and n.id in self.turns for n in ast.walk(index))
+
+    def _way(self, row: ast.expr, depth: int = 0) -> str:
+        kind = row.__class__
+        if kind is ast.Name and depth < 4:
+            if row.id in self.elements:
+                return "sliced"
+            ways = [self._way(v, depth + 1) for v in self.assigned.get(row.id, ())]
+            return next((w for w in ways if w), "")
+        if kind is ast.Subscript:
+            first = row.slice.elts[0] if row.slice.__class__ is ast.Tuple and row.slice.elts else row.slice
+            indices = row.slice.elts if row.slice.__class__ is ast.Tuple else [row.slice]
+            if any(self._compares(i) for i in indices if i.__class__ is not ast.Slice):
+                return "selected"
+            bounds = [first.lower, first.upper] if first.__class__ is ast.Slice else [first]
+            return "sliced" if any(b is not None and b.__class__ is not ast.Constant for b in bounds) else ""
+        if kind is ast.Call and row.func.__class__ is ast.Attribute:
+            if row.func.attr in _SELECTS:
+                return "selected" if any(map(self._compares, row.args)) else ""
+            return self._way(row.func.value, depth + 1)
+        return ""
+
+    def _follows(self, call: ast.Call) -> bool:
+        """Whether what is asked depends on the turn: `where(mask[e])`, `nonzero(chosen == e)`, a mask that the loop takes."""
+        for node in ast.walk(call):
+            if node.__class__ is ast.Name and (node.id in self.turns or node.id in self.elements):
+                return True
+            if node.__class__ is ast.Name and any(map(self._counts, self.assigned.get(node.id, ()))):
+                return True
+        return False
+
+    def _compares(self, index: ast.expr, depth: int = 0) -> bool:
+        """Whether an index follows from which tokens chose the expert."""
+        for node in ast.walk(index):
+            if node.__class__ is ast.Compare and node.ops[0].__class__ is ast.Eq and self._counts(node):
+                return True
+            if node.__class__ is ast.Call and call_name(node.func) in _PICKS and self._follows(node):
+                return True
+            if node.__class__ is ast.Name and depth < 3:
+                if any(self._compares(v, depth + 1) for v in self.assigned.get(node.id, ())):
+                    return True
+        return False

@@ -1,0 +1,165 @@
+"""A computation replaced by the one operator that makes it: `porter migrate --fuse`.
+
+Written only where it can be shown that nothing else reads what falls away, and that each operand still is what it was at
+the place where the operator stands.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from porter.finding import Change
+from porter.values.fuse_attention import attention, functional
+from porter.values.patterns import Match
+from porter.values.place import Place
+from porter.values.value import Value
+from porter.values.views import Users, base
+
+_FRESH = frozenset({"call", "linear", "module"})  # results of modules, which lie in memory without gaps
+
+
+def fused(file, match: Match) -> tuple[Change, ...]:
+    """The edits, or nothing where they cannot be shown to be right."""
+    write = _WRITERS.get((match.kind, match.why))
+    if write is None or match.root is None:
+        return ()
+    place = Place(file, match)
+    if place.expression is None or not place.settled:
+        return ()
+    new = write(place, match)
+    return place.edits(new) if new else ()
+
+
+def _rms_norm(place: Place, match: Match) -> str | None:
+    parts, world, owner = match.parts, match.body.world, match.body.owner
+    if not {"eps", "weight"} <= parts.keys() or not _is_vector(parts["weight"], world, owner):
+        return None
+    eps = base(parts["eps"])
+    if (
+        eps.op == "leaf"
+        and eps.info[0] == "attribute"
+        and any(v.__class__ is ast.Call for v in world.members(owner).get(eps.info[1], ()))
+    ):
+        return None  # perhaps a tensor
+    if not _keeps_type(place, match):
+        return None
+    x, weight, number = (place.spell(v) for v in (parts["x"], parts["weight"], parts["eps"]))
+    return f"torch_npu.npu_rms_norm({x}, {weight}, {number})[0]" if None not in (x, weight, number) else None
+
+
+def _is_vector(weight: Value, world, owner) -> bool:
+    """A parameter that is made with one length."""
+    weight = base(weight)
+    if weight.op == "add":
+        weight = next((base(a) for a in weight.args if a.op != "const"), weight)
+    if weight.op != "leaf" or weight.info[0] != "attribute" or owner is None:
+        return False
+    values = world.members(owner).get(weight.info[1], ())
+    if len(values) != 1 or values[0].__class__ is not ast.Call or len(values[0].args) < 1:
+        return False
+    made = values[0].args[0]
+    one = (
+        made.__class__ is ast.Call
+        and len(made.args) == 1
+        and made.args[0].__class__ in (ast.Name, ast.Attribute, ast.Constant)
+    )
+    return one and "shape" not in ast.unparse(made.args[0])
+
+
+def _keeps_type(place: Place, match: Match) -> bool:
+    """Whether the result has the type of x, as the operator's has: what was computed in another is cast again."""
+    x = match.parts["x"]
+    casts = [v for v in place.inside if v.op == "cast"]
+    back = [v for v in casts if base(v) is not x and base(v).op == "mul"]
+    if any(not _is_type_of(x, v) for v in back):
+        return False
+    users = Users(match.body).of(match.root)
+    later = bool(users) and all(u.op == "cast" and u.args[0] is match.root for u in users)
+    return bool(back) or later or all(base(v) is not x for v in casts)
+
+
+def _is_type_of(x: Value, cast: Value) -> bool:
+    """`y.to(x.dtype)`, `y.type_as(x)`."""
+    if len(cast.args) != 2:
+        return False
+    kind = cast.args[1]
+    of = kind if cast.info == "type_as" else kind.args[0] if kind.op == "attribute" and kind.info == "dtype" else None
+    return of is x
+
+
+def _swiglu(place: Place, match: Match) -> str | None:
+    x = _whole(place, match)
+    return f"torch_npu.npu_swiglu({x}, dim=-1)" if x and match.parts["activated"].info == 0 else None
+
+
+def _geglu(place: Place, match: Match) -> str | None:
+    x, form = _whole(place, match), _activation(match)
+    if not x or form not in ("none", "tanh"):
+        return None
+    left = ", activate_left=True" if match.parts["activated"].info == 0 else ""
+    return f"torch_npu.npu_geglu({x}, dim=-1, approximate={int(form == 'tanh')}{left})[0]"
+
+
+def _activation(match: Match):
+    return next((base(a).info for a in match.root.args if base(a).op == "gelu"), None)
+
+
+def _whole(place: Place, match: Match) -> str | None:
+    x = match.parts["x"]
+    text = None if any(v.op == "cast" for v in place.inside) else place.spell(x)
+    if text is None or x.op in _FRESH:
+        return text
+    return f"{text}.contiguous()" if text.replace(".", "").isidentifier() else None
+
+
+def _rotary(place: Place, match: Match) -> str | None:
+    if any(v.op == "cast" and (v in place.inside or base(v) is match.root) for v in match.body.made):
+        return None  # the operator wants one type
+    x, cos, sin = (place.spell(match.parts.get(name)) for name in ("x", "cos", "sin"))
+    mode = ', rotary_mode="interleave"' if match.why == "interleave" else ""
+    return f"torch_npu.npu_rotary_mul({x}, {cos}, {sin}{mode})" if None not in (x, cos, sin) else None
+
+
+def _gelu(place: Place, match: Match) -> str | None:
+    x, prefix = place.spell(match.parts["x"]), functional(place.file)
+    if x is None or any(v.op == "cast" for v in place.inside):
+        return None
+    if match.why == "sigmoid":
+        return f"torch_npu.npu_fast_gelu({x})"
+    form = ', approximate="tanh"' if match.why == "tanh" else ""
+    return prefix and f"{prefix}.gelu({x}{form})"
+
+
+def _group_norm_swish(place: Place, match: Match) -> str | None:
+    norm, x = base(match.root.args[0]), place.spell(match.parts["x"])
+    made = match.body.world.members(match.body.owner).get(norm.info, ()) if norm.info.__class__ is str else ()
+    if len(made) != 1 or not x or not x.isidentifier() or any(v.op == "cast" for v in place.inside):
+        return None
+    layer = f"self.{norm.info}"  # its weights are float32 where autocast hands it something shorter
+    weights = f"{layer}.weight.to({x}.dtype), {layer}.bias.to({x}.dtype)"
+    return f"torch_npu.npu_group_norm_swish({x}, {layer}.num_groups, {weights}, {layer}.eps)[0]"
+
+
+_WRITERS = {
+    ("attention", "written-out"): attention,
+    ("rms-norm", "written-out"): _rms_norm,
+    ("gate", "silu"): _swiglu,
+    ("gate", "gelu"): _geglu,
+    ("gelu", "erf"): _gelu,
+    ("gelu", "tanh"): _gelu,
+    ("gelu", "sigmoid"): _gelu,
+    ("norm", "group-norm-silu"): _group_norm_swish,
+    ("rotary", "half"): _rotary,
+    ("rotary", "interleave"): _rotary,
+}
+
+
+def every(file, matches: list[Match]) -> Iterator[Change]:
+    """Of all matches that are seen at one place: one function turns queries and keys of several callers."""
+    taken: list[Change] = []
+    for match in matches:
+        new = fused(file, match)
+        if new and not any(a.start < b.end and b.start < a.end for a in new for b in taken):
+            taken += new
+    yield from taken

@@ -1,0 +1,179 @@
+"""Attention that is written out, as one call of scaled_dot_product_attention; nothing where any part of it is in doubt."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from porter.values.attention import is_least
+from porter.values.value import Value
+from porter.values.views import base
+
+_SWAPPED = frozenset({(-2, -1), (-1, -2), (2, 3), (3, 2)})
+
+
+@dataclass(slots=True)
+class _Parts:
+    """softmax(query @ key.T * scale, with a mask filled in)."""
+
+    query: Value
+    key: Value
+    scale: str | None = "1.0"  # None: the default of the function, one by the root of the width
+    mask: Value | None = None
+
+
+def attention(place, match) -> str | None:
+    product = match.root
+    if product.op != "matmul" or product.info == "bmm":
+        return None  # what has three dimensions does not reach the fused kernel
+    weights, value = product.args
+    softmax, dropped = _down(base(weights))
+    if softmax is None or softmax.info != -1:
+        return None
+    parts = _scores(place, softmax.args[0])
+    function = functional(place.file)
+    if parts is None or function is None:
+        return None
+    names = [place.spell(v) for v in (parts.query, parts.key, value)]
+    more = [_mask(place, parts.mask), _dropout(place, dropped), f"scale={parts.scale}" if parts.scale else ""]
+    if None in (*names, *more):
+        return None
+    return f"{function}.scaled_dot_product_attention({', '.join([*names, *filter(None, more)])})"
+
+
+def operands(match) -> set[Value]:
+    """Where what falls away ends: the three tensors, a mask, and what the scale is made of."""
+    found, stack = {match.root.args[1]} if match.root.op == "matmul" else set(), [match.root.args[0]]
+    known: set[Value] = set()
+    while stack:
+        value = stack.pop()
+        if value in known:
+            continue
+        known.add(value)
+        if value.op == "matmul":
+            found.add(value.args[0])
+            key = value.args[1]
+            found.add(key.args[0] if key.op == "transpose" else key)
+        elif value.op == "masked_fill":
+            mask = value.args[1]
+            stack.append(value.args[0])
+            found.add(mask.args[0] if mask.op == "not" else mask)
+        else:
+            stack += value.args
+    return found
+
+
+def _down(value: Value) -> tuple[Value | None, Value | None]:
+    """The softmax below casts and one dropout, and that."""
+    dropped = None
+    while value.op in ("cast", "dropout"):
+        if value.op == "dropout":
+            if dropped is not None:
+                return None, None
+            dropped = value
+        value = value.args[0]
+    return (value, dropped) if value.op == "softmax" else (None, None)
+
+
+def _scores(place, value: Value) -> _Parts | None:
+    scale, mask = None, None
+    while value.op != "matmul":
+        if value.op == "masked_fill" and mask is None:
+            if not is_least(value.args[2]):
+                return None
+            mask, value = value.args[1], value.args[0]
+        elif value.op in ("mul", "div") and scale is None:
+            inner, other = value.args if value.op == "div" or _holds(value.args[0]) else value.args[::-1]
+            if not _holds(inner):
+                return None
+            scale, value = (value.op, other), inner
+        else:
+            return None
+    query, key = value.args
+    if key.op != "transpose" or key.info not in _SWAPPED:
+        return None
+    parts = _Parts(query, key.args[0], mask=mask)
+    if scale is not None:
+        parts.scale = _scale(place, *scale, (query, key.args[0]))
+        if parts.scale == "":
+            return None
+    return parts
+
+
+def _holds(value: Value, depth: int = 0) -> bool:
+    if value.op == "mul" and depth < 6:
+        return any(_holds(a, depth + 1) for a in value.args)
+    if value.op in ("div", "masked_fill") and depth < 6:
+        return _holds(value.args[0], depth + 1)
+    return value.op == "matmul"
+
+
+def _scale(place, op: str, by: Value, tensors: tuple[Value, Value]) -> str | None:
+    """What the scores are multiplied with, as text; "" where it may be no plain number."""
+    if by.op == "rsqrt":
+        if _is_width(by.args[0], tensors):
+            return None
+        text = _text(place, by.node)
+        return f"1 / {text}" if text and (text.startswith(("math.", "np.", "numpy.")) or "** 0.5" in text) else ""
+    if by.op == "const" and type(by.info) in (int, float):
+        return repr(by.info) if op == "mul" else f"1 / {by.info!r}"
+    world, owner = place.body.world, place.body.owner
+    if by.op == "leaf" and by.info[0] == "attribute" and owner is not None:
+        values = world.members(owner).get(by.info[1], ())
+        if values and not any(
+            v.__class__ is ast.Call and not ast.unparse(v.func).startswith(("math.", "float", "int")) for v in values
+        ):
+            return f"self.{by.info[1]}" if op == "mul" else f"1 / self.{by.info[1]}"
+    return ""
+
+
+def _is_width(value: Value, tensors: tuple[Value, Value]) -> bool:
+    """`k.size(-1)`, `q.shape[-1]`."""
+    last = value.args[-1] if value.args else None
+    if last is None or last.op != "const" or last.info not in (-1, 3):
+        return False
+    of = value.args[0]
+    if value.op == "item" and of.op == "attribute" and of.info == "shape":
+        of = of.args[0]
+    elif value.op != "call" or value.info[0] != "size":
+        return False
+    return of in tensors
+
+
+def _mask(place, mask: Value | None) -> str | None:
+    """It says what takes part, where the other said what is left out."""
+    if mask is None:
+        return ""
+    if mask.op == "not":
+        text = place.spell(mask.args[0])
+        return text and f"attn_mask={text}"
+    text = place.spell(mask)
+    return text and (f"attn_mask=~{text}" if text.replace(".", "").isidentifier() else f"attn_mask=~({text})")
+
+
+def _dropout(place, dropped: Value | None) -> str | None:
+    if dropped is None:
+        return ""
+    name = dropped.info[0] if dropped.info.__class__ is tuple else None
+    values = place.body.world.members(place.body.owner).get(name, ()) if name and place.body.owner is not None else ()
+    if len(values) != 1 or values[0].__class__ is not ast.Call:
+        return None
+    made = place.body.world.resolve(ast.unparse(values[0].func))
+    return f"dropout_p=self.{name}.p if self.training else 0.0" if made == "torch.nn.Dropout" else None
+
+
+def functional(file) -> str | None:
+    """How the file may call what lies in torch.nn.functional."""
+    plain = file.names.plain
+    for module, rest in (("torch.nn.functional", ""), ("torch", ".nn.functional")):
+        name = next((n for n, full in sorted(plain.items()) if full == module), None)
+        if name:
+            return name + rest
+    return None
+
+
+def _text(place, node) -> str | None:
+    if node not in place.body.at:
+        return None
+    start, end = place.source.span(node)
+    return place.source.utf8[start:end].decode()

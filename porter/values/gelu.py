@@ -1,0 +1,92 @@
+"""GELU written out: what is computed of `erf`, `tanh` or `sigmoid` is tried with numbers and compared with the three functions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from porter.values.value import Value
+from porter.values.views import Users, base
+
+_POINTS = (-2.7, -1.1, -0.3, 0.4, 0.9, 1.7, 3.2)
+_NEAR = 2e-6  # 1.41421 stands for the root of two in some models
+_NUMBERS = {"math.pi": math.pi, "numpy.pi": math.pi, "torch.pi": math.pi}
+_HIGHEST = 1e9
+_LARGEST = 40  # values between the function and x
+KINDS = {
+    "erf": lambda x: 0.5 * x * (1 + math.erf(x / math.sqrt(2))),
+    "tanh": lambda x: 0.5 * x * (1 + math.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))),
+    "sigmoid": lambda x: x / (1 + math.exp(-1.702 * x)),
+}
+_OPERATIONS = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "div": lambda a, b: a / b,
+    "pow": lambda a, b: a**b,
+    "square": lambda a: a * a,
+    "neg": lambda a: -a,
+    "sqrt": math.sqrt,
+    "rsqrt": lambda a: 1 / math.sqrt(a),
+    "tanh": math.tanh,
+    "erf": math.erf,
+    "sigmoid": lambda a: 1 / (1 + math.exp(-a)),
+}
+
+
+def of(value: Value, users: Users) -> Iterator[tuple[str, Value, Value]]:
+    """(which, what the whole makes, x) of a `tanh`, `erf` or `sigmoid`."""
+    atoms = _atoms(value)
+    if not atoms or len(users.of(value)) > 1 or value.op == "sigmoid" and base(value.args[0]).op not in ("mul", "div"):
+        return
+    around, level = [], [value]
+    for _ in range(5):  # halved, raised by one, times x: each is a step up
+        level = list(dict.fromkeys(u for v in level for u in users.through_casts(v) if u.op in ("mul", "div", "add")))
+        around += level
+    wanted = KINDS[value.op]
+    for root in around:
+        for x in atoms:
+            results = [_number(root, x, point, {}) for point in _POINTS]
+            if None not in results and all(abs(r - wanted(p)) < _NEAR for r, p in zip(results, _POINTS)):
+                yield value.op, root, x
+                return
+
+
+def _atoms(value: Value) -> list[Value]:
+    """What may be x: everything below that is no number."""
+    found, stack = [], list(map(base, value.args))
+    while stack and len(found) < _LARGEST:
+        inner = stack.pop()
+        if inner in found or inner.op == "const" or inner.op == "leaf" and inner.info[1] in _NUMBERS:
+            continue
+        found.append(inner)
+        if inner.op in _OPERATIONS:
+            stack += map(base, inner.args)
+    return found
+
+
+def _number(value: Value, x: Value, at: float, known: dict[Value, float | None]) -> float | None:
+    """What a value is where x is a number; None where something else is in it."""
+    value = base(value)
+    if value is x:
+        return at
+    if value in known:
+        return known[value]
+    known[value] = None
+    if value.op == "const":
+        # as a float: a power of whole numbers may take for ever
+        number = float(value.info) if type(value.info) in (int, float) and abs(value.info) < _HIGHEST else None
+    elif value.op == "leaf":
+        number = _NUMBERS.get(value.info[1])
+    elif value.op in ("call", "cast") and len(value.args) == 1 and value.info[0] in ("torch.tensor", "torch.ones_like"):
+        number = 1.0 if value.info[0] == "torch.ones_like" else _number(value.args[0], x, at, known)
+    elif value.op in _OPERATIONS:
+        numbers = [_number(a, x, at, known) for a in value.args]
+        try:
+            number = None if None in numbers else _OPERATIONS[value.op](*numbers)
+        except (ArithmeticError, ValueError, TypeError):
+            number = None
+    else:
+        number = None
+    known[value] = number
+    return number

@@ -1,0 +1,105 @@
+"""Which of the last two dimensions of a tensor counts positions, where reshaping of heads says so."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from porter.python.evidence import call_name, constant
+from porter.values.value import Value
+from porter.values.views import base, factors
+
+_SWAPS = frozenset({(-2, -1), (-1, -2), (2, 3), (3, 2)})
+_PARTS = frozenset({"half", "item", "index", "parts", "unbound", "normalize", "dropout", "choice"})
+_AXES = re.compile(r"\([^)]*\)|\S+")
+
+
+def of_channels(product: Value) -> bool:
+    """Whether a product of queries and keys sums over the positions, so that channels look at channels."""
+    first, last = product.args[0], True
+    if product.op == "einsum":
+        left, _, rest = str(product.info).replace(" ", "").partition(",")
+        summed = [axis for axis in left if axis not in rest.partition("->")[2]]
+        if len(summed) != 1 or len(left) < 3:
+            return len(summed) > 1  # no width of a head is as long as several dimensions
+        last = left[-1] == summed[0]
+    elif product.op != "matmul" or base(product.args[1]).op != "transpose":
+        return False
+    found = _positions_last(first)
+    return found is not None and found is last
+
+
+def is_alone(product: Value) -> bool:
+    """Whether every query has keys of its own, so that the scores are no larger than these: `q.unsqueeze(-2) @ k`,
+    `einsum("bhid,bhijd->bhij", q, k)`."""
+    if product.op == "einsum":
+        sides, arrow, scores = str(product.info).replace(" ", "").partition("->")
+        one, _, other = sides.partition(",")
+        if not arrow or "." in sides or not scores:
+            return False
+        queries, keys = (one, other) if scores[-1] in other else (other, one)
+        return scores[-1] not in queries and not set(scores) & set(queries) - set(keys)
+    left = base(product.args[0])
+    while left.op in ("div", "dropout"):
+        left = base(left.args[0])
+    return product.op == "matmul" and any(
+        _is_row(v.node, product.info) for v in factors(left) if v.op in ("view", "item")
+    )
+
+
+def _is_row(node: ast.expr, product: object) -> bool:
+    """`q.unsqueeze(-2)`, `q[..., None, :]`, and `q.unsqueeze(1)` where there are three dimensions."""
+    if node.__class__ is ast.Subscript:
+        parts = node.slice.elts if node.slice.__class__ is ast.Tuple else []
+        return len(parts) > 2 and constant(parts[0]) is ... and _is_new(parts[-2])
+    if node.__class__ is not ast.Call or call_name(node.func) != "unsqueeze" or not node.args:
+        return False
+    at = ast.unparse(node.args[-1])
+    return at == "-2" or at == "1" and product == "bmm"
+
+
+def _is_new(node: ast.expr) -> bool:
+    """`None` in an index."""
+    return node.__class__ is ast.Constant and node.value is None
+
+
+def _positions_last(value: Value) -> bool | None:
+    value = base(value)
+    while value.op in _PARTS or value.op == "mul" or value.op in ("call", "module") and len(value.args) == 1:
+        value = base(value.args[0])
+    if value.op == "transpose" and value.info in _SWAPS:
+        below = _positions_last(value.args[0])
+        return None if below is None else not below
+    if value.op == "transpose":
+        return _positions_last(value.args[0])
+    if value.op != "view" or value.node.__class__ is not ast.Call:
+        return None
+    name = call_name(value.node.func)
+    if name == "rearrange":
+        return _rearranged(value.node)
+    if name == "permute" and _splits_features(base(value.args[0])):
+        order = [constant(a) for a in value.node.args[-5:]]
+        return order[-1] != max(order) if len(order) >= 4 and all(type(i) is int for i in order) else None
+    return None
+
+
+def _splits_features(value: Value) -> bool:
+    """`linear(x).reshape(b, n, 3, heads, width)`: the features lie last."""
+    if value.op != "view" or value.node.__class__ is not ast.Call:
+        return False
+    return call_name(value.node.func) in ("view", "reshape") and base(value.args[0]).op in ("linear", "module")
+
+
+def _rearranged(call: ast.Call) -> bool | None:
+    """Of `b n (h d) -> b h n d`: what a dimension of features was cut into ends with the width of a head."""
+    pattern = next((constant(a) for a in call.args if isinstance(constant(a), str)), "")
+    before, arrow, after = pattern.partition("->")
+    axes, features = _AXES.findall(after), set()
+    for group in _AXES.findall(before):
+        if group.startswith("("):
+            features |= set(group.strip("()").split())
+    if not arrow or not axes or not features:
+        return None
+    if features.isdisjoint(a for axis in axes[-2:] for a in axis.strip("()").split()):
+        return None
+    return features.isdisjoint(axes[-1].strip("()").split())

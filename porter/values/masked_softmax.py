@@ -1,0 +1,83 @@
+"""A softmax of scores of which a mask puts some at minus infinity, where the whole is no attention that one call makes."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from porter.python.evidence import call_name
+from porter.values.attention import SHAPES, holds_product, is_least, products
+from porter.values.value import Value
+from porter.values.values import Body
+from porter.values.views import Users, base
+
+_SCORES = re.compile(r"(?i)scor|atte?n|energy|sim(?:ilarit\w+)?$")
+_MASKS = re.compile(r"(?i)mask")
+_SOFTMAX = re.compile(r"(?i)softmax")
+
+
+def of(body: Body, softmax: Value, users: Users) -> Iterator[dict[str, Value]]:
+    """The parts: scores and mask."""
+    if softmax.info not in (-1, 3):
+        return
+    found = _Filled()
+    found.read(softmax.args[0])
+    if found.mask is None or found.changed:
+        return
+    if any(map(holds_product, found.below)) or any(_is_handed_in(body, softmax, v, users) for v in found.below):
+        yield {"mask": found.mask}
+
+
+class _Filled:
+    """What a mask is filled into, through casts, scales and changes of shape."""
+
+    def __init__(self):
+        self.mask: Value | None = None
+        self.below: list[Value] = []
+        self.changed = False  # by something between the mask and the softmax
+        self._seen: set[Value] = set()
+
+    def read(self, value: Value, filled: bool = False) -> None:
+        value = base(value)
+        if (value, filled) in self._seen:
+            return
+        self._seen.add((value, filled))
+        op, args = value.op, value.args
+        if op == "masked_fill" and is_least(args[2]):
+            self.mask = args[1]
+            self.read(args[0], True)
+        elif op == "where" and any(map(is_least, args[1:])):
+            self.mask = args[0]
+            self.read(args[1] if is_least(args[2]) else args[2], True)
+        elif op == "call" and len(args) == 2 and _MASKS.search(str(value.info[0])):
+            self.mask = args[1]
+            self.read(args[0], True)
+        elif op == "view" and _joins(value):
+            return
+        elif op == "choice" or op in SHAPES:
+            for arg in args if op == "choice" else args[:1]:
+                self.read(arg, filled)
+        elif op in ("mul", "div"):
+            for arg in args:
+                if base(arg).op not in ("const", "rsqrt", "sqrt"):
+                    self.read(arg, filled)
+        elif filled:
+            self.below.append(value)
+        elif op == "call" and any(map(holds_product, args)):
+            self.changed = True
+
+
+def _joins(value: Value) -> bool:
+    """Whether a change of shape ends with fewer or other dimensions than a matrix for each head has."""
+    call = value.node
+    return call.__class__ is ast.Call and call_name(call.func) in ("flatten", "squeeze")
+
+
+def _is_handed_in(body: Body, softmax: Value, value: Value, users: Users) -> bool:
+    """Scores of every position against every other that another function made: a product takes the weights."""
+    if value.op != "leaf" or value.info[0] != "parameter":
+        return False
+    if body.owner is not None and _SOFTMAX.search(body.owner.name):
+        return True
+    return bool(_SCORES.search(value.info[1])) and any(products(softmax, users, set()))

@@ -1,0 +1,58 @@
+"""What a module does when it is called, by how it was made."""
+
+from __future__ import annotations
+
+import ast
+
+from porter.python.evidence import constant
+from porter.python.parameters import default_of, dotted, number
+from porter.values.value import Value
+from porter.values.values import Body
+
+_MODULES = {
+    "SiLU": "silu", "GELU": "gelu", "Sigmoid": "sigmoid", "Softmax": "softmax", "Dropout": "dropout", "Linear": "linear",
+    "LayerNorm": "layer_norm", "GroupNorm": "group_norm", "RMSNorm": "rms_norm",
+}  # fmt: skip
+_NAMED = {"silu": "silu", "swish": "silu", "gelu": "gelu"}  # by a word that chooses an activation
+
+
+def called(world, body: Body, made: ast.Call, args: list[Value], node, name: str = "") -> Value | None:
+    """The result of a module that is made like this; `name` is its attribute."""
+    made, kind = _inner(world, made)
+    full = world.resolve(kind) or kind
+    last = full.rpartition(".")[2]
+    op = _MODULES.get(last) if full.startswith("torch.nn.") else "dropout" if "drop" in last.lower() else None
+    if not args:
+        return None
+    given = {k.arg: number(k.value) for k in made.keywords}
+    if op is None and "activation" in last.lower() and made.args:
+        op = _NAMED.get(str(_word(body, made.args[0])).lower())
+    needed = ("elementwise_affine", "affine", "bias") if op != "linear" else ()
+    if op is None or any(given.get(name) is False for name in needed):
+        return body.make("module", tuple(args), (name, last, id(node)), node)
+    if op == "softmax":
+        return body.make(op, (args[0],), given.get("dim", number(made.args[0]) if made.args else None), node)
+    if op == "gelu":
+        return body.make(op, (args[0],), given.get("approximate", "none"), node)
+    if op in ("silu", "sigmoid"):
+        return body.make(op, (args[0],), None, node)
+    return body.make(op, tuple(args), name if op != "dropout" else (name, id(node)), node)
+
+
+def _inner(world, made: ast.Call) -> tuple[ast.Call, str]:
+    """Of `Normalize(channels)`, a function of the file, the module that it returns."""
+    kind = dotted(made.func)
+    function = world.functions.get((None, kind))
+    last = function.body[-1] if function is not None else None
+    if last.__class__ is ast.Return and last.value.__class__ is ast.Call:
+        return last.value, dotted(last.value.func)
+    return made, kind
+
+
+def _word(body: Body, node: ast.expr):
+    """A string, also as what a parameter of `__init__` is unless a caller says otherwise."""
+    if node.__class__ is ast.Name and body.owner is not None:
+        for method in body.owner.body:
+            if getattr(method, "name", "") == "__init__":
+                return default_of(method, node.id)
+    return constant(node)

@@ -1,0 +1,274 @@
+"""What calls, operators and indices mean for values (values/values.py): one operation, however PyTorch lets it be spelt."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+
+from porter.python.evidence import constant
+from porter.python.parameters import default_of, dotted, given_to, number
+from porter.values.modules import called
+from porter.values.value import Value
+from porter.values.values import Body
+
+_UNARY = frozenset("square rsqrt sqrt sigmoid neg exp erf tanh silu relu view_as_complex view_as_real".split())
+_BINARY = frozenset("add sub mul div pow matmul".split())
+_VIEWS = frozenset(
+    "view reshape flatten unflatten unsqueeze squeeze expand expand_as permute contiguous rearrange".split()
+)
+_CASTS = frozenset("float half bfloat16 double to type type_as".split())
+_TRANSPOSES = frozenset("transpose swapaxes swapdims t mT T".split())
+_ALIASES = {
+    "multiply": "mul", "true_divide": "div", "divide": "div", "subtract": "sub", "bmm": "matmul", "mm": "matmul", "swish": "silu",
+    "negative": "neg", "concat": "cat", "concatenate": "cat", "tensor_split": "chunk", "vector_norm": "norm",
+}  # fmt: skip
+_ROOTS = ("torch.", "einops.", "math.", "numpy.")
+
+
+class World:
+    """What the functions of a file share: imported names, functions and methods worth entering, members of classes."""
+
+    def __init__(self, names, members: Callable, entered: Mapping, remembers: bool = False, traces: bool = False):
+        self.names, self.members = names, members
+        self.remembers = remembers  # what names stood for at each statement: only edits ask for it
+        self.traces = traces  # where values go that nothing is made of, for those who follow one
+        self.functions = {(owner, function.name): function for function, owner in entered.items()}
+
+    def resolve(self, name: str) -> str | None:
+        root, dot, rest = name.partition(".")
+        base = self.names.plain.get(root) or self.names.aliases.get(root)
+        return base and base + dot + rest
+
+    def settled(self, owner: ast.ClassDef | None, attribute: str):
+        """What `self.attribute` is unless a caller says otherwise: a constant, or the default of an argument of `__init__`."""
+        values = self.members(owner).get(attribute, ()) if owner is not None else ()
+        if len(values) != 1:
+            return None
+        if values[0].__class__ is ast.Name:
+            for method in owner.body:
+                if getattr(method, "name", "") == "__init__":
+                    return default_of(method, values[0].id)
+        return number(values[0])
+
+    # ---- operators and indices
+
+    def binary(self, body: Body, op: str, left: Value, right: Value, node) -> Value:
+        if op == "mul":
+            if left is right:
+                return body.make("square", (left,), None, node)
+            for gate, other in ((left, right), (right, left)):
+                if gate.op == "sigmoid" and gate.args[0] is other:
+                    return body.make("silu", (other,), None, gate.node)
+        if op == "pow" and right.op == "const":
+            name = {2: "square", -0.5: "rsqrt", 0.5: "sqrt"}.get(right.info)
+            if name:
+                return body.make(name, (left,), None, node)
+        if op == "div" and right.op == "sqrt":
+            root = body.make("rsqrt", right.args, None, right.node)
+            return root if left.op == "const" and left.info == 1 else body.make("mul", (left, root), None, node)
+        return body.make(op, (left, right), None, node)
+
+    def part(self, body: Body, value: Value, at: int, count: int, node) -> Value:
+        """One of `a, b = value`."""
+        if value.op == "tuple" and len(value.args) == count and -count <= at < count:
+            return value.args[at]
+        if value.op == "choice":
+            return body.choice(tuple(self.part(body, v, at, count, node) for v in value.args), node)
+        if value.op == "parts" and count == 2 and at in (0, 1) and value.info[0] in (2, None):
+            return body.make("half", value.args, (at, value.info[1]), node)
+        if value.op == "mapped":
+            return self._applied(body, value.node.args[0], self.part(body, value.args[0], at, count, node))
+        if value.op == "unbound":
+            return body.make("index", value.args, (at, value.info), node)
+        return body.make("item", (value,), at, node)
+
+    def attribute(self, body: Body, value: Value, node: ast.Attribute) -> Value:
+        if node.attr in ("T", "mT"):
+            return body.make("transpose", (value,), (-2, -1), node)
+        if node.attr == "data":
+            return value
+        if value.op == "leaf" and value.info in (("parameter", "self"), ("name", "self")):
+            return body.make("leaf", (), ("attribute", node.attr), node)  # what it is set to: `settled`
+        return body.make("attribute", (value,), node.attr, node)
+
+    def subscript(self, body: Body, value: Value, node: ast.Subscript) -> Value:
+        index = node.slice
+        inner = index.elts if index.__class__ is ast.Tuple else [index]
+        bounds = [
+            [body.value(e) if e is not None else body.make("const", (), None, node) for e in (i.lower, i.upper, i.step)]
+            if i.__class__ is ast.Slice
+            else body.value(i)
+            for i in inner
+        ]
+        last, at = inner[-1], constant(inner[-1])
+        if len(inner) == 1 and type(at) is int and value.op in ("tuple", "parts", "unbound"):
+            return self.part(body, value, at, value.info[0] or 2 if value.op == "parts" else len(value.args), node)
+        if all(e.__class__ is ast.Constant and e.value is None or _is_full(e) for e in inner):
+            return body.make("view", (value,), id(node), node)
+        before = inner[:-1]
+        whole = all(constant(e) is ... or _is_full(e) for e in before)
+        if before and whole and (len(before) > 1 or constant(before[0]) is ...):  # all but the last dimension
+            if last.__class__ is ast.Slice:
+                return body.make("slice", (value, *bounds[-1]), None, node)
+            if type(at) is int:
+                return body.make("index", (value,), (at, -1), node)
+        flat = [v for b in bounds for v in (b if b.__class__ is list else (b,))]
+        return body.make("item", (value, *flat), tuple(b.__class__ is list for b in bounds), node)
+
+    # ---- calls
+
+    def call(self, body: Body, node: ast.Call) -> Value:
+        func = node.func
+        if any(a.__class__ is ast.Starred for a in node.args) or any(k.arg is None for k in node.keywords):
+            for part in (*node.args, *(k.value for k in node.keywords)):
+                body.value(part.value if part.__class__ is ast.Starred else part)
+            if func.__class__ is ast.Attribute and func.attr in (*_VIEWS, "transpose"):  # x.view(*shape)
+                return body.make("view", (body.value(func.value),), id(node), node)
+            return body.opaque(node)
+        name = dotted(func)
+        root = name.partition(".")[0]
+        if name == "map" and len(node.args) == 2:
+            return body.make("mapped", (body.value(node.args[1]),), id(node), node)
+        args = [body.value(a) for a in node.args]
+        keywords = {k.arg: body.value(k.value) for k in node.keywords}
+        if name and root not in body.env:
+            full = self.resolve(name)
+            if full is not None:
+                return self._resolved(body, full, args, keywords, node)
+            if name == root and (result := self._enter(body, name, None, args, keywords)) is not None:
+                return result
+        if func.__class__ is ast.Attribute:
+            receiver = body.value(func.value)
+            if receiver.op == "leaf" and receiver.info[1] in ("self", "cls"):
+                return self._own(body, func.attr, args, keywords, node)
+            found = self._operation(body, func.attr, [receiver, *args], keywords, node)
+            return found or body.make("call", (receiver, *args, *keywords.values()), (func.attr, id(node)), node)
+        if func.__class__ is ast.Call and (made := called(self, body, func, args, node)):
+            return made
+        return body.make("call", (*args, *keywords.values()), (name, id(node)), node)
+
+    def _resolved(self, body: Body, full: str, args, keywords, node) -> Value:
+        last = full.rpartition(".")[2]
+        found = self._operation(body, last, args, keywords, node) if full.startswith(_ROOTS) else None
+        if found is None and last == "rearrange" and args:
+            found = body.make("view", (args[0],), id(node), node)
+        return found or body.make("call", (*args, *keywords.values()), (full, id(node)), node)
+
+    def _applied(self, body: Body, function: ast.expr, to: Value) -> Value:
+        """One of the results of `map(function, ...)`."""
+        if function.__class__ is ast.Lambda:
+            return body.within(function, to) if len(function.args.args) == 1 else body.opaque(function)
+        found = self._enter(body, function.id, None, [to], {}) if function.__class__ is ast.Name else None
+        return found or body.make("call", (to,), (dotted(function), id(function)), function)
+
+    def _enter(self, body: Body, name: str, owner, args, keywords) -> Value | None:
+        function = self.functions.get((owner, name))
+        if function is None:
+            return None
+        static = any(getattr(d, "id", "") == "staticmethod" for d in function.decorator_list)
+        first = (
+            [body.env.get("self") or body.make("leaf", (), ("parameter", "self"), function)]
+            if owner and not static
+            else []
+        )
+        given = given_to(function, [*first, *args], keywords, body.make)
+        return body.enter(function, given) if given is not None else None
+
+    def _own(self, body: Body, name: str, args, keywords, node) -> Value:
+        """`self.name(...)`: a method of the class, or a module that it keeps."""
+        if (result := self._enter(body, name, body.owner, args, keywords)) is not None:
+            return result
+        values = self.members(body.owner).get(name, ()) if body.owner is not None else ()
+        if len(values) == 1 and values[0].__class__ is ast.Call:
+            made = called(self, body, values[0], args, node, name)
+            if made is not None:
+                return made
+        if "drop" in name.lower() and args:
+            return body.make("dropout", tuple(args), (name, id(node)), node)
+        return body.make("call", (*args, *keywords.values()), (f"self.{name}", id(node)), node)
+
+    def _operation(self, body: Body, name: str, args: list[Value], keywords: dict[str, Value], node) -> Value | None:
+        name, spelt = name.rstrip("_") if not name.startswith("_") else name, name
+        name = _ALIASES.get(name, name)
+        if not args:
+            args = [keywords[k] for k in ("input", "x", "tensors", "query") if k in keywords][:1]
+        if not args:
+            return None
+
+        def get(at: int, *names: str):
+            found = next((keywords[n] for n in names if n in keywords), args[at] if at < len(args) else None)
+            return found
+
+        def plain(at: int, default, *names: str):
+            found = get(at, *names)
+            return default if found is None else _plain(found)
+
+        first, make = args[0], body.make
+        if name in _BINARY:
+            other = get(1, "other", "exponent", "mat2")
+            if other is None or "alpha" in keywords:
+                return None
+            if spelt in ("mm", "bmm"):  # which say how many dimensions there are
+                return make("matmul", (first, other), spelt, node)
+            return self.binary(body, name, first, other, node)
+        if name == "reciprocal" and first.op == "sqrt":
+            return make("rsqrt", first.args, None, node)
+        if name in _UNARY:
+            return make(name, (first,), None, node)
+        if name in _CASTS:
+            kind = get(1, "dtype", "device")
+            return make("cast", (first, *((kind,) if kind is not None else ())), name, node)
+        if name in _VIEWS:
+            return body.sized("view", first, id(node), args[1:], node)
+        if name in _TRANSPOSES:
+            return make("transpose", (first,), (plain(1, -2), plain(2, -1)), node)
+        if name == "gelu":
+            return make("gelu", (first,), plain(1, "none", "approximate"), node)
+        if name == "softmax":
+            return make("softmax", (first,), plain(1, None, "dim", "axis"), node)
+        if name in ("mean", "norm"):
+            dims, keep = (
+                plain(2 if name == "norm" else 1, None, "dim", "axis"),
+                plain(3 if name == "norm" else 2, False, "keepdim"),
+            )
+            return make(name, (first,), (dims if type(dims) is tuple else (dims,), keep), node)
+        if name == "normalize":
+            return make("normalize", (first,), plain(2, 1, "dim"), node)
+        if name == "chunk":
+            return make("parts", (first,), (plain(1, None, "chunks", "sections") or 0, plain(2, 0, "dim")), node)
+        if name == "split":
+            sizes, dim = get(1, "split_size", "split_size_or_sections"), plain(2, 0, "dim")
+            uneven = sizes is not None and sizes.op == "tuple" and len({*sizes.args}) != 1
+            return body.sized("parts", first, (0 if uneven else None, dim), [sizes] if sizes else [], node)
+        if name == "unbind":
+            return make("unbound", (first,), plain(1, 0, "dim"), node)
+        if name in ("cat", "stack") and first.op == "tuple":
+            return make(name, first.args, plain(1, 0, "dim", "axis"), node)
+        if name == "einsum" and first.op == "const":
+            return make("einsum", tuple(args[1:]), first.info, node)
+        if name == "masked_fill":
+            rest = [get(1, "mask"), get(2, "value")]
+            return make("masked_fill", (first, *rest), None, node) if None not in rest else None
+        if name == "scaled_dot_product_attention":
+            given = [get(at, word) for at, word in enumerate(("query", "key", "value", "attn_mask"))]
+            return make("sdpa", tuple(v for v in given if v is not None), id(node), node)
+        if name in ("where", "baddbmm", "addcmul") and len(args) == 3:
+            return make(name, tuple(args), None, node)
+        if name == "dropout":
+            return make("dropout", (first, *args[1:], *keywords.values()), id(node), node)
+        if name in ("layer_norm", "group_norm", "rms_norm"):
+            return make(name, (first,), id(node), node)
+        return None
+
+
+def _plain(value: Value):
+    """A constant, or a tuple of them; of anything else its place, which equals no constant."""
+    if value.op == "const":
+        return value.info
+    if value.op == "tuple" and all(v.op == "const" for v in value.args):
+        return tuple(v.info for v in value.args)
+    return value
+
+
+def _is_full(node: ast.AST) -> bool:
+    return node.__class__ is ast.Slice and node.lower is None and node.upper is None and node.step is None

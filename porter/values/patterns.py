@@ -1,0 +1,224 @@
+"""Computations that the target has one operator for, recognised by how values are made of each other, whatever the names.
+
+Only functions that say one of the words below are read (values/values.py), and those that call them.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from porter.python.evidence import call_name
+from porter.python.index import Link, on_lines, owner_of
+from porter.python.searches import Sought, lines_with
+from porter.values import attention, gelu, masked_softmax, rotary, sdpa
+from porter.values.operations import World
+from porter.values.value import Value
+from porter.values.values import Body
+from porter.values.views import Users, base, factors, halves, is_weight
+
+_SPREAD = re.compile(r"(?i)emb|pos(?!t)|bias|type")
+_LONGEST = 2_000  # lines of a function that a person wrote
+_DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
+# each begins with plain letters: a search for them takes a tenth of the time; each that is more costs every file the same
+_WORDS = tuple(
+    Sought(word)
+    for word in (
+        *(
+            r"oftmax\(",
+            r"sqrt\(",
+            r"swish\(",
+            r"igmoid\(",
+            r"erf\(",
+            r"044715",
+            r"pow\(-",
+            r"\*\* ?-",
+            r"\.neg\(\)",
+        ),
+        *(r"lu\((?<=silu\(|gelu\()", r"_norm\((?<=layer_norm\(|group_norm\()"),
+        *(r"as_complex\(", r"product_attention\(", r"cat(?:enate)?\(\s*[\[(]\s*(?:-|\w+ ?\* ?\w+ ?-)"),
+        *(r"stack\(\s*[\[(]\s*(?:-|\w+ ?\* ?\w+ ?-)", r"sin\b(?: ?[*)]|(?<=\* sin)|(?<=\*sin))"),
+    )
+)
+# `__init__` makes these and hands no tensor to them: its own values are asked for where another word says so
+_MODULES = (Sought(r"LU\((?<=SiLU\(|GELU\()"), Sought(r"Norm\((?<=LayerNorm\(|GroupNorm\()"))
+_COPIES = Sought(r"\.(?:expand|repeat)\(|repeat_interleave\(")  # heads, for a call of scaled_dot_product_attention
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Match:
+    kind: str  # of pattern: what rules ask for
+    why: str
+    anchor: ast.Call  # the expression that the finding points at
+    body: Body
+    root: Value | None = None  # what one operator would make
+    parts: dict[str, Value] = field(default_factory=dict)
+
+
+def find(file) -> dict[tuple[int, int], list[Match]]:
+    """All matches of a file, by the place of their anchor; of several ways to see one anchor, the fullest first."""
+    data = file.source.utf8
+    if b"torch" not in data:
+        return {}
+    said = lines_with(file.source, *_WORDS, *((_COPIES,) if b"product_attention(" in data else ()))
+    made = lines_with(file.source, *_MODULES)
+    functions = _functions(file, sorted({*said, *made}))
+    if not functions:
+        return {}
+    world = World(file.names, file.receivers.members, functions, file.session.fuse)
+    found: dict[ast.AST, list[Match]] = {}
+    for function, owner in functions.items():
+        if function.end_lineno - function.lineno > _LONGEST:
+            continue
+        if function.name == "__init__" and on_lines(function, made) and not on_lines(function, said):
+            continue
+        try:
+            for match in matches(Body(function, owner, world)):
+                found.setdefault(match.anchor, []).append(match)
+        except RecursionError:  # an expression of hundreds of parts
+            continue
+    span = file.source.span
+    return {
+        span(anchor): sorted(several, key=lambda m: (m.root is None, -len(m.parts)))
+        for anchor, several in found.items()
+        if anchor.__class__ is ast.Call
+    }
+
+
+def _functions(file, lines: list[int]) -> dict[ast.AST, ast.ClassDef | None]:
+    """Functions that stand on these lines, or call one that does, with the class that they are a method of; in the order of lines."""
+    if not lines:
+        return {}
+    links = sorted((link for kind in _DEFS for link in file.buckets[kind]), key=lambda link: link[0].lineno)
+    starts = [link[0].lineno for link in links]
+    chosen: dict[ast.AST, Link] = {}
+    for line in lines:
+        at = bisect_right(starts, line) - 1
+        while at >= 0 and links[at][0].end_lineno < line:
+            at -= 1
+        if at >= 0:
+            chosen[links[at][0]] = links[at]
+    owners = {owner_of(link) for link in chosen.values() if link[0].name == "__init__"} - {None}
+    names = {function.name for function in chosen} - {"__init__", "forward"}
+    for link in links:
+        if link[0] not in chosen and link[0].name == "forward" and owner_of(link) in owners:
+            chosen[link[0]] = link  # activations that __init__ makes
+    if names:
+        lines = sorted({c[0].lineno for c in file.buckets[ast.Call] if call_name(c[0].func) in names})
+        for link in links:
+            if link[0] not in chosen and on_lines(link[0], lines):
+                chosen[link[0]] = link
+    return {link[0]: owner_of(link) for link in links if link[0] in chosen}
+
+
+def matches(body: Body) -> Iterator[Match]:
+    users = Users(body)
+    for value in body.made:
+        if value.op == "rsqrt":
+            yield from _rms_norm(body, value)
+        elif value.op in ("silu", "gelu"):
+            yield from _gate(body, value, users)
+        elif value.op == "softmax":
+            whole = False
+            for why, root, parts in attention.of(value, users):
+                whole = True
+                yield Match("attention", why, value.node, body, root, parts)
+            for parts in () if whole else masked_softmax.of(body, value, users):
+                yield Match("masked-softmax", "filled", value.node, body, None, parts)
+        elif value.op in ("layer_norm", "group_norm"):
+            yield from _norm(body, value, users)
+        elif value.op == "sdpa":
+            for why in sdpa.misses(value):
+                yield Match("sdpa", why, value.node, body)
+        elif value.op in gelu.KINDS:
+            for why, root, x in gelu.of(value, users):
+                yield Match("gelu", why, value.node, body, root, {"x": x})
+    said = set()
+    for why, anchor, root, parts in rotary.of(body, users):
+        if root is not None or why not in said:
+            said.add(why)
+            yield Match("complex-rotation" if why == "complex" else "rotary", why, anchor, body, root, parts)
+
+
+def _rms_norm(body: Body, value: Value) -> Iterator[Match]:
+    """x * rsqrt(mean(x * x) + eps) * weight: in any order, with casts between."""
+    under, eps = base(value.args[0]), None
+    if under.op == "add":
+        mean, eps = under.args if base(under.args[0]).op == "mean" else under.args[::-1]
+        under = base(mean)
+    if under.op != "mean" or not _is_last(under.info[0], body) or base(under.args[0]).op != "square":
+        return
+    x = base(base(under.args[0]).args[0])
+    if eps is not None and base(eps).op not in ("const", "leaf", "attribute", "choice", "item"):
+        return  # computed of what is learnt: the operator takes a number
+    if x.op == "sub" and any(base(a).op == "mean" for a in x.args):
+        return  # the mean is taken off: LayerNorm
+    root, weight = None, None
+    for made in body.made:
+        if made.op not in ("mul", "div"):
+            continue
+        parts = factors(made)
+        if value not in parts or x not in parts:
+            continue
+        rest = list(parts)
+        rest.remove(value)
+        rest.remove(x)
+        if not rest and weight is None:
+            root = made
+        elif len(rest) == 1 and is_weight(rest[0]):
+            root, weight = made, rest[0]
+    if root is None:
+        return
+    parts = {"x": x, **({"eps": eps} if eps is not None else {}), **({"weight": weight} if weight is not None else {})}
+    anchor = value.node if value.node.__class__ is ast.Call else under.node
+    yield Match("rms-norm", "written-out", anchor, body, root, parts)
+
+
+def _is_last(dims: tuple, body: Body) -> bool:
+    if len(dims) == 1 and isinstance(dims[0], Value) and dims[0].op == "leaf" and dims[0].info[0] == "attribute":
+        return body.world.settled(body.owner, dims[0].info[1]) == -1
+    return dims == (-1,)
+
+
+def _gate(body: Body, value: Value, users: Users) -> Iterator[Match]:
+    """silu(a) * b: of the halves of one tensor, or of two linear layers with the same input."""
+    a = base(value.args[0])
+    for product in users.through_casts(value):
+        if product.op != "mul":
+            continue
+        sides = [base(s) for s in product.args]
+        b = sides[1] if sides[0] is value else sides[0]
+        if found := halves(a, b):
+            x, left, mode = found
+            if mode == "half":
+                parts = {"x": x, "activated": body.make("const", (), left)}
+                yield Match("gate", value.op, value.node, body, product, parts)
+        elif _is_linear(a) and _is_linear(b) and a is not b and a.args[0] is b.args[0]:
+            yield Match("gate", f"{value.op}-apart", value.node, body, None, {"gate": a, "up": b})
+
+
+def _is_linear(value: Value) -> bool:
+    return value.op == "linear" or value.op == "module" and "Linear" in value.info[1]
+
+
+def _is_spread(value: Value, depth: int = 0) -> bool:
+    """A number, or what is the same for every sample: tables of positions."""
+    value = base(value)
+    if value.op == "add":
+        return depth < 6 and any(_is_spread(a, depth + 1) for a in value.args)
+    words = value.info if value.op in ("leaf", "call", "module", "attribute") else ""
+    return value.op == "const" or bool(_SPREAD.search(str(words[0] if value.op in ("call", "module") else words)))
+
+
+def _norm(body: Body, value: Value, users: Users) -> Iterator[Match]:
+    """A normalisation of a sum, or before an activation."""
+    x = base(value.args[0])
+    if value.op == "layer_norm" and x.op == "add" and not any(map(_is_spread, x.args)):
+        yield Match("norm", "add-layer-norm", value.node, body, value, {})
+    if value.op == "group_norm":
+        for user in users.through_casts(value):
+            if user.op == "silu":
+                yield Match("norm", "group-norm-silu", value.node, body, user, {"x": value.args[0]})

@@ -1,0 +1,174 @@
+"""Where one operator will stand for a computation, and what falls away above it because nothing else reads it."""
+
+from __future__ import annotations
+
+import ast
+from functools import cached_property
+
+from porter.finding import Change
+from porter.values.fuse_attention import operands
+from porter.values.patterns import Match
+from porter.values.value import Value
+
+# values that cost nothing if they stay
+_FREE = frozenset({"leaf", "const", "attribute", "item", "tuple", "parts", "opaque", "FloorDiv"})
+_SIMPLE = (ast.Assign, ast.Return, ast.Expr, ast.AugAssign, ast.AnnAssign)
+
+
+class Place:
+    """Where the operator will stand, and what falls away above it."""
+
+    def __init__(self, file, match: Match):
+        self.file, self.source, self.match, self.body = file, file.source, match, match.body
+        self.block, self.statement = None, None
+        self.expression = self._expression()
+        if self.expression is not None:
+            self.block, self.statement = self._home(self.expression)
+
+    def _expression(self) -> ast.expr | None:
+        """The one expression of the function that makes the root; not a call of another function that makes it."""
+        made = [
+            n for n, v in self.body.at.items() if v is self.match.root and n.__class__ not in (ast.Name, ast.Attribute)
+        ]
+        return made[0] if len(made) == 1 and made[0] is self.match.root.node else None
+
+    @cached_property
+    def _homes(self) -> dict[ast.stmt, list[ast.stmt]]:
+        """The block that each simple statement of the function stands in."""
+        homes = {}
+        for node in ast.walk(self.body.function):
+            for field in ("body", "orelse", "finalbody"):
+                block = getattr(node, field, None)
+                if block.__class__ is list:
+                    homes.update((s, block) for s in block if isinstance(s, ast.stmt))
+        return homes
+
+    def _home(self, node: ast.expr):
+        for statement, block in self._homes.items():
+            if statement.__class__ in _SIMPLE and any(n is node for n in ast.walk(statement)):
+                return block, statement
+        return None, None
+
+    @cached_property
+    def inside(self) -> set[Value]:
+        """The values between the operands and the root."""
+        stop = operands(self.match) if self.match.kind == "attention" else set(self.match.parts.values())
+        found, stack = set(), [self.match.root]
+        while stack:
+            value = stack.pop()
+            if value not in found and value not in stop:
+                found.add(value)
+                stack += value.args
+        return found
+
+    @cached_property
+    def removed(self) -> list[ast.stmt]:
+        """Statements that make only what nothing else reads."""
+        removed: list[ast.stmt] = []
+        above = self.block[: self.block.index(self.statement)]
+        for statement in reversed(above):
+            names = _targets(statement)
+            if names and self._makes_inside(statement) and not any(self._read(n, statement, removed) for n in names):
+                removed.append(statement)
+        return removed
+
+    def _makes_inside(self, statement: ast.stmt) -> bool:
+        value = self.body.at.get(statement.value)
+        if value is None or value.op == "leaf":
+            return False
+        parts = value.args if value.op == "tuple" else (value,)
+        halved = value.op in ("parts", "unbound") and value.args[0] in self.inside | set(self.match.parts.values())
+        return halved or all(p in self.inside for p in parts)
+
+    def _read(self, name: str, by: ast.stmt, removed: list[ast.stmt]) -> bool:
+        """Whether what a statement binds a name to is read by what stays."""
+        at = self.block.index(by)
+        for statement in self.block[at + 1 :]:
+            rebinds = statement.__class__ is ast.Assign and name in _targets(statement)
+            if statement not in removed:
+                for node in ast.walk(statement):
+                    if node.__class__ is ast.Name and node.id == name and node.ctx.__class__ is not ast.Store:
+                        if not self._within(node, statement):
+                            return True
+            if rebinds or statement.__class__ is ast.Return:
+                return False
+        return self.block is not self.body.function.body
+
+    def _within(self, node: ast.AST, statement: ast.stmt) -> bool:
+        return statement is self.statement and any(n is node for n in ast.walk(self.expression))
+
+    @cached_property
+    def settled(self) -> bool:
+        """Whether all of the computation falls away, and no remark with it."""
+        if self.block is None:
+            return False
+        gone = {n for s in (*self.removed, self.expression) for n in ast.walk(s)}
+        if any(
+            v in self.inside and v.op not in _FREE and n not in gone and n.__class__ is not ast.Name
+            for n, v in self.body.at.items()
+        ):
+            return False
+        return not any(self.source.commented(n.lineno, n.end_lineno - 1) for n in (*self.removed, self.expression))
+
+    @cached_property
+    def names(self) -> dict[str, Value]:
+        """What names stand for at the place, once the statements above have fallen away."""
+        before, at = self.body.before, self.block.index(self.statement)
+        if not self.removed:
+            return before[self.statement]
+        first = self.block.index(self.removed[-1])
+        names = dict(before[self.block[first]])
+        for statement, following in zip(self.block[first:at], self.block[first + 1 :]):
+            if statement not in self.removed:
+                for node in ast.walk(statement):
+                    if node.__class__ is ast.Name and node.ctx.__class__ is ast.Store:
+                        names[node.id] = before[following].get(node.id)
+        return names
+
+    def spell(self, value: Value | None) -> str | None:
+        """An expression of the value, at the place."""
+        if value is None:
+            return None
+        if value.op == "leaf" and value.info[0] == "attribute":
+            return f"self.{value.info[1]}"
+        if value.op == "const":
+            return repr(value.info)
+        held = sorted(name for name, v in self.names.items() if v is value and "." not in name)
+        if held:
+            used = {n.id for n in ast.walk(self.expression) if n.__class__ is ast.Name}
+            return next((n for n in held if n in used), held[0])
+        if value.node in self.body.at and isinstance(value.node, ast.expr):
+            home = self._home(value.node)[1]
+            if home is self.statement or home in self.removed:
+                loads = {n.id for n in ast.walk(value.node) if n.__class__ is ast.Name}
+                before = self.body.before[home]
+                if all(self.names.get(name) is before.get(name) for name in loads):
+                    start, end = self.source.span(value.node)
+                    text = self.source.utf8[start:end].decode()
+                    return text if "\n" not in text and "\r" not in text else None
+        return None
+
+    def edits(self, new: str) -> tuple[Change, ...]:
+        start, end = self.source.span(self.expression)
+        return tuple(sorted([Change(start, end, new.encode()), *map(self._removal, self.removed)]))
+
+    def _removal(self, statement: ast.stmt) -> Change:
+        """With its lines, where it has them for itself; a remark behind it keeps its own."""
+        source = self.source
+        start, end = source.span(statement)
+        before, behind = source.line_end(end)
+        begin = source.starts[source.line(start) - 1]
+        alone = not source.utf8[begin:start].strip() and not source.utf8[end:before].strip()
+        if alone:
+            return Change(begin, behind, b"")
+        rest = source.utf8[end:before]
+        return Change(start, end + len(rest) - len(rest.lstrip(b" \t;")), b"")
+
+
+def _targets(statement: ast.stmt) -> list[str]:
+    """The names that a plain assignment gives; none where it gives something else, too."""
+    if statement.__class__ is not ast.Assign or len(statement.targets) != 1:
+        return []
+    target = statement.targets[0]
+    parts = target.elts if target.__class__ in (ast.Tuple, ast.List) else [target]
+    return [p.id for p in parts] if all(p.__class__ is ast.Name for p in parts) else []

@@ -1,0 +1,98 @@
+"""Rotary position embedding among the values of a function: halves or neighbours, written out or as complex numbers."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from porter.values.value import Value
+from porter.values.values import Body
+from porter.values.views import Users, base, factors, half, halves, seen
+
+
+def of(body: Body, users: Users) -> Iterator[tuple[str, ast.AST, Value | None, dict[str, Value]]]:
+    """(message, place, what one operator would make, its parts)."""
+    for value in body.made:
+        if value.op in ("cat", "stack") and len(value.args) == 2:
+            if found := turned(value):
+                x, mode = found
+                roots = list(_sums(value, x, users))
+                for root, cos, sin in roots:
+                    yield mode, value.node, root, {"x": x, "cos": cos, "sin": sin}
+                if not roots:
+                    yield mode, value.node, None, {"x": x}
+            elif mode := _apart(value):
+                yield f"{mode}-apart", value.node, None, {}
+        elif value.op == "view_as_complex" and _turns(value, users):
+            yield "complex", value.node, None, {}
+
+
+def turned(value: Value) -> tuple[Value, str] | None:
+    """x and how its parts lie, for `cat((-x2, x1))` and `stack((-x2, x1))`."""
+    if value.info not in (-1, 3, 4):
+        return None
+    minus, plain = (base(a) for a in value.args)
+    if minus.op == "neg":
+        minus = minus.args[0]
+    elif minus.op == "mul" and any(a.op == "const" and a.info == -1 for a in minus.args):
+        minus = next(a for a in minus.args if a.op != "const")
+    else:
+        return None
+    found = halves(minus, plain)
+    if found is None or found[1] != 1 or (found[2] == "half") != (value.op == "cat"):
+        return None
+    return found[0], found[2]
+
+
+def _sums(value: Value, x: Value, users: Users) -> Iterator[tuple[Value, Value, Value]]:
+    """x * cos + turned * sin."""
+    around = [value]
+    for inner in around:
+        for user in users.of(inner):
+            if user.op in ("view", "cast") and user not in around:
+                around.append(user)
+            elif user.op == "mul":
+                sin = next((a for a in user.args if a is not inner), None)
+                for plus in users.through_casts(user):
+                    if plus.op != "add" or sin is None:
+                        continue
+                    other = next((base(a) for a in plus.args if base(a) is not user), None)
+                    if other is not None and other.op == "mul":
+                        cos = [a for a in other.args if base(a) is not x]
+                        if len(cos) == 1:
+                            yield plus, cos[0], sin
+
+
+def _apart(value: Value) -> str:
+    """`cat((x1 * cos - x2 * sin, x2 * cos + x1 * sin))`."""
+    minus, plus = (seen(a) for a in value.args)
+    if minus.op != "sub" or plus.op != "add" or value.info not in (-1, 3, 4):
+        return ""
+    (a, b), (c, d) = minus.args, plus.args
+    first, second, third, fourth = (_halved(v) for v in (a, b, c, d))
+    if None in (first, second, third, fourth):
+        return ""
+    if halves(first[0], second[0]) is None or {id(first[0]), id(second[0])} != {id(third[0]), id(fourth[0])}:
+        return ""
+    cos, sin = {id(v) for v in first[1]}, {id(v) for v in second[1]}
+    crossed = first[0] is fourth[0]
+    if ({id(v) for v in third[1]}, {id(v) for v in fourth[1]}) != ((cos, sin) if crossed else (sin, cos)):
+        return ""
+    return half(first[0])[2]
+
+
+def _halved(value: Value) -> tuple[Value, list[Value]] | None:
+    """The factor that is a half of something, and the others."""
+    parts = factors(value)
+    found = [p for p in parts if half(p)]
+    if len(found) > 1:  # tables of cosines are cut in halves, too: what is turned comes first
+        found = found[:1]
+    return (found[0], [p for p in parts if p is not found[0]]) if len(found) == 1 and len(parts) == 2 else None
+
+
+def _turns(value: Value, users: Users) -> bool:
+    """Whether complex numbers are multiplied and taken apart again."""
+    return any(
+        user.op == "mul" and any(u.op == "view_as_real" for u in users.through_casts(user))
+        for user in users.through_casts(value)
+    )

@@ -1,0 +1,86 @@
+"""What keeps calls of scaled_dot_product_attention from the fused kernel, or makes them carry more than they need."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from porter.python.evidence import call_name, constant
+from porter.values.attention import is_least
+from porter.values.value import Value
+from porter.values.views import base
+
+_BIAS = re.compile(r"(?i)(?<!use_)(?:bias|rel_?pos|relative_?pos|alibi)")
+_REPEATS = re.compile(r"(?i)^(?:_*(?:repeat|expand|tile)_?(?:kv|key|value|head|gqa)\w*|repeat_interleave)$")
+_GROUPS = frozenset({"repeat", "expand", "expand_as", "tile"})
+_LARGEST = 60  # values looked through
+
+
+def misses(call: Value) -> Iterator[str]:
+    """The messages about one call."""
+    given = {k.arg for k in call.node.keywords}
+    if len(call.args) > 3 and _is_bias(call.args[3]):
+        yield "bias"
+    if "enable_gqa" not in given and len(call.args) > 2 and all(map(_is_repeated, call.args[1:3])):
+        yield "repeated"
+
+
+def _is_bias(value: Value, depth: int = 0) -> bool:
+    """A float that is learnt or computed, and added to the scores: not a mask of zeros and minus infinity alone."""
+    value = base(value)
+    if depth > 8:
+        return False
+    name = ""
+    if value.op in ("leaf", "attribute"):
+        name = value.info if value.op == "attribute" else value.info[1]
+    elif value.op in ("call", "module"):
+        name = str(value.info[0]).rpartition(".")[2]
+    if name and _BIAS.search(name):
+        return not (value.op == "call" and name == "bias")
+    if value.op in ("add", "cat"):
+        return any(_is_bias(a, depth + 1) for a in value.args)
+    if value.op == "choice":
+        return any(_is_bias(a, depth + 1) for a in value.args)
+    if (
+        value.op == "masked_fill"
+        and is_least(value.args[2])
+        or value.op in ("view", "transpose", "slice", "item", "index", "mul")
+    ):
+        return bool(value.args) and _is_bias(value.args[0], depth + 1)
+    return False
+
+
+def _is_repeated(value: Value) -> bool:
+    """Heads of keys or values that were copied for their groups of queries: `repeat_interleave`, or a dimension put in and expanded."""
+    stack, known = [base(value)], set()
+    while stack and len(known) < _LARGEST:
+        value = stack.pop()
+        if value in known:
+            continue
+        known.add(value)
+        name = call_name(value.node.func) if value.node.__class__ is ast.Call else ""
+        if value.op in ("call", "view") and (_REPEATS.search(name) or name == "repeat" and _repeats_heads(value.node)):
+            return True
+        if value.op == "view" and name in ("reshape", "view", "flatten") and _is_put_in(base(value.args[0])):
+            return True
+        if value.op in ("view", "transpose", "choice", "cast"):
+            stack += map(base, value.args if value.op == "choice" else value.args[:1])
+    return False
+
+
+def _repeats_heads(call: ast.Call) -> bool:
+    """`repeat(k, "b h n d -> b (h r) n d", r=4)`."""
+    after = next((constant(a).partition("->")[2] for a in call.args if isinstance(constant(a), str)), "")
+    return "(" in after.strip().partition(" ")[2] and not after.strip().startswith("(")
+
+
+def _is_put_in(value: Value) -> bool:
+    """`x[:, :, None].expand(...)`, `x.unsqueeze(2).repeat(...)`."""
+    name = call_name(value.node.func) if value.node.__class__ is ast.Call else ""
+    if value.op not in ("view", "call") or name not in _GROUPS or not value.args:
+        return False
+    inner = base(value.args[0])
+    if inner.op != "view":
+        return False
+    return inner.node.__class__ is ast.Subscript or call_name(getattr(inner.node, "func", inner.node)) == "unsqueeze"

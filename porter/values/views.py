@@ -1,0 +1,117 @@
+"""How recognisers look at values: through casts and choices, at factors, halves and users."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from porter.values.value import Value
+from porter.values.values import Body
+
+
+def base(value: Value) -> Value:
+    """Without casts, and without a choice that changes nothing else."""
+    if value.plain:
+        return value
+    if value.under is None:
+        under = value
+        while under.op == "cast":
+            under = under.args[0]
+        if under.op == "choice":
+            found = {id(b): b for b in map(base, under.args)}
+            under = next(iter(found.values())) if len(found) == 1 else under
+        if under is value:
+            value.plain = True
+            return value
+        value.under = under
+    return value.under
+
+
+def seen(value: Value) -> Value:
+    """`base`, and without a change of shape."""
+    value = base(value)
+    while value.op in ("view", "transpose"):
+        value = base(value.args[0])
+    return value
+
+
+def factors(value: Value, depth: int = 0) -> list[Value]:
+    """What is multiplied, through casts."""
+    value = base(value)
+    if value.op == "square":
+        return [base(value.args[0])] * 2
+    if value.op != "mul" or depth > 5:
+        return [value]
+    return [f for side in value.args for f in factors(side, depth + 1)]
+
+
+def is_weight(value: Value) -> bool:
+    """A parameter of a module, or an argument; one is added to it in some models."""
+    value = base(value)
+    if value.op == "add":
+        first, second = value.args
+        return first.op == "const" and is_weight(second) or second.op == "const" and is_weight(first)
+    if value.op == "choice":
+        return all(map(is_weight, value.args))
+    return (
+        value.op == "leaf"
+        and value.info[0] in ("attribute", "parameter")
+        or value.op == "attribute"
+        and value.info == "weight"
+    )
+
+
+def half(value: Value) -> tuple[Value, int, str, object] | None:
+    """(of what, first or second, "half" or "interleave", where it is cut) along the last dimension."""
+    value = base(value)
+    if value.op == "half" and value.info[1] in (-1, 3):
+        return base(value.args[0]), value.info[0], "half", None
+    if value.op == "index" and value.info[1] in (-1, 3, 4) and value.info[0] in (0, 1):
+        return seen(value.args[0]), value.info[0], "interleave", None
+    if value.op == "slice":
+        x, low, high, step = value.args
+        low, high, step = (None if v.op == "const" and v.info is None else v for v in (low, high, step))
+        first = low is None or low.op == "const" and low.info == 0
+        if step is not None:
+            if (
+                step.op == "const"
+                and step.info == 2
+                and high is None
+                and (first or low.op == "const" and low.info == 1)
+            ):
+                return base(x), int(not first), "interleave", None
+        elif first and high is not None:
+            return base(x), 0, "half", high
+        elif low is not None and not first:
+            return base(x), 1, "half", low
+    return None
+
+
+def halves(a: Value, b: Value) -> tuple[Value, int, str] | None:
+    """(of what, which of them `a` is, how it was cut) where the two are all of one tensor."""
+    one, two = half(a), half(b)
+    if one is None or two is None or one[0] is not two[0] or one[1] == two[1] or one[2:] != two[2:]:
+        return None
+    return one[0], one[1], one[2]
+
+
+class Users:
+    """What the values of a function go into."""
+
+    def __init__(self, body: Body):
+        self.body = body
+        self._of: dict[Value, list[Value]] = defaultdict(list)
+        for value in body.made:
+            for arg in dict.fromkeys(value.args):
+                self._of[arg].append(value)
+
+    def of(self, value: Value) -> list[Value]:
+        return self._of.get(value, [])
+
+    def through_casts(self, value: Value) -> Iterator[Value]:
+        """Users, also behind casts and choices of which it is the base."""
+        for user in self.of(value):
+            if user.op == "cast" or user.op == "choice" and base(user) is base(value):
+                yield from self.through_casts(user)
+            else:
+                yield user

@@ -1,0 +1,411 @@
+"""One value is one decision: a default, its choices, its comparisons and the scripts that pass it are edited together, or not."""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+from pathlib import Path
+
+import pytest
+from command_line import Porter, git, process, write
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from porter.analysis.session import open_session
+from porter.finding import apply
+from porter.run.config import Settings
+from porter.run.run import run
+
+CONSTANT = 'DEVICE = "cuda"\n'
+USER = """import torch
+from config import DEVICE
+
+
+def move(x):
+    torch.cuda.synchronize()
+    if DEVICE == "cuda":
+        x = x.contiguous()
+    return x.to(DEVICE)
+"""
+PROGRAM = """import argparse
+
+import torch
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--backend", default="nccl", choices=["nccl", "gloo"])
+args = parser.parse_args()
+if args.backend == "nccl":
+    torch.cuda.synchronize()
+torch.distributed.init_process_group(args.backend)
+"""
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """A repository with these files, and porter in it."""
+    folder = tmp_path / "r"
+    folder.mkdir()
+
+    def make(files: dict[str, str], ignored: str = "") -> Porter:
+        git(folder, "init", "-q", "-b", "main")
+        write(folder, {**files, **({".gitignore": ignored} if ignored else {})})
+        return Porter(monkeypatch, folder)
+
+    return make
+
+
+def read(porter: Porter) -> dict[str, str]:
+    files = (
+        f
+        for f in porter.folder.rglob("*")
+        if f.is_file() and not {".git", ".porter"} & {*f.relative_to(porter.folder).parts}
+    )
+    return {f.relative_to(porter.folder).as_posix(): f.read_text() for f in files}
+
+
+def statuses(porter: Porter, *args: str) -> dict[tuple[str, int, str], str]:
+    found = json.loads(porter("analyze", *args, "--format", "json").text)["findings"]
+    return {(f["path"], f["line"], f["code"]): f["status"] for f in found}
+
+
+def ported(porter: Porter, *args: str) -> dict[str, str]:
+    """What `migrate --inplace` makes of the project; it writes what `analyze` promised."""
+    promised = porter("migrate", "--check", *args).code
+    answer = porter("migrate", "--inplace", "--allow-dirty", *args)
+    assert answer.code == 0, answer.err
+    assert promised in (0, 1)
+    assert porter("migrate", "--check", *args).code == 0, "a second run has nothing to do"
+    return read(porter)
+
+
+def outside(folder: Path) -> None:
+    (folder / "config.py").rename(folder.parent / "shared.py")
+    (folder / "config.py").symlink_to(folder.parent / "shared.py")
+
+
+def in_a_linked_folder(folder: Path) -> None:
+    write(folder.parent / "shared", {"config.py": CONSTANT})
+    (folder / "config.py").unlink()
+    (folder / "lib").symlink_to(folder.parent / "shared")
+    text = (folder / "use.py").read_text().replace("from config", "from lib.config")
+    write(folder, {"use.py": text})
+
+
+def refused(folder: Path) -> None:
+    write(folder, {"config.py": CONSTANT + "print 'python 2'\n"})
+
+
+REASONS = {  # what is done to the project, what the call says, what the finding says
+    "suppressed": (lambda r: write(r, {"config.py": 'DEVICE = "cuda"  # porter: ignore[PRT120] kept\n'}), ["."], "suppressed"),
+    "skip-file": (lambda r: write(r, {"config.py": "# porter: skip-file ours\n" + CONSTANT}), ["."], "skip-file"),
+    "excluded by the call": (None, [".", "--exclude", "config.py"], "leaves out"),
+    "excluded by the settings": (lambda r: write(r, {"porter.toml": 'exclude = ["config.py"]\n'}), ["."], "leaves out"),
+    "gitignored": (lambda r: write(r, {".gitignore": "config.py\n"}), ["."], "leaves out"),
+    "per-file-ignores": (
+        lambda r: write(r, {"porter.toml": '[per-file-ignores]\n"config.py" = ["PRT120"]\n'}),
+        ["."],
+        "switched off",
+    ),
+    "ignore": (None, [".", "--ignore", "PRT120"], "switched off"),
+    "select": (None, [".", "--select", "PRT122,PRT101"], "switched off"),
+    "a link to outside": (outside, ["."], "outside"),
+    "a folder that is a link to outside": (in_a_linked_folder, ["."], "outside"),
+    "read-only": (lambda r: (r / "config.py").chmod(0o444), ["."], "read-only"),
+    "not named": (None, ["use.py"], "one call"),
+    "refused": (refused, ["."], "could not edit"),
+    "left out for its folder": (
+        lambda r: (
+            (r / "third_party").mkdir(),
+            (r / "config.py").rename(r / "third_party/config.py"),
+            write(r, {"use.py": USER.replace("from config", "from third_party.config")}),
+        ),
+        ["."],
+        "leaves out",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("reason", REASONS)
+def test_a_comparison_stays_with_the_constant(project, reason):
+    change, call, said = REASONS[reason]
+    porter = project({"config.py": CONSTANT, "use.py": USER})
+    if change:
+        change(porter.folder)
+    before = read(porter)
+    shown = porter("analyze", *call, "-v").text
+    where = "third_party/config.py" if "folder" == reason[-6:] else "config.py"
+    assert "PRT122" in shown and said in shown and where in shown, shown
+    after = ported(porter, *call)
+    assert 'DEVICE == "cuda"' in after["use.py"], "half a port"
+    assert "torch.npu.synchronize()" in after["use.py"], "the rest of the file is ported"
+    assert {name: text for name, text in after.items() if name != "use.py"} == {
+        k: v for k, v in before.items() if k != "use.py"
+    }
+    chinese = porter("analyze", *call, "--lang", "zh").text
+    assert "须与 " in chinese and "stays as it is" not in chinese
+
+
+def test_both_move_where_nothing_stands_in_the_way(project):
+    porter = project({"config.py": CONSTANT, "use.py": USER})
+    whole = statuses(porter, ".")
+    assert whole["config.py", 1, "PRT120"] == whole["use.py", 7, "PRT122"] == "auto"
+    both = statuses(porter, "use.py", "config.py")
+    assert both == whole, "a hook that is given both"
+    after = ported(porter, "use.py", "config.py")
+    assert 'DEVICE == "npu"' in after["use.py"] and after["config.py"] == 'DEVICE = "npu"\n'
+
+
+def test_what_is_ported_already_holds_nothing_back(project):
+    porter = project({"config.py": 'DEVICE = "npu"\n', "use.py": USER})
+    assert statuses(porter, "use.py")["use.py", 7, "PRT122"] == "auto"
+    assert 'DEVICE == "npu"' in ported(porter, "use.py")["use.py"]
+
+
+USES = {  # another way to speak of the constant of config.py, in a file or more
+    "an attribute of the module": {"use.py": "import torch, config\n\n\ndef f(x):\n    if config.DEVICE == 'cuda':\n        return x.to(config.DEVICE)\n"},
+    "under another name": {"use.py": "import torch\nfrom config import DEVICE as D\n\nif D == 'cuda':\n    print(torch.zeros(3, device=D))\n"},
+    "a star": {"use.py": "import torch\nfrom config import *\n\nif DEVICE == 'cuda':\n    print(torch.zeros(3, device=DEVICE))\n"},
+    "handed on by a package": {
+        "pkg/__init__.py": "from .names import DEVICE\n", "pkg/names.py": "from config import DEVICE\n",
+        "use.py": "import torch\nfrom pkg import DEVICE\n\nif DEVICE == 'cuda':\n    print(torch.zeros(3, device=DEVICE))\n",
+    },
+    "handed on by a star": {
+        "pkg/__init__.py": "from config import *\n",
+        "use.py": "import torch\nimport pkg\n\nif pkg.DEVICE == 'cuda':\n    print(torch.zeros(3, device=pkg.DEVICE))\n",
+    },
+    "kept in another name": {"use.py": "import torch\nfrom config import DEVICE\n\ndevice = DEVICE\nif device == 'cuda':\n    print(torch.zeros(3, device=device))\n"},
+    "asked of its beginning": {"use.py": "import torch\nfrom config import DEVICE\n\nif DEVICE.startswith('cuda'):\n    print(torch.zeros(3, device=DEVICE))\n"},
+    "one of several": {"use.py": "import torch\nfrom config import DEVICE\n\nif DEVICE in ('cuda', 'mps'):\n    print(torch.zeros(3, device=DEVICE))\n"},
+    "in a match": {"use.py": "import torch\nfrom config import DEVICE\n\nmatch DEVICE:\n    case 'cuda':\n        print(torch.zeros(3, device=DEVICE))\n"},
+    "a notebook": {"use.ipynb": json.dumps({"cells": [{"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None,
+        "source": ["import torch\n", "from config import DEVICE\n", "if DEVICE == 'cuda':\n", "    print(torch.zeros(3, device=DEVICE))"]}],
+        "metadata": {}, "nbformat": 4, "nbformat_minor": 5}, indent=1)},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("use", USES)
+def test_ways_to_use_a_constant(project, use):
+    """Named alone, the user waits; suppressed, it keeps the constant; together, both move."""
+    porter = project({"config.py": CONSTANT, **USES[use]})
+    user = next(name for name in USES[use] if name.startswith("use."))
+    alone = read(porter)
+    assert ported(porter, user) == alone
+    assert ported(porter, "config.py") == alone
+    both = ported(porter, ".")
+    assert "npu" in both["config.py"] and "cuda" not in both[user]
+
+
+def test_a_program_its_comparisons_and_a_script_move_together(project):
+    files = {"train.py": PROGRAM, "run.sh": "python train.py --backend nccl\n"}
+    porter = project(files)
+    for name in files:
+        assert "hccl" not in ported(porter, name)[name], "the other is not named"
+    after = ported(porter, ".")
+    assert after["run.sh"] == "python train.py --backend hccl\n"
+    assert after["train.py"].count('"hccl"') == 3 and '"nccl"' in after["train.py"], "the choice that was there stays"
+
+
+def test_a_script_that_cannot_be_edited_keeps_the_program(project):
+    text = "# porter: ignore[PRT825] measured\npython train.py --backend nccl\n"
+    porter = project({"train.py": PROGRAM, "run.sh": text})
+    after = ported(porter, ".")
+    assert (
+        "hccl" not in after["train.py"] and "torch.npu.synchronize()" in after["train.py"] and after["run.sh"] == text
+    )
+
+
+SETTINGS = """import torch, yaml
+
+cfg = yaml.safe_load(open("train.yaml"))
+if cfg["dist"]["backend"] == "nccl":
+    torch.distributed.init_process_group(cfg["dist"]["backend"])
+"""
+
+
+@pytest.mark.parametrize("alone", ["train.yaml", "train.py"])
+def test_a_setting_and_its_reader(project, alone):
+    porter = project({"train.py": SETTINGS, "train.yaml": "dist:\n  backend: nccl\n"})
+    before = read(porter)
+    assert ported(porter, alone) == before
+    after = ported(porter, ".")
+    assert "backend: hccl" in after["train.yaml"] and '== "hccl"' in after["train.py"]
+
+
+FIELDS = {
+    "options.py": 'from dataclasses import dataclass\nfrom typing import Literal\n\n\n@dataclass\nclass Machine:\n    device_type: Literal["cpu", "cuda"] = "cuda"\n',
+    "devices.py": 'import torch\n\n\ndef get_available_devices():\n    devices = ["cpu"]\n    if torch.cuda.is_available():\n        devices.append("cuda")\n    return devices\n',
+    "train.py": "import torch\nfrom devices import get_available_devices\nfrom options import Machine\n\n\ndef main(config: Machine):\n    known = get_available_devices()\n    if config.device_type not in known:\n        raise RuntimeError(config.device_type)\n    return 'nccl' if config.device_type == \"cuda\" else 'gloo'\n",
+}  # fmt: skip
+
+
+def test_a_field_its_type_and_the_list_it_is_looked_up_in(project):
+    porter = project(FIELDS)
+    before = read(porter)
+    for name in FIELDS:
+        after = ported(porter, name)
+        assert after["options.py"] == before["options.py"], name
+        assert 'append("cuda")' in after["devices.py"] and '== "cuda"' in after["train.py"], name
+    after = ported(porter, ".")
+    assert 'Literal["cpu", "cuda", "npu"] = "npu"' in after["options.py"]
+    assert 'append("npu")' in after["devices.py"] and '== "npu"' in after["train.py"]
+
+
+def test_other_programs_of_the_project_are_none_of_its_business(project):
+    """Two programs with an option of one name share nothing, unless one imports the other."""
+    other = PROGRAM.replace('choices=["nccl", "gloo"])', 'choices=["nccl", "gloo"])  # porter: ignore[PRT209] kept')
+    engine = 'import torch\n\n\ndef start(args):\n    return args.backend == "nccl"\n'
+    mine = "from engine import start\n" + PROGRAM
+    porter = project({"one/train.py": mine, "one/engine.py": engine, "two/train.py": other})
+    after = ported(porter, ".")
+    assert '"nccl", "hccl"' in after["one/train.py"] and "hccl" not in after["two/train.py"]
+    assert '== "hccl"' in after["one/engine.py"], "it belongs to the first program alone"
+    write(porter.folder, {"one/train.py": "from engine import start\n" + other, "one/engine.py": engine})
+    assert "hccl" not in "".join(ported(porter, ".").values())
+
+
+def test_within_one_file(project):
+    text = "import torch\n\ndevice = 'cuda'  # porter: ignore[PRT120] kept\nif device == 'cuda':\n    print(torch.zeros(3, device=device))\n"
+    porter = project({"a.py": text})
+    assert ported(porter, ".")["a.py"] == text
+
+
+def test_review_is_shared_and_unsafe_applies_all_or_none(project):
+    """One place is for a person to look at: then all are."""
+    porter = project({"train.py": PROGRAM, "run.sh": "python /opt/other/train.py --backend nccl\n"})
+    found = statuses(porter, ".")
+    kinds = {status for (_, _, code), status in found.items() if code in ("PRT202", "PRT209", "PRT825")}
+    assert kinds == {"review"}
+    assert "hccl" not in "".join(ported(porter, ".").values())
+    after = ported(porter, ".", "--unsafe")
+    assert "hccl" in after["run.sh"] and after["train.py"].count('"hccl"') == 3
+    write(porter.folder, {"train.py": PROGRAM, "run.sh": "python /opt/other/train.py --backend nccl\n"})
+    after = ported(porter, "train.py", "--unsafe")
+    assert "hccl" not in "".join(after.values()), "the script is not named"
+
+
+def test_standard_input(project):
+    porter = project({"config.py": CONSTANT, "use.py": USER})
+    shown = porter("migrate", "-", "--stdin-filename", "use.py", stdin=USER.encode()).text
+    assert "torch.npu.synchronize" in shown and '-    if DEVICE == "cuda"' not in shown
+    write(porter.folder, {"config.py": 'DEVICE = "npu"\n'})
+    shown = porter("migrate", "-", "--stdin-filename", "use.py", stdin=USER.encode()).text
+    assert '+    if DEVICE == "npu"' in shown
+
+
+def test_a_hook_and_a_run_over_all_agree_where_all_is_ported_or_suppressed(project):
+    """What keeps a value is the same for both, whether or not its file is named."""
+    porter = project({"config.py": 'DEVICE = "cuda"  # porter: ignore[PRT120] kept\n', "use.py": USER})
+    whole = {key: status for key, status in statuses(porter, ".").items() if key[0] == "use.py"}
+    assert statuses(porter, "use.py") == whole
+    assert statuses(porter, "use.py", "--no-cache") == whole
+
+
+def test_being_held_is_no_broken_promise(project):
+    porter = project({"config.py": CONSTANT, "use.py": USER})
+    assert porter("analyze", "use.py", "--fail-on", "blocker").code == 1
+    answer = porter("migrate", "--inplace", "--allow-dirty", "use.py")
+    assert answer.code == 0 and "PRT003" not in answer.text + answer.err
+
+
+def test_any_number_of_processes_any_order_of_hashes_and_the_cache(project):
+    suppressed = {f"m{n}/use.py": USER.replace("config", f"m{n}.config") for n in range(6)}
+    constants = {
+        f"m{n}/config.py": CONSTANT if n % 2 else 'DEVICE = "cuda"  # porter: ignore[PRT120]\n' for n in range(6)
+    }
+    porter = project({**suppressed, **constants})
+    shown = {
+        process("migrate", ".", "-j", jobs, *more, cwd=porter.folder, PYTHONHASHSEED=seed).stdout
+        for jobs, seed in (("1", "0"), ("2", "1"), ("2", "2"))
+        for more in ([], ["--no-cache"])
+    }
+    (diff,) = shown
+    assert diff.count(b'+    if DEVICE == "npu"') == 3
+
+
+def test_a_line_further_down_is_held_after_an_import_is_inserted(project):
+    """What waits is found again in the ported text, where it stands elsewhere."""
+    text = "import torch\nfrom config import DEVICE\n\nx = torch.zeros(3).cuda()\ny = torch.zeros(3, device='cuda:0')\nif DEVICE == 'cuda':\n    print(x, y, torch.zeros(3, device=DEVICE))\n"
+    porter = project({"config.py": CONSTANT, "use.py": text})
+    after = ported(porter, "use.py")["use.py"]
+    assert "import torch_npu" in after and ".npu()" in after and "npu:0" in after and "== 'cuda'" in after
+
+
+# random projects: a constant, a field and an option with everything that speaks of them, some of it out of reach
+
+NAMES = ("alpha", "beta")
+FORMS = {  # what a file says of the value NAME; every line with a value is marked, and ends in its mark
+    "constant": ('{0}_DEVICE = "cuda"  # {0}',),
+    "compared": ("from {0}_constant import {0}_DEVICE", 'if {0}_DEVICE == "cuda":  # {0}', "    print(1)"),
+    "by module": ("import {0}_constant as m_{0}", 'if m_{0}.{0}_DEVICE in ("cuda", "mps"):  # {0}', "    print(2)"),
+    "kept": ("from {0}_constant import {0}_DEVICE as kept_{0}", "{0}_device = kept_{0}", 'print({0}_device != "cuda")  # {0}'),
+    "option": (
+        "import argparse",
+        "p_{0} = argparse.ArgumentParser()",
+        'p_{0}.add_argument("--{0}-backend", default="nccl", choices=["nccl", "gloo"])  # {0}',
+        'if p_{0}.parse_args().{0}_backend == "nccl":  # {0}',
+        "    print(3)",
+    ),
+    "read": ("import {0}_option", "def f_{0}(args):", '    return args.{0}_backend == "nccl"  # {0}'),
+}  # fmt: skip
+SHELL = "python {0}_option.py --{0}-backend nccl  # {0}\n"
+GROUPS = {"constant": ("compared", "by module", "kept"), "option": ("read",)}
+HINDRANCES = ("", "", "", "suppressed", "skip-file", "excluded", "unnamed", "quiet", "read-only", "refused")
+CODES = "PRT120,PRT122,PRT123,PRT201,PRT202,PRT209,PRT825"
+
+
+@st.composite
+def projects(draw) -> tuple[dict[str, str], dict[str, str]]:
+    """The files, and what stands in the way of each."""
+    files: dict[str, list[str]] = {}
+    scripts: dict[str, str] = {}
+    for name in draw(st.lists(st.sampled_from(NAMES), min_size=1, unique=True)):
+        kind = draw(st.sampled_from(sorted(GROUPS)))
+        files[f"{name}_{kind}.py"] = [line.format(name) for line in FORMS[kind]]
+        for form in draw(st.lists(st.sampled_from(GROUPS[kind]), min_size=1, max_size=3, unique=True)):
+            home = draw(st.sampled_from(["one.py", "two.py", f"{name}_three.py"]))
+            files.setdefault(home, []).extend(line.format(name) for line in FORMS[form])
+        if kind == "option" and draw(st.booleans()):
+            scripts[f"{name}.sh"] = SHELL.format(name)
+    hindered = {path: draw(st.sampled_from(HINDRANCES)) for path in sorted({*files, *scripts})}
+    return {**{path: "\n".join(["import torch", *lines, ""]) for path, lines in files.items()}, **scripts}, hindered
+
+
+def hinder(text: str, path: str, how: str) -> str:
+    if how == "suppressed":
+        first = next(line for line in text.splitlines() if re.search(r"  # \w+$", line))
+        indent = first[: len(first) - len(first.lstrip())]
+        return text.replace(first, f"{indent}# porter: ignore[{CODES}] kept\n{first}", 1)
+    if how == "skip-file":
+        return "# porter: skip-file kept\n" + text
+    return text + "print 'python 2'\n" if how == "refused" and path.endswith(".py") else text
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@given(made=projects(), unsafe=st.booleans())
+def test_never_half_a_group(made, unsafe):
+    files, hindered = made
+    with tempfile.TemporaryDirectory() as place:
+        root = Path(place)
+        written = {path: hinder(text, path, hindered[path]) for path, text in files.items()}
+        write(root, {**written, "pyproject.toml": ""})
+        for path, how in hindered.items():
+            if how == "read-only":
+                (root / path).chmod(0o444)
+        quiet = tuple((path, frozenset(CODES.split(","))) for path, how in hindered.items() if how == "quiet")
+        excluded = tuple(path for path, how in hindered.items() if how == "excluded")
+        named = [str(root / path) for path, how in hindered.items() if how not in ("unnamed", "excluded")]
+        options = Settings(exclude=excluded, jobs=1)
+        found = run(root, named, options, open_session(quiet_in=quiet)) if named else None
+        after = dict(written)
+        for result in found.files if found else ():
+            edits = result.review if unsafe else result.auto
+            after[result.path] = apply(written[result.path].encode(), edits).decode() if edits else written[result.path]
+        assert not found or not found.broken
+        marked = [line for text in after.values() for line in text.splitlines() if re.search(r"  # \w+$", line)]
+        for name in NAMES:
+            mine = [line for line in marked if line.endswith(f"# {name}")]
+            ported = ["npu" in line or "hccl" in line for line in mine]
+            assert all(ported) or not any(ported), (hindered, mine)
+            if mine and not any(hindered.values()):
+                assert all(ported), mine

@@ -1,0 +1,81 @@
+"""What one analysis takes and leaves behind. A tree that waits for the collector costs memory, and time for each file."""
+
+from __future__ import annotations
+
+import ast
+import gc
+
+import libcst as cst
+import pytest
+from cases import CASES, beside, called, session
+
+from porter.analysis import promises
+from porter.analysis.analyse import analyse
+from porter.analysis.session import open_session
+from porter.python import source, trees
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_trees_are_freed_without_the_collector(case):
+    with_facts, name = session(case), called(case)
+    data = beside(case, "before").read_bytes()
+    analyse(name, data, with_facts)  # what is loaded once is loaded
+    gc.collect()
+    gc.disable()
+    gc.set_debug(gc.DEBUG_SAVEALL)
+    try:
+        analyse(name, data, with_facts)
+        gc.collect()
+        left = {type(o).__name__ for o in gc.garbage if isinstance(o, (ast.stmt, ast.expr, cst.CSTNode))}
+    finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
+        gc.enable()
+    assert not left
+
+
+def test_the_old_tree_is_gone_before_the_port_is_read(monkeypatch: pytest.MonkeyPatch):
+    """Two trees of a file full of edits are twice the memory."""
+    alive = []
+
+    class Counting(promises.Source):
+        def __init__(self, data: bytes):
+            alive.append([type(o).__name__ for o in gc.get_objects() if isinstance(o, (ast.Module, cst.Module))])
+            super().__init__(data)
+
+    gc.collect()
+    monkeypatch.setattr(promises, "Source", Counting)
+    result = analyse(
+        "a.py",
+        b"import torch\nx.cuda()\nm = AutoModel.from_pretrained(p, attn_implementation='flash_attention_3')\n",
+        open_session(),
+    )
+    assert result.auto and result.review != result.auto
+    assert alive == [[], []]  # of the automatic edits, and with those to review
+
+
+def test_a_file_of_too_much_code_is_told_and_not_parsed(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(trees, "tree_of", lambda text: pytest.fail("parsed"))
+    monkeypatch.setattr(source, "tree_of", trees.tree_of)
+    data = b"import torch\nx.cuda()\ny = [" + b"1," * (trees.MOST // 2) + b"]\n"
+    (finding,) = analyse("a.py", data, open_session()).findings
+    assert (finding.code, finding.why) == ("PRT002", "vast")
+    assert trees.parse(data) is None
+
+
+@pytest.mark.parametrize("data", ['y = """' + "cuda is " * 80_000 + '"""\n', "# cuda\n" * 90_000, "\n" * 460_000])
+def test_text_and_blank_lines_are_no_code(data: str):
+    assert trees.fits(data)
+
+
+def test_what_stands_in_formatted_strings_is_code():
+    assert not trees.fits('f"""' + "{a}" * trees.MOST + '"""')
+
+
+@pytest.mark.parametrize("long", ["1," * (trees.MOST_FOR_LIBCST // 2), " " * 1_000_000])
+def test_a_statement_that_is_too_much_for_libcst_costs_itself(long: str):
+    """A list of numbers as long as a book: LibCST needs kilobytes for each."""
+    long = f"x = torch.tensor([{long}]).cuda()\n".encode()
+    result = analyse("a.py", b"import torch\n" + long + b"x.cuda()\n", open_session())
+    assert [(f.line, f.code, f.why) for f in result.findings] == [(2, "PRT002", "statement"), (3, "PRT130", "call")]
+    assert len(result.auto) == 2  # the call, and the import

@@ -1,0 +1,98 @@
+"""What the fixtures cannot show: names against every shipped catalogue, the gate, and facts of more than one file."""
+
+from __future__ import annotations
+
+import pytest
+
+from porter.analysis.file import File
+from porter.analysis.python import analyse
+from porter.analysis.session import open_session
+from porter.catalog.read.load import load as catalogue
+from porter.catalog.read.load import versions
+from porter.checks.distributed.nccl_name import IMPORTED
+from porter.checks.registry import GATE
+from porter.finding import apply
+from porter.python.source import Source
+from porter.python.strings.environ import HEADS, UNKNOWN, variables
+from porter.rulebook import table
+from porter.run.gather import gather
+from porter.target import Target
+
+
+@pytest.mark.parametrize("version", versions())
+def test_amp_names_exist(version):
+    rows = table.load().moves
+    amp = [row.tail for name, row in rows.items() if name.startswith("torch.cuda.amp.") and row.tail]
+    assert {"amp.autocast", "amp.GradScaler", "amp.custom_fwd", "amp.custom_bwd"} <= set(amp)
+    for tail in [*amp, "is_bf16_supported", "is_autocast_enabled", "get_autocast_dtype", "set_device"]:
+        assert catalogue(version).has(f"torch.npu.{tail}"), tail
+
+
+@pytest.mark.parametrize("version", versions())
+def test_names_of_torch_npu_distributed_exist(version):
+    package, name = IMPORTED["is_nccl_available"]
+    assert catalogue(version).has(f"{package}.{name}")
+
+
+@pytest.mark.parametrize("name", sorted(table.load().variables))
+def test_every_variable_is_seen(name):
+    """A file that does nothing but set it passes the gate, and the string is found where it stands."""
+    line = f'import os\n\nos.environ["{name}"] = "0"\n'.encode()
+    assert GATE.search(line), "the gate would leave the file unread"
+    found = variables(File("a.py", Source(line), open_session()))
+    assert [v.name for v in found.values()] == [name]
+    (finding,) = analyse("a.py", line, open_session()).findings
+    assert finding.code in ("PRT801", "PRT802", "PRT803") and dict(finding.values)["old"] == name
+
+
+def test_an_unknown_variable_is_seen():
+    assert UNKNOWN.match("NCCL_SOMETHING_NEW") and GATE.search(b'os.environ["NCCL_SOMETHING_NEW"]') and HEADS
+    (finding,) = analyse("a.py", b'import os\nos.environ["NCCL_SOMETHING_NEW"] = "1"\n', open_session()).findings
+    assert (finding.code, finding.why, finding.status) == ("PRT803", "unknown", "manual")
+
+
+@pytest.mark.parametrize(
+    ("version", "asked"),
+    [("2.3.1", b"torch.npu.is_autocast_enabled()"), ("2.7.1.post11", b'torch.is_autocast_enabled("npu")')],
+)
+def test_autocast_is_asked_for_with_what_the_target_has(version, asked):
+    before = b"import torch\n\nprint(torch.is_autocast_enabled())\n"
+    result = analyse("a.py", before, open_session(target=Target(torch_npu=version)))
+    assert apply(before, result.auto).splitlines()[-1] == b"print(" + asked + b")"
+
+
+TWIN = b'import torch.distributed as dist\n\n\ndef start():\n    dist.init_process_group(backend="nccl")\n'
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        ("accelerator/cuda_worker.py", "accelerator/npu_worker.py"),
+        ("engines/nccl.py", "engines/hccl.py"),
+        ("kernels/cuda/ops.py", "kernels/npu/ops.py"),
+        ("test_on_gpu.py", "test_on_npu.py"),
+    ],
+)
+def test_a_file_with_a_twin_for_npus_is_left_alone(tmp_path, pair):
+    """A repository that keeps one module per device has been ported: the CUDA module has to stay CUDA's."""
+    mine, twin = pair
+    (tmp_path / mine).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / mine).write_bytes(TWIN)
+    alone = analyse(mine, TWIN, open_session(facts=gather(tmp_path, [mine])))
+    assert b'"hccl"' in apply(TWIN, alone.auto)
+    facts = gather(tmp_path, sorted([mine, twin]))
+    assert facts.twins == (mine,)
+    together = analyse(mine, TWIN, open_session(facts=facts))
+    assert together.auto == together.review == () and not together.findings
+
+
+def test_a_constant_of_another_file_moves_with_its_use(tmp_path):
+    (tmp_path / "names.py").write_text('BACKEND = "nccl"\nTITLE = "nccl"\n')
+    (tmp_path / "main.py").write_text(
+        "import torch.distributed as dist\nfrom names import BACKEND\n\ndist.init_process_group(BACKEND)\n"
+    )
+    facts = gather(tmp_path, ["main.py", "names.py"])
+    data = (tmp_path / "names.py").read_bytes()
+    assert (
+        apply(data, analyse("names.py", data, open_session(facts=facts)).auto) == b'BACKEND = "hccl"\nTITLE = "nccl"\n'
+    )

@@ -1,0 +1,64 @@
+"""One folder per case: before.* -> after.* (automatic edits), review.* (with --unsafe), findings.txt. What follows the
+first dot says what the file is; `before.Dockerfile`, whose kind is a name, is called by it.
+
+Bytes are compared, not stripped text. Other files in the folder are the rest of the project. `pytest --accept` rewrites
+the goldens; `git diff` is the review. A facts.json is what `--facts` reads.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from cases import CASES, beside, called, session
+
+from porter.analysis.analyse import analyse
+from porter.checks.registry import load
+from porter.finding import apply
+
+
+def lines(findings) -> str:
+    return "".join(
+        f"{f.line}:{f.column} {f.code} {f.why} {f.severity} {f.status}{'' if f.suppressed is None else ' suppressed'}\n"
+        for f in findings
+    )
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda p: p.name)
+def test_fixture(case: Path, request) -> None:
+    before, about, name = beside(case, "before").read_bytes(), session(case), called(case)
+    after_file, review_file = beside(case, "after"), beside(case, "review")
+    result = analyse(name, before, about)
+    after, review = apply(before, result.auto), apply(before, result.review)
+    if request.config.getoption("--accept"):
+        (case / "findings.txt").write_text(lines(result.findings), newline="\n")
+        after_file.write_bytes(after)
+        review_file.write_bytes(review) if review != after else review_file.unlink(missing_ok=True)
+    assert lines(result.findings) == (case / "findings.txt").read_text()
+    assert after == after_file.read_bytes()
+    assert review == (review_file if review_file.exists() else after_file).read_bytes()
+    again = analyse(name, after, about)
+    assert not again.auto, "a second pass edits again"
+    assert not [f for f in again.findings if f.status == "auto" and f.suppressed is None], "reported, but not made"
+    assert not analyse(name, review, about).review, "a second pass with --unsafe edits again"
+    assert not [f for f in result.findings if f.code == "PRT003"], "a promise was broken"
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda p: p.name)
+def test_folder_is_named_for_a_code(case: Path) -> None:
+    assert case.name.partition("_")[0] in load().codes
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda p: p.name)
+def test_as_much_stays_as_changes(case: Path) -> None:
+    """A case that only shows what changes does not show where the rule stops."""
+    before = beside(case, "before").read_bytes().splitlines()
+    review = beside(case, "review") if beside(case, "review").exists() else beside(case, "after")
+    kept = sum(1 for line in review.read_bytes().splitlines() if line.strip() and line in before)
+    assert kept * 2 >= sum(1 for line in before if line.strip())
+
+
+def test_every_code_has_a_fixture_that_shows_it() -> None:
+    """But PRT003: no file that porter can read brings it about; test_engine_promises plants bugs that do."""
+    shown = {name for case in CASES if (name := case.name.partition("_")[0]) in (case / "findings.txt").read_text()}
+    assert sorted(load().codes - shown) == ["PRT003"]

@@ -1,0 +1,237 @@
+"""Apex, native code, packages and what a program decides by its GPU: examples, names, and the packages' table."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from itertools import product
+
+import pytest
+from rules_samples import RULE, forget
+
+from porter.analysis.python import analyse
+from porter.analysis.session import open_session
+from porter.catalog.read.load import load as catalogue
+from porter.catalog.read.load import versions
+from porter.checks.apex.counterparts import COUNTERPARTS
+from porter.checks.native.gpu_option import GpuOption
+from porter.engine.facts import Facts
+from porter.files import kinds
+from porter.finding import apply
+from porter.rulebook import table
+from porter.rulebook.errors import RuleError
+from porter.rulebook.gate import GATE, PACKAGES
+from porter.rulebook.texts import Texts
+from porter.run.gather import gather
+from porter.text.gate import concerns
+
+pytest_plugins = ["rules_fixtures"]
+CODES = [c for c in Texts().codes() if re.match(r"PRT(?:14\d|35\d|4\d\d)", c)]
+ROWS = table.load().packages
+SPOKEN = sorted(name for name, row in ROWS.items() if row.why and row.code == "PRT401")
+NAMES = re.compile(r"\btorch(?:_npu|\.npu)(?:\.[A-Za-z_]\w*)+")
+NO_NAMES = {  # a note may name what the catalogue does not hold
+    "torch_npu.__version__": "an attribute of every module",
+    "torch_npu.contrib.transfer_to_npu": "a module that is imported for what it does",
+}
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_the_example_of_a_rule(code, tmp_path):
+    rule = Texts().rule(code)
+    (tmp_path / "before.py").write_bytes(rule.before.encode())
+    result = analyse("before.py", rule.before.encode(), open_session(facts=gather(tmp_path, ["before.py"])))
+    assert code in {f.code for f in result.findings}
+    assert apply(rule.before.encode(), result.review).decode() == rule.after
+    ast.parse(rule.by_hand)
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_what_is_finished_by_hand_leaves_nothing_to_do(code):
+    rule = Texts().rule(code)
+    found = {f.code for f in analyse("before.py", (rule.by_hand or rule.after).encode(), open_session()).findings}
+    settled = {"PRT403", "PRT144", "PRT410"}  # a kernel stays one, and a test for an Ascend may stand beside an old one
+    assert code not in found or code in settled
+
+
+@pytest.mark.parametrize("version", versions())
+def test_every_npu_name_in_the_texts_exists(version):
+    about, texts = catalogue(version), Texts()
+    for code in CODES:
+        rule = texts.rule(code)
+        said = [text for message in rule.messages.values() for text in message.values()]
+        prose = [*rule.explain.values(), *said, rule.after, rule.by_hand]
+        for name in {n for text in prose for n in NAMES.findall(text)} - NO_NAMES.keys():
+            assert about.has(name), f"{code}: {name}"
+    for name, row in ROWS.items():
+        for other in row.replacement:
+            assert not NAMES.fullmatch(other) or about.has(other), f"{name}: {other}"
+
+
+# ---- packages
+
+
+@pytest.mark.parametrize("name", SPOKEN)
+def test_every_package_is_seen(name):
+    line = f"import {name}\n".encode()
+    assert GATE.search(line) or name not in PACKAGES.split()
+    (finding,) = analyse("a.py", b"import torch\n" + line, open_session()).findings
+    assert (finding.code, finding.status, dict(finding.values)["name"]) == ("PRT401", "manual", name)
+    guarded = f"import torch\n\ntry:\n    import {name}\nexcept ImportError:\n    found = False\n".encode()
+    (finding,) = analyse("a.py", guarded, open_session()).findings
+    assert finding.severity == "note"
+
+
+def test_the_gate_knows_the_packages_of_the_table():
+    assert sorted(set(PACKAGES.split()) - {name.partition(".")[0] for name in ROWS}) == []
+
+
+@pytest.mark.parametrize("name", sorted(name for name, row in ROWS.items() if row.status == "native"))
+def test_a_native_package_is_no_finding(name):
+    assert not ROWS[name].why
+    assert not analyse("a.py", f"import torch\nimport {name}\nfrom {name} import x\n".encode(), open_session()).findings
+
+
+def test_a_project_is_not_told_that_it_imports_itself(tmp_path):
+    own = ["megatron/core/__init__.py", "tools/own/src/apex/__init__.py"]
+    facts = gather(tmp_path, [*own, "a/__init__.py", "a/triton/__init__.py", "examples/lightning/train.py"])
+    assert facts.own_packages == ("megatron", "tools/own/apex")
+    assert facts.owns("megatron", "pretrain.py") and facts.owns("apex", "tools/own/tests/a.py")
+    assert not facts.owns("apex", "main.py") and not facts.owns("triton", "a/c.py")
+    assert not analyse("train.py", b"import torch\nimport megatron.core\n", open_session(facts=facts)).findings
+    assert analyse("train.py", b"import torch\nimport megatron.core\n", open_session(facts=Facts())).findings
+
+
+def test_one_finding_for_each_package_and_file():
+    text = (
+        "import torch\nfrom xformers import ops\nimport cupy\n\n\ndef f():\n    import xformers.ops\n    import cupy\n"
+    )
+    found = analyse("a.py", text.encode(), open_session()).findings
+    assert [(f.line, dict(f.values)["name"]) for f in found] == [(2, "xformers"), (3, "cupy")]
+
+
+PACKAGE = '[[package]]\ncode = "PRT101"\nimport = "x"\nstatus = "none"\nevidence = "seen"\n'
+PACKAGE += 'message = { en = "a", zh = "甲" }\n'
+OPTION = '[[option]]\ncode = "PRT101"\nkeyword = "k"\nvalue = "1"\nmessage = { en = "a", zh = "甲" }\n'
+
+
+def test_the_stanzas_arrive(folder, cache):
+    named = PACKAGE.replace('"x"', '["x", "y.z"]') + 'replacement = "torch"\nname = ["x-gpu"]\nseverity = "slow"\n'
+    tables = table.load(folder(RULE + named + OPTION + 'to = "2"\ncall = ["f"]\n'))
+    row = ("PRT101", "none", None, ("torch",), ("x-gpu",), "slow", "minutes", "x")
+    assert tables.packages == {"x": row, "y.z": row}
+    assert tables.options == {"k": [("PRT101", ("1",), ("f",), "2", "blocker", "minutes", "k=1")]}
+
+
+@pytest.mark.parametrize(
+    "text, complaint",
+    [
+        (PACKAGE + PACKAGE, "x"),
+        (PACKAGE.replace('"none"', '"soon"'), "status is not one of native, plugin, replace, none"),
+        (PACKAGE.replace('"none"', '"native"'), "a native package is no finding"),
+        (PACKAGE + 'since = "1.0"\n', "only a native package has one"),
+        (PACKAGE.replace('evidence = "seen"\n', ""), "'evidence' is missing"),
+        (OPTION.replace('value = "1"', "value = []"), "value is not a list with something in it"),
+        (OPTION.replace("PRT101", "PRT999"), "has the code PRT999"),
+    ],
+)
+def test_what_the_schema_refuses(folder, cache, text, complaint):
+    forget()
+    with pytest.raises(RuleError, match=re.escape(complaint)):
+        table.load(folder(RULE + text))
+
+
+def test_every_option_passes_the_filter():
+    for keyword, rows in table.load().options.items():
+        for row in rows:
+            for call, value in product(row.calls or ("",), row.values):
+                assert any(word in f"{call}({keyword}={value})" for word in GpuOption.text), (call, keyword, value)
+
+
+# ---- apex
+
+
+@pytest.mark.parametrize("full", sorted(COUNTERPARTS))
+def test_a_counterpart_takes_what_porter_leaves(needs_torch, full):
+    import torch
+
+    found, owner = COUNTERPARTS[full], torch
+    for word in found.module.split(".")[1:]:
+        owner = getattr(owner, word)
+    parameters = inspect.signature(getattr(owner, found.name)).parameters
+    assert found.keywords | found.added.keys() <= parameters.keys()
+    assert not found.dropped.keys() & parameters.keys() - {"amsgrad", "capturable"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "try:\n    from apex import amp\nexcept ImportError:\n    amp = None\n",
+        "try:\n    import amp_C\n    HAS = True\nexcept ImportError:\n    HAS = False\nx = HAS and amp_C.multi_tensor_scale\n",
+        "import amp_C, os\nprint(os.sep, amp_C.multi_tensor_scale)\n",
+        "from apex.optimizers import FusedAdam\nopt = FusedAdam(p, **options)\n",
+        "from apex.optimizers import FusedAdam\na = FusedAdam(p, adam_w_mode=False)\nb = FusedAdam(p)\n",
+        "from apex.optimizers import *\nopt = FusedAdam(p)\n",
+        "import apex\nopt = apex.optimizers.FusedAdam(p)\n",  # torch has no name there
+    ],
+)
+def test_what_stays(text):
+    result = analyse("a.py", text.encode(), open_session())
+    assert result.findings and not result.review
+
+
+# ---- finished examples, tried
+
+
+def example(code: str, name: str, *without: str):
+    text = Texts().rule(code).by_hand
+    for line in ("import torch_npu  # noqa: F401\n", *without):
+        text = text.replace(line, "")
+    space: dict = {}
+    exec(text, space)
+    return space[name]
+
+
+def test_attention_by_hand(needs_torch):
+    import torch
+
+    q, k, v = torch.randn(2, 5, 4, 8), torch.randn(2, 5, 2, 8), torch.randn(2, 5, 2, 8)
+    wide = [x.repeat_interleave(2, dim=2) for x in (k, v)]
+    scores = torch.einsum("bqhd,bkhd->bhqk", q, wide[0]) / 8**0.5
+    scores = scores.masked_fill(torch.ones(5, 5, dtype=torch.bool).triu(1), float("-inf"))
+    expected = torch.einsum("bhqk,bkhd->bqhd", scores.softmax(-1), wide[1])
+    torch.testing.assert_close(example("PRT409", "attend")(q, k, v), expected)
+
+
+def test_lists_of_tensors_by_hand(needs_torch):
+    import torch
+
+    grads = [torch.randn(3, 4), torch.randn(7)]
+    torch.testing.assert_close(example("PRT354", "norm")(grads), torch.cat([g.flatten() for g in grads]).norm())
+
+
+def test_scatter_by_hand(needs_torch):
+    import torch
+
+    messages, index = torch.randn(6, 3), torch.tensor([0, 2, 2, 1, 0, 2])
+    expected = torch.stack([messages[index == node].sum(0) for node in range(4)])
+    torch.testing.assert_close(example("PRT401", "pool")(messages, index, 4), expected)
+
+
+def test_what_a_test_leaves_to_lightning_may_run_anywhere() -> None:
+    source = b"from lightning import Trainer\n\nTrainer(max_epochs=1)\nTrainer(accelerator='gpu')\n"
+    found = {
+        path: [(f.line, f.why) for f in analyse(path, source, open_session()).findings]
+        for path in ("a.py", "tests/a.py")
+    }
+    assert found == {"a.py": [(3, "automatic"), (4, "gpu")], "tests/a.py": [(4, "gpu")]}
+
+
+@pytest.mark.parametrize("made", ["pytorch_lightning.trainer.Trainer", "lightning.Fabric"])
+def test_a_configuration_that_names_nothing_but_a_trainer_is_read(made: str) -> None:
+    source = f'class Conf:\n    _target_: str = "{made}"\n'.encode()
+    assert GATE.search(source) and concerns(kinds.YAML, f"_target_: {made}\n".encode())
+    assert [(f.code, f.why, f.line) for f in analyse("conf.py", source, open_session()).findings] == [
+        ("PRT408", "configured", 2)
+    ]

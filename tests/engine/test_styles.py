@@ -1,0 +1,99 @@
+"""Styles are one class each: the same rules, asked for another spelling."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from porter.analysis.python import analyse
+from porter.analysis.session import open_session
+from porter.engine.session import Session
+from porter.engine.styles import STYLES
+from porter.finding import apply
+from porter.target import STYLES as NAMES
+from porter.target import Target
+
+BEFORE = """import torch
+import torch.distributed as dist
+
+
+def main(model, batch, rank):
+    dist.init_process_group("nccl")
+    torch.cuda.set_device(rank)
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    model = model.cuda()
+    batch = batch.cuda(non_blocking=True)
+    other = torch.zeros(3, device=f"cuda:{rank}").cuda(rank)
+    if batch.is_cuda and other.is_cuda:
+        torch.cuda.synchronize()
+        torch.cuda.nvtx.mark("here")
+    return device, model
+"""
+AFTER = """import torch
+import torch.distributed as dist
+
+
+def main(model, batch, rank):
+    dist.init_process_group("nccl")
+    torch.accelerator.set_device_index(rank)
+    device = "cuda" if torch.accelerator.is_available() else "cpu"
+    model = model.cuda()
+    batch = batch.cuda(non_blocking=True)
+    other = torch.zeros(3, device=f"cuda:{rank}").cuda(rank)
+    if batch.is_cuda and other.is_cuda:
+        torch.accelerator.synchronize()
+        torch.cuda.nvtx.mark("here")
+    return device, model
+"""
+HERE = "torch.accelerator.current_accelerator()"
+REVIEW = f"""import torch
+import torch.distributed as dist
+
+
+def main(model, batch, rank):
+    dist.init_process_group(torch.distributed.get_default_backend_for_device({HERE}))
+    torch.accelerator.set_device_index(rank)
+    device = {HERE}.type if torch.accelerator.is_available() else "cpu"
+    model = model.to({HERE})
+    batch = batch.to({HERE}, non_blocking=True)
+    other = torch.zeros(3, device=f"cuda:{{rank}}").cuda(rank)
+    if (batch.device.type == {HERE}.type) and (other.device.type == {HERE}.type):
+        torch.accelerator.synchronize()
+        torch.cuda.nvtx.mark("here")
+    return device, model
+"""
+
+
+def session(style: str) -> Session:
+    return open_session(target=Target(style=style))
+
+
+def test_portable() -> None:
+    result = analyse("a.py", BEFORE.encode(), session("portable"))
+    assert apply(BEFORE.encode(), result.auto).decode() == AFTER
+    assert apply(BEFORE.encode(), result.review).decode() == REVIEW
+    assert "torch_npu" not in REVIEW and not [f for f in result.findings if f.code == "PRT003"]
+    ast.parse(REVIEW)
+
+
+def test_what_portable_cannot_write_is_left_to_a_person() -> None:
+    result = analyse("a.py", BEFORE.encode(), session("portable"))
+    left = {(f.line, f.code) for f in result.findings if f.status == "manual"}
+    assert {(11, "PRT120"), (11, "PRT130"), (14, "PRT111")} <= left
+
+
+@pytest.mark.parametrize("style", NAMES)
+def test_both_find_the_same_places(style: str) -> None:
+    places = [(f.line, f.column, f.code) for f in analyse("a.py", BEFORE.encode(), session(style)).findings]
+    assert places == [(f.line, f.column, f.code) for f in analyse("a.py", BEFORE.encode(), session("rename")).findings]
+
+
+def test_aliases_of_the_cuda_module_stay_a_persons_job() -> None:
+    code = b"import torch.cuda as C\n\nC.synchronize()\n"
+    result = analyse("a.py", code, session("portable"))
+    assert not result.review and {f.status for f in result.findings} == {"manual"} and len(result.findings) == 2
+
+
+def test_every_style_has_a_class() -> None:
+    assert tuple(STYLES) == NAMES

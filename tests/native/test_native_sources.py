@@ -1,0 +1,374 @@
+"""C++ and CUDA sources: what is told of each, and which Python ends in which kernel."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import pytest
+
+from porter.analysis.analyse import analyse
+from porter.analysis.session import open_session
+from porter.catalog.read.load import load as catalogue
+from porter.catalog.read.load import versions
+from porter.engine.session import Session
+from porter.native import cpp
+from porter.rulebook import table
+from porter.rulebook.texts import Texts
+from porter.run.gather import gather
+
+
+def found(name: str, text: str | bytes, session: Session | None = None):
+    return analyse(name, text.encode() if isinstance(text, str) else text, session or open_session())
+
+
+def told(finding) -> tuple[str, ...]:
+    values = dict(finding.values)
+    return finding.why, *(values.get(key, "") for key in ("names", "launches", "libraries"))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("a.cpp", "int main() { return 0; } // cudaMalloc", None),
+        ("a.cpp", 'auto s = "cudaMalloc<<<1, 1>>>";', None),
+        ("a.cpp", "auto s = R\"x(cudaMalloc(); \" <<<1, 1>>>)x\";", None),
+        ("a.cpp", "#ifdef USE_CUDA\n#include <cuda_runtime.h>\n#endif\n", None),
+        (
+            "a.cpp",
+            "#if defined(USE_CUDA)\n#if X\ncudaMalloc(&p, 1);\n#endif\n#else\nncclSend();\n#endif",
+            ("host", "", "", "NCCL"),
+        ),
+        ("a.h", "std::cout << x <<y; cuda_done();", None),
+        ("a.cc", '#include "cublas_v2.h"\n', ("host", "", "", "cuBLAS")),
+        ("a.cuh", "template <int N> __device__ float f(float x) { return __ldg(&x); }  // cuda", None),
+        ("a.cu", "__device__ float f() { cudaSync(); }", ("device", "", "", "CUDA")),
+        ("a.cu", "__global__ void\nf(int* a);\n__global__ void f(int* a) {}\nvoid g() { f<<<1, 2>>>(0); }", ("kernel", "f", "1", "")),
+        ("a.cu", "template <typename T, int N = (1 > 0)> __launch_bounds__(N * (2)) __global__ static void k(T a) {}", ("kernel", "k", "", "")),
+        ("a.cu", 'extern "C" __global__ __attribute__((used)) void k(int a) {}\nMACRO(x)\n__global__ ODD(1) void l(int) {}', ("kernels", "k, l", "", "")),
+        ("a.cu", "#define MAKE(name) __global__ void name(int x)\nMAKE(made) {}\nMAKE(more) {}", ("kernels", "made, more", "", "")),
+        ("a.cu", "namespace a { struct B { static void run() { a::k<1><<<1, 2>>>(0); } }; }", ("launches", "", "1", "")),
+        ("a.hip", "void g() { hipLaunchKernelGGL(f, 1, 1, 0, 0); /* <<< */ }", ("launches", "", "1", "")),
+        ("a.cu", "__global__ void broken(", ("kernel", "broken", "", "")),
+        ("a.cu", "/* __global__ void f() {} cuda", None),
+        ("a.cpp", 'extern "C" __global__ __aicore__ void add(GM_ADDR x) { }\nvoid go() { add<<<1, nullptr, s>>>(x); }', None),
+        ("a.cpp", "__global__ __aicore__ void add(\n#include <cuda.h>\ncudaMalloc(1);", ("host", "", "", "CUDA")),
+        ("a.cu", "__global__ void nms_kernel(int a) {} __global__ void nms_rotated_kernel(int) {}", ("kernels", "nms_kernel, nms_rotated_kernel", "", "")),
+        ("a.cu", "__global__ void furthest_point_kernel(int a) {}", ("furthest_point_sampling", "furthest_point_kernel", "", "")),
+    ],
+)  # fmt: skip
+def test_what_is_told_of_native_sources(name, text, said):
+    result = found(name, text)
+    assert not result.auto and not result.review
+    assert [told(f) for f in result.findings] == ([said] if said else [])
+
+
+def test_no_message_has_a_hole_in_it():
+    """Whatever is known of a file, nothing is said of what is not."""
+    texts = Texts()
+    sources = (
+        "__global__ void f(int a) {}",
+        "void g() { f<<<1, 1>>>(0); }",
+        "__device__ int f() { cudaSync(); }",
+        '__global__ void nms(int a) { __shfl_sync(1, 2, 3); }\nPYBIND11_MODULE(a, m) { m.def("b", &b); }',
+    )
+    for source in sources:
+        (finding,) = found("a.cu", source).findings
+        for lang in ("en", "zh"):
+            said = texts.message(finding, lang)
+            assert not re.search(r"[:：;；,，]\s*(?:-|;|；|$)|\(\)|（）|\b1 kernels", said), said
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\xef\xbb\xbf__global__ void f(int a) {}",
+        "// 中文\r\n__global__ void f(int a) {}\r\n".encode("gbk"),
+        "/* 中文 */ __global__ void f(int a) {}".encode(),
+        b"\t\t__global__\tvoid\tf(int a) {",
+    ],
+)
+def test_a_kernel_is_found_at_its_name_whatever_the_bytes_around_it(data):
+    (finding,) = found("a.cu", data).findings
+    line = data.splitlines()[finding.line - 1].decode("utf-8-sig", "replace")
+    assert line[finding.column - 1] == "f"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"__global__ void f(" + b"((((((((" * 20_000,
+        b"__global__ " * 60_000,
+        b"template <" * 50_000 + b"__global__ void f(int) {}",
+        b"cuda \x01\xff{{{}}}<<<" * 20_000,
+        b"#define X(a) \\\n" * 30_000 + b"__global__ cuda",
+        b'"' + b"\\" * 500_000 + b"cuda",
+        b"int f((\n" + b"#if A\n#else\n" * 60_000 + b"__global__ cuda",
+        b"int a[] = {" + b"0, " * 600_000 + b"}; __global__ void f(int) {}",
+    ],
+    ids=range(8),
+)
+def test_what_is_no_source_ends_in_time(data):
+    began = time.process_time()
+    result = found("a.cu", data)
+    assert not [f for f in result.findings if f.code == "PRT003"]
+    assert time.process_time() - began < 5
+
+
+def test_a_binary_file_with_the_name_of_a_source():
+    (finding,) = found("a.cu", b"\x7fELF\0\0cuda__global__").findings
+    assert (finding.code, finding.why) == ("PRT002", "text")
+
+
+# ---- the replacements
+
+
+@pytest.mark.parametrize("version", versions())
+def test_every_replacement_of_torch_npu_exists(version):
+    about = catalogue(version)
+    for kernel in table.load().kernels:
+        for name in kernel.replacement:
+            assert not name.startswith("torch_npu.") or about.has(name), (kernel.why, name)
+
+
+@pytest.mark.parametrize(
+    ("names", "why"),
+    [
+        (["nms_cuda"], "nms"),
+        (["softnms"], "nms"),
+        (["iou3d_nms3d_forward"], "nms_3d"),
+        (["ROIAlignRotated_forward"], "roi_align_rotated"),
+        (["RoIAlignForward"], "roi_align"),
+        (["modulated_deformable_im2col_gpu_kernel"], "deform_conv"),
+        (["query_ball_point_kernel"], "ball_query"),
+        (["cuApplyLayerNorm"], "layer_norm"),
+        (["rms_norm_kernel"], "rms_norm"),
+        (["flash_fwd_splitkv_kernel"], "flash_attention"),
+        (["fused_rope_forward"], "rotary"),
+        (["selective_scan_fwd_kernel"], "selective_scan"),
+        (["fused_bias_act"], "bias_act"),
+        (["upfirdn2d_kernel_large"], "upfirdn2d"),
+        (["multi_tensor_apply_kernel"], "multi_tensor"),
+        (["im2col_kernel"], "carafe"),
+        (["quantize_int8_kernel"], "quantised_matmul"),
+        (["columns"], None),
+        (["quantile_kernel", "point4d"], None),
+        (["permanent"], None),
+        (["reading_order", "turn_signal"], None),
+        (["propeller"], None),
+    ],
+)
+def test_which_kernel_goes_by_which_name(names, why):
+    kernel = table.load().kernel(*names)
+    assert (kernel.why if kernel else None) == why
+
+
+# ---- from Python to the kernel
+
+KERNEL = "__global__ void {0}_kernel(int a) {{}}\nvoid {0}(int a) {{ {0}_kernel<<<1, 1>>>(a); }}\n"
+BINDING = 'void {0}(int a);\nPYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {{ m.def("run", &{0}); }}\n'
+
+
+def project(folder, **files: str):
+    """`__` for a folder, the last `_` for the dot of a name."""
+    for name, text in files.items():
+        stem, _, suffix = name.replace("__", "/").rpartition("_")
+        path = folder / f"{stem}.{suffix}"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("import os\n" + text if suffix == "py" else text)
+    return gather(folder, sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*.*")))
+
+
+def reached(facts) -> list[tuple[str, ...]]:
+    return [tuple(native) for native in facts.natives]
+
+
+def test_equal_names_in_two_extensions_are_kept_apart(tmp_path):
+    setup = """
+def make(name, module, sources):
+    return CUDAExtension(name="%s.%s" % (module, name), sources=[os.path.join(*module.split("."), s) for s in sources])
+
+setup(ext_modules=[
+    make(name="one_cuda", module="ops.one", sources=["src/bind.cpp", "src/run.cu"]),
+    make(name="two_cuda", module="ops.two", sources=["src/bind.cpp", "src/run.cu"]),
+])
+"""
+    files = {f"ops__{n}__src__bind_cpp": BINDING.format("go") for n in ("one", "two")}
+    files |= {f"ops__{n}__src__run_cu": KERNEL.format("go").replace("go_kernel", f"{n}_kernel") for n in ("one", "two")}
+    use = "from . import {0}_cuda\n\ndef f(x):\n    return {0}_cuda.run(x)\n"
+    facts = project(
+        tmp_path, setup_py=setup, ops__one__use_py=use.format("one"), ops__two__use_py=use.format("two"), **files
+    )
+    assert reached(facts) == [
+        ("one_cuda", "run", "one_kernel", "ops/one/src/run.cu"),
+        ("two_cuda", "run", "two_kernel", "ops/two/src/run.cu"),
+    ]
+    assert facts.dying == (("ops/one/src/run.cu", "ops/one/use.py: f"), ("ops/two/src/run.cu", "ops/two/use.py: f"))
+
+
+@pytest.mark.parametrize(
+    "setup",
+    [
+        'setup(ext_modules=[CUDAExtension("pkg._C", ["csrc/bind.cpp", "csrc/cuda/run.cu"])])',
+        'ext = CppExtension\next = CUDAExtension\nextension = ext\nsetup(ext_modules=[extension("pkg._C", glob.glob("csrc/*"))])',
+        'NAME = "pkg._C"\nsources = glob.glob("csrc/*.cpp")\nsources += glob.glob("csrc/cuda/*.cu")\nCUDAExtension(name=NAME, sources=sources)',
+        'sources = []\nsources.append("csrc/bind.cpp")\nsources.extend(["csrc/cuda/run.cu"])\nload("pkg._C", sources)',
+        'here = dirname(__file__)\nload(name="_C", sources=[os.path.join(here, "bind.cpp"), os.path.join(here, "run.cu")])',
+    ],
+)
+def test_the_sources_of_an_extension(tmp_path, setup):
+    facts = project(
+        tmp_path, setup_py=setup, csrc__bind_cpp=BINDING.format("go"), csrc__cuda__run_cu=KERNEL.format("go")
+    )
+    assert reached(facts) == [("_C", "run", "go_kernel", "csrc/cuda/run.cu")]
+
+
+@pytest.mark.parametrize(
+    ("code", "uses"),
+    [
+        ("from pkg import _C\n_C.run(1)", "use.py"),
+        ("import pkg._C as ext\next.run(1)", "use.py"),
+        ("import pkg._C\npkg._C.run(1)", "use.py"),
+        ("from pkg._C import run as r\nr(1)", "use.py"),
+        ('ext = load_ext("_C", ["run"])\nclass A:\n    def f(self): return ext.run(1)', "use.py: A.f"),
+        ('def f():\n    from . import _C\n    return getattr(_C, "run")(1)', "use.py: f"),
+        ('def lazy_func(name):\n    from pkg import _C\n    return getattr(_C, name)\nr = lazy_func("run")', "use.py"),
+        ("import torch\ntorch._C.run(1)", None),
+        ("from torch import _C\n_C.run(1)", None),
+        ("from pkg import _C\n_C.walk(1)", None),
+        ("from pkg import other\nother.run(1)", None),
+        ("_C.run(1)", None),
+    ],
+)
+def test_uses_in_python(tmp_path, code, uses):
+    setup = 'CUDAExtension("pkg._C", ["bind.cpp", "run.cu"])'
+    facts = project(tmp_path, setup_py=setup, bind_cpp=BINDING.format("go"), run_cu=KERNEL.format("go"), use_py=code)
+    assert facts.dying == ((("run.cu", uses),) if uses else ())
+
+
+def test_what_leads_to_an_npu_as_well_is_not_lost(tmp_path):
+    files = {"setup_py": 'CUDAExtension("pkg._C", ["bind.cpp", "run.cu", "npu.cpp"])', "run_cu": KERNEL.format("go")}
+    files["bind_cpp"] = "void dispatch(int a) { pick(a); }\nREGISTER_DEVICE(dispatch, CUDA, go);\n" + BINDING.format(
+        "dispatch"
+    )
+    assert reached(project(tmp_path, **files)) == [("_C", "run", "go_kernel", "run.cu")]
+    files["npu_cpp"] = "void go_npu(int a) { aclnnGo(a); }\nREGISTER_DEVICE(dispatch, NPU, go_npu);\n"
+    assert reached(project(tmp_path, **files)) == []
+
+
+def test_a_library_is_an_end_too(tmp_path):
+    bind = "void go(int a) { cublasSetStream(h, s); cublasGemmEx(h, a); }\n" + BINDING.format("go")
+    facts = project(
+        tmp_path, setup_py='CUDAExtension("pkg._C", ["bind.cpp"])', bind_cpp=bind, other_cu="__global__ void k(int) {}"
+    )
+    assert reached(facts) == [("_C", "run", "cublasGemmEx", "bind.cpp")]
+
+
+def test_no_kernels_no_facts(tmp_path):
+    facts = project(tmp_path, setup_py='CppExtension("pkg._C", ["bind.cpp"])', bind_cpp=BINDING.format("go"))
+    assert (facts.natives, facts.dying) == ((), ())
+
+
+def test_a_tree_is_read_as_words_where_it_is_too_long():
+    source = cpp.read(b"/* " + b"x" * cpp.LARGEST + b" */ __global__ void f(int a) {}")
+    assert [kernel.name for kernel in source.kernels] == ["f"]
+
+
+@pytest.mark.parametrize(
+    ("code", "reaches"),
+    [
+        ("struct Run<GPU> {{ void operator()(int a) {{ go(a); }} }};\nvoid f(int a) {{ x::Run<GPU> r; r(a); }}", True),
+        ("template <class T> void Run<T>::operator()(int a) {{ go(a); }}\nvoid f(int a) {{ Run<T>()(a); }}", True),
+        ("class Run : public ag::Function<Run> {{ static int backward(int a) {{ go(a); }} }};\nint f() {{ Run::apply(1); }}", True),
+        ("class Run {{ int forward(int a) {{ go(a); }} }};\nint f() {{ Run(1); }}", False),
+        ("struct Other {{ void operator()(int a) {{ go(a); }} }};\nvoid f(int a) {{ Run<T>()(a); }}", False),
+        ("int f() {{ PICK(stub); }}\nREGISTER(stub, CUDA, go)\nint g() {{}}", True),
+        ("int f() {{ PICK(stub); }}\nREGISTER(stub, CUDA, go) {{}}", False),
+        ("#define PICK(x) \\\n  if (x) {{ GO(x); }}\n#define GO(x) go(x)\nint f() {{ PICK(1); }}", True),
+        ('#include "pick.h"\nint f() {{ PICK(1); }}', True),
+        ('#include "pick.h"\n#define PICK(x) GO\nint f() {{ MADE(1); }}', False),
+        ("int f() {{ go(1); EXEC_NPU_CMD(aclnnGo, 1); }}", False),
+        ("__global__ __aicore__ void k(int a) {{}}\nint f() {{ go(1); k<<<1, nullptr, s>>>(1); }}", False),
+        ("int f() {{ lib::kernel<T><<<1, 1>>>(1); }}", None),
+        ("int f() {{\n for (;;) {{\n  r[i] = b(x, t == C\n#ifdef A\n ? s()\n#else\n ? (S) nullptr\n#endif\n : (S) nullptr);\n }}\n go(1);\n}}", True),
+    ],
+)  # fmt: skip
+def test_the_ways_to_a_kernel(tmp_path, code, reaches):
+    setup = 'CUDAExtension("pkg._C", ["bind.cpp", "run.cu"])'
+    bind = (
+        code.format() + '\nstatic auto r = torch::RegisterOperators("pkg::run(int a) -> int", &f).op("pkg::no", &no);\n'
+    )
+    facts = project(
+        tmp_path,
+        setup_py=setup,
+        bind_cpp=bind,
+        run_cu=KERNEL.format("go") + "#define MADE(x) go(x)\n",
+        pick_h="#define PICK(x) go(x)\n",
+    )
+    end = ("f", "bind.cpp") if reaches is None else ("go_kernel", "run.cu")  # a kernel that nobody sees
+    assert reached(facts) == ([("torch.ops.pkg", "run", *end)] if reaches is not False else [])
+
+
+BUILDER = """
+class {name}Builder(Base):
+    def sources(self):
+        prefix = os.path.dirname(__file__)
+        return [os.path.join(prefix, s) for s in ["csrc/bind.cpp", "csrc/run.cu"]]
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "uses"),
+    [
+        ("def f(x):\n    return RunBuilder().load().run(x)", "use.py: f"),
+        ("m = None\ndef f(x):\n    global m\n    if m is None: m = pkg.RunBuilder().load(verbose=False)\n    m.run(x)", "use.py: f"),
+        ("class A:\n    def __init__(self):\n        self.m = RunBuilder().load()\n    def f(self): self.m.run(1)", "use.py: A.f"),
+        ("class Sub(RunBuilder):\n    pass\ndef f(x):\n    return Sub().load().run(x)", "use.py: f"),
+        ("class Pick(Loader):\n    ALL = [RunBuilder]\ndef f(x):\n    return Pick().load().run(x)", "use.py: f"),
+        ("class Pick(Loader):\n    ALL = [NPURun, RunBuilder]\ndef f(x):\n    return Pick().load().run(x)", None),
+        ("def f(x):\n    return RunBuilder().load().walk(x)", None),
+        ("def f(x):\n    return RunBuilder().run(x)", None),
+        ("def f(x):\n    return load(RunBuilder).run(x)", None),
+    ],
+)  # fmt: skip
+def test_classes_that_build_an_extension(tmp_path, code, uses):
+    files = {
+        "build__run_py": BUILDER.format(name="Run"),
+        "csrc__bind_cpp": BINDING.format("go"),
+        "csrc__run_cu": KERNEL.format("go"),
+    }
+    facts = project(tmp_path, use_py=code, **files)
+    assert facts.dying == ((("csrc/run.cu", uses),) if uses else ())
+    twin = project(tmp_path, build__npu__run_py="class RunBuilder(Base):\n    def load(self): return Other\n", **files)
+    assert twin.dying == ()
+
+
+def test_classes_that_are_handed_to_python(tmp_path):
+    bind = """
+struct Scale { Scale() { prepare(); } int run(int a); int info() { return 1; } };
+struct Plain { int run(int a) { return a; } };
+int Scale::run(int a) { go(a); }
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
+  py::class_<ns::Scale, std::shared_ptr<Scale>>(m, "Scaler").def(py::init<int>()).def("info", &Scale::info).def("run", &ns::Scale::run);
+  py::class_<Plain>(m, "Plain").def("run", &Plain::run);
+  py::class_<Other>(m, "Other").def("run", [](Other& self) { go(1); });
+}
+"""
+    setup = 'CUDAExtension("pkg._C", ["bind.cpp", "run.cu"])'
+    use = "from pkg import _C\n\n\ndef f(x):\n    return _C.Scaler(1).run(x), _C.Plain().run(x)\n"
+    facts = project(tmp_path, setup_py=setup, bind_cpp=bind, run_cu=KERNEL.format("go"), use_py=use)
+    assert [native[:2] for native in reached(facts)] == [("_C", "Other"), ("_C", "Scaler")]
+    assert facts.dying == (("run.cu", "use.py: f"),)
+
+
+def test_names_that_stand_for_each_other_end_in_time(tmp_path):
+    """Each of them for all of the others, and every call is looked at."""
+    names = [f"n{i}" for i in range(40)]
+    lines = [f"{name} = [{', '.join(names)}, 'bind.cpp']" for name in names]
+    setup = "\n".join(
+        [*lines, *(f"call('x{i}', {name})" for i, name in enumerate(names)), "load('_C', n7 + ['run.cu'])"]
+    )
+    began = time.process_time()
+    facts = project(tmp_path, setup_py=setup, bind_cpp=BINDING.format("go"), run_cu=KERNEL.format("go"))
+    assert ("_C", "run", "go_kernel", "run.cu") in reached(facts)
+    assert time.process_time() - began < 2

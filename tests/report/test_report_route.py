@@ -1,0 +1,126 @@
+"""Route, plan, entry scripts and packages: what the first screen and the inventory say of a repository as a whole."""
+
+from __future__ import annotations
+
+import json
+import re
+from string import Formatter
+
+import pytest
+from command_line import Porter
+from report_samples import made
+
+from porter.rulebook.texts import Texts
+
+GUARD = "\nif __name__ == '__main__':\n    main()\n"
+TORCH = "import torch\n"
+
+
+def analysed(patch, folder, files: dict) -> dict:
+    porter: Porter = made(patch, folder / "r", {"setup.py": "", **files})
+    return json.loads(porter("analyze", ".", "--format", "json").out)
+
+
+@pytest.fixture
+def report(tmp_path, monkeypatch):
+    return lambda files: analysed(monkeypatch, tmp_path, files)
+
+
+def test_scripts_that_start_something(report):
+    doc = report({
+        "train.py": TORCH + "for x in range(3):\n    print(torch.ones(x).cuda())\n",  # no guard
+        "shared.py": TORCH + "for x in range(3):\n    print(x)\n",  # as long as nobody imports it
+        "tools/use.py": "from shared import x\nimport torch" + GUARD,
+        "src/kit/__init__.py": "",
+        "src/kit/core.py": TORCH,
+        "src/launch.py": "from kit.core import main" + GUARD,  # torch comes with the repository's own package
+        "src/kit/acts.py": TORCH + "while True:\n    break\n",  # a module of a package
+        "prepare.py": "import json" + GUARD,  # nothing of torch
+        "tests/test_it.py": TORCH + GUARD,
+        "other.py": TORCH + "def main(): pass\n",
+    })  # fmt: skip
+    assert doc["entries"] == ["train.py", "src/launch.py", "tools/use.py", "tests/test_it.py"]
+
+
+@pytest.mark.parametrize(
+    ("names", "first"),
+    [
+        (["run_glue_no_trainer.py", "train.py"], "train.py"),
+        (["train_rl.py", "pretrain_gpt.py", "tools/train.py"], "tools/train.py"),
+        (["trainers/dpo_trainer.py", "bench_it.py"], "bench_it.py"),
+        (["examples/train.py", "main.py"], "main.py"),
+        (["eval; rm -rf.py"], "your_training.py"),
+        ([], "your_training.py"),
+    ],
+)
+def test_the_script_that_the_plan_names(report, names, first):
+    doc = report({"lib.py": TORCH + "x = torch.ones(1).cuda()\n", **{name: TORCH + GUARD for name in names}})
+    assert doc["plan"][0]["commands"] == [f"python {first} > gpu.log"]
+
+
+def test_a_repository_does_not_import_itself(report):
+    doc = report({
+        "detectron2/__init__.py": TORCH,
+        "detectron2/engine.py": "from detectron2.layers import nms\nimport apex\n",
+        "projects/one/datasets/__init__.py": "",
+        "projects/one/train.py": "import datasets\nfrom detectron2 import engine\n",
+        "main.py": "import datasets\n",  # the package: the folder of that name is elsewhere
+    })  # fmt: skip
+    assert [(p["name"], p["place"]) for p in doc["packages"]] == [
+        ("apex", "detectron2/engine.py:2"),
+        ("datasets", "main.py:1"),
+    ]
+
+
+def test_what_is_used_of_a_package_that_is_not_there(report):
+    doc = report({
+        "a.py": "from xformers.ops import (memory_efficient_attention,  # one\n    LowerTriangularMask as Mask)\n",
+        "b.py": "from xformers.ops import memory_efficient_attention\nfrom transformers import AutoModel\nimport torch\n",
+    })  # fmt: skip
+    native, gone = sorted(doc["packages"], key=lambda p: p["name"])
+    assert (native["name"], native["status"], native["names"]) == ("transformers", "native", [])
+    assert gone["names"] == [
+        {"name": "xformers.ops.memory_efficient_attention", "files": 2},
+        {"name": "xformers.ops.LowerTriangularMask", "files": 1},
+    ]
+    assert "scaled_dot_product_attention" in gone["message"]["en"] and "掩码" in gone["message"]["zh"]
+
+
+MEGATRON = "from megatron.core import x\nimport torch\nx.cuda()\n"
+STEPS = {
+    "nothing": ({"a.py": "x = 1\n"}, []),
+    "idle": ({"a.py": "import torch\nx = torch.ones(2)\n"}, ["try"]),
+    "megatron": ({f"{n}.py": MEGATRON for n in "abc"}, ["mindspeed"]),
+    "kernels": ({"a.py": "from torch.utils.cpp_extension import load_inline\nimport torch\nload_inline('x', 'y').cuda()\n"},
+                ["kernels", "port", "try"]),
+    "ready": ({f"{n}.py": "import torch\nimport torch_npu\nimport apex\n" for n in "ab"}, ["rest", "try"]),
+    "rename": ({"a.py": "import torch\ntorch.ones(2).cuda()\n"}, ["port", "try"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_the_plan_fits_the_route(report, name):
+    files, own = STEPS[name]
+    doc = report(files)
+    assert doc["route"]["name"] == name
+    common = ["baseline", "environment", *own, "run", "precision", "performance"] if name != "nothing" else []
+    assert [step["name"] for step in doc["plan"]] == common
+    commands = [command for step in doc["plan"] for command in step["commands"]]
+    writes = name in ("kernels", "rename")
+    assert any(command.endswith("--inplace") for command in commands) is writes
+    if name in ("megatron", "ready"):  # what porter could write is not what the first screen begins with
+        ready = doc["summary"]["readiness"]
+        assert ready["places"] and doc["route"]["head"]["en"].format(**ready, left=0)
+
+
+def test_rows_name_what_there_is():
+    texts = Texts()
+    routes = {row["name"] for row in texts.routes()}
+    for step in texts.steps():
+        assert {*step.get("only", ()), *step.get("but", ())} <= routes, step["name"]
+        assert routes - set(step.get("but", ())), step["name"]
+    for row in texts.routes():
+        fields = [sorted(n for _, n, _, _ in Formatter().parse(text) if n) for text in row.get("head", {}).values()]
+        assert all(set(names) <= {"auto", "places", "left"} and names == fields[0] for names in fields), row["name"]
+        assert {c["signal"] for c in row["when"] if "signal" in c} <= set(texts.signals())
+    assert re.search(r"MindSpeed", next(r["text"]["en"] for r in texts.routes() if r["name"] == "megatron"))

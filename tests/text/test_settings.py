@@ -1,0 +1,456 @@
+"""Settings and requirement files: what is read is what a parser reads, and nothing but the spans of edits changes."""
+
+from __future__ import annotations
+
+import configparser
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import tomli
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from porter.analysis.analyse import analyse
+from porter.analysis.session import open_session
+from porter.engine.facts import Facts
+from porter.engine.session import Session
+from porter.finding import FileResult, apply
+from porter.rulebook.texts import Texts
+from porter.run.config import Settings
+from porter.run.gather import gather
+from porter.run.run import run
+from porter.target import Target
+from porter.text.document import Document
+from porter.text.formats import ini, toml
+from porter.text.formats import json as json_text
+from porter.text.formats import yaml as yaml_text
+from porter.text.gate import concerns
+from porter.text.packages import _rows
+
+HERE = open_session()
+
+
+def found(name: str, text: str | bytes, session: Session = HERE) -> FileResult:
+    return analyse(name, text.encode() if isinstance(text, str) else text, session)
+
+
+def codes(name: str, text: str, session: Session = HERE) -> list[str]:
+    return [f"{f.code} {f.status}" for f in found(name, text, session).findings]
+
+
+def ported(name: str, text: str, session: Session = HERE, unsafe: bool = False) -> str:
+    result = found(name, text, session)
+    assert not [f for f in result.findings if f.code in ("PRT002", "PRT003")], result.findings
+    return apply(text.encode(), result.review if unsafe else result.auto).decode()
+
+
+def entries(module, name: str, text: str) -> list[tuple[tuple[str, ...], str]]:
+    document = Document(name, text.encode(), "", HERE, "#")
+    read = module.read(document)
+    for entry in read.entries:
+        assert entry.exact or "\\" in text or "\n" in entry.value or entry.value == "", (entry, text)
+    return [(entry.path, entry.value) for entry in read.entries]
+
+
+# ---- readers: the same values as the parsers of those formats
+
+WORDS = st.sampled_from(
+    ["cuda", "cuda:0", "nccl", "a b", "x", "é中", "3", "true", "it's", 'say "x"', "", "# no", "a: b", "[x]"]
+)
+KEYS = st.sampled_from(["device", "backend", "name", "a-b", "c", "engine", "NCCL_DEBUG", "k é"])
+TREES = st.recursive(
+    WORDS | st.integers(-5, 5) | st.booleans() | st.none(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=4),
+    max_leaves=12,
+)
+MAPPINGS = st.dictionaries(KEYS, TREES, min_size=1, max_size=4)
+
+
+def leaves(tree, path=()):
+    if isinstance(tree, dict):
+        for key, value in tree.items():
+            yield from leaves(value, (*path, key))
+    elif isinstance(tree, list):
+        for item in tree:
+            yield from leaves(item, (*path, "*"))
+    else:
+        yield path, tree
+
+
+def plain(value) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+@given(MAPPINGS, st.booleans(), st.sampled_from([None, False, True]))
+def test_yaml_is_read_as_its_parser_reads_it(tree, unicode, flow):
+    text = yaml.safe_dump(tree, allow_unicode=unicode, default_flow_style=flow, sort_keys=False, width=10_000)
+    read = entries(yaml_text, "a.yaml", text)
+    assert read == [(path, plain(value)) for path, value in leaves(tree)]
+
+
+@given(MAPPINGS, st.sampled_from([None, 0, 2]), st.booleans())
+def test_json_is_read_as_its_parser_reads_it(tree, indent, ascii):
+    read = entries(json_text, "a.json", json.dumps(tree, indent=indent, ensure_ascii=ascii))
+    assert read == [(path, plain(value)) for path, value in leaves(tree)]
+
+
+TOML = """
+# device = "cuda"
+a = "cuda" # x
+'b c' = 'it\\s'
+d.e."f.g" = [1, 2.5, "cuda", [true, {h = "x", i = {j = 'y'}}], # inside
+  "z",
+]
+k = 2024-05-01 10:00:00Z
+l = \"\"\"
+one "two" ""\"\"\"
+m = '''x'y'''
+n = "a\\tb\\"c"
+o = -inf
+[t]
+p = 0x1f
+[[u.v]]
+q = "cuda:0"
+[[u.v]]
+q = {}
+"""
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_toml_is_read_as_its_parser_reads_it(newline):
+    text = TOML.replace("\n", newline)
+    read = dict(entries(toml, "a.toml", text))
+    tree = tomli.loads(TOML)
+    assert read.keys() == {path for path, _ in leaves(tree)}
+    for path, value in leaves(tree):
+        if isinstance(value, str) and path[-1] not in ("*", "q"):
+            assert read[path] == value, path
+    assert (read[("u", "v", "*", "q")], read[("t", "p")], read[("k",)]) == ("cuda:0", "0x1f", "2024-05-01 10:00:00Z")
+
+
+def test_ini_is_read_as_its_parser_reads_it():
+    text = "[a]\nx = 1\ny: cuda ; no\n; c\nlong =\n    one\n    # no\n    two\n\n[b]\nkey = a=b\nempty =\n"
+    read = entries(ini, "a.ini", text)
+    parser = configparser.RawConfigParser(inline_comment_prefixes=(";", "#"))
+    parser.read_string(text)
+    assert [(path, v) for path, v in read if "*" not in path] == [
+        ((s, key), parser[s][key]) for s in parser.sections() for key in parser[s] if key not in ("long", "empty")
+    ]
+    assert [v for path, v in read if path[:2] == ("a", "long")] == parser["a"]["long"].split()
+
+
+# ---- edits: nothing else moves
+
+
+@given(MAPPINGS, st.sampled_from(["yaml", "json"]), st.booleans(), st.sampled_from(["\n", "\r\n"]), st.booleans())
+def test_a_parser_sees_the_same_but_for_the_edits(tree, form, unsafe, newline, bom):
+    text = yaml.safe_dump(tree, allow_unicode=True) if form == "yaml" else json.dumps(tree, indent=1)
+    data = (b"\xef\xbb\xbf" if bom else b"") + text.replace("\n", newline).encode()
+    name = f"a.{form}"
+    result = found(name, data)
+    assert not [f for f in result.findings if f.code in ("PRT002", "PRT003")], result.findings
+    after = apply(data, result.review if unsafe else result.auto)
+    load = yaml.safe_load if form == "yaml" else json.loads
+    old, new = (list(leaves(load(d.decode("utf-8-sig")))) for d in (data, after))
+    assert [path for path, _ in old] == [path for path, _ in new]
+    for (path, before), (_, now) in zip(old, new):
+        assert before == now or now in ("npu", "npu:0", "hccl"), (path, before, now)
+        sure = [p for p in path if p != "*"][-1:] in (["device"], ["backend"])
+        assert before == now or unsafe or sure, "only what the key decides is automatic"
+    again = found(name, after)
+    assert not (again.review if unsafe else again.auto)
+
+
+LINES = st.lists(
+    st.sampled_from(
+        [
+            "torch==1.13.1", "torch==2.0.1+cu118  # c", "torch>=2.0", "torch", "numpy", "# torch==1", "torchvision==0.15.2",
+            "--extra-index-url https://download.pytorch.org/whl/cu118", "-r other.txt", "flash-attn ; python_version>'3'",
+            "nvidia-cublas-cu12==1", "torch[x]==2.1 \\", "   --hash=sha256:00", "", "./folder", "triton", "é", "-e git+https://x/y#egg=torch",
+        ]
+    ),
+    max_size=8,
+)  # fmt: skip
+
+
+@given(LINES, st.sampled_from(["\n", "\r\n"]), st.booleans(), st.booleans())
+def test_requirements_keep_all_other_lines(lines, newline, last, unsafe):
+    text = newline.join(lines) + (newline if last else "")
+    after = ported("requirements.txt", text, unsafe=unsafe)
+    changed = [line for line in after.split(newline) if line and line not in lines]
+    assert not changed or unsafe
+    assert all(
+        line.strip().startswith(("torch", "--extra-index-url https://download.pytorch.org/whl/cpu")) for line in changed
+    )
+    assert ported("requirements.txt", after, unsafe=unsafe) == after
+
+
+@pytest.mark.parametrize(
+    "path", sorted(Path(__file__).parents[1].glob("fixtures/PRT8[34]*/before.*[!y]")), ids=lambda p: p.parent.name
+)
+def test_line_ends_and_marks_stay(path):
+    data = b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n")
+    for changes in ((r := found(path.name, data)).auto, r.review):
+        after = apply(data, changes)
+        assert after.startswith(b"\xef\xbb\xbf") and after.count(b"\n") == after.count(b"\r\n")
+    plain = found(path.name, path.read_bytes())
+    assert [(f.line, f.code, f.why, f.status) for f in r.findings] == [
+        (f.line, f.code, f.why, f.status) for f in plain.findings
+    ]
+
+
+# ---- what is no setting
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("package-lock.json", '{"device": "cuda"}'),
+        ("out/results.json", '{"device": "cuda"}'),
+        ("records.json", '[{"device": "cuda"}]'),
+        ("lines.json", '{"device": "cuda"}\n{"device": "cuda"}\n'),
+        (".pre-commit-config.yaml", "device: cuda\n"),
+        ("configs/npu.yaml", "device: cuda\n"),
+        ("configs/train_npu/a.yaml", "device: cuda\n"),
+        ("requirements/npu.txt", "torch==1.0\n"),
+        ("spark.conf", "spark.gpu cuda\n"),
+        ("empty.json", "  "),
+    ],
+)
+def test_data_and_files_for_npus_are_left_alone(name, text):
+    assert codes(name, text) == []
+
+
+def test_a_list_of_many_thousand_values_is_data():
+    assert codes("a.yaml", "device: cuda\n" + "".join(f"k{n}: 1\n" for n in range(6000))) == []
+
+
+def test_other_libraries_have_devices_of_their_own():
+    assert codes("a.yaml", "xgboost:\n  device: cuda\n") == []
+    assert codes("a.yaml", "m:\n  _target_: faster_whisper.WhisperModel\n  device: cuda\n") == []
+
+
+def test_the_file_beside_it_is_for_npus():
+    session = open_session(facts=Facts(twins=("cuda.yaml",)))
+    assert codes("cuda.yaml", "device: cuda\n", session) == []
+
+
+def test_in_a_project_for_both_nothing_is_certain():
+    session = open_session(facts=Facts(aware=("",)))
+    assert codes("a.yaml", "device: cuda\n", session) == ["PRT830 review"]
+
+
+def test_the_portable_style_writes_no_device_into_settings():
+    session = open_session(target=Target(style="portable"))
+    assert codes("a.yaml", "device: cuda\nruntime: nvidia\n", session) == ["PRT830 manual", "PRT832 manual"]
+
+
+def test_a_pipeline_is_one_note():
+    text = "jobs:\n a:\n  runs-on: [self-hosted, gpu]\n  env: {CUDA_VISIBLE_DEVICES: 0}\n  container:\n   image: nvidia/cuda:12\n"
+    (one,) = found(".github/workflows/ci.yml", text).findings
+    assert (one.code, one.why, one.severity, one.status) == ("PRT832", "pipeline", "note", "manual")
+
+
+# ---- bad input
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "line"),
+    [
+        ("a.yaml", "device: cuda\n\tx: 1\n", 2),
+        ("a.yaml", "a: [cuda\nb: }\n", 2),
+        ("chart/a.yaml", "device: cuda\nx:\n{{- if .Values.gpu }}\n  y: 1\n{{- end }}\n", 4),
+        ("a.json", '{"device": "cuda",\n "x": }', 2),
+        ("a.json", "{'device': 'cuda'}", 1),
+        ("a.toml", 'device = "cuda"\nx = \n', 2),
+        ("a.ini", "[a]\ndevice = cuda\n= broken\n", 3),
+        ("a.yaml", b"device: cuda\nx: \xff\n", 2),
+        ("requirements.txt", b"torch==1.0\nx\xff\n", 2),
+        ("a.json", '{"a":' * 5000 + '"cuda"' + "}" * 5000, 1),
+    ],
+)
+def test_what_does_not_parse_is_one_finding(name, text, line):
+    result = found(name, text)
+    (one,) = result.findings
+    assert (one.code, one.line, one.status) == ("PRT002", line, "manual")
+    assert not result.auto and not result.review
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: &x cuda\nb: *x\ndevice: *x\n",
+        "device: !!str cuda\n",
+        "device: !ref <gpu>\nx: !new:torch.nn.Linear {in: 1}\n",
+        "device: cuda\ndevice: cpu\n",
+        "? [device, x]\n: cuda\n",
+        "- device: cuda\n--- \n- 1\n...\n",
+        "device: |\n  cuda\nx: >-\n  cuda\n  nccl\n",
+        'device: "cu\\\nda"\n',
+        "%YAML 1.1\n---\ndevice: cuda\n",
+        "x: !!python/object/apply:os.system ['cuda']\n",
+        "",
+        "cuda",
+        "- cuda\n",
+    ],
+)
+def test_odd_yaml_is_read(text):
+    after = ported("a.yaml", text, unsafe=True)
+    assert len(list(yaml.parse(after))) == len(list(yaml.parse(text)))
+
+
+def test_both_parsers_of_yaml_give_the_same(monkeypatch):
+    text = (Path(__file__).parents[1] / "fixtures/PRT830_settings/before.yaml").read_text(
+        encoding="utf-8"
+    ) + "é: '中'\ndevice: cuda\n"
+    fast = found("a.yaml", text)
+    monkeypatch.delattr(yaml, "CSafeLoader", raising=False)
+    assert found("a.yaml", text) == fast
+
+
+def test_a_large_or_binary_file_is_a_note(tmp_path):
+    (tmp_path / "large.yaml").write_bytes(b"device: cuda\n" + b"# x\n" * 600_000)
+    (tmp_path / "binary.json").write_bytes(b'{"device": "cuda"\0}')
+    (tmp_path / "a.py").write_text("import torch\n")
+    env = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2]), "PYTHONUTF8": "1"}
+    command = [sys.executable, "-m", "porter", "analyze", ".", "--format", "json", "--no-cache"]
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, encoding="utf-8")
+    notes = {f["path"]: (f["code"], f["severity"]) for f in json.loads(done.stdout)["findings"]}
+    assert notes == {"large.yaml": ("PRT003", "note"), "binary.json": ("PRT003", "note")}
+
+
+_NAMES = (
+    "a.yaml a.json a.toml a.ini a.sh a.ipynb a.cu a.cpp requirements.txt Makefile Dockerfile pyproject.toml setup.cfg environment.yml"
+).split()
+
+
+@pytest.mark.parametrize("what", ["binary", "of 50 MB", "empty", "of one line without end"])
+def test_a_file_that_only_has_the_name_of_one(tmp_path, what):
+    """Of every kind: one note at most, nothing is written, and it takes no time."""
+    for name in _NAMES:
+        with open(tmp_path / name, "wb") as file:
+            if what == "binary":
+                file.write(b"\x7fELF\0\1\2\xff cuda nccl torch \0")
+            elif what == "of 50 MB":
+                file.write(b"# cuda nccl torch\n")
+                file.truncate(50_000_000)
+            elif what != "empty":
+                file.write(b"cuda " * 20_000)
+    session = open_session()
+    before = {path.name: path.stat().st_size for path in tmp_path.iterdir()}
+    began = time.process_time()
+    result = run(tmp_path, [str(tmp_path)], Settings(jobs=1), session)
+    assert time.process_time() - began < 10
+    for file in result.files:
+        assert not file.auto and not file.review, file.path
+        assert len(file.findings) <= 1 and {f.severity for f in file.findings} <= {"note"}, file.findings
+        assert {f.code for f in file.findings} <= {"PRT002", "PRT003", "PRT842"}
+    assert before == {path.name: path.stat().st_size for path in tmp_path.iterdir()}
+    if what in ("binary", "of 50 MB"):
+        assert {file.path for file in result.files if file.findings} == set(_NAMES)
+
+
+# ---- requirements wherever they stand
+
+
+def test_pyproject_and_its_kin():
+    text = '[project]\ndependencies = [\n    "torch==2.1.0",  # x\n    "numpy",\n]\n[tool.poetry.dependencies]\ntorchvision = {version = "0.16.0"}\n'
+    assert ported("pyproject.toml", text, unsafe=True) == text.replace(
+        '"torch==2.1.0",', '"torch==2.7.1",\n    "torch-npu==2.7.1.post11",'
+    ).replace("0.16.0", "0.22.1")
+    text = '[tool.poetry.dependencies]\npython = "^3.10"\ntorch = "2.1.0"\n'
+    assert ported("pyproject.toml", text, unsafe=True).endswith('torch = "2.7.1"\ntorch-npu = "2.7.1.post11"\n')
+    text = '[packages]\ntorch = "==2.1.0"\n'
+    assert ported("Pipfile", text, unsafe=True).endswith('torch = "==2.7.1"\ntorch-npu = "==2.7.1.post11"\n')
+    text = "[options]\ninstall_requires =\n    torch==2.1.0\n    numpy\n"
+    assert ported("setup.cfg", text, unsafe=True) == text.replace("2.1.0", "2.7.1\n    torch-npu==2.7.1.post11")
+    text = "dependencies:\n  - python=3.10\n  - cudatoolkit=11.8\n  - pip:\n      - 'torch==2.1.0'\n      - numpy\n"
+    assert ported("environment.yml", text, unsafe=True) == text.replace(
+        "'torch==2.1.0'", "'torch==2.7.1'\n      - 'torch-npu==2.7.1.post11'"
+    )
+    assert codes("environment.yml", "dependencies:\n - pytorch=1.9\n - pytorch-cuda=11.7\n") == [
+        "PRT840 manual", "PRT840 manual", "PRT842 manual",
+    ]  # fmt: skip
+
+
+LOOSE = {
+    "requirements.txt": ("torch>=2.0\nnumpy\n", "torch>=2.0\ntorch-npu==2.7.1.post11\nnumpy\n"),
+    "pyproject.toml": (
+        '[project]\ndependencies = ["torch", "numpy"]\n',
+        '[project]\ndependencies = ["torch", "torch-npu==2.7.1.post11", "numpy"]\n',
+    ),
+    "Pipfile": ('[packages]\ntorch = "*"\n', '[packages]\ntorch = "*"\ntorch-npu = "==2.7.1.post11"\n'),
+    "setup.cfg": (
+        "[options]\ninstall_requires =\n    torch\n    numpy\n",
+        "[options]\ninstall_requires =\n    torch\n    torch-npu==2.7.1.post11\n    numpy\n",
+    ),
+    "environment.yml": (
+        "dependencies:\n  - pip\n  - pip:\n      - torch\n      - tqdm\n",
+        "dependencies:\n  - pip\n  - pip:\n      - torch\n      - torch-npu==2.7.1.post11\n      - tqdm\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LOOSE)
+def test_beside_a_torch_without_a_pin_stands_the_plug_in_too(name):
+    """The ported program imports it, and it asks for its own torch."""
+    before, after = LOOSE[name]
+    (one,) = found(name, before).findings
+    assert (one.code, one.why, one.severity, one.status) == ("PRT840", "loose", "note", "review") and not one.optional
+    assert ported(name, before) == before and ported(name, before, unsafe=True) == after
+    assert codes(name, after) == [] and ported(name, after, unsafe=True) == after
+    assert codes(name, before, open_session(target=Target(style="portable"))) == []
+
+
+def test_a_range_without_the_torch_of_the_target_is_for_a_person():
+    result = found("requirements.txt", "torch<2.2,>=2.0\n")
+    assert [f.why for f in result.findings] == ["range"] and not result.review
+    assert codes("environment.yml", "dependencies:\n  - pytorch\n  - torchvision\n") == ["PRT840 manual"]
+    assert codes("pyproject.toml", '[tool.poetry.dependencies]\ntorch = "^2.0.1"\n') == ["PRT840 review"]
+
+
+def test_hashes_are_not_made_up():
+    result = found("requirements.txt", "torch==1.13.1 \\\n    --hash=sha256:00\nnumpy==1\n")
+    assert [(f.code, f.status) for f in result.findings] == [("PRT840", "manual")] and not result.review
+
+
+def test_the_finding_says_who_imports_the_package(tmp_path):
+    for name in "abc":
+        (tmp_path / f"{name}.py").write_text("import torch\nfrom flash_attn import x\n")
+    (tmp_path / "requirements.txt").write_text("flash-attn\nxformers\n")
+    facts = gather(tmp_path, ["a.py", "b.py", "c.py", "requirements.txt"])
+    assert facts.imported == (("flash_attn", "a.py, b.py (+1)"),)
+    first, second = found("requirements.txt", "flash-attn\nxformers\n", open_session(facts=facts)).findings
+    texts = Texts()
+    assert texts.message(first).endswith("; imported by a.py, b.py (+1)") and "imported by" not in texts.message(second)
+    assert texts.message(first, "zh").endswith("；导入它的文件：a.py, b.py (+1)")
+
+
+def test_every_package_passes_the_gate():
+    rows = _rows(HERE.rules)
+    told = [
+        name
+        for name in rows
+        if codes("requirements.txt", f"{name}\n") or codes("requirements.txt", f"x\n{name}  # torch\n")
+    ]
+    assert len(told) > 50
+    assert [name for name in told if not concerns("requirements", name.encode())] == []
+
+
+# ---- the examples of the rules are files whose first line is their name
+
+
+@pytest.mark.parametrize("code", [c for c in Texts().codes() if c[:5] in ("PRT83", "PRT84", "PRT85")])
+def test_the_example_of_a_rule(code):
+    rule = Texts().rule(code)
+    name, before, after = (rule.before.split("\n")[0].lstrip("#/ "), rule.before, rule.after)
+    assert code in {f.code for f in found(name, before).findings}
+    assert ported(name, before, unsafe=True) == after
+    if rule.by_hand:
+        assert found(name, rule.by_hand).findings == ()

@@ -1,0 +1,243 @@
+"""Shell scripts: what is edited, what stays to the byte, and what no grammar understands."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from porter.analysis.analyse import analyse, may_concern
+from porter.analysis.session import open_session
+from porter.engine.facts import Facts
+from porter.engine.session import Session
+from porter.finding import apply
+from porter.rulebook.texts import Texts
+from porter.run.gather import gather
+from porter.target import Target
+
+ABOUT = open_session(facts=Facts(takes=(("backend", "backend", "train.py"), ("device", "device", "train.py"))))
+CODES = [code for code in Texts().codes() if re.match(r"PRT82\d", code)]
+
+
+def codes(data: bytes, name: str = "run.sh", session: Session = ABOUT) -> list[str]:
+    return [finding.code for finding in analyse(name, data, session).findings]
+
+
+def ported(text: str, session: Session = ABOUT, unsafe: bool = False) -> str:
+    result = analyse("run.sh", text.encode(), session)
+    assert not {"PRT002", "PRT003"} & {f.code for f in result.findings}, result.findings
+    return apply(text.encode(), result.review if unsafe else result.auto).decode()
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_the_example_of_a_rule(code):
+    rule = Texts().rule(code)
+    name = "Dockerfile" if rule.before.lstrip().startswith("FROM") else "run.sh"
+    session = open_session(facts=Facts(launcher=name))
+    result = analyse(name, rule.before.encode(), session)
+    assert code in {f.code for f in result.findings}
+    assert apply(rule.before.encode(), result.review).decode() == rule.after
+    if rule.by_hand:
+        open_ones = [f for f in analyse(name, rule.by_hand.encode(), session).findings if not f.optional]
+        assert code not in {f.code for f in open_ones if f.why != "option"}
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("X=1 CUDA_VISIBLE_DEVICES=$gpu python a.py\n", "X=1 ASCEND_RT_VISIBLE_DEVICES=$gpu python a.py\n"),
+        ("declare -x CUDA_LAUNCH_BLOCKING=1\n", "declare -x ASCEND_LAUNCH_BLOCKING=1\n"),
+        ("a=1 b=2\nexport CUDA_LAUNCH_BLOCKING\n", "a=1 b=2\nexport ASCEND_LAUNCH_BLOCKING\n"),
+        ("x=${#CUDA_VISIBLE_DEVICES}\n", "x=${#ASCEND_RT_VISIBLE_DEVICES}\n"),
+        ("bash -c 'python t.py --device cuda'\n", "bash -c 'python t.py --device npu'\n"),
+        ('bash -c "echo \\"x\\"; python t.py --device cuda"\n', 'bash -c "echo \\"x\\"; python t.py --device npu"\n'),
+        ("if x; then\n  nvidia-smi\nfi\n", "if x; then\n  npu-smi info\nfi\n"),
+        ("sudo nvidia-smi\n", "sudo npu-smi info\n"),
+        ("# é\npython t.py --note é --device=cuda # é cuda\n", "# é\npython t.py --note é --device=npu # é cuda\n"),
+    ],
+)
+def test_what_is_edited_unseen(before, after):
+    assert ported(before) == after
+    assert ported(before.replace("\n", "\r\n")) == after.replace("\n", "\r\n")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CUDA_VISIBLE_DEVICES=1,0 python a.py; echo $CUDA_VISIBLE_DEVICES\n",  # the order is a matter for a person
+        "cat > run.sh <<EOF\nexport CUDA_VISIBLE_DEVICES=0\nEOF\nexport CUDA_VISIBLE_DEVICES=0\n",
+        "export ASCEND_RT_VISIBLE_DEVICES=0\nexport CUDA_VISIBLE_DEVICES=0\n",  # ported already
+        "nvidia-smi | head\n", "x=$(nvidia-smi)\n", "nvidia-smi && x\n", "/usr/bin/nvidia-smi -L\n",
+        "note='use --device cuda'\necho $note\ngit commit -m 'python a.py --device cuda'\n",
+        "python a.py --nothing cuda\n", "python a.py --device cudatoolkit\n", "echo python --device cuda\n",
+    ],
+)  # fmt: skip
+def test_what_is_not(text):
+    assert ported(text) == text or text.startswith("note")
+
+
+def test_a_value_that_no_edit_can_convert_leaves_the_name_alone():
+    text = "export NCCL_BUFFSIZE=$size\nexport NCCL_BUFFSIZE=4194304\n"
+    assert ported(text, unsafe=True) == text and "PRT802" in codes(text.encode())
+
+
+def test_options_wait_for_a_look_where_nothing_says_what_they_are():
+    text = "python train.py --backend nccl --device cuda:1\n"
+    assert ported(text, open_session()) == text
+    assert ported(text, open_session(), unsafe=True) == "python train.py --backend hccl --device npu:1\n"
+    portable = open_session(facts=ABOUT.facts, target=Target(style="portable"))
+    assert ported(text, portable) == text
+
+
+def test_an_option_is_what_every_program_of_the_project_says(tmp_path):
+    (tmp_path / "run.sh").write_text("python a.py --backend nccl --device cuda\n")
+    (tmp_path / "a.py").write_text("p.add_argument('--backend', default='nccl')\np.add_argument('--device')\n")
+    (tmp_path / "b.py").write_text("import x\np.add_argument('--backend', choices=['lmdb', 'disk'])\n")
+    (tmp_path / "a.py").write_text("import x\n" + (tmp_path / "a.py").read_text())
+    found = gather(tmp_path, ["a.py", "b.py", "run.sh"])
+    assert found.takes == (("device", "device", "a.py"),)
+    assert found.passes("--backend", "nccl") == "run.sh" and found.passes("--device", "cuda") is None
+
+
+def test_a_script_waits_for_the_parser_of_its_program(tmp_path):
+    """`--backend hccl` before the program takes it would be worse than no port."""
+    from porter.run.config import Settings
+    from porter.run.run import run
+
+    (tmp_path / "pyproject.toml").write_text("[project]\n")
+    (tmp_path / "run.sh").write_text("python a.py --backend nccl\n")
+    option = "p.add_argument('--backend', default='nccl', choices=['nccl'])"
+    program = "import argparse, torch\np = argparse.ArgumentParser()\n{}\ntorch.distributed.init_process_group(p.parse_args().backend)\n"
+    for mark, status in (("", "auto"), ("  # porter: ignore[PRT209] kept", "manual")):
+        (tmp_path / "a.py").write_text(program.format(option + mark))
+        files = {file.path: file for file in run(tmp_path, [str(tmp_path)], Settings(), open_session()).files}
+        assert [f.status for f in files["run.sh"].findings if f.code == "PRT825"] == [status]
+        assert bool(files["run.sh"].auto) is bool(files["run.sh"].review) is (status == "auto")
+        assert bool(files["a.py"].auto) is (status == "auto")
+
+
+def test_the_launcher_is_one_of_many(tmp_path):
+    for name in ("tests/train.sh", "tools/run.sh", "train.sh", "zero.sh"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("torchrun train.py\n")
+    facts = gather(tmp_path, ["tests/train.sh", "tools/run.sh", "train.sh", "zero.sh"])
+    assert facts.launcher == "train.sh"
+    assert "PRT826" in codes(b"torchrun train.py\n", "train.sh", open_session(facts=facts))
+    assert "PRT826" not in codes(b"torchrun train.py\n", "zero.sh", open_session(facts=facts))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"if [ cuda; then\nCUDA_VISIBLE_DEVICES=0 (\n",
+        b"#!/bin/bash\necho \xff\xfe cuda\n",
+        b"\x7fELF\x02\x01\x01\x00\x00nvidia-smi\n\x00\x01",
+        b"CUDA_LAUNCH_BLOCKING=1 ) ( \x0b\n" * 3,
+    ],
+)
+def test_what_cannot_be_read_is_one_note(data):
+    result = analyse("run.sh", data, open_session())
+    assert [f.code for f in result.findings] == ["PRT002"] and not result.review
+    assert result.findings[0].severity == "note"
+
+
+def test_a_part_that_cannot_be_read_leaves_the_rest():
+    text = "export CUDA_LAUNCH_BLOCKING=1\npython train.py\nls -l\nCUDA_LAUNCH_BLOCKING=2 ( ) python a.py\n"
+    result = analyse("run.sh", text.encode(), ABOUT)
+    assert "PRT002" in [f.code for f in result.findings]
+    assert apply(text.encode(), result.auto).decode().startswith("export ASCEND_LAUNCH_BLOCKING=1\n")
+
+
+def test_what_is_broken_before_is_no_broken_promise():
+    text = "echo ) (\nnvidia-smi -L | wc -l\necho ) (\nmodule load cuda\n"
+    result = analyse("run.sh", text.encode(), ABOUT)
+    assert [(f.code, f.why, f.line) for f in result.findings if f.code < "PRT1"] == [("PRT002", "unchecked", 1)]
+    assert not result.auto and not result.review and all(f.status == "manual" for f in result.findings)
+
+
+def test_a_long_generated_script():
+    data = b"export A_1=1 # x\npython train.py --lr 0.1 --x $FOO\n" * 20_000 + b"nvidia-smi\n"
+    result = analyse("run.sh", data, ABOUT)
+    assert apply(data, result.auto).endswith(b"\nnpu-smi info\n") and len(result.auto) == 1
+
+
+def test_most_scripts_never_meet_the_parser():
+    assert not may_concern("clean.sh", b"#!/bin/bash\nrm -rf build\nfind . -name '*.pyc' -delete\n", ABOUT)
+
+
+PIECES = (
+    "export CUDA_VISIBLE_DEVICES=0,1\n", "CUDA_LAUNCH_BLOCKING=1 python a.py --device cuda\n", "# é cuda\n", "\n",
+    "nvidia-smi\n", "nvidia-smi -L | wc -l\n", "if true; then\n  nvidia-smi\nfi\n", 'x="$CUDA_VISIBLE_DEVICES"\n',
+    "cat <<EOF\ncuda $CUDA_VISIBLE_DEVICES nccl\nEOF\n", "torchrun a.py \\\n  --backend nccl \\\n  -x\n", "\tls 'é'\n",
+    "export NCCL_BUFFSIZE=4194304\n", "pip install torch==2.1.0+cu118\n", "docker run --gpus all x\n", "f() {\n\tdate\n}\n",
+    "case $1 in\n  cuda) nvidia-smi ;;\n  *) ;;\nesac\n", "a=(--device cuda)\n", "module load cuda\n", "echo ) (\n",
+)  # fmt: skip
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.sampled_from(PIECES), max_size=8), st.booleans(), st.booleans(), st.booleans())
+def test_bytes_outside_the_edits_stay(pieces, windows, bom, unsafe):
+    text = "".join(pieces).replace("\n", "\r\n" if windows else "\n")
+    data = (b"\xef\xbb\xbf" if bom else b"") + text.encode()
+    result = analyse("run.sh", data, ABOUT)
+    assert "PRT003" not in {f.code for f in result.findings}
+    changes = result.review if unsafe else result.auto
+    after, at = apply(data, changes), 0
+    for change in changes:  # what is between two edits is found again, in its order
+        assert after.find(data[at : change.start]) >= 0 and change.start >= at
+        at = change.end
+    assert len(after) == len(data) + sum(len(c.new) - (c.end - c.start) for c in changes)
+    again = analyse("run.sh", after, ABOUT)
+    assert not (again.review if unsafe else again.auto)
+    assert after.count(b"\r\n") == data.count(b"\r\n") and after.count(b"#") == data.count(b"#")
+
+
+def test_a_dockerfile_is_never_edited_unseen():
+    text = "FROM python:3.11\nENV CUDA_VISIBLE_DEVICES=0\nRUN nvidia-smi\nCMD python t.py --device cuda\n"
+    result = analyse("Dockerfile", text.encode(), ABOUT)
+    assert not result.auto and apply(text.encode(), result.review).decode() == (
+        "FROM python:3.11\nENV ASCEND_RT_VISIBLE_DEVICES=0\nRUN npu-smi info\nCMD python t.py --device npu\n"
+    )
+
+
+DOCKER = (
+    "FROM nvidia/cuda:12\n", "ENV A=1 CUDA_LAUNCH_BLOCKING=1 \\\n  B='x y'\n", "RUN a && \\\n# é cuda\n  nvidia-smi\n", "\n",
+    "RUN pip install torch==2.1.0+cu118 \\\n\n  numpy\n", "ARG CUDA_HOME\n", "COPY . .\n", "# cuda\n", "RUN <<EOF\nnvidia-smi\nEOF\n",
+    'CMD ["nvidia-smi"]\n', "RUN (\n", "RUN --mount=type=cache,target=/x \\\n  nvidia-smi\n", "RUN \\\n",
+)  # fmt: skip
+MAKE = (
+    "A ?= --backend nccl\n", "a: b\n\tnvidia-smi\n", "\t@CUDA_LAUNCH_BLOCKING=1 x $$Y $(A) $@\n", "N := $(shell nvidia-smi -L)\n",
+    "export CUDA_LAUNCH_BLOCKING\n", "# cuda é\n", "\n", "ifeq ($(CUDA_HOME),)\n", "endif\n", "\tpython t.py \\\n\t  --device cuda\n",
+    "define x\n\tnvidia-smi $(\nendef\n", "\t-nvidia-smi ${A\n",
+)  # fmt: skip
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.sampled_from([("Dockerfile", DOCKER), ("Makefile", MAKE)]), st.data(), st.booleans(), st.booleans())
+def test_around_the_shell_nothing_moves(kind, data, windows, unsafe):
+    name, pieces = kind
+    text = "".join(data.draw(st.lists(st.sampled_from(pieces), max_size=8)))
+    source = text.replace("\n", "\r\n" if windows else "\n").encode()
+    result = analyse(name, source, ABOUT)
+    assert "PRT003" not in {f.code for f in result.findings}
+    changes = result.review if unsafe else result.auto
+    after = apply(source, changes)
+    again = analyse(name, after, ABOUT)
+    assert not (again.review if unsafe else again.auto)
+    assert after.count(b"\n") == source.count(b"\n") and after.count(b"#") == source.count(b"#")
+
+
+def test_a_line_without_end_costs_no_time():
+    """Data in a script's clothes: every search over it is linear."""
+    import time
+
+    from porter.project.program_options import launcher
+
+    started = time.process_time()
+    for line in (b"python a " * 20_000, b"train " * 30_000, b"'" * 50_000 + b" cuda", b"$(" * 3_000 + b"cuda"):
+        launcher({"a.sh": line})
+        for name in ("a.sh", "Makefile", "Dockerfile"):
+            analyse(name, {"a.sh": b"", "Makefile": b"a:\n\t", "Dockerfile": b"RUN "}[name] + line, ABOUT)
+    assert time.process_time() - started < 10

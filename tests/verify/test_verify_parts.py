@@ -1,0 +1,332 @@
+"""What verify does before and after a program runs: none of it needs torch."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from command_line import Porter
+
+from porter.errors import UserError
+from porter.verify import install, launch, legs, standins
+from porter.verify.compare import TOLERANCE, compare
+from porter.verify.interpreter import Interpreter
+from porter.verify.launch import Limits, Outcome, command, devices_asked_for
+from porter.verify.records import Operator, Point, Records, read
+from porter.verify.result import Result, as_json, data
+from porter.verify.show import text
+from porter.verify.words import WORDS
+
+OURS = Interpreter(
+    "/py", "3.11.9", "cpython-311", "x86_64", "Linux", Path("/h"), Path("/t"), "2.13.0", None, "", True, ()
+)
+
+
+def outcome(
+    *losses: float, code: int | None = 0, operators: tuple[str, ...] = (), saved: dict | None = None
+) -> Outcome:
+    points = [Point(loss, f"train.py:{n}") for n, loss in enumerate(losses)]
+    found = [Operator(name, "m.py:1", "native", False, 1, 1, "Float", 1, ()) for name in operators]
+    return Outcome(
+        code, "said\n", Records({"loss": points} if points else {}, saved or {}, found, [], steps=len(losses))
+    )
+
+
+def verdict(one: Outcome, other: Outcome, tolerance: float | None = None) -> str:
+    return compare(one, other, tolerance).verdict
+
+
+def test_curves_agree_bit_for_bit_or_not_at_all():
+    assert verdict(outcome(1.0, 0.5), outcome(1.0, 0.5)) == "equal"
+    assert verdict(outcome(1.0, 0.5), outcome(1.0, 0.5000000000000001)) == "apart"
+    assert verdict(outcome(1.0, 0.5), outcome(1.0)) == "apart"
+    assert verdict(outcome(), outcome()) == "silent"
+    assert verdict(outcome(float("nan")), outcome(float("nan"))) == "equal"
+    assert verdict(outcome(float("inf")), outcome(1.0), 0.5) == "apart"
+
+
+def test_fused_operators_of_the_port_allow_a_tolerance():
+    fused = ("npu::npu_rms_norm",)
+    near, far = 1.0 + TOLERANCE / 2, 1.0 + TOLERANCE * 2
+    assert verdict(outcome(1.0), outcome(near, operators=fused)) == "close"
+    assert verdict(outcome(1.0), outcome(far, operators=fused)) == "apart"
+    assert verdict(outcome(1.0, operators=fused), outcome(near, operators=fused)) == "apart"  # both run it
+    assert verdict(outcome(1.0), outcome(near, operators=("npu::npu_format_cast",))) == "apart"  # changes no number
+    later = [1.0] * 20
+    assert verdict(outcome(*later, 1.0), outcome(*later, 5.0, operators=fused)) == "close"
+
+
+def test_where_they_part():
+    found = compare(outcome(1.0, 0.5, 0.25), outcome(1.0, 0.6, 0.2)).curves[0]
+    assert (found.equal, found.parts_at) == (1, 1)
+    both = compare(outcome(1.0, 0.5), outcome(1.0, 0.6))
+    shown = "\n".join(text(data(Result(device(), 1, outcome(1.0, 0.6), outcome(1.0, 0.5), both)), "en"))
+    assert "loss parts at step 2: 0.5 (train.py:1), 0.6 (train.py:1)" in shown and "NOT VERIFIED" in shown
+
+
+def test_saved_tensors_count():
+    one, other = {"a.pt:w": ["f", [1], "00"]}, {"a.pt:w": ["f", [1], "01"]}
+    assert verdict(outcome(1.0, saved=one), outcome(1.0, saved=one)) == "equal"
+    assert verdict(outcome(1.0, saved=one), outcome(1.0, saved=other)) == "apart"
+    assert verdict(outcome(1.0, saved=one), outcome(1.0)) == "apart"
+
+
+def device() -> install.Device:
+    return install.Device("2.13.0", "2.13.0", None, Path("s"), Path("l"))
+
+
+@pytest.mark.parametrize(
+    ("ported", "original", "expected"),
+    [
+        (outcome(1.0, code=1), outcome(1.0), "port"),
+        (outcome(1.0, code=None), outcome(1.0), "port"),
+        (outcome(1.0, code=-11), None, "port"),
+        (outcome(1.0), outcome(1.0, code=2), "original"),
+        (outcome(1.0), None, "smoke"),
+        (outcome(1.0), outcome(1.0), "equal"),
+    ],
+)
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_verdicts_and_what_they_say(ported, original, expected, lang):
+    both = original is not None and original.ran and ported.ran
+    result = Result(device(), 1, ported, original, compare(original, ported) if both else None)
+    assert result.verdict == expected
+    assert result.verified == (expected in ("smoke", "equal"))
+    shown = "\n".join(text(data(result), lang))
+    assert WORDS[f"verdict.{expected}"][lang] in shown
+    assert json.loads(as_json(result))["verdict"] == expected
+
+
+def test_every_word_is_there_in_both_languages():
+    for key, texts in WORDS.items():
+        assert texts.keys() == {"en", "zh"}, key
+        fields = [sorted(part.partition("}")[0] for part in texts[lang].split("{")[1:]) for lang in ("en", "zh")]
+        assert fields[0] == fields[1], key
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["train.py", "--lr", "1"], ["/py", "train.py", "--lr", "1"]),
+        (["python", "-m", "pkg.train"], ["/py", "-m", "pkg.train"]),
+        (["python3.11", "train.py"], ["/py", "train.py"]),
+        (
+            ["torchrun", "--nproc_per_node=2", "t.py"],
+            ["/py", "-m", "torch.distributed.run", "--nproc_per_node=2", "t.py"],
+        ),
+        (["accelerate", "launch", "t.py"], ["/py", "-m", "accelerate.commands.launch", "t.py"]),
+        (["bash", "run.sh"], ["bash", "run.sh"]),
+    ],
+)
+def test_commands(words, expected):
+    assert command(words, OURS) == expected
+
+
+def test_devices_that_a_launcher_names():
+    assert devices_asked_for(["torchrun", "--nproc_per_node=4", "t.py"]) == 4
+    assert devices_asked_for(["torchrun", "--nproc-per-node", "2", "t.py"]) == 2
+    assert devices_asked_for(["accelerate", "launch", "--num_processes", "3", "t.py"]) == 3
+    assert devices_asked_for(["train.py"]) == 1
+
+
+def test_no_program_is_one_clear_line():
+    with pytest.raises(UserError, match=r"porter verify train\.py"):
+        command([], OURS)
+
+
+def test_records_of_several_ranks_and_a_line_cut_off(tmp_path):
+    def row(kind, name="", value=None, where="t.py:1"):
+        return json.dumps({"kind": kind, "name": name, "value": value, "where": where}) + "\n"
+
+    operator = {
+        "class": "native",
+        "sync": True,
+        "calls": 2,
+        "in_steps": 1,
+        "dtype": "Float",
+        "shapes": 1,
+        "late_shapes": [],
+    }
+    (tmp_path / "0-10.jsonl").write_text(
+        row("loss", value=(0.1).hex())
+        + row("operator", "aten::add", operator)
+        + row("end", value={"steps": 3}, where="")
+    )
+    (tmp_path / "1-11.jsonl").write_text(
+        row("loss", value=(0.2).hex())
+        + row("operator", "aten::add", operator)
+        + row("error", "E", "text")
+        + '{"kind": "lo'
+    )
+    found = read(tmp_path)
+    assert {name: [p.value for p in points] for name, points in found.series.items()} == {
+        "loss": [0.1],
+        "loss of rank 1": [0.2],
+    }
+    assert [(o.name, o.calls, o.in_steps) for o in found.operators] == [("aten::add", 4, 2)]
+    assert found.steps == 3 and found.errors[0].rank == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"system": "Darwin", "machine": "arm64"}, "container"),
+        ({"torch": None}, r"npu-porter\[verify\]"),
+        ({"lacks": ("yaml",)}, "pip install pyyaml"),
+        ({}, "porter verify --setup --python /py"),
+    ],
+)
+def test_what_is_missing_is_one_line_with_its_cure(change, expected, monkeypatch, tmp_path):
+    from dataclasses import replace
+
+    monkeypatch.setenv("PORTER_CACHE_DIR", str(tmp_path))
+    with pytest.raises(UserError, match=expected):
+        install.find(replace(OURS, **change))
+
+
+def test_a_wheel_for_another_torch_does_not_fit():
+    assert install._fits("2.7.1.post11", "2.7.1") and install._fits("2.13.0", "2.13.0")
+    assert not install._fits("2.7.10", "2.7.1") and not install._fits("2.8.0", "2.7.1")
+
+
+def test_copies_link_what_git_ignores_and_leave_the_tree_alone(tmp_path):
+    root = tmp_path / "project"
+    (root / "data" / "images").mkdir(parents=True)
+    (root / "pkg").mkdir()
+    (root / ".git").mkdir()
+    (root / ".gitignore").write_text("data/\n*.bin\n")
+    (root / "train.py").write_text("x = 1\n")
+    (root / "pkg" / "weights.bin").write_text("w")
+    (root / "data" / "images" / "1.txt").write_text("d")
+    wanted = {"original": {}, "ported": {"train.py": b"x = 2\n"}}
+    made = legs.make(root, wanted, root / "pkg", tmp_path / "two")
+    old, new = made["original"].root, made["ported"].root
+    assert made["ported"].folder == new / "pkg"
+    assert (old / "train.py").read_text() == "x = 1\n" and (new / "train.py").read_text() == "x = 2\n"
+    for copy in (old, new):
+        assert (copy / "data").is_symlink() and (copy / "data/images/1.txt").read_text() == "d"
+        assert (copy / "pkg/weights.bin").is_symlink() and not (copy / ".git").exists()
+    (new / "train.py").write_text("changed")
+    assert (root / "train.py").read_text() == "x = 1\n"
+
+
+def test_what_an_inplace_run_replaced_is_the_original(tmp_path):
+    from porter.files.journal import Transaction, originals, undo
+
+    (tmp_path / "a.py").write_text("1\n")
+    for content in (b"2\n", b"3\n"):
+        with Transaction(tmp_path) as run:
+            run.add("a.py", content)
+            run.commit()
+    assert originals(tmp_path) == {"a.py": b"1\n"}
+    undo(tmp_path)
+    assert originals(tmp_path) == {"a.py": b"1\n"}
+    undo(tmp_path)
+    assert originals(tmp_path) == {}
+
+
+def test_a_tree_too_large_to_copy_is_refused(tmp_path, monkeypatch):
+    (tmp_path / "big.txt").write_text("x" * 100)
+    monkeypatch.setattr(legs, "_LARGEST", 50)
+    with pytest.raises(UserError, match="--original OLD --ported NEW"):
+        legs.make(tmp_path, {"ported": {}}, tmp_path, tmp_path / "two")
+
+
+def run_plain(words: list[str], tmp_path: Path, monkeypatch, **limits: int) -> Outcome:
+    """A program that touches no torch, through the real launcher."""
+    from dataclasses import replace
+
+    monkeypatch.setattr(install, "environment", lambda device: {})
+    ours = replace(OURS, path=sys.executable)
+    return launch.run(words, tmp_path, tmp_path, ours, device(), Limits(**limits), original=False)
+
+
+def test_a_program_that_hangs_is_stopped_with_its_children(tmp_path, monkeypatch, needs_linux):
+    (tmp_path / "t.py").write_text(
+        "import subprocess, time\nsubprocess.Popen(['sleep', '300'])\nprint('on', flush=True)\ntime.sleep(300)\n"
+    )
+    found = run_plain(["t.py"], tmp_path, monkeypatch, seconds=2)
+    assert found.code is None and not found.ran and found.output == "on\n"
+    assert found.how_it_ended() == ("timeout", "")
+
+
+def test_stopped_from_outside_it_stops_what_it_started(tmp_path, needs_linux):
+    alive = tmp_path / "alive"
+    (tmp_path / "t.py").write_text(
+        f"import os, time\nopen({str(alive)!r}, 'w').write(str(os.getpid()))\ntime.sleep(300)\n"
+    )
+    (tmp_path / "run.py").write_text(
+        "import sys\nfrom dataclasses import replace\nfrom pathlib import Path\n"
+        "from test_verify_parts import OURS, device\nfrom porter.verify import install, launch\n"
+        "install.environment = lambda device: {}\n"
+        f"ours, here = replace(OURS, path=sys.executable), Path({str(tmp_path)!r})\n"
+        "launch.run(['t.py'], here, here, ours, device(), launch.Limits(), original=False)\n"
+    )
+    path = os.pathsep.join(map(str, (Path(__file__).parents[2], Path(__file__).parent)))
+    porter = subprocess.Popen([sys.executable, str(tmp_path / "run.py")], env={**os.environ, "PYTHONPATH": path})
+    until = time.monotonic() + 60
+    while not (alive.is_file() and alive.read_text()) and time.monotonic() < until:
+        time.sleep(0.05)
+    porter.terminate()
+    assert porter.wait(60) == 128 + signal.SIGTERM
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(alive.read_text()), 0)
+
+
+def test_a_native_crash_is_a_result(tmp_path, monkeypatch, needs_linux):
+    (tmp_path / "t.py").write_text("import os\nos.abort()\n")
+    assert run_plain(["t.py"], tmp_path, monkeypatch).how_it_ended() == ("signal", "SIGABRT")
+
+
+def test_a_memory_limit_holds(tmp_path, monkeypatch, needs_linux):
+    (tmp_path / "t.py").write_text("x = bytearray(3 << 30)\n")
+    found = run_plain(["t.py"], tmp_path, monkeypatch, memory_gb=1)
+    assert found.code == 1 and "MemoryError" in found.output
+
+
+def test_a_program_that_is_not_there(tmp_path, monkeypatch, needs_linux):
+    with pytest.raises(UserError, match="no-such-program"):
+        run_plain(["no-such-program"], tmp_path, monkeypatch)
+
+
+def test_stand_ins_have_a_body_for_each_symbol_that_is_missing(tmp_path, needs_compiler, needs_linux):
+    """Against a library made here: needs one library that there is nowhere, and two functions."""
+    import ctypes
+    import platform
+
+    (tmp_path / "torch/lib").mkdir(parents=True)
+    (tmp_path / "npu").mkdir()
+    (tmp_path / "missing.c").write_text(
+        "int nobody_has_this(void) { return 7; }\nint aclrtGetDeviceCount(unsigned *n) { return 9; }\n"
+    )
+    (tmp_path / "user.c").write_text(
+        "int nobody_has_this(void); int aclrtGetDeviceCount(unsigned *);\n"
+        "int ask(void) { unsigned n = 99; int e = aclrtGetDeviceCount(&n); return e * 1000 + n * 10 + nobody_has_this(); }\n"
+    )
+    cc = ["cc", "-shared", "-fPIC"]
+    subprocess.run(
+        [*cc, "-o", tmp_path / "libmissing.so", "-Wl,-soname,libmissing.so", tmp_path / "missing.c"], check=True
+    )
+    subprocess.run(
+        [*cc, "-o", tmp_path / "npu/libuser.so", tmp_path / "user.c", f"-L{tmp_path}", "-lmissing"], check=True
+    )
+    (tmp_path / "libmissing.so").unlink()
+    count = standins.generate(tmp_path / "torch", tmp_path / "npu", tmp_path / "out", platform.machine())
+    assert count == 2
+    ctypes.CDLL(str(tmp_path / "out/libcannstandin.so"), ctypes.RTLD_GLOBAL)
+    ctypes.CDLL(str(tmp_path / "out/libmissing.so"), ctypes.RTLD_GLOBAL)
+    assert ctypes.CDLL(str(tmp_path / "npu/libuser.so")).ask() == 10  # one device, no error, and zero
+
+
+def test_the_whole_command_says_what_is_missing(tmp_path, monkeypatch):
+    porter = Porter(monkeypatch, tmp_path)
+    assert porter("verify", "x.py", "--format", "xml").code == 2
+    got = porter("verify", "--original", "a", "--", "x.py")
+    assert porter("verify").code == 2
+    assert got.code == 2 and "--original OLD and --ported NEW go together" in got.err
