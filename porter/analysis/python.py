@@ -7,13 +7,12 @@ from dataclasses import replace
 
 from porter.advice.observe import observed
 from porter.analysis.promises import Before, Edits, check
-from porter.checks.support.catalogue import lines_of, span, unsupported
-from porter.checks.support.native_calls import native_calls
-from porter.engine.refusals import about, folded, guarded, own, unread, without
+from porter.engine.refusals import about, finding, folded, guarded, own, unread, without
 from porter.engine.rule import Hit, Rule
 from porter.engine.session import Session
 from porter.errors import Broken
 from porter.finding import Change, FileResult, Finding
+from porter.python.index import chain_span, lines_of
 from porter.python.inventory import add_methods, inventory
 from porter.python.source import Source
 from porter.python.strings.sites import sites_of, with_status
@@ -72,19 +71,16 @@ def look(path: str, source: Source, session: Session, again: bool | None = None)
     if links:
         from porter.python.units import unit_of  # needs libcst, which costs more than all of this
     if again is None:
-        file.failures.guard("PRT701, PRT702, PRT703", 1, lambda: looked.apis.extend(_unsupported(file)))
-        file.failures.guard("PRT411", 1, lambda: looked.apis.extend(native_calls(file)))
+        file.failures.guard("inventory", 1, lambda: add_methods(file))
+        for rule in session.rules.of_index:
+            hits = file.failures.guard([rule], 1, lambda: list(rule.look(file))) or ()  # noqa: B023  asked at once
+            looked.of_index += [(hit.code or rule.code, hit) for hit in hits]
     for link in links:
         if (unit := unit_of(link, source)) is not None:
             units.setdefault((unit.start, unit.end), unit)
     for _, unit in sorted(units.items()):
         looked.walk(unit)
     return looked
-
-
-def _unsupported(file):
-    add_methods(file)
-    yield from unsupported(file)
 
 
 class Looked:
@@ -95,7 +91,7 @@ class Looked:
         self.file, self.source, self.session = file, file.source, file.session
         self.found: list = []
         self.unsafe: list = []  # the second walk of the statements with something to review
-        self.apis: list = []  # what the target lacks of what the file calls: checks/support/catalogue.py
+        self.of_index: list[tuple[str, Hit]] = []  # what rules say that need no LibCST
         self.own: list[Finding] = []  # porter's findings about its own work
         self._auto: list[Change] = []
         self._review: list[Change] = []
@@ -235,7 +231,7 @@ class Looked:
         from porter.python.imports import not_inserted
 
         session, path, source = self.session, self.file.path, self.source
-        quiet, texts, out = session.quiet_for(path), session.rules.weights, list(self.own)
+        quiet, out = session.quiet_for(path), list(self.own)
         for f in self.found:
             hit, code = f.hit, f.hit.code or f.rule.code
             if code in quiet:
@@ -249,18 +245,22 @@ class Looked:
                 ("auto" if self.safe(f.rule, hit, f.piece) else "review") if f.edits and f.piece.exact else "manual"
             )
             by = self.file.scene.callers.served_by(source.line(start)) if f.rule.each_batch else ""
-            values = (*hit.values, ("served_by", by)) if by else hit.values
-            severity, effort = texts(code, hit.why)
-            severity, effort = hit.severity or severity, hit.effort or effort
-            if hit.optional:
-                severity, status = "note", "review"
             out.append(
-                Finding(path, *source.place(start), code, hit.why, values, *source.place(end), severity, status,
-                        effort, self._kept(f.edit) if reason is None else (), reason, hit.optional)
-            )  # fmt: skip
+                finding(
+                    session,
+                    path,
+                    replace(hit, values=(*hit.values, ("served_by", by))) if by else hit,
+                    code,
+                    source.place(start),
+                    source.place(end),
+                    status=status,
+                    edit=self._kept(f.edit),
+                    suppressed=reason,
+                )
+            )
         unsafe = [f for f in self.unsafe if f.applied and f.hit.loads]
         out += [own(path, line, "PRT004", key, session) for line, key in not_inserted(self.file, unsafe)]
-        out += [self._about_api(*found) for found in self.apis if found[1] not in quiet]
+        out += [self._of_index(code, hit) for code, hit in self.of_index if code not in quiet]
         out += self.file.failures.findings(path, session)
         return out + about(self.file.suppressions, path, session)
 
@@ -277,10 +277,8 @@ class Looked:
         said = own(self.file.path, line, "PRT006", "astray", self.session, column=column, code=code)
         return [replace(said, suppressed=self.reason("PRT006", found.hit, found.piece) if reason is None else reason)]
 
-    def _about_api(self, link, code: str, why: str, values: dict[str, str]) -> Finding:
-        (start, end), lines = span(link, self.source), lines_of(link)
-        line, column = self.source.place(start)
-        found = own(self.file.path, line, code, why, self.session, column=column, **values)
-        last, behind = self.source.place(end)
-        reason = self.file.suppressions.reason(code, *lines)
-        return replace(found, end_line=last, end_column=behind, suppressed=reason)
+    def _of_index(self, code: str, hit: Hit) -> Finding:
+        source = self.source
+        start, end = map(source.place, chain_span(hit.at, source))
+        reason = self.file.suppressions.reason(code, *lines_of(hit.at))
+        return finding(self.session, self.file.path, hit, code, start, end, suppressed=reason)

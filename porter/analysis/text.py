@@ -5,18 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from importlib import import_module
 
-from porter.engine.refusals import Failures, about, folded, own, without
+from porter.engine.refusals import Failures, about, finding, folded, own, without
+from porter.engine.rule import Hit
 from porter.engine.session import Session
 from porter.errors import Unreadable
-from porter.files.kinds import NOTEBOOK
 from porter.finding import SHARED, Change, FileResult, Finding, Held, Site, apply
 from porter.project.roads import leads
-from porter.text.document import Document, TextHit
+from porter.text.document import Document
 
 
 def _format(kind):
     """The module of a kind, or what stands for one: MARK begins a comment, `read(document)` parses or raises Unreadable,
-    `look(document, tree)` yields Hits, and `same(before, after)`, where it has one, compares what edits must not touch."""
+    READS says for which rules, `settled(document, tree, hits)`, where it has one, which of their hits stay, and
+    `same(before, after)`, where it has one, compares what edits must not touch."""
     return import_module(f"porter.text.formats.{kind}") if isinstance(kind, str) else kind
 
 
@@ -24,7 +25,7 @@ def _format(kind):
 class _Look:
     document: Document
     tree: object
-    hits: list[TextHit]
+    hits: list[Hit]
     failures: Failures
 
     def changes(self, unsafe: bool) -> tuple[Change, ...]:
@@ -44,10 +45,8 @@ def _document(path: str, data: bytes, kind, session: Session) -> Document:
 
 def _look(document: Document) -> _Look:
     form = _format(document.kind)
-    tree, hits, failures = form.read(document), [], Failures()
-    name = document.kind if isinstance(document.kind, str) else NOTEBOOK
-    failures.guard(name, 1, lambda: hits.extend(form.look(document, tree)))
-    session = document.session
+    tree, failures, session = form.read(document), Failures(), document.session
+    hits = _asked(document, form, tree, failures)
     code = getattr(form, "code", document.data)  # the shell of a notebook has the road of its Python
     if not leads(document.path, code, session.facts.roads):  # nobody asks it for an edit
         hits = [hit for hit in hits if not hit.edits]
@@ -58,7 +57,17 @@ def _look(document: Document) -> _Look:
     return _Look(document, tree, sorted(hits, key=lambda hit: (hit.start, hit.code, hit.why)), failures)
 
 
-def _with_others(hit: TextHit, held: Held | None) -> TextHit:
+def _asked(document: Document, form, tree: object, failures: Failures) -> list[Hit]:
+    """What the rules say that read such a tree; one that fails loses its own."""
+    found: list[Hit] = []
+    for rule in document.session.rules.of_text[form.READS]:
+        hits = failures.guard([rule], 1, lambda: list(rule.look(document, tree))) or ()  # noqa: B023  asked at once
+        found += [hit if hit.code else replace(hit, code=rule.code) for hit in hits]
+    settled = getattr(form, "settled", None)
+    return found if settled is None else list(settled(document, tree, found))
+
+
+def _with_others(hit: Hit, held: Held | None) -> Hit:
     """As much of a hit as the other places with the same value allow."""
     if held is None or hit.code not in SHARED:
         return hit
@@ -66,11 +75,11 @@ def _with_others(hit: TextHit, held: Held | None) -> TextHit:
     return replace(hit, safe=False, values=values, edits=hit.edits if held.status == "review" else ())
 
 
-def _applies(document: Document, hit: TextHit) -> bool:
+def _applies(document: Document, hit: Hit) -> bool:
     return hit.code not in document.session.quiet_for(document.path) and _reason(document, hit) is None
 
 
-def _reason(document: Document, hit: TextHit) -> str | None:
+def _reason(document: Document, hit: Hit) -> str | None:
     first, last = (document.place(offset)[0] for offset in (hit.start, max(hit.start, hit.end - 1)))
     return document.suppressions.reason(hit.code, first, last)
 
@@ -119,7 +128,7 @@ def _skipped(document: Document) -> tuple[Site, ...]:
     return tuple(sorted(Site(h.holder, h.start, document.place(h.start)[0], h.role, "skipped") for h in hits))
 
 
-def _site(document: Document, hit: TextHit, findings: dict[tuple[int, int, str], Finding], refused: bool) -> Site:
+def _site(document: Document, hit: Hit, findings: dict[tuple[int, int, str], Finding], refused: bool) -> Site:
     place = document.place(hit.start)
     here = findings.get((*place, hit.code))
     if here is None:
@@ -131,20 +140,21 @@ def _site(document: Document, hit: TextHit, findings: dict[tuple[int, int, str],
     return Site(hit.holder, hit.start, place[0], hit.role, status)
 
 
-def _finding(document: Document, hit: TextHit) -> Finding:
-    severity, effort = document.session.rules.weights(hit.code, hit.why)
-    severity, effort = hit.severity or severity, hit.effort or effort
-    status = "manual" if not hit.edits else "auto" if hit.safe else "review"
-    if hit.optional:
-        severity, status = "note", "review"
-    suppressed = _reason(document, hit)
-    edit = tuple(
-        sorted(Change(document.byte(start), document.byte(end), new.encode("utf-8")) for start, end, new in hit.edits)
+def _finding(document: Document, hit: Hit) -> Finding:
+    edit = sorted(
+        Change(document.byte(start), document.byte(end), new.encode("utf-8")) for start, end, new in hit.edits
     )
-    return Finding(
-        document.path, *document.place(hit.start), hit.code, hit.why, hit.values, *document.place(hit.end), severity,
-        status, effort, edit if suppressed is None else (), suppressed, hit.optional,
-    )  # fmt: skip
+    return finding(
+        document.session,
+        document.path,
+        hit,
+        hit.code,
+        document.place(hit.start),
+        document.place(hit.end),
+        status="manual" if not hit.edits else "auto" if hit.safe else "review",
+        edit=tuple(edit),
+        suppressed=_reason(document, hit),
+    )
 
 
 def _broken(looked: _Look, changes: tuple[Change, ...], unsafe: bool) -> tuple[str, dict[str, str]] | None:

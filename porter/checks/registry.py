@@ -9,7 +9,7 @@ from collections import defaultdict
 from functools import cached_property, lru_cache
 
 import porter.checks
-from porter.engine.rule import Rule
+from porter.engine.rule import AnyRule, IndexRule, Rule, TextRule
 from porter.python.index import BINDERS, COMPREHENSIONS, TYPES
 from porter.python.searches import Sought
 from porter.rulebook import table
@@ -23,7 +23,7 @@ class RuleMistake(Exception):
     """A rule that the engine cannot serve: a mistake in porter, found when it is loaded."""
 
 
-def discover() -> list[type[Rule]]:
+def discover() -> list[type[AnyRule]]:
     """Every rule class of every module below porter/checks/<family>/. There is no list to keep."""
     found = []
     for family in sorted(pkgutil.iter_modules(porter.checks.__path__), key=lambda m: m.name):
@@ -36,7 +36,7 @@ def discover() -> list[type[Rule]]:
                     for k in members.values()
                     # not isinstance: it would look into a module that waits for its first use
                     if type(k) is type
-                    and issubclass(k, Rule)
+                    and issubclass(k, AnyRule)
                     and "code" in vars(k)
                     and k.__module__.endswith(module.name)
                 ]
@@ -44,8 +44,14 @@ def discover() -> list[type[Rule]]:
 
 
 class Rules:
-    def __init__(self, tables: table.Tables, rules: list[Rule]):
-        self.tables, self.all = tables, rules
+    def __init__(self, tables: table.Tables, found: list[AnyRule]):
+        self.tables, self.all = tables, [rule for rule in found if isinstance(rule, Rule)]
+        self.of_index = [rule for rule in found if isinstance(rule, IndexRule)]
+        self.of_text: dict[str, list[TextRule]] = defaultdict(list)  # by what they read
+        for rule in found:
+            if isinstance(rule, TextRule):
+                self.of_text[rule.reads].append(rule)
+        rules = self.all
         self._writing: dict[bool, Rules] = {}
         self.gate = GATE
         self.roots = self.inventory = ROOTS

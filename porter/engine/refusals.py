@@ -6,18 +6,39 @@ import os
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
+from porter.engine.rule import Hit, named
 from porter.engine.session import Session
 from porter.engine.suppress import Suppressions
 from porter.errors import Unreadable
 from porter.files.read import digest
-from porter.finding import FileResult, Finding
+from porter.finding import Change, FileResult, Finding
 
 
 def own(path: str, line: int, code: str, why: str, session: Session, /, *, column: int = 1, **values: str) -> Finding:
-    severity, effort = session.rules.weights(code, why)
+    return finding(session, path, Hit(None, why, values=named(**values)), code, (line, column))
+
+
+def finding(
+    session: Session,
+    path: str,
+    hit: Hit,
+    code: str,
+    place: tuple[int, int],
+    end: tuple[int, int] | None = None,
+    *,
+    status: str = "manual",
+    edit: tuple[Change, ...] = (),
+    suppressed: str | None = None,
+) -> Finding:
+    """What a hit is to those who read of it. `place` and `end` are lines and columns, from 1."""
+    severity, effort = session.rules.weights(code, hit.why)
+    severity, effort = hit.severity or severity, hit.effort or effort
+    if hit.optional:
+        severity, status = "note", "review"
     return Finding(
-        path, line, column, code, why, tuple(sorted(values.items())), line, column, severity, "manual", effort
-    )
+        path, *place, code, hit.why, hit.values, *(end or place), severity, status, effort,
+        edit if suppressed is None else (), suppressed, hit.optional,
+    )  # fmt: skip
 
 
 def refusal(path: str, why: str, session: Session, **values: str) -> FileResult:
@@ -68,7 +89,13 @@ class Failures:
         except (RecursionError, MemoryError, Unreadable):
             raise
         except Exception as error:
-            self.note(blamed if isinstance(blamed, str) else ", ".join(sorted({r.code for r in blamed})), line, error)
+            self.note(
+                blamed
+                if isinstance(blamed, str)
+                else ", ".join(sorted({code for r in blamed for code in r.codes or (r.code,)})),
+                line,
+                error,
+            )
 
     def findings(self, path: str, session: Session) -> list[Finding]:
         return [

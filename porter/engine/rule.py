@@ -45,25 +45,68 @@ class RuleFile(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    at: cst.CSTNode  # node of the original tree to point at
+    """One thing found, by whatever looks: the only answer there is."""
+
+    at: object  # what to point at: a node of the original tree, a link of the index, (start, end) in characters of a text
     why: str  # key of a message in the rule's stanza in rules/*.toml
     new: cst.CSTNode | None = None  # what takes the place of the visited node; built from `updated`
     safe: bool = False  # meaning is kept: may be applied without a person looking
     values: tuple[tuple[str, str], ...] = ()  # for the {placeholders} of the message
     after: tuple[str, ...] = ()  # statements to insert below the enclosing statement (needs no `new`)
     more: tuple[Change, ...] = ()  # edits elsewhere, in offsets of the UTF-8 text (needs no `new`)
+    edits: tuple[tuple[int, int, str], ...] = ()  # of a file that is not Python: characters start:end become a text
     loads: bool = False  # the edit needs torch_npu to be imported before it runs
-    code: str | None = None  # table rules carry many codes; others leave it
+    code: str | None = None  # of a rule that carries many codes; others leave it
     severity: str | None = None  # overrides what rules/*.toml says of `why`
     effort: str | None = None
     # an opportunity that the program runs well without: a note to look at, with edits (`more`) on request
     optional: bool = False
+    holder: str = ""  # of a file that is not Python: what holds the device or the backend that is edited, and as what
+    role: str = ""
+
+    @property
+    def start(self) -> int:
+        return self.at[0]
+
+    @property
+    def end(self) -> int:
+        return self.at[1]
 
 
-class Rule:
+def named(**values: str) -> tuple[tuple[str, str], ...]:
+    """`Hit.values`, sorted."""
+    return tuple(sorted(values.items()))
+
+
+class AnyRule:
+    """Found by walking porter/checks: every class there with a `code` of its own."""
+
     code: ClassVar[str]
-    slug: ClassVar[str]
+    codes: ClassVar[tuple[str, ...]] = ()  # all that its hits carry, where they are several
     socs: ClassVar[Iterable[str]] = NOTHING  # the chips it is about, where it is not about all of them
+
+    def __init__(self, tables: Tables):
+        """Rules that read rules/*.toml take their keys from `tables` here."""
+
+
+class IndexRule(AnyRule):
+    """About a whole Python file, and about names alone: nothing to edit, so LibCST is not needed. `Hit.at` is a link."""
+
+    def look(self, file: RuleFile) -> Iterable[Hit]:
+        raise NotImplementedError
+
+
+class TextRule(AnyRule):
+    """About a file that is not Python, as a reader made it: `reads` says what its tree is. `Hit.at` is (start, end)."""
+
+    reads: ClassVar[str]  # script | settings | requirements | image | source
+
+    def look(self, document, tree) -> Iterable[Hit]:
+        raise NotImplementedError
+
+
+class Rule(AnyRule):
+    """About places in a Python file that its keys name: asked with the node of LibCST that stands there."""
 
     calls: ClassVar[Iterable[str]] = NOTHING  # every call of these resolved names: asked with the cst.Call
     references: ClassVar[Iterable[str]] = NOTHING  # every mention of these resolved names: cst.Attribute or cst.Name
@@ -87,9 +130,6 @@ class Rule:
     each_batch: ClassVar[bool] = False  # it is about what runs for every batch
     # False: it only tells, and a ported text is not asked for it again; "fuse": it writes where Session.fuse asks for it
     edits: ClassVar[bool | str] = True
-
-    def __init__(self, tables: Tables):
-        """Rules that read rules/*.toml take their keys from `tables` here."""
 
     def visit(self, original, updated, file: RuleFile) -> Hit | Iterable[Hit] | None:
         raise NotImplementedError

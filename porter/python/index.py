@@ -12,7 +12,7 @@ import sys
 from bisect import bisect_left
 from operator import attrgetter
 
-from porter.python.blocks import once
+from porter.python.blocks import once, within
 
 Link = tuple  # (ast.AST, Link | None)
 
@@ -181,3 +181,22 @@ def ancestors(link: Link | None):
     """The links around, from the inside out."""
     while link is not None and (link := link[1]) is not None:
         yield link
+
+
+def chain_span(link: Link, source) -> tuple[int, int]:
+    """Of the whole chain of names, in offsets."""
+    while link[1][0].__class__ is ast.Attribute:
+        link = link[1]
+    return source.span(link[0])
+
+
+def lines_of(link: Link) -> tuple[int, int]:
+    """Of the statement around, of a compound one up to the place: those that a suppression of it may stand on."""
+    below = link[0]
+    for node in parents(link):
+        if node.__class__ in (*FUNCTIONS[:2], ast.ClassDef) and within(node, below, "decorator_list"):
+            return below.lineno, below.end_lineno
+        if isinstance(node, ast.stmt):
+            return node.lineno, link[0].end_lineno if hasattr(node, "body") else node.end_lineno
+        below = node
+    return link[0].lineno, link[0].end_lineno

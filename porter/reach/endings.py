@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from porter.analysis.python import Looked
 from porter.checks.native.gpu_package import row_of
-from porter.checks.support.catalogue import missing
+from porter.checks.support.unsupported_api import missing
 from porter.reach.body import End
 
 _FOUND = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Import, ast.ImportFrom)

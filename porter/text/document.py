@@ -1,4 +1,4 @@
-"""A file that is not Python, as its format's module sees it, and what it may answer."""
+"""A file that is not Python, as its format's module sees it."""
 
 from __future__ import annotations
 
@@ -15,28 +15,6 @@ from porter.errors import Unreadable
 
 _BLANK = re.compile(r"\s*")
 _BOM = b"\xef\xbb\xbf"
-
-
-@dataclass(frozen=True)
-class TextHit:
-    """One thing found. `edits` replace characters `start:end` of the text; none = only a person can."""
-
-    start: int
-    end: int
-    code: str
-    why: str
-    values: tuple[tuple[str, str], ...] = ()
-    edits: tuple[tuple[int, int, str], ...] = ()
-    safe: bool = False  # the edit keeps the meaning
-    severity: str = ""  # instead of the message's own
-    effort: str = ""
-    optional: bool = False
-    holder: str = ""  # what holds the device or the backend that it edits
-    role: str = ""
-
-    @staticmethod
-    def values_of(**values: str) -> tuple[tuple[str, str], ...]:
-        return tuple(sorted(values.items()))
 
 
 @dataclass

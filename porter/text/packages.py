@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from porter.engine.rule import Hit, named
 from porter.project.pins import SPECIFIER, Pin
-from porter.text.document import Document, TextHit
+from porter.text.document import Document
 
 _REQUIREMENT = re.compile(
     r"(?P<name>[A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?)(?:[ \t]*\[[^\]]*\])?[ \t]*"
@@ -64,7 +65,7 @@ def for_npus(path: str) -> bool:
     return _OURS.search(path) is not None
 
 
-def hits(document: Document, requirements: list[Wanted]) -> Iterator[TextHit]:
+def hits(document: Document, requirements: list[Wanted]) -> Iterator[Hit]:
     session = document.session
     if for_npus(document.path):
         return
@@ -85,10 +86,10 @@ def hits(document: Document, requirements: list[Wanted]) -> Iterator[TextHit]:
         shown = ", ".join(part.name for part in parts[:_WIDTH]) + (
             f" (+{len(parts) - _WIDTH})" if parts[_WIDTH:] else ""
         )
-        yield TextHit(parts[0].start, parts[0].end, "PRT842", "default", values=TextHit.values_of(name=shown))
+        yield Hit((parts[0].start, parts[0].end), "default", code="PRT842", values=named(name=shown))
 
 
-def indexes(document: Document, start: int, end: int) -> Iterator[TextHit]:
+def indexes(document: Document, start: int, end: int) -> Iterator[Hit]:
     """Addresses of CUDA builds between two places."""
     text, foreign = document.text, []
     for address in _ADDRESS.finditer(text, start, end):
@@ -97,44 +98,44 @@ def indexes(document: Document, start: int, end: int) -> Iterator[TextHit]:
             found := _TOOLKIT.search(text, index.end(), min(last + 1, end))
         ):
             ours, at = ours if ours is not None else index.start(), found.end()
-            values = TextHit.values_of(old=found[0], new="cpu")
-            yield TextHit(index.start(), at, "PRT841", "index", values=values, edits=((*found.span(), "cpu"),))
+            values = named(old=found[0], new="cpu")
+            yield Hit((index.start(), at), "index", code="PRT841", values=values, edits=((*found.span(), "cpu"),))
         if ours != address.start() and _FOREIGN.search(address[0]):
             foreign.append(address)
     for address in foreign:
-        values = TextHit.values_of(old=address[0][:100])
-        yield TextHit(address.start(), address.end(), "PRT841", "foreign", values=values)
+        values = named(old=address[0][:100])
+        yield Hit((address.start(), address.end()), "foreign", code="PRT841", values=values)
 
 
-def _torch(document: Document, want: Wanted, others: bool) -> Iterator[TextHit]:
+def _torch(document: Document, want: Wanted, others: bool) -> Iterator[Hit]:
     target = document.session.target
     base, written = ".".join(map(str, target.torch)), document.text[slice(*want.version)] if want.version else ""
-    values = TextHit.values_of(old=want.spec, new=base, npu=target.torch_npu, known=_known())
+    values = named(old=want.spec, new=base, npu=target.torch_npu, known=_known())
     exact = _numbers(written)
     if want.version and exact != target.torch:
         edits = () if want.locked or want.kind == "conda" else ((*want.version, base),)
-        yield TextHit(want.start, want.end, "PRT840", "pin", values=values, edits=edits)
+        yield Hit((want.start, want.end), "pin", code="PRT840", values=values, edits=edits)
     elif want.version and "+cu" in written:
         edits = () if want.locked else ((want.version[0] + written.index("+"), want.version[1], ""),)
-        local = TextHit.values_of(old=written[written.index("+") :], npu=target.torch_npu)
-        yield TextHit(want.start, want.end, "PRT841", "local", values=local, edits=edits)
+        local = named(old=written[written.index("+") :], npu=target.torch_npu)
+        yield Hit((want.start, want.end), "local", code="PRT841", values=local, edits=edits)
     elif want.spec and not want.version and not _allows(want.spec, target.torch):
-        yield TextHit(want.start, want.end, "PRT840", "range", values=values)
+        yield Hit((want.start, want.end), "range", code="PRT840", values=values)
         others = others or want.kind == "pip"  # the two would never be installed together
     if others or document.session.facts.knows_npus(document.path):
         return
     if not want.version and target.style == "portable":
         return  # nothing imports torch_npu there, and other accelerators stay welcome
     if want.kind == "conda":
-        yield TextHit(want.start, want.end, "PRT840", "conda", values=TextHit.values_of(npu=target.torch_npu))
+        yield Hit((want.start, want.end), "conda", code="PRT840", values=named(npu=target.torch_npu))
     elif want.more is not None and not want.locked and ("\n" not in want.more[1] or "\n" in document.text):
         at, head, tail = want.more
         edits = ((at, at, f"{head}{target.torch_npu}{tail}"),)
         why = "missing" if want.version else "loose"
-        yield TextHit(want.start, want.end, "PRT840", why, values=TextHit.values_of(npu=target.torch_npu), edits=edits)
+        yield Hit((want.start, want.end), why, code="PRT840", values=named(npu=target.torch_npu), edits=edits)
 
 
-def _companion(document: Document, want: Wanted) -> Iterator[TextHit]:
+def _companion(document: Document, want: Wanted) -> Iterator[Hit]:
     """torchvision 0.22.1 belongs to torch 2.7.1, torchaudio has torch's own numbers."""
     if want.version is None:
         return
@@ -144,29 +145,31 @@ def _companion(document: Document, want: Wanted) -> Iterator[TextHit]:
         return
     written = document.text[slice(*want.version)]
     new = ".".join(map(str, right))
-    values = TextHit.values_of(name=want.name, old=written, new=new, torch=f"{major}.{minor}.{patch}")
+    values = named(name=want.name, old=written, new=new, torch=f"{major}.{minor}.{patch}")
     if _numbers(written) != right or "+cu" in written:
         edits = () if want.locked or want.kind == "conda" else ((*want.version, new),)
-        yield TextHit(want.start, want.end, "PRT840", "companion", values=values, edits=edits)
+        yield Hit((want.start, want.end), "companion", code="PRT840", values=values, edits=edits)
 
 
-def _package(document: Document, want: Wanted, imported: str, row) -> Iterator[TextHit]:
+def _package(document: Document, want: Wanted, imported: str, row) -> Iterator[Hit]:
     facts = document.session.facts
     if facts.owns(imported.partition(".")[0], document.path):
         return
     users = facts.users(imported)
     more = {"users": users} if users else {}
     if row.why and row.code == "PRT401":
-        values = TextHit.values_of(name=want.name, **more)
-        yield TextHit(want.start, want.end, row.code, row.why, values, (), False, row.severity, row.effort)
+        values = named(name=want.name, **more)
+        yield Hit(
+            (want.start, want.end), row.why, code=row.code, values=values, severity=row.severity, effort=row.effort
+        )
     elif row.since:
         written = _numbers(document.text[slice(*want.version)]) if want.version else ()
         if written and written < _numbers(row.since):
-            values = TextHit.values_of(name=want.name, new=row.since)
-            yield TextHit(want.start, want.end, "PRT843", "since", values=values)
+            values = named(name=want.name, new=row.since)
+            yield Hit((want.start, want.end), "since", code="PRT843", values=values)
     elif row.replacement and row.status != "native":
-        values = TextHit.values_of(name=want.name, new=", ".join(row.replacement), **more)
-        yield TextHit(want.start, want.end, "PRT843", "default", values=values)
+        values = named(name=want.name, new=", ".join(row.replacement), **more)
+        yield Hit((want.start, want.end), "default", code="PRT843", values=values)
 
 
 @lru_cache(maxsize=4)

@@ -177,20 +177,15 @@ def test_what_a_file_cannot_say_does_not_end_the_run(tmp_path):
     assert not done.broken and "PRT101" in {f.code for file in done.files for f in file.findings}
 
 
-def test_a_text_format_that_fails_keeps_what_it_found_until_then(monkeypatch):
-    from porter.text.formats import shell
+def test_a_rule_for_scripts_that_fails_costs_its_own_findings_and_the_edits_of_the_script(monkeypatch):
+    from porter.checks.scripts.gpu_tools import GpuTools
 
-    real_look, text = shell.look, "export CUDA_VISIBLE_DEVICES=0\nnvidia-smi\n"
+    text = "export CUDA_VISIBLE_DEVICES=0\nnvidia-smi\n"
     plain = analyse("run.sh", text.encode(), SESSION)
-
-    def look(document, tree):
-        yield next(iter(real_look(document, tree)))
-        raise KeyError("planted")
-
-    monkeypatch.setattr(shell, "look", look)
+    monkeypatch.setattr(GpuTools, "look", lambda self, document, tree: [1 / 0])
     result = analyse("run.sh", text.encode(), SESSION)
     failed = [f for f in result.findings if f.code == "PRT003"]
-    assert [(f.why, dict(f.values)["codes"]) for f in failed] == [("rule", "shell")]
+    assert [(f.why, dict(f.values)["codes"]) for f in failed] == [("rule", "PRT145, PRT820")]
     assert len(result.findings) == 2 and plain.auto and not result.auto and not result.review
     assert {f.status for f in result.findings} == {"manual"}
 

@@ -132,7 +132,7 @@ def _said() -> list[tuple[str, str, str, set[str] | None]]:
         owner = {id(node): kind for kind in codes for node in ast.walk(kind)}
         for call in ast.walk(tree):
             name = getattr(getattr(call, "func", None), "id", None)
-            if name not in ("Hit", "TextHit", "own", "Broken", "Unreadable"):
+            if name not in ("Hit", "own", "Broken", "Unreadable"):
                 continue
             named = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
             place, arguments = f"{path.relative_to(PACKAGE)}:{call.lineno}", call.args
@@ -142,9 +142,6 @@ def _said() -> list[tuple[str, str, str, set[str] | None]]:
                     _constants(arguments[1] if len(arguments) > 1 else named.get("why")),
                     _values(named.get("values")),
                 )
-            elif name == "TextHit":
-                code, keys = _constants(arguments[2]), _constants(arguments[3])
-                values = _values(named.get("values"))
             elif name == "own":
                 code, keys = _constants(arguments[2]), _constants(arguments[3])
                 values = set(named) - {"column"} if len(named) == len(call.keywords) else None

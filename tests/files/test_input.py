@@ -390,16 +390,17 @@ def test_too_little_memory_is_a_finding(monkeypatch):
 )
 def test_an_edit_that_breaks_a_promise_is_not_made(monkeypatch, edit, promise):
     from porter.analysis.analyse import analyse
-    from porter.text.document import TextHit
-    from porter.text.formats import requirements
+    from porter.checks.requirements.required_packages import RequiredPackages
+    from porter.engine.rule import Hit, named
 
-    def look(document, lines):
+    def look(self, document, lines):
         at = edit(document.text)
         if promise == "unstable" or len(document.text) == len("torch==1.0\n") and document.text.startswith("torch"):
             if promise == "unstable" or document.text.endswith("0\n"):
-                yield TextHit(0, 5, "PRT840", "pin", TextHit.values_of(old="", new="", npu="", known=""), (at,), True)
+                values = named(old="", new="", npu="", known="")
+                yield Hit((0, 5), "pin", values=values, edits=(at,), safe=True)
 
-    monkeypatch.setattr(requirements, "look", look)
+    monkeypatch.setattr(RequiredPackages, "look", look)
     result = analyse("requirements.txt", b"torch==1.0\n", open_session())
     assert result.auto == result.review == ()
     assert ("PRT003", promise) in {(f.code, f.why) for f in result.findings}

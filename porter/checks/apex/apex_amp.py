@@ -18,7 +18,7 @@ KINDS = {
 
 
 class ApexAmp(Rule):
-    code, slug = "PRT350", "apex-amp"
+    code = "PRT350"
     references = frozenset(f"apex.amp.{module}{name}" for module in ("", "frontend.", "handle.") for name in KINDS)
 
     def visit(self, original, updated, file):

@@ -11,7 +11,7 @@ MANUAL |= {"apex.parallel.LARC": "PRT353", "apex.parallel.LARC.LARC": "PRT353"}
 
 
 class ApexClass(Rule):
-    code, slug = "PRT351", "apex-optimiser"
+    code = "PRT351"
     calls = frozenset({*COUNTERPARTS, *MANUAL, CONVERT})
 
     def visit(self, original, updated, file):

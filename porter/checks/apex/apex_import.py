@@ -9,7 +9,7 @@ from porter.engine.rule import Hit, Rule, cst
 
 
 class ApexImport(Rule):
-    code, slug = "PRT355", "apex-import"
+    code = "PRT355"
     imports = ("apex", "amp_C")
 
     def visit(self, original, updated, file):

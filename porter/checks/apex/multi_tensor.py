@@ -8,7 +8,7 @@ APPLIERS = frozenset({"apex.multi_tensor_apply.multi_tensor_applier", "apex.mult
 
 
 class MultiTensor(Rule):
-    code, slug = "PRT354", "multi-tensor"
+    code = "PRT354"
     edits = False
     calls = APPLIERS
     prefixes = ("amp_C",)

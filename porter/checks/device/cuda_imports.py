@@ -8,7 +8,7 @@ from porter.engine.rule import Hit, Rule, cst
 
 
 class CudaImports(Rule):
-    code, slug = "PRT102", "cuda-import"
+    code = "PRT102"
     nodes = ("Import", "ImportFrom")
     text = r"cuda\b"
 

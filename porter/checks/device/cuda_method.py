@@ -9,7 +9,7 @@ UNBOUND = ("torch.Tensor.cuda", "torch.nn.Module.cuda", "torch.nn.modules.Module
 
 
 class CudaMethod(Rule):
-    code, slug = "PRT130", "cuda-method"
+    code = "PRT130"
     methods = {"cuda"}
     attributes = {"cuda"}
     references = frozenset(UNBOUND)

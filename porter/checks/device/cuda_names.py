@@ -11,7 +11,7 @@ ASKS = frozenset({"torch.cuda.is_available", "torch.cuda.device_count"})
 
 
 class CudaNames(Rule):
-    code, slug = "PRT104", "cuda-name-unknown"
+    code = "PRT104"
     prefixes = {"torch.cuda"}
 
     def __init__(self, tables):

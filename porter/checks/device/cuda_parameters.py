@@ -6,7 +6,7 @@ from porter.engine.rule import Hit, Rule
 
 
 class CudaParameters(Rule):
-    code, slug = "PRT107", "cuda-parameter-renamed"
+    code = "PRT107"
 
     def __init__(self, tables):
         self.parameters, self.moves = tables.parameters, tables.moves

@@ -8,7 +8,7 @@ LOGS = ("print", "info", "debug", "warning", "log", "append", "dict", "join", "f
 
 
 class CudaVersion(Rule):
-    code, slug = "PRT141", "cuda-version"
+    code = "PRT141"
     edits = False
     references = frozenset({"torch.version.cuda", "torch.backends.cudnn.version", "torch._C._cuda_getCompiledVersion"})
 

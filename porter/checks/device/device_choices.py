@@ -7,7 +7,7 @@ from porter.engine.rule import Hit, Rule
 
 
 class DeviceChoices(Rule):
-    code, slug = "PRT123", "device-option"
+    code = "PRT123"
     nodes = ("List", "Tuple", "Set", "Subscript")
     text = r"\bLiteral\s*\[[^\]]*cuda"  # what Subscript is asked for: a type that lists the values
 

@@ -8,7 +8,7 @@ CODES = {"compared": "PRT122", "stripped": "PRT122", "case": "PRT122", "option":
 
 
 class DeviceLiteral(Rule):
-    code, slug = "PRT120", "device-literal"
+    code = "PRT120"
     literals = {"device"}
 
     def visit(self, original, updated, file):

@@ -14,7 +14,7 @@ MAKERS = frozenset(f"torch.{module}.get_device_properties" for module in ("cuda"
 
 
 class DeviceProperties(Rule):
-    code, slug = "PRT140", "device-properties"
+    code = "PRT140"
     edits = False
     attributes = frozenset(KEYS)
 

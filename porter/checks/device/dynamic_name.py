@@ -10,7 +10,7 @@ LOOKUPS = ("getattr", "hasattr", "setattr", "delattr")
 
 
 class DynamicName(Rule):
-    code, slug = "PRT108", "dynamic-name"
+    code = "PRT108"
     nodes = ("Call",)
     text = (
         r"attr\s*\(\s*\w+\s*,\s*[\"']cuda[\"']",

@@ -13,7 +13,7 @@ _ASKS = frozenset({"startswith", "find", "count", "index", "search", "match"})
 
 
 class ErrorText(Rule):
-    code, slug = "PRT142", "error-text"
+    code = "PRT142"
     spelled = True
     nodes = ("Comparison", "Call")
     text = (MEMORY, "CUDA error", "CUBLAS_STATUS", "CUDNN_STATUS", "DNN error")

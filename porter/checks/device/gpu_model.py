@@ -12,7 +12,7 @@ _ASKED = re.compile(r"(?i)device_?name|gpu_?name|get_device_name|gpu_?type|gpu_?
 
 
 class GpuModel(Rule):
-    code, slug = "PRT144", "gpu-model"
+    code = "PRT144"
     edits = False
     nodes = ("Comparison",)
     text = MODELS

@@ -10,7 +10,7 @@ METHODS = ("to", "to_empty")
 
 
 class IntegerDevice(Rule):
-    code, slug = "PRT133", "integer-device"
+    code = "PRT133"
     nodes = ("Call",)
     text = (rf"\.to\s*\(\s*{_INT}", rf"device\s*[(=]\s*{_INT}")
 

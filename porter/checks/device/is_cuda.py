@@ -6,7 +6,7 @@ from porter.engine.rule import Hit, Rule
 
 
 class IsCuda(Rule):
-    code, slug = "PRT132", "is-cuda"
+    code = "PRT132"
     attributes = {"is_cuda"}
 
     def visit(self, original, updated, file):

@@ -14,7 +14,7 @@ READ = frozenset({"shutil.which", "subprocess.check_output", "subprocess.getoutp
 
 
 class NvidiaSmi(Rule):
-    code, slug = "PRT145", "nvidia-smi"
+    code = "PRT145"
     spelled = True
     nodes = ("Call", "Assign")
     text = TOOL

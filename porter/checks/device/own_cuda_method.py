@@ -9,7 +9,7 @@ VALUES = ("property", "cached_property", "setter", "getter", "deleter")  # of no
 
 
 class OwnCudaMethod(Rule):
-    code, slug = "PRT131", "own-cuda-method"
+    code = "PRT131"
     nodes = ("FunctionDef",)
     text = r"cuda\s*\("
 

@@ -17,7 +17,7 @@ _WORDS = re.compile(r"(?i)flop|mfu|peak|utili[sz]ation|promised|[avh]100|through
 
 
 class PeakFlops(Rule):
-    code, slug = "PRT143", "peak-flops"
+    code = "PRT143"
     edits = False
     nodes = ("Assign", "Return", "Dict")
     text = (r"e1[2-5]\b", r"10\*\*12\b", r"10 \*\* 12\b")

@@ -11,7 +11,7 @@ HANDLES = {"cuda_stream": "npu_stream", "cuda_event": "npu_event"}
 
 
 class StreamHandle(Rule):
-    code, slug = "PRT134", "stream-handle"
+    code = "PRT134"
     attributes = frozenset(HANDLES)
 
     def visit(self, original, updated, file):

@@ -10,7 +10,7 @@ SETTER = "set_default_tensor_type"
 
 
 class TypedTensor(Rule):
-    code, slug = "PRT106", "typed-tensor"
+    code = "PRT106"
     calls = {f"torch.{SETTER}"}
     literals = {"tensor-type"}
 

@@ -7,7 +7,7 @@ from porter.engine.rule import Hit, Rule
 
 
 class BackendChoices(Rule):
-    code, slug = "PRT209", "backend-option"
+    code = "PRT209"
     nodes = ("List", "Tuple", "Set", "Subscript")
     text = r"\bLiteral\s*\[[^\]]*nccl"  # what Subscript is asked for: a type that lists the values
 

@@ -8,7 +8,7 @@ CODES = {"compared": "PRT202", "case": "PRT202", "option": "PRT209"}
 
 
 class BackendLiteral(Rule):
-    code, slug = "PRT201", "process-group-backend"
+    code = "PRT201"
     literals = {"backend"}
 
     def visit(self, original, updated, file):

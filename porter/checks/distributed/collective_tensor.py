@@ -16,7 +16,7 @@ COMPLEX = re.compile(
 
 
 class CollectiveTensor(Rule):
-    code, slug = "PRT211", "collective-tensor"
+    code = "PRT211"
     edits = False
     calls = frozenset(f"{m}.{name}" for m in MODULES for name in PLAIN)
     only = staticmethod(prefilters.is_view)

@@ -13,7 +13,7 @@ WIDE = {"float64": "float64", "double": "float64", "complex64": "complex64", "co
 
 
 class CollectiveUnsupported(Rule):
-    code, slug = "PRT208", "collective-unsupported"
+    code = "PRT208"
     edits = False
     references = frozenset(f"{m}.{kind}.{op}" for m in MODULES for kind in ("ReduceOp", "reduce_op") for op in BITWISE)
     calls = frozenset(f"{m}.{name}" for m in MODULES for name in (*GATHERS, *REDUCTIONS))

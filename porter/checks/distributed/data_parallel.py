@@ -9,7 +9,7 @@ FUNCTIONS = ("torch.nn.parallel.data_parallel", "torch.nn.parallel.data_parallel
 
 
 class DataParallel(Rule):
-    code, slug = "PRT205", "data-parallel"
+    code = "PRT205"
     edits = False
     calls = {*CLASSES, *FUNCTIONS}
     nodes = ("ClassDef",)

@@ -7,7 +7,7 @@ from porter.engine.rule import Hit, Rule, cst
 
 
 class DdpDeviceIds(Rule):
-    code, slug = "PRT206", "ddp-device-ids"
+    code = "PRT206"
     edits = False
     calls = {
         "torch.nn.parallel.DistributedDataParallel",

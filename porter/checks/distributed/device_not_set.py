@@ -15,7 +15,7 @@ CHOSEN = re.compile(  # whatever tells a process its device, in any spelling: on
 
 
 class DeviceNotSet(Rule):
-    code, slug = "PRT204", "device-not-set"
+    code = "PRT204"
     calls = {"torch.distributed.init_process_group", "torch.distributed.distributed_c10d.init_process_group"}
 
     def visit(self, original, updated, file):

@@ -8,7 +8,7 @@ MOVES = ("cuda", "npu", "to")
 
 
 class DeviceShared(Rule):
-    code, slug = "PRT213", "device-shared"
+    code = "PRT213"
     edits = False
     methods = {"share_memory_", "share_memory"}
 

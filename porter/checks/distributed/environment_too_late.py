@@ -9,7 +9,7 @@ READ_ONCE = frozenset({"CUDA_VISIBLE_DEVICES", "CUDA_LAUNCH_BLOCKING", "PYTORCH_
 
 
 class EnvironmentTooLate(Rule):
-    code, slug = "PRT214", "environment-too-late"
+    code = "PRT214"
     edits = False
     literals = {"variable"}
 

@@ -12,7 +12,7 @@ CLASSES = frozenset(
 
 
 class FsdpDevice(Rule):
-    code, slug = "PRT210", "fsdp-device"
+    code = "PRT210"
     edits = False
     calls = CLASSES
 

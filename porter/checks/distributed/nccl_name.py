@@ -15,7 +15,7 @@ IMPORTED = {  # an import goes through the real package: torch.distributed has t
 
 
 class NcclName(Rule):
-    code, slug = "PRT203", "nccl-name"
+    code = "PRT203"
     references = frozenset(
         [f"{m}.Backend.NCCL" for m in MODULES[:2]]
         + [f"{m}.is_nccl_available" for m in MODULES[:2]]

@@ -12,7 +12,7 @@ NEW = "torch_npu.distributed.rpc.options.NPUTensorPipeRpcBackendOptions"
 
 
 class RpcDevices(Rule):
-    code, slug = "PRT212", "rpc-devices"
+    code = "PRT212"
     edits = False
     calls = OPTIONS
     methods = {"set_device_map", "set_devices"}

@@ -8,7 +8,7 @@ CLASSES = ("torch.nn.SyncBatchNorm", "torch.nn.modules.SyncBatchNorm", "torch.nn
 
 
 class SyncBatchNorm(Rule):
-    code, slug = "PRT207", "sync-batch-norm"
+    code = "PRT207"
     edits = False
     calls = {*CLASSES, *(f"{name}.convert_sync_batchnorm" for name in CLASSES)}
 

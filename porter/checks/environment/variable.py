@@ -8,7 +8,7 @@ from porter.rulebook.variable_values import is_list, is_ordered
 
 
 class EnvironmentVariable(Rule):
-    code, slug = "PRT801", "environment-variable"
+    code = "PRT801"
     literals = {"variable"}
     nodes = ("Arg",)  # dict(os.environ, CUDA_VISIBLE_DEVICES="0")
 

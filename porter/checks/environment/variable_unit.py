@@ -8,7 +8,7 @@ from porter.rulebook.variable_values import to_megabytes
 
 
 class EnvironmentVariableUnit(Rule):
-    code, slug = "PRT802", "environment-variable-unit"
+    code = "PRT802"
     spelled = True
     literals = {"variable"}
     nodes = ("Assign", "Call", "Arg", "Dict")

@@ -19,7 +19,7 @@ MEMORY = re.compile(r"(?i)bytesio|buffer|stream|(?:^|_)buf\b")
 
 
 class LoadWithoutMapLocation(Rule):
-    code, slug = "PRT901", "load-without-map-location"
+    code = "PRT901"
     calls = {"torch.load"}
     only = staticmethod(prefilters.is_anywhere)
 

@@ -6,7 +6,7 @@ from porter.engine.rule import Hit, Rule
 
 
 class OnnxExport(Rule):
-    code, slug = "PRT903", "onnx-export"
+    code = "PRT903"
     edits = False
     calls = {"torch.onnx.export", "torch.onnx.utils.export"}
 

@@ -23,7 +23,7 @@ def _held(file) -> str | None:
 
 
 class PickledObjects(Rule):
-    code, slug = "PRT905", "pickled-objects"
+    code = "PRT905"
     calls = {"torch.load"}
 
     def visit(self, original, updated, file):

@@ -9,7 +9,7 @@ from porter.engine.rule import Hit, Rule, cst
 
 
 class ScriptArchive(Rule):
-    code, slug = "PRT904", "script-archive"
+    code = "PRT904"
     calls = {"torch.jit.load"}
     only = staticmethod(prefilters.is_anywhere)
 

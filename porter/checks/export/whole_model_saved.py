@@ -14,7 +14,7 @@ MODEL = re.compile(
 
 
 class WholeModelSaved(Rule):
-    code, slug = "PRT902", "whole-model-saved"
+    code = "PRT902"
     edits = False
     calls = {"torch.save"}
     only = staticmethod(prefilters.names_model)

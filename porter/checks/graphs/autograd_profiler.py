@@ -9,7 +9,7 @@ SINCE = (2, 7)  # the first torch whose use_device was seen to take the name of 
 
 
 class AutogradProfiler(Rule):
-    code, slug = "PRT508", "autograd-profiler"
+    code = "PRT508"
     calls = {PROFILE, NVTX}
 
     def visit(self, original, updated, file):

@@ -13,7 +13,7 @@ CONTIGUOUS = "contiguous_format"
 
 
 class ChannelsLast(Rule):
-    code, slug = "PRT502", "channels-last"
+    code = "PRT502"
     references = FORMATS
 
     def visit(self, original, updated, file):

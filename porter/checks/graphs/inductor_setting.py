@@ -15,7 +15,7 @@ MARKS = frozenset({"torch.compiler.cudagraph_mark_step_begin", "torch._inductor.
 
 
 class InductorSetting(Rule):
-    code, slug = "PRT504", "inductor-setting"
+    code = "PRT504"
     edits = False
     references = MARKS
     prefixes = frozenset(GPU)

@@ -8,7 +8,7 @@ from porter.engine.rule import Hit, Rule, cst
 
 
 class Profiler(Rule):
-    code, slug = "PRT505", "profiler"
+    code = "PRT505"
     references = frozenset({f"{OLD}.ProfilerActivity.CUDA", *(f"{OLD}.{name}" for name in MOVED)})
 
     def visit(self, original, updated, file):

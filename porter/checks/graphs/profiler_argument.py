@@ -20,7 +20,7 @@ ACCEPTED = ("use_cuda",)  # there too, and ignored
 
 
 class ProfilerArgument(Rule):
-    code, slug = "PRT507", "profiler-argument"
+    code = "PRT507"
     edits = False
     calls = frozenset(ARGUMENTS)
     methods = frozenset(RESULTS)

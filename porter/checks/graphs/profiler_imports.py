@@ -9,7 +9,7 @@ from porter.engine.rule import Hit, Rule, cst
 
 
 class ProfilerImports(Rule):
-    code, slug = "PRT506", "profiler-import"
+    code = "PRT506"
     nodes = ("ImportFrom",)
     text = r"torch\.profiler\b"
 

@@ -21,7 +21,7 @@ MODES = ("max-autotune", "max-autotune-no-cudagraphs")
 
 
 class TorchCompile(Rule):
-    code, slug = "PRT503", "torch-compile"
+    code = "PRT503"
     references = frozenset({"torch.compile"})
     calls = NAMES
 

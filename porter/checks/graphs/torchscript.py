@@ -14,7 +14,7 @@ FUSERS = frozenset(
 
 
 class TorchScript(Rule):
-    code, slug = "PRT501", "torchscript"
+    code = "PRT501"
     edits = False
     references = MARKS | FUSERS
 

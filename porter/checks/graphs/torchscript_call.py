@@ -6,7 +6,7 @@ from porter.engine.rule import Hit, Rule
 
 
 class TorchScriptCall(Rule):
-    code, slug = "PRT509", "torchscript-call"
+    code = "PRT509"
     edits = False
     calls = frozenset(f"torch.jit.{name}" for name in "script trace trace_module".split())
 

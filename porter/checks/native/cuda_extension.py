@@ -10,7 +10,7 @@ CUDA_FLAG = "with_cuda"
 
 
 class CudaExtension(Rule):
-    code, slug = "PRT402", "cuda-extension"
+    code = "PRT402"
     edits = False
     calls = frozenset({f"{BUILDS}.{name}" for name in ("CUDAExtension", "load", "load_inline")}) | LIBRARIES
 

@@ -13,7 +13,7 @@ _CUDA = re.compile(
 
 
 class CudaLibrary(Rule):
-    code, slug = "PRT404", "cuda-library"
+    code = "PRT404"
     edits = False
     calls = frozenset(f"ctypes.{name}" for name in ("CDLL", "PyDLL", "cdll.LoadLibrary", "util.find_library", "WinDLL"))
 

@@ -13,7 +13,7 @@ XFORMERS = ("xformers.ops.memory_efficient_attention", "xformers.ops.fmha.memory
 
 
 class FlashAttention(Rule):
-    code, slug = "PRT409", "flash-attention"
+    code = "PRT409"
     edits = False
     calls = frozenset(
         {f"{module}.{name}" for module in FLASH for name in (*DENSE, *PACKED, "flash_attn_with_kvcache")} | {*XFORMERS}

@@ -9,7 +9,7 @@ from porter.engine.rule import Rule, cst
 class GpuOption(Rule):
     """Carries the codes of the [[option]] stanzas."""
 
-    code, slug = "PRT405", "attention-option"
+    code = "PRT405"
     spelled = True
     nodes = ("Call", "Assign", "AnnAssign", "Dict")
     # one of these is in each: a handful of searches instead of one for every value

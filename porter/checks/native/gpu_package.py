@@ -28,7 +28,7 @@ def parents(name: str) -> list[str]:
 
 
 class GpuPackage(Rule):
-    code, slug = "PRT401", "gpu-package"
+    code = "PRT401"
     edits = False
 
     def __init__(self, tables):

@@ -15,7 +15,7 @@ CPU = frozenset({"cpu", "tpu", "mps", "hpu", "npu"})
 
 
 class LightningTrainer(Rule):
-    code, slug = "PRT408", "lightning-trainer"
+    code = "PRT408"
     edits = False
     calls = frozenset(f"{package}.{name}" for package in PACKAGES for name in ("Trainer", "Fabric")) | {
         "pytorch_lightning.Trainer.from_argparse_args"

@@ -13,7 +13,7 @@ LISTS = ("install_requires", "setup_requires", "tests_require", "extras_require"
 class TorchRequirement(Rule):
     """Carries the codes of rules/requirements.toml, and those of the packages."""
 
-    code, slug = "PRT840", "torch-requirement"
+    code = "PRT840"
     calls = frozenset({"setuptools.setup", "distutils.core.setup"})
 
     def visit(self, original, updated, file):

@@ -8,7 +8,7 @@ JIT = frozenset({"triton.jit", "triton.runtime.jit.jit", "triton.JITFunction"})
 
 
 class TritonKernel(Rule):
-    code, slug = "PRT403", "triton-kernel"
+    code = "PRT403"
     edits = False
     references = JIT
 

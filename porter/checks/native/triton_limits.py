@@ -19,7 +19,7 @@ _TUNED = ("num_warps", "num_stages")
 
 
 class TritonLimits(Rule):
-    code, slug = "PRT412", "triton-limit"
+    code = "PRT412"
     edits = False
     references = frozenset({PTX, ACTIVE})
     prefixes = frozenset({CUDA})

@@ -9,7 +9,7 @@ OPERATORS = ("nms", "batched_nms", "roi_align", "RoIAlign", "roi_pool", "RoIPool
 
 
 class VisionOperator(Rule):
-    code, slug = "PRT410", "vision-operator"
+    code = "PRT410"
     edits = False
     references = frozenset(
         {f"torchvision.ops.{name}" for name in OPERATORS} | {f"torch.ops.torchvision.{name}" for name in OPERATORS}

@@ -10,7 +10,7 @@ CONTEXTS = ("torch.autograd.detect_anomaly", "torch.autograd.anomaly_mode.detect
 
 
 class AnomalyMode(Rule):
-    code, slug = "PRT632", "anomaly-mode"
+    code = "PRT632"
     edits = False
     calls = {*SETTERS, *CONTEXTS}
 

@@ -18,7 +18,7 @@ def chooses(file) -> bool:
 
 
 class AttentionByHand(Opportunity):
-    code, slug = "PRT614", "attention-by-hand"
+    code = "PRT614"
     socs = FUSING
     patterns = {"attention"}
 

@@ -7,7 +7,7 @@ from porter.engine.rule import Hit, Rule
 
 
 class CacheEmptied(Rule):
-    code, slug = "PRT631", "cache-emptied"
+    code = "PRT631"
     edits = False
     calls = {f"{module}.empty_cache" for module in ("torch.cuda", "torch.npu", "torch_npu.npu", "torch.cuda.memory")}
     only = staticmethod(prefilters.in_step)

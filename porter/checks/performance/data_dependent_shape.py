@@ -16,7 +16,7 @@ COUNTS = re.compile(r"(?i)(?:lens|lengths?|counts?|durations?|repeats?_?tensor|s
 
 
 class DataDependentShape(Rule):
-    code, slug = "PRT601", "data-dependent-shape"
+    code = "PRT601"
     calls = frozenset(
         [f"torch.{name}" for name in (*NAMES, "where", "repeat_interleave")]
         + [f"torchvision.ops.{name}" for name in SUPPRESSION]

@@ -7,7 +7,7 @@ from porter.checks.performance.opportunity import Opportunity
 
 
 class DataPrefetcher(Opportunity):
-    code, slug = "PRT641", "data-prefetcher"
+    code = "PRT641"
     offers = "torch_npu.contrib.Prefetcher"
     calls = {"torch.cuda.Stream"}
     only = staticmethod(prefilters.prefetches)

@@ -7,7 +7,7 @@ from porter.engine.rule import Hit, Rule, cst
 
 
 class DeprecatedNpuApi(Rule):
-    code, slug = "PRT620", "deprecated-npu-api"
+    code = "PRT620"
     edits = False
     imports = {"torch_npu"}
 

@@ -14,7 +14,7 @@ FACTORIES = "tensor as_tensor zeros ones empty full rand randn randint randperm 
 
 
 class DeviceInDataset(Rule):
-    code, slug = "PRT636", "device-in-dataset"
+    code = "PRT636"
     edits = False
     methods = MOVES
     calls = frozenset(f"torch.{name}" for name in FACTORIES)

@@ -11,7 +11,7 @@ NUMBERS = ("Integer", "Float", "UnaryOperation", "Name", "Attribute", "Call", "B
 
 
 class DeviceMissing(Rule):
-    code, slug = "PRT637", "device-missing"
+    code = "PRT637"
     calls = frozenset(f"torch.{name}" for name in FACTORIES)
     only = staticmethod(prefilters.makes_without_device)
 

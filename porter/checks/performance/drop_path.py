@@ -12,7 +12,7 @@ TIMM = frozenset(
 
 
 class DropPath(Opportunity):
-    code, slug = "PRT617", "drop-path"
+    code = "PRT617"
     offers = "torch_npu.contrib.module.NpuDropPath"
     imports = {"timm"}
     nodes = ("ClassDef",)

@@ -7,7 +7,7 @@ from porter.engine.rule import Hit, Rule
 
 
 class ElementLoop(Rule):
-    code, slug = "PRT638", "element-loop"
+    code = "PRT638"
     edits = False
     nodes = ("For",)
     text = r"range\("

@@ -6,7 +6,7 @@ from porter.checks.performance.opportunity import FUSING, Opportunity
 
 
 class ExpertLoop(Opportunity):
-    code, slug = "PRT622", "expert-loop"
+    code = "PRT622"
     socs = FUSING
     offers = "torch_npu.npu_grouped_matmul"
     patterns = {"experts"}

@@ -15,7 +15,7 @@ PROCESSES = frozenset(f"{m}.{name}" for m in MODULES for name in ("Process", "Po
 
 
 class ForkStart(Rule):
-    code, slug = "PRT635", "fork-start"
+    code = "PRT635"
     edits = False
     calls = {*CONTEXTS, *SETTERS, *STARTERS, *LAUNCHERS, *PROCESSES}
     only = staticmethod(prefilters.may_fork)

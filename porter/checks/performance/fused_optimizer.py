@@ -27,7 +27,7 @@ UNTOLD = frozenset({"amsgrad"})  # nothing says which maximum the fused form kee
 
 
 class FusedOptimizer(Opportunity):
-    code, slug = "PRT610", "fused-optimizer"
+    code = "PRT610"
     calls = frozenset(f"torch.optim.{name}" for name in KNOWN)
     only = staticmethod(prefilters.loops_over_batches)
 

@@ -8,7 +8,7 @@ NEW = {"silu": "torch_npu.npu_swiglu", "gelu": "torch_npu.npu_geglu"}
 
 
 class GatedActivation(Opportunity):
-    code, slug = "PRT612", "gated-activation"
+    code = "PRT612"
     socs = FUSING
     patterns = {"gate"}
 

@@ -11,7 +11,7 @@ NEW = {"sigmoid": "torch_npu.npu_fast_gelu"}
 
 
 class GeluByHand(Opportunity):
-    code, slug = "PRT624", "gelu-by-hand"
+    code = "PRT624"
     patterns = {"gelu"}
 
     def find(self, original, file):

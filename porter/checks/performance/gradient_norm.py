@@ -9,7 +9,7 @@ FUNCTIONS = frozenset({"torch.norm", "torch.linalg.norm", "torch.linalg.vector_n
 
 
 class GradientNorm(Rule):
-    code, slug = "PRT623", "gradient-norm"
+    code = "PRT623"
     edits = False
     calls = FUNCTIONS
     methods = ("norm", "sum", "max")

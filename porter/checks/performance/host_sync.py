@@ -14,7 +14,7 @@ HEADERS = ("If", "While", "Assert")
 
 
 class HostSync(Rule):
-    code, slug = "PRT630", "host-sync"
+    code = "PRT630"
     methods = (*METHODS, *TELLING)
     builtins = BUILTINS
     nodes = HEADERS

@@ -16,7 +16,7 @@ TRACED = re.compile(
 
 
 class LastBatch(Rule):
-    code, slug = "PRT603", "last-batch"
+    code = "PRT603"
     calls = LOADERS
     only = staticmethod(prefilters.trains)
 

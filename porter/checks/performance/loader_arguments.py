@@ -51,7 +51,7 @@ def feeds_training(call, given: dict[str, str], file) -> bool:
 
 
 class LoaderArguments(Rule):
-    code, slug = "PRT633", "loader-arguments"
+    code = "PRT633"
     edits = False
     calls = LOADERS
     only = staticmethod(prefilters.trains)

@@ -11,7 +11,7 @@ from porter.training.frequency import happens_once
 
 
 class LoaderInLoop(Rule):
-    code, slug = "PRT634", "loader-in-loop"
+    code = "PRT634"
     edits = False
     calls = LOADERS
     only = staticmethod(prefilters.in_epoch)

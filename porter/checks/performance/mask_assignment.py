@@ -11,7 +11,7 @@ _WHOLE = re.compile(r"(-?\d{1,3})(?:\.0*)?")
 
 
 class MaskAssignment(Rule):
-    code, slug = "PRT602", "mask-assignment"
+    code = "PRT602"
     nodes = ("Assign",)
     only = staticmethod(prefilters.assigns_by_mask)
     each_batch = True

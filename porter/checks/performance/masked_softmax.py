@@ -7,7 +7,7 @@ from porter.checks.performance.opportunity import FUSING, Opportunity
 
 
 class MaskedSoftmax(Opportunity):
-    code, slug = "PRT621", "masked-softmax"
+    code = "PRT621"
     socs = FUSING
     offers = "torch_npu.npu_scaled_masked_softmax"
     patterns = {"masked-softmax"}

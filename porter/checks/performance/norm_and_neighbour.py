@@ -9,7 +9,7 @@ NEW = {"add-layer-norm": "torch_npu.npu_add_layer_norm", "group-norm-silu": "tor
 
 
 class NormAndNeighbour(Opportunity):
-    code, slug = "PRT619", "norm-and-neighbour"
+    code = "PRT619"
     socs = FUSING
     patterns = {"norm"}
     calls = {"torch.nn.GroupNorm"}

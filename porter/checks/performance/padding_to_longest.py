@@ -19,7 +19,7 @@ LONGEST = r"padding\s*=\s*(?:True\b|[\"']longest[\"'])"
 
 
 class PaddingToLongest(Rule):
-    code, slug = "PRT604", "padding-to-longest"
+    code = "PRT604"
     edits = False
     calls = {PAD, *COLLATORS}
     builtins = {"max"}

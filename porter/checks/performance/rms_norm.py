@@ -6,7 +6,7 @@ from porter.checks.performance.opportunity import FUSING, Opportunity
 
 
 class RmsNorm(Opportunity):
-    code, slug = "PRT611", "rms-norm"
+    code = "PRT611"
     socs = FUSING
     offers = "torch_npu.npu_rms_norm"
     patterns = {"rms-norm"}

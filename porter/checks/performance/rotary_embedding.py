@@ -6,7 +6,7 @@ from porter.checks.performance.opportunity import FUSING, Opportunity
 
 
 class RotaryEmbedding(Opportunity):
-    code, slug = "PRT613", "rotary-embedding"
+    code = "PRT613"
     socs = FUSING
     offers = "torch_npu.npu_rotary_mul"
     patterns = {"rotary"}

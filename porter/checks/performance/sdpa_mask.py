@@ -14,7 +14,7 @@ SWITCHES = frozenset(
 
 
 class SdpaMask(Rule):
-    code, slug = "PRT615", "sdpa-mask"
+    code = "PRT615"
     edits = False
     calls = {SDPA, *SWITCHES}
 

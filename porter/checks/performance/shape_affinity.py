@@ -12,7 +12,7 @@ TYPES = {"Call": ast.Call, "Dict": ast.Dict, "Assign": ast.Assign, "AnnAssign": 
 
 
 class ShapeAffinity(Rule):
-    code, slug = "PRT640", "shape-affinity"
+    code = "PRT640"
     edits = False
     nodes = (*TYPES, "FunctionDef")
     text = tuple(rf"\b{key}(?:[ \t]*:[ \t]*int)?[\"']?[ \t]*[=:][ \t]*\d\d" for key in sorted(KINDS))

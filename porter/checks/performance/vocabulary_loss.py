@@ -12,7 +12,7 @@ VOCABULARY = re.compile(r"(?i)vocab|logits\.(?:size\(-1\)|shape\[-1\])|n_?tokens
 
 
 class VocabularyLoss(Opportunity):
-    code, slug = "PRT616", "vocabulary-loss"
+    code = "PRT616"
     offers = "torch_npu.npu_cross_entropy_loss"
     calls = {"torch.nn.functional.cross_entropy"}
     only = staticmethod(prefilters.is_flattened)

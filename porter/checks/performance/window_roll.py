@@ -8,7 +8,7 @@ from porter.engine.rule import cst
 
 
 class WindowRoll(Opportunity):
-    code, slug = "PRT618", "window-roll"
+    code = "PRT618"
     offers = "torch_npu.contrib.function.roll"
     calls = {"torch.roll"}
 

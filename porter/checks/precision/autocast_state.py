@@ -14,7 +14,7 @@ SINCE = (2, 4)  # the torch that made these functions take a device
 
 
 class AutocastState(Rule):
-    code, slug = "PRT301", "autocast-state"
+    code = "PRT301"
     calls = frozenset(f"torch.{name}" for name in CALLS)
 
     def visit(self, original, updated, file):

@@ -8,7 +8,7 @@ from porter.engine.rule import Hit, Rule, cst
 
 
 class Bfloat16Unsupported(Rule):
-    code, slug = "PRT310", "bfloat16-unsupported"
+    code = "PRT310"
     edits = False
     socs = ("910", "310P")
     references = frozenset({"torch.bfloat16"})

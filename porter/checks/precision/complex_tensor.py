@@ -9,7 +9,7 @@ DTYPES = frozenset(f"torch.{name}" for name in ("complex32", "complex64", "compl
 
 
 class ComplexTensor(Rule):
-    code, slug = "PRT309", "complex-tensor"
+    code = "PRT309"
     edits = False
     calls = MAKERS
     references = DTYPES

@@ -21,7 +21,7 @@ WHY = {
 
 
 class CudaBackendSetting(Rule):
-    code, slug = "PRT305", "cuda-backend-setting"
+    code = "PRT305"
     references = frozenset({*WHY, DETERMINISTIC})
 
     def visit(self, original, updated, file):

@@ -6,7 +6,7 @@ from porter.engine.rule import Hit, Rule, cst
 
 
 class DeterministicAlgorithms(Rule):
-    code, slug = "PRT306", "deterministic-algorithms"
+    code = "PRT306"
     edits = False
     calls = {"torch.use_deterministic_algorithms"}
 

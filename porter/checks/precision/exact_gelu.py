@@ -11,7 +11,7 @@ NAMES = frozenset({"torch.nn.GELU", "torch.nn.functional.gelu"})
 
 
 class ExactGelu(Rule):
-    code, slug = "PRT311", "exact-gelu"
+    code = "PRT311"
     edits = False
     references = NAMES
 

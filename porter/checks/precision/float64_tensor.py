@@ -15,7 +15,7 @@ MOVES = frozenset({"cuda", "npu", "to"})
 
 
 class Float64Tensor(Rule):
-    code, slug = "PRT307", "float64-tensor"
+    code = "PRT307"
     edits = False
     references = DTYPES
     methods = {"double"}

@@ -9,7 +9,7 @@ _MODULES = ("torch.cuda.amp", "torch.cuda.amp.grad_scaler", "torch.npu.amp", "to
 
 
 class FusedOptimizerScaled(Rule):
-    code, slug = "PRT316", "fused-optimizer-scaled"
+    code = "PRT316"
     calls = {f"{module}.GradScaler" for module in _MODULES}
 
     def visit(self, original, updated, file):

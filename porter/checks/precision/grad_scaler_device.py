@@ -7,7 +7,7 @@ from porter.engine.rule import Hit, Rule, cst
 
 
 class GradScalerDevice(Rule):
-    code, slug = "PRT302", "grad-scaler-device"
+    code = "PRT302"
     calls = {"torch.amp.GradScaler", "torch.amp.grad_scaler.GradScaler", "torch.GradScaler"}
 
     def visit(self, original, updated, file):

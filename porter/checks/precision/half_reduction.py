@@ -16,7 +16,7 @@ _HALF = r"[^\n]*(?:\.half\s*\(\)|\.bfloat16\s*\(\)|torch\.(?:half|b?float16))"
 
 
 class HalfReduction(Rule):
-    code, slug = "PRT312", "half-reduction"
+    code = "PRT312"
     edits = False
     nodes = ("Call",)
     text = tuple(

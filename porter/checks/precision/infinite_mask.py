@@ -10,7 +10,7 @@ _INFINITE = re.compile(r"""-?\s*(?:float\(\s*["'][-+]?inf(?:inity)?["']\s*\)|(?:
 
 
 class InfiniteMask(Rule):
-    code, slug = "PRT314", "infinite-mask"
+    code = "PRT314"
     edits = False
     socs = ("910", "310P")
     methods = {"masked_fill", "masked_fill_"}

@@ -8,7 +8,7 @@ from porter.engine.rule import Hit, Rule, cst
 
 
 class MatmulPrecision(Rule):
-    code, slug = "PRT304", "matmul-precision"
+    code = "PRT304"
     calls = {"torch.set_float32_matmul_precision"}
 
     def visit(self, original, updated, file):

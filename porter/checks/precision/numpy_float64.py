@@ -18,7 +18,7 @@ NARROWING = frozenset({"float", "half", "bfloat16", "long", "int", "bool", "type
 
 
 class NumpyFloat64(Rule):
-    code, slug = "PRT308", "numpy-float64"
+    code = "PRT308"
     edits = False
     nodes = ("Call",)
     text = (r"from_numpy\s*\(\s*\w+\.", r"tensor\s*\(\s*(?:np|numpy)\.")

@@ -8,7 +8,7 @@ CHECKS = ("isnan", "isinf", "isfinite")
 
 
 class OverflowCheck(Rule):
-    code, slug = "PRT313", "overflow-check"
+    code = "PRT313"
     edits = False
     socs = ("910", "310P")
     calls = frozenset(f"torch.{name}" for name in CHECKS)

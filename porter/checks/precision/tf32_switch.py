@@ -19,7 +19,7 @@ SEVERITY = {("conv", False): "wrong", ("matmul", True): "slow", ("conv", True): 
 
 
 class Tf32Switch(Rule):
-    code, slug = "PRT303", "tf32-switch"
+    code = "PRT303"
     references = frozenset({*SWITCHES, *NEWER})
 
     def visit(self, original, updated, file):

@@ -13,7 +13,7 @@ _SCALES = re.compile(rb"(?i)scaler|scale_loss|loss_scale")
 
 
 class UnscaledFloat16(Rule):
-    code, slug = "PRT315", "unscaled-float16"
+    code = "PRT315"
     edits = False
     calls = frozenset(CALLS)
 

@@ -4,30 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from porter.engine.rule import Hit, IndexRule, named
 from porter.native.python_to_kernels import mentions
 from porter.native.uses import uses
-from porter.python.index import Link
-
-CODE = "PRT411"
 
 
-def native_calls(file) -> Iterator[tuple[Link, str, str, dict[str, str]]]:
-    """(where, code, key of the message, values)."""
-    exports = file.facts.exports
-    if not exports or not mentions(file.source.utf8, exports) or file.facts.knows_npus(file.path):
-        return
-    links = {link[0]: link for link in file.names.uses}
-    said = set()
-    for node, module, name in uses(file.tree, exports):
-        link = links.get(node)
-        if link is None or (module, name) in said or file.awareness.covers_link(link):
-            continue
-        said.add((module, name))
-        native = exports[module][name]
-        known = file.rules.tables.kernel(f"{module}_{name}", native.kernels)
-        yield (
-            link,
-            CODE,
-            known.why if known else "default",
-            {"name": f"{module}.{name}", "kernels": native.kernels, "path": native.path},
-        )
+class NativeCalls(IndexRule):
+    code = "PRT411"
+
+    def look(self, file) -> Iterator[Hit]:
+        exports = file.facts.exports
+        if not exports or not mentions(file.source.utf8, exports) or file.facts.knows_npus(file.path):
+            return
+        links = {link[0]: link for link in file.names.uses}
+        said = set()
+        for node, module, name in uses(file.tree, exports):
+            link = links.get(node)
+            if link is None or (module, name) in said or file.awareness.covers_link(link):
+                continue
+            said.add((module, name))
+            native = exports[module][name]
+            known = file.rules.tables.kernel(f"{module}_{name}", native.kernels)
+            values = named(name=f"{module}.{name}", kernels=native.kernels, path=native.path)
+            yield Hit(link, known.why if known else "default", values=values)

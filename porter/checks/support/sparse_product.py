@@ -6,7 +6,7 @@ from porter.engine.rule import Hit, Rule
 
 
 class SparseProduct(Rule):
-    code, slug = "PRT706", "sparse-product"
+    code = "PRT706"
     edits = False
     calls = {
         "torch.spmm", "torch.smm", "torch.hspmm", "torch.sspaddmm", "torch.sparse.mm", "torch.sparse.addmm",

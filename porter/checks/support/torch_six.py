@@ -13,7 +13,7 @@ _READ = {"inf": "torch.inf", "nan": "torch.nan", **_VALUES}  # of what stood beh
 
 
 class TorchSix(Rule):
-    code, slug = "PRT704", "torch-six"
+    code = "PRT704"
     nodes = ("Import", "ImportFrom")
     prefixes = {_MODULE}
     text = r"torch\._six\b"

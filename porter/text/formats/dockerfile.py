@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from porter.text.document import Document, TextHit
+from porter.text.document import Document
 from porter.text.formats import shell
 from porter.text.shells.script import Name, Script, Word, masked, parse
 
-MARK = "#"
-same = shell.same
+MARK, READS = "#", "script"
+same, settled = shell.same, shell.settled
 _INSTRUCTION = re.compile(r"[ \t]*(FROM|RUN|ENV|ARG|CMD|ENTRYPOINT|[A-Z]+)\b", re.IGNORECASE)
 _ENDS = re.compile(r"\\[ \t]*\r?\n?$")
 _SHELL = re.compile(r"(?:[ \t]|\\[ \t]*\r?\n)*(?:--\w[\w-]*=\S+(?:[ \t]|\\[ \t]*\r?\n)+)*(?![\[<\s])", re.IGNORECASE)
@@ -40,14 +40,8 @@ def read(document: Document) -> Script:
         names += _names(start, body, name)
     script = parse(_without(text, parts))
     script.names = sorted([*script.names, *names], key=lambda n: n.start)
-    script.images = images
+    script.images, script.safe = images, False
     return script
-
-
-def look(document: Document, script: Script) -> Iterator[TextHit]:
-    yield from shell.hits(document, script, safe=False)
-    for start, end, image in script.images:
-        yield TextHit(start, end, "PRT823", "image", values=(("image", image),))
 
 
 def _instructions(text: str) -> Iterator[tuple[int, int, str]]:

@@ -8,10 +8,9 @@ from porter.errors import Unreadable
 from porter.text.document import Document
 from porter.text.jsonspans import Node, parse
 from porter.text.settings.entries import ITEM, Builder, Settings, same
-from porter.text.settings.rules import look
 
-MARK = "//"
-__all__ = ["MARK", "look", "read", "same"]
+MARK, READS = "//", "settings"
+__all__ = ["MARK", "READS", "read", "same"]
 
 _LINES = re.compile(r'[\[{"\d][^\n]*[\]}"\d]\r?\n\s*[\[{"\d]')  # one value to a line: records, no settings
 

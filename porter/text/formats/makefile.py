@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-from porter.text.document import Document, TextHit
+from porter.text.document import Document
 from porter.text.formats import shell
 from porter.text.shells.script import WORDS, Name, Script, Text, Word, masked, parse
 
-MARK = "#"
-same = shell.same
+MARK, READS = "#", "script"
+same, settled = shell.same, shell.settled
 _SET = re.compile(
     r"^(?:(?:export|override)[ \t]+)*([A-Za-z_]\w*)[ \t]*(?:\?|:{1,3}|\+|!)?=[ \t]*([^#\n]*)", re.MULTILINE
 )
@@ -31,10 +30,6 @@ def read(document: Document) -> Script:
             script.texts.append(Text(value, ""))
     script.names = sorted([*script.names, *names], key=lambda n: n.start)
     return script
-
-
-def look(document: Document, script: Script) -> Iterator[TextHit]:
-    yield from shell.hits(document, script)
 
 
 def _recipes(text: str) -> str:

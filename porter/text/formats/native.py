@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from porter.errors import Unreadable
 from porter.native import cpp
-from porter.text.document import Document, TextHit
+from porter.text.document import Document
 
-MARK = "//"
+MARK, READS = "//", "source"
 
 _LAUNCH = re.compile(rb"<<<|\bcudaLaunch(?:Cooperative)?Kernel\w*\s*\(|\bhipLaunchKernelGGL\s*\(")
 _GUARD = re.compile(
@@ -54,7 +54,6 @@ def _searches(patterns: dict[str, str]) -> dict[str, tuple[bytes, re.Pattern[byt
 _USED, _USES = _searches(_LIBRARIES), _searches(_FEATURES)
 _STARTS = (b"<<<", b"cudaLaunch", b"hipLaunch")
 _DEVICE = (".cu", ".cuh", ".hip")
-_SHOWN = 4
 
 
 @dataclass(frozen=True)
@@ -111,40 +110,3 @@ def _unguarded(code: bytes) -> bytes:
         elif guards:
             lines[number] = re.sub(rb"[^\r\n]", b" ", line)
     return b"".join(lines)
-
-
-def look(document: Document, native: Native) -> Iterator[TextHit]:
-    places = [kernel.start for kernel in native.kernels] + [at for at, _ in native.libraries] + list(native.launches)
-    if not places:
-        return
-    facts = document.session.facts
-    names, libraries = [kernel.name for kernel in native.kernels], [name for _, name in native.libraries]
-    tables = document.session.rules.tables
-    known = list(dict.fromkeys(filter(None, map(tables.kernel, names))))
-    if names:
-        why = known[0].why if len(known) == 1 else "kernels" if names[1:] else "kernel"
-    else:
-        why = "launches" if native.launches else "device" if native.device else "host"
-    said = {"names": _shown(names), "count": str(len(names)), "libraries": _shown(libraries)}
-    said["launches"] = str(len(native.launches)) if native.launches else ""
-    runs = names or native.launches or native.device  # of which it goes without saying that they need CUDA
-    said["uses"] = _shown([name for name in (*libraries, *native.features) if name != "CUDA"] if runs else [])
-    said["counterparts"] = _shown([name for row in known[:_SHOWN] for name in row.replacement[:1]] if known[1:] else [])
-    said["exports"] = _shown(list(native.exports))
-    said["callers"] = next((callers for path, callers in facts.dying if path == document.path), "")
-    at = _character(document, min(kernel.start for kernel in native.kernels) if names else min(places))
-    severity = "note" if facts.knows_npus(document.path) else ""  # NPUs have sources of their own
-    values = TextHit.values_of(**{key: text for key, text in said.items() if text})
-    yield TextHit(at, at + 1, "PRT850", why, values=values, severity=severity)
-
-
-def _character(document: Document, at: int) -> int:
-    """Of a byte. A comment in another encoding is no reason not to read a source that nobody edits."""
-    data = document.data[document.bom :]
-    document.__dict__.setdefault("text", data.decode("utf-8", "replace"))
-    return len(data[: max(0, at - document.bom)].decode("utf-8", "replace"))
-
-
-def _shown(names: list[str]) -> str:
-    more = len(names) - _SHOWN
-    return ", ".join(names[:_SHOWN]) + (f" (+{more})" if more > 0 else "")

@@ -7,10 +7,9 @@ import re
 from porter.errors import Unreadable
 from porter.text.document import Document
 from porter.text.settings.entries import ITEM, Builder, Settings, same
-from porter.text.settings.rules import look
 
-MARK = "#"
-__all__ = ["MARK", "look", "read", "same"]
+MARK, READS = "#", "settings"
+__all__ = ["MARK", "READS", "read", "same"]
 
 _BLANK = re.compile(r"(?:[ \t\r\n]+|#[^\n]*)*")
 _SPACE = re.compile(r"[ \t]*")

@@ -5,10 +5,9 @@ from __future__ import annotations
 from porter.errors import Unreadable
 from porter.text.document import Document
 from porter.text.settings.entries import ITEM, Builder, Settings, same
-from porter.text.settings.rules import look
 
-MARK = "#"
-__all__ = ["MARK", "look", "read", "same"]
+MARK, READS = "#", "settings"
+__all__ = ["MARK", "READS", "read", "same"]
 _DEEPEST = 500  # levels; libyaml goes over all that are open for every word
 
 

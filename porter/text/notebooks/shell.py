@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import accumulate
 
+from porter.engine.rule import Hit
 from porter.errors import Unreadable
-from porter.text.document import Document, TextHit
+from porter.text.document import Document
 from porter.text.formats import shell
 from porter.text.notebooks.cells import HALF, Notebook
 from porter.text.notebooks.magics import Command
@@ -26,7 +27,7 @@ _VARIABLE = re.compile(r"(?<!\w)[A-Z][A-Z0-9]*_[A-Z0-9_]+(?!\w)")
 class CellShell:
     """A format as the others are, of the lines of one notebook. Edits add no lines to them."""
 
-    MARK = "#"
+    MARK, READS = "#", "script"
     same = staticmethod(shell.same)
 
     def __init__(self, book: Notebook):
@@ -92,8 +93,8 @@ class CellShell:
             put_in = self.identifiers
             script.names[before:] = [n for n in script.names[before:] if n.role != "read" or n.name not in put_in]
 
-    def look(self, document: Document, script: Script) -> Iterator[TextHit]:
-        for hit in shell.look(document, script):
+    def settled(self, document: Document, script: Script, found: Iterable[Hit]) -> Iterator[Hit]:
+        for hit in shell.settled(document, script, found):
             filled = any(script.text[start:end] != document.text[start:end] for start, end, _ in hit.edits)
             yield replace(hit, edits=(), safe=False) if filled else hit
 

@@ -13,6 +13,7 @@ from functools import cached_property, lru_cache
 
 from porter.errors import Unreadable
 from porter.native import grammar
+from porter.text.document import Document
 
 # whatever a rule starts from; only statements with one of them are walked
 WORDS = re.compile(
@@ -85,6 +86,10 @@ class Script:
     shape: dict[str, int] = field(default_factory=dict)  # what an edit must not change
     ran: set[int] = field(default_factory=set)  # strings that were read as shell
     damaged: int = 0  # the first line that the grammar does not understand
+    safe: bool = True  # edits may be made without a look
+
+    def may_edit(self, document: Document) -> bool:
+        return self.safe and not document.session.facts.knows_npus(document.path)
 
     @cached_property
     def ends(self) -> list[int]:

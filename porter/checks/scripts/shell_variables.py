@@ -11,8 +11,10 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from porter.engine.rule import Hit, TextRule
+from porter.rulebook.table import Tables
 from porter.rulebook.variable_values import is_list, is_ordered, to_megabytes
-from porter.text.document import Document, TextHit
+from porter.text.document import Document
 from porter.text.shells.script import Script, Word
 
 _UNKNOWN = re.compile(r"(?:TORCH_NCCL|PYTORCH_CUDA|NCCL)_(?!VER)[A-Z0-9_]+$")
@@ -37,7 +39,18 @@ class Place:
     exported: bool
 
 
-def look(document: Document, script: Script, *, safe: bool = True) -> Iterator[TextHit]:
+class ShellVariables(TextRule):
+    code = "PRT801"
+    reads = "script"
+
+    def __init__(self, tables: Tables):
+        self.codes = tuple(sorted({"PRT801", "PRT803", *(row.code for row in tables.variables.values())}))
+
+    def look(self, document: Document, script: Script) -> Iterator[Hit]:
+        return _look(document, script, script.may_edit(document))
+
+
+def _look(document: Document, script: Script, safe: bool) -> Iterator[Hit]:
     rows = document.session.rules.tables.variables
     found: dict[str, list[Place]] = {}
     for name, place in _places(script):
@@ -50,12 +63,17 @@ def look(document: Document, script: Script, *, safe: bool = True) -> Iterator[T
         if row is None:
             first = next((p for p in places if p.exported or p.role == "set"), None)
             if first:
-                yield TextHit(first.start, first.end, "PRT803", "unknown", values=(("old", name),))
+                yield Hit((first.start, first.end), "unknown", code="PRT803", values=(("old", name),))
         elif row.to is None:
             first = next((p for p in places if p.role == "set"), places[0])
             values = (("new", ""), ("old", name))
-            yield TextHit(
-                first.start, first.end, row.code, row.why, values=values, severity=row.severity, effort=row.effort
+            yield Hit(
+                (first.start, first.end),
+                row.why,
+                code=row.code,
+                values=values,
+                severity=row.severity,
+                effort=row.effort,
             )
         elif not re.search(rf"(?<!\w){row.to}=", script.text):  # else it is ported already
             yield from _renamed(name, row, places, safe and name not in written)
@@ -91,13 +109,15 @@ def _mentioned(start: int, text: str) -> Iterator[tuple[str, Place]]:
         yield found[0], Place(start + found.start(), start + found.end(), "text", None, False)
 
 
-def _renamed(name: str, row, places: list[Place], safe: bool) -> Iterator[TextHit]:
+def _renamed(name: str, row, places: list[Place], safe: bool) -> Iterator[Hit]:
     if row.value == "bytes-to-mb":
         yield from _converted(name, row, places)
         return
     values = (("new", row.to), ("old", name))
     if row.to == "ASCEND_VISIBLE_DEVICES" and any(not _CARDS.fullmatch(_given(place) or "") for place in places):
-        yield TextHit(places[0].start, places[0].end, row.code, row.why, values=values)  # `all`, or the name of a card
+        yield Hit(
+            (places[0].start, places[0].end), row.why, code=row.code, values=values
+        )  # `all`, or the name of a card
         return
     wrong = {place: v for place in places if is_list(row) and (v := _given(place)) and not is_ordered(v)}
     certain = safe and row.fix == "safe" and not wrong and all(place.role != "text" for place in places)
@@ -105,17 +125,17 @@ def _renamed(name: str, row, places: list[Place], safe: bool) -> Iterator[TextHi
         edits = ((place.start, place.end, row.to),)
         if place in wrong:
             said = (*values, ("value", wrong[place]))
-            yield TextHit(place.start, place.end, "PRT801", "order", values=said, edits=edits)
+            yield Hit((place.start, place.end), "order", code="PRT801", values=said, edits=edits)
             continue
         weight = {"severity": row.severity, "effort": row.effort}
-        yield TextHit(place.start, place.end, row.code, row.why, values=values, edits=edits, safe=certain, **weight)
+        yield Hit((place.start, place.end), row.why, code=row.code, values=values, edits=edits, safe=certain, **weight)
 
 
 def _given(place: Place) -> str | None:
     return place.value.value if place.value else None
 
 
-def _converted(name: str, row, places: list[Place]) -> Iterator[TextHit]:
+def _converted(name: str, row, places: list[Place]) -> Iterator[Hit]:
     """Bytes to MB, where every place says how many: a number, or one that stands in where none is given."""
     values = (("new", row.to), ("old", name))
     inner = [p.start for p in places if p.role == "read" and to_megabytes(_given(p))]  # sorted, as `places` are
@@ -124,7 +144,7 @@ def _converted(name: str, row, places: list[Place]) -> Iterator[TextHit]:
         number = to_megabytes(_given(place))
         through = place.role == "set" and _holds(place.value, inner, len(name))
         if not number and not through and place.role != "named":
-            yield TextHit(place.start, place.end, row.code, "computed", values=values)
+            yield Hit((place.start, place.end), "computed", code=row.code, values=values)
             return
         changed = [(place.start, place.end, row.to)]
         if number:
@@ -132,7 +152,7 @@ def _converted(name: str, row, places: list[Place]) -> Iterator[TextHit]:
             changed.append((old.start, old.end, old.text.replace(old.value or "", number)))
         edits.append((place, tuple(changed)))
     for place, changed in edits:
-        yield TextHit(place.start, place.end, row.code, row.why, values=values, edits=changed)
+        yield Hit((place.start, place.end), row.why, code=row.code, values=values, edits=changed)
 
 
 def _holds(value: Word, starts: list[int], length: int) -> bool:

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from porter.text.document import Document, TextHit
+from porter.engine.rule import Hit, TextRule, named
+from porter.text.document import Document
 from porter.text.shells.script import Command, Script, Word
 
 _BUILD = re.compile(r"[\"']?(?:torch|torchvision|torchaudio|torchtext)(?:==|~=|>=)[\w.]*(\+cu\d+)")
@@ -23,10 +24,14 @@ _VERSION = "0123456789."
 _INSTALLERS = frozenset({"pip", "conda", "mamba", "micromamba", "apt", "apt-get", "yum", "dnf"})
 
 
-def look(document: Document, script: Script) -> Iterator[TextHit]:
-    for command in script.commands:
-        if (at := _installed(command)) is not None:
-            yield from _found(document, command.words[at:])
+class Installs(TextRule):
+    code = "PRT841"
+    reads = "script"
+
+    def look(self, document: Document, script: Script) -> Iterator[Hit]:
+        for command in script.commands:
+            if (at := _installed(command)) is not None:
+                yield from _found(document, command.words[at:])
 
 
 def _installed(command: Command) -> int | None:
@@ -50,26 +55,28 @@ def _rows(rules) -> dict:
     return found
 
 
-def _found(document: Document, words: tuple[Word, ...]) -> Iterator[TextHit]:
+def _found(document: Document, words: tuple[Word, ...]) -> Iterator[Hit]:
     rows = _rows(document.session.rules)
     skip = False
     for word in words:
         text, value, skip = word.text, skip, False
         if found := _BUILD.match(text):
             start, end = word.start + found.start(1), word.start + found.end(1)
-            values = TextHit.values_of(old=found[1], npu=document.session.target.torch_npu)
-            yield TextHit(word.start, word.end, "PRT841", "local", values=values, edits=((start, end, ""),))
+            values = named(old=found[1], npu=document.session.target.torch_npu)
+            yield Hit((word.start, word.end), "local", code="PRT841", values=values, edits=((start, end, ""),))
         elif (found := _INDEX.search(text)) and text.strip("\"'").endswith(".whl"):
             # the file's name, too, says what it was built for
             target = document.session.target
             torch = ".".join(map(str, target.torch))
-            values = TextHit.values_of(old=found[1] or found[0], torch=torch, npu=target.torch_npu)
-            yield TextHit(word.start, word.end, "PRT841", "wheel", values=values)
+            values = named(old=found[1] or found[0], torch=torch, npu=target.torch_npu)
+            yield Hit((word.start, word.end), "wheel", code="PRT841", values=values)
         elif found:
             start, end = word.start + found.start(1), word.start + found.end(1)
             edits = ((start, end, "cpu"),) if found[1] else ()
-            values = TextHit.values_of(old=found[1], new="cpu") if edits else TextHit.values_of(old=found[0])
-            yield TextHit(word.start, word.end, "PRT841", "index" if edits else "foreign", values=values, edits=edits)
+            values = named(old=found[1], new="cpu") if edits else named(old=found[0])
+            yield Hit(
+                (word.start, word.end), "index" if edits else "foreign", code="PRT841", values=values, edits=edits
+            )
         elif value:
             continue
         elif text.startswith("-"):
@@ -89,9 +96,11 @@ def _found(document: Document, words: tuple[Word, ...]) -> Iterator[TextHit]:
             yield from _package(word, name[0].lower().replace("_", "-"), rows)
 
 
-def _package(word: Word, name: str, rows: dict) -> Iterator[TextHit]:
+def _package(word: Word, name: str, rows: dict) -> Iterator[Hit]:
     if (row := rows.get(name)) is not None:
         values = (("name", name),)
-        yield TextHit(word.start, word.end, row.code, row.why, values=values, severity=row.severity, effort=row.effort)
+        yield Hit(
+            (word.start, word.end), row.why, code=row.code, values=values, severity=row.severity, effort=row.effort
+        )
     elif _CUDA.match(name):
-        yield TextHit(word.start, word.end, "PRT842", "default", values=(("name", name),))
+        yield Hit((word.start, word.end), "default", code="PRT842", values=(("name", name),))

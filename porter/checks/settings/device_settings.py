@@ -8,56 +8,40 @@ from collections.abc import Iterator
 from fnmatch import fnmatch
 from functools import cached_property, lru_cache
 
+from porter.checks.settings import variables_set
+from porter.engine.rule import Hit, TextRule, named
 from porter.engine.styles import STYLES
 from porter.python.evidence import CUDA_LIBRARIES, like
 from porter.python.strings.holders import field
-from porter.text import packages
-from porter.text.document import Document, TextHit
-from porter.text.settings import requirement_lists, sizes
-from porter.text.settings.entries import ITEM, MOST, Entry, Settings
+from porter.rulebook.table import Tables
+from porter.text.document import Document
+from porter.text.settings.entries import ITEM, Entry, Settings
+from porter.text.settings.scope import PROJECT, scope
 
 _WORDS = re.compile(r"(?i)cuda|nccl|--gpus")  # what a row for any key looks at
-_DATA = re.compile(
-    r"(?i)(?:^|/)(?:package(?:-lock)?|composer|tokenizer\w*|vocab|merges|special_tokens_map|dataset_infos?|trainer_state|"
-    r"[\w.-]*\.index|[\w.-]*(?:results?|metrics|history|[._-]logs?|golden)[\w.-]*)\.json$"
-    r"|\.lock$|(?:^|/)(?:\.pre-commit-config|mkdocs|codecov|_config|\.readthedocs|pnpm-lock|conda-lock)\.ya?ml$"
-    r"|(?:^|/)(?:results?|outputs?|logs?|wandb|goldens?|golden_values)/.*\.json$"
-)
-_PIPELINE = re.compile(
-    r"(?:^|/)\.(?:github|circleci|buildkite|gitlab|lightning)/|(?:^|/)\.?(?:gitlab-ci|travis|azure-pipelines)[\w.-]*$"
-)
-_ON_GPUS = re.compile(
-    r"(?i)(?:^|\s)--gpus\b|\bnvidia/cuda|\bnvcr\.io/|nvidia-smi|(?:^|[-_\s\[])(?:gpu|cuda|nvidia)(?:$|[-_\s\],])"
-)
-_RUNNERS = ("runs-on", "image", "options", "tags", "container", "runner", "agents")
 _FLAG = re.compile(r"(--?[A-Za-z][\w-]*)=(cuda(?::\d+)?|nccl)")
 _NAMED = ("_target_", "class_path", "target", "_partial_target_", "_type_")
 
 
-def look(document: Document, settings: Settings) -> Iterator[TextHit]:
-    if not settings.whole or len(settings.entries) > MOST or _DATA.search(document.path):
-        return
-    if document.path in document.session.facts.twins or packages.for_npus(document.path):
-        return  # the file for NPUs stands beside it, or is it
-    if _PIPELINE.search(document.path):
-        yield from _pipeline(settings)
-        return
-    yield from requirement_lists.look(document, settings)
-    yield from sizes.look(document, settings)
-    yield from _Look(document, settings).hits()
+class DeviceSettings(TextRule):
+    code = "PRT830"
+    reads = "settings"
+
+    def __init__(self, tables: Tables):
+        rows = (
+            *tables.settings,
+            *tables.variables.values(),
+            *(row for several in tables.options.values() for row in several),
+        )
+        self.codes = tuple(sorted({"PRT801", "PRT803", "PRT830", "PRT831", *(row.code for row in rows)}))
+
+    def look(self, document: Document, settings: Settings) -> Iterator[Hit]:
+        return _Look(document, settings).hits() if scope(document, settings) == PROJECT else iter(())
 
 
 def word(key: str) -> str:
     """A key as the rules spell it."""
     return key.lower().lstrip("-").replace("-", "_")
-
-
-def _pipeline(settings: Settings) -> Iterator[TextHit]:
-    for entry in settings.entries:
-        if entry.name in _RUNNERS and _ON_GPUS.search(entry.value):
-            values = (("old", " ".join(entry.value.split())[:60]),)
-            yield TextHit(entry.start, entry.end, "PRT832", "pipeline", values=values)
-            return
 
 
 @lru_cache(maxsize=4)
@@ -85,18 +69,16 @@ class _Look:
         self.keys: set[str] = set()
         self._said: dict[tuple[int, str], list[Entry]] = {}
 
-    def hits(self) -> Iterator[TextHit]:
-        from porter.text.settings import variables
-
+    def hits(self) -> Iterator[Hit]:
         self.keys = {word(part) for entry in self.settings.entries for part in entry.path}
         for number, entry in enumerate(self.settings.entries):
-            found = list(self._entry(entry)) or list(variables.look(self, entry))
+            found = list(self._entry(entry)) or list(variables_set.look(self, entry))
             for hit in found:
                 if hit.edits:
                     self.settings.edited.update(self._numbers(number, hit))
                 yield hit
 
-    def _numbers(self, number: int, hit: TextHit) -> Iterator[int]:
+    def _numbers(self, number: int, hit: Hit) -> Iterator[int]:
         """The entries that an edit reaches: its own, and for a variable in two parts the other."""
         yield number
         entries = self.settings.entries
@@ -109,7 +91,7 @@ class _Look:
     def _starts(self) -> list[tuple[int, int]]:
         return sorted((entry.start, number) for number, entry in enumerate(self.settings.entries))
 
-    def _entry(self, entry: Entry) -> Iterator[TextHit]:
+    def _entry(self, entry: Entry) -> Iterator[Hit]:
         key = word(entry.name)
         if entry.tag.startswith(("!new:", "!name:", "!apply:")):
             yield from self._class(entry, entry.tag.partition(":")[2], None)
@@ -119,7 +101,7 @@ class _Look:
         if (hit := self._option(entry, key)) or (hit := self._setting(entry, key)) or (hit := self._argument(entry)):
             yield hit
 
-    def _setting(self, entry: Entry, key: str) -> TextHit | None:
+    def _setting(self, entry: Entry, key: str) -> Hit | None:
         rows = self.named.get(key, [])
         if "." in key:  # trainer.gpus: 8
             rows = rows + self.named.get(key.rpartition(".")[2], [])
@@ -169,7 +151,7 @@ class _Look:
             self._said[owner, key] = [e for e in near if word(e.name) == key and self._setting(e, key)]
         return self._said[owner, key]
 
-    def _hit(self, row, entry: Entry, found: re.Match[str]) -> TextHit:
+    def _hit(self, row, entry: Entry, found: re.Match[str]) -> Hit:
         new, edits = "", ()
         if row.to is not None:
             rest = found[1] if found.re.groups else ""
@@ -177,20 +159,19 @@ class _Look:
             span = entry.key if row.replace == "key" else (entry.start, entry.end) if entry.exact else None
             if span and self.style.writes(row.code):
                 edits = ((*span, new),)
-        values = TextHit.values_of(name=entry.name, old=" ".join(entry.value.split())[:80], new=new)
+        values = named(name=entry.name, old=" ".join(entry.value.split())[:80], new=new)
         at = entry.key if row.replace == "key" and entry.key else (entry.start, entry.end)
         safe = row.fix == "safe" and not self.known and bool(edits)
         holder = field(entry.name) if row.code == "PRT830" and entry.name else ""
-        return TextHit(
-            at[0],
-            at[1],
-            row.code,
+        return Hit(
+            at,
             row.why,
-            values,
-            edits,
-            safe,
-            row.severity,
-            row.effort,
+            code=row.code,
+            values=values,
+            edits=edits,
+            safe=safe,
+            severity=row.severity,
+            effort=row.effort,
             holder=holder,
             role="setting",
         )
@@ -201,20 +182,26 @@ class _Look:
         words = {"device": target.device, "backend": target.backend, "upper_backend": target.backend.upper()}
         return to.format(**words, rest=rest, resource=resource)
 
-    def _option(self, entry: Entry, key: str) -> TextHit | None:
+    def _option(self, entry: Entry, key: str) -> Hit | None:
         """The [[option]] rows that keyword arguments have."""
         for row in self.tables.options.get(key, ()):
             written = "True" if entry.true else f"'{entry.value}'"
             if written in row.values and not row.calls:
                 new = (row.to or "").strip("'")
                 edits = ((entry.start, entry.end, new),) if new and entry.exact and self.style.writes(row.code) else ()
-                values = TextHit.values_of(name=entry.name, old=entry.value, new=new)
-                return TextHit(
-                    entry.start, entry.end, row.code, row.why, values, edits, False, row.severity, row.effort
+                values = named(name=entry.name, old=entry.value, new=new)
+                return Hit(
+                    (entry.start, entry.end),
+                    row.why,
+                    code=row.code,
+                    values=values,
+                    edits=edits,
+                    severity=row.severity,
+                    effort=row.effort,
                 )
         return None
 
-    def _argument(self, entry: Entry) -> TextHit | None:
+    def _argument(self, entry: Entry) -> Hit | None:
         """`args: [--device, cuda]`, `--device=cuda`: what a program is started with."""
         if entry.path[-1:] != (ITEM,) or not entry.exact:
             return None
@@ -231,12 +218,9 @@ class _Look:
             return None
         new = self.target.backend if kind == "backend" else self.target.device + value[4:]
         edits = ((start, entry.end, new),) if self.style.writes("PRT830") else ()
-        return TextHit(
-            start, entry.end, "PRT830", "flag", values=TextHit.values_of(name=flag, old=value, new=new), edits=edits,
-            holder=field(flag), role="passed",
-        )  # fmt: skip
+        return Hit((start, entry.end), "flag", code="PRT830", values=named(name=flag, old=value, new=new), edits=edits, holder=field(flag), role="passed")  # fmt: skip
 
-    def _class(self, entry: Entry, name: str, where: Entry | None) -> Iterator[TextHit]:
+    def _class(self, entry: Entry, name: str, where: Entry | None) -> Iterator[Hit]:
         """`_target_: torch.cuda.amp.GradScaler`: a name that is looked up when the program runs."""
         if not name.startswith(("torch.cuda.", "apex.")):
             return
@@ -246,7 +230,7 @@ class _Look:
         new = move and move.tail and self.style.name(move.tail)
         if new and where is not None:
             edits = ((where.start, where.end, new),) if self.style.writes("PRT831") else ()
-            values = TextHit.values_of(old=name, new=new)
-            yield TextHit(entry.start, entry.end, "PRT831", "class", values=values, edits=edits)
+            values = named(old=name, new=new)
+            yield Hit((entry.start, entry.end), "class", code="PRT831", values=values, edits=edits)
         else:
-            yield TextHit(entry.start, entry.end, "PRT831", "class-none", values=TextHit.values_of(old=name))
+            yield Hit((entry.start, entry.end), "class-none", code="PRT831", values=named(old=name))

@@ -10,14 +10,12 @@ import re
 from collections.abc import Iterator
 
 from porter.catalog.read.verdict import MISSING, ON_CPU, UNKNOWN, Verdict
-from porter.checks.support.reached import reached
-from porter.python import blocks
+from porter.engine.rule import Hit, IndexRule, named
 from porter.python.evidence import call_name, constant
 from porter.python.guards import asked, guard
-from porter.python.index import Link, ancestors, methods, parents
+from porter.python.index import Link, ancestors, methods
 from porter.python.inventory import first
 
-Found = tuple[Link, str, str, dict[str, str]]  # where, code, key of the message, values
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
 # what runs once, or on the CPU: the making of parameters and samples, and what is done with results
 _ONCE = re.compile(
@@ -38,28 +36,34 @@ _MAKES = re.compile(r"\.(?:new_\w+|zeros|ones|empty|full|arange|\w+_like|tensor|
 _DOUBTFUL = frozenset({"int8", "int16", "uint8", "uint16", "uint32", "uint64", "bool"})
 
 
-def unsupported(file) -> Iterator[Found]:
-    support, target, rules = file.session.support, file.target, file.rules
-    for name, links in sorted(file.apis.items()):
-        verdict = support.of(name)
-        if verdict is None or name.startswith(_RULED) or verdict.severity == "note" and not verdict.dtypes:
-            continue
-        if verdict.kind in (UNKNOWN, MISSING):
-            if at := _places(file, name, links):
-                yield first(at), "PRT701", *_missing(verdict, support, len(at))
-        elif verdict.kind == ON_CPU:
-            if name not in rules.calls and (at := [k for k in links if _computes(file, k)]):
-                yield first(at), "PRT702", "disagree" if verdict.disagree else "default", _values(verdict, target, at)
-        elif len(verdict.dtypes) >= _LIST and not _MAKES.search(name):
-            at = [(k, dtype) for k in links if (dtype := _dtype(file, k)) in _DOUBTFUL and dtype not in verdict.dtypes]
-            if at := [(k, dtype) for k, dtype in at if _computes(file, k)]:
-                values = {
-                    "name": name,
-                    "dtype": dict(at)[first([k for k, _ in at])],
-                    "dtypes": ", ".join(verdict.dtypes),
-                }
-                yield first([k for k, _ in at]), "PRT703", "default", values
-    yield from reached(file, asked)
+class UnsupportedApi(IndexRule):
+    code = "PRT701"
+    codes = ("PRT701", "PRT702", "PRT703")
+
+    def look(self, file) -> Iterator[Hit]:
+        support = file.session.support
+        for name, links in sorted(file.apis.items()):
+            verdict = support.of(name)
+            if verdict is None or name.startswith(_RULED) or verdict.severity == "note" and not verdict.dtypes:
+                continue
+            if verdict.kind in (UNKNOWN, MISSING):
+                if at := _places(file, name, links):
+                    why, values = _missing(verdict, support, len(at))
+                    yield Hit(first(at), why, code="PRT701", values=named(**values))
+            elif verdict.kind == ON_CPU:
+                if name not in file.rules.calls and (at := [k for k in links if _computes(file, k)]):
+                    values = _values(verdict, file.target, at)
+                    yield Hit(first(at), "disagree" if verdict.disagree else "default", code="PRT702", values=values)
+            elif len(verdict.dtypes) >= _LIST and not _MAKES.search(name):
+                yield from _of_types(file, name, links, verdict)
+
+
+def _of_types(file, name: str, links: list[Link], verdict: Verdict) -> Iterator[Hit]:
+    at = [(k, dtype) for k in links if (dtype := _dtype(file, k)) in _DOUBTFUL and dtype not in verdict.dtypes]
+    if at := [(k, dtype) for k, dtype in at if _computes(file, k)]:
+        place = first([k for k, _ in at])
+        values = named(name=name, dtype=dict(at)[place], dtypes=", ".join(verdict.dtypes))
+        yield Hit(place, "default", code="PRT703", values=values)
 
 
 def missing(file) -> Iterator[tuple[str, list[Link]]]:
@@ -74,25 +78,6 @@ def _places(file, name: str, links: list[Link]) -> list[Link]:
     return [] if name.startswith("torch.cuda") else [k for k in links if _read(k) and not _guarded(file, k)]
 
 
-def span(link: Link, source) -> tuple[int, int]:
-    """Of the whole chain of names, in offsets."""
-    while link[1][0].__class__ is ast.Attribute:
-        link = link[1]
-    return source.span(link[0])
-
-
-def lines_of(link: Link) -> tuple[int, int]:
-    """Of the statement around, of a compound one up to the place: those that a suppression of it may stand on."""
-    below = link[0]
-    for node in parents(link):
-        if node.__class__ in (*_DEFS, ast.ClassDef) and blocks.within(node, below, "decorator_list"):
-            return below.lineno, below.end_lineno
-        if isinstance(node, ast.stmt):
-            return node.lineno, link[0].end_lineno if hasattr(node, "body") else node.end_lineno
-        below = node
-    return link[0].lineno, link[0].end_lineno
-
-
 def _missing(verdict: Verdict, support, count: int) -> tuple[str, dict[str, str]]:
     values = {"name": verdict.api, "count": str(count)}
     if verdict.kind == UNKNOWN:
@@ -102,9 +87,9 @@ def _missing(verdict: Verdict, support, count: int) -> tuple[str, dict[str, str]
     return "cuda" if verdict.operators else "npu", {**values, "version": support.catalogue.torch_npu}
 
 
-def _values(verdict: Verdict, target, at: list[Link]) -> dict[str, str]:
+def _values(verdict: Verdict, target, at: list[Link]) -> tuple[tuple[str, str], ...]:
     operators = ", ".join(dict.fromkeys(name.partition(".")[0] for name in verdict.operators))
-    return {"name": verdict.api, "version": target.torch_npu, "operators": operators, "count": str(len(at))}
+    return named(name=verdict.api, version=target.torch_npu, operators=operators, count=str(len(at)))
 
 
 def _read(link: Link) -> bool:

@@ -1,4 +1,4 @@
-"""What scripts hand to the programs of the repository: `--backend nccl`, `--device cuda`; and its entry launcher."""
+"""What scripts hand to the programs of the repository: `--backend nccl`, `--device cuda`."""
 
 from __future__ import annotations
 
@@ -7,18 +7,14 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from operator import attrgetter
 
+from porter.engine.rule import Hit, TextRule, named
 from porter.python.strings.holders import field
-from porter.text.document import Document, TextHit
-from porter.text.shells.commands import heads
+from porter.text.document import Document
+from porter.text.shells.programs import heads
 from porter.text.shells.script import Command, Script, Word
 
 _OPTION = re.compile(r"(?<![\w-])(--?[A-Za-z][\w.-]{0,100})(?:=|(\s+))([\"']?)(cuda(?::\d+)?|nccl|gpu)\3(?![\w:,./-])")
 _RUNS = re.compile(r"(?:python[\d.]*|torchrun|deepspeed|accelerate|horovodrun|fairscale)$")
-_STARTS = re.compile(
-    r"^[^#\n]*?("
-    r"(?<![\w./-])(?:torchrun|deepspeed|horovodrun|accelerate[ \t]+launch|python[\d.]*)(?![\w.-]))",
-    re.M,
-)
 _OURS = re.compile(r"(?i)device|backend|accelerator|placement|map.?location")
 _ELSEWHERE = re.compile(r"^/|site-packages")
 _DIST = re.compile(r"(?:^|\s)(?:--multi[_-]gpu)(?![\w-])")
@@ -26,7 +22,15 @@ _DIST = re.compile(r"(?:^|\s)(?:--multi[_-]gpu)(?![\w-])")
 _start = attrgetter("start")
 
 
-def look(document: Document, script: Script, *, safe: bool = True) -> Iterator[TextHit]:
+class LaunchOptions(TextRule):
+    code = "PRT825"
+    reads = "script"
+
+    def look(self, document: Document, script: Script) -> Iterator[Hit]:
+        return _look(document, script, script.may_edit(document))
+
+
+def _look(document: Document, script: Script, safe: bool) -> Iterator[Hit]:
     for command in script.commands:
         program = next((at for at in heads(command) if _RUNS.match(command.words[at].name)), None)
         name = command.words[0].name
@@ -39,7 +43,7 @@ def look(document: Document, script: Script, *, safe: bool = True) -> Iterator[T
             for found in _DIST.finditer(span):
                 start = command.start + found.end() - len("--multi_gpu")
                 edits = ((start, command.start + found.end(), "--multi_npu"),)
-                yield TextHit(start, command.start + found.end(), "PRT825", "multi", edits=edits)
+                yield Hit((start, command.start + found.end()), "multi", code="PRT825", edits=edits)
     for text in script.texts:
         if not text.command:  # what a variable holds: the options of a command further down
             yield from _options(document, text.word.start, text.word.text, False, safe, None)
@@ -59,7 +63,7 @@ def _is_file(word: Word) -> bool:
     return word.text.rstrip("\"'").endswith(".py")
 
 
-def _options(document, start: int, text: str, known: bool, safe: bool, command: Command | None) -> Iterator[TextHit]:
+def _options(document, start: int, text: str, known: bool, safe: bool, command: Command | None) -> Iterator[Hit]:
     session = document.session
     alone = _alone(command) if command is not None else None
     for found in _OPTION.finditer(re.sub(r"\\\n", "  ", text)):
@@ -78,18 +82,17 @@ def _options(document, start: int, text: str, known: bool, safe: bool, command: 
             if value != "gpu"
             else "npu"
         )
-        values = TextHit.values_of(flag=flag, old=value, new=new)
+        values = named(flag=flag, old=value, new=new)
         certain = safe and takes and value != "gpu" and session.target.style == "rename"
         why = "option" if certain else "accelerator" if value == "gpu" else "unknown"
         edits = ((at, at + len(value), new),)
-        yield TextHit(
-            start + found.start(1),
-            at + len(value),
-            "PRT825",
+        yield Hit(
+            (start + found.start(1), at + len(value)),
             why,
-            values,
-            edits,
-            certain,
+            code="PRT825",
+            values=values,
+            edits=edits,
+            safe=certain,
             holder=field(flag),
             role="passed",
         )
@@ -108,11 +111,3 @@ def _alone(command: Command) -> Callable[[int], bool]:
         return known[number]
 
     return alone
-
-
-def launcher(document: Document, script: Script) -> Iterator[TextHit]:
-    """Once for a repository: what a launcher has to set up before anything runs on an NPU."""
-    if document.session.facts.launcher != document.path or "set_env.sh" in document.text:
-        return
-    if found := _STARTS.search(script.text):
-        yield TextHit(found.start(1), found.end(1), "PRT826", "setup", optional=True)

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from porter.checks.native.gpu_package import row_of
+from porter.engine.rule import Hit, IndexRule, named
 from porter.python.blocks import within
 from porter.python.evaluate import fallback, truth
-from porter.python.guards import guard
+from porter.python.guards import asked, guard
 from porter.python.index import Link, parents
 from porter.python.inventory import first
 
-Found = tuple[Link, str, str, dict[str, str]]  # where, code, key of the message, values
-CODE = "PRT705"
+
+class LibraryCalls(IndexRule):
+    code = "PRT705"
+
+    def look(self, file) -> Iterator[Hit]:
+        return _reached(file)
 
 
-def reached(file, asked: Callable[[Link], bool]) -> Iterator[Found]:
+def _reached(file) -> Iterator[Hit]:
     libraries = file.session.libraries
     if not libraries.names or not libraries.concern(file.source.utf8):
         return
@@ -33,14 +38,14 @@ def reached(file, asked: Callable[[Link], bool]) -> Iterator[Found]:
         # a rule that asks for a name says more of it
         if fact is None or fact.module or name in file.rules.calls or file.rules.mentioned(name):
             continue
-        if not _guarded(file, link, asked):
+        if not _guarded(file, link):
             at.setdefault(name, []).append(link)
     for name, links in sorted(at.items()):
         fact = libraries.facts[name]
-        yield first(links), CODE, fact.verdict, _values(name, fact, len(links))
+        yield Hit(first(links), fact.verdict, values=_values(name, fact, len(links)))
 
 
-def _guarded(file, link: Link, asked: Callable[[Link], bool]) -> bool:
+def _guarded(file, link: Link) -> bool:
     """Whether the program asks first, has something else by the same name, or runs there only where there are GPUs."""
     names, word = file.names, link[0].id
     imported = [at for _, at in names.imports.get(word, ())]
@@ -73,7 +78,7 @@ def _called(link: Link) -> list[str] | None:
     return words if above[0].__class__ is ast.Call and above[0].func is top else None
 
 
-def _imported(file, roots: set[str], facts: dict) -> Iterator[Found]:
+def _imported(file, roots: set[str], facts: dict) -> Iterator[Hit]:
     """Imports of modules that fail; what porter's own table says of the package says more."""
     said: set[str] = set()
     for kind in (ast.Import, ast.ImportFrom):
@@ -92,9 +97,9 @@ def _imported(file, roots: set[str], facts: dict) -> Iterator[Found]:
                 if known is not None and known[1].why or guard(link) is not None or file.awareness.covers_link(link):
                     continue
                 said.add(name)
-                yield link, CODE, "module", _values(name, fact, 1)
+                yield Hit(link, "module", values=_values(name, fact, 1))
                 break
 
 
-def _values(name: str, fact, count: int) -> dict[str, str]:
-    return {"name": name, "library": fact.library, "end": fact.end, "chain": fact.chain, "count": str(count)}
+def _values(name: str, fact, count: int) -> tuple[tuple[str, str], ...]:
+    return named(name=name, library=fact.library, end=fact.end, chain=fact.chain, count=str(count))

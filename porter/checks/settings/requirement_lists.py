@@ -6,10 +6,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from porter.engine.rule import Hit, TextRule
 from porter.text import packages
-from porter.text.document import Document, TextHit
+from porter.text.document import Document
 from porter.text.packages import EXACT, Wanted, wanted
 from porter.text.settings.entries import ADDED, ITEM, Entry, Settings
+from porter.text.settings.scope import PROJECT, scope
 
 _CONDA = re.compile(r"(?:[\w.-]+::)?([A-Za-z0-9][\w.-]*)[ \t]*(.*)")
 _ENVIRONMENT = re.compile(r"(?i)(?:environment|conda|env)[\w.-]*\.ya?ml$")
@@ -17,25 +19,34 @@ _WIDEST = 1000  # characters before a value: of all that stand in one line, each
 _TABLES = ("dependencies", "dev-dependencies", "packages", "dev-packages")
 
 
-def look(document: Document, settings: Settings) -> Iterator[TextHit]:
-    kind = _kind(document.path)
-    if not kind:
-        return
-    found = [made for number, entry in enumerate(settings.entries) if (made := _wanted(document, kind, number, entry))]
-    known = {name for _, want in found if (name := want.name) == ADDED}
-    every = [want for _, want in found]
-    numbers = {want.start: number for number, want in found}
-    for hit in packages.hits(document, every):
-        if hit.edits and not known:
-            settings.edited.add(numbers[hit.start] if any(a < b for a, b, _ in hit.edits) else -1)
-        elif hit.edits:
-            settings.edited.add(numbers[hit.start])
-        yield hit
-    for number, entry in enumerate(settings.entries):
-        if entry.exact and "://" in entry.value:
-            for hit in packages.indexes(document, entry.start, entry.end):
-                settings.edited.update([number] if hit.edits else [])
-                yield hit
+class RequirementLists(TextRule):
+    code = "PRT840"
+    codes = ("PRT840", "PRT841", "PRT842", "PRT843")
+    reads = "settings"
+
+    def look(self, document: Document, settings: Settings) -> Iterator[Hit]:
+        if scope(document, settings) != PROJECT:
+            return
+        kind = _kind(document.path)
+        if not kind:
+            return
+        found = [
+            made for number, entry in enumerate(settings.entries) if (made := _wanted(document, kind, number, entry))
+        ]
+        known = {name for _, want in found if (name := want.name) == ADDED}
+        every = [want for _, want in found]
+        numbers = {want.start: number for number, want in found}
+        for hit in packages.hits(document, every):
+            if hit.edits and not known:
+                settings.edited.add(numbers[hit.start] if any(a < b for a, b, _ in hit.edits) else -1)
+            elif hit.edits:
+                settings.edited.add(numbers[hit.start])
+            yield hit
+        for number, entry in enumerate(settings.entries):
+            if entry.exact and "://" in entry.value:
+                for hit in packages.indexes(document, entry.start, entry.end):
+                    settings.edited.update([number] if hit.edits else [])
+                    yield hit
 
 
 def _kind(path: str) -> str:

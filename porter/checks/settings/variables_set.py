@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from porter.engine.rule import Hit, named
 from porter.python.strings.environ import UNKNOWN
 from porter.rulebook.variable_values import is_list, is_ordered, to_megabytes
-from porter.text.document import TextHit
 from porter.text.settings.entries import ITEM, Entry
 
 _NAME = re.compile(r"[A-Z][A-Z0-9_]+$")
@@ -18,7 +18,7 @@ _ENVIRONMENT = re.compile(
 Span = tuple[int, int]
 
 
-def look(finder, entry: Entry) -> Iterator[TextHit]:
+def look(finder, entry: Entry) -> Iterator[Hit]:
     """`finder` is what looks at the settings: it knows target, tables and style."""
     above = [part for part in entry.path[:-1] if part != ITEM]
     last = entry.path[-1] if entry.path else ""
@@ -41,31 +41,31 @@ def _variable(finder, entry: Entry, name: str, span: Span | None, value: str | N
     at = span or (entry.start, entry.end)
     if row is None:
         if sure and UNKNOWN.match(name):
-            yield TextHit(at[0], at[1], "PRT803", "unknown", values=TextHit.values_of(old=name))
+            yield Hit(at, "unknown", code="PRT803", values=named(old=name))
         return
-    weight = (row.severity, row.effort)
+    weight = {"severity": row.severity, "effort": row.effort}
     if row.to is None:
-        yield TextHit(at[0], at[1], row.code, row.why, TextHit.values_of(old=name, new=""), (), False, *weight)
+        yield Hit(at, row.why, code=row.code, values=named(old=name, new=""), **weight)
         return
     if _has(finder, entry, row.to):
         return
     edits = ((*span, row.to),) if span and finder.style.writes(row.code) else ()
-    values = TextHit.values_of(old=name, new=row.to)
+    values = named(old=name, new=row.to)
     if row.value == "bytes-to-mb":
         number, place = to_megabytes(value), _place(where)
         if number is None or place is None:
-            yield TextHit(at[0], at[1], row.code, "computed", values=values)
+            yield Hit(at, "computed", code=row.code, values=values)
         else:
-            yield TextHit(
-                at[0], at[1], row.code, row.why, values, (*edits, (*place, number)) if edits else (), False, *weight
+            yield Hit(
+                at, row.why, code=row.code, values=values, edits=(*edits, (*place, number)) if edits else (), **weight
             )
         return
     if is_list(row) and value is not None and not is_ordered(value):
-        values = TextHit.values_of(old=name, new=row.to, value=value)
-        yield TextHit(at[0], at[1], "PRT801", "order", values=values, edits=edits)
+        values = named(old=name, new=row.to, value=value)
+        yield Hit(at, "order", code="PRT801", values=values, edits=edits)
         return
     safe = row.fix == "safe" and sure and not finder.known
-    yield TextHit(at[0], at[1], row.code, row.why, values, edits, safe and bool(edits), *weight)
+    yield Hit(at, row.why, code=row.code, values=values, edits=edits, safe=safe and bool(edits), **weight)
 
 
 def _place(where) -> Span | None:

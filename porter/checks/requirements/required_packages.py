@@ -1,0 +1,39 @@
+"""What requirement files ask for: builds of torch, indexes of wheels, packages that only GPUs can use."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from porter.engine.rule import Hit, TextRule
+from porter.text import packages
+from porter.text.document import Document
+from porter.text.formats.requirements import Line
+
+_CLONED = re.compile(r"(?:-e[ \t]+|--editable[ \t=]+)?git\+\w+://(?=\S*$)\S*?/([\w-]+)(?:\.git)?(?:[@#]|$)")
+_FIXED = re.compile(r"--hash|^[\w.-]+[ \t]*=(?!=)")  # held by a checksum, or not as pip has it
+
+
+class RequiredPackages(TextRule):
+    code = "PRT840"
+    codes = ("PRT840", "PRT841", "PRT842", "PRT843")
+    reads = "requirements"
+
+    def look(self, document: Document, lines: list[Line]) -> Iterator[Hit]:
+        wanted = []
+        for line in lines:
+            yield from packages.indexes(document, line.start, line.end)
+            if found := _CLONED.match(line.text):
+                start = line.start + found.start(1)
+                wanted.append(packages.wanted(document.text, start, line.start + found.end(1)))
+                continue
+            if line.text[0] in "-./" or "://" in line.text.partition("@")[0].partition("#")[0]:
+                continue  # an option, a folder, a wheel
+            made = packages.wanted(document.text, line.start, line.end, locked=_FIXED.search(line.text) is not None)
+            if made is None:
+                continue
+            indent = document.indent(line.start)
+            head, tail = f"{document.newline}{indent}torch-npu==", f" {made.marker}" if made.marker else ""
+            more = (line.last, head, tail) if not line.text.endswith("\\") else None
+            wanted.append(packages.wanted(document.text, line.start, line.end, locked=made.locked, more=more))
+        yield from packages.hits(document, [w for w in wanted if w is not None])

@@ -1,0 +1,71 @@
+"""What a script asks a cluster for: GPUs of Slurm and its like, modules of CUDA."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from porter.engine.rule import Hit, TextRule, named
+from porter.text.document import Document
+from porter.text.shells.programs import PROGRAM, SET_ENV
+from porter.text.shells.script import Command, Script
+
+_SLURM = frozenset({"srun", "sbatch", "salloc"})
+_ASKS = re.compile(
+    r"--gres(?:=|$)(?:\S*\bgpu\b)?|--gpus(?:-per-\w+)?(?:=|$)|-G\d*$|--ntasks-per-gpu|--cpus-per-gpu|--mem-per-gpu"
+)
+_DIRECTIVE = re.compile(
+    r"#(?:SBATCH[ \t].*?(?:--gres[= ]\S{0,200}\bgpu\b|--gpus\b|--gpus-per-|-G[ \t=]?\d|--(?:cpus|mem|ntasks)-per-gpu)"
+    r"|PBS[ \t].*\bngpus=|BSUB[ \t]+-gpu\b|\$[ \t].*-l[ \t]+gpus?=|COBALT[ \t].*gpu)"
+)
+_MODULE = re.compile(r"(?i)(?:.*[/_-])?(?:cuda|cudatoolkit|cudnn|nccl|nvhpc|magma-cuda)(?:[/_\d.-].*)?$")
+
+
+class ClusterGpus(TextRule):
+    code = "PRT821"
+    reads = "script"
+
+    def look(self, document: Document, script: Script) -> Iterator[Hit]:
+        for command in script.commands:
+            name = command.words[0].name
+            if name in _SLURM:
+                yield from _asked(command)
+            elif name in ("module", "ml"):
+                yield from _module(command)
+        for start, end in script.comments:
+            line = script.text[start:end]
+            if line.startswith("#") and _DIRECTIVE.match(line):
+                yield Hit((start, end), "directive", values=(("option", line.strip()),))
+
+
+def _asked(command: Command) -> Iterator[Hit]:
+    words = command.words
+    for at, word in enumerate(words[1:], 1):
+        if PROGRAM.match(word.name) or word.name.endswith((".py", ".sh")):
+            return
+        following = words[at + 1].text if at + 1 < len(words) else ""
+        if _ASKS.match(word.text) and (
+            "--gres" not in word.text or "gpu" in (word.text if "=" in word.text else following)
+        ):
+            yield Hit((word.start, word.end), "option", values=named(option=word.text))
+            return
+
+
+def _module(command: Command) -> Iterator[Hit]:
+    words = [word for word in command.words[1:] if not word.text.startswith("-")]
+    names = words[1:] if words and words[0].value in ("load", "add", "try-load") else words
+    if command.words[0].name == "module" and names is words or not names:
+        return
+    ours = [word for word in names if "\n" not in word.text and _MODULE.match(word.text)]
+    if not ours:
+        return
+    values = (("module", " ".join(word.text for word in ours)), ("new", SET_ENV))
+    if len(ours) == len(names) and not command.condition:
+        yield Hit(
+            (command.start, command.end),
+            "module",
+            values=values,
+            edits=((command.start, command.end, SET_ENV),),
+        )
+    else:
+        yield Hit((ours[0].start, ours[-1].end), "modules", values=values)

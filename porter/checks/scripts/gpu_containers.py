@@ -1,0 +1,65 @@
+"""Containers that are handed GPUs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from porter.engine.rule import Hit, TextRule
+from porter.text.document import Document
+from porter.text.shells.programs import PROGRAM
+from porter.text.shells.script import Command, Script, Word
+
+
+class GpuContainers(TextRule):
+    code = "PRT822"
+    reads = "script"
+
+    def look(self, document: Document, script: Script) -> Iterator[Hit]:
+        for command in script.commands:
+            name = command.words[0].name
+            if name in ("docker", "nvidia-docker", "nvidia-docker2", "podman"):
+                yield from _container(command)
+            elif name in ("singularity", "apptainer"):
+                for word in command.words:
+                    if word.value in ("--nv", "--nvccli"):
+                        yield Hit((word.start, word.end), "singularity")
+
+
+def _container(command: Command) -> Iterator[Hit]:
+    words, name = command.words, command.words[0]
+    if not any(word.value in ("run", "create") for word in words[1:3]):
+        return
+    if name.name.startswith("nvidia-docker"):
+        yield Hit((name.start, name.end), "wrapper")
+    for at, word in enumerate(words[1:], 1):
+        option, equals, value = word.text.partition("=")
+        if PROGRAM.match(word.name) or word.name in ("bash", "sh"):
+            return  # what the container runs
+        if option not in ("--gpus", "--runtime"):
+            continue
+        if not equals:
+            if at + 1 == len(words):
+                return
+            value = words[at + 1].text
+        end = word.end if equals else words[at + 1].end
+        if option == "--runtime":
+            if value.strip("\"'") == "nvidia":
+                start = end - len(value)
+                yield Hit((word.start, end), "runtime", edits=((start, end, "ascend"),))
+            continue
+        cards = re.sub(r"[\"']|device=", "", value)
+        if not re.fullmatch(r"all|\d+(?:,\d+)*", cards) or cards.isdecimal() and "device" not in value:
+            yield Hit((word.start, end), "cards", values=(("old", _as_said(word, value)),))
+            continue
+        new = f"--runtime=ascend -e ASCEND_VISIBLE_DEVICES={'0-7' if cards == 'all' else cards}"
+        yield Hit(
+            (word.start, end),
+            "gpus",
+            values=(("new", new), ("old", _as_said(word, value))),
+            edits=((word.start, end, new),),
+        )
+
+
+def _as_said(word: Word, value: str) -> str:
+    return word.text if "=" in word.text else f"{word.text} {value}"

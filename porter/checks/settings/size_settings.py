@@ -1,0 +1,34 @@
+"""The sizes of a model in a settings file that the matrix unit has to fill up: notes, at most one for each value."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from porter.engine.rule import Hit, TextRule, named
+from porter.text.document import Document
+from porter.text.settings.entries import Entry, Settings
+from porter.text.settings.scope import PROJECT, scope
+from porter.values.shapes import misfits
+
+_APART = re.compile(r"(?:^|/)(?:tests?|docs?|evals?|fixtures?)/|(?:^|/)test_")
+
+
+class SizeSettings(TextRule):
+    code = "PRT640"
+    reads = "settings"
+
+    def look(self, document: Document, settings: Settings) -> Iterator[Hit]:
+        if scope(document, settings) != PROJECT:
+            return
+        if _APART.search(document.path):
+            return
+        groups: dict[int, dict[str, Entry]] = {}
+        for entry in settings.entries:
+            if not entry.quoted and entry.value.isdecimal() and len(entry.value) < 20 and entry.path:
+                groups.setdefault(entry.owner, {})[entry.path[-1].rpartition(".")[2].lower().replace("-", "_")] = entry
+        for group in groups.values():
+            for key, (why, size, padded) in misfits({key: int(entry.value) for key, entry in group.items()}).items():
+                entry = group[key]
+                values = named(name=entry.name, old=str(size), new=str(padded))
+                yield Hit((entry.start, entry.end), why, code="PRT640", values=values, optional=True)
