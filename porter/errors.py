@@ -46,8 +46,8 @@ class Unreadable(Exception):
 
 
 class Broken(Exception):
-    """A promise that the edits of a file would break; the file stays as it was. `key` is a message of PRT003."""
+    """A promise that the edits of a file would break; the file stays as it was. `key` is a message of PRT003, or of `code`."""
 
-    def __init__(self, key: str, line: int = 1, **values: str):
+    def __init__(self, key: str, line: int = 1, code: str = "PRT003", **values: str):
         super().__init__(key, values)
-        self.key, self.line, self.values = key, line, values
+        self.key, self.line, self.code, self.values = key, line, code, values

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from porter.analysis.promises import Edits, promised
 from porter.analysis.python import analyse as analyse_python
 from porter.analysis.text import examine
-from porter.engine.refusals import guarded, own, without
+from porter.engine.refusals import guarded, own
 from porter.engine.session import Session
 from porter.engine.suppress import SPOKEN, Suppressions
-from porter.finding import STATUSES, Change, FileResult, Finding, Site
+from porter.errors import Broken
+from porter.finding import STATUSES, FileResult, Finding, Site
 from porter.python.source import Source
 from porter.rulebook.gate import GATE
 from porter.text.document import Document
@@ -38,24 +40,22 @@ def analyse(result: FileResult, data: bytes, session: Session) -> FileResult:
     findings = _agreed([side.findings for side in sides], script.remarks)
     if code.parsed or any(GATE.search(cell.text.encode("utf-8", "surrogatepass")) for cell in book.cells):
         findings += (own(result.path, line + 1, "PRT002", "cell", session) for line in book.broken.values())
-    changes: dict[bool, tuple[Change, ...]] = {}
-    for unsafe in (False, True):
-        edits = [side.edits(unsafe) for side in sides]
-        changes[unsafe] = written(book, set().union(*edits))
-        if changes[unsafe] == (changes[False] if unsafe else ()):
-            continue  # seen already
-        if error := fault(book, edits[0], set().union(*edits[1:]), changes[unsafe]):
-            codes = ", ".join(sorted({finding.code for finding in findings if finding.edit}))
-            findings.append(own(result.path, 1, "PRT003", "reparse", session, error=error, codes=codes))
-            findings = without(findings, *(("review",) if unsafe else ("auto", "review")))
-            changes = {False: changes[False] if unsafe else (), True: changes[False] if unsafe else ()}
-            break
-    refused = any(f.code == "PRT003" for f in findings)
+    codes = ", ".join(sorted({finding.code for finding in findings if finding.edit}))
+    cells = {unsafe: [side.edits(unsafe) for side in sides] for unsafe in (False, True)}
+    made = [Edits((), written(book, set().union(*cells[unsafe])), codes, unsafe) for unsafe in (False, True)]
+
+    def check(edits: Edits) -> None:
+        python, *shell = cells[edits.unsafe]
+        if error := fault(book, python, set().union(*shell), edits.stored):
+            raise Broken("reparse", error=error, codes=codes)
+
+    kept = promised(result.path, findings, made[: 1 + (made[0].stored != made[1].stored)], check, session)
+    findings, refused = kept.findings, any(f.code == "PRT003" for f in kept.findings)
     sites = tuple(sorted(_site(book, side, site, refused) for side in sides for site in side.result.sites))
     findings = sorted(_moved(book, finding) for finding in findings)
     apis = tuple((name, count, _place(book, line, 1)[0]) for name, count, line in code.apis)
     shared = {"apis": apis, "sites": sites, "ties": code.ties}
-    return replace(result, findings=tuple(findings), auto=changes[False], review=changes[True], **shared)
+    return replace(result, findings=tuple(findings), auto=kept.auto, review=kept.review, **shared)
 
 
 @dataclass

@@ -1,100 +1,66 @@
-"""The promises that every changed file keeps before a byte of it is written. A file that breaks one stays as it was."""
+"""The promises that every changed file keeps before a byte of it is written: once for every kind of file.
+
+Each kind says what its edits are and how their port is checked; what breaks a promise stays as it was, and a finding names
+the promise and the rules.
+"""
 
 from __future__ import annotations
 
-import builtins
-from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
+from porter.engine.refusals import own, without
 from porter.engine.session import Session
-from porter.engine.suppress import Suppressions
-from porter.errors import Broken, Unreadable
-from porter.finding import Change, apply
-from porter.python.source import LINE_END, Source
-
-
-class Before(NamedTuple):
-    """What the port of a file is compared with: nothing of its tree, as that of the port is made now."""
-
-    path: str
-    source: Source
-    session: Session
-    suppressions: Suppressions
-    free: frozenset[str]  # names that are used and bound nowhere
-    hidden: int  # statements that this Python's grammar does not know
-    failed: frozenset[str]
-
-    @classmethod
-    def of(cls, file) -> Before:
-        free = frozenset(name for link in file.names.uses if not file.names.bound(name := link[0].id))
-        failed = frozenset(file.failures.first)
-        return cls(file.path, file.source, file.session, file.suppressions, free, len(file.hidden), failed)
+from porter.errors import Broken
+from porter.finding import Change, Finding, apply
 
 
 class Edits(NamedTuple):
     """What is to be written of a file."""
 
-    changes: tuple[Change, ...]  # in offsets of the UTF-8 text
+    changes: tuple[Change, ...]  # as the analysis counts: of Python, in the UTF-8 text
     stored: tuple[
         Change, ...
     ]  # in offsets of the stored bytes: outside them the bytes are the old ones by construction
     codes: str
-    unsafe: bool = False
+    unsafe: bool = False  # with the edits to review
 
 
-def check(before: Before, edits: Edits, look: Callable) -> None:
-    """`look`: the one at the old text, for the new one."""
-    changes, codes, unsafe = edits.stored, edits.codes, edits.unsafe
-    if not changes:
-        return
-    source = before.source
-    if any(a.end > b.start for a, b in zip(changes, changes[1:])) or changes[-1].end > len(source.data):
-        raise Broken("overlap", codes=codes)
-    data = apply(source.data, changes)
-    if source.recoded and not _is_stored(source, apply(source.utf8, edits.changes), data):
-        raise Broken("round-trip", error=source.encoding, codes=codes)
-    try:
-        new = Source(data)
-        if new.encoding != source.encoding or new.bom != source.bom:
-            raise Broken("reparse", error="encoding", codes=codes)
-        again = look(before.path, new, before.session.ported(before.path, edits.changes), again=unsafe)
-    except Unreadable as error:
-        raise Broken("reparse", line=1, error=error.error, codes=codes) from None
-    if failed := again.file.failures.first.keys() - before.failed:
-        raise Broken("unstable", codes=", ".join(sorted(failed)))
-    if len(again.file.hidden) > before.hidden:  # LibCST alone would read it
-        raise Broken("reparse", error="invalid syntax", codes=codes)
-    if any(b"#" in source.data[c.start : c.end] for c in changes):
-        if lost := comments(source) - comments(new):
-            raise Broken("comment", comment=min(lost), codes=codes)
-    if name := unbound(before, again.file):
-        raise Broken("unbound", name=name, codes=codes)
-    if again.changes(unsafe):
-        raise Broken("unstable", codes=codes)
-    ends = source.line_ends or {source.newline}
-    written = {end for c in changes for end in LINE_END.findall(c.new)}
-    if not written <= ends or data.endswith((b"\r", b"\n")) != source.data.endswith((b"\r", b"\n")):
-        raise Broken("newline", codes=codes)
+class Promised(NamedTuple):
+    findings: list[Finding]
+    auto: tuple[Change, ...]
+    review: tuple[Change, ...]
+    refused: bool
 
 
-def _is_stored(source: Source, utf8: bytes, data: bytes) -> bool:
-    """Whether `data` is what the encoding of the file makes of a text: some write a character by what stands before it."""
-    try:
-        return source.stored(utf8) == data
-    except UnicodeError:
-        return False
+def promised(
+    path: str,
+    findings: Iterable[Finding],
+    written: Iterable[Edits | Broken],
+    check: Callable[[Edits], None],
+    session: Session,
+) -> Promised:
+    """`written`: the automatic edits, then those with what is to be reviewed on top, where they differ; `check` raises
+    Broken. What is to be reviewed falls alone; where the automatic edits fall, nothing is left."""
+    findings, kept, refused = list(findings), [], False
+    for edits in written:
+        try:
+            if isinstance(edits, Broken):
+                raise edits
+            if edits.stored:
+                check(edits)
+            kept.append(edits.stored)
+        except Broken as broken:
+            findings.append(own(path, broken.line, broken.code, broken.key, session, **broken.values))
+            findings, refused = without(findings, *("review",) if kept else ("auto", "review")), True
+            break
+    kept = kept or [()]
+    return Promised(findings, kept[0], kept[-1], refused)
 
 
-def comments(source: Source) -> Counter[str]:
-    return Counter(text for _, _, text in source.comments)
-
-
-def unbound(before: Before, after) -> str | None:
-    """A name that is used after the edits and bound nowhere, although it was bound, or was not there, before."""
-    for name in dict.fromkeys(link[0].id for link in after.names.uses):
-        if after.names.bound(name) or hasattr(builtins, name) or name.startswith("__"):
-            continue
-        if name not in before.free:
-            return name
-    return None
+def applied(data: bytes, edits: Edits) -> bytes:
+    """The port. Raises Broken where edits overlap or lie outside."""
+    changes = edits.stored
+    if any(a.end > b.start for a, b in zip(changes, changes[1:])) or changes[-1].end > len(data):
+        raise Broken("overlap", codes=edits.codes)
+    return apply(data, changes)

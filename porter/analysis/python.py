@@ -6,8 +6,9 @@ import sys
 from dataclasses import replace
 
 from porter.advice.observe import observed
-from porter.analysis.promises import Before, Edits, check
-from porter.engine.refusals import about, finding, folded, guarded, own, unread, without
+from porter.analysis.promises import Edits, promised
+from porter.analysis.python_promises import Before, check
+from porter.engine.refusals import about, finding, folded, guarded, own, unread
 from porter.engine.rule import Hit, Rule
 from porter.engine.session import Session
 from porter.errors import Broken
@@ -29,21 +30,11 @@ def analyse(path: str, data: bytes, session: Session) -> FileResult:
 
 def _analyse(result: FileResult, data: bytes, session: Session) -> FileResult:
     result, written, before = _seen(result, Source(data), session)
-    findings, changes = list(result.findings), []
-    for edits in written:  # of the tree of the old text nothing is left: now come those of the new ones
-        try:
-            if isinstance(edits, Broken):
-                raise edits
-            check(before, edits, look)
-            changes.append(edits.stored)
-        except Broken as broken:
-            findings.append(own(result.path, broken.line, "PRT003", broken.key, session, **broken.values))
-            # the edits to review go on top of the automatic ones
-            findings = without(findings, *("review",) if changes else ("auto", "review"))
-            changes = changes or [()]
-            break
-    sites = with_status(result.sites, findings, before.source, before.suppressions, session.quiet_for(result.path))
-    return replace(result, findings=folded(findings, session), auto=changes[0], review=changes[-1], sites=sites)
+    # of the tree of the old text nothing is left: now come those of the new ones
+    kept = promised(result.path, result.findings, written, lambda edits: check(before, edits, look), session)
+    quiet = session.quiet_for(result.path)
+    sites = with_status(result.sites, kept.findings, before.source, before.suppressions, quiet)
+    return replace(result, findings=folded(kept.findings, session), auto=kept.auto, review=kept.review, sites=sites)
 
 
 def _seen(result: FileResult, source: Source, session: Session) -> tuple[FileResult, list[Edits | Broken], Before]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib import import_module
 
-from porter.engine.refusals import Failures, about, finding, folded, own, without
+from porter.analysis.promises import Edits, applied, promised
+from porter.engine.refusals import Failures, about, finding, folded
 from porter.engine.rule import Hit
 from porter.engine.session import Session
-from porter.errors import Unreadable
-from porter.finding import SHARED, Change, FileResult, Finding, Held, Site, apply
+from porter.errors import Broken, Unreadable
+from porter.finding import SHARED, Change, FileResult, Finding, Held, Site
 from porter.project.roads import leads
 from porter.text.document import Document
 
@@ -37,6 +39,15 @@ class _Look:
                     for start, end, new in hit.edits
                 )
         return tuple(sorted(found))
+
+    def written(self) -> list[Edits]:
+        auto, review = self.changes(False), self.changes(True)
+        alike = auto == review  # then one look at the port, for all
+        made = [Edits((), auto, self._codes(False), alike)]
+        return made if alike else [*made, Edits((), review, self._codes(True), True)]
+
+    def _codes(self, unsafe: bool) -> str:
+        return ", ".join(sorted({hit.code for hit in self.hits if hit.edits and (hit.safe or unsafe)}))
 
 
 def _document(path: str, data: bytes, kind, session: Session) -> Document:
@@ -93,30 +104,13 @@ def examine(kind, result: FileResult, data: bytes, session: Session) -> FileResu
     findings = [_finding(document, hit) for hit in looked.hits]
     quiet = session.quiet_for(result.path)
     findings = [f for f in findings if f.code not in quiet]
-    changes = {unsafe: looked.changes(unsafe) for unsafe in (False, True)}
-    refused = False
-    alike = changes[False] == changes[True]
-    for unsafe in (False,) if alike else (False, True):
-        if why := _broken(looked, changes[unsafe], unsafe or alike):
-            refused = True
-            codes = ", ".join(sorted({hit.code for hit in looked.hits if hit.edits and (hit.safe or unsafe)}))
-            key, values = why
-            damaged = getattr(looked.tree, "damaged", 0)
-            if damaged and key == "reparse":  # what was whole before no parser can tell
-                findings.append(own(result.path, damaged, "PRT002", "unchecked", session))
-            else:
-                findings.append(own(result.path, 1, "PRT003", key, session, codes=codes, **values))
-            findings = without(findings, *(("review",) if unsafe else ("auto", "review")))
-            changes[True] = changes[False] if unsafe else ()
-            if not unsafe:
-                changes[False] = ()
-                break
-    findings += looked.failures.findings(result.path, session)
+    kept = promised(result.path, findings, looked.written(), partial(_check, looked), session)
+    findings = kept.findings + looked.failures.findings(result.path, session)
     findings += about(document.suppressions, result.path, session)
     first = {(f.line, f.column, f.code): f for f in reversed(findings)}
-    sites = tuple(sorted(_site(document, hit, first, refused) for hit in looked.hits if hit.holder))
+    sites = tuple(sorted(_site(document, hit, first, kept.refused) for hit in looked.hits if hit.holder))
     findings = folded(findings, session)
-    return replace(result, parsed=True, findings=findings, auto=changes[False], review=changes[True], sites=sites)
+    return replace(result, parsed=True, findings=findings, auto=kept.auto, review=kept.review, sites=sites)
 
 
 def _skipped(document: Document) -> tuple[Site, ...]:
@@ -157,27 +151,27 @@ def _finding(document: Document, hit: Hit) -> Finding:
     )
 
 
-def _broken(looked: _Look, changes: tuple[Change, ...], unsafe: bool) -> tuple[str, dict[str, str]] | None:
-    """The promise that `changes` break: a message of PRT003 and its values."""
-    if not changes:
-        return None
+def _check(looked: _Look, edits: Edits) -> None:
     document = looked.document
-    if any(a.end > b.start for a, b in zip(changes, changes[1:])) or changes[-1].end > len(document.data):
-        return "overlap", {}
-    data = apply(document.data, changes)
+    data = applied(document.data, edits)
     try:
-        session = document.session.ported(document.path, _in_text(document, changes))
+        session = document.session.ported(document.path, _in_text(document, edits.stored))
         again = _look(_document(document.path, data, document.kind, session))
     except Unreadable as error:
-        return "reparse", {"error": error.error}
+        raise _unread(looked, edits, error.error) from None
     same = getattr(_format(document.kind), "same", None)
     if same is not None and not same(looked.tree, again.tree):
-        return "reparse", {"error": "structure"}
-    if again.changes(unsafe) or again.failures.first:
-        return "unstable", {}
+        raise _unread(looked, edits, "structure")
+    if again.changes(edits.unsafe) or again.failures.first:
+        raise Broken("unstable", codes=edits.codes)
     if _ends(document.data) != _ends(data):
-        return "newline", {}
-    return None
+        raise Broken("newline", codes=edits.codes)
+
+
+def _unread(looked: _Look, edits: Edits, error: str) -> Broken:
+    if damaged := getattr(looked.tree, "damaged", 0):  # what was whole before no parser can tell
+        return Broken("unchecked", damaged, "PRT002")
+    return Broken("reparse", error=error, codes=edits.codes)
 
 
 def _in_text(document: Document, changes: tuple[Change, ...]) -> tuple[Change, ...]:

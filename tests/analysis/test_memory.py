@@ -9,7 +9,7 @@ import libcst as cst
 import pytest
 from cases import CASES, beside, called, session
 
-from porter.analysis import promises
+from porter.analysis import python_promises as promises
 from porter.analysis.analyse import analyse
 from porter.analysis.session import open_session
 from porter.python import source, trees

@@ -9,7 +9,7 @@ from engine_world import OURS, codes, look, port, world
 
 from porter.analysis.python import Looked, analyse
 from porter.checks.registry import discover
-from porter.engine.rule import Hit, Rule
+from porter.engine.rule import Hit, IndexRule, Rule
 from porter.errors import Broken
 from porter.finding import Change, apply
 
@@ -449,12 +449,27 @@ def test_what_no_tree_can_hold_is_refused(released) -> None:
     assert (broken.why, dict(broken.values)["codes"]) == ("reparse", "PRT950") and not result.auto
 
 
-@pytest.mark.parametrize("part", ["inventory", "observed", "unsupported", "native_calls"])
+@pytest.mark.parametrize("part", ["inventory", "observed", "add_methods"])
 def test_a_part_of_the_analysis_that_fails_costs_what_it_would_have_said(released, monkeypatch, part) -> None:
     monkeypatch.setattr(f"porter.analysis.python.{part}", lambda *_: 1 / 0)
     result = look(CALL + "x.cuda()\n")
     plain = [f for f in result.findings if f.code != "PRT003"]
     assert only(result, "PRT003").why == "rule" and plain and result.auto
+
+
+def test_a_rule_of_the_index_that_fails_costs_what_it_would_have_said(released) -> None:
+    class Fails(IndexRule):
+        code = "PRT951"
+        codes = ("PRT951", "PRT952")
+
+        def look(self, file):
+            yield Hit(file.names.uses[0], "planted")
+            raise ValueError
+
+    result = look(CALL + "x.cuda()\n", world(Fails, core=True))
+    failed = only(result, "PRT003")
+    assert (failed.why, dict(failed.values)["codes"]) == ("rule", "PRT951, PRT952") and result.auto
+    assert "PRT951" not in {f.code for f in result.findings}
 
 
 def test_a_pattern_and_a_glance_that_fail_cost_their_rules(released, monkeypatch) -> None:
@@ -840,11 +855,12 @@ def test_no_import_where_the_edits_do_not_need_it() -> None:
 
 def test_rules_that_are_said_to_tell_only_have_no_edits(monkeypatch) -> None:
     """What they would write is dropped: on every fixture of theirs, nothing is."""
-    telling = {kind.code for kind in discover() if kind.edits is not True}
+    rules = [kind for kind in discover() if issubclass(kind, Rule)]
+    telling = {kind.code for kind in rules if kind.edits is not True}
     cases = [case for case in CASES if case.name.partition("_")[0] in telling and (case / "before.py").exists()]
     assert len(telling) > 40 and len(cases) > 60
     results = {case: analyse("before.py", (case / "before.py").read_bytes(), session(case)) for case in cases}
-    for kind in discover():
+    for kind in rules:
         monkeypatch.setattr(kind, "edits", True)
     for case, result in results.items():
         again = analyse("before.py", (case / "before.py").read_bytes(), session(case))

@@ -147,7 +147,7 @@ def _said() -> list[tuple[str, str, str, set[str] | None]]:
                 values = set(named) - {"column"} if len(named) == len(call.keywords) else None
             else:
                 code, keys = (
-                    ["PRT003" if name == "Broken" else "PRT002"],
+                    _constants(arguments[2]) if len(arguments) > 2 else ["PRT003" if name == "Broken" else "PRT002"],
                     _constants(arguments[0] if arguments else None),
                 )
                 values = set(named) | {"codes"} if name == "Broken" else {"error"}

@@ -46,7 +46,7 @@ MUTANTS = [
     ),
     Mutant(
         "the encoding of a port is believed",
-        "analysis/promises.py",
+        "analysis/python_promises.py",
         "return source.stored(utf8) == data",
         "return True",
         PROMISES,
@@ -118,7 +118,7 @@ MUTANTS = [
     ),
     Mutant(
         "what fails on the port is ported",
-        "analysis/promises.py",
+        "analysis/python_promises.py",
         'raise Broken("unstable", codes=", ".join(sorted(failed)))',
         "pass",
         PROMISES,

@@ -8,7 +8,7 @@ MUTANTS = [
     Mutant(
         "a second pass over a text may find more",
         "analysis/text.py",
-        "if again.changes(unsafe) or again.failures.first:",
+        "if again.changes(edits.unsafe) or again.failures.first:",
         "if again.failures.first:",
         "files/test_input.py",
         "breaks_a_promise",
@@ -79,7 +79,7 @@ MUTANTS = [
     ),
     Mutant(
         "the old tree lives on while its port is read",
-        "analysis/promises.py",
+        "analysis/python_promises.py",
         "        return cls(file.path, file.source,",
         "        file.source.tree = file.tree\n        return cls(file.path, file.source,",
         "analysis/test_memory.py",

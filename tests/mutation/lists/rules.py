@@ -135,7 +135,7 @@ MUTANTS = [
     ),
     Mutant(
         "skip the second pass",
-        "analysis/promises.py",
+        "analysis/python_promises.py",
         "if again.changes(unsafe):",
         "if False:",
         PROMISES,
@@ -219,7 +219,7 @@ MUTANTS = [
     ),
     Mutant(
         "lose comments",
-        "analysis/promises.py",
+        "analysis/python_promises.py",
         "if lost := comments(source) - comments(new):",
         "if lost := 0:",
         PROMISES,
@@ -227,7 +227,7 @@ MUTANTS = [
     ),
     Mutant(
         "leave names unbound",
-        "analysis/promises.py",
+        "analysis/python_promises.py",
         "if name := unbound(before, again.file):",
         "if name := None:",
         PROMISES,
@@ -243,7 +243,7 @@ MUTANTS = [
     ),
     Mutant(
         "let the last newline go",
-        "analysis/promises.py",
+        "analysis/python_promises.py",
         ' or data.endswith((b"\\r", b"\\n")) != source.data.endswith((b"\\r", b"\\n")):',
         ":",
         PROMISES,
@@ -251,7 +251,7 @@ MUTANTS = [
     ),
     Mutant(
         "trust LibCST alone",
-        "analysis/promises.py",
+        "analysis/python_promises.py",
         "if len(again.file.hidden) > before.hidden:",
         "if False:",
         PROMISES,
@@ -391,9 +391,9 @@ MUTANTS = [
     ),
     Mutant(
         "keep the edits of a refused file",
-        "analysis/python.py",
-        "changes = changes or [()]",
-        "changes = changes or [edits.stored]",
+        "analysis/promises.py",
+        "kept = kept or [()]",
+        "kept = kept or [edits.stored]",
         PROMISES,
         "planted_bug",
     ),
