@@ -246,6 +246,7 @@ def shapes(folders: dict[str, Path], sample: int) -> str:
 
 def calls(folders: dict[str, Path], sample: int) -> str:
     """What it costs to find the functions that a step in another file calls: it is part of the facts of a project."""
+    from porter.analysis.calls import calls as called
     from porter.native.kernels import anew
     from porter.run.run import tuned
     from porter.training.calls.per_batch import served
@@ -256,7 +257,7 @@ def calls(folders: dict[str, Path], sample: int) -> str:
         for folder in folders.values():
             texts = {p.relative_to(folder).as_posix(): p.read_bytes() for p in sorted(folder.rglob("*.py"))}
             began = time.process_time()
-            served(texts, anew)
+            served(texts, anew, None, called)
             spent += time.process_time() - began
     return line("finding what a step calls in other files, against the plain walk of the index", f"{spent / index:.2f}")
 
