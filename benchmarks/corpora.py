@@ -1,4 +1,6 @@
-"""Real code to measure on: wheels by name and version, unpacked outside the repository. Nothing of it is imported or run.
+"""Real code to measure on, outside the repository: wheels by name and version, unpacked, and repositories of GitHub by commit.
+
+Nothing of it is imported or run.
 
 python benchmarks/corpora.py        fetch what is missing and say where it lies
 """
@@ -14,6 +16,8 @@ import tempfile
 import zipfile
 from pathlib import Path
 from typing import NamedTuple
+
+COMMITS = Path(__file__).resolve().parent / "same_bytes.txt"
 
 
 class Corpus(NamedTuple):
@@ -84,6 +88,45 @@ def _download(corpus: Corpus, into: Path) -> Path:
     if found != corpus.sha256:
         raise Missing(f"{wanted}: {wheels[0].name} has sha256 {found}, not {corpus.sha256}")
     return wheels[0]
+
+
+def listed() -> list[list[str]]:
+    """The repositories of same_bytes.txt: each with its commit, then the digests."""
+    return [line.split() for line in COMMITS.read_text().splitlines() if line]
+
+
+def checkout(repository: str, commit: str) -> Path:
+    """Only the commit is fetched, and nothing of it runs: no hook, no filter, no submodule."""
+    folder = directory() / "checkouts" / f"{repository.replace('/', '+')}-{commit[:12]}"
+    if folder.is_dir():
+        return folder
+    half = folder.with_name(folder.name + f".{os.getpid()}")
+    half.mkdir(parents=True)
+    try:
+        _git(half, "init", "--quiet")
+        _git(half, "fetch", "--quiet", "--depth=1", f"https://github.com/{repository}", commit)
+        _git(half, "checkout", "--quiet", "FETCH_HEAD")
+        shutil.rmtree(half / ".git")  # what porter asks git is not what is measured
+        half.rename(folder)
+    except (OSError, subprocess.CalledProcessError) as error:
+        shutil.rmtree(half, ignore_errors=True)
+        said = (getattr(error, "stderr", "") or str(error)).strip().splitlines()
+        raise Missing(f"{repository}: git cannot fetch {commit[:12]}: {said[-1]}") from None
+    return folder
+
+
+def _git(folder: Path, *words: str) -> None:
+    plain = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "filter.lfs.smudge=cat")
+    quiet = os.environ | {"GIT_TERMINAL_PROMPT": "0"}  # for a repository that is gone GitHub asks for a password
+    subprocess.run(["git", *plain, *words], cwd=folder, env=quiet, check=True, capture_output=True, text=True)
+
+
+def gated(folder: Path, sample: int = 1) -> list[tuple[str, bytes]]:
+    """Name and bytes of the Python files in which anything could concern porter, of every `sample`th."""
+    from porter.rulebook.gate import GATE
+
+    paths = sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*.py"))[::sample]
+    return [(path, data) for path in paths if GATE.search(data := (folder / path).read_bytes())]
 
 
 def main() -> int:

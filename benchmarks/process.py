@@ -1,13 +1,17 @@
-"""What a whole process costs: CPU seconds and peak memory of it and of the processes it waited for."""
+"""What a whole process costs: CPU seconds and peak memory of it and of the processes it waited for. And a bare parse.
+
+Any checkout of porter can be the one that runs; it is named by its folder.
+"""
 
 from __future__ import annotations
 
+import gc
 import os
 import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,12 +29,18 @@ def porter(*words: str) -> list[str]:
     return [sys.executable, "-c", PORTER, *words]
 
 
-def cost(command: Sequence[str], cwd: Path, cache: Path, fine: frozenset[int] = frozenset({0, 1})) -> Cost:
-    """Run a command to its end. `cache` is where porter keeps its own."""
+def cost(
+    command: Sequence[str],
+    cwd: Path,
+    cache: Path,
+    fine: frozenset[int] = frozenset({0, 1}),
+    checkout: Path = REPOSITORY,
+) -> Cost:
+    """Run a command to its end. `cache` is where porter keeps its own, `checkout` whose porter is imported."""
     began = time.perf_counter()
     environment = {
         **os.environ,
-        "PYTHONPATH": str(REPOSITORY),
+        "PYTHONPATH": str(checkout),
         "PYTHONHASHSEED": "0",
         "PYTHONDONTWRITEBYTECODE": "",  # an installed package has its bytecode
         "PYTHONPYCACHEPREFIX": str(cache.parent / "bytecode"),
@@ -56,3 +66,20 @@ def medians(commands: Mapping[str, tuple[Sequence[str], Path]], cache: Path, rou
         for name, (command, cwd) in commands.items():
             taken[name].append(cost(command, cwd, cache).cpu)
     return {name: statistics.median(times) for name, times in taken.items()}
+
+
+def parse(files: Iterable[tuple[str, bytes]]) -> float:
+    """CPU seconds of `libcst.parse_module` over files, in this process: what everything is compared with."""
+    import libcst
+
+    from porter.run.run import tuned
+
+    with tuned():
+        gc.collect()
+        began = time.process_time()
+        for _, data in files:
+            try:
+                libcst.parse_module(data)
+            except libcst.ParserSyntaxError:
+                pass
+        return time.process_time() - began

@@ -14,7 +14,6 @@ import argparse
 import hashlib
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -25,7 +24,6 @@ sys.path[:0] = [str(Path(__file__).resolve().parent.parent)]
 from benchmarks import corpora
 
 HERE = Path(__file__).resolve().parent
-LIST = HERE / "same_bytes.txt"
 KINDS = ("json", "html", "diff", "unsafe")
 
 
@@ -35,15 +33,15 @@ def main() -> int:
     parser.add_argument("--only", default="", metavar="REGEX")
     parser.add_argument("--write", action="store_true", help="note today's digests")
     args = parser.parse_args()
-    rows, out, bad = [line.split() for line in LIST.read_text().splitlines() if line], [], 0
-    for repository, commit, *known in rows:
+    out, bad = [], 0
+    for repository, commit, *known in corpora.listed():
         if not re.search(args.only, repository):
             out.append((repository, commit, *known))
             continue
         try:
-            folder = checkout(repository, commit)
-        except subprocess.CalledProcessError as error:
-            print(f"{repository}: {error.stderr.strip().splitlines()[-1:]}", file=sys.stderr)
+            folder = corpora.checkout(repository, commit)
+        except corpora.Missing as error:
+            print(f"benchmarks: {error}", file=sys.stderr)
             return 2
         now = digests(folder, HERE.parent)
         wanted = digests(folder, Path(args.against)) if args.against else dict(zip(KINDS, known))
@@ -52,28 +50,10 @@ def main() -> int:
         print(f"{repository}: {'differs in ' + ', '.join(differ) if differ else 'the same'}", flush=True)
         out.append((repository, commit, *now.values()))
     if args.write:
-        LIST.write_text("".join(" ".join(row) + "\n" for row in out))
+        corpora.COMMITS.write_text("".join(" ".join(row) + "\n" for row in out))
         return 0
     print(f"{bad} differ")
     return 1 if bad else 0
-
-
-def checkout(repository: str, commit: str) -> Path:
-    """Only the commit is fetched, and nothing of it runs: no hook, no filter, no submodule."""
-    folder = corpora.directory() / "checkouts" / f"{repository.replace('/', '+')}-{commit[:12]}"
-    if not folder.is_dir():
-        half = folder.with_name(folder.name + f".{os.getpid()}")
-        half.mkdir(parents=True)
-        plain = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "filter.lfs.smudge=cat")
-        for words in (
-            ("init", "--quiet"),
-            ("fetch", "--quiet", "--depth=1", f"https://github.com/{repository}", commit),
-            ("checkout", "--quiet", "FETCH_HEAD"),
-        ):
-            subprocess.run(["git", *plain, *words], cwd=half, check=True, capture_output=True, text=True)
-        shutil.rmtree(half / ".git")  # what porter asks git is not what is measured
-        half.rename(folder)
-    return folder
 
 
 def digests(folder: Path, porter: Path) -> dict[str, str]:

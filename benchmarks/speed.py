@@ -1,6 +1,8 @@
 """How fast is porter? One run gives every number of the README's table.
 
     python benchmarks/speed.py [--sample N] [--rounds N] [--write-readme]
+    python benchmarks/speed.py --dense [--only REGEX]    the repositories that are dense with CUDA, alone: see dense.py
+    python benchmarks/speed.py --dense --against DIR     a gate: ends with 1 where the porter in DIR is faster, beyond a limit
 
 CPU seconds, never the clock: other programs on the machine disturb them least. What is compared is measured in turn, in
 one run; what is quoted are ratios, because seconds say more about the machine. Needs a network once, for the corpora.
@@ -11,21 +13,20 @@ from __future__ import annotations
 import argparse
 import gc
 import os
-import platform
 import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 sys.path[:0] = [str(Path(__file__).resolve().parent.parent)]
 
-from benchmarks import corpora, texts
-from benchmarks.process import REPOSITORY, cost, medians, porter
+from benchmarks import corpora, dense, texts
+from benchmarks.process import REPOSITORY, cost, medians, parse, porter
+from benchmarks.tables import line, machine, table, write
 
-START, END = "<!-- speed:start -->", "<!-- speed:end -->"
 ROUNDS = 3
 WORKER = """
 import sys
@@ -50,27 +51,44 @@ class Row(NamedTuple):
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--sample", type=int, default=1, metavar="N", help="only every Nth file of each corpus")
-    parser.add_argument("--rounds", type=int, default=ROUNDS, metavar="N", help="of the corpora; the smallest counts")
+    parser.add_argument("--sample", type=int, default=1, metavar="N", help="only every Nth file, and nothing dense")
+    parser.add_argument(
+        "--rounds", type=int, default=ROUNDS, metavar="N", help="the smallest counts; dense: the median"
+    )
     parser.add_argument("--write-readme", action="store_true", help="put the table into README.md")
+    parser.add_argument("--dense", action="store_true", help="only the repositories that are dense with CUDA")
+    parser.add_argument("--against", type=Path, metavar="DIR", help="with --dense: another checkout of porter")
+    parser.add_argument("--only", default="", metavar="REGEX", help="with --dense: these alone")
     args = parser.parse_args()
+    if args.dense and (args.write_readme or args.sample > 1):
+        parser.error("--dense writes no README, and reads every file")
+    if (args.against or args.only) and not args.dense:
+        parser.error("--against and --only are for --dense")
+    if args.against and not (args.against / "porter" / "__main__.py").is_file():
+        parser.error(f"no checkout of porter: {args.against}")  # an installed one would be measured in its place
     try:
-        folders = {f"{c.name} {c.version}": corpora.fetch(c, corpora.directory()) for c in corpora.CORPORA}
+        repositories = dense.fetch(args.only) if args.sample == 1 else {}
+        plain = () if args.dense else corpora.CORPORA
+        folders = {f"{c.name} {c.version}": corpora.fetch(c, corpora.directory()) for c in plain}
     except corpora.Missing as error:
         print(f"benchmarks: {error}", file=sys.stderr)
         return 2
     with tempfile.TemporaryDirectory() as temporary:
-        text = "\n".join(report(folders, args.sample, args.rounds, Path(temporary)))
+        if args.dense:
+            return dense.main(repositories, args.against, args.rounds, Path(temporary))
+        text = "\n".join(report(folders, repositories, args.sample, args.rounds, Path(temporary)))
     print(text)
     if args.write_readme:
         write(REPOSITORY / "README.md", text)
     return 0
 
 
-def report(folders: dict[str, Path], sample: int, rounds: int, work: Path) -> Iterator[str]:
+def report(
+    folders: dict[str, Path], repositories: dict[str, Path], sample: int, rounds: int, work: Path
+) -> Iterator[str]:
     option = (f" --sample {sample}" if sample > 1 else "") + (f" --rounds {rounds}" if rounds != ROUNDS else "")
     peaks = list(memory(folders, work))  # first: a child's peak is never below what its parent held when it started it
-    yield f"`python benchmarks/speed.py{option} --write-readme` wrote this ({_machine()}). CPU time, measured in turn in one"
+    yield f"`python benchmarks/speed.py{option} --write-readme` wrote this ({machine()}). CPU time, measured in turn in one"
     yield "run on a machine that others used too: take ratios for good to about a tenth."
     yield ""
     yield "Whole analysis on one core, promises checked, against `libcst.parse_module` of the same files (those in which"
@@ -83,6 +101,12 @@ def report(folders: dict[str, Path], sample: int, rounds: int, work: Path) -> It
         ratio, full, speed = r.whole / r.parse, (r.whole + r.facts) / r.parse, r.lines / r.whole
         yield line(r.name, f"{r.files:,}", f"{r.lines:,}", r.changed, f"{ratio:.2f}", f"{full:.2f}", f"{speed:,.0f}")
     yield ""
+    if repositories:
+        yield "Repositories that are dense with CUDA, from start to end: whole processes of `porter analyze` over all kinds of"
+        yield "files, facts included, without cached findings, against a bare parse of the Python files as above."
+        yield ""
+        yield from dense.today(repositories, rounds, work)
+        yield ""
     yield "A process from start to end, without cached findings, against `python -c 'import libcst'`:"
     yield ""
     yield from start_up(work)
@@ -97,11 +121,8 @@ def report(folders: dict[str, Path], sample: int, rounds: int, work: Path) -> It
 
 
 def against_parse(name: str, folder: Path, sample: int, rounds: int) -> Row:
-    import libcst
-
     from porter.analysis.python import analyse
     from porter.analysis.session import open_session
-    from porter.rulebook.gate import GATE
     from porter.run.gather import gather
     from porter.run.run import tuned
 
@@ -111,24 +132,17 @@ def against_parse(name: str, folder: Path, sample: int, rounds: int) -> Row:
     gathering = (time.process_time() - began) / sample
     session = open_session(facts=facts)
     session.rules, session.catalogue  # noqa: B018  loaded once per process
-    files = [(path, data) for path in paths[::sample] if GATE.search(data := (folder / path).read_bytes())]
-    parse, whole, changed = [], [], 0
-    with tuned():
-        for _ in range(rounds):
-            gc.collect()
-            began = time.process_time()
-            for _, data in files:
-                try:
-                    libcst.parse_module(data)
-                except libcst.ParserSyntaxError:
-                    pass
-            parse.append(time.process_time() - began)
+    files = corpora.gated(folder, sample)
+    bare, whole, changed = [], [], 0
+    for _ in range(rounds):
+        bare.append(parse(files))
+        with tuned():
             gc.collect()
             began = time.process_time()
             changed = sum(bool(analyse(path, data, session).review) for path, data in files)
             whole.append(time.process_time() - began)
     lines = sum(data.count(b"\n") for _, data in files)
-    return Row(name, len(files), lines, changed, min(parse), min(whole), gathering)
+    return Row(name, len(files), lines, changed, min(bare), min(whole), gathering)
 
 
 def start_up(work: Path, rounds: int = 15) -> Iterator[str]:
@@ -184,14 +198,11 @@ def walked(folders: dict[str, Path], sample: int) -> Iterator[tuple]:
     from porter.analysis.session import open_session
     from porter.errors import Unreadable
     from porter.python.source import Source
-    from porter.rulebook.gate import GATE
 
     session = open_session()
     for folder in folders.values():
-        for path in sorted(folder.rglob("*.py"))[::sample]:
-            if not GATE.search(data := path.read_bytes()):
-                continue
-            name, began = path.relative_to(folder).as_posix(), time.process_time()
+        for name, data in corpora.gated(folder, sample):
+            began = time.process_time()
             try:
                 file = File(name, Source(data), session)
             except Unreadable:
@@ -299,29 +310,6 @@ def again(folder: Path, work: Path) -> Iterator[str]:
         f"{min(warm) / min(cold):.2f}",
     )
     yield line("... with `-j 2` against `-j 1`, by the clock", f"{min(two) / min(one):.2f}")
-
-
-def table(titles: Sequence[str]) -> list[str]:
-    return [line(*titles), "|" + "---|" * len(titles)]
-
-
-def line(*cells: object) -> str:
-    return "| " + " | ".join(map(str, cells)) + " |"
-
-
-def _machine() -> str:
-    from importlib.metadata import version
-
-    return f"Python {platform.python_version()}, libcst {version('libcst')}, {platform.system()} {platform.machine()}"
-
-
-def write(readme: Path, text: str) -> None:
-    old = readme.read_text(encoding="utf-8")
-    head, found, rest = old.partition(START)
-    _, closed, tail = rest.partition(END)
-    if not found or not closed:
-        raise SystemExit(f"benchmarks: {readme.name} has no {START} and {END} to write between")
-    readme.write_text(f"{head}{START}\n{text}\n{END}{tail}", encoding="utf-8")
 
 
 if __name__ == "__main__":

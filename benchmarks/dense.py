@@ -1,0 +1,113 @@
+"""What porter costs where it has much to say: repositories that are dense with CUDA, as people port them.
+
+Whole processes of `porter analyze` from start to end: all kinds of files, facts included, no cached findings. `speed.py --dense`
+prints this. Against another checkout of porter it is a gate; only one job is held to the limit: what many processes cost
+that share the cores says more about the machine.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from statistics import median
+from typing import NamedTuple
+
+from benchmarks import corpora
+from benchmarks.process import REPOSITORY, cost, parse, porter
+from benchmarks.tables import line, table
+
+LIMIT = 1.05  # CPU seconds now / then, all repositories together; README.md says it too
+
+
+class Repository(NamedTuple):
+    name: str
+    github: str  # its commit stands in same_bytes.txt
+    folder: str = "."
+
+
+REPOSITORIES = (
+    Repository("megatron-core", "NVIDIA/Megatron-LM", "megatron/core"),
+    Repository("detectron2", "facebookresearch/detectron2"),
+    Repository("DeepLearningExamples/PyTorch", "NVIDIA/DeepLearningExamples", "PyTorch"),
+    Repository("pytorch/examples", "pytorch/examples"),
+)
+
+
+class Row(NamedTuple):
+    """CPU seconds; the tuples have one number for each checkout of porter that is measured."""
+
+    name: str
+    files: int  # in Python, that pass the gate
+    lines: int
+    parse: float
+    one: tuple[float, ...]  # with one job
+    cores: tuple[float, ...]  # with all cores
+
+
+def main(folders: dict[str, Path], against: Path | None, rounds: int, work: Path) -> int:
+    if not against:
+        for text in today(folders, rounds, work):
+            print(text, flush=True)
+        return 0
+    for text in table(("corpus", "now / parse", "then / parse", "now / then", "now / then, all cores")):
+        print(text, flush=True)
+    for row in measured(folders, (REPOSITORY, against.resolve()), rounds, work):
+        (now, then), (now_cores, then_cores) = row.one, row.cores
+        ratios = (now / row.parse, then / row.parse, now / then, now_cores / then_cores)
+        print(line(row.name, *(f"{ratio:.3f}" for ratio in ratios)), flush=True)
+    slower = now / then > LIMIT  # the last row is the sum
+    print(f"now / then of all is {'above' if slower else 'within'} the limit of {LIMIT:.2f}")
+    return 1 if slower else 0
+
+
+def today(folders: dict[str, Path], rounds: int, work: Path) -> Iterator[str]:
+    yield from table(("corpus", "Python files", "lines", "analyze / parse", "with all cores"))
+    for row in measured(folders, (REPOSITORY,), rounds, work):
+        ratios = (row.one[0] / row.parse, row.cores[0] / row.parse)
+        yield line(row.name, f"{row.files:,}", f"{row.lines:,}", *(f"{ratio:.2f}" for ratio in ratios))
+
+
+def fetch(only: str = "") -> dict[str, Path]:
+    """Name -> folder. Raises corpora.Missing."""
+    commits = {github: commit for github, commit, *_ in corpora.listed()}
+    chosen = [r for r in REPOSITORIES if re.search(only, r.name)]
+    if not chosen:
+        raise corpora.Missing(f"{only}: the name of no repository; there are {', '.join(r.name for r in REPOSITORIES)}")
+    return {r.name: corpora.checkout(r.github, commits[r.github]) / r.folder for r in chosen}
+
+
+def measured(folders: dict[str, Path], checkouts: Sequence[Path], rounds: int, work: Path) -> Iterator[Row]:
+    """A row for each, then their sum. The median of `rounds`, the checkouts of porter in turn; once with all cores."""
+
+    def analysis(checkout: Path, folder: Path, jobs: int) -> float:
+        # python imports from the folder that it runs in before all others: never from somebody else's
+        command = porter("analyze", str(folder), "--no-cache", "--jobs", str(jobs))
+        return cost(command, nowhere, caches[checkout], checkout=checkout).cpu
+
+    nowhere = work / "nowhere"
+    nowhere.mkdir(parents=True, exist_ok=True)
+    caches = {checkout: work / f"cache-{n}" for n, checkout in enumerate(checkouts)}
+    for checkout in checkouts:  # bytecode and compiled rules are there from now on
+        compiling = [sys.executable, "-m", "compileall", "-q", str(checkout / "porter")]
+        cost(compiling, nowhere, caches[checkout], checkout=checkout)
+        analysis(checkout, REPOSITORY / "examples", 1)
+    rows = []
+    for name, folder in folders.items():
+        files, bare = corpora.gated(folder), []
+        one: list[list[float]] = [[] for _ in checkouts]
+        for _ in range(rounds):
+            bare.append(parse(files))
+            for times, checkout in zip(one, checkouts):
+                times.append(analysis(checkout, folder, 1))
+        cores = tuple(analysis(checkout, folder, 0) for checkout in checkouts)
+        lines = sum(data.count(b"\n") for _, data in files)
+        rows.append(Row(name, len(files), lines, median(bare), tuple(map(median, one)), cores))
+        yield rows[-1]
+    yield together(rows)
+
+
+def together(rows: Iterable[Row]) -> Row:
+    _, files, lines, bare, one, cores = zip(*rows)
+    return Row("**all**", sum(files), sum(lines), sum(bare), tuple(map(sum, zip(*one))), tuple(map(sum, zip(*cores))))
