@@ -54,19 +54,7 @@ def migrate(
     verbose: bool,
     **given: object,
 ) -> int:
-    chosen = [name for name, on in (("--inplace", inplace), ("--out", out), ("--check", check)) if on]
-    if len(chosen) > 1:
-        raise UserError(f"{' and '.join(chosen)} exclude each other", f"{' 与 '.join(chosen)} 不能同时使用")
-    if verify and not (inplace or out):
-        raise UserError(
-            "--verify decides whether files are written; it needs --inplace or --out",
-            "--verify 决定是否写入文件，需与 --inplace 或 --out 同用",
-        )
-    if no_undo and not inplace:
-        raise UserError(
-            "--no-undo is about the files that --inplace writes; it needs --inplace",
-            "--no-undo 针对 --inplace 写入的文件，需与 --inplace 同用",
-        )
+    chosen = _chosen(inplace, out, check, verify, no_undo)
     outputs = [(file, format_of(file)) for file in output or ()]
     job = prepare(paths, **given)
     if job.stdin is not None and (inplace or out):
@@ -105,6 +93,24 @@ def migrate(
     if run.broken:
         return INTERNAL
     return FOUND if check and changed else OK
+
+
+def _chosen(inplace: bool, out: str | None, check: bool, verify: str | None, no_undo: bool) -> list[str]:
+    """What is done with the port; nothing for a diff. Raises UserError where options speak against each other."""
+    chosen = [name for name, on in (("--inplace", inplace), ("--out", out), ("--check", check)) if on]
+    if len(chosen) > 1:
+        raise UserError(f"{' and '.join(chosen)} exclude each other", f"{' 与 '.join(chosen)} 不能同时使用")
+    if verify and not (inplace or out):
+        raise UserError(
+            "--verify decides whether files are written; it needs --inplace or --out",
+            "--verify 决定是否写入文件，需与 --inplace 或 --out 同用",
+        )
+    if no_undo and not inplace:
+        raise UserError(
+            "--no-undo is about the files that --inplace writes; it needs --inplace",
+            "--no-undo 针对 --inplace 写入的文件，需与 --inplace 同用",
+        )
+    return chosen
 
 
 def _tell(errors: list[FilesError], lang: str) -> None:

@@ -70,71 +70,82 @@ def _gather(
     loose: bool,
     parse: Parse,
 ) -> Facts:
-    own: dict[str, set[str]] = {name: set() for name in _OWN}
-    passed: set[tuple[str, str, str]] = set()
-    shim: set[str] = set()
-    asks: dict[str, bool] = {}
-    defined: dict[str, list[tuple[str, str]]] = {}
-    texts: dict[str, bytes] = {}
-    scripts: dict[str, bytes] = {}
-    sources: dict[str, bytes] = {}
+    found = _Found(parse)
     for path in files:
-        if not path.endswith(_SCRIPTS) and path.rpartition("/")[2] not in _SCRIPT_NAMES:
-            continue
-        data = _read(root / path)
-        if data is None:
-            continue
-        if b"cuda" in data or b"nccl" in data:
-            for flag, value in _PASSED.findall(data):
-                passed.add((flag.decode(), value.decode(), path))
-        if path.endswith(".py"):
-            if b"transfer_to_npu" in data and _SHIM.search(data):
-                shim.add(path)
-            if b"npu_available" in data.lower() and (found := list(_ASKS.finditer(data))):
-                asks[path] = any(m[1] or m[0].endswith(b"=") for m in found)
-            if b"cuda" in data or b"nccl" in data:
-                for name, pattern in _OWN.items():
-                    if name.encode() in data and pattern.search(data):
-                        own[name].update(f"{path}:{owner}" for owner in classes(parse(data), name))
-                for name, value in _CONSTANT.findall(data):
-                    kind = "backend" if value == b"nccl" else "device"
-                    defined.setdefault(name.decode(), []).append((path, kind))
-            sources[path] = data
-            texts[path] = data if b"import" in data else b""
-        elif kind_of(path) == SHELL:
-            scripts[path] = data
+        if path.endswith(_SCRIPTS) or path.rpartition("/")[2] in _SCRIPT_NAMES:
+            if (data := _read(root / path)) is not None:
+                found.take(path, data)
     twins = tuple(sorted(twins_among(files)))
-    natives, dying = gather_natives(root, files, texts, parse, remember)
+    natives, dying = gather_natives(root, files, found.texts, parse, remember)
     for path in twins:
         if "cuda" in path.rpartition("/")[2] and path.replace("cuda", "npu") in files and not _TEST.search(path):
-            asks[path] = True
-    constants = tuple(sorted(_used(defined, texts, parse)))
+            found.asks[path] = True
+    constants = tuple(sorted(_used(found.defined, found.texts, parse)))
     # too long for facts, or left out of the project and named all the same
-    for path in sorted(set(asked or ()) - sources.keys() - given.keys()):
+    for path in sorted(set(asked or ()) - found.sources.keys() - given.keys()):
         if path.endswith(".py") and (data := _read(root / path, LIMIT)) is not None:
-            sources[path] = data
-    survey = Survey(root, files, sources | given, loose)
+            found.sources[path] = data
+    survey = Survey(root, files, found.sources | given, loose)
     return Facts(
-        own_cuda=tuple(sorted(own["cuda"])),
-        own_is_cuda=tuple(sorted(own["is_cuda"])),
+        own_cuda=tuple(sorted(found.own["cuda"])),
+        own_is_cuda=tuple(sorted(found.own["is_cuda"])),
         constants=constants,
-        passed=tuple(sorted(passed)),
-        shim=tuple(sorted(shim)),
+        passed=tuple(sorted(found.passed)),
+        shim=tuple(sorted(found.shim)),
         twins=twins,
         among=tuple(sorted(rivals_among(files))),
-        aware=_aware(asks, files),
-        fused=first_fused(texts),
-        gelu=first_gelu(texts, parse),
-        jit_compile=jit_compile(texts),
+        aware=_aware(found.asks, files),
+        fused=first_fused(found.texts),
+        gelu=first_gelu(found.texts, parse),
+        jit_compile=jit_compile(found.texts),
         own_packages=tuple(sorted(_packages(files))),
-        takes=takes(sorted(passed), texts, parse),
-        launcher=launcher(scripts),
-        imported=users(root, files, texts),
+        takes=takes(sorted(found.passed), found.texts, parse),
+        launcher=launcher(found.scripts),
+        imported=users(root, files, found.texts),
         natives=natives,
         dying=dying,
-        served=served(texts, remember, asked, calls),
+        served=served(found.texts, remember, asked, calls),
         roads=survey.roads((path, user) for path, _, _, user in constants),
     )
+
+
+class _Found:
+    """What the files of a project say, each by itself."""
+
+    def __init__(self, parse: Parse):
+        self.parse = parse
+        self.own: dict[str, set[str]] = {name: set() for name in _OWN}
+        self.passed: set[tuple[str, str, str]] = set()
+        self.shim: set[str] = set()
+        self.asks: dict[str, bool] = {}  # files that ask whether there is an NPU, and whether they define how
+        self.defined: dict[str, list[tuple[str, str]]] = {}
+        self.texts: dict[str, bytes] = {}  # of Python, as far as it imports anything
+        self.scripts: dict[str, bytes] = {}
+        self.sources: dict[str, bytes] = {}  # all Python
+
+    def take(self, path: str, data: bytes) -> None:
+        if b"cuda" in data or b"nccl" in data:
+            for flag, value in _PASSED.findall(data):
+                self.passed.add((flag.decode(), value.decode(), path))
+        if path.endswith(".py"):
+            self._python(path, data)
+            self.sources[path] = data
+            self.texts[path] = data if b"import" in data else b""
+        elif kind_of(path) == SHELL:
+            self.scripts[path] = data
+
+    def _python(self, path: str, data: bytes) -> None:
+        if b"transfer_to_npu" in data and _SHIM.search(data):
+            self.shim.add(path)
+        if b"npu_available" in data.lower() and (found := list(_ASKS.finditer(data))):
+            self.asks[path] = any(m[1] or m[0].endswith(b"=") for m in found)
+        if b"cuda" in data or b"nccl" in data:
+            for name, pattern in _OWN.items():
+                if name.encode() in data and pattern.search(data):
+                    self.own[name].update(f"{path}:{owner}" for owner in classes(self.parse(data), name))
+            for name, value in _CONSTANT.findall(data):
+                kind = "backend" if value == b"nccl" else "device"
+                self.defined.setdefault(name.decode(), []).append((path, kind))
 
 
 def _aware(asks: dict[str, bool], files: Sequence[str]) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 from porter.python.evidence import constant
 from porter.python.parameters import default_of, dotted, given_to, number
@@ -23,6 +24,25 @@ _ALIASES = {
     "negative": "neg", "concat": "cat", "concatenate": "cat", "tensor_split": "chunk", "vector_norm": "norm",
 }  # fmt: skip
 _ROOTS = ("torch.", "einops.", "math.", "numpy.")
+
+
+_OTHER = object()  # no operation of this kind
+
+
+class _Call(NamedTuple):
+    name: str
+    spelt: str  # before aliases
+    args: list[Value]
+    keywords: dict[str, Value]
+    node: ast.AST
+
+    def get(self, at: int, *names: str) -> Value | None:
+        found = next((self.keywords[n] for n in names if n in self.keywords), None)
+        return found if found is not None else self.args[at] if at < len(self.args) else None
+
+    def plain(self, at: int, default, *names: str):
+        found = self.get(at, *names)
+        return default if found is None else _plain(found)
 
 
 class World:
@@ -195,15 +215,14 @@ class World:
         if not args:
             return None
 
-        def get(at: int, *names: str):
-            found = next((keywords[n] for n in names if n in keywords), args[at] if at < len(args) else None)
-            return found
+        call = _Call(name, spelt, args, keywords, node)
+        found = self._arithmetic(body, call)
+        return _named(body, call) if found is _OTHER else found
 
-        def plain(at: int, default, *names: str):
-            found = get(at, *names)
-            return default if found is None else _plain(found)
-
-        first, make = args[0], body.make
+    def _arithmetic(self, body: Body, call: _Call) -> Value | None | object:
+        """Of operators, casts and views."""
+        name, spelt, args, keywords, node = call
+        first, make, get, plain = args[0], body.make, call.get, call.plain
         if name in _BINARY:
             other = get(1, "other", "exponent", "mat2")
             if other is None or "alpha" in keywords:
@@ -222,43 +241,50 @@ class World:
             return body.sized("view", first, id(node), args[1:], node)
         if name in _TRANSPOSES:
             return make("transpose", (first,), (plain(1, -2), plain(2, -1)), node)
-        if name == "gelu":
-            return make("gelu", (first,), plain(1, "none", "approximate"), node)
-        if name == "softmax":
-            return make("softmax", (first,), plain(1, None, "dim", "axis"), node)
-        if name in ("mean", "norm"):
-            dims, keep = (
-                plain(2 if name == "norm" else 1, None, "dim", "axis"),
-                plain(3 if name == "norm" else 2, False, "keepdim"),
-            )
-            return make(name, (first,), (dims if type(dims) is tuple else (dims,), keep), node)
-        if name == "normalize":
-            return make("normalize", (first,), plain(2, 1, "dim"), node)
-        if name == "chunk":
-            return make("parts", (first,), (plain(1, None, "chunks", "sections") or 0, plain(2, 0, "dim")), node)
-        if name == "split":
-            sizes, dim = get(1, "split_size", "split_size_or_sections"), plain(2, 0, "dim")
-            uneven = sizes is not None and sizes.op == "tuple" and len({*sizes.args}) != 1
-            return body.sized("parts", first, (0 if uneven else None, dim), [sizes] if sizes else [], node)
-        if name == "unbind":
-            return make("unbound", (first,), plain(1, 0, "dim"), node)
-        if name in ("cat", "stack") and first.op == "tuple":
-            return make(name, first.args, plain(1, 0, "dim", "axis"), node)
-        if name == "einsum" and first.op == "const":
-            return make("einsum", tuple(args[1:]), first.info, node)
-        if name == "masked_fill":
-            rest = [get(1, "mask"), get(2, "value")]
-            return make("masked_fill", (first, *rest), None, node) if None not in rest else None
-        if name == "scaled_dot_product_attention":
-            given = [get(at, word) for at, word in enumerate(("query", "key", "value", "attn_mask"))]
-            return make("sdpa", tuple(v for v in given if v is not None), id(node), node)
-        if name in ("where", "baddbmm", "addcmul") and len(args) == 3:
-            return make(name, tuple(args), None, node)
-        if name == "dropout":
-            return make("dropout", (first, *args[1:], *keywords.values()), id(node), node)
-        if name in ("layer_norm", "group_norm", "rms_norm"):
-            return make(name, (first,), id(node), node)
-        return None
+        return _OTHER
+
+
+def _named(body: Body, call: _Call) -> Value | None:
+    """Of functions that are one operation each."""
+    name, _, args, keywords, node = call
+    first, make, get, plain = args[0], body.make, call.get, call.plain
+    if name == "gelu":
+        return make("gelu", (first,), plain(1, "none", "approximate"), node)
+    if name == "softmax":
+        return make("softmax", (first,), plain(1, None, "dim", "axis"), node)
+    if name in ("mean", "norm"):
+        dims, keep = (
+            plain(2 if name == "norm" else 1, None, "dim", "axis"),
+            plain(3 if name == "norm" else 2, False, "keepdim"),
+        )
+        return make(name, (first,), (dims if type(dims) is tuple else (dims,), keep), node)
+    if name == "normalize":
+        return make("normalize", (first,), plain(2, 1, "dim"), node)
+    if name == "chunk":
+        return make("parts", (first,), (plain(1, None, "chunks", "sections") or 0, plain(2, 0, "dim")), node)
+    if name == "split":
+        sizes, dim = get(1, "split_size", "split_size_or_sections"), plain(2, 0, "dim")
+        uneven = sizes is not None and sizes.op == "tuple" and len({*sizes.args}) != 1
+        return body.sized("parts", first, (0 if uneven else None, dim), [sizes] if sizes else [], node)
+    if name == "unbind":
+        return make("unbound", (first,), plain(1, 0, "dim"), node)
+    if name in ("cat", "stack") and first.op == "tuple":
+        return make(name, first.args, plain(1, 0, "dim", "axis"), node)
+    if name == "einsum" and first.op == "const":
+        return make("einsum", tuple(args[1:]), first.info, node)
+    if name == "masked_fill":
+        rest = [get(1, "mask"), get(2, "value")]
+        return make("masked_fill", (first, *rest), None, node) if None not in rest else None
+    if name == "scaled_dot_product_attention":
+        given = [get(at, word) for at, word in enumerate(("query", "key", "value", "attn_mask"))]
+        return make("sdpa", tuple(v for v in given if v is not None), id(node), node)
+    if name in ("where", "baddbmm", "addcmul") and len(args) == 3:
+        return make(name, tuple(args), None, node)
+    if name == "dropout":
+        return make("dropout", (first, *args[1:], *keywords.values()), id(node), node)
+    if name in ("layer_norm", "group_norm", "rms_norm"):
+        return make(name, (first,), id(node), node)
+    return None
 
 
 def _plain(value: Value):
