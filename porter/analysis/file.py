@@ -4,30 +4,32 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import defaultdict
 from collections.abc import Iterable
 from functools import cached_property
 
 from porter.engine.refusals import Failures
-from porter.engine.rule import Glance, Rule
+from porter.engine.rule import Rule
+from porter.engine.rule_file import Glance
 from porter.engine.session import Session
 from porter.engine.styles import STYLES
 from porter.engine.suppress import Suppressions
 from porter.errors import Unreadable
 from porter.files.paths import is_test
 from porter.project.roads import leads
-from porter.project.said_once import first_fused
 from porter.python import index
 from porter.python.around import Around
+from porter.python.around_imports import AroundImports
 from porter.python.index import Link
+from porter.python.meaning import Meaning
 from porter.python.names import Names
 from porter.python.receivers import Receivers
-from porter.python.searches import matched, says
 from porter.python.source import Source
 from porter.python.strings.environ import Variable, variables
 from porter.python.strings.literals import Literal, literals
-from porter.python.uses import packages_of
 from porter.training.dynamic_sizes import Flows
 from porter.training.scene import Scene
+from porter.training.tensors import Tensors
 from porter.values import experts
 from porter.values.patterns import Match, find
 
@@ -65,71 +67,8 @@ class File:
         self.apis: dict[str, list[Link]] = {}  # resolved names of interest, and where they stand: the inventory
         self.silent: set[Rule] = set()  # which can find nothing here
         self._glances: dict[tuple[Glance, ast.AST], bool] = {}
+        self.answers: dict[str, dict] = defaultdict(dict)  # by question: what many places ask is answered once
         self._piece = None  # the piece that is walked right now: where LibCST nodes lie
-
-    # ---- which statements LibCST has to see
-
-    def candidates(self) -> list[Link]:
-        """Links of the nodes that some rule wants to be asked about."""
-        rules, names, found = self.rules, self.names, []
-        roots, aliases, Attribute = names.imports, names.aliases, ast.Attribute
-        origins, plain = rules.origins, names.plain
-        calls, interesting, apis = rules.calls, rules.inventory, self.apis
-        builtins, wanted = rules.builtins, self._wanted
-        for link in names.uses:
-            node = link[0]
-            if node.id not in roots and node.id not in aliases or node.ctx.__class__ is not ast.Load:
-                if node.id in builtins and getattr(link[1][0], "func", None) is node and wanted(node.id, link):
-                    found.append(link)
-                continue
-            full = plain.get(node.id) or names.root(node.id, link)
-            if full is None or (root := full.partition(".")[0]) not in origins:
-                continue
-            top, above = node, link[1]
-            while above[0].__class__ is Attribute:
-                top = above[0]
-                full += "." + top.attr
-                above = above[1]
-            if root in interesting:
-                apis.setdefault(full, []).append(link)
-            if full in calls and above[0].__class__ is ast.Call and above[0].func is top and wanted(full, (top, above)):
-                found.append(link)
-            elif rules.mentioned(full):
-                found.append(link)
-        methods, attributes = rules.methods, rules.attributes
-        for link in self.buckets[Attribute]:
-            attr = link[0].attr
-            if (
-                attr in attributes
-                or attr in methods
-                and link[1][0].__class__ is ast.Call
-                and link[1][0].func is link[0]
-            ):
-                if attr in attributes or wanted(attr, link):
-                    found.append(link)
-        packages = {name for name in rules.imports if not self.facts.owns(name, self.path)}
-        for kind in (ast.Import, ast.ImportFrom):
-            found += [link for link in self.buckets[kind] if not packages.isdisjoint(packages_of(link[0]))]
-        for rule, kinds, patterns in rules.node_filters:
-            present, lines = matched(self.source, patterns)
-            if patterns and not present:
-                if rule.spelled:
-                    self.silent.add(rule)
-                continue
-            for at in kinds:
-                links = self.buckets[at]
-                if present:
-                    links = [link for link in index.standing_on(links, lines) if says(self.source, link[0], present)]
-                found += [link for link in links if self.glance(rule.only, link)] if rule.only else links
-        found += [literal.link for literal in self.literals.values()]
-        if rules.patterns and not self.scene.apart:
-            found += [self.scene.link_to(several[0].anchor) for several in self.patterns.values()]
-        return [link for link in found if not self.awareness.covers_link(link)]
-
-    def _wanted(self, name: str, link: Link) -> bool:
-        """Whether one of the glances at a call, where the rules that ask for the name have some, lets it through."""
-        only = self.rules.only.get(name)
-        return only is None or any(self.glance(look, link) for look in only)
 
     def glance(self, look: Glance, link: Link) -> bool:
         """Whether a place is one that `Rule.only = look` speaks of; remembered, as rules ask again."""
@@ -148,6 +87,10 @@ class File:
     @cached_property
     def scene(self) -> Scene:
         return Scene(self)
+
+    @cached_property
+    def tensors(self) -> Tensors:
+        return Tensors(self.scene)
 
     @cached_property
     def patterns(self) -> dict[tuple[int, int], list[Match]]:
@@ -196,6 +139,18 @@ class File:
             return None
         return self._names_at.get(self._piece.span(node)[0])
 
+    def chain(self, node) -> Link | None:
+        """Of a chain, its whole, where `File.link` gives its first word; of a string, the string."""
+        literal = self.literal(node)
+        if literal is not None:
+            return literal.link
+        link = self.link(node)
+        while link is not None and link[1] is not None and link[1][0].__class__ is ast.Attribute:
+            if self.source.span(link[0])[1] == self.span(node)[1]:
+                break
+            link = link[1]
+        return link
+
     def name(self, node) -> str | None:
         """'torch.cuda.synchronize' for `tc.synchronize`; None when unknown, local, or behind a call."""
         tail, root = [], node
@@ -223,25 +178,6 @@ class File:
         node = node.func if type(node).__name__ == "Call" else node
         return self.receivers.judge(self._piece.span(node)[1])
 
-    @cached_property
-    def torch(self) -> str | None:
-        """What the file calls torch."""
-        return next((name for name, full in sorted(self.names.plain.items()) if full == "torch"), None)
-
-    @property
-    def compiles(self) -> bool:
-        """Whether each new shape has its operators compiled: by default on the early chips."""
-        return self.facts.jit_compile == "on" or self.target.early and self.facts.jit_compile != "off"
-
-    @property
-    def anew(self) -> tuple[tuple[str, str], ...]:
-        """What a message adds where shapes are compiled."""
-        return (("recompiles", self.target.soc),) if self.compiles else ()
-
-    def has(self, name: str) -> bool:
-        """Whether the target offers a name."""
-        return self.session.has(name)
-
     def span(self, node) -> tuple[int, int]:
         """Where a node lies, in offsets of the UTF-8 text."""
         return self._piece.span(node)
@@ -255,6 +191,14 @@ class File:
     def around(self) -> Around:
         return Around(self)
 
+    @cached_property
+    def meaning(self) -> Meaning:
+        return Meaning(self)
+
+    @cached_property
+    def imported(self) -> AroundImports:
+        return AroundImports(self)
+
     def builds_cuda(self, unit) -> bool:
         """Whether a statement is about the CUDA toolkit: a build script, or a condition that asks for nvcc."""
         if self.path.rpartition("/")[2] == "setup.py" or _TOOLKIT.search(self.source.utf8, unit.start, unit.end):
@@ -263,11 +207,6 @@ class File:
             body = unit.statement.body
             return bool(_TOOLKIT.search(self.source.utf8, unit.end, self.source.span(body[-1])[1]))
         return False
-
-    @cached_property
-    def fused(self) -> str:
-        """The first place of the project, or else of this file, that asks for a fused optimiser of torch."""
-        return self.facts.fused or first_fused({self.path: self.source.utf8})
 
     @cached_property
     def tested(self) -> bool:
@@ -282,12 +221,10 @@ class File:
         """Whether the code around already handles NPUs, so that a rename would ruin it."""
         return self.awareness.covers(self._piece.span(node)[0])
 
-    @cached_property
-    def native_amp(self):
-        """What stands for apex.amp in this file, by place; None where its use is in no known form."""
-        from porter.checks.apex.scaler import written
-
-        return written(self)
+    def undisturbed(self, codes: Iterable[str]) -> bool:
+        """Whether all statements are in sight of the index, and nothing in the file or the settings silences these codes."""
+        ignored = {code for ignore in self.suppressions.ignores for code in ignore.codes}
+        return not self.hidden and (ignored | self.session.quiet_for(self.path)).isdisjoint(codes)
 
     @cached_property
     def awareness(self):

@@ -6,6 +6,7 @@ import sys
 from dataclasses import replace
 
 from porter.advice.observe import observed
+from porter.analysis.candidates import candidates
 from porter.analysis.promises import Edits, promised
 from porter.analysis.python_promises import Before, check
 from porter.engine.refusals import about, finding, folded, guarded, own, unread
@@ -58,7 +59,7 @@ def look(path: str, source: Source, session: Session, again: bool | None = None)
     looked.own += [own(path, line, "PRT002", "newer", session, python=_PYTHON) for line in file.hidden]
     if file.suppressions.skip is not None:
         return looked
-    links, units = list(file.candidates()), {}
+    links, units = candidates(file), {}
     if links:
         from porter.python.units import unit_of  # needs libcst, which costs more than all of this
     if again is None:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
     import libcst as cst
 
+    from porter.engine.rule_file import Glance, RuleFile
     from porter.finding import Change
     from porter.rulebook.table import Tables
 
@@ -34,13 +35,6 @@ if not TYPE_CHECKING:
     cst = _lazily("libcst")
 
 NOTHING: frozenset[str] = frozenset()
-Glance = Callable[[object, tuple], bool]  # asked with the scene and a link of the index, before LibCST sees anything
-
-
-class RuleFile(Protocol):
-    """All that a rule may ask; nodes are LibCST's, of the original tree."""
-
-    path: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,6 +78,16 @@ class Session:
 
         return Support(self.catalogue, documents.load(self.target.torch_npu), self.target.soc)
 
+    @property
+    def compiles(self) -> bool:
+        """Whether each new shape has its operators compiled: by default on the early chips."""
+        return self.facts.jit_compile == "on" or self.target.early and self.facts.jit_compile != "off"
+
+    @property
+    def anew(self) -> tuple[tuple[str, str], ...]:
+        """What a message adds where shapes are compiled."""
+        return (("recompiles", self.target.soc),) if self.compiles else ()
+
     def has(self, name: str) -> bool:
         """Whether the target offers a name."""
         return self.catalogue.has(name)

@@ -60,7 +60,7 @@ class Rename:
 
     def on_device(self, node, file):
         """`x.is_cuda`."""
-        if file.around.is_scripted():  # its tensors have no attribute that torch_npu added
+        if file.meaning.is_scripted():  # its tensors have no attribute that torch_npu added
             return self._has_type(node, f'"{self.target.device}"')
         return node.with_changes(attr=node.attr.with_changes(value=f"is_{self.target.device}"))
 
@@ -128,7 +128,7 @@ class Portable(Rename):
         return None
 
     def on_device(self, node, file):
-        if not self._reachable(file) or file.around.is_scripted():
+        if not self._reachable(file) or file.meaning.is_scripted():
             return None
         return self._has_type(node, f"{self._HERE}.type")
 

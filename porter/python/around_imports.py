@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from porter.python.guards import guard
+import weakref
+
+from porter.python.guards import asked, guard
 from porter.python.index import Link
 from porter.python.uses import imports_of
 
 
 class AroundImports:
-    """The part of `Around` that speaks of imports."""
+    def __init__(self, file):
+        self.file = weakref.proxy(file)  # the file keeps this: see Scene
 
     def import_guard(self) -> str | None:
         """Why it does no harm if the import that is walked fails: "type-checking", "try", "if"; None where it does."""
@@ -16,8 +19,6 @@ class AroundImports:
 
     def asked_first(self) -> bool:
         """Whether the import that is walked runs only where the code looked what there is: versions, names, packages."""
-        from porter.python.guards import asked
-
         return asked(self._statement())
 
     def _statement(self) -> Link | None:

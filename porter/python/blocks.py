@@ -32,7 +32,7 @@ def once_for_file(ask: Callable[..., _Answer]) -> Callable[..., _Answer]:
 
     @wraps(ask)
     def answer(file, *rest: Hashable) -> _Answer:
-        known = file.around.known[question]
+        known = file.answers[question]
         if rest not in known:
             known[rest] = ask(file, *rest)
         return known[rest]

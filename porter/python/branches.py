@@ -145,7 +145,7 @@ def _kernel_after(file, node: ast.AST, link: Link) -> str | None:
     field, at = place(owner, node)
     if field not in BODIES:
         return None
-    block, known = getattr(owner, field), file.around.known["kernels"]
+    block, known = getattr(owner, field), file.answers["kernels"]
     begin, end, name = known.get((owner, field), (len(block), len(block), None))
     if not begin <= at + 1 <= end:
         stop = begin if at + 1 < begin else len(block)
@@ -158,7 +158,7 @@ def _kernel_after(file, node: ast.AST, link: Link) -> str | None:
 def _fresh(file, question: str, part: ast.AST, link: Link) -> Iterator[ast.AST]:
     """Its nodes in the order of `ast.walk`, without the statements that have been gone over in vain: an `elif` holds all
     that follow it."""
-    barren = file.around.known["barren"].setdefault((question, file.names.around(link)), set())
+    barren = file.answers["barren"].setdefault((question, file.names.around(link)), set())
     seen, todo = [], deque([part])
     while todo:
         node = todo.popleft()

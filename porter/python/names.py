@@ -63,6 +63,11 @@ class Names:
         self._readers: dict[str, dict] = {}
         self._said: dict[tuple[int, Hashable], tuple[list[Link], object]] = {}
 
+    @cached_property
+    def torch(self) -> str | None:
+        """What the file calls torch."""
+        return next((name for name, full in sorted(self.plain.items()) if full == "torch"), None)
+
     def bound(self, name: str) -> bool:
         return name in self.imports or name in self.others
 

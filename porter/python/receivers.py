@@ -155,7 +155,7 @@ class Receivers:
         if not (before := bisect_left(lines, link[0].lineno)):
             return bound
         last = order[before - 1]
-        around = link[1][0] if link[1] else self.file.tree
+        around = link[1][0] if link[1] else self.tree
         block = place(around, link[0])[0]
         if block in BODIES and last[1] and within(around, last[1][0], block):
             return [last] if last[1][0].__class__ is ast.Assign else bound

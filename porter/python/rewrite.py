@@ -146,7 +146,7 @@ class _Walk:
                 if self.file.is_object(original.func.value):
                     asked = rules.methods[original.func.attr.value]
             elif not name and original.func.__class__ is cst.Name and original.func.value in rules.builtins:
-                if self.file.around.is_builtin(original.func):
+                if self.file.meaning.is_builtin(original.func):
                     asked = rules.builtins[original.func.value]
         elif kind in _CHAIN and original in self._mentions:
             asked = self._mentions[original]

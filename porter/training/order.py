@@ -82,7 +82,7 @@ def _works(scene, link: Link) -> bool | None:
     functions = [one for one in functions if one.__class__ is ast.FunctionDef]
     if len(functions) != 1:
         return None
-    known, key = scene.file.around.known["works"], (functions[0], scene.names.around(link))
+    known, key = scene.file.answers["works"], (functions[0], scene.names.around(link))
     if key not in known:
         known[key] = any(_touch(statement, link, scene.names) for statement in functions[0].body)
     return known[key]

@@ -45,7 +45,7 @@ def _misfits(scene, link: Link) -> list[tuple[str, tuple[str, int, int], tuple[i
         ast.Dict,
         *_DEFS,
     )  # else a block's: that of a function, whose defaults are others
-    known, key = scene.file.around.known["sizes"], (link[0] if alone else link[1][0], alone)
+    known, key = scene.file.answers["sizes"], (link[0] if alone else link[1][0], alone)
     if key not in known:
         known[key] = _look_at(scene, link)
     return known[key]

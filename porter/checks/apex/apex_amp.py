@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from porter.checks.apex.scaler import native_amp
 from porter.engine.rule import Hit, Rule
 
 KINDS = {
@@ -23,8 +24,8 @@ class ApexAmp(Rule):
 
     def visit(self, original, updated, file):
         last = file.name(original).rpartition(".")[2]
-        values, severity = (("name", last),), "note" if file.around.optional(original) else None
-        ported = file.native_amp
+        values, severity = (("name", last),), "note" if file.imported.optional(original) else None
+        ported = native_amp(file)
         more = ported.pieces.get(file.span(original)[0], ()) if ported else ()
         if more and last == "initialize":
             return Hit(original, "ported", values=(*values, ("count", str(ported.count))), more=more, loads=True)

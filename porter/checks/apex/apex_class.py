@@ -16,7 +16,7 @@ class ApexClass(Rule):
 
     def visit(self, original, updated, file):
         full = file.name(original.func)
-        if file.around.optional(original.func):
+        if file.imported.optional(original.func):
             return None  # the program goes on without apex; its import says so
         values = (("name", full.rpartition(".")[2]),)
         if full == CONVERT:
@@ -47,7 +47,7 @@ class ApexClass(Rule):
     @staticmethod
     def _torch(node, file, name: str):
         """A chain through the name that torch has at that place."""
-        torch = file.around.module_name(node, "torch")
+        torch = file.meaning.module_name(node, "torch")
         return dotted(torch + name.removeprefix("torch")) if torch else None
 
     @staticmethod

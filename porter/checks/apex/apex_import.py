@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from porter.checks.apex.counterparts import counterpart
+from porter.checks.apex.scaler import native_amp
 from porter.checks.device.import_parts import split
 from porter.engine.nodes import chain, imported
 from porter.engine.rule import Hit, Rule, cst
@@ -14,16 +15,16 @@ class ApexImport(Rule):
 
     def visit(self, original, updated, file):
         names = [n for n in imported(original) if n.partition(".")[0] in self.imports]
-        guard = file.around.import_guard()
+        guard = file.imported.import_guard()
         package = names[0].partition(".")[0] if names else ""
         if guard == "type-checking" or not names or file.facts.owns(package, file.path):
             return
         values = (("name", ", ".join(names)),)
-        if file.native_amp and (more := file.native_amp.pieces.get(file.span(original)[0])):
+        if native_amp(file) and (more := native_amp(file).pieces.get(file.span(original)[0])):
             yield Hit(original, "unused", values=values, more=more)
             return
         if guard:
-            if file.around.speaks_for(package) == "optional":
+            if file.imported.speaks_for(package) == "optional":
                 yield Hit(original, "optional", values=values, severity="note")
             return
         moved = self._moved(original, file)

@@ -14,7 +14,7 @@ class MultiTensor(Rule):
     prefixes = ("amp_C",)
 
     def visit(self, original, updated, file):
-        optional = file.around.optional(getattr(original, "func", original))
+        optional = file.imported.optional(getattr(original, "func", original))
         severity = "note" if optional else None
         name = file.name(getattr(original, "func", original))
         if name in APPLIERS:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from porter.checks.apex.loss import Unknown, suite_of
 from porter.checks.apex.pattern import Pattern, imports_amp, patterns
 from porter.finding import Change
+from porter.python.blocks import once_for_file
 from porter.python.index import FUNCTIONS, Link, ancestors
 
 _RULES = ("PRT350", "PRT355")
@@ -29,13 +30,12 @@ def _outside(bound: tuple[str, Link]) -> bool:
     return not any(isinstance(a[0], FUNCTIONS) for a in ancestors(bound[1]))
 
 
-def written(file) -> Written | None:
-    """None where some piece of the file's use of apex.amp is in no known form."""
+@once_for_file
+def native_amp(file) -> Written | None:
+    """What stands for apex.amp in a file, by place; None where some piece of the file's use of apex.amp is in no known form."""
     if b"scale_loss" not in file.source.utf8 or not file.style.loads:
         return None
-    quiet = file.session.quiet_for(file.path)
-    ignored = {code for ignore in file.suppressions.ignores for code in ignore.codes}
-    if not ignored.isdisjoint(_RULES) or not quiet.isdisjoint(_RULES):
+    if not file.undisturbed(_RULES):
         return None  # half of a pattern is worse than none
     try:
         return _Writer(file).all(patterns(file))
@@ -55,7 +55,7 @@ class _Writer:
             ),
             "",
         )
-        if not self.scaler or not self.torch or self.torch in file.names.others or file.hidden:
+        if not self.scaler or not self.torch or self.torch in file.names.others:
             raise Unknown
         self.pieces: dict[int, tuple[Change, ...]] = {}
 

@@ -47,11 +47,11 @@ class CudaNames(Rule):
         if new is None and isinstance(original, cst.Name):
             return None  # the import explains what was imported for itself
         if new is None:  # there is nothing like it, the target lacks it, or only the style has no spelling for it
-            known = not move.stays and (move.tail is None or file.has(f"{file.target.namespace}.{move.tail}"))
+            known = not move.stays and (move.tail is None or file.session.has(f"{file.target.namespace}.{move.tail}"))
             return Hit(original, move.why, values=values, **weight) if known else Hit(original, "absent", values=values)
-        if name in ASKS and (library := file.around.asked_for(original)):
+        if name in ASKS and (library := file.meaning.asked_for(original)):
             return Hit(original, "asked-elsewhere", values=(("name", name), ("library", library)), code=move.code)
-        capability = file.around.capability(original) if name in ASKS or name.endswith("_properties") else None
+        capability = file.meaning.capability(original) if name in ASKS or name.endswith("_properties") else None
         if capability == "field":
             return Hit(original, "field", code="PRT110", values=values)
         node = self._spell(original, updated, name, new, file.target.namespace)

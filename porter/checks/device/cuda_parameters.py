@@ -20,7 +20,7 @@ class CudaParameters(Rule):
         starred = any(a.star for a in args)
         move = self.moves.get(name)
         target = f"{file.target.namespace}.{move.tail}" if move is not None and move.tail else ""
-        if target and not file.has(target):
+        if target and not file.session.has(target):
             return  # the call stays as it is, and PRT104 says why
         # what one version lacks, the next may have
         takes = file.session.catalogue.parameters(target) or ()

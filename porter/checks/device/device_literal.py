@@ -28,7 +28,7 @@ class DeviceLiteral(Rule):
             why = "concatenated"
         elif script:
             why, values = "option-passed", (*values, ("script", script))
-        elif literal.role == "compared" and (kernel := file.around.kernel(original)):
+        elif literal.role == "compared" and (kernel := file.meaning.kernel(original)):
             why, values, literal = "kernel", (*values, ("kernel", kernel)), literal._replace(certain=False)
         elif not literal.certain:
             why = "uncertain" if why == "literal" else f"{why}-uncertain"

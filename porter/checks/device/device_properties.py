@@ -20,7 +20,7 @@ class DeviceProperties(Rule):
 
     def visit(self, original, updated, file):
         value = original.value
-        made = file.name(value.func) if isinstance(value, cst.Call) else file.around.made_by(value)
+        made = file.name(value.func) if isinstance(value, cst.Call) else file.meaning.made_by(value)
         if made not in MAKERS:
             return None
         name = original.attr.value

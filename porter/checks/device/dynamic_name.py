@@ -25,7 +25,11 @@ class DynamicName(Rule):
     def visit(self, original, updated, file):
         args = original.args
         if isinstance(original.func, cst.Name) and original.func.value in LOOKUPS:
-            if len(args) < 2 or any(a.star or a.keyword for a in args[:2]) or not file.around.is_builtin(original.func):
+            if (
+                len(args) < 2
+                or any(a.star or a.keyword for a in args[:2])
+                or not file.meaning.is_builtin(original.func)
+            ):
                 return None
             of = file.name(args[0].value)
             if of == "torch" and self._text(args[1]) == "cuda":
@@ -53,7 +57,7 @@ class DynamicName(Rule):
         if move and move.stays:
             return None
         tail = move.tail if move else name
-        if not tail or "." in tail or not file.has(f"{file.target.namespace}.{tail}"):
+        if not tail or "." in tail or not file.session.has(f"{file.target.namespace}.{tail}"):
             return Hit(original, "missing", values=(("name", f"torch.cuda.{name}"),))
         renamed = {} if tail == name else {1: tail}
         if not module and not renamed:
@@ -64,7 +68,7 @@ class DynamicName(Rule):
         if name is None or name != "torch.cuda" and not name.startswith("torch.cuda."):
             return None
         new = file.target.package + name.removeprefix("torch.cuda")
-        if not file.has(new):
+        if not file.session.has(new):
             return Hit(original, "missing", values=(("name", name),))
         return self._edit(original, updated, file, {0: new}, True, loads=False)
 
@@ -76,7 +80,7 @@ class DynamicName(Rule):
         if move and move.stays:
             return None
         new = f"{file.target.namespace}.{move.tail if move else name.removeprefix('torch.cuda.')}"
-        if move and not move.tail or not file.has(new):
+        if move and not move.tail or not file.session.has(new):
             return Hit(original, "missing", values=(("name", name),))
         return self._edit(original, updated, file, {0: new}, False, "patched")
 

@@ -43,7 +43,7 @@ def renamed(alias, last: str):
 def package_of(module: str, file) -> str | None:
     """torch.cuda.amp -> torch_npu.npu.amp, where that can be imported."""
     new = file.target.package + module.removeprefix("torch.cuda")
-    return new if file.has(new) else None
+    return new if file.session.has(new) else None
 
 
 def counterpart(full: str, moves: dict, file) -> str | None:
@@ -52,4 +52,4 @@ def counterpart(full: str, moves: dict, file) -> str | None:
     if move is None:  # a submodule
         return package_of(full, file)
     new = f"{file.target.package}.{move.tail}" if move.tail else None
-    return new if new and file.has(new) else None
+    return new if new and file.session.has(new) else None

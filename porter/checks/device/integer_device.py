@@ -21,7 +21,7 @@ class IntegerDevice(Rule):
         if at is None:
             return None
         value = original.args[at].value
-        kind = file.around.int_kind(value)
+        kind = file.meaning.int_kind(value)
         if not kind:
             return None
         text = self._spelled(file.text(value), updated.args[at].value, file)

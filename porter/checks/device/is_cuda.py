@@ -14,7 +14,7 @@ class IsCuda(Rule):
         if said in ("other", "own"):
             return None
         new = file.style.on_device(updated, file)
-        if kernel := file.around.kernel(original):
+        if kernel := file.meaning.kernel(original):
             return Hit(original, "kernel", new=new, loads=True, values=(("kernel", kernel),))
         safe = said == "torch" or said == "unknown" and not file.facts.own_is_cuda
         return Hit(original, "attribute" if safe else "unknown", new=new, safe=safe, loads=True)

@@ -16,7 +16,7 @@ class StreamHandle(Rule):
 
     def visit(self, original, updated, file):
         made = original.value
-        maker = file.name(made.func) if isinstance(made, cst.Call) else file.around.made_by(made)
+        maker = file.name(made.func) if isinstance(made, cst.Call) else file.meaning.made_by(made)
         if maker not in MAKERS:
             return None  # `self.cuda_stream`, which may well be the stream itself
         old = original.attr.value

@@ -27,5 +27,5 @@ class CollectiveUnsupported(Rule):
         if at is None:
             return Hit(original.func, "gather", values=(("name", name),))
         found = positional(original, at, ("tensor", "input"))
-        dtype = found and found[1] and file.around.dtype(found[1].value)
+        dtype = found and found[1] and file.meaning.dtype(found[1].value)
         return Hit(found[1], "dtype", values=(("name", name), ("dtype", WIDE[dtype]))) if dtype in WIDE else None

@@ -21,7 +21,7 @@ class DeviceNotSet(Rule):
     def visit(self, original, updated, file):
         if file.source.says(CHOSEN) or self._other_backend(original, file):
             return None
-        rank, torch = file.around.local_rank(original.func), file.around.module_name(original.func, "torch")
+        rank, torch = file.meaning.local_rank(original.func), file.meaning.module_name(original.func, "torch")
         if rank is None or torch is None or not file.around.is_statement(original):
             return Hit(original.func, "by-hand")
         line = f"{torch}.{file.target.device}.set_device({rank})"

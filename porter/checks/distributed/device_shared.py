@@ -15,7 +15,7 @@ class DeviceShared(Rule):
     def visit(self, original, updated, file):
         inner = original.func.value
         while isinstance(inner, cst.Call) and isinstance(inner.func, cst.Attribute):
-            if inner.func.attr.value in ("cuda", "npu") or inner.func.attr.value == "to" and file.scene.moves(inner):
+            if inner.func.attr.value in ("cuda", "npu") or inner.func.attr.value == "to" and file.tensors.moves(inner):
                 return Hit(original, "shared")
             inner = inner.func.value
         return None

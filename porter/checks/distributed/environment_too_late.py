@@ -17,7 +17,7 @@ class EnvironmentTooLate(Rule):
         found = file.literal(original)
         if found.name not in READ_ONCE or not found.set:
             return None
-        touched = file.scene.touched_before(found.link)
+        touched = file.tensors.touched_before(found.link)
         if touched is None:
             return None
         why = "asked" if touched.rpartition(".")[2] in QUESTIONS else "late"

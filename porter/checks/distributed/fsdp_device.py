@@ -23,6 +23,6 @@ class FsdpDevice(Rule):
         if found[1] is None:
             return Hit(original.func, "missing")
         value = found[1].value
-        if file.target.int_is_npu or not file.around.int_kind(value):
+        if file.target.int_is_npu or not file.meaning.int_kind(value):
             return None
         return Hit(value, "integer", values=(("old", file.text(value)),))

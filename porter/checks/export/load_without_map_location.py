@@ -31,12 +31,12 @@ class LoadWithoutMapLocation(Rule):
         if file.tested or given is not None and file.text(given.value) != "None":
             return None
         source = file.text(original.args[0].value)
-        about = " ".join([source, file.scene.target(original), file.scene.receiver_of_result(original)])
+        about = " ".join([source, file.tensors.target(original), file.tensors.receiver_of_result(original)])
         if MEMORY.search(source) or not CHECKPOINT.search(about):
             return None
         if _written_here(original, file):
             return None
-        if MODULE.search(file.scene.target(original)):
+        if MODULE.search(file.tensors.target(original)):
             return Hit(original.func, "whole")  # a model that is used as it comes would stay on the CPU
         host = cst.SimpleString('"cpu"')
         if given is None:

@@ -39,7 +39,7 @@ class ChannelsLast(Rule):
         """What stands there instead; nothing where the name was imported by itself and torch was not."""
         if isinstance(original, cst.Attribute):
             return updated.with_changes(attr=updated.attr.with_changes(value=CONTIGUOUS))
-        torch = file.around.module_name(original, "torch")
+        torch = file.meaning.module_name(original, "torch")
         return dotted(f"{torch}.{CONTIGUOUS}") if torch else None
 
     @staticmethod

@@ -23,7 +23,7 @@ class Profiler(Rule):
         if len(words) == 2 and words[1] == "CUDA":  # ProfilerActivity.CUDA: the class is moved where it is imported
             node = updated.with_changes(attr=updated.attr.with_changes(value=device))
             return Hit(original, why or "name", new=node, safe=why is None, values=values)
-        known = file.has(new.removesuffix(f".{device}"))
+        known = file.session.has(new.removesuffix(f".{device}"))
         if not known or not import_follows(file):
             return Hit(original, "by-hand", values=values)
         node = dotted(new).with_changes(lpar=updated.lpar, rpar=updated.rpar)

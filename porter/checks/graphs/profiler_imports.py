@@ -21,7 +21,7 @@ class ProfilerImports(Rule):
         moved = {
             at: renamed(updated.names[at], alias.name.value)
             for at, alias in enumerate(original.names)
-            if alias.name.value in MOVED and file.has(f"{space}.{alias.name.value}")
+            if alias.name.value in MOVED and file.session.has(f"{space}.{alias.name.value}")
         }
         if not moved:
             return None

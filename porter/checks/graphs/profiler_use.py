@@ -27,7 +27,7 @@ def package(file) -> str:
 
 
 def _profiles(file):
-    return [link[1] for link in file.around.mentions.of(_PROFILE) if getattr(link[1][0], "func", None) is link[0]]
+    return [link[1] for link in file.meaning.mentions.of(_PROFILE) if getattr(link[1][0], "func", None) is link[0]]
 
 
 def _activities(call: ast.Call) -> ast.AST | None:

@@ -53,7 +53,7 @@ class TorchCompile(Rule):
     @staticmethod
     def _is_said(node, file) -> bool:
         """Once for a file, and not for tests."""
-        return not file.tested and file.around.mentions.is_first(node, NAMES)
+        return not file.tested and file.meaning.mentions.is_first(node, NAMES)
 
     @staticmethod
     def _computed(call) -> bool:

@@ -24,10 +24,10 @@ class TorchScript(Rule):
         name = file.name(original)
         values = (("name", name),)
         if name in FUSERS:
-            return Hit(original, "fuser", values=values) if file.around.mentions.is_first(original, FUSERS) else None
+            return Hit(original, "fuser", values=values) if file.meaning.mentions.is_first(original, FUSERS) else None
         if file.around.is_function(original):  # PRT509
             return None
-        first = next((link for link in file.around.mentions.of(MARKS) if not _called(link)), None)
+        first = next((link for link in file.meaning.mentions.of(MARKS) if not _called(link)), None)
         here = first is not None and file.source.span(first[0])[0] == file.span(original)[0]
         return Hit(original, "compiles", values=values) if here else None
 

@@ -25,4 +25,6 @@ class FlashAttention(Rule):
         values = (("name", last),)
         why = "cache" if last == "flash_attn_with_kvcache" else "packed" if last in PACKED else "dense"
         why = "xformers" if name in XFORMERS else why
-        return Hit(original.func, why, values=values, severity="note" if file.around.optional(original.func) else None)
+        return Hit(
+            original.func, why, values=values, severity="note" if file.imported.optional(original.func) else None
+        )

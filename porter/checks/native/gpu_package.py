@@ -53,7 +53,7 @@ class GpuPackage(Rule):
         ]
         for name, row in dict(found).items():
             apart = tuple(f"{part}." for part in self.parts.get(name, ()))
-            if role := file.around.speaks_for(used.get(name, name), apart):  # once in a file
+            if role := file.imported.speaks_for(used.get(name, name), apart):  # once in a file
                 severity = "note" if role == "optional" else None
                 calls = _called(file, name, apart)
                 values = (("calls", calls), ("name", name)) if calls else (("name", name),)

@@ -19,7 +19,7 @@ class TritonKernel(Rule):
         asks = isinstance(original, (cst.Attribute, cst.Name)) and _decorates(original, statement, file)
         if not asks:
             return None
-        severity = "note" if file.around.optional(original) else None
+        severity = "note" if file.imported.optional(original) else None
         return Hit(original, "kernel", values=(("name", statement.name),), severity=severity)
 
 

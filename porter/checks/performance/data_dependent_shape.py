@@ -30,7 +30,7 @@ class DataDependentShape(Rule):
 
     def visit(self, original, updated, file):
         if type(original).__name__ == "Subscript":
-            return self._selection(original, updated, file) if file.scene.reads_mask(original) else None
+            return self._selection(original, updated, file) if file.tensors.reads_mask(original) else None
         link, name = file.scene.link(original), file.name(original.func)
         if link is None or not file.scene.matters(link) or name is None and file.receiver(original) == "other":
             return None
@@ -45,7 +45,7 @@ class DataDependentShape(Rule):
         return hit(original.func, f"{last}()" if name is None else name, values, file)
 
     def _selection(self, original, updated, file):
-        sure = file.scene.summed(original) if file.torch else None
+        sure = file.tensors.summed(original) if file.names.torch else None
         if not sure:
             values = file.followed(original, SHAPE)
             return hit(original, file.text(original), values, file)
@@ -55,7 +55,7 @@ class DataDependentShape(Rule):
     @staticmethod
     def _asked(original, updated, last: str, link, file):
         why = mask_queries.asks(file.scene, link)
-        if why is None or why != "size" and not file.torch:
+        if why is None or why != "size" and not file.names.torch:
             return None
         if why == "size":
             return hit(original, f".{last}()", file.followed(original, SIZE), file, "size")
@@ -81,4 +81,4 @@ def hit(at, name: str, values, file, why: str = "shape") -> Hit | None:
     """A finding, unless nothing follows from the shape."""
     if values is None:
         return None
-    return Hit(at, "compiled" if file.compiles else why, values=(("name", short(name)), *values))
+    return Hit(at, "compiled" if file.session.compiles else why, values=(("name", short(name)), *values))

@@ -30,7 +30,7 @@ class DeviceInDataset(Rule):
         if link is None or self._is_no_worker(file, link) or name and self._is_asked(file, link):
             return None
         last = name or f".{original.func.attr.value}"
-        if last not in (".cuda", ".npu") and not file.scene.moves(original):
+        if last not in (".cuda", ".npu") and not file.tensors.moves(original):
             return None
         return Hit(original, "worker", values=(("name", f"{last}()"),))
 

@@ -26,7 +26,7 @@ class ForkStart(Rule):
         if link is None or file.tested:
             return None
         if name in PROCESSES:  # Linux forks unless told otherwise
-            found = file.scene.woken(link)
+            found = file.tensors.woken(link)
             return Hit(original.func, "asked", values=(("call", found),)) if found else None
         place = 5 if name in STARTERS else None if name in LAUNCHERS else 0
         found = positional(original, place, ("method",) if place == 0 else ("start_method",))
@@ -35,5 +35,5 @@ class ForkStart(Rule):
             return None
         if name in LAUNCHERS:  # of what trains
             return Hit(value, "fork")
-        works = file.scene.children_work(link)  # on the device; None where that is not in sight
+        works = file.tensors.children_work(link)  # on the device; None where that is not in sight
         return Hit(value, "fork") if works or works is None and name not in CONTEXTS else None

@@ -44,7 +44,7 @@ class FusedOptimizer(Opportunity):
             return None
         name = file.name(original.func).rpartition(".")[2]
         new = f"torch_npu.optim.NpuFused{name}"
-        if not {a.keyword.value for a in original.args if a.keyword} <= KNOWN[name] or not file.has(new):
+        if not {a.keyword.value for a in original.args if a.keyword} <= KNOWN[name] or not file.session.has(new):
             return None
         why = "clipped" if says(b"clip_grad_norm_") else "plain"
         return original.func, why, (("name", f"torch.optim.{name}"), ("new", new))

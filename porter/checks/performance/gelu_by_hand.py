@@ -23,4 +23,4 @@ class GeluByHand(Opportunity):
 
     def offered(self, match, file):
         new = NEW.get(match.why, "torch.nn.functional.gelu")
-        return new if file.has(new) or not new.startswith("torch_npu") else None
+        return new if file.session.has(new) or not new.startswith("torch_npu") else None

@@ -58,7 +58,9 @@ class HostSync(Rule):
         if value_uses.made_on_host(scene, link) and not file.source.says(b"set_default_"):
             return None
         if name in ("item", "tolist") and (said := file.followed(original, SIZE)) is not None:
-            return Hit(original, "compiled" if file.compiles else "size", values=(*values, *said), code="PRT601")
+            return Hit(
+                original, "compiled" if file.session.compiles else "size", values=(*values, *said), code="PRT601"
+            )
         if value_uses.is_wanted_there(link) or name == "cpu" and value_uses.is_passed_on(link):
             return None
         if not syncs.first_wait(scene, link):  # what a statement waits for once is there for the rest of it

@@ -21,7 +21,7 @@ class LastBatch(Rule):
     only = staticmethod(prefilters.trains)
 
     def visit(self, original, updated, file):
-        if not file.compiles and not file.source.says(TRACED):
+        if not file.session.compiles and not file.source.says(TRACED):
             return None
         given = arguments(original, file)
         if (
@@ -33,4 +33,6 @@ class LastBatch(Rule):
             return None
         if not feeds_training(original, given, file):
             return None
-        return Hit(original.func, "kept", new=with_keyword(updated, "drop_last", cst.Name("True")), values=file.anew)
+        return Hit(
+            original.func, "kept", new=with_keyword(updated, "drop_last", cst.Name("True")), values=file.session.anew
+        )

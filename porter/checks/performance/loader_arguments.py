@@ -25,7 +25,7 @@ def arguments(call, file) -> dict[str, str] | None:
     """What each parameter of a loader is given, by place, by name or in `**options`; None where stars may hide some."""
     more = {}
     if any(a.star for a in call.args):
-        more = None if any(a.star == "*" for a in call.args) else file.scene.spread(call)
+        more = None if any(a.star == "*" for a in call.args) else file.tensors.spread(call)
         if more is None:
             return None
     plain = [a for a in call.args if not a.star]
@@ -35,7 +35,7 @@ def arguments(call, file) -> dict[str, str] | None:
 
 def feeds_training(call, given: dict[str, str], file) -> bool:
     """Shuffled, or called after training; not what is called after a test, or lies in memory."""
-    target, dataset = file.scene.target(call), given.get("dataset", "")
+    target, dataset = file.tensors.target(call), given.get("dataset", "")
     if file.scene.apart or EVALUATES.search(target) or EVALUATES.search(dataset) or given.get("shuffle") == "False":
         return False
     if MEMORY.search(dataset.partition("(")[0]) or given.get("collate_fn", "").replace(" ", "") == "lambdax:x[0]":

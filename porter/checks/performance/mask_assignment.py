@@ -20,7 +20,7 @@ class MaskAssignment(Rule):
         target = original.targets[0].target
         if len(original.targets) != 1 or not isinstance(target, cst.Subscript) or len(target.slice) != 1:
             return None
-        said = file.scene.mask_assigned()
+        said = file.tensors.mask_assigned()
         if said is None:
             return None
         value = file.text(original.value)
@@ -40,10 +40,12 @@ class MaskAssignment(Rule):
     def _merged(updated, file):
         """`x.copy_(torch.where(mask, y, x))` for `x[mask] = y[mask]`."""
         target, index = updated.targets[0].target, updated.value.slice[0].slice
-        if file.torch is None or not isinstance(index, cst.Index) or index.star:
+        if file.names.torch is None or not isinstance(index, cst.Index) or index.star:
             return None
         inner = (index.value, updated.value.value, target.value)
-        where = cst.Call(cst.Attribute(cst.Name(file.torch), cst.Name("where")), [cst.Arg(node) for node in inner])
+        where = cst.Call(
+            cst.Attribute(cst.Name(file.names.torch), cst.Name("where")), [cst.Arg(node) for node in inner]
+        )
         copied = cst.Call(cst.Attribute(target.value, cst.Name("copy_")), [cst.Arg(where)])
         return cst.Expr(copied, semicolon=updated.semicolon)
 

@@ -22,7 +22,7 @@ class NormAndNeighbour(Opportunity):
             return None
         new, link = NEW["group-norm-silu"], file.scene.link(original)
         beside = link is not None and layer_lists.activated(file.scene, link)
-        return (original, "sequence", (("new", new),)) if beside and file.has(new) else None
+        return (original, "sequence", (("new", new),)) if beside and file.session.has(new) else None
 
     def offered(self, match, file):
-        return NEW[match.why] if file.has(NEW[match.why]) else None
+        return NEW[match.why] if file.session.has(NEW[match.why]) else None

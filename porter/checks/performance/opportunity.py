@@ -17,7 +17,7 @@ class Opportunity(Rule):
     offers: ClassVar[str | None] = None  # the name of torch_npu that the finding speaks of
 
     def visit(self, original, updated, file):
-        if file.scene.apart or self.offers and not file.has(self.offers):
+        if file.scene.apart or self.offers and not file.session.has(self.offers):
             return None
         found = self.find(original, file)
         if found is None:

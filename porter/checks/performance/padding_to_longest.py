@@ -30,8 +30,8 @@ class PaddingToLongest(Rule):
         name = file.name(original.func)
         if name in COLLATORS:
             return self._collator(original, name, file)
-        why = file.scene.padded(original)
-        return Hit(original.func, why, values=file.anew) if why else None
+        why = file.tensors.padded(original)
+        return Hit(original.func, why, values=file.session.anew) if why else None
 
     @staticmethod
     def _collator(original, name: str, file):
@@ -43,4 +43,4 @@ class PaddingToLongest(Rule):
         padding = positional(original, None, ("padding",))[1]
         if padding is not None and "max_length" in file.text(padding.value):
             return None
-        return Hit(original.func, "collator", values=(("name", name.rpartition(".")[2]), *file.anew))
+        return Hit(original.func, "collator", values=(("name", name.rpartition(".")[2]), *file.session.anew))

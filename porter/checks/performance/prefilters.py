@@ -12,7 +12,7 @@ from porter.checks.performance import device_mismatch, elements, gradients, laye
 from porter.python.blocks import once
 from porter.python.evidence import call_name
 from porter.python.index import Link, ancestors
-from porter.training import masks, padding
+from porter.training import masks, order, padding, sizes
 
 _TRAINS = re.compile(rb"(?i)train|shuffle")
 _BATCHES = re.compile(
@@ -88,7 +88,7 @@ def in_epoch(scene, link: Link) -> bool:
 
 
 def may_fork(scene, link: Link) -> bool:
-    return scene.file.source.says(b"fork") or scene.woken(link) is not None
+    return scene.file.source.says(b"fork") or order.woken(scene, link) is not None
 
 
 def loops_over_batches(scene, link: Link) -> bool:
@@ -96,7 +96,7 @@ def loops_over_batches(scene, link: Link) -> bool:
 
 
 def has_sizes(scene, link: Link) -> bool:
-    return bool(scene.sizes(link))
+    return bool(sizes.found(scene, link))
 
 
 def assigns_by_mask(scene, link: Link) -> bool:

@@ -10,7 +10,7 @@ LONGEST = 40  # of a piece of source in a message
 def chosen(selection, file):
     """`torch.where(mask, x, 0)` for `x[mask]`."""
     inner = (selection.slice[0].slice.value, selection.value, cst.Integer("0"))
-    return cst.Call(cst.Attribute(cst.Name(file.torch), cst.Name("where")), [cst.Arg(node) for node in inner])
+    return cst.Call(cst.Attribute(cst.Name(file.names.torch), cst.Name("where")), [cst.Arg(node) for node in inner])
 
 
 def averaged(call, file):
@@ -29,7 +29,7 @@ def counted(call, file):
     else:
         what = selection.args[0].value if selection.args else selection.func.value
     what = what.with_changes(lpar=[], rpar=[])
-    count = cst.Call(cst.Attribute(cst.Name(file.torch), cst.Name("count_nonzero")), [cst.Arg(what)])
+    count = cst.Call(cst.Attribute(cst.Name(file.names.torch), cst.Name("count_nonzero")), [cst.Arg(what)])
     return cst.Call(cst.Attribute(count, cst.Name("item")))
 
 

@@ -24,7 +24,7 @@ class ShapeAffinity(Rule):
             return
         kind = TYPES.get(type(original).__name__)
         link = file.scene.at(original, kind) if kind else file.scene.link_to(file.statement)
-        found = file.scene.sizes(link) if link is not None else {}
+        found = file.tensors.sizes(link) if link is not None else {}
         for key, node in own:
             if key in found:
                 why, size, padded = found[key]

@@ -22,14 +22,14 @@ class AutocastState(Rule):
         new, count = CALLS[old]
         if len(original.args) > count and not any(a.star for a in original.args):
             return None  # names its device already
-        if file.around.is_fallback(original.func):
+        if file.meaning.is_fallback(original.func):
             return None  # for a torch in which these functions took no device
         device = file.target.device
         takes_device = file.target.torch >= SINCE
         say = f'torch.{new}("{device}")' if takes_device else f"{file.target.namespace}.{new}()"
         values = (("old", f"torch.{old}"), ("new", say))
         plain = len(original.args) == count and not any(a.star or a.keyword for a in original.args)
-        known = takes_device or file.has(f"{file.target.namespace}.{new}")
+        known = takes_device or file.session.has(f"{file.target.namespace}.{new}")
         if not plain or not known or not isinstance(original.func, cst.Attribute):
             return Hit(original.func, "by-hand", values=values)
         func = updated.func.with_changes(attr=updated.func.attr.with_changes(value=new))

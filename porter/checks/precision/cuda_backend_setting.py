@@ -29,7 +29,7 @@ class CudaBackendSetting(Rule):
         values = (("name", name),)
         if name == DETERMINISTIC:
             return self._deterministic(original, values, file)
-        if WHY[name] == "no-effect" and not file.around.mentions.is_first(original, NO_EFFECT):
+        if WHY[name] == "no-effect" and not file.meaning.mentions.is_first(original, NO_EFFECT):
             return None  # said once for a file
         return Hit(original, WHY[name], values=values)
 
@@ -40,7 +40,7 @@ class CudaBackendSetting(Rule):
             return Hit(original, "no-effect", values=values) if NO_EFFECT.isdisjoint(file.apis) else None
         if not ALGORITHMS.isdisjoint(file.apis):
             return Hit(original, "deterministic-set", values=values)
-        torch = file.around.module_name(original, "torch")
+        torch = file.meaning.module_name(original, "torch")
         text = "" if value is None else file.source.utf8[slice(*file.source.span(value))].decode("utf-8")
         if not text or "\n" in text or torch is None:
             return Hit(original, "deterministic", values=values)

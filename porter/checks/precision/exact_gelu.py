@@ -18,7 +18,7 @@ class ExactGelu(Rule):
     def visit(self, original, updated, file):
         if file.tested or file.facts.gelu not in ("", file.path):
             return None
-        exact = [link for link in file.around.mentions.of(NAMES) if self._is_exact(link)]
+        exact = [link for link in file.meaning.mentions.of(NAMES) if self._is_exact(link)]
         if not exact or file.source.span(exact[0][0])[0] != file.span(original)[0]:
             return None
         return Hit(original, "once", values=(("name", file.text(original)),))

@@ -22,7 +22,7 @@ class Float64Tensor(Rule):
 
     def visit(self, original, updated, file):
         if isinstance(original, cst.Call):
-            link = file.receivers.link(file.span(original.func)[1])
+            link = file.scene.link(original)
             if (
                 original.args
                 or link is None

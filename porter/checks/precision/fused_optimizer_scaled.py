@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from porter.engine.nodes import dotted
 from porter.engine.rule import Hit, Rule, cst
+from porter.project.said_once import first_fused
 
 _MODULES = ("torch.cuda.amp", "torch.cuda.amp.grad_scaler", "torch.npu.amp", "torch_npu.npu.amp")
 
@@ -13,7 +14,7 @@ class FusedOptimizerScaled(Rule):
     calls = {f"{module}.GradScaler" for module in _MODULES}
 
     def visit(self, original, updated, file):
-        place = file.fused
+        place = file.facts.fused or first_fused({file.path: file.source.utf8})
         if not place or file.tested:
             return None
         new = None  # device comes first there since torch 2.3

@@ -25,8 +25,8 @@ class MatmulPrecision(Rule):
         values = (("new", f"{switch} = {setting}" if setting else switch),)
         if setting == "False":
             return Hit(original, "highest", values=values)
-        torch = file.around.module_name(original.func, "torch")
-        plain = setting and "\n" not in setting and file.around.is_statement(original) and file.has(switch)
+        torch = file.meaning.module_name(original.func, "torch")
+        plain = setting and "\n" not in setting and file.around.is_statement(original) and file.session.has(switch)
         if torch is None or not plain:
             return Hit(original, "high", values=values)
         line = f"{torch}.{switch.partition('.')[2]} = {setting}"

@@ -32,8 +32,8 @@ class Tf32Switch(Rule):
         value = file.around.assigned(original)
         severity = SEVERITY.get((part, getattr(value, "value", None)), "wrong" if value is not None else "note")
         words = chain(original)  # the author's word for torch, where the chain starts with it
-        torch = words[0] if len(words) == name.count(".") + 1 else file.around.module_name(original, "torch")
-        if name in NEWER or torch is None or not file.has(new):
+        torch = words[0] if len(words) == name.count(".") + 1 else file.meaning.module_name(original, "torch")
+        if name in NEWER or torch is None or not file.session.has(new):
             return Hit(original, "by-hand", values=values, severity=severity)
         node = dotted(f"{torch}.{new.partition('.')[2]}").with_changes(lpar=updated.lpar, rpar=updated.rpar)
         return Hit(

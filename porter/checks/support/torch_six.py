@@ -20,7 +20,7 @@ class TorchSix(Rule):
 
     def visit(self, original, updated, file):
         if isinstance(original, (cst.Import, cst.ImportFrom)):
-            if file.around.import_guard() or file.around.asked_first():
+            if file.imported.import_guard() or file.imported.asked_first():
                 return None
             return self._module(original, updated) if isinstance(original, cst.Import) else self._names(original)
         return self._mention(original)
