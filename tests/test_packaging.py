@@ -98,7 +98,8 @@ def test_the_sdist_has_what_it_takes_to_build_and_test(dist: tuple[Path, Path], 
     tree = tmp_path / f"npu_porter-{porter.__version__}"
     for folder in SHIPPED:
         assert files(ROOT / folder) == files(tree / folder), folder
-    for name in ("LICENSE", "Makefile", "README.md", "pyproject.toml", ".pre-commit-hooks.yaml"):
+    pages = sorted(path.name for path in ROOT.glob("*.md"))
+    for name in ("LICENSE", "Makefile", *pages, "pyproject.toml", ".pre-commit-hooks.yaml"):
         assert (tree / name).read_bytes() == (ROOT / name).read_bytes()
     assert os.access(tree / ".ci" / "run", os.X_OK) == os.access(ROOT / ".ci" / "run", os.X_OK)
     [again] = build(tree, tmp_path / "again", "--wheel")

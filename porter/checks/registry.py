@@ -9,6 +9,7 @@ from collections import defaultdict
 from functools import cached_property, lru_cache
 
 import porter.checks
+from porter.checks.mistakes import LISTS, check, check_made, failed, without_code
 from porter.engine.rule import AnyRule, IndexRule, Rule, TextRule
 from porter.python.index import BINDERS, COMPREHENSIONS, TYPES
 from porter.python.searches import Sought
@@ -19,27 +20,23 @@ from porter.target import DEFAULT_SOC
 ROOTS = frozenset({"torch", "torch_npu", "apex", "amp_C", "torchvision", "torchaudio"})
 
 
-class RuleMistake(Exception):
-    """A rule that the engine cannot serve: a mistake in porter, found when it is loaded."""
-
-
 def discover() -> list[type[AnyRule]]:
     """Every rule class of every module below porter/checks/<family>/. There is no list to keep."""
-    found = []
+    found, bases = [], []
     for family in sorted(pkgutil.iter_modules(porter.checks.__path__), key=lambda m: m.name):
         if family.ispkg:
             package = importlib.import_module(f"porter.checks.{family.name}")
             for module in sorted(pkgutil.iter_modules(package.__path__), key=lambda m: m.name):
-                members = vars(importlib.import_module(f"{package.__name__}.{module.name}"))
-                found += [
-                    k
-                    for k in members.values()
+                name = f"{package.__name__}.{module.name}"
+                try:
+                    members = vars(importlib.import_module(name))
+                except Exception as error:
+                    raise failed(name, error) from error
+                for k in members.values():
                     # not isinstance: it would look into a module that waits for its first use
-                    if type(k) is type
-                    and issubclass(k, AnyRule)
-                    and "code" in vars(k)
-                    and k.__module__.endswith(module.name)
-                ]
+                    if type(k) is type and issubclass(k, AnyRule) and k.__module__ == name:
+                        (found if "code" in vars(k) else bases).append(k)
+    without_code(bases)
     return found
 
 
@@ -56,22 +53,16 @@ class Rules:
         self.gate = GATE
         self.roots = self.inventory = ROOTS
         self.codes = frozenset(tables.rules)
-        indices = "calls references prefixes methods builtins attributes imports literals patterns nodes".split()
         self.calls, self.references, self.prefixes, self.methods, self.builtins = (defaultdict(list) for _ in range(5))
         self.attributes, self.imports, self.literals, self.patterns, self.nodes = (defaultdict(list) for _ in range(5))
         filters: list[tuple[Rule, tuple[type, ...], tuple[Sought, ...]]] = []
         for rule in rules:
-            for index in indices:
+            for index in LISTS:
                 for key in getattr(rule, index):
                     getattr(self, index)[key].append(rule)
             texts = (rule.text,) if isinstance(rule.text, str) else rule.text
-            for kind in rule.nodes:
-                if kind not in TYPES:
-                    raise RuleMistake(f"{rule.code} asks for {kind!r}; the index knows {', '.join(TYPES)}")
             kinds = tuple({at: None for kind in rule.nodes for at in TYPES[kind]})
             filters.append((rule, kinds, tuple(map(Sought, texts))))
-            if not any(getattr(rule, index) for index in indices):
-                raise RuleMistake(f"{rule.code} does not say what it wants to be asked about")
         self.node_filters = [row for row in filters if row[0].nodes]
         asking: dict[str, list[Rule]] = {}  # a method and a builtin may share a name
         for index in (self.calls, self.methods, self.builtins):
@@ -124,5 +115,14 @@ class Rules:
 @lru_cache(maxsize=4)
 def load(soc: str = DEFAULT_SOC) -> Rules:
     """The rules for one chip: what is not about it is never asked for."""
-    tables = table.load()
-    return Rules(tables, [kind(tables) for kind in discover() if not kind.socs or soc in kind.socs])
+    tables, taken, made = table.load(), {}, []
+    for kind in discover():
+        check(kind, tables, taken)
+        if not kind.socs or soc in kind.socs:
+            try:
+                rule = kind(tables)
+            except Exception as error:
+                raise failed(kind.__module__, error) from error
+            check_made(rule, tables)
+            made.append(rule)
+    return Rules(tables, made)

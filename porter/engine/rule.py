@@ -93,7 +93,7 @@ class IndexRule(AnyRule):
 class TextRule(AnyRule):
     """About a file that is not Python, as a reader made it: `reads` says what its tree is. `Hit.at` is (start, end)."""
 
-    reads: ClassVar[str]  # script | settings | requirements | image | source
+    reads: ClassVar[str]  # script | settings | requirements | source
 
     def look(self, document, tree) -> Iterable[Hit]:
         raise NotImplementedError

@@ -98,6 +98,7 @@ def run(
             remember = cache.remember if cache else anew
             session = replace(session, facts=gather(root, listed, remember, asked, given=given, loose=loose))
         if stdin:
+            session.rules  # noqa: B018
             done.append(analyse(*stdin, session))
         done += _gated(root, gated, settings, session, cache, progress, len(done))
         if any(result.sites for result in done):
@@ -150,6 +151,8 @@ def _partners(
 
 def _gated(root, gated, settings, session, cache, progress, before) -> list[FileResult]:
     found, missing = cache.known(gated, session) if cache else ([], gated)
+    if missing:
+        session.rules  # noqa: B018  a mistake in a rule is told once, here, and not as one crash for each file
     names = [path for *_, path, _ in sorted(missing, key=lambda item: (-item[0], item[1]))]
     jobs = settings.jobs or _cores()
     if jobs > 1 and len(names) >= PARALLEL_FROM:

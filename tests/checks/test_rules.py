@@ -50,6 +50,16 @@ def test_every_rule(code):
 
 
 @pytest.mark.parametrize("code", CODES)
+def test_every_text_is_written(code):
+    """`make rule` leaves places to fill in."""
+    rule = Texts().rule(code)
+    texts = [*rule.title.values(), *rule.explain.values(), rule.before, rule.after]
+    texts += [text for message in rule.messages.values() for text in message.values()]
+    left = [text for text in texts if "TODO" in text or "todo_" in text]
+    assert not left, f"{code}: its stanza in rules/*.toml is not filled in: {left}"
+
+
+@pytest.mark.parametrize("code", CODES)
 def test_what_fails_has_a_symptom(code):
     """A search from an error message, or from what is wrong with the result, lands at the rule."""
     texts = Texts()

@@ -1,0 +1,56 @@
+"""ARCHITECTURE.md says what is: the levels of pyproject.toml, modules that exist, and every place that imports by string."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import tomli
+
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
+LOADERS = {
+    "import_module",
+    "__import__",
+    "find_spec",
+    "exec_module",
+    "spec_from_file_location",
+    "run_module",
+    "run_path",
+}
+
+
+def by_string() -> set[str]:
+    """Modules of porter that load one by its name, or hand the name of one of porter's to somebody."""
+    found = set()
+    for path in (ROOT / "porter").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_bytes())):
+            loads = isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) in LOADERS
+            text = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+            if loads or re.fullmatch(r"porter(\.\w+)+", text) and is_module(text):
+                found.add(path.relative_to(ROOT).as_posix())
+    return found
+
+
+def is_module(name: str) -> bool:
+    path = ROOT / name.replace(".", "/")
+    return path.is_dir() or path.with_suffix(".py").is_file()
+
+
+def test_the_places_that_import_by_string() -> None:
+    listed = PAGE.partition("## Places that import by string")[2]
+    assert set(re.findall(r"^- `(porter/[\w/]+\.py)`: ", listed, re.MULTILINE)) == by_string()
+
+
+def test_the_levels() -> None:
+    layers = tomli.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"][0]["layers"]
+    shown = re.findall(r"^    ((?:\w+ \| )*\w+)(?: {2,}\S.*)?$", PAGE, re.MULTILINE)
+    assert shown == layers
+
+
+def test_what_it_names_is_there() -> None:
+    named = set(re.findall(r"`((?:porter/|tests/|rules/)?[\w/]+\.(?:py|md|toml))`", PAGE))
+    assert len(named) > 25
+    assert [n for n in sorted(named) if not (ROOT / n).exists() and not (ROOT / "porter" / n).exists()] == []
+    assert len(PAGE.splitlines()) <= 90  # one page
