@@ -271,6 +271,11 @@ PINS = {
     "exact wins": ({"requirements.txt": "torch>=2.8\n", "setup.py": "['torch==2.7.1']"}, "setup.py:1", (2, 7)),
     "bound that the default keeps": ({"requirements.txt": "torch>=1.10\n"}, "default", (2, 7)),
     "bound that it does not": ({"requirements.txt": "torch>=2.9,<3\n"}, "requirements.txt:1", (2, 9)),
+    "any two is no pin": ({"environment.yml": "  - pytorch=2.*\n"}, "default", (2, 7)),
+    "post release": ({"requirements.txt": "torch==2.13.0.post1\n"}, "requirements.txt:1", (2, 13)),
+    "not this one": ({"requirements.txt": "torch>=2.6,!=2.7\n"}, "requirements.txt:1", (2, 14)),
+    "older than the default": ({"requirements.txt": "torch<2.7\n"}, "requirements.txt:1", (2, 6)),
+    "no version": ({"requirements.txt": "torch==1..2\ntorch>=%s\n" % ("9" * 5000)}, "default", (2, 7)),
     "other packages": (
         {"requirements.txt": "torch-fidelity==0.3\ntorchaudio==2.13\npytorch-lightning==1.0\n"},
         "default",
