@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
+
+from porter.versions import release
 
 DEFAULT_TORCH_NPU = "2.7.1.post11"
 DEFAULT_SOC = "A2"
@@ -26,7 +27,7 @@ class Target:
 
     @property
     def torch(self) -> tuple[int, ...]:
-        return tuple(int(n) for n in re.findall(r"\d+", self.torch_npu.partition(".post")[0])[:3])
+        return release(self.torch_npu)
 
     @property
     def early(self) -> bool:

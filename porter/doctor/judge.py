@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from porter.doctor.machine import Machine
+from porter.versions import base, begins, release
 
 OK, ABSENT, NOTE, WRONG = "ok", "absent", "note", "wrong"
 
@@ -56,13 +56,13 @@ def _torch(machine: Machine) -> list[Check]:
 
 def _torch_npu(machine: Machine, known: Sequence[str]) -> list[Check]:
     if not machine.torch_npu:
-        fitting = [v for v in known if machine.torch and _base(v) == _base(machine.torch)]
+        fitting = [v for v in known if machine.torch and base(v) == base(machine.torch)]
         key = "npu.install" if fitting else "npu.none"
         return [Check("torch_npu", ABSENT, key, (("version", (fitting or [""])[-1]),))]
-    values = (("npu", machine.torch_npu), ("torch", machine.torch), ("wanted", _base(machine.torch_npu)))
+    values = (("npu", machine.torch_npu), ("torch", machine.torch), ("wanted", base(machine.torch_npu)))
     if not machine.torch:
         return [Check("torch_npu", WRONG, "pair.no-torch", values)]
-    if _base(machine.torch) != _base(machine.torch_npu):
+    if base(machine.torch) != base(machine.torch_npu):
         return [Check("torch_npu", WRONG, "pair.wrong", values)]
     return [Check("torch_npu", OK, "pair", values)]
 
@@ -79,7 +79,7 @@ def _cann(machine: Machine, releases: Sequence[Release]) -> list[Check]:
         checks.append(Check("cann", WRONG if machine.torch_npu else NOTE, "cann.no-variable", values))
     if not cann.version:
         return [*checks, Check("cann", NOTE, "cann.unknown", values)]
-    fitting = [r for r in releases if machine.torch_npu and _made_for(r, machine.torch_npu)]
+    fitting = [r for r in releases if any(begins(machine.torch_npu, torch) for torch in r.torch)]
     if not fitting:
         return [
             *checks,
@@ -92,27 +92,7 @@ def _cann(machine: Machine, releases: Sequence[Release]) -> list[Check]:
         ]
     wanted = " / ".join(r.cann for r in fitting)
     values += (("npu", machine.torch_npu), ("wanted", wanted))
-    if any(_same(cann.version, r.cann) for r in fitting):
+    if any(begins(cann.version, r.cann) for r in fitting):
         return [*checks, Check("cann", OK, "cann.pair", values)]
-    newer = _order(cann.version) > max(_order(r.cann) for r in releases)
+    newer = release(cann.version)[:2] > max(release(r.cann)[:2] for r in releases)
     return [*checks, Check("cann", NOTE if newer else WRONG, "cann.newer" if newer else "cann.wrong", values)]
-
-
-def _base(version: str) -> str:
-    return re.split(r"\+|\.post|\.?(?:rc|dev|a|b)\d", version, maxsplit=1)[0]
-
-
-def _made_for(release: Release, torch_npu: str) -> bool:
-    base = _base(torch_npu).split(".")
-    return any(base[: len(parts)] == parts for parts in (torch.split(".") for torch in release.torch))
-
-
-def _same(installed: str, wanted: str) -> bool:
-    """8.3.RC1 is 8.3.RC1.alpha003, and 9.1 is 9.1.0."""
-    here, there = installed.lower().split("."), wanted.lower().split(".")
-    return here[: len(there)] == there
-
-
-def _order(version: str) -> tuple[int, int]:
-    major, minor, *_ = (*re.findall(r"\d+", version), "0", "0")
-    return int(major), int(minor)

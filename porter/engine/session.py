@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from porter.engine.facts import Facts
 from porter.engine.libraries import Libraries
+from porter.files.ignore import Patterns
 from porter.finding import Change, Held
 from porter.target import Target
 
@@ -94,21 +95,15 @@ class Session:
 
     def quiet_for(self, path: str) -> frozenset[str]:
         """Codes that are switched off for a file."""
-        if not self.quiet_in:
-            return self.quiet
-        return self.quiet | self._matched(path)
+        return self.quiet.union(*(codes for patterns, codes in self._quiet_in if patterns.leave_out(path)))
 
-    def _matched(self, path: str) -> frozenset[str]:
-        import pathspec
-
-        found = frozenset()
-        for pattern, codes in self.quiet_in:
-            if pathspec.GitIgnoreSpec.from_lines([pattern]).match_file(path):
-                found |= codes
-        return found
+    @cached_property
+    def _quiet_in(self) -> tuple[tuple[Patterns, frozenset[str]], ...]:
+        return tuple((Patterns.of_settings([pattern]), codes) for pattern, codes in self.quiet_in)
 
     def __getstate__(self):
-        return {k: v for k, v in self.__dict__.items() if k not in ("rules", "catalogue", "support", "_held")}
+        made = ("rules", "catalogue", "support", "_held", "_quiet_in")
+        return {k: v for k, v in self.__dict__.items() if k not in made}
 
 
 def moved(offset: int, changes: tuple[Change, ...]) -> int:

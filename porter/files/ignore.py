@@ -94,6 +94,16 @@ class Patterns:
                 return not negated
         return None
 
+    def leave_out(self, path: str) -> bool:
+        """Whether these lines alone ignore a file, or a folder that it lies in: a POSIX path, as it is on the disk."""
+        path, end = as_bytes(path), -1
+        while end < len(path):
+            start, end = end + 1, path.find("/", end + 1)
+            directory, end = end >= 0, end if end >= 0 else len(path)
+            if self.verdict(path[:end], path[start:end], directory):
+                return True
+        return False
+
 
 def _any(expressions: list[str]) -> re.Pattern | None:
     return re.compile("|".join(f"(?:{e})" for e in expressions), re.DOTALL) if expressions else None

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from porter.engine.rule import Hit, named
-from porter.project.pins import SPECIFIER, Pin
 from porter.text.document import Document
+from porter.versions import allows, base, release
 
 _REQUIREMENT = re.compile(
     r"(?P<name>[A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?)(?:[ \t]*\[[^\]]*\])?[ \t]*"
@@ -109,17 +109,16 @@ def indexes(document: Document, start: int, end: int) -> Iterator[Hit]:
 
 def _torch(document: Document, want: Wanted, others: bool) -> Iterator[Hit]:
     target = document.session.target
-    base, written = ".".join(map(str, target.torch)), document.text[slice(*want.version)] if want.version else ""
-    values = named(old=want.spec, new=base, npu=target.torch_npu, known=_known())
-    exact = _numbers(written)
-    if want.version and exact != target.torch:
-        edits = () if want.locked or want.kind == "conda" else ((*want.version, base),)
+    plain, written = ".".join(map(str, target.torch)), document.text[slice(*want.version)] if want.version else ""
+    values = named(old=want.spec, new=plain, npu=target.torch_npu, known=_known())
+    if want.version and release(written, _WIDTH) != target.torch:
+        edits = () if want.locked or want.kind == "conda" else ((*want.version, plain),)
         yield Hit((want.start, want.end), "pin", code="PRT840", values=values, edits=edits)
     elif want.version and "+cu" in written:
         edits = () if want.locked else ((want.version[0] + written.index("+"), want.version[1], ""),)
         local = named(old=written[written.index("+") :], npu=target.torch_npu)
         yield Hit((want.start, want.end), "local", code="PRT841", values=local, edits=edits)
-    elif want.spec and not want.version and not _allows(want.spec, target.torch):
+    elif want.spec and not want.version and not allows(want.spec, target.torch_npu):
         yield Hit((want.start, want.end), "range", code="PRT840", values=values)
         others = others or want.kind == "pip"  # the two would never be installed together
     if others or document.session.facts.knows_npus(document.path):
@@ -146,7 +145,7 @@ def _companion(document: Document, want: Wanted) -> Iterator[Hit]:
     written = document.text[slice(*want.version)]
     new = ".".join(map(str, right))
     values = named(name=want.name, old=written, new=new, torch=f"{major}.{minor}.{patch}")
-    if _numbers(written) != right or "+cu" in written:
+    if release(written, _WIDTH) != right or "+cu" in written:
         edits = () if want.locked or want.kind == "conda" else ((*want.version, new),)
         yield Hit((want.start, want.end), "companion", code="PRT840", values=values, edits=edits)
 
@@ -163,8 +162,8 @@ def _package(document: Document, want: Wanted, imported: str, row) -> Iterator[H
             (want.start, want.end), row.why, code=row.code, values=values, severity=row.severity, effort=row.effort
         )
     elif row.since:
-        written = _numbers(document.text[slice(*want.version)]) if want.version else ()
-        if written and written < _numbers(row.since):
+        written = release(document.text[slice(*want.version)], _WIDTH) if want.version else ()
+        if written and written < release(row.since, _WIDTH):
             values = named(name=want.name, new=row.since)
             yield Hit((want.start, want.end), "since", code="PRT843", values=values)
     elif row.replacement and row.status != "native":
@@ -192,23 +191,4 @@ def _rows(rules) -> dict[str, tuple[str, object]]:
 def _known() -> str:
     from porter.catalog.read.load import versions
 
-    return ", ".join(dict.fromkeys(v.partition(".post")[0] for v in versions()))
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    """Three numbers of a version: 2.7 is 2.7.0."""
-    found = re.match(r"\d{1,9}(?:\.\d{1,9})*", version)
-    numbers = tuple(int(n) for n in found[0].split(".")) if found else ()
-    return (*numbers, 0, 0)[:_WIDTH] if numbers else ()
-
-
-def _allows(spec: str, version: tuple[int, ...]) -> bool:
-    limits = [
-        (operator, tuple(map(int, re.findall(r"\d{1,9}", limit)))[:_WIDTH])
-        for operator, limit in SPECIFIER.findall(spec)
-    ]
-    caret = [limit for operator, limit in limits if operator == "^"]  # of poetry: up to the next number before the dots
-    rest = tuple(limit for limit in limits if limit[0] != "^")
-    return Pin("", rest).allows(version) and all(
-        version[0] == limit[0] and version >= limit for limit in caret if limit
-    )
+    return ", ".join(dict.fromkeys(map(base, versions())))

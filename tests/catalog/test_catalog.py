@@ -14,7 +14,7 @@ from catalog_wheels import TORCH_NPU, built, pair, wheel
 
 from porter.catalog.make.build import build
 from porter.catalog.make.download import check, checksums, record
-from porter.catalog.read.load import SECTIONS, Catalogue, load, nearest, versions
+from porter.catalog.read.load import SECTIONS, Catalogue, load, nearby, nearest, newest, versions
 from porter.errors import UserError
 from porter.resources import rules_dir
 from porter.target import DEFAULT_TORCH_NPU
@@ -176,6 +176,20 @@ def test_versions_and_the_nearest(tmp_path: Path) -> None:
         "3.0": "2.13.0",
     }
     assert {torch: nearest(torch, tmp_path) for torch in expected} == expected
+    (tmp_path / "torch_npu-trunk").mkdir()
+    assert "trunk" not in versions(tmp_path) and nearest("2.7.1", tmp_path) == "2.7.1.post11"
+    expected = {
+        "2.7": "2.7.1.post11",
+        "2.7.1.post8": "2.7.1.post8",
+        "2.7.1+cpu": "2.7.1.post11",
+        "2.7.1.post9": None,
+        "2.7.1rc1": None,
+        "2.8": None,
+        "trunk": None,
+    }
+    assert {version: newest(version, tmp_path) for version in expected} == expected
+    assert nearby("2.7.1.post9", tmp_path) == ["2.7.1.post8", "2.7.1.post11"]
+    assert nearby("3.0", tmp_path) == ["2.13.0"] and nearby("trunk", tmp_path) == []
 
 
 def test_bad_catalogues_give_one_line(tmp_path: Path) -> None:

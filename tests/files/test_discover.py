@@ -12,7 +12,7 @@ from files_world import POSIX, as_user, common_folder, git, make
 
 from porter.files.discover import File, discover, find_root
 from porter.files.errors import MESSAGES, FilesError, printable
-from porter.files.ignore import Patterns, as_bytes
+from porter.files.ignore import Patterns
 from porter.files.read import LIMIT, read
 
 
@@ -104,19 +104,10 @@ def test_ignore_semantics_are_those_of_git(tmp_path, seed):
         answer = git(tmp_path, "check-ignore", "-z", "--stdin", "--no-index", input=question, check=False)
         theirs = set(answer.stdout.decode().split("\0")) - {""}
         patterns = Patterns.of_file(data)
-        ours = {p for p in paths if _ignored(patterns, p)}
+        ours = {p for p in paths if patterns.leave_out(p)}
         assert ours == theirs, lines
         asked, ignored = asked + len(paths), ignored + len(ours)
     assert asked / 20 < ignored < asked / 2
-
-
-def _ignored(patterns: Patterns, path: str) -> bool:
-    parts = path.split("/")
-    for depth in range(1, len(parts) + 1):
-        above = "/".join(parts[:depth])
-        if patterns.verdict(as_bytes(above), as_bytes(parts[depth - 1]), depth < len(parts)):
-            return True
-    return False
 
 
 @POSIX

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
+
 import pytest
 from command_line import Porter, write
 
+from porter.analysis.session import open_session
 from porter.errors import UserError
+from porter.files.ignore import Patterns
 from porter.project.pins import choose, pins
 from porter.run import config
 from porter.run.config import Settings, codes, find, quiet, read
@@ -192,6 +196,42 @@ def test_per_file_ignores(porter):
     assert porter("analyze", "b.py", "-q").out == b""
 
 
+IGNORED = {
+    "a.py": (["a.py", "x/a.py", "a.py/b.py"], ["b.py", "a.pyi", "A.py"]),
+    "/a.py": (["a.py"], ["x/a.py"]),
+    "legacy/": (["legacy/a.py", "x/legacy/y/a.py"], ["legacy", "legacy.py"]),
+    "tests/*": (["tests/a.py", "tests/x/a.py"], ["x/tests/a.py"]),
+    "**/gen/*_pb2.py": (["gen/a_pb2.py", "x/gen/a_pb2.py"], ["gen/x/a_pb2.py"]),
+    "a/**/b.py": (["a/b.py", "a/x/y/b.py"], ["b.py"]),
+    "[ab]?.py  ": (["ax.py", "x/b1.py"], ["cx.py", "a.py"]),
+    "!a.py": ([], ["a.py", "b.py"]),  # there is nothing that it could take back
+    "# a.py": ([], ["a.py", "# a.py"]),
+    "": ([], ["a.py"]),
+    "[": ([], ["a.py", "["]),
+}
+
+
+@pytest.mark.parametrize("pattern", IGNORED)
+def test_patterns_of_per_file_ignores_are_those_of_gitignore(pattern):
+    off, on = IGNORED[pattern]
+    session = open_session(quiet=frozenset({"PRT2"}), quiet_in=((pattern, frozenset({"PRT1"})),))
+    assert {path: sorted(session.quiet_for(path)) for path in off + on} == {
+        **{path: ["PRT1", "PRT2"] for path in off},
+        **{path: ["PRT2"] for path in on},
+    }
+
+
+def test_patterns_of_per_file_ignores_are_compiled_once(monkeypatch):
+    made = []
+    monkeypatch.setattr(Patterns, "of_settings", classmethod(lambda cls, lines: made.append(lines) or cls(lines)))
+    session = open_session(quiet_in=(("a.py", frozenset({"PRT1"})), ("b/", frozenset({"PRT2"}))))
+    for path in ("a.py", "b/a.py", "c.py"):
+        session.quiet_for(path)
+    assert made == [["a.py"], ["b/"]]
+    sent = pickle.loads(pickle.dumps(session))
+    assert sent.quiet_for("b/a.py") == {"PRT1", "PRT2"} and "_quiet_in" not in session.__getstate__()
+
+
 def test_exclude(porter):
     write(
         porter.folder, {"gen/b.py": "import torch\ntorch.cuda.synchronize()\n", "porter.toml": 'exclude = ["gen/"]\n'}
@@ -231,6 +271,11 @@ PINS = {
     "exact wins": ({"requirements.txt": "torch>=2.8\n", "setup.py": "['torch==2.7.1']"}, "setup.py:1", (2, 7)),
     "bound that the default keeps": ({"requirements.txt": "torch>=1.10\n"}, "default", (2, 7)),
     "bound that it does not": ({"requirements.txt": "torch>=2.9,<3\n"}, "requirements.txt:1", (2, 9)),
+    "any two is no pin": ({"environment.yml": "  - pytorch=2.*\n"}, "default", (2, 7)),
+    "post release": ({"requirements.txt": "torch==2.13.0.post1\n"}, "requirements.txt:1", (2, 13)),
+    "not this one": ({"requirements.txt": "torch>=2.6,!=2.7\n"}, "requirements.txt:1", (2, 14)),
+    "older than the default": ({"requirements.txt": "torch<2.7\n"}, "requirements.txt:1", (2, 6)),
+    "no version": ({"requirements.txt": "torch==1..2\ntorch>=%s\n" % ("9" * 5000)}, "default", (2, 7)),
     "other packages": (
         {"requirements.txt": "torch-fidelity==0.3\ntorchaudio==2.13\npytorch-lightning==1.0\n"},
         "default",

@@ -14,12 +14,13 @@ from porter.catalog.make.surface import cuda_names, npu_names, public_operators
 from porter.catalog.make.torch_names import torch_names
 from porter.catalog.make.transfer import transfers, warnings_given
 from porter.catalog.read.load import FORMAT
+from porter.versions import base
 
 
 def build(torch_npu: Path, torch: Path) -> dict[str, bytes]:
     """{file below rules/catalog: its bytes}. `torch` is any wheel of that version: only its sources are read."""
     ours, theirs = _wheel(torch_npu, "torch_npu"), _wheel(torch, "torch")
-    if theirs.version.partition("+")[0] != ours.version.partition(".post")[0]:
+    if theirs.version.partition("+")[0] != base(ours.version):
         raise CatalogueError(
             f"{torch}: torch_npu {ours.version} is made for another torch than {theirs.version}",
             f"{torch}：torch_npu {ours.version} 对应的不是 torch {theirs.version}",

@@ -10,6 +10,7 @@ from porter.catalog.make.sources import CatalogueError, Wheel
 from porter.files.errors import FilesError, Message
 from porter.files.read import read
 from porter.resources import cache_dir, make_ours, rules_dir
+from porter.versions import base, parse
 
 # Wheels for other machines than this one: the same two files on each.
 _LINUX = ("manylinux_2_28_x86_64", "manylinux_2_17_x86_64", "manylinux2014_x86_64")
@@ -23,7 +24,7 @@ def sources_file() -> Path:
 
 def pair(version: str, folder: Path | None) -> tuple[Path, Path]:
     """The wheels of torch_npu `version` and of its torch; from `folder` if given, else from the cache or by pip."""
-    torch = version.partition(".post")[0]
+    torch = base(version)
     return _wheel("torch_npu", version, _LINUX, folder), _wheel("torch", torch, _MACOS, folder)
 
 
@@ -59,7 +60,7 @@ def check(version: str, wheels: tuple[Path, Path], file: Path) -> None:
 def record(version: str, wheels: tuple[Path, Path], file: Path) -> None:
     rows = checksums(file) | {version: {path.name: Wheel(path).sha256 for path in wheels}}
     lines = ["# The wheels each catalogue is read from. porter catalog build --update-sources writes this file."]
-    for key in sorted(rows, key=lambda v: [int(n) for n in v.replace("post", "").split(".")]):
+    for key in sorted(rows, key=parse):
         lines += ["", f'["{key}"]', *(f'"{name}" = "{digest}"' for name, digest in rows[key].items())]
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from porter.catalog.read.shipped import order, shipped
+from porter.catalog.read.shipped import shipped
 from porter.errors import UserError
 from porter.resources import rules_dir
+from porter.versions import release
 
 FORMAT = 1
 PREFIX, SUFFIX = "documents-", ".json.gz"
@@ -61,7 +62,7 @@ class Documents:
     @property
     def exact(self) -> bool:
         """Whether these tables are for the torch that was asked for."""
-        return order(self.torch)[:2] == order(self.wanted)[:2]
+        return release(self.torch)[:2] == release(self.wanted)[:2]
 
     def column(self, soc: str) -> str | None:
         """The column of the tables that speaks of a chip; None where none does."""
@@ -99,10 +100,11 @@ def load(torch: str, directory: Path | None = None) -> Documents:
             f"{folder}: no tables of supported APIs; make them with {made}",
             f"{folder}：没有 API 支持表；请用 {made} 生成",
         )
-    major, minor, *_ = (*order(torch), 0, 0)
+    major, minor, *_ = (*release(torch), 0, 0)
 
     def distance(version: str) -> tuple[int, int]:
-        apart = (order(version)[0] - major) * 1000 + order(version)[1] - minor
+        a, b, *_ = release(version, 2)
+        apart = (a - major) * 1000 + b - minor
         return abs(apart), apart
 
     path = folder / f"{PREFIX}{min(known, key=distance)}{SUFFIX}"

@@ -8,9 +8,10 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from porter.catalog.read.shipped import order, shipped
+from porter.catalog.read.shipped import shipped
 from porter.errors import UserError
 from porter.resources import rules_dir
+from porter.versions import begins, parse, release
 
 if TYPE_CHECKING:
     from porter.catalog.read.operators import Deprecation, Kernels, Operator, Transfer
@@ -29,7 +30,7 @@ def versions(directory: Path | None = None) -> list[str]:
 
 def nearest(torch: str, directory: Path | None = None) -> str:
     """The shipped torch_npu for a torch version such as "2.7.1+cpu" or "2.8"; of two equally near, the older."""
-    wanted = order(torch)[:3]
+    wanted = release(torch, 3)
     known = versions(directory)
     if not known:
         folder = directory or rules_dir() / "catalog"
@@ -42,29 +43,28 @@ def nearest(torch: str, directory: Path | None = None) -> str:
             f"{torch!r} is no version of torch; catalogues there are for torch_npu {names}",
             f"{torch!r} 不是 torch 版本；现有目录数据的 torch_npu 版本：{names}",
         )
-    major, minor, patch, *_ = (*wanted, 0, 0)
+    major, minor, patch = wanted
 
     def distance(version: str) -> tuple[int, ...]:
-        a, b, c, *post = (*order(version), 0, 0)
+        a, b, c = release(version, 3)
         apart = (a - major) * 1000 + b - minor
-        return abs(apart), apart, abs(c - patch), *(-n for n in post)  # of post releases the newest
+        return abs(apart), apart, abs(c - patch), -(parse(version).post or 0)  # of post releases the newest
 
     return min(known, key=distance)
 
 
 def newest(version: str, directory: Path | None = None) -> str | None:
     """The shipped version that `2.7.1.post11`, `2.7.1` or `2.7` means: the newest that begins so."""
-    wanted = order(version)
-    found = [v for v in versions(directory) if v == version or wanted and order(v)[: len(wanted)] == wanted]
+    found = [v for v in versions(directory) if begins(v, version)]
     return version if version in found else found[-1] if found and ".post" not in version else None
 
 
 def nearby(version: str, directory: Path | None = None) -> list[str]:
     """The shipped versions just below and just above one that is not shipped."""
-    known, wanted = versions(directory), order(version)
-    if not wanted:
+    known, wanted = versions(directory), parse(version)
+    if wanted is None:
         return []
-    below, above = [v for v in known if order(v) < wanted], [v for v in known if order(v) > wanted]
+    below, above = [v for v in known if parse(v) < wanted], [v for v in known if parse(v) > wanted]
     return below[-1:] + above[:1]
 
 

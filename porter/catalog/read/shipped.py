@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
 
 from porter.resources import rules_dir
-
-
-def order(version: str) -> tuple[int, ...]:
-    """2.7.1.post11+cpu -> (2, 7, 1, 11)"""
-    return tuple(int(number) for number in re.findall(r"\d+", version.partition("+")[0]))
+from porter.versions import parse
 
 
 def shipped(prefix: str, suffix: str = "", directory: Path | None = None) -> list[str]:
@@ -21,4 +16,4 @@ def shipped(prefix: str, suffix: str = "", directory: Path | None = None) -> lis
     except OSError:
         return []
     found = (n[len(prefix) : len(n) - len(suffix)] for n in names if n.startswith(prefix) and n.endswith(suffix))
-    return sorted(found, key=order)
+    return sorted(filter(parse, found), key=parse)

@@ -1,0 +1,95 @@
+"""What a version is, wherever one is written: `packaging` reads it, imported only where there is one to read.
+
+What it does not know stands here: 2.7.* and 8.3.RC1.alpha003, which are read as far as they are versions, poetry's `^`, conda's
+`=`. The text may be anything; none of it raises.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from itertools import islice
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from packaging.specifiers import SpecifierSet
+    from packaging.version import Version
+
+OPERATOR = r"(?:===|==|~=|\^|>=|<=|!=|=|>|<)"
+_LIMIT = re.compile(rf"({OPERATOR})\s*(\d[\w.*+]*)")
+_EXACT = ("===", "==", "~=", "^", "=")
+_BEGINNING = re.compile(r"[0-9]+(?:\.[0-9]+)*(?:\.?rc[0-9]+)?", re.IGNORECASE)
+_LONGEST = 100  # characters of a version
+_MOST = 100  # limits of one requirement
+
+
+def parse(text: str) -> Version | None:
+    """The version that a text is, or that it begins with: 2.7.* is 2.7. None where there is none."""
+    return _parse(text[:_LONGEST])
+
+
+@lru_cache(maxsize=256)
+def _parse(text: str) -> Version | None:
+    from packaging.version import InvalidVersion, Version
+
+    try:
+        return Version(text)
+    except InvalidVersion:
+        found = _BEGINNING.match(text) if ".." not in text else None
+        return Version(found[0]) if found else None
+
+
+def release(text: str, width: int = 0) -> tuple[int, ...]:
+    """The first three numbers: 2.7.1.post11 and 2.7.1+cu118 are 2.7.1. Zeros fill up to `width`; of no version it is ()."""
+    version = parse(text)
+    return (*version.release[:3], *(0,) * (width - len(version.release))) if version else ()
+
+
+def base(text: str) -> str:
+    """Without what follows the numbers: the torch that a torch_npu is made for. What is no version stays as it is."""
+    version = parse(text)
+    return version.base_version if version else text
+
+
+def begins(text: str, start: str) -> bool:
+    """8.3.RC1.alpha003 begins with 8.3.RC1, 2.7.1.post11 with 2.7 and not with 2.7.1.post1."""
+    whole, part = parse(text), parse(start)
+    if not whole or not part or whole.release[: len(part.release)] != part.release:
+        return False
+    return all(of in (None, its) for of, its in ((part.pre, whole.pre), (part.post, whole.post), (part.dev, whole.dev)))
+
+
+def limits(spec: str) -> list[tuple[str, tuple[int, ...]]]:
+    """(operator, numbers) of `>=2.0,<2.5`, `^2.1`, `=2.1.*`."""
+    found = ((limit[1], release(limit[2])) for limit in islice(_LIMIT.finditer(spec), _MOST))
+    return [(operator, numbers) for operator, numbers in found if numbers]
+
+
+def pinned(spec: str) -> tuple[int, ...]:
+    """The version that a requirement names, or begins from; () where it only sets bounds. 2.* is none."""
+    return next((numbers for operator, numbers in limits(spec) if operator in _EXACT and len(numbers) > 1), ())
+
+
+def allows(spec: str, text: str) -> bool:
+    """Whether a requirement takes a version, whatever its builds and post releases are called: who writes ==2.7, or
+    !=2.7, means all of 2.7."""
+    numbers = ".".join(map(str, release(text)))
+    return bool(numbers) and _specifiers(spec).contains(numbers, prereleases=True)
+
+
+@lru_cache(maxsize=4)
+def _specifiers(spec: str) -> SpecifierSet:
+    from packaging.specifiers import SpecifierSet
+
+    return SpecifierSet(",".join(_as_pip_has_it(*limit) for limit in limits(spec)))
+
+
+def _as_pip_has_it(operator: str, numbers: tuple[int, ...]) -> str:
+    text = ".".join(map(str, numbers))
+    if operator == "^":  # of poetry: up to the next number before the dots
+        return f">={text},=={numbers[0]}.*"
+    if operator == "~=" and len(numbers) == 1:
+        return f">={text}"
+    if operator == "!=":
+        return f"!={text}.*"
+    return f"=={text}.*" if operator in ("===", "==", "=") else f"{operator}{text}"
