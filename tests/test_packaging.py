@@ -16,6 +16,7 @@ import pytest
 
 import porter
 from porter.checks.registry import discover
+from porter.engine.rule import Rule
 
 ROOT = Path(__file__).parents[1]
 SHIPPED = (".ci", "benchmarks", "docs", "examples", "porter", "reports", "rules", "tests")
@@ -61,8 +62,10 @@ def test_the_linter_and_the_formatter_have_nothing_to_say(asked: str) -> None:
 def test_modules_stay_small() -> None:
     lines = {path: path.read_text("utf-8").count("\n") for path in (ROOT / "porter").rglob("*.py")}
     assert not {path.name: n for path, n in lines.items() if n > 300}
-    rules = {Path(inspect.getfile(rule)) for rule in discover()}
-    assert rules and not {p.name: n for p, n in lines.items() if p in rules and n > 100}
+    rules = {Path(inspect.getfile(rule)): issubclass(rule, Rule) for rule in discover()}
+    assert rules and not {p.name: n for p, n in lines.items() if rules.get(p) and n > 100}
+    # a rule about a whole file reads rows of a table, or looks for what runs where
+    assert not {p.name: n for p, n in lines.items() if p in rules and n > 240}
     assert lines[ROOT / "porter" / "cli" / "app.py"] < 200
 
 

@@ -9,6 +9,7 @@ from porter.advice.observe import observed
 from porter.analysis.candidates import candidates
 from porter.analysis.promises import Edits, promised
 from porter.analysis.python_promises import Before, check
+from porter.analysis.torn import torn
 from porter.engine.refusals import about, finding, folded, guarded, own, unread
 from porter.engine.rule import Hit, Rule
 from porter.engine.session import Session
@@ -90,6 +91,7 @@ class Looked:
         self.reviews = False
         self.broken: dict[bool, Broken] = {}  # --unsafe -> a statement whose edits cannot be right
         self._builds: dict = {}
+        self.torn: set[tuple[Rule, tuple[int, int]]] = set()  # edits that would leave half a condition
 
     def walk(self, unit) -> None:
         import libcst as cst
@@ -101,9 +103,15 @@ class Looked:
         try:
             piece = Piece(unit, self.source)
             file.look_at(piece)
-            found, auto = rewrite(
-                file, piece, lambda r, h, p: piece.exact and self.safe(r, h, p) and self.active(r, h, p)
-            )
+
+            def wanted(rule: Rule, hit: Hit, piece) -> bool:
+                whole = not self.torn or (rule, piece.span(hit.at)) not in self.torn
+                return piece.exact and whole and self.safe(rule, hit, piece) and self.active(rule, hit, piece)
+
+            found, auto = rewrite(file, piece, wanted)
+            if half := torn(self.source, piece, found):
+                self.torn |= half
+                found, auto = rewrite(file, piece, wanted)
         except (cst.ParserSyntaxError, RecursionError):
             line, column = self.source.place(unit.start)
             self.own.append(own(file.path, line, "PRT002", "statement", self.session, column=column))
@@ -116,6 +124,11 @@ class Looked:
             self.reviews = True
             try:
                 unsafe, review = rewrite(file, piece, lambda r, h, p: self.active(r, h, p))
+                if half := torn(self.source, piece, unsafe):  # what stays there stays for a person
+                    whole = lambda r, h, p: self.active(r, h, p) and (r, p.span(h.at)) not in half  # noqa: E731
+                    unsafe, review = rewrite(file, piece, whole)
+                    for each in (f for f in (*found, *unsafe) if (f.rule, piece.span(f.hit.at)) in half):
+                        each.hit, each.edits = replace(each.hit, new=None, after=(), more=()), False
             except Broken as broken:
                 self.broken.setdefault(True, broken)
         if unsafe is not found:
@@ -143,7 +156,8 @@ class Looked:
 
     def _to_review(self, found) -> bool:
         rule, hit, piece = found.rule, found.hit, found.piece
-        return not self.safe(rule, hit, piece) and found.edits and self.active(rule, hit, piece)
+        half = self.torn and (rule, piece.span(hit.at)) in self.torn
+        return (half or not self.safe(rule, hit, piece)) and found.edits and self.active(rule, hit, piece)
 
     def active(self, rule: Rule, hit: Hit, piece) -> bool:
         """Not switched off, not suppressed, and no mere opportunity; one that is asked for brings its edit."""
@@ -233,9 +247,8 @@ class Looked:
                 out += self._astray(f, code, start)
                 continue
             reason = self.reason(code, hit, f.piece)
-            status = (
-                ("auto" if self.safe(f.rule, hit, f.piece) else "review") if f.edits and f.piece.exact else "manual"
-            )
+            safe = self.safe(f.rule, hit, f.piece) and (f.rule, f.place) not in self.torn
+            status = ("auto" if safe else "review") if f.edits and f.piece.exact else "manual"
             by = self.file.scene.callers.served_by(source.line(start)) if f.rule.each_batch else ""
             out.append(
                 finding(

@@ -12,8 +12,9 @@ from command_line import Porter, git, process, write
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from porter.analysis.analyse import analyse
 from porter.analysis.session import open_session
-from porter.finding import apply
+from porter.finding import Held, apply
 from porter.run.config import Settings
 from porter.run.run import run
 
@@ -409,3 +410,29 @@ def test_never_half_a_group(made, unsafe):
             assert all(ported) or not any(ported), (hindered, mine)
             if mine and not any(hindered.values()):
                 assert all(ported), mine
+
+
+HALF = """import torch
+
+
+def skips(device):
+    return device == "cuda" and not torch.cuda.is_available()
+
+
+def picks(device):
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu") if device else None
+"""
+
+
+@pytest.mark.parametrize(("status", "statuses"), [("review", ["review", "review"]), ("manual", ["manual", "manual"])])
+def test_one_condition_is_one_decision(status: str, statuses: list[str]) -> None:
+    """Half of it would ask for an NPU and mean a GPU, and the next look would take it for code that knows both."""
+    place = Held("a.py", HALF.index('"cuda"'), status, "review", "b.py:1")
+    found = analyse("a.py", HALF.encode(), open_session(held=(place,)))
+    assert [f.status for f in found.findings if f.line == 5] == statuses
+    lines = apply(HALF.encode(), found.auto).decode().splitlines()
+    assert HALF.splitlines()[4] in lines and '"npu" if torch.npu.is_available()' in lines[-1]
+    unsafe = apply(HALF.encode(), found.review).decode()
+    assert ('device == "npu" and not torch.npu.is_available()' in unsafe) is (status == "review")
+    whole = analyse("a.py", HALF.encode(), open_session())
+    assert {f.status for f in whole.findings} == {"auto"}

@@ -31,7 +31,7 @@ def members(view: type) -> set[str]:
 def asked() -> dict[str, set[str]]:
     """`file.x` as {"": {"x"}}, `file.x.y` as {"x": {"y"}}, in all rules, their helpers and the styles."""
     found: dict[str, set[str]] = {}
-    for path in (*CHECKS.rglob("*.py"), Path(styles.__file__)):
+    for path in (*CHECKS.glob("*/*.py"), Path(styles.__file__)):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "file":
                 found.setdefault("", set()).add(node.attr)

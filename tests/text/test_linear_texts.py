@@ -130,7 +130,7 @@ class _Parser:
 
 def _parsers():
     from porter.native.cpp import _parser as cuda
-    from porter.text.shells.script import _parser as shell
+    from porter.text.shells.parse import _parser as shell
 
     return {"sh": shell(), "cu": cuda()}
 

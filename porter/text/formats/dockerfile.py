@@ -10,7 +10,8 @@ from collections.abc import Iterator
 
 from porter.text.document import Document
 from porter.text.formats import shell
-from porter.text.shells.script import Name, Script, Word, masked, parse
+from porter.text.shells.parse import masked, parse
+from porter.text.shells.script import Name, Script, Word
 
 MARK, READS = "#", "script"
 same, settled = shell.same, shell.settled

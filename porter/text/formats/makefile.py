@@ -6,7 +6,8 @@ import re
 
 from porter.text.document import Document
 from porter.text.formats import shell
-from porter.text.shells.script import WORDS, Name, Script, Text, Word, masked, parse
+from porter.text.shells.parse import WORDS, masked, parse
+from porter.text.shells.script import Name, Script, Text, Word
 
 MARK, READS = "#", "script"
 same, settled = shell.same, shell.settled

@@ -9,7 +9,8 @@ from itertools import accumulate
 from porter.engine.rule import Hit
 from porter.errors import Unreadable
 from porter.text.document import Document
-from porter.text.shells.script import Script, masked, parse
+from porter.text.shells.parse import masked, parse
+from porter.text.shells.script import Script
 
 MARK, READS = "#", "script"
 

@@ -13,7 +13,8 @@ from porter.text.document import Document
 from porter.text.formats import shell
 from porter.text.notebooks.cells import HALF, Notebook
 from porter.text.notebooks.magics import Command
-from porter.text.shells.script import WORDS, Name, Script, Word, add, finish
+from porter.text.shells.parse import WORDS, add, finish
+from porter.text.shells.script import Name, Script, Word
 
 # what IPython puts in before a shell sees the line: `{expression}`; `{ a; }` and `${a}` are the shell's own
 _FILLED = re.compile(r"(?<![${])\{(?![\s{}])[^{}\n]*\}(?!\})")

@@ -1,0 +1,217 @@
+"""Shell as a tree: the commands and the variables of those parts of a script that hold a word porter knows.
+
+Offsets are characters of the document. What a Makefile or a Dockerfile has around its shell is blanked out before
+parsing, so that nothing moves.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from functools import lru_cache
+
+from porter.errors import Unreadable
+from porter.native import grammar
+from porter.text.shells.script import Command, Name, Script, Text, Word
+
+# whatever a rule starts from; only statements with one of them are walked
+WORDS = re.compile(
+    r"CUDA|NCCL|CUBLAS|CUDNN|NVCC|NVIDIA|TORCH_|PYTORCH_|VLLM_WORKER|cuda|nccl|nvidia|nvcc|nvprof|nsys|ncu\b|gpu|dcgm"
+    r"|nvtop|nv-|--nv\b|-G\b|compute-sanitizer|install"
+)
+_RUNS_TEXT = frozenset({"bash", "sh", "zsh", "dash", "ksh", "eval", "ssh", "su"})
+_RUN = re.compile(  # a variable as a command
+    r"(?:^|[;&|(]|\b(?:eval|exec|then|do|else|sudo|time|srun)\b)[ \t]*\"?\${?(\w+)", re.MULTILINE
+)
+_DEFAULTS = frozenset({":-", "-", ":=", "="})
+
+
+@lru_cache(maxsize=1)
+def _parser():
+    import tree_sitter
+    import tree_sitter_bash
+
+    return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
+
+
+def masked(text: str) -> str:
+    """The same with line ends that the grammar knows, and as long."""
+    return text.replace("\\\r\n", " \\\n").replace("\r\n", " \n") if "\r" in text else text
+
+
+def parse(text: str) -> Script:
+    """`text`: what `masked` made of a document, or less. Raises Unreadable where hardly anything is shell."""
+    script = Script(text)
+    add(script, 0, len(text))
+    finish(script)
+    return script
+
+
+def add(script: Script, begin: int, end: int, above: tuple[str, ...] = ()) -> None:
+    """What stands in this part of the text, which is shell of its own."""
+    text = script.text[begin:end]
+    walk = _Walk(script, text, begin)
+    root = walk.parse()
+    broken = sum(end - start for start, end in walk.errors)
+    line = bisect_left(script.ends, min(walk.errors)[0] if walk.errors else begin) + 1
+    if root is None or root.type == "ERROR" or broken * 2 > len(text.strip()):
+        raise Unreadable("text", "shell grammar", line)
+    script.damaged = min(script.damaged or line, line) if walk.errors else script.damaged
+    lines = {script.lines(start, end) for start, end in walk.errors}
+    script.broken += [line for line in lines if WORDS.search(script.text, *line)]
+    walk.walk(root, [], above, False)
+
+
+def finish(script: Script) -> None:
+    """Once everything is there: strings that are run as commands, and all in the order of the text."""
+    programs, walk = set(_RUN.findall(script.text)), _Walk(script, "", 0)
+    for name in [n for n in script.names if n.role == "set" and n.value and n.value.text.startswith(("'", '"'))]:
+        if name.name in programs:
+            walk.inner(name.value, ("text",))
+    script.texts = [text for text in script.texts if text.word.start not in script.ran]
+    script.names = sorted({name.start: name for name in script.names}.values(), key=lambda n: n.start)
+    script.commands.sort(key=lambda c: c.start)
+    script.comments.sort()
+    script.broken = sorted({*script.broken})
+
+
+class _Walk:
+    def __init__(self, script: Script, text: str, base: int):
+        self.script, self.text, self.base = script, text, base
+        self.data = text.encode("utf-8", "surrogatepass")
+        ascii = len(self.data) == len(text)
+        # of every byte that is no letter's first: how far bytes and characters are apart
+        self.behind = [] if ascii else [m.start() for m in re.finditer(rb"[\x80-\xbf]", self.data)]
+        self.hits: list[int] = []
+        self.errors: list[tuple[int, int]] = []
+        self.around: list[Command] = []  # the commands that the walk stands in
+
+    def at(self, offset: int) -> int:
+        return self.base + offset - bisect_left(self.behind, offset)
+
+    def parse(self):
+        tree = grammar.tree(_parser(), self.data)
+        if tree is None:
+            return None
+        self.hits = [m.start() for m in re.finditer(WORDS.pattern.encode(), self.data)]
+        self._shape(tree.root_node)
+        return tree.root_node
+
+    def _shape(self, root) -> None:
+        """Comments and what stands in here-documents stay; nothing breaks that was whole."""
+        stack = [root]
+        counts = self.script.shape
+        while stack:
+            node = stack.pop()
+            if node.type == "ERROR" or node.is_missing:
+                self.errors.append((self.at(node.start_byte), self.at(node.end_byte)))
+            elif node.type == "comment":
+                self.script.comments.append((self.at(node.start_byte), self.at(node.end_byte)))
+            elif node.type == "heredoc_body":
+                self.script.heredocs.append((self.at(node.start_byte), self.at(node.end_byte)))
+            elif node.has_error or node.type in _HOLDERS:
+                stack.extend(node.children)
+            if node.type in _COUNTED:
+                counts[node.type] = counts.get(node.type, 0) + 1
+
+    def _holds(self, node) -> bool:
+        at = bisect_left(self.hits, node.start_byte)
+        return at < len(self.hits) and self.hits[at] < node.end_byte
+
+    def walk(self, node, parents: list, around: tuple[str, ...], condition: bool) -> None:
+        """`parents`: the nodes around it, outermost first; to ask a node for its own is to look for it from the root."""
+        kind, inside = node.type, len(self.around)
+        if kind in ("comment", "ERROR"):
+            return
+        if kind in ("command", "declaration_command", "unset_command") and "heredoc_body" not in around:
+            self._command(node, around, condition)
+        elif kind == "variable_name":
+            self._name(node, parents)
+        elif kind in ("string", "raw_string") and "heredoc_body" not in around:
+            self._string(node, around)
+        deciding = {child.id for child in node.children_by_field_name("condition")} if kind in _DECIDED else ()
+        parents.append(node)
+        for number, child in enumerate(node.children):
+            if child.type == "variable_name" or self._holds(child):
+                decides = child.id in deciding or kind == "list" and not number
+                self.walk(child, parents, (*around, kind), decides or condition and kind not in _BODIES)
+        parents.pop()
+        del self.around[inside:]
+
+    def word(self, node) -> Word:
+        start, end = self.at(node.start_byte), self.at(node.end_byte)
+        text = self.text[start - self.base : end - self.base]
+        return Word(start, end, text)
+
+    def _command(self, node, around, condition) -> None:
+        words = [
+            self.word(child)
+            for child in node.children
+            if child.type not in ("variable_assignment", "file_redirect", "herestring_redirect", "comment", "ERROR")
+        ]
+        if not words:
+            return
+        command = Command(self.at(node.start_byte), words[-1].end, tuple(words), around, condition)
+        self.script.commands.append(command)
+        self.around.append(command)
+        if "text" not in around and any(word.name in _RUNS_TEXT for word in words):
+            for word in words[1:]:
+                if word.text.startswith(("'", '"')) and " " in word.text and WORDS.search(word.text):
+                    self.inner(word, (*around, kind_of_text(command)))
+
+    def _string(self, node, around) -> None:
+        word = self.word(node)
+        if word.start in self.script.ran:
+            return
+        inside = next((c for c in reversed(self.around) if c.start <= word.start < c.end), None)
+        held = "variable_assignment" in around or "array" in around
+        self.script.texts.append(Text(word, "" if held or inside is None else inside.words[0].name))
+
+    def inner(self, word: Word, around: tuple[str, ...]) -> None:
+        """A string that is run: its text is shell again."""
+        body = word.text[1:-1]
+        if word.text[0] == '"':
+            body = re.sub(r'\\(["$`])', r" \1", body)
+        walk = _Walk(Script(body), body, word.start + 1)
+        root = walk.parse()
+        if root is None or root.has_error:
+            return
+        walk.script.shape = {}
+        walk.walk(root, [], around, False)
+        self.script.commands += walk.script.commands
+        self.script.names += walk.script.names
+        self.script.ran.add(word.start)
+        self.script.texts += walk.script.texts
+
+    def _name(self, node, parents: list) -> None:
+        above, holder = parents[-1], parents[-2] if parents[1:] else None
+        start, end = self.at(node.start_byte), self.at(node.end_byte)
+        name = self.text[start - self.base : end - self.base]
+        role, value, exported = "read", None, False
+        if above.type == "variable_assignment":
+            kind = holder.type if holder else ""
+            declared = kind == "declaration_command" and holder.children[0].type in ("export", "declare", "typeset")
+            exported = kind == "command" or declared
+            role, given = "set", above.child_by_field_name("value")
+            value = self.word(given) if given else Word(end + 1, end + 1, "")
+        elif above.type == "expansion":
+            following = [child for child in above.children if child.start_byte >= node.end_byte]
+            if len(following) == 3 and following[0].type in _DEFAULTS:
+                value = self.word(following[1])
+        elif above.type in ("declaration_command", "unset_command", "for_statement"):
+            role = "named"
+        self.script.names.append(Name(start, end, name, role, value, exported))
+
+
+_DECIDED = frozenset({"if_statement", "elif_clause", "while_statement"})
+_BODIES = frozenset({"do_group", "command_substitution", "subshell", "compound_statement"})
+_HOLDERS = frozenset(
+    "program list if_statement else_clause elif_clause for_statement c_style_for_statement while_statement do_group "
+    "case_statement case_item function_definition compound_statement subshell pipeline redirected_statement "
+    "negated_command heredoc_redirect array variable_assignment declaration_command command".split()
+)
+_COUNTED = frozenset({"comment", "heredoc_body", "command", "declaration_command", "ERROR", "if_statement", "do_group"})
+
+
+def kind_of_text(command: Command) -> str:
+    return "remote" if command.words[0].name == "ssh" else "text"
