@@ -39,7 +39,7 @@ class Context:
         self.file, self.names = weakref.proxy(file), file.names
         self._where: dict[ast.AST, str] = {}
         self._blocks = Blocks()
-        self.run_once: dict[tuple[ast.AST, int], bool] = {}  # what support.py has said of functions
+        self.run_once: dict[tuple[ast.AST, int], bool] = {}  # what the rule on unsupported APIs has said of functions
 
     @cached_property
     def steps(self) -> dict[ast.AST, set[str]]:

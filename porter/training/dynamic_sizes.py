@@ -88,7 +88,7 @@ class Flows:
         self.padding: dict[
             ast.AST, tuple[int, int]
         ] = {}  # of functions: where padding.padded saw the first that decides
-        self.hosted: dict[ast.AST, bool] = {}  # of functions: what handed.says_host has said
+        self.hosted: dict[ast.AST, bool] = {}  # of functions: what value_uses.says_host has said
         self.kept: dict[
             tuple[ast.AST, str], ast.Subscript | None
         ] = {}  # the first to read by a mask, and not to be summed
