@@ -37,7 +37,7 @@ import torch.distributed as dist
 def main(model, batch, rank):
     dist.init_process_group("nccl")
     torch.accelerator.set_device_index(rank)
-    device = "cuda" if torch.accelerator.is_available() else "cpu"
+    device = "cuda" if torch.cuda.is_available() else "cpu"
     model = model.cuda()
     batch = batch.cuda(non_blocking=True)
     other = torch.zeros(3, device=f"cuda:{rank}").cuda(rank)

@@ -268,7 +268,7 @@ def test_stopped_from_outside_it_stops_what_it_started(tmp_path, needs_linux):
         f"ours, here = replace(OURS, path=sys.executable), Path({str(tmp_path)!r})\n"
         "launch.run(['t.py'], here, here, ours, device(), launch.Limits(), original=False)\n"
     )
-    path = os.pathsep.join(map(str, (Path(__file__).parents[2], Path(__file__).parent)))
+    path = os.pathsep.join(map(str, Path(__file__).parents[:3]))
     porter = subprocess.Popen([sys.executable, str(tmp_path / "run.py")], env={**os.environ, "PYTHONPATH": path})
     until = time.monotonic() + 60
     while not (alive.is_file() and alive.read_text()) and time.monotonic() < until:
