@@ -305,6 +305,11 @@ def test_interrupt_is_130(porter, monkeypatch):
     assert porter("analyze", ".").code == 130
 
 
+def _hear() -> None:
+    """What a shell starts in the background, a whole suite for example, has SIGINT ignored, and so have its children."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_interrupt_from_the_keyboard(tmp_path):
     write(tmp_path / "r", {f"m{n}.py": TRAIN * 50 for n in range(300)})
     for delay in (1.5, 1.0, 0.7, 0.4, 0.2):  # a fast machine is through before a long one
@@ -314,6 +319,7 @@ def test_interrupt_from_the_keyboard(tmp_path):
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env={**os.environ, "PYTHONPATH": str(TESTED)},
+            preexec_fn=_hear if os.name == "posix" else None,
         )
         time.sleep(delay)
         child.send_signal(signal.SIGINT)
