@@ -84,10 +84,6 @@ class Around:
         call = link and link[1] and link[1][0]
         return call.__class__ is ast.Call and call.func is link[0]
 
-    def is_called(self, attribute) -> bool:
-        link = self.file.receivers.link(self.file.span(attribute)[1])
-        return link is not None and link[1][0].__class__ is ast.Call and link[1][0].func is link[0]
-
     def is_value(self, attribute) -> bool:
         """An attribute that is handed on: an argument, an element, what a name is bound to or a function returns."""
         link = self.file.receivers.link(self.file.span(attribute)[1])
