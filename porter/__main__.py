@@ -5,15 +5,19 @@ from __future__ import annotations
 import sys
 
 from porter import __version__
+from porter.exits import INTERRUPTED
 
 
 def main() -> None:
     if sys.argv[1:] in (["--version"], ["-V"]):
         print(f"porter {__version__}")  # a hook asks on every commit: before anything is imported
         return
-    from porter.cli.app import main as run
+    try:
+        from porter.cli.app import main as run
 
-    sys.exit(run())
+        sys.exit(run())
+    except KeyboardInterrupt:  # while it was still being imported
+        sys.exit(INTERRUPTED)
 
 
 if __name__ == "__main__":

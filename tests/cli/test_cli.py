@@ -14,6 +14,7 @@ import typer
 from command_line import TESTED, Porter, Stream, git, process, write
 
 from porter import __version__
+from porter.__main__ import main
 from porter.checks.registry import load as registry
 from porter.cli.app import app
 from porter.rulebook.table import load
@@ -308,6 +309,17 @@ def test_interrupt_is_130(porter, monkeypatch):
 def _hear() -> None:
     """What a shell starts in the background, a whole suite for example, has SIGINT ignored, and so have its children."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def test_interrupt_before_anything_is_imported(monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("porter.cli.app.main", interrupted)
+    monkeypatch.setattr(sys, "argv", ["porter", "analyze"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 130
 
 
 def test_interrupt_from_the_keyboard(tmp_path):
