@@ -66,7 +66,7 @@ def look(path: str, source: Source, session: Session, again: bool | None = None)
     if again is None:
         file.failures.guard("inventory", 1, lambda: add_methods(file))
         for rule in session.rules.of_index:
-            hits = file.failures.guard([rule], 1, lambda: list(rule.look(file))) or ()  # noqa: B023  asked at once
+            hits = file.failures.guard([rule], 1, lambda: list(rule.look(file))) or ()
             looked.of_index += [(hit.code or rule.code, hit) for hit in hits]
     for link in links:
         if (unit := unit_of(link, source)) is not None:
@@ -125,8 +125,9 @@ class Looked:
             try:
                 unsafe, review = rewrite(file, piece, lambda r, h, p: self.active(r, h, p))
                 if half := torn(self.source, piece, unsafe):  # what stays there stays for a person
-                    whole = lambda r, h, p: self.active(r, h, p) and (r, p.span(h.at)) not in half  # noqa: E731
-                    unsafe, review = rewrite(file, piece, whole)
+                    unsafe, review = rewrite(
+                        file, piece, lambda r, h, p: self.active(r, h, p) and (r, p.span(h.at)) not in half
+                    )
                     for each in (f for f in (*found, *unsafe) if (f.rule, piece.span(f.hit.at)) in half):
                         each.hit, each.edits = replace(each.hit, new=None, after=(), more=()), False
             except Broken as broken:

@@ -7,6 +7,7 @@ an NPU and mean a GPU, and the next look would take it for code that knows both.
 from __future__ import annotations
 
 import ast
+from bisect import bisect_left
 from collections.abc import Iterator
 
 from porter.finding import SHARED
@@ -18,10 +19,12 @@ def torn(source, piece, found: list) -> set[tuple[object, tuple[int, int]]]:
     made = {(f.rule, piece.span(f.hit.at)) for f in found if f.applied and not f.hit.optional} if left else ()
     if not made:
         return set()
-    stays = [piece.span(f.hit.at)[0] for f in left]
-    spans = [source.span(node) for node in _conditions(piece.unit.statement)]
-    halves = [(start, end) for start, end in spans if any(start <= at < end for at in stays)]
-    return {(rule, at) for rule, at in made if any(start <= at[0] < end for start, end in halves)}
+    stays = sorted(piece.span(f.hit.at)[0] for f in left)
+    halves: list[tuple[int, int]] = []  # the outermost, one behind the other
+    for start, end in sorted(map(source.span, _conditions(piece.unit.statement)), key=lambda span: (span[0], -span[1])):
+        if not (halves and start < halves[-1][1]) and bisect_left(stays, start) < bisect_left(stays, end):
+            halves.append((start, end))
+    return {one for one in made if (at := bisect_left(halves, (one[1][0] + 1,))) and one[1][0] < halves[at - 1][1]}
 
 
 def _conditions(statement: ast.stmt) -> Iterator[ast.expr]:
