@@ -17,6 +17,7 @@ from porter.native import builders, extensions
 from porter.native.bindings import LAUNCH
 from porter.native.extensions import Extension
 from porter.native.uses import OPS
+from porter.python.graphs import reached
 from porter.python.trees import Parse
 
 if TYPE_CHECKING:
@@ -173,16 +174,14 @@ def _with_includes(own: frozenset[str], read: Mapping[str, Cpp]) -> list[str]:
     called: dict[str, list[str]] = {}
     for path in read:
         called.setdefault(path.rpartition("/")[2], []).append(path)
-    found, todo = set(own), sorted(own)
-    while todo:
-        path = todo.pop()
+
+    def included(path: str) -> Iterator[str]:
         for name in read[path].includes:
             fitting = [p for p in called.get(name.rpartition("/")[2], ()) if f"/{p}".endswith("/" + name.lstrip("./"))]
-            nearest = max(fitting, key=lambda p: (_common(p, path), p), default=None)
-            if nearest is not None and nearest not in found:
-                found.add(nearest)
-                todo.append(nearest)
-    return sorted(found)
+            if fitting:
+                yield max(fitting, key=lambda p: (_common(p, path), p))
+
+    return sorted(reached(own, included))
 
 
 def _common(one: str, other: str) -> int:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from porter.project.modules import IMPORTED, module_of
+from porter.python.graphs import reached
 
 _FROM = re.compile(rb"(?:^|[;:])[ \t]*from[ \t]+([.\w \t]+?)[ \t]*$")
 _PLAIN = re.compile(rb"(?:^|[;:])[ \t]*$")
@@ -133,15 +134,3 @@ class Project:
         sizes = [len(folder) - level + 1] if level else range(len(folder), -1, -1)
         stems = ("/".join([*folder[:size], *words]) for size in sizes if size >= 0)
         return next((found for stem in stems if (found := self._modules.get(stem))), None)
-
-
-def reached(start: Iterable[str], edges: Callable[[str], Iterable[str]]) -> set[str]:
-    """All that can be reached along edges, what it starts from included."""
-    todo = list(start)
-    found = set(todo)
-    while todo:
-        for path in edges(todo.pop()):
-            if path not in found:
-                found.add(path)
-                todo.append(path)
-    return found

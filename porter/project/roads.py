@@ -28,9 +28,10 @@ from porter.engine.facts import Roads
 from porter.files.kinds import NATIVE, NOTEBOOK, PYTHON, REQUIREMENTS, kind_of
 from porter.files.paths import is_test
 from porter.files.read import beginning
-from porter.project.imports import Import, Project, imports, reached
+from porter.project.imports import Import, Project, imports
 from porter.project.loads_torch import is_quoted, launches, loads, may_load, names_torch
 from porter.python.evidence import OWN_DEVICES
+from porter.python.graphs import reached
 
 _REQUIRED = re.compile(rb"[\"'](?:py)?torch(?![\w/.:-])")
 _ASKED = re.compile(rb"^[ \t\"'-]*(?:pytorch::)?(?:py)?torch(?![\w./:-])", re.MULTILINE)

@@ -13,6 +13,7 @@ from porter.files.errors import FilesError
 from porter.files.read import read
 from porter.finding import FileResult, Site
 from porter.project.definitions import Definition, Definitions, imported_names, joined
+from porter.python.graphs import reached
 
 _VALUE = re.compile(rb"(?i)\bcuda\b|nccl")
 _LARGEST = 2_000_000  # a file of more bytes is data
@@ -150,12 +151,7 @@ class Partners:
         return [other for other in sorted(others) if not mine.isdisjoint(self._above(other))]
 
     def _above(self, path: str) -> set[str]:
-        found, todo = {path}, [path]
-        while todo:
-            fresh = self._importers.get(todo.pop(), set()) - found
-            found |= fresh
-            todo += fresh
-        return found
+        return reached([path], lambda file: self._importers.get(file, ()))
 
     @cached_property
     def _importers(self) -> dict[str, set[str]]:

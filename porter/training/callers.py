@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from porter.python.evidence import call_name
+from porter.python.graphs import ClassTree
 from porter.python.index import Link, ancestors, owner_of
 from porter.python.parameters import parameters
 from porter.training.callees import called, callee
@@ -129,8 +130,8 @@ class Callers:
         meant = self._meant(name)
         if owner is None:
             return meant.get(None, [])
-        above = {*self._line(owner)} & meant.keys()
-        below = meant.keys() & self._heirs(owner)
+        above = meant.keys() & self._tree.line(owner)
+        below = meant.keys() & self._tree.heirs(owner)
         return sorted(call for one in above | below for call in meant[one] if call.own or one in below)
 
     def _inside(self, name: str) -> dict[ast.AST, list[_Call]]:
@@ -143,34 +144,15 @@ class Callers:
                         found.setdefault(above[0], []).append(one)
         return self._by_function[name]
 
-    def _line(self, owner: ast.ClassDef) -> list[ast.ClassDef]:
-        """A class and those of the file that it derives from."""
-        found = [owner]
-        for one in found:
-            for base in one.bases:
-                known = self._scene.classes.get(call_name(base))
-                if known is not None and known not in found:
-                    found.append(known)
-        return found
-
-    def _heirs(self, owner: ast.ClassDef) -> set[ast.ClassDef]:
-        """A class and those of the file that derive from it."""
-        found, todo = set(), [owner]
-        while todo:
-            one = todo.pop()
-            if one not in found:
-                found.add(one)
-                todo += self._derived.get(one, ())
-        return found
-
     @cached_property
-    def _derived(self) -> dict[ast.ClassDef, list[ast.ClassDef]]:
-        found: dict[ast.ClassDef, list[ast.ClassDef]] = {}
-        for link in self._file.buckets[ast.ClassDef]:
-            for base in link[0].bases:
-                if (known := self._scene.classes.get(call_name(base))) is not None:
-                    found.setdefault(known, []).append(link[0])
-        return found
+    def _tree(self) -> ClassTree[ast.ClassDef]:
+        """The classes of the file."""
+        classes = self._scene.classes
+        bases = (
+            (link[0], (classes.get(call_name(base)) for base in link[0].bases))
+            for link in self._file.buckets[ast.ClassDef]
+        )
+        return ClassTree({one: [base for base in known if base is not None] for one, known in bases})
 
 
 def home(link: Link) -> str | None:

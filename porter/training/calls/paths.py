@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import NamedTuple
 
 from porter.project.modules import module_of
-from porter.training.calls.classes import Class, Heirs
+from porter.python.graphs import reached
+from porter.training.calls.classes import Class, Classes
 from porter.training.calls.outline import Outline
 from porter.training.frequency import STEPS, is_aside
 
@@ -46,7 +47,7 @@ class Ways(NamedTuple):
 class Graph:
     def __init__(self, texts: Mapping[str, bytes]):
         self.outlines = {path: Outline(text) for path, text in texts.items()}
-        self.heirs = Heirs(self.outlines)
+        self.classes = Classes(self.outlines)
         self._steps: dict[str, frozenset[str]] = {}
 
     @cached_property
@@ -106,7 +107,7 @@ class Graph:
             for file in self._importers.get(words[-1], ()):
                 found.update((file, call.home) for call in self.outlines[file].calls(last) if call.receiver)
             return sorted(found)
-        family = self.heirs.family(Class(path, owner))
+        family = self.classes.tree.family(Class(path, owner))
         names, homes = {of.name for of in family}, {of.path for of in family}
         for file in homes.union(*(self._importers.get(name, ()) for name in names)):
             outline = self.outlines[file]
@@ -133,31 +134,22 @@ def has_steps(texts: Iterable[bytes]) -> bool:
 
 def _between(ways: Mapping[Node, set[Node]], steps: set[Node]) -> Ways:
     """What a step calls in its own file is known there; of that, only calls into other files are open."""
-    close = _closure(steps, lambda at: (node for node in ways.get(at, ()) if node[0] == at[0]))
+    close = reached(steps, lambda at: (node for node in ways.get(at, ()) if node[0] == at[0]))
     callers: dict[Node, set[Node]] = {}
     for at, nodes in ways.items():
         for node in nodes:
             if node[0] == at[0]:
                 callers.setdefault(node, set()).add(at)
     leaving = {at for at, nodes in ways.items() if any(node[0] != at[0] for node in nodes)}
-    leading = _closure(leaving, lambda at: callers.get(at, ()))
+    leading = reached(leaving, lambda at: callers.get(at, ()))
     near: dict[Node, set[str]] = {}
     for at in close & leaving:
         for node in ways[at]:
             if node[0] != at[0]:
                 near.setdefault(node, set()).add(at[0])
-    served = _closure(near, lambda at: ways.get(at, ()))
+    served = reached(near, lambda at: ways.get(at, ()))
     far = {at: {node for node in ways.get(at, ()) if node[0] != at[0] or node in leading} for at in served}
     return Ways({node: sorted(near[node]) for node in sorted(near)}, far)
-
-
-def _closure(nodes: Iterable[Node], step: Callable[[Node], Iterable[Node]]) -> set[Node]:
-    found, todo = {*nodes}, [*nodes]
-    while todo:
-        fresh = {*step(todo.pop())} - found
-        found |= fresh
-        todo += fresh
-    return found
 
 
 def _passes(node: Node) -> bool:

@@ -13,7 +13,7 @@ from porter.training.calls.rows import Row
 
 class Walk:
     def __init__(self, graph: Graph, modules: frozenset[str], read: Callable[[str, frozenset[str]], tuple[Row, ...]]):
-        self._heirs, self._modules, self._read = graph.heirs, modules, read
+        self._classes, self._modules, self._read = graph.classes, modules, read
         self._calls: dict[str, list[tuple[Node, Row]]] = {}  # those of a file that has been looked at
 
     def over(self, ways: Ways) -> Iterator[Served]:
@@ -71,7 +71,8 @@ class Walk:
                     yield node
             elif row.owner and (at := self._class(row, path)) is not None:
                 of = Class(node[0], owner)
-                if of == at or of in self._heirs.above(at) or row.own and of in self._heirs.below(at):
+                tree = self._classes.tree
+                if of in tree.line(at) or row.own and of in tree.heirs(at):
                     yield node
 
     def _class(self, row: Row, path: str) -> Class | None:
@@ -79,5 +80,5 @@ class Walk:
         if row.own or "." not in row.owner:
             return Class(path, row.owner)
         last = row.owner.rpartition(".")[2]
-        found = [of for of in self._heirs.named(last) if may_be(row.owner, path, of.path, last, self._modules)]
+        found = [of for of in self._classes.named(last) if may_be(row.owner, path, of.path, last, self._modules)]
         return found[0] if len(found) == 1 else None
