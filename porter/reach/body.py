@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from porter.python import evaluate
+from porter.python.waits import COPIES
 
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_HOST = frozenset({"cpu", "numpy", "tolist"})
 
 
 class End(NamedTuple):
@@ -140,4 +140,4 @@ class Body:
 def _on_host(call: ast.Call) -> bool:
     """`f(x.cpu(), y.cpu())`: the CPU computes it."""
     inner: Iterator[ast.AST] = (n for a in call.args for n in ast.walk(a))
-    return any(n.__class__ is ast.Call and getattr(n.func, "attr", "") in _HOST for n in inner)
+    return any(n.__class__ is ast.Call and getattr(n.func, "attr", "") in COPIES for n in inner)

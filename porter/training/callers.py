@@ -11,6 +11,7 @@ from porter.python.evidence import call_name
 from porter.python.graphs import ClassTree
 from porter.python.index import Link, ancestors, owner_of
 from porter.python.parameters import parameters
+from porter.python.waits import COPIES
 from porter.training.callees import called, callee
 from porter.training.frequency import STEPS, is_aside, is_beside
 
@@ -164,4 +165,4 @@ def home(link: Link) -> str | None:
 
 
 def reads_back(node: ast.expr) -> bool:
-    return node.__class__ is ast.Call and call_name(node.func) in ("cpu", "numpy", "tolist")
+    return node.__class__ is ast.Call and call_name(node.func) in COPIES

@@ -7,11 +7,11 @@ import ast
 
 from porter.python.evidence import call_name, constant
 from porter.python.index import Link
+from porter.python.waits import SEARCHES
 from porter.training import masks, value_uses
 
 SIZES = frozenset({"max", "min", "sum"})
 ASKED = SIZES | {"mean", "size", "numel", "len"}
-_SEARCHES = ("nonzero", "argwhere")
 
 
 def asks(scene, link: Link) -> str | None:
@@ -36,7 +36,7 @@ def asks(scene, link: Link) -> str | None:
 
 def _searches(call: ast.Call, scene, link: Link) -> bool:
     """`x.nonzero()`, `torch.nonzero(x)`, whose rows are counted."""
-    if call_name(call.func) not in _SEARCHES or call.keywords or not scene.matters(link):
+    if call_name(call.func) not in SEARCHES or call.keywords or not scene.matters(link):
         return False
     return len(call.args) == (scene.names.resolve(call.func, link) in ("torch.nonzero", "torch.argwhere"))
 

@@ -8,9 +8,9 @@ import re
 from porter.python.blocks import BODIES, once, place, within
 from porter.python.evidence import call_name, constant
 from porter.python.index import Link, ancestors
+from porter.python.waits import READS
 from porter.training.placement import HOST, NUMBER, UNKNOWN
 
-SYNCS = frozenset({"item", "tolist", "numpy", "cpu"})
 SIZED = frozenset(
     """zeros ones empty full rand randn randint arange linspace eye new_zeros new_ones new_full new_empty view reshape expand
     repeat tile narrow split unfold""".split()
@@ -33,7 +33,7 @@ def waits_again(link: Link) -> bool:
     for above in ancestors(link):
         node = above[0]
         if node.__class__ is ast.Attribute:
-            if node.attr in SYNCS and getattr(above[1][0], "func", None) is node:
+            if node.attr in READS and getattr(above[1][0], "func", None) is node:
                 return True
         elif node.__class__ is not ast.Call or node.func is not child:
             return False
@@ -147,7 +147,7 @@ def first_wait(statement: ast.stmt) -> ast.AST | None:
     """The function of the first call in a statement, or the header of a compound one, that waits for the device."""
     body = getattr(statement, "body", None)
     walked = (n for part in _head(statement) for n in ast.walk(part))
-    inside = [n for n in walked if n.__class__ is ast.Call and getattr(n.func, "attr", "") in SYNCS]
+    inside = [n for n in walked if n.__class__ is ast.Call and getattr(n.func, "attr", "") in READS]
     if body.__class__ is list and body:
         inside = [n for n in inside if n.lineno < body[0].lineno]
     again = {inner for call in inside for inner in _chain(call)}

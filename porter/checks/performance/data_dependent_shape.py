@@ -7,10 +7,10 @@ import re
 from porter.checks.performance.selection import averaged, chosen, counted, short
 from porter.engine.nodes import positional
 from porter.engine.rule import Hit, Rule
+from porter.python.waits import SIZED_BY_VALUES
 from porter.training import mask_queries
 from porter.training.dynamic_sizes import SHAPE, SIZE
 
-NAMES = ("nonzero", "argwhere", "masked_select", "unique", "unique_consecutive")
 SUPPRESSION = ("nms", "batched_nms")
 COUNTS = re.compile(r"(?i)(?:lens|lengths?|counts?|durations?|repeats?_?tensor|sizes)$")
 
@@ -18,11 +18,11 @@ COUNTS = re.compile(r"(?i)(?:lens|lengths?|counts?|durations?|repeats?_?tensor|s
 class DataDependentShape(Rule):
     code = "PRT601"
     calls = frozenset(
-        [f"torch.{name}" for name in (*NAMES, "where", "repeat_interleave")]
+        [f"torch.{name}" for name in (*SIZED_BY_VALUES, "where", "repeat_interleave")]
         + [f"torchvision.ops.{name}" for name in SUPPRESSION]
         + [f"torchvision.ops.boxes.{name}" for name in SUPPRESSION]
     )
-    methods = {*NAMES, "repeat_interleave", *mask_queries.ASKED} - {"len"}
+    methods = {*SIZED_BY_VALUES, "repeat_interleave", *mask_queries.ASKED} - {"len"}
     builtins = {"len"}
     nodes = ("Subscript",)
     only = staticmethod(mask_queries.depends_on_data)

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 
 from porter.python.evidence import call_name
 from porter.python.index import FUNCTIONS, Link
+from porter.python.waits import COPIES
 from porter.training.placement import DEVICE
 
 _KEEPS = re.compile(r"(?i)(?:^|_)(?:rnn|lstm|gru|cell)(?:_|\d|$)")  # a state from one step to the next
 _PICKS = re.compile(r"(?i)nms|proposal|hungarian|linear_sum_assignment")  # as many of a row as there are
-_HOST = frozenset({"cpu", "numpy", "tolist"})
 
 
 def rows(scene, link: Link) -> tuple[str, str] | None:
@@ -127,7 +127,7 @@ def _taken_to_host(inside: list[ast.AST]) -> set[ast.AST]:
     """`x[i]` of `x[i].cpu().numpy()`."""
     found = set()
     for node in inside:
-        if node.__class__ is ast.Attribute and node.attr in _HOST:
+        if node.__class__ is ast.Attribute and node.attr in COPIES:
             while node.__class__ in (ast.Attribute, ast.Call):
                 node = node.func if node.__class__ is ast.Call else node.value
             found.add(node)

@@ -6,9 +6,9 @@ import ast
 
 from porter.python.evidence import call_name
 from porter.python.index import COMPREHENSIONS, FUNCTIONS, Link, ancestors
+from porter.python.waits import READS
 
 _SUMS = frozenset({"sum", "stack", "max", "min", "mean", "cat", "hstack", "sqrt"})
-_READS = frozenset({"item", "tolist", "cpu", "numpy"})
 
 
 def of_total(link: Link) -> str:
@@ -27,7 +27,7 @@ def of_total(link: Link) -> str:
     if loop[0].__class__ is ast.For:
         why = _added_up(call, link, loop[0], taken)
         return "" if why == "launches" and call_name(call.func) == "max" else why
-    if any(n.__class__ is ast.Call and call_name(n.func) in _READS for n in ast.walk(loop[0])):
+    if any(n.__class__ is ast.Call and call_name(n.func) in READS for n in ast.walk(loop[0])):
         return "waits"
     if call_name(call.func) == "max":
         return ""  # the rare limit of the largest
@@ -76,7 +76,7 @@ def _added_up(call: ast.Call, link: Link, loop: ast.For, taken: set[str]) -> str
             sums = True
         elif node.__class__ is ast.Call and call_name(node.func) in ("append", "add_"):
             sums |= taken.isdisjoint(n.id for n in ast.walk(node.func) if n.__class__ is ast.Name)
-        if node.__class__ is ast.Call and call_name(node.func) in _READS:
+        if node.__class__ is ast.Call and call_name(node.func) in READS:
             reads = True
     return ("waits" if reads else "launches") if sums else ""
 

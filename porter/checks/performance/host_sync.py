@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from porter.checks.performance import prefilters, syncs
 from porter.engine.rule import Hit, Rule, cst
+from porter.python.waits import READS
 from porter.training import value_uses
 from porter.training.dynamic_sizes import SIZE
 
-METHODS = ("item", "tolist", "numpy", "cpu")
 TELLING = ("set_postfix", "set_description", "add_scalar")
 BUILTINS = ("float", "int", "bool", "print")
 HEADERS = ("If", "While", "Assert")
@@ -15,7 +15,7 @@ HEADERS = ("If", "While", "Assert")
 
 class HostSync(Rule):
     code = "PRT630"
-    methods = (*METHODS, *TELLING)
+    methods = (*sorted(READS), *TELLING)
     builtins = BUILTINS
     nodes = HEADERS
     text = tuple(rf"\b{word}\(" for word in "any all isnan isinf isfinite equal allclose sum max min mean norm".split())

@@ -7,9 +7,10 @@ import re
 
 from porter.engine.rule import Hit, Rule, cst
 from porter.python.evidence import DEVICES, call_name, constant, device_like
+from porter.python.waits import COPIES
 
 DTYPES = frozenset({"torch.float64", "torch.double"})
-CPU = frozenset({"cpu", "numpy", "from_numpy", "tolist", "as_tensor"})  # on the way: what is computed on the CPU
+CPU = COPIES | {"from_numpy", "as_tensor"}  # on the way: what is computed on the CPU
 _DEVICES = re.compile(rb"cuda|device|npu")
 MOVES = frozenset({"cuda", "npu", "to"})
 

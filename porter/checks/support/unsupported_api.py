@@ -15,6 +15,7 @@ from porter.python.evidence import call_name, constant
 from porter.python.guards import asked, guard
 from porter.python.index import Link, ancestors, methods
 from porter.python.inventory import first
+from porter.python.waits import COPIES
 
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
 # what runs once, or on the CPU: the making of parameters and samples, and what is done with results
@@ -24,7 +25,7 @@ _ONCE = re.compile(
 _SAMPLES = re.compile(
     r"(?i)dataset|transform|augment|collat|sampler|token|metric|evaluat|reader|loader|dataproc|preproc"
 )
-_HOST = frozenset({"cpu", "from_numpy", "numpy", "tolist"})
+_HOST = COPIES | {"from_numpy"}
 _CASTS = {
     "int": "int32", "short": "int16", "char": "int8", "byte": "uint8", "long": "int64", "bool": "bool", "half": "float16",
 }  # fmt: skip

@@ -13,14 +13,18 @@ from typing import NamedTuple
 
 from porter.project.modules import module_of
 from porter.python.graphs import reached
+from porter.python.waits import READS, SEARCHES
 from porter.training.calls.classes import Class, Classes
 from porter.training.calls.outline import Outline
 from porter.training.frequency import STEPS, is_aside
 
 _WAITS = tuple(
     word.encode()
-    for word in """.item( .tolist( .cpu( .numpy( nonzero( .unique( argwhere( masked_select( empty_cache( synchronize( allclose(
-    torch.equal( .any( .all( .max()) .min()) .sum()) .mean()) .norm())""".split()
+    for word in (
+        *(f".{method}(" for method in sorted(READS)),
+        *(f"{function}(" for function in (*SEARCHES, "masked_select", "empty_cache", "synchronize", "allclose")),
+        *"torch.equal( .unique( .any( .all( .max()) .min()) .sum()) .mean()) .norm())".split(),
+    )
 )
 _PICKS = re.compile(rb"\[(?:~?\w*(?:mask|inds?|keep|valid|pos|neg)\w*\]|[\w.]+ ?[<>!=]=? ?[-\w.]+\])")
 _STEPS = STEPS | {"forward"}
