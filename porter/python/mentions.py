@@ -21,7 +21,7 @@ class Mentions:
     def _search(self, names: frozenset[str]):
         resolve = self.file.names.resolve
         for link in self.file.names.uses:
-            if not self.file.names.known(link[0].id):
+            if link[0].ctx.__class__ is not ast.Load or not self.file.names.known(link[0].id):
                 continue
             while link is not None and link[0].__class__ in (ast.Name, ast.Attribute):
                 if resolve(link[0], link) in names:

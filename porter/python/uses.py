@@ -19,27 +19,7 @@ class Use(NamedTuple):
 
 def uses(file, full: str) -> list[Use]:
     """Every mention of a resolved name, imports aside."""
-    return [_use(link[0], link[1][0]) for link in mentions(file, full)]
-
-
-@blocks.once_for_file
-def mentions(file, full: str) -> list[Link]:
-    """The links of a resolved name's mentions, reads and writes, imports aside."""
-    found = []
-    for link in file.names.uses:
-        if link[0].ctx.__class__ is not ast.Load or (base := file.names.root(link[0].id, link)) is None:
-            continue
-        while (
-            base != full
-            and full.startswith(base + ".")
-            and link[1] is not None
-            and link[1][0].__class__ is ast.Attribute
-        ):
-            link = link[1]
-            base += "." + link[0].attr
-        if base == full:
-            found.append(link)
-    return found
+    return [_use(link[0], link[1][0]) for link in file.meaning.mentions.of(frozenset({full}))]
 
 
 def _use(node: ast.AST, above: ast.AST) -> Use:

@@ -13,7 +13,6 @@ from typing import NamedTuple
 from porter.checks.apex.loss import Backward, Clip, Unknown, backward, clip, statement_of, suite_of
 from porter.python.evidence import constant
 from porter.python.index import FUNCTIONS, Link, ancestors
-from porter.python.uses import mentions
 
 NAMES = ("initialize", "scale_loss", "master_params", "state_dict", "load_state_dict")
 _DROPPED = {
@@ -47,7 +46,7 @@ def patterns(file) -> list[Pattern]:
     """Of every function that initialises apex.amp; Unknown where one piece of the file cannot be followed."""
     if _HALF.search(file.source.utf8):
         raise Unknown
-    found = {name: mentions(file, f"apex.amp.{name}") for name in NAMES}
+    found = {name: file.meaning.mentions.of(frozenset({f"apex.amp.{name}"})) for name in NAMES}
     known = {link[0] for links in found.values() for link in links}
     for link in file.names.uses:
         if link[0].ctx.__class__ is not ast.Load:

@@ -6,7 +6,6 @@ import ast
 
 from porter.engine.nodes import chain, dotted
 from porter.engine.rule import Hit, Rule, cst
-from porter.python.uses import mentions
 
 SWITCHES = {"torch.backends.cuda.matmul.allow_tf32": "matmul", "torch.backends.cudnn.allow_tf32": "conv"}
 NEWER = {  # "tf32" or "ieee", from torch 2.9
@@ -44,6 +43,6 @@ class Tf32Switch(Rule):
 def _handed_on(name: str, file) -> bool:
     """Whether the file reads a switch into more than a name: what is set back from there later is in no sight."""
     into = (ast.Call, ast.keyword, ast.List, ast.Tuple, ast.Dict, ast.Return, ast.Yield)
-    found = mentions(file, name)
+    found = file.meaning.mentions.of(frozenset({name}))
     handed = (isinstance(m[1][0], into) for m in found if m[0].ctx.__class__ is ast.Load)
     return file.names.once("handed on", found, lambda: any(handed))
