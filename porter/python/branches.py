@@ -133,7 +133,7 @@ def compiled(file) -> str | None:
 
 
 def _kernel(file, parts: list[ast.AST], link: Link) -> str | None:
-    return next((name for part in parts for name in _kernels(file, part, link)), None)
+    return next((name for part in parts for name in kernels_called(file, part, link)), None)
 
 
 def _kernel_after(file, node: ast.AST, link: Link) -> str | None:
@@ -180,7 +180,7 @@ def _conditions_of(test: ast.BoolOp, file, link: Link) -> tuple[tuple[ast.expr, 
 
 def _conditions(file, node: ast.AST, link: Link):
     """What else is asked in one condition: `HAS_TRITON and x.is_cuda`, `impl == "cuda" and x.is_cuda`."""
-    yield from _kernels(file, node, link)
+    yield from kernels_called(file, node, link)
     for inner in ast.walk(node):
         word = inner.attr if inner.__class__ is ast.Attribute else getattr(inner, "id", "")
         if _BUILT.search(word) or word in _CAPABILITY:
@@ -235,26 +235,36 @@ def _theirs(file, parts: list, link: Link) -> str | None:
     return None
 
 
-def _kernels(file, part: ast.AST, link: Link):
+def kernels_called(file, part: ast.AST, link: Link):
     for call in _fresh(file, "kernel", part, link):
         if call.__class__ in (ast.Import, ast.ImportFrom):
             names = [getattr(call, "module", None) or "", *(a.name for a in call.names)]
             yield from (n for n in names if n.partition(".")[0] in _KERNELS_OF or _KERNEL.search(n))
         elif call.__class__ is ast.Call:
-            node, words = call.func, []
-            while node.__class__ in (ast.Attribute, ast.Call, ast.Subscript):
-                words += [node.attr] if node.__class__ is ast.Attribute else []
-                node = getattr(node, "value", None) or node.func
-            words += [node.id] if node.__class__ is ast.Name else []
-            full = (file.names.resolve(node, link) if node.__class__ is ast.Name else None) or ""
-            root = full.lstrip(".").partition(".")[0]
-            if root == "torch":
-                continue
-            if root in _KERNELS_OF or any(_KERNEL.search(word) and not _NO_KERNEL.search(word) for word in words):
-                yield ".".join(reversed(words))
+            if is_kernel(file, call.func, link):
+                yield ".".join(reversed(_words(call.func)[0]))
         elif call.__class__ is ast.Assign and (word := call_name(call.value)):  # run = blur_cuda
             if _KERNEL.search(word) and not _NO_KERNEL.search(word) and _is_called(file, call.targets[0], link):
                 yield word
+
+
+def is_kernel(file, node: ast.expr, link: Link) -> bool:
+    """Whether a chain of names is a CUDA kernel, by the package that it is from or by its words."""
+    words, first = _words(node)
+    full = (file.names.resolve(first, link) if first.__class__ is ast.Name else None) or ""
+    root = full.lstrip(".").partition(".")[0]
+    if root == "torch":
+        return False
+    return root in _KERNELS_OF or any(_KERNEL.search(word) and not _NO_KERNEL.search(word) for word in words)
+
+
+def _words(node: ast.expr) -> tuple[list[str], ast.expr]:
+    """The words of a chain from its end, and what it begins with."""
+    words = []
+    while node.__class__ in (ast.Attribute, ast.Call, ast.Subscript):
+        words += [node.attr] if node.__class__ is ast.Attribute else []
+        node = getattr(node, "value", None) or node.func
+    return words + ([node.id] if node.__class__ is ast.Name else []), node
 
 
 def _is_called(file, target: ast.expr, link: Link) -> bool:

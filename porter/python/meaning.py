@@ -7,11 +7,12 @@ import re
 import weakref
 from functools import cached_property
 
-from porter.python import branches
+from porter.python import branches, kernel_choices
 from porter.python.blocks import within
 from porter.python.evidence import call_name, constant
-from porter.python.index import Link, parents
+from porter.python.index import FUNCTIONS, Link, parents
 from porter.python.mentions import Mentions
+from porter.python.parameters import defaults
 from porter.python.ranks import Ranks
 
 _RANK = re.compile(r"(?:^|_)(?:local_?)?rank$", re.IGNORECASE)
@@ -82,6 +83,10 @@ class Meaning:
         """Of `torch.cuda.is_available`, the other library for whose use of CUDA it is asked."""
         return branches.asked_for(self.file, self.file.chain(node))
 
+    def kernel_choice(self, node) -> str | None:
+        """Of `torch.cuda.is_available`, the CUDA kernel that is chosen where the answer is yes."""
+        return kernel_choices.chosen(self.file, self.file.chain(node))
+
     def capability(self, node) -> str | None:
         """How a chain depends on a compute capability: "field" of the answer itself, "capability" in one condition."""
         return branches.capability(self.file.chain(node))
@@ -99,6 +104,12 @@ class Meaning:
         literal = self.file.literal(node)
         link = literal.link if literal else self.file.receivers.link(self.file.span(node)[1])
         return branches.kernel(self.file, link) or branches.compiled(self.file)
+
+    def may_be_none(self, node) -> bool:
+        """A parameter that is None where nobody gives it."""
+        link = self.file.chain(node) if type(node).__name__ == "Name" else None
+        bound = self.file.names.bindings(link[0].id, link) if link else []
+        return any(at[0].__class__ is ast.arg and _defaults_to_none(at) for at in bound)
 
     def int_kind(self, node) -> str:
         """Whether an expression is an int: 'known' by what binds it, 'likely' by its name, '' otherwise."""
@@ -152,3 +163,9 @@ class Meaning:
                         name = str(constant(a)).lstrip("-").replace("-", "_")
                         found.setdefault(name, type(constant(given.get("default"))) is int)
         return frozenset(name for name, plain in found.items() if plain)
+
+
+def _defaults_to_none(parameter: Link) -> bool:
+    function = next((above for above in parents(parameter) if isinstance(above, FUNCTIONS)), None)
+    default = defaults(function).get(parameter[0].arg) if function is not None else None
+    return default.__class__ is ast.Constant and default.value is None

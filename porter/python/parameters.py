@@ -40,13 +40,12 @@ def given_to(
     if a.vararg or a.kwarg or len(args) > len(names):
         return None
     given = {**dict(zip(names, args)), **keywords}
-    defaults = dict(zip(names[len(names) - len(a.defaults) :], a.defaults))
-    defaults |= {p.arg: d for p, d in zip(a.kwonlyargs, a.kw_defaults) if d is not None}
+    known = defaults(function)
     for name in (*names, *(p.arg for p in a.kwonlyargs)):
         if name not in given:
-            if name not in defaults:
+            if name not in known:
                 return None
-            default = defaults[name]
+            default = known[name]
             plain = default.__class__ is ast.Constant
             given[name] = (
                 make("const", (), constant(default), default) if plain else make("opaque", (), id(default), default)
@@ -62,11 +61,15 @@ def number(node: ast.AST):
 
 def default_of(function, name: str):
     """What a parameter is where a call does not give it."""
+    found = defaults(function)
+    return number(found[name]) if name in found else None
+
+
+def defaults(function) -> dict[str, ast.expr]:
     a = function.args
     named = [p.arg for p in (*a.posonlyargs, *a.args)]
     found = dict(zip(named[len(named) - len(a.defaults) :], a.defaults))
-    found |= {p.arg: d for p, d in zip(a.kwonlyargs, a.kw_defaults) if d is not None}
-    return number(found[name]) if name in found else None
+    return found | {p.arg: d for p, d in zip(a.kwonlyargs, a.kw_defaults) if d is not None}
 
 
 def dotted(node: ast.AST) -> str:

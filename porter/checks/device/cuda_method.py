@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 from porter.engine.nodes import chain
 from porter.engine.rule import Hit, Rule, cst
 
 UNBOUND = ("torch.Tensor.cuda", "torch.nn.Module.cuda", "torch.nn.modules.Module.cuda")
+
+_INDEX = re.compile(r"(?i)(?:rank|gpus?|ids?|id_|idx|index|ordinal|num|get_device|current_device)$|^[a-z]$")
+_DEVICE = re.compile(r"(?i)(?:^|_)dev(?:ice)?s?$")
 
 
 class CudaMethod(Rule):
@@ -25,9 +30,12 @@ class CudaMethod(Rule):
             return self._reference(original, updated, said, file)
         new = file.style.method(updated, file)
         free = not file.facts.own_cuda and not self._module_function(original, file)
-        if said == "torch" or said == "unknown" and free:
+        if said != "torch" and not (said == "unknown" and free):
+            return Hit(original, "own" if said == "own" else "unknown", new=new, loads=True)
+        if (given := _device(original, file)) is None:
             return Hit(original, "call", new=new, safe=True, loads=True)
-        return Hit(original, "own" if said == "own" else "unknown", new=new, loads=True)
+        safe = given == "known" or file.target.int_is_npu
+        return Hit(original, "device", new=_moved_to(updated), safe=safe, loads=True)
 
     @staticmethod
     def _renamed(original, updated, file):
@@ -46,3 +54,34 @@ class CudaMethod(Rule):
         if said != "torch" or chain(original.value)[:1] in (["self"], ["cls"]) or not file.around.is_value(original):
             return None
         return Hit(original, "reference", new=self._renamed(original, updated, file), safe=True, loads=True)
+
+
+def _device(call, file) -> str | None:
+    """Of `x.cuda(device)`: 'known' for a device, 'likely' for what may be one; None for an index, which `npu()` takes, and
+    without an argument. A module's `npu()` takes nothing but an index."""
+    given = next((a.value for a in call.args if a.keyword is None or a.keyword.value == "device"), None)
+    if given is None or any(a.star for a in call.args):
+        return None
+    if file.meaning.int_kind(given) or file.meaning.may_be_none(given):
+        return None
+    if isinstance(given, (cst.SimpleString, cst.FormattedString)):
+        return "known"
+    while isinstance(given, cst.Subscript):  # device_ids[0]
+        given = given.value
+    last = given.func if isinstance(given, cst.Call) else given
+    word = getattr(getattr(last, "attr", last), "value", "")
+    if not isinstance(word, str) or word == "None" or _INDEX.search(word):
+        return None
+    made = file.name(last) if isinstance(given, cst.Call) else file.meaning.made_by(given)
+    return "known" if made == "torch.device" or _DEVICE.search(word) else "likely"
+
+
+def _moved_to(call):
+    """`x.to(device, non_blocking=True)`: what stands behind the device has other places there."""
+    plain = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
+    names = (None, "non_blocking", "memory_format")
+    args = [
+        a.with_changes(keyword=cst.Name(names[at]), equal=plain) if at and a.keyword is None else a
+        for at, a in enumerate(call.args)
+    ]
+    return call.with_changes(func=call.func.with_changes(attr=call.func.attr.with_changes(value="to")), args=args)

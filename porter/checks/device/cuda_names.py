@@ -51,6 +51,8 @@ class CudaNames(Rule):
             return Hit(original, move.why, values=values, **weight) if known else Hit(original, "absent", values=values)
         if name in ASKS and (library := file.meaning.asked_for(original)):
             return Hit(original, "asked-elsewhere", values=(("name", name), ("library", library)), code=move.code)
+        if name in ASKS and (kernel := file.meaning.kernel_choice(original)):
+            return Hit(original, "kernel", values=(("name", name), ("kernel", kernel)), code=move.code)
         capability = file.meaning.capability(original) if name in ASKS or name.endswith("_properties") else None
         if capability == "field":
             return Hit(original, "field", code="PRT110", values=values)

@@ -23,13 +23,13 @@ class DeviceLiteral(Rule):
         if literal.role == "option" and isinstance(original, cst.SimpleString):
             old = original.evaluated_value
             script = next((s for o in file.around.options(original) if (s := file.facts.passes(o, old))), None)
+        if literal.role == "compared" and (kernel := file.meaning.kernel(original)):
+            return Hit(original, "kernel", values=(*values, ("kernel", kernel)), code=code)
         new = file.style.device(updated, file)
         if new is None:
             why = "concatenated"
         elif script:
             why, values = "option-passed", (*values, ("script", script))
-        elif literal.role == "compared" and (kernel := file.meaning.kernel(original)):
-            why, values, literal = "kernel", (*values, ("kernel", kernel)), literal._replace(certain=False)
         elif not literal.certain:
             why = "uncertain" if why == "literal" else f"{why}-uncertain"
         safe = literal.certain and script is None

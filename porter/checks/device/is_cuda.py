@@ -13,8 +13,8 @@ class IsCuda(Rule):
         said = file.receiver(original)
         if said in ("other", "own"):
             return None
-        new = file.style.on_device(updated, file)
         if kernel := file.meaning.kernel(original):
-            return Hit(original, "kernel", new=new, loads=True, values=(("kernel", kernel),))
+            return Hit(original, "kernel", values=(("kernel", kernel),))
+        new = file.style.on_device(updated, file)
         safe = said == "torch" or said == "unknown" and not file.facts.own_is_cuda
         return Hit(original, "attribute" if safe else "unknown", new=new, safe=safe, loads=True)
