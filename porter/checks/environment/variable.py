@@ -22,7 +22,9 @@ class EnvironmentVariable(Rule):
         row, new = self.rows.get(found.name), None
         if row is not None and row.to:
             new = self._renamed(updated, row.to)
-        return self._hit(original, found, row, new)
+        # Ray's GPU ids are none of an NPU: the line is ported as a whole
+        foreign = found.set and file.source.says(b"get_gpu_ids", file.statement)
+        return self._hit(original, found._replace(certain=found.certain and not foreign), row, new)
 
     @staticmethod
     def _renamed(node, to: str):

@@ -1,0 +1,88 @@
+"""`@ray.remote(num_gpus=1)`, `{"GPU": 1}`, `ray.get_gpu_ids()`: to Ray an NPU is a resource called NPU, and no GPU."""
+
+from __future__ import annotations
+
+import re
+
+from porter.engine.rule import Hit, Rule, cst
+
+_TAKES = re.compile(r"ray\.(?:\w+\.)*(?:remote|init|options)|\w[\w.]*\.(?:options|remote)")
+_COUNTED = re.compile(r"(?i)resource|bundle")  # node["Resources"]["GPU"], ray.cluster_resources().get("GPU")
+
+
+class RayGpuResource(Rule):
+    code = "PRT413"
+    nodes = ("Call", "Dict", "Subscript")
+    text = ("num_gpus", "get_gpu_ids", r"[\"']GPU[\"']")
+
+    def visit(self, original, updated, file):
+        if not any(target.partition(".")[0] == "ray" for found in file.names.imports.values() for target, _ in found):
+            return None
+        if isinstance(original, cst.Dict):
+            return self._bundle(original, updated)
+        if isinstance(original, cst.Subscript):
+            return self._counted(original, updated, original.value, file)
+        if file.name(original.func) == "ray.get_gpu_ids":
+            return self._ids(original, updated)
+        if isinstance(original.func, cst.Attribute) and original.func.attr.value == "get":
+            return self._counted(original, updated, original.func.value, file)
+        return self._asked(original, updated, file)
+
+    @staticmethod
+    def _asked(original, updated, file):
+        """`@ray.remote(num_gpus=1)`, `Worker.options(num_gpus=0.5)`."""
+        at = next((n for n, a in enumerate(original.args) if a.keyword and a.keyword.value == "num_gpus"), None)
+        if at is None or not _TAKES.fullmatch(file.name(original.func) or file.text(original.func)):
+            return None
+        value = original.args[at].value
+        if isinstance(value, cst.Integer) and not value.evaluated_value:
+            return None
+        values = (("old", file.text(value)),)
+        if any(a.keyword and a.keyword.value == "resources" or a.star for a in original.args):
+            return Hit(original.args[at], "by-hand", values=values)
+        entry = cst.DictElement(cst.SimpleString('"NPU"'), updated.args[at].value)
+        args = list(updated.args)
+        args[at] = args[at].with_changes(keyword=cst.Name("resources"), value=cst.Dict([entry]))
+        return Hit(original.args[at], "asked", new=updated.with_changes(args=args), values=values)
+
+    @staticmethod
+    def _bundle(original, updated):
+        """`{"GPU": 1, "CPU": 4}`"""
+        keys = [getattr(getattr(e, "key", None), "raw_value", "") for e in original.elements]
+        if "GPU" not in keys or len(keys) > 1 and "CPU" not in keys and "memory" not in keys:
+            return None
+        elements = list(updated.elements)
+        at = keys.index("GPU")
+        elements[at] = elements[at].with_changes(key=_renamed(elements[at].key))
+        return Hit(original.elements[at].key, "bundle", new=updated.with_changes(elements=elements))
+
+    @staticmethod
+    def _counted(original, updated, counted, file):
+        if not _COUNTED.search(file.text(counted)):
+            return None
+        if isinstance(original, cst.Call):
+            key = original.args[0].value if original.args else None
+            if getattr(key, "raw_value", "") != "GPU":
+                return None
+            first, *others = updated.args
+            new = updated.with_changes(args=[first.with_changes(value=_renamed(first.value)), *others])
+            return Hit(key, "bundle", new=new)
+        key = getattr(original.slice[0].slice, "value", None)
+        if len(original.slice) != 1 or getattr(key, "raw_value", "") != "GPU":
+            return None
+        (element,) = updated.slice
+        index = element.slice.with_changes(value=_renamed(element.slice.value))
+        return Hit(key, "bundle", new=updated.with_changes(slice=[element.with_changes(slice=index)]))
+
+    @staticmethod
+    def _ids(original, updated):
+        if not isinstance(original.func, cst.Attribute):  # by a name of its own: nothing here is called ray
+            return Hit(original.func, "ids")
+        context = cst.Call(cst.Attribute(updated.func.value, cst.Name("get_runtime_context")))
+        ids = cst.Call(cst.Attribute(context, cst.Name("get_accelerator_ids")))
+        index = cst.SubscriptElement(cst.Index(cst.SimpleString('"NPU"')))
+        return Hit(original.func, "ids", new=cst.Subscript(ids, [index], lpar=updated.lpar, rpar=updated.rpar))
+
+
+def _renamed(text):
+    return text.with_changes(value=text.value.replace("GPU", "NPU"))
