@@ -1,4 +1,4 @@
-"""What a script asks a cluster for: GPUs of Slurm and its like, modules of CUDA."""
+"""What a script asks a cluster for: GPUs of Slurm, Ray and their like, modules of CUDA."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ _DIRECTIVE = re.compile(
     r"#(?:SBATCH[ \t].*?(?:--gres[= ]\S{0,200}\bgpu\b|--gpus\b|--gpus-per-|-G[ \t=]?\d|--(?:cpus|mem|ntasks)-per-gpu)"
     r"|PBS[ \t].*\bngpus=|BSUB[ \t]+-gpu\b|\$[ \t].*-l[ \t]+gpus?=|COBALT[ \t].*gpu)"
 )
+_RAY = re.compile(r"--(?:entrypoint-)?num-gpus(?==|$)")
 _MODULE = re.compile(r"(?i)(?:.*[/_-])?(?:cuda|cudatoolkit|cudnn|nccl|nvhpc|magma-cuda)(?:[/_\d.-].*)?$")
 
 
@@ -32,6 +33,10 @@ class ClusterGpus(TextRule):
                 yield from _asked(command)
             elif name in ("module", "ml"):
                 yield from _module(command)
+            elif name == "ray":
+                for word in command.words[1:]:
+                    if found := _RAY.match(word.text):
+                        yield Hit((word.start, word.end), "ray", values=named(option=found[0]))
         for start, end in script.comments:
             line = script.text[start:end]
             if line.startswith("#") and _DIRECTIVE.match(line):
