@@ -59,7 +59,7 @@ class Meaning:
         return self._ranks.module(self.file.link(node), module)
 
     def dtype(self, node) -> str | None:
-        """`float64` for a name that is given `torch.tensor(..., dtype=torch.float64)` or `x.double()`."""
+        """`float64` for a name that is given `torch.tensor(..., dtype=torch.float64)` or `x.double()`, `x.byte()`."""
         link = self.file.chain(node) if type(node).__name__ == "Name" else None
         bound = self.file.names.bindings(link[0].id, link) if link else []
         return self.file.names.once("dtype", bound, lambda: self._dtype(bound))
@@ -75,8 +75,8 @@ class Meaning:
             full = next(
                 (f for f in (self.file.names.resolve(g, at) for g in given) if f and f.startswith("torch.")), None
             )
-            if full or call_name(call.func) == "double":
-                return full.rpartition(".")[2] if full else "double"
+            if full or call_name(call.func) in ("double", "byte"):
+                return full.rpartition(".")[2] if full else call_name(call.func)
         return None
 
     def asked_for(self, node) -> str | None:

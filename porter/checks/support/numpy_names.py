@@ -1,0 +1,37 @@
+"""`np.float`, `np.Inf`: names that numpy has taken away."""
+
+from __future__ import annotations
+
+from porter.engine.rule import Hit, Rule, cst
+
+_BUILTINS = {name: name for name in ("float", "int", "bool", "object", "str", "complex")} | {
+    "long": "int",
+    "unicode": "str",
+}
+_RENAMED = {
+    **{"float_": "float64", "complex_": "complex128", "unicode_": "str_", "string_": "bytes_", "cfloat": "complex128"},
+    **{"Inf": "inf", "Infinity": "inf", "infty": "inf", "PINF": "inf", "NaN": "nan", "round_": "round"},
+    **{"product": "prod", "cumproduct": "cumprod", "alltrue": "all", "sometrue": "any"},
+}
+_BACK = frozenset({"bool", "long"})  # numpy 2.0 has them again
+
+
+class NumpyNames(Rule):
+    code = "PRT708"
+    references = frozenset(f"numpy.{name}" for name in (*_BUILTINS, *_RENAMED))
+
+    def visit(self, original, updated, file):
+        if not isinstance(original, cst.Attribute) or not isinstance(original.value, cst.Name):
+            return None
+        name = original.attr.value
+        new, version = _RENAMED.get(name, ""), "2.0"
+        if name in _BUILTINS:
+            new, version = _BUILTINS[name], "1.24"
+            node = cst.Name(new, lpar=updated.lpar, rpar=updated.rpar)
+            free = not file.names.bound(new)
+        else:
+            node = updated.with_changes(attr=updated.attr.with_changes(value=new))
+            new, free = f"{original.value.value}.{new}", True
+        values = (("new", new), ("old", file.text(original)), ("version", version))
+        why = "between" if name in _BACK else "gone"
+        return Hit(original, why, new=node if free else None, safe=True, values=values)
