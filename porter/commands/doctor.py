@@ -24,7 +24,9 @@ def doctor(format: str | None, lang: str | None) -> int:
     check_choice("--format", format, ("text", "json"))
     settings, _ = settings_here(None, lang)
     machine = look(os.environ, Path(os.sep))
-    releases = [Release(row["name"], tuple(row["torch"]), row["cann"]) for row in load().texts.releases()]
+    releases = [
+        Release(row["name"], tuple(row["torch"]), row["cann"]) for row in load().texts.named("releases").values()
+    ]
     checks = judge(machine, releases, versions())
     if format == "json":
         rows = [

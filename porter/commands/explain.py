@@ -85,7 +85,7 @@ def _support(name: str, api: ApiText | None, target: Target, lang: str) -> tuple
 
     known = open_session(target).support
     verdict = model.verdict(known, name, api)
-    if verdict is None or verdict.kind == UNKNOWN or verdict.kind == MISSING and not known.catalogue.torch_has(name):
+    if verdict is None or verdict.kind == UNKNOWN or verdict.kind == MISSING and not known.catalogue.surface.has(name):
         return False, []
     told = support.told(verdict)
     on = say("explain.on", lang, torch_npu=target.torch_npu, soc=target.soc, kind=support.kind(told, lang))

@@ -66,7 +66,7 @@ class Diagnosis:
 
 
 def conclude(log: Log, texts, repository: Repository | None) -> Diagnosis:
-    causes = {cause["name"]: cause for cause in texts.causes()}
+    causes = texts.named("causes")
     found: dict[str, Answer] = {}
     explained: set[int] = set()
     for (name, _), sighting in sorted(log.sightings.items(), key=lambda item: (not item[0][0], item[1].line, item[0])):

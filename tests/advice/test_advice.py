@@ -204,8 +204,8 @@ def test_every_heading_and_row_of_the_guides_is_answered():
     texts, known = Texts(), symptoms()
     answers = {
         "advice": set(ROWS),
-        "env": {row["variable"] for row in texts.exports()},
-        "step": {row["name"] for row in texts.steps()},
+        "env": {row["variable"] for row in texts.named("exports").values()},
+        "step": {row["name"] for row in texts.named("steps").values()},
         "command": commands() | ({"diagnose"} if known is None else set()),
         "diagnose": known,
     }

@@ -17,7 +17,7 @@ from porter.doctor.machine import Cann, Machine, look
 from porter.doctor.words import say
 from porter.rulebook.texts import Texts
 
-RELEASES = [Release(row["name"], tuple(row["torch"]), row["cann"]) for row in Texts().releases()]
+RELEASES = [Release(row["name"], tuple(row["torch"]), row["cann"]) for row in Texts().named("releases").values()]
 KNOWN = ["2.6.0.post5", "2.7.1.post11", "2.13.0"]
 TOOLKIT = "usr/local/Ascend/ascend-toolkit/8.5.0"
 
