@@ -25,13 +25,13 @@ _ASIDE = re.compile(r"(?:^|\.)(?:tests?|testing|benchmarks?|examples?|setup|conf
 def make(folder: Path, session: Session) -> dict:
     """Analyse a package, and say what stands in the fact file."""
     library = Library(folder)
-    natives = Natives(folder, library.compiled)
+    natives = Natives(folder, library.package.compiled)
     library.extensions = natives.extensions
     steps: dict[str, list] = {}
-    for module in sorted(library.files):
+    for module in sorted(library.package.files):
         if not _ASIDE.search(module):
             steps.update(_steps(module, library, natives, session))
-    for module in sorted(library.files):  # `import a.b.c` runs a and a.b as well
+    for module in sorted(library.package.files):  # `import a.b.c` runs a and a.b as well
         above = module.rpartition(".")[0]
         if above and f"{module}:" in steps:
             steps[f"{module}:"].insert(0, f"{above}:")
@@ -47,10 +47,10 @@ def make(folder: Path, session: Session) -> dict:
     return {
         "layout": LAYOUT,
         "porter": __version__,
-        "library": library.name,
-        "version": library.version,
+        "library": library.package.name,
+        "version": library.package.version,
         "target": f"torch_npu={session.target.torch_npu},soc={session.target.soc}",
-        "read": {"modules": len(library.files), "functions": known},
+        "read": {"modules": len(library.package.files), "functions": known},
         "modules": modules,
         "functions": functions,
     }
@@ -62,9 +62,9 @@ def render(facts: dict) -> str:
 
 def _steps(module: str, library: Library, natives: Natives, session: Session) -> dict[str, list]:
     try:
-        source = Source(library.data(module))
-        looked = look(library.files[module], source, session)
-        return Reading(module, looked, library, natives).read()
+        source = Source(library.package.data(module))
+        analysis = look(library.package.files[module], source, session)
+        return Reading(module, analysis, library, natives).read()
     except (Unreadable, RecursionError, OSError):
         return {}
 
@@ -72,12 +72,17 @@ def _steps(module: str, library: Library, natives: Natives, session: Session) ->
 def _public(library: Library, kernels: set[str]) -> dict[str, str]:
     """Full names that a program may use: of the module that defines a thing, and of every one that hands it on."""
     names: dict[str, str] = {}
-    for module in sorted(library.files):
+    for module in sorted(library.package.files):
         if _ASIDE.search(module):
             continue
         for name in library.reader.module(module).names:
             found = library.find(f"{module}.{name}")
-            if found is None or not library.is_package(module) and found.module != module and found.kind != "apply":
+            if (
+                found is None
+                or not library.package.is_package(module)
+                and found.module != module
+                and found.kind != "apply"
+            ):
                 continue
             full = f"{module}.{name}"
             if found.kind in (FUNCTION, CLASS) and found.key not in kernels:
@@ -110,5 +115,5 @@ def _entry(way: tuple[str, ...], end: End, library: Library) -> dict:
     return {
         **entry,
         "chain": [*(key.replace(":", ".").rstrip(".").replace(".<locals>", "") for key in way), end.name],
-        "place": f"{library.files[module]}:{end.line}",
+        "place": f"{library.package.files[module]}:{end.line}",
     }
