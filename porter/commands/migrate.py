@@ -233,7 +233,7 @@ def _summary(
     lang = job.lang
     report = report_of(job, run)
     yield target_line(report)
-    counts = {status: sum(f.status == status for f in report.due) for status in ("auto", "review", "manual")}
+    counts = {status: sum(f.status == status for f in report.findings.due) for status in ("auto", "review", "manual")}
     here = [f for e in changed for f in e.result.findings if f.suppressed is None and not f.optional]
     auto, review = (sum(f.status == status for f in here) for status in ("auto", "review"))
     if changed:
@@ -252,5 +252,5 @@ def _summary(
     left = {"left.review": 0 if unsafe else counts["review"], "left.manual": counts["manual"]}
     if parts := [say(key, lang, n=n) for key, n in left.items() if n]:
         yield say("migrate.left", lang, parts=("，" if lang == "zh" else ", ").join(parts))
-    for finding in report.refused:
+    for finding in report.findings.refused:
         yield f"{printable(report.prefix + finding.path)}:{finding.line}: {finding.code} {report.message(finding)}"

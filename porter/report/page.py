@@ -7,14 +7,13 @@ from collections import Counter
 
 from porter.finding import EFFORTS, SEVERITIES, STATUSES
 from porter.report.excerpt import Excerpts
-from porter.report.model import stands_in_the_way
+from porter.report.findings import REFUSED, stands_in_the_way
 from porter.report.page_words import LANGUAGES, PAGE, phrase
 from porter.report.sanitise import line, shown
 from porter.report.static import paper
 from porter.report.treemap import boxes
 
 STATES = (*STATUSES, "optional")
-REFUSED = ("PRT002", "PRT003")
 VARIABLES = ("PRT801", "PRT802", "PRT803")
 TOP = 6  # rows of a list on the first screen
 NAMES = 12  # of what is used of one package

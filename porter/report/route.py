@@ -16,7 +16,11 @@ NONE = "your_training.py"
 def route(report: Report) -> dict:
     """The route, its evidence, and other routes that also hold for a part of the repository."""
     counts = {found.name: found for found in report.gathered.signals}
-    held = [(row, condition) for row in report.texts.routes() if (condition := _holds(report, row, counts)) is not None]
+    held = [
+        (row, condition)
+        for row in report.texts.named("routes").values()
+        if (condition := _holds(report, row, counts)) is not None
+    ]
     if not held:  # nothing was read: a run over no file at all
         return {}
     order = sorted(held, key=lambda item: (item[0]["tier"], -_files(item[1], counts), item[0]["name"]))
@@ -48,14 +52,14 @@ def _files(condition: dict, counts: dict) -> int:
 
 def _holds(report: Report, row: dict, counts: dict) -> dict | None:
     """The condition that holds, None where none does."""
-    if "own" in row and row["own"] not in report.paths:
+    if "own" in row and row["own"] not in report.scan.paths:
         return None
-    if "places" in row and report.readiness[1] > row["places"]:
+    if "places" in row and report.findings.readiness[1] > row["places"]:
         return None
     torch = counts["torch"].files if "torch" in counts else 0
     for condition in row["when"]:
         if "without" in condition:
-            if condition["without"] not in counts and report.files:
+            if condition["without"] not in counts and report.scan.files:
                 return condition
         elif (files := _files(condition, counts)) >= condition.get("least", 1) and files >= condition.get(
             "share", 0
@@ -71,7 +75,7 @@ def _evidence(report: Report, condition: dict, counts: dict) -> list[dict]:
     return [
         {
             "signal": name,
-            "title": report.texts.signals()[name]["title"],
+            "title": report.texts.named("signals")[name]["title"],
             "files": found.files if found else 0,
             "of": torch,
             "places": list(found.places) if found else [],
@@ -97,7 +101,7 @@ def plan(report: Report, way: dict) -> list[dict]:
             "text": step["text"],
             "commands": [command.format_map(values) for command in step["command"]],
         }
-        for step in report.texts.steps()
+        for step in report.texts.named("steps").values()
         if way["name"] in step.get("only", (way["name"],)) and way["name"] not in step.get("but", ())
     ]
 
