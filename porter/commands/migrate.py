@@ -21,6 +21,7 @@ from porter.finding import Change, FileResult, apply
 from porter.report import format_of, render
 from porter.report.diff import unified
 from porter.report.words import say
+from porter.run.config import LANGUAGES
 from porter.run.run import Run
 
 SHOWN = 3
@@ -163,7 +164,7 @@ def _write(job: Job, changed: list[Edited], allow_dirty: bool, kept: bool, error
             ours = {e.result.path for e in changed if last.get(e.result.path) == e.result.digest}
             names = dirty(job.root, [e.result.path for e in changed if e.result.path not in ours])
             if names:
-                raise UserError(_dirty(names, "en"), _dirty(names, "zh"))
+                raise UserError(*(say("dirty", lang, names=_shown(names, lang)) for lang in LANGUAGES))
         for edit in changed:
             try:
                 transaction.add(edit.result.path, apply(edit.data, edit.main), edit.result.digest)
@@ -175,10 +176,6 @@ def _write(job: Job, changed: list[Edited], allow_dirty: bool, kept: bool, error
                 written.append(edit)
         transaction.commit()
     return written
-
-
-def _dirty(names: list[str], lang: str) -> str:
-    return say("dirty", lang, names=_shown(names, lang))
 
 
 def _shown(names: list[str], lang: str) -> str:

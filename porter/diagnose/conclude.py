@@ -14,13 +14,9 @@ from porter.rulebook.texts import fill
 KINDS = ("cause", "effect", "hint")
 # errors that only report another one
 _REPORTS = frozenset(
-    {
-        "ChildFailedError", "ProcessRaisedException", "ProcessExitedException", "CalledProcessError", "RayTaskError",
-        "ActorDiedError", "WorkerCrashedError", "KeyboardInterrupt", "SystemExit", "BrokenPipeError",
-        "ConnectionResetError",
-        "SignalException",
-    }
-)  # fmt: skip
+    """ChildFailedError ProcessRaisedException ProcessExitedException CalledProcessError RayTaskError ActorDiedError
+    WorkerCrashedError KeyboardInterrupt SystemExit BrokenPipeError ConnectionResetError SignalException""".split()
+)
 
 
 @dataclass

@@ -13,7 +13,6 @@ from porter.errors import Unreadable
 from porter.python.source import Source
 from porter.reach.body import End
 from porter.reach.compiled import Natives
-from porter.reach.fixpoint import solve
 from porter.reach.library import CLASS, FUNCTION, Library
 from porter.reach.reading import Reading
 
@@ -35,7 +34,7 @@ def make(folder: Path, session: Session) -> dict:
         above = module.rpartition(".")[0]
         if above and f"{module}:" in steps:
             steps[f"{module}:"].insert(0, f"{above}:")
-    found = solve(steps)
+    found = _solve(steps)
     kernels = {
         key for key, (way, end) in found.items() if end.verdict == "triton" and len(way) == 1
     }  # nobody calls these
@@ -67,6 +66,39 @@ def _steps(module: str, library: Library, natives: Natives, session: Session) ->
         return Reading(module, analysis, library, natives).read()
     except (Unreadable, RecursionError, OSError):
         return {}
+
+
+def _solve(steps: dict[str, list]) -> dict[str, tuple[tuple[str, ...], End]]:
+    """Of each function that cannot do its work: the shortest way there, and its end. A least fixed point: cycles end
+    nowhere."""
+    found: dict[str, tuple[tuple[str, ...], End]] = {}
+    left = sorted(steps)
+    while True:
+        new = {key: way for key in left if (way := _way(key, steps[key], found))}
+        if not new:
+            return found
+        found.update(new)  # all of one length at once: a longer way never hides a shorter one
+        left = [key for key in left if key not in new]
+
+
+def _way(key: str, items: list, found: dict) -> tuple[tuple[str, ...], End] | None:
+    if (end := _first(items, found)) is None:
+        return None
+    if isinstance(end, End):
+        return (key,), end
+    way, last = found[end]
+    return (key, *way), last
+
+
+def _first(items: list, found: dict) -> End | str | None:
+    for item in items:
+        if isinstance(item, End) or isinstance(item, str) and item in found:
+            return item
+        if isinstance(item, tuple) and not isinstance(item, End):
+            ways = [_first(way, found) for way in item]
+            if None not in ways:
+                return ways[0]
+    return None
 
 
 def _public(library: Library, kernels: set[str]) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import runpy
 from pathlib import Path
 
 import pytest
@@ -232,9 +233,8 @@ def test_what_advice_refers_to_exists():
 
 @pytest.mark.parametrize("path, lang", [("docs/advice.md", "en"), ("docs/advice.zh.md", "zh")])
 def test_the_document_is_up_to_date(path, lang, golden):
-    from porter.advice.document import document
-
-    golden(ROOT / path, document(lang).encode())
+    pages = runpy.run_path(str(ROOT / "docs" / "advice_pages.py"))
+    golden(ROOT / path, pages["document"](lang).encode())
 
 
 def test_a_hint_is_marked(porter_of):
