@@ -11,12 +11,13 @@ from porter.errors import UserError, check_choice
 from porter.exits import OK
 from porter.report.page_words import phrase
 from porter.report.words import say
-from porter.rulebook.explained import OFF
 from porter.target import Target
 from porter.terminal import STYLES, Line, columns, pad, show
 
 if TYPE_CHECKING:
     from porter.rulebook.texts import ApiText
+
+OFF = {"en": " (off by default)", "zh": "（默认关闭）"}
 
 
 def explain(name: str, target: str | None, lang: str | None) -> int:

@@ -164,7 +164,8 @@ def _write(job: Job, changed: list[Edited], allow_dirty: bool, kept: bool, error
             ours = {e.result.path for e in changed if last.get(e.result.path) == e.result.digest}
             names = dirty(job.root, [e.result.path for e in changed if e.result.path not in ours])
             if names:
-                raise UserError(*(say("dirty", lang, names=_shown(names, lang)) for lang in LANGUAGES))
+                en, zh = (say("dirty", lang, names=_shown(names, lang)) for lang in LANGUAGES)
+                raise UserError(en, zh)
         for edit in changed:
             try:
                 transaction.add(edit.result.path, apply(edit.data, edit.main), edit.result.digest)

@@ -158,20 +158,19 @@ class Walk:
         self._opened.clear()  # what was named is taken as a whole
         parts = start.split("/")
         for depth in range(len(parts)):  # from the top down, so that no path is too deep for a recursion
-            self.chain("/".join(parts[:depth]))
+            self._chain("/".join(parts[:depth]))
         stack = [start]
         while stack:
             folder = stack.pop()
             try:
-                with os.scandir(self.absolute(folder)) as scan:
-                    entries = {entry.name: entry for entry in scan}
+                inside = self.inside(folder, start)
             except OSError as error:
                 self._add(File(folder or ".", "unreadable", reason(error)))
                 continue
-            if folder != start and any(name in entries for name in ENVIRONMENTS):
+            if inside is None:
                 self._left_out.append(folder)
                 continue
-            chain = self.chain(folder, entries)
+            entries, chain = inside
             prefix = folder + "/" if folder else ""
             for name, entry in entries.items():
                 path = prefix + name
@@ -188,6 +187,15 @@ class Walk:
                         self._links.append(path)
                     else:
                         self._found[path] = File(path)
+
+    def inside(self, folder: str, start: str = "") -> tuple[dict[str, os.DirEntry], tuple] | None:
+        """The entries of a folder, and the ignore files in force for them; None for a virtual environment below
+        `start`. Raises OSError."""
+        with os.scandir(self.absolute(folder)) as scan:
+            entries = {entry.name: entry for entry in scan}
+        if folder != start and any(name in entries for name in ENVIRONMENTS):
+            return None
+        return entries, self._chain(folder, entries)
 
     def ignored(self, chain: tuple, path: str, name: str, directory: bool) -> bool:
         key, raw = as_bytes(path), as_bytes(name)
@@ -214,7 +222,7 @@ class Walk:
     def _tracked(self, folder: str, key: str, directory: bool) -> bool:
         """Whether git tracks a file that lies directly in `folder`, or anything in a directory there."""
         if folder not in self._indexes:
-            self.chain(folder)
+            self._chain(folder)
         found = self._indexes[folder]
         if found is None:
             return False
@@ -228,13 +236,13 @@ class Walk:
             name = parts[depth]
             folder, path = "/".join(parts[:depth]), "/".join(parts[: depth + 1])
             last = depth == len(parts) - 1
-            if self.ignored(self.chain(folder), path, name, directory or not last):
+            if self.ignored(self._chain(folder), path, name, directory or not last):
                 return True
             if not last and any(os.path.lexists(os.path.join(self.absolute(path), x)) for x in ENVIRONMENTS):
                 return True
         return False
 
-    def chain(self, folder: str, entries=None) -> tuple:
+    def _chain(self, folder: str, entries=None) -> tuple:
         """The ignore files in force for what lies directly in `folder`, nearest first. A nested repository begins
         afresh, as it does for git."""
         if folder not in self._chains:
@@ -245,7 +253,7 @@ class Walk:
                 self._indexes[folder] = Index(self.absolute(folder)), "", length
             elif folder:
                 parent = folder.rpartition("/")[0]
-                above, self._indexes[folder] = self.chain(parent), self._indexes[parent]
+                above, self._indexes[folder] = self._chain(parent), self._indexes[parent]
             else:
                 above = self._above()
             self._chains[folder] = tuple(("", length, patterns) for patterns in here) + above

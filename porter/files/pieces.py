@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from porter.files.discover import ENVIRONMENTS, VCS, Walk
+from porter.files.discover import VCS, Walk
 from porter.files.errors import FilesError, reason
 from porter.files.read import digest, digest_of
 from porter.files.record import FILE, FOLDER, LINK, OWN, State
@@ -92,13 +92,13 @@ def _tree(walk: Walk, skip: str | None) -> Iterator[tuple[str, str]]:
     stack = [""]
     while stack:
         folder = stack.pop()
-        with told("unreadable", folder or "."), os.scandir(walk.absolute(folder)) as scan:
-            entries = {entry.name: entry for entry in scan}
+        with told("unreadable", folder or "."):
+            inside = walk.inside(folder)
+        if inside is None:
+            continue
         if folder:
-            if any(name in entries for name in ENVIRONMENTS):
-                continue
             yield folder, FOLDER
-        chain = walk.chain(folder, entries)
+        entries, chain = inside
         for name, entry in entries.items():
             path = f"{folder}/{name}" if folder else name
             directory = entry.is_dir(follow_symlinks=False)

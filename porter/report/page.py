@@ -219,10 +219,4 @@ def embedded(document: dict, rows: list[list], excerpts: Excerpts, rules: dict[s
         },
     }
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-    return (
-        text.replace("&", "\\u0026")
-        .replace("<", "\\u003c")
-        .replace(">", "\\u003e")
-        .replace("\u2028", "\\u2028")
-        .replace("\u2029", "\\u2029")
-    )
+    return text.translate({ord(c): f"\\u{ord(c):04x}" for c in "&<>\u2028\u2029"})
