@@ -6,6 +6,7 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
+from porter.checks.registry import load
 from porter.commands.job import settings_here
 from porter.errors import UserError, check_choice
 from porter.exits import OK
@@ -21,8 +22,6 @@ OFF = {"en": " (off by default)", "zh": "（默认关闭）"}
 
 
 def explain(name: str, target: str | None, lang: str | None) -> int:
-    from porter.checks.registry import load
-
     settings, aim = settings_here(target, lang)
     texts = load().texts
     try:
@@ -49,8 +48,6 @@ def explain(name: str, target: str | None, lang: str | None) -> int:
 
 
 def rules(format: str | None, lang: str | None) -> int:
-    from porter.checks.registry import load
-
     check_choice("--format", format, ("text", "json"))
     settings, _ = settings_here(None, lang)
     texts = load().texts

@@ -12,8 +12,9 @@ from porter.reach.body import End
 
 _FOUND = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Import, ast.ImportFrom)
 _MENTIONS = (ast.Name, ast.Attribute)
-# what is built, what `triton` and the dispatcher answer for; and of family 5, what is only made there, and fails later
-_QUIET = frozenset({"PRT402", "PRT403", "PRT410"})
+# what is built, what `triton` and the dispatcher answer for, what is missing; and of family 5, what is only made there,
+# and fails later
+_QUIET = frozenset({"PRT402", "PRT403", "PRT410", "PRT701"})
 
 
 class Ends:
@@ -54,8 +55,6 @@ def _found(analysis: Analysis, own: str) -> Iterator[tuple[int, End]]:
             and not found.edits
         ):
             start, end = found.place
-            if code == "PRT701":
-                continue
             verdict = "package" if code in ("PRT401", "PRT409") else "code"
             name = (
                 dict(hit.values).get("name")

@@ -154,9 +154,7 @@ def test_both_languages_have_the_same_values():
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_the_command(capsys, monkeypatch, lang):
-    monkeypatch.setattr(
-        "porter.doctor.machine.look", lambda environ, root: machine(torch="2.8.0", torch_npu="2.7.1.post11")
-    )
+    monkeypatch.setattr(command, "look", lambda environ, root: machine(torch="2.8.0", torch_npu="2.7.1.post11"))
     assert command.doctor("text", lang) == 1
     said = capsys.readouterr().out
     assert say("fits.not", lang) in said and "pip install torch==2.7.1" in said and "CANN 9.1" in said
