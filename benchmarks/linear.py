@@ -246,12 +246,10 @@ def _report(kind: str, n: int) -> Work | None:
         return None
     from porter import __version__
     from porter.report import render
-    from porter.report.model import Report
+    from porter.report.model import Report, Scan
 
     run, session, data = _found(n)
-    report = Report(
-        __version__, run.target, run.files, session, "en", (), frozenset(), "", ".", 0, lambda path: data, ""
-    )
+    report = Report(__version__, session, Scan(run.files, lambda path: data))
     return lambda: render(report, kind)
 
 

@@ -78,7 +78,7 @@ def measure(kind: str, size: int) -> None:
     from porter.rulebook.texts import Texts
 
     texts = Texts()
-    causes = texts.causes()
+    causes = texts.named("causes").values()
     meanings = [*of_causes(causes), *of_packages(causes, load().packages), *of_symptoms(texts)]
     log = Log(KINDS[kind], size)
     start = time.process_time()

@@ -19,7 +19,9 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from porter.catalog.read import traced
+sys.path[:0] = [str(Path(__file__).resolve().parent.parent)]
+
+from benchmarks.trace_file import pack
 from porter.verify import install, interpreter
 
 DEVICE = Path(__file__).with_name("opinfo_device.py")
@@ -42,7 +44,7 @@ def main() -> int:
         rows = sorted((row for found in pool.map(_part, parts) for row in found), key=lambda row: row["name"])
     unexplained = _tell(rows)
     if given.trace:
-        given.trace.write_bytes(traced.pack(rows, torch=device.torch, torch_npu=device.torch_npu))
+        given.trace.write_bytes(pack(rows, torch=device.torch, torch_npu=device.torch_npu))
     return 1 if unexplained else 0
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -12,7 +11,6 @@ from porter.advice.triggers import places
 from porter.advice.world import Place, World
 
 PLACES = 4
-_VALUE = re.compile(r"\{value\}")
 
 
 class Advice(NamedTuple):
@@ -23,7 +21,7 @@ class Advice(NamedTuple):
 
     def said(self, key: str, lang: str) -> str:
         """`title` or `text`, with the value that calls for it."""
-        return _VALUE.sub(lambda _: self.places[0].value, self.row[key][lang])
+        return self.row[key][lang].replace("{value}", self.places[0].value)
 
 
 def advise(world: World, launchers: Iterable[str] = ()) -> list[Advice]:

@@ -15,17 +15,17 @@ def candidates(file) -> list[Link]:
     """Their links."""
     found = [*_names(file), *_attributes(file), *_imports(file), *_statements(file)]
     found += [literal.link for literal in file.literals.values()]
-    if file.rules.patterns and not file.scene.apart:
+    if file.rules.keys.patterns and not file.scene.apart:
         found += [file.scene.link_to(several[0].anchor) for several in file.patterns.values()]
     return [link for link in found if not file.awareness.covers_link(link)]
 
 
 def _names(file) -> Iterator[Link]:
     """Mentions and calls of names that resolve, and of builtins; the inventory on the way."""
-    rules, names, Attribute = file.rules, file.names, ast.Attribute
-    roots, aliases, origins, plain = names.imports, names.aliases, rules.origins, names.plain
-    calls, interesting, apis = rules.calls, rules.inventory, file.apis
-    builtins, wanted = rules.builtins, partial(_wanted, file)
+    keys, names, Attribute = file.rules.keys, file.names, ast.Attribute
+    roots, aliases, origins, plain = names.imports, names.aliases, keys.origins, names.plain
+    calls, interesting, apis = keys.calls, file.rules.roots, file.apis
+    builtins, wanted = keys.builtins, partial(_wanted, file)
     for link in names.uses:
         node = link[0]
         if node.id not in roots and node.id not in aliases or node.ctx.__class__ is not ast.Load:
@@ -44,22 +44,22 @@ def _names(file) -> Iterator[Link]:
             apis.setdefault(full, []).append(link)
         if full in calls and above[0].__class__ is ast.Call and above[0].func is top and wanted(full, (top, above)):
             yield link
-        elif rules.mentioned(full):
+        elif keys.mentioned(full):
             yield link
 
 
 def _attributes(file) -> Iterator[Link]:
-    methods, attributes, wanted = file.rules.methods, file.rules.attributes, partial(_wanted, file)
+    keys, wanted = file.rules.keys, partial(_wanted, file)
     for link in file.buckets[ast.Attribute]:
         attr, above = link[0].attr, link[1][0]
-        if attr in attributes:
+        if attr in keys.attributes:
             yield link
-        elif attr in methods and above.__class__ is ast.Call and above.func is link[0] and wanted(attr, link):
+        elif attr in keys.methods and above.__class__ is ast.Call and above.func is link[0] and wanted(attr, link):
             yield link
 
 
 def _imports(file) -> Iterator[Link]:
-    packages = {name for name in file.rules.imports if not file.facts.owns(name, file.path)}
+    packages = {name for name in file.rules.keys.imports if not file.facts.owns(name, file.path)}
     for kind in (ast.Import, ast.ImportFrom):
         for link in file.buckets[kind]:
             if not packages.isdisjoint(packages_of(link[0])):
@@ -68,7 +68,7 @@ def _imports(file) -> Iterator[Link]:
 
 def _statements(file) -> Iterator[Link]:
     """Nodes of the types that rules ask for, where the text says what they look for."""
-    for rule, kinds, patterns in file.rules.node_filters:
+    for rule, kinds, patterns in file.rules.keys.node_filters:
         present, lines = matched(file.source, patterns)
         if patterns and not present:
             if rule.spelled:
@@ -83,5 +83,5 @@ def _statements(file) -> Iterator[Link]:
 
 def _wanted(file, name: str, link: Link) -> bool:
     """Whether one of the glances at a call, where the rules that ask for the name have some, lets it through."""
-    only = file.rules.only.get(name)
+    only = file.rules.keys.only.get(name)
     return only is None or any(file.glance(look, link) for look in only)

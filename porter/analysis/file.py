@@ -59,7 +59,7 @@ class File:
         self.road = leads(path, source.utf8, self.facts.roads)
         self.style = STYLES[session.target.style](session.target, session.has)
         self.tree, self.hidden = _parse(source)
-        self.buckets, uses = index.collect(self.tree, self.rules.wanted)
+        self.buckets, uses = index.collect(self.tree, self.rules.keys.node_types)
         self.names = Names(self.buckets, uses)
         self.names.aliases  # noqa: B018  computed before anything resolves through them
         self.suppressions = Suppressions(source.remarks())
@@ -95,7 +95,7 @@ class File:
     @cached_property
     def patterns(self) -> dict[tuple[int, int], list[Match]]:
         """Computations that an operator of the target makes, by where they are seen."""
-        rules = {rule for several in self.rules.patterns.values() for rule in several}
+        rules = {rule for several in self.rules.keys.patterns.values() for rule in several}
         return self.failures.guard(rules, 1, lambda: {**experts.find(self), **find(self)}) or {}
 
     @cached_property
@@ -110,7 +110,7 @@ class File:
     @cached_property
     def by_node(self) -> dict[str, list[Rule]]:
         """The rules to ask about nodes of a type, by LibCST's name for it."""
-        found = {kind: [r for r in several if r not in self.silent] for kind, several in self.rules.nodes.items()}
+        found = {kind: [r for r in several if r not in self.silent] for kind, several in self.rules.keys.nodes.items()}
         return {kind: several for kind, several in found.items() if several}
 
     def matches(self, node, kinds: Iterable[str]) -> list[Match]:

@@ -41,25 +41,25 @@ def _analyse(result: FileResult, data: bytes, session: Session) -> FileResult:
 
 def _seen(result: FileResult, source: Source, session: Session) -> tuple[FileResult, list[Edits | Broken], Before]:
     """All that one look at a file tells, and what it would have written."""
-    looked = look(result.path, source, session)
-    file = looked.file
+    analysis = look(result.path, source, session)
+    file = analysis.file
     apis = file.failures.guard("inventory", 1, lambda: inventory(file)) or ()
     advice = file.failures.guard("advise", 1, lambda: observed(file)) or ()
-    findings, (sites, ties) = tuple(looked.findings()), sites_of(file)
+    findings, (sites, ties) = tuple(analysis.findings()), sites_of(file)
     result = replace(result, parsed=True, apis=apis, observed=advice, findings=findings, sites=sites, ties=ties)
-    return result, looked.written(), Before.of(file)
+    return result, analysis.written(), Before.of(file)
 
 
-def look(path: str, source: Source, session: Session, again: bool | None = None) -> Looked:
+def look(path: str, source: Source, session: Session, again: bool | None = None) -> Analysis:
     """Index the file, cut out the statements that matter, and ask every rule. `again`: of a ported text, for edits alone,
     with those to review or without."""
     from porter.analysis.file import File
 
     file = File(path, source, session, again is not None)
-    looked = Looked(file, again is not False)
-    looked.own += [own(path, line, "PRT002", "newer", session, python=_PYTHON) for line in file.hidden]
+    analysis = Analysis(file, again is not False)
+    analysis.own += [own(path, line, "PRT002", "newer", session, python=_PYTHON) for line in file.hidden]
     if file.suppressions.skip is not None:
-        return looked
+        return analysis
     links, units = candidates(file), {}
     if links:
         from porter.python.units import unit_of  # needs libcst, which costs more than all of this
@@ -67,31 +67,31 @@ def look(path: str, source: Source, session: Session, again: bool | None = None)
         file.failures.guard("inventory", 1, lambda: add_methods(file))
         for rule in session.rules.of_index:
             hits = file.failures.guard([rule], 1, lambda: list(rule.look(file))) or ()
-            looked.of_index += [(hit.code or rule.code, hit) for hit in hits]
+            analysis.of_index += [(hit.code or rule.code, hit) for hit in hits]
     for link in links:
         if (unit := unit_of(link, source)) is not None:
             units.setdefault((unit.start, unit.end), unit)
     for _, unit in sorted(units.items()):
-        looked.walk(unit)
-    return looked
+        analysis.walk(unit)
+    return analysis
 
 
-class Looked:
+class Analysis:
     """What one look at a file found, and the edits that follow from it."""
 
     def __init__(self, file, unsafe: bool = True):
-        self.wants_unsafe = unsafe
-        self.file, self.source, self.session = file, file.source, file.session
+        self._wants_unsafe = unsafe
+        self.file, self._source, self.session = file, file.source, file.session
         self.found: list = []
-        self.unsafe: list = []  # the second walk of the statements with something to review
+        self._unsafe: list = []  # the second walk of the statements with something to review
         self.of_index: list[tuple[str, Hit]] = []  # what rules say that need no LibCST
         self.own: list[Finding] = []  # porter's findings about its own work
         self._auto: list[Change] = []
         self._review: list[Change] = []
-        self.reviews = False
-        self.broken: dict[bool, Broken] = {}  # --unsafe -> a statement whose edits cannot be right
+        self._reviews = False
+        self._broken: dict[bool, Broken] = {}  # --unsafe -> a statement whose edits cannot be right
         self._builds: dict = {}
-        self.torn: set[tuple[Rule, tuple[int, int]]] = set()  # edits that would leave half a condition
+        self._torn: set[tuple[Rule, tuple[int, int]]] = set()  # edits that would leave half a condition
 
     def walk(self, unit) -> None:
         import libcst as cst
@@ -101,43 +101,43 @@ class Looked:
 
         file = self.file
         try:
-            piece = Piece(unit, self.source)
+            piece = Piece(unit, self._source)
             file.look_at(piece)
 
             def wanted(rule: Rule, hit: Hit, piece) -> bool:
-                whole = not self.torn or (rule, piece.span(hit.at)) not in self.torn
-                return piece.exact and whole and self.safe(rule, hit, piece) and self.active(rule, hit, piece)
+                whole = not self._torn or (rule, piece.span(hit.at)) not in self._torn
+                return piece.exact and whole and self._safe(rule, hit, piece) and self._active(rule, hit, piece)
 
             found, auto = rewrite(file, piece, wanted)
-            if half := torn(self.source, piece, found):
-                self.torn |= half
+            if half := torn(self._source, piece, found):
+                self._torn |= half
                 found, auto = rewrite(file, piece, wanted)
         except (cst.ParserSyntaxError, RecursionError):
-            line, column = self.source.place(unit.start)
+            line, column = self._source.place(unit.start)
             self.own.append(own(file.path, line, "PRT002", "statement", self.session, column=column))
             return
         except Broken as broken:
-            self.broken.setdefault(False, broken)
+            self._broken.setdefault(False, broken)
             found, auto = rewrite(file, piece, lambda r, h, p: False)
         unsafe, review = found, auto
-        if self.wants_unsafe and piece.exact and any(self._to_review(f) for f in found):
-            self.reviews = True
+        if self._wants_unsafe and piece.exact and any(self._to_review(f) for f in found):
+            self._reviews = True
             try:
-                unsafe, review = rewrite(file, piece, lambda r, h, p: self.active(r, h, p))
-                if half := torn(self.source, piece, unsafe):  # what stays there stays for a person
+                unsafe, review = rewrite(file, piece, lambda r, h, p: self._active(r, h, p))
+                if half := torn(self._source, piece, unsafe):  # what stays there stays for a person
                     unsafe, review = rewrite(
-                        file, piece, lambda r, h, p: self.active(r, h, p) and (r, p.span(h.at)) not in half
+                        file, piece, lambda r, h, p: self._active(r, h, p) and (r, p.span(h.at)) not in half
                     )
                     for each in (f for f in (*found, *unsafe) if (f.rule, piece.span(f.hit.at)) in half):
                         each.hit, each.edits = replace(each.hit, new=None, after=(), more=()), False
             except Broken as broken:
-                self.broken.setdefault(True, broken)
+                self._broken.setdefault(True, broken)
         if unsafe is not found:
             self._pair(found, unsafe)
         for each in found if unsafe is found else (*found, *unsafe):
             each.let_go()
         self.found += found
-        self.unsafe += unsafe
+        self._unsafe += unsafe
         self._auto += auto
         self._review += review
 
@@ -157,20 +157,20 @@ class Looked:
 
     def _to_review(self, found) -> bool:
         rule, hit, piece = found.rule, found.hit, found.piece
-        half = self.torn and (rule, piece.span(hit.at)) in self.torn
-        return (half or not self.safe(rule, hit, piece)) and found.edits and self.active(rule, hit, piece)
+        half = self._torn and (rule, piece.span(hit.at)) in self._torn
+        return (half or not self._safe(rule, hit, piece)) and found.edits and self._active(rule, hit, piece)
 
-    def active(self, rule: Rule, hit: Hit, piece) -> bool:
+    def _active(self, rule: Rule, hit: Hit, piece) -> bool:
         """Not switched off, not suppressed, and no mere opportunity; one that is asked for brings its edit."""
         code = hit.code or rule.code
         return (
             self.file.road
             and (not hit.optional or bool(hit.more))
             and code not in self.session.quiet_for(self.file.path)
-            and self.reason(code, hit, piece) is None
+            and self._reason(code, hit, piece) is None
         )
 
-    def safe(self, rule: Rule, hit: Hit, piece) -> bool:
+    def _safe(self, rule: Rule, hit: Hit, piece) -> bool:
         """Where CUDA sources are built, CUDA is meant, and not the accelerator in use; where a file speaks of NPUs
         already, what it says of CUDA may be meant so. A person looks at both."""
         if hit.optional:
@@ -181,15 +181,15 @@ class Looked:
             self._builds[piece.unit] = self.file.builds_cuda(piece.unit)
         return hit.safe and not self._builds[piece.unit]
 
-    def reason(self, code: str, hit: Hit, piece) -> str | None:
-        first, last = self.source.line(piece.unit.start), self.source.line(piece.unit.end)
+    def _reason(self, code: str, hit: Hit, piece) -> str | None:
+        first, last = self._source.line(piece.unit.start), self._source.line(piece.unit.end)
         return self.file.suppressions.reason(code, first, last)
 
     def changes(self, unsafe: bool) -> tuple[Change, ...]:
         """Everything that is written, in offsets of the UTF-8 text."""
         from porter.python.imports import below, place_imports
 
-        applied = [f for f in (self.unsafe if unsafe else self.found) if f.applied]
+        applied = [f for f in (self._unsafe if unsafe else self.found) if f.applied]
         due = [f for f in applied if not f.hit.optional]
         extra = {change for f in due for change in (*below(self.file, f), *f.hit.more)}
         made = {*(self._review if unsafe else self._auto), *extra}
@@ -204,10 +204,10 @@ class Looked:
     def written(self) -> list[Edits | Broken]:
         """What is to be written, without what is to be reviewed and with it; or, at last, why it cannot be right."""
         out: list[Edits | Broken] = []
-        for unsafe in (False, True)[: 1 + self.reviews]:
-            codes = {f.hit.code or f.rule.code for f in (self.unsafe if unsafe else self.found) if f.applied}
+        for unsafe in (False, True)[: 1 + self._reviews]:
+            codes = {f.hit.code or f.rule.code for f in (self._unsafe if unsafe else self.found) if f.applied}
             try:
-                if broken := self.broken.get(unsafe):
+                if broken := self._broken.get(unsafe):
                     broken.values["codes"] = ", ".join(sorted({*codes, broken.values["codes"]}))
                     raise broken
                 changes = self.changes(unsafe)
@@ -218,7 +218,7 @@ class Looked:
 
     def stored(self, changes: tuple[Change, ...]) -> tuple[Change, ...]:
         """The same edits in offsets of the file as it is on disk."""
-        source = self.source
+        source = self._source
         if not source.recoded:
             shift = len(source.bom)
             return tuple(Change(c.start + shift, c.end + shift, c.new) for c in changes) if shift else changes
@@ -237,7 +237,7 @@ class Looked:
     def findings(self) -> list[Finding]:
         from porter.python.imports import not_inserted
 
-        session, path, source = self.session, self.file.path, self.source
+        session, path, source = self.session, self.file.path, self._source
         quiet, out = session.quiet_for(path), list(self.own)
         for f in self.found:
             hit, code = f.hit, f.hit.code or f.rule.code
@@ -247,8 +247,8 @@ class Looked:
             if not self.file.road and f.edits:
                 out += self._astray(f, code, start)
                 continue
-            reason = self.reason(code, hit, f.piece)
-            safe = self.safe(f.rule, hit, f.piece) and (f.rule, f.place) not in self.torn
+            reason = self._reason(code, hit, f.piece)
+            safe = self._safe(f.rule, hit, f.piece) and (f.rule, f.place) not in self._torn
             status = ("auto" if safe else "review") if f.edits and f.piece.exact else "manual"
             by = self.file.scene.callers.served_by(source.line(start)) if f.rule.each_batch else ""
             out.append(
@@ -264,7 +264,7 @@ class Looked:
                     suppressed=reason,
                 )
             )
-        unsafe = [f for f in self.unsafe if f.applied and f.hit.loads]
+        unsafe = [f for f in self._unsafe if f.applied and f.hit.loads]
         out += [own(path, line, "PRT004", key, session) for line, key in not_inserted(self.file, unsafe)]
         out += [self._of_index(code, hit) for code, hit in self.of_index if code not in quiet]
         out += self.file.failures.findings(path, session)
@@ -272,19 +272,19 @@ class Looked:
 
     def _astray(self, found, code: str, start: int) -> list[Finding]:
         """An edit that is not made as nothing leads to torch: a word about it where the project is torch's."""
-        reason = self.reason(code, found.hit, found.piece)
+        reason = self._reason(code, found.hit, found.piece)
         if (
             not self.session.facts.roads.torch
             or found.hit.optional
             or "PRT006" in self.session.quiet_for(self.file.path)
         ):
             return []
-        line, column = self.source.place(start)
+        line, column = self._source.place(start)
         said = own(self.file.path, line, "PRT006", "astray", self.session, column=column, code=code)
-        return [replace(said, suppressed=self.reason("PRT006", found.hit, found.piece) if reason is None else reason)]
+        return [replace(said, suppressed=self._reason("PRT006", found.hit, found.piece) if reason is None else reason)]
 
     def _of_index(self, code: str, hit: Hit) -> Finding:
-        source = self.source
+        source = self._source
         start, end = map(source.place, chain_span(hit.at, source))
         reason = self.file.suppressions.reason(code, *lines_of(hit.at))
         return finding(self.session, self.file.path, hit, code, start, end, suppressed=reason)

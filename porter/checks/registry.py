@@ -1,20 +1,17 @@
-"""All rules, by what they want to be asked about: forty rules cost what one costs."""
+"""All rules: where they are found, and what is known of them together."""
 
 from __future__ import annotations
 
-import ast
 import importlib
 import pkgutil
 from collections import defaultdict
 from functools import cached_property, lru_cache
 
 import porter.checks
-from porter.checks.mistakes import LISTS, check, check_made, failed, without_code
+from porter.checks.keys import Keys
+from porter.checks.mistakes import check, check_made, failed, without_code
 from porter.engine.rule import AnyRule, IndexRule, Rule, TextRule
-from porter.python.index import BINDERS, COMPREHENSIONS, TYPES
-from porter.python.searches import Sought
 from porter.rulebook import table
-from porter.rulebook.gate import GATE
 from porter.target import DEFAULT_SOC
 
 ROOTS = frozenset({"torch", "torch_npu", "apex", "amp_C", "torchvision", "torchaudio"})
@@ -48,52 +45,18 @@ class Rules:
         for rule in found:
             if isinstance(rule, TextRule):
                 self.of_text[rule.reads].append(rule)
-        rules = self.all
-        self._writing: dict[bool, Rules] = {}
-        self.gate = GATE
-        self.roots = self.inventory = ROOTS
+        self.roots = ROOTS
         self.codes = frozenset(tables.rules)
-        self.calls, self.references, self.prefixes, self.methods, self.builtins = (defaultdict(list) for _ in range(5))
-        self.attributes, self.imports, self.literals, self.patterns, self.nodes = (defaultdict(list) for _ in range(5))
-        filters: list[tuple[Rule, tuple[type, ...], tuple[Sought, ...]]] = []
-        for rule in rules:
-            for index in LISTS:
-                for key in getattr(rule, index):
-                    getattr(self, index)[key].append(rule)
-            texts = (rule.text,) if isinstance(rule.text, str) else rule.text
-            kinds = tuple({at: None for kind in rule.nodes for at in TYPES[kind]})
-            filters.append((rule, kinds, tuple(map(Sought, texts))))
-        self.node_filters = [row for row in filters if row[0].nodes]
-        asking: dict[str, list[Rule]] = {}  # a method and a builtin may share a name
-        for index in (self.calls, self.methods, self.builtins):
-            for name, several in index.items():
-                asking.setdefault(name, []).extend(several)
-        self.only = {  # by name: the glances of which one must let a place through; names that some rule wants anyhow are absent
-            name: tuple(dict.fromkeys(rule.only for rule in several))
-            for name, several in asking.items()
-            if all(rule.only for rule in several)
-        }
-        asked = (*self.calls, *self.references, *self.prefixes)
-        self.origins = self.inventory | {name.partition(".")[0] for name in asked}
-        kinds = {kind for row in filters for kind in row[1]}
-        self.wanted = frozenset({ast.Call, ast.Attribute, ast.For, *BINDERS, *COMPREHENSIONS, *kinds})
+        self.keys = Keys(self.all, ROOTS)
+        self._writing: dict[bool, Rules] = {}
 
     def writing(self, fuse: bool) -> Rules:
         """Those that have edits: all that a ported text is asked for."""
         if fuse not in self._writing:
             found = Rules(self.tables, [rule for rule in self.all if rule.edits is True or rule.edits and fuse])
-            found.wanted = self.wanted
+            found.keys.node_types = self.keys.node_types
             self._writing[fuse] = found
         return self._writing[fuse]
-
-    def mentioned(self, name: str) -> bool:
-        """Whether a rule asks for mentions of a name, or of something it starts with."""
-        references, prefixes = self.references, self.prefixes
-        while name:
-            if name in references or name in prefixes:
-                return True
-            name = name.rpartition(".")[0]
-        return False
 
     def weights(self, code: str, why: str) -> tuple[str, str]:
         """Severity and effort of a message."""

@@ -46,9 +46,9 @@ def analyze(
     if write_baseline:
         from porter.run import baseline
 
-        write_text(write_baseline, baseline.render(report.findings, run.data))
-        written = len(report.open) + len(report.old)
+        write_text(write_baseline, baseline.render(report.findings.all, run.data))
+        written = len(report.findings.open) + len(report.findings.old)
         print(say("baseline.written", job.lang, file=write_baseline, n=written), file=sys.stderr)
     if run.broken:
         return INTERNAL
-    return FOUND if not write_baseline and report.fails(job.settings.fail_on) else OK
+    return FOUND if not write_baseline and report.findings.fails(job.settings.fail_on) else OK

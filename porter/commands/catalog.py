@@ -21,7 +21,9 @@ def listing(format: str | None, lang: str | None) -> int:
     found = []
     for version in versions():
         catalogue = load(version)
-        kernels = [catalogue.operator(name)[0].kernel for name in catalogue.operators.names() if name[:4] == "aten"]
+        kernels = [
+            catalogue.operators.overloads(name)[0].kernel for name in catalogue.operators.names() if name[:4] == "aten"
+        ]
         found.append(
             {
                 "torch_npu": version,
@@ -45,7 +47,7 @@ def show(api: str, target: str | None, format: str | None, lang: str | None) -> 
 
     lang, aim = _settings(format, target, lang)
     present = {version: exists(api, load(version)) for version in versions()}
-    if not any(present.values()) and not any(load(v).transfer(api) for v in present):
+    if not any(present.values()) and not any(load(v).operators.transfer(api) for v in present):
         names = load(aim.torch_npu)
         en, zh = suggestion(api, {*names.npu_names(), *names.own_names(), *names.cuda_names()})
         if en or not api.startswith(("torch.", "torch_npu.", "aten::", "npu::")):

@@ -37,7 +37,7 @@ def diagnose(
         )
     settings, _ = settings_here(target, lang)
     rules = load()
-    texts, causes = rules.texts, rules.texts.causes()
+    texts, causes = rules.texts, rules.texts.named("causes").values()
     meanings = [*of_causes(causes), *of_packages(causes, rules.tables.packages), *of_symptoms(texts)]
     with opened(log) as stream:
         scanned = Scan(meanings).read(blocks(stream))

@@ -7,24 +7,26 @@ import os
 import sys
 from pathlib import Path
 
+from porter.catalog.read.load import versions
+from porter.checks.registry import load
+from porter.commands.job import settings_here
+from porter.doctor.judge import Release, fits, judge
+from porter.doctor.machine import look
 from porter.doctor.words import say
 from porter.errors import check_choice
 from porter.exits import FOUND, OK
+from porter.terminal import columns, pad, show
 
 STYLES = {"ok": "green", "absent": "dim", "note": "yellow", "wrong": "bold red"}
 
 
 def doctor(format: str | None, lang: str | None) -> int:
-    from porter.catalog.read.load import versions
-    from porter.checks.registry import load
-    from porter.commands.job import settings_here
-    from porter.doctor.judge import Release, fits, judge
-    from porter.doctor.machine import look
-
     check_choice("--format", format, ("text", "json"))
     settings, _ = settings_here(None, lang)
     machine = look(os.environ, Path(os.sep))
-    releases = [Release(row["name"], tuple(row["torch"]), row["cann"]) for row in load().texts.releases()]
+    releases = [
+        Release(row["name"], tuple(row["torch"]), row["cann"]) for row in load().texts.named("releases").values()
+    ]
     checks = judge(machine, releases, versions())
     if format == "json":
         rows = [
@@ -44,9 +46,6 @@ def _said(check, lang: str) -> dict[str, str]:
 
 
 def _show(checks, releases, machine, lang: str) -> None:
-    from porter.doctor.judge import fits
-    from porter.terminal import columns, pad, show
-
     names = {check: (say(f"name.{check.name}", lang), say(f"status.{check.status}", lang)) for check in checks}
     widths = [max(columns(pair[n]) for pair in names.values()) for n in (0, 1)]
     rows = []

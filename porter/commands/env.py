@@ -69,7 +69,7 @@ def written(job: Job, run: Run, cards: int = 0, cores: int = 0) -> str:
         _CANN,
     ]
     called: dict[str, list[str]] = {group: [] for group in _GROUPS}
-    for setting in exports(job.session.rules.texts.exports(), _world(job, run), cards, cores):
+    for setting in exports(job.session.rules.texts.named("exports").values(), _world(job, run), cards, cores):
         line = f'export {setting.variable}="${{{setting.variable}:-{setting.value}}}"'
         if setting.against:
             line = f"# {line}  # {say('env.against', lang, place=setting.against)}"

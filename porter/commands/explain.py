@@ -6,22 +6,22 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
+from porter.checks.registry import load
 from porter.commands.job import settings_here
 from porter.errors import UserError, check_choice
 from porter.exits import OK
 from porter.report.page_words import phrase
 from porter.report.words import say
-from porter.rulebook.explained import OFF
 from porter.target import Target
 from porter.terminal import STYLES, Line, columns, pad, show
 
 if TYPE_CHECKING:
     from porter.rulebook.texts import ApiText
 
+OFF = {"en": " (off by default)", "zh": "（默认关闭）"}
+
 
 def explain(name: str, target: str | None, lang: str | None) -> int:
-    from porter.checks.registry import load
-
     settings, aim = settings_here(target, lang)
     texts = load().texts
     try:
@@ -48,8 +48,6 @@ def explain(name: str, target: str | None, lang: str | None) -> int:
 
 
 def rules(format: str | None, lang: str | None) -> int:
-    from porter.checks.registry import load
-
     check_choice("--format", format, ("text", "json"))
     settings, _ = settings_here(None, lang)
     texts = load().texts
@@ -85,7 +83,7 @@ def _support(name: str, api: ApiText | None, target: Target, lang: str) -> tuple
 
     known = open_session(target).support
     verdict = model.verdict(known, name, api)
-    if verdict is None or verdict.kind == UNKNOWN or verdict.kind == MISSING and not known.catalogue.torch_has(name):
+    if verdict is None or verdict.kind == UNKNOWN or verdict.kind == MISSING and not known.catalogue.surface.has(name):
         return False, []
     told = support.told(verdict)
     on = say("explain.on", lang, torch_npu=target.torch_npu, soc=target.soc, kind=support.kind(told, lang))
@@ -98,8 +96,8 @@ def _support(name: str, api: ApiText | None, target: Target, lang: str) -> tuple
 
 def _rule(rule, lang: str) -> list[Line]:
     rows = _head(rule, lang, rule.severity, rule.effort)
-    rows += [[(line, "")] for line in _paragraphs(rule.explain[lang])]
-    rows += _symptom(rule.symptom, lang)
+    rows += _prose(rule.explain[lang])
+    rows += _code("explain.symptom", rule.symptom, lang)
     if rule.before and rule.before != rule.after:
         rows += _code("explain.before", rule.before, lang) + _code("explain.after", rule.after, lang)
     elif rule.before:
@@ -124,13 +122,13 @@ def _api(api, rule, there: bool, lang: str) -> list[Line]:
     head = say(f"explain.{said}", lang, api=api.name, to=api.to)
     rows: list[Line] = [[(head, "bold"), ("  ", ""), (say(api.status, lang), STYLES[api.status])]]
     rows += [[(api.message[lang], "")]] if api.message.get(lang) else []
-    rows += _symptom(api.symptom, lang)
+    rows += _code("explain.symptom", api.symptom, lang)
     if api.name.rpartition(".")[2] in api.before:  # rows of several names have the example of the first
         rows += _code("explain.before" if api.after else "explain.example", api.before, lang)
         rows += _code("explain.after", api.after, lang)
     rows.append([])
     rows += _head(rule, lang, api.severity, api.effort)
-    rows += [[(line, "")] for line in _paragraphs(rule.explain[lang])]
+    rows += _prose(rule.explain[lang])
     if api.name in rule.before:  # the port by hand is that of the rule's example
         rows += _code("explain.by_hand", rule.by_hand, lang)
     return rows + _foot(rule.code, api.reference, lang)
@@ -146,20 +144,16 @@ def _package(package, rule, lang: str) -> list[Line]:
         rows.append([(say("explain.instead", lang, names=", ".join(row.replacement)), "")])
     if row.status == "native":
         return rows
-    rows += _symptom(package.symptom, lang)
+    rows += _code("explain.symptom", package.symptom, lang)
     rows.append([])
     rows += _head(rule, lang, row.severity, row.effort)
-    rows += [[(line, "")] for line in _paragraphs(rule.explain[lang])]
+    rows += _prose(rule.explain[lang])
     return rows + _foot(rule.code, package.reference, lang)
 
 
 def _head(rule, lang: str, severity: str, effort: str) -> list[Line]:
     weight = say("explain.severity", lang, severity=say(severity, lang), effort=say(effort, lang))
     return [[(f"{rule.code} {rule.slug}", "bold"), (f": {rule.title[lang]}", "")], [(weight, STYLES[severity])], []]
-
-
-def _symptom(text: str, lang: str) -> list[Line]:
-    return _code("explain.symptom", text, lang)
 
 
 def _code(key: str, text: str, lang: str) -> list[Line]:
@@ -174,6 +168,6 @@ def _foot(code: str, reference: str, lang: str) -> list[Line]:
     return [*rows, [(say("explain.suppress", lang, code=code), "dim")]]
 
 
-def _paragraphs(text: str) -> list[str]:
+def _prose(text: str) -> list[Line]:
     """The lines as they stand in the data; a terminal wraps what is longer."""
-    return text.strip("\n").splitlines()
+    return [[(line, "")] for line in text.strip("\n").splitlines()]

@@ -21,6 +21,7 @@ from porter.finding import Change, FileResult, apply
 from porter.report import format_of, render
 from porter.report.diff import unified
 from porter.report.words import say
+from porter.run.config import LANGUAGES
 from porter.run.run import Run
 
 SHOWN = 3
@@ -163,7 +164,8 @@ def _write(job: Job, changed: list[Edited], allow_dirty: bool, kept: bool, error
             ours = {e.result.path for e in changed if last.get(e.result.path) == e.result.digest}
             names = dirty(job.root, [e.result.path for e in changed if e.result.path not in ours])
             if names:
-                raise UserError(_dirty(names, "en"), _dirty(names, "zh"))
+                en, zh = (say("dirty", lang, names=_shown(names, lang)) for lang in LANGUAGES)
+                raise UserError(en, zh)
         for edit in changed:
             try:
                 transaction.add(edit.result.path, apply(edit.data, edit.main), edit.result.digest)
@@ -175,10 +177,6 @@ def _write(job: Job, changed: list[Edited], allow_dirty: bool, kept: bool, error
                 written.append(edit)
         transaction.commit()
     return written
-
-
-def _dirty(names: list[str], lang: str) -> str:
-    return say("dirty", lang, names=_shown(names, lang))
 
 
 def _shown(names: list[str], lang: str) -> str:
@@ -233,7 +231,7 @@ def _summary(
     lang = job.lang
     report = report_of(job, run)
     yield target_line(report)
-    counts = {status: sum(f.status == status for f in report.due) for status in ("auto", "review", "manual")}
+    counts = {status: sum(f.status == status for f in report.findings.due) for status in ("auto", "review", "manual")}
     here = [f for e in changed for f in e.result.findings if f.suppressed is None and not f.optional]
     auto, review = (sum(f.status == status for f in here) for status in ("auto", "review"))
     if changed:
@@ -252,5 +250,5 @@ def _summary(
     left = {"left.review": 0 if unsafe else counts["review"], "left.manual": counts["manual"]}
     if parts := [say(key, lang, n=n) for key, n in left.items() if n]:
         yield say("migrate.left", lang, parts=("，" if lang == "zh" else ", ").join(parts))
-    for finding in report.refused:
+    for finding in report.findings.refused:
         yield f"{printable(report.prefix + finding.path)}:{finding.line}: {finding.code} {report.message(finding)}"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from porter import __version__
 from porter.commands.job import Job
-from porter.report.model import Report
+from porter.report.model import Report, Scan
 from porter.run.run import Run
 
 
@@ -20,8 +20,8 @@ def report_of(job: Job, run: Run, detail: int = 0) -> Report:
         marks = baseline.read(job.baseline, os.path.basename(job.baseline))
         known = baseline.known([f for file in run.files for f in file.findings], run.data, marks)
     prefix, root = place(run.root)
-    seen = (job.lang, run.left_out, known, prefix, root, detail, _reader(run), run.facts.launcher, run.facts.roads)
-    return Report(__version__, run.target, run.files, job.session, *seen, scripts=lambda: _scripts(job, run))
+    scan = Scan(run.files, _reader(run), run.left_out, run.facts.launcher, run.facts.roads, lambda: _scripts(job, run))
+    return Report(__version__, job.session, scan, known, job.lang, prefix, root, detail)
 
 
 def _scripts(job: Job, run: Run) -> Iterable[tuple[str, bytes]]:

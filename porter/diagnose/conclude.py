@@ -14,13 +14,9 @@ from porter.rulebook.texts import fill
 KINDS = ("cause", "effect", "hint")
 # errors that only report another one
 _REPORTS = frozenset(
-    {
-        "ChildFailedError", "ProcessRaisedException", "ProcessExitedException", "CalledProcessError", "RayTaskError",
-        "ActorDiedError", "WorkerCrashedError", "KeyboardInterrupt", "SystemExit", "BrokenPipeError",
-        "ConnectionResetError",
-        "SignalException",
-    }
-)  # fmt: skip
+    """ChildFailedError ProcessRaisedException ProcessExitedException CalledProcessError RayTaskError ActorDiedError
+    WorkerCrashedError KeyboardInterrupt SystemExit BrokenPipeError ConnectionResetError SignalException""".split()
+)
 
 
 @dataclass
@@ -66,7 +62,7 @@ class Diagnosis:
 
 
 def conclude(log: Log, texts, repository: Repository | None) -> Diagnosis:
-    causes = {cause["name"]: cause for cause in texts.causes()}
+    causes = texts.named("causes")
     found: dict[str, Answer] = {}
     explained: set[int] = set()
     for (name, _), sighting in sorted(log.sightings.items(), key=lambda item: (not item[0][0], item[1].line, item[0])):

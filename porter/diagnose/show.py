@@ -20,16 +20,7 @@ SCHEMA = 1
 CODES = 4  # that are named
 # what Python itself raises: no operator and no library has a part in it
 _PYTHON = frozenset(
-    {
-        "AttributeError",
-        "FileNotFoundError",
-        "IndexError",
-        "KeyError",
-        "NameError",
-        "SyntaxError",
-        "TypeError",
-        "ValueError",
-    }
+    "AttributeError FileNotFoundError IndexError KeyError NameError SyntaxError TypeError ValueError".split()
 )
 
 

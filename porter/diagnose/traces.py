@@ -55,7 +55,6 @@ class Tracebacks:
 
     def __init__(self) -> None:
         self.errors: list[Error] = []
-        self.left_off = 0
         self._known: dict[tuple, Error] = {}
         self._open: dict[str, _Open] = {}
         self._last: dict[str, Error] = {}
@@ -96,7 +95,6 @@ class Tracebacks:
         known = self._known.get(key)
         if known is None:
             if len(self.errors) >= MOST:
-                self.left_off += 1
                 return
             self.errors.append(error)
             known = self._known[key] = error

@@ -34,11 +34,8 @@ def judge(machine: Machine, releases: Sequence[Release], known: Sequence[str]) -
     checks += _cann(machine, releases)
     if machine.driver:
         checks.append(Check("driver", OK, "driver", (("version", machine.driver),)))
-    found = (("n", str(machine.devices)),)
-    checks.append(
-        Check("devices", OK if machine.devices else ABSENT, "devices" if machine.devices else "devices.none", found)
-    )
-    return checks
+    status, key = (OK, "devices") if machine.devices else (ABSENT, "devices.none")
+    return [*checks, Check("devices", status, key, (("n", str(machine.devices)),))]
 
 
 def fits(checks: Sequence[Check]) -> bool:
@@ -81,15 +78,8 @@ def _cann(machine: Machine, releases: Sequence[Release]) -> list[Check]:
         return [*checks, Check("cann", NOTE, "cann.unknown", values)]
     fitting = [r for r in releases if any(begins(machine.torch_npu, torch) for torch in r.torch)]
     if not fitting:
-        return [
-            *checks,
-            Check(
-                "cann",
-                OK if not machine.torch_npu else NOTE,
-                "cann" if not machine.torch_npu else "cann.no-pair",
-                values,
-            ),
-        ]
+        status, key = (NOTE, "cann.no-pair") if machine.torch_npu else (OK, "cann")
+        return [*checks, Check("cann", status, key, values)]
     wanted = " / ".join(r.cann for r in fitting)
     values += (("npu", machine.torch_npu), ("wanted", wanted))
     if any(begins(cann.version, r.cann) for r in fitting):

@@ -5,7 +5,7 @@ read      one file's bytes, or why not               write    one file, atomical
 journal   many files, all or nothing; recover, undo  runs     the journal's folders; lock: one porter at a time
 seal      which journals porter wrote itself         git      which files git could not give back
 copy      a ported copy of a tree                    record   what porter wrote into it
-pieces    what a copy consists of                    links    where its symlinks lead
+pieces    what a copy consists of, where its links lead
 tracked   what git tracks, from its index           all_files, script_texts  every file; scripts as text
 errors    what a person is told, in English and Chinese
 """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
-from porter.files.discover import ENVIRONMENTS, Walk
+from porter.files.discover import Walk
 
 
 def everything(root: str | os.PathLike, exclude: Iterable[str] = ()) -> list[str]:
@@ -15,13 +15,9 @@ def everything(root: str | os.PathLike, exclude: Iterable[str] = ()) -> list[str
     while stack:
         folder = stack.pop()
         try:
-            with os.scandir(walk.absolute(folder)) as scan:
-                entries = {entry.name: entry for entry in scan}
+            entries, chain = walk.inside(folder) or ({}, ())
         except OSError:
             continue
-        if folder and any(name in entries for name in ENVIRONMENTS):
-            continue
-        chain = walk.chain(folder, entries)
         for name, entry in entries.items():
             path = f"{folder}/{name}" if folder else name
             directory = entry.is_dir(follow_symlinks=False)

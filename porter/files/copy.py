@@ -1,7 +1,7 @@
 """`--out DIR`: a ported copy of a tree that can stand in for the original.
 
 Each file is at its own place in the copy, with the ported bytes where there are some. Hard links become files of their
-own. `links.aim` says where a symlink leads. One case more: a link to a file outside of the tree that was ported, too,
+own. `files/pieces.py` says where a symlink leads. One case more: a link to a file outside of the tree that was ported, too,
 becomes a file with the ported bytes, because what it leads to is the original.
 
 Not copied: version control, caches, virtual environments, what .gitignore names (unless git tracks it, or it was

@@ -97,38 +97,38 @@ class Walk:
         kinds: frozenset[str] = frozenset({PYTHON}),
     ):
         self.root = os.path.realpath(root)
-        self.exclude = Patterns.of_settings(exclude)
-        self.names = names
-        self.kinds = kinds
-        self.left_out = left_out if left_out is not None else []
-        self.chains: dict[str, tuple] = {}  # directory -> the ignore files in force
-        self.indexes: dict[str, tuple[Index, str, int] | None] = {}  # directory -> what git tracks: `tracked`
-        self.opened: set[str] = set()  # ignored directories that are looked into for what git tracks there alone
-        self.found: dict[str, File] = {}
-        self.links: list[str] = []
+        self._exclude = Patterns.of_settings(exclude)
+        self._names = names
+        self._kinds = kinds
+        self._left_out = left_out if left_out is not None else []
+        self._chains: dict[str, tuple] = {}  # directory -> the ignore files in force
+        self._indexes: dict[str, tuple[Index, str, int] | None] = {}  # directory -> what git tracks: `tracked`
+        self._opened: set[str] = set()  # ignored directories that are looked into for what git tracks there alone
+        self._found: dict[str, File] = {}
+        self._links: list[str] = []
 
     def run(self, paths: Sequence[str | os.PathLike], force_exclude: bool) -> list[File]:
         for given in paths:
             real = _real(given)
             relative = self.relative(real)
             if relative is None:
-                self.add(File(os.fspath(given).replace(os.sep, "/"), "outside"))
+                self._add(File(os.fspath(given).replace(os.sep, "/"), "outside"))
             elif os.path.isdir(real):
                 if not (force_exclude and self.is_left_out(relative, True)):
-                    self.walk(relative)
+                    self._walk(relative)
             elif not os.path.lexists(real):
                 raise FilesError("missing", path=os.fspath(given))
             elif not (force_exclude and self.is_left_out(relative, False)):
                 if os.path.islink(real):
-                    self.add_link(relative, named=True)
+                    self._add_link(relative, named=True)
                 else:
-                    self.add(File(relative))
-        for relative in sorted(self.links):
-            self.add_link(relative, named=False)
-        return sorted(self.found.values())
+                    self._add(File(relative))
+        for relative in sorted(self._links):
+            self._add_link(relative, named=False)
+        return sorted(self._found.values())
 
-    def add(self, file: File) -> None:
-        self.found.setdefault(file.path, file)
+    def _add(self, file: File) -> None:
+        self._found.setdefault(file.path, file)
 
     def relative(self, real: str) -> str | None:
         """POSIX and below the root ("" for the root itself), or None."""
@@ -140,38 +140,37 @@ class Walk:
     def absolute(self, relative: str) -> str:
         return os.path.join(self.root, *relative.split("/")) if relative else self.root
 
-    def add_link(self, relative: str, named: bool) -> None:
+    def _add_link(self, relative: str, named: bool) -> None:
         """A symlink to a file counts for its target: inside the root, and once. Where the target is taken under its
         own name, the link is not."""
         target = os.path.realpath(self.absolute(relative))
         inside = self.relative(target)
         if inside is None:
             if named:
-                self.add(File(relative, "outside"))
+                self._add(File(relative, "outside"))
         elif not os.path.isfile(target):
             if named:
-                self.add(File(relative, "special"))
-        elif inside not in self.found and (named or not self.is_left_out(inside, False)):
-            self.add(File(inside))
+                self._add(File(relative, "special"))
+        elif inside not in self._found and (named or not self.is_left_out(inside, False)):
+            self._add(File(inside))
 
-    def walk(self, start: str) -> None:
-        self.opened.clear()  # what was named is taken as a whole
+    def _walk(self, start: str) -> None:
+        self._opened.clear()  # what was named is taken as a whole
         parts = start.split("/")
         for depth in range(len(parts)):  # from the top down, so that no path is too deep for a recursion
-            self.chain("/".join(parts[:depth]))
+            self._chain("/".join(parts[:depth]))
         stack = [start]
         while stack:
             folder = stack.pop()
             try:
-                with os.scandir(self.absolute(folder)) as scan:
-                    entries = {entry.name: entry for entry in scan}
+                inside = self.inside(folder, start)
             except OSError as error:
-                self.add(File(folder or ".", "unreadable", reason(error)))
+                self._add(File(folder or ".", "unreadable", reason(error)))
                 continue
-            if folder != start and any(name in entries for name in ENVIRONMENTS):
-                self.left_out.append(folder)
+            if inside is None:
+                self._left_out.append(folder)
                 continue
-            chain = self.chain(folder, entries)
+            entries, chain = inside
             prefix = folder + "/" if folder else ""
             for name, entry in entries.items():
                 path = prefix + name
@@ -179,43 +178,52 @@ class Walk:
                     if not _is_junction(entry) and not self.ignored(chain, path, name, True):
                         stack.append(path)
                 elif (
-                    ((wanted := kind_of(path) in self.kinds) or "." not in name)
+                    ((wanted := kind_of(path) in self._kinds) or "." not in name)
                     and _is_file(entry)
                     and not self.ignored(chain, path, name, False)
                     and (wanted or has_python_shebang(entry.path))
                 ):
                     if entry.is_symlink():
-                        self.links.append(path)
+                        self._links.append(path)
                     else:
-                        self.found[path] = File(path)
+                        self._found[path] = File(path)
+
+    def inside(self, folder: str, start: str = "") -> tuple[dict[str, os.DirEntry], tuple] | None:
+        """The entries of a folder, and the ignore files in force for them; None for a virtual environment below
+        `start`. Raises OSError."""
+        with os.scandir(self.absolute(folder)) as scan:
+            entries = {entry.name: entry for entry in scan}
+        if folder != start and any(name in entries for name in ENVIRONMENTS):
+            return None
+        return entries, self._chain(folder, entries)
 
     def ignored(self, chain: tuple, path: str, name: str, directory: bool) -> bool:
         key, raw = as_bytes(path), as_bytes(name)
-        verdict = self.exclude.verdict(key, raw, directory)
+        verdict = self._exclude.verdict(key, raw, directory)
         if verdict is not None:
             return verdict
-        if directory and name in self.names:
+        if directory and name in self._names:
             if name not in VCS and name not in MADE:
-                self.left_out.append(path)
+                self._left_out.append(path)
             return True
         folder = path.rpartition("/")[0]
-        hidden = folder in self.opened  # below an ignored directory no pattern is asked any more
+        hidden = folder in self._opened  # below an ignored directory no pattern is asked any more
         if not hidden:
             verdicts = (patterns.verdict(prefix + key[length:], raw, directory) for prefix, length, patterns in chain)
             hidden = next((verdict for verdict in verdicts if verdict is not None), False)
         if not hidden:
             return False
-        if not self.tracked(folder, key, directory):
+        if not self._tracked(folder, key, directory):
             return True
         if directory and not os.path.lexists(os.path.join(self.absolute(path), ".git")):  # a submodule begins afresh
-            self.opened.add(path)
+            self._opened.add(path)
         return False
 
-    def tracked(self, folder: str, key: str, directory: bool) -> bool:
+    def _tracked(self, folder: str, key: str, directory: bool) -> bool:
         """Whether git tracks a file that lies directly in `folder`, or anything in a directory there."""
-        if folder not in self.indexes:
-            self.chain(folder)
-        found = self.indexes[folder]
+        if folder not in self._indexes:
+            self._chain(folder)
+        found = self._indexes[folder]
         if found is None:
             return False
         index, prefix, length = found
@@ -228,42 +236,42 @@ class Walk:
             name = parts[depth]
             folder, path = "/".join(parts[:depth]), "/".join(parts[: depth + 1])
             last = depth == len(parts) - 1
-            if self.ignored(self.chain(folder), path, name, directory or not last):
+            if self.ignored(self._chain(folder), path, name, directory or not last):
                 return True
             if not last and any(os.path.lexists(os.path.join(self.absolute(path), x)) for x in ENVIRONMENTS):
                 return True
         return False
 
-    def chain(self, folder: str, entries=None) -> tuple:
+    def _chain(self, folder: str, entries=None) -> tuple:
         """The ignore files in force for what lies directly in `folder`, nearest first. A nested repository begins
         afresh, as it does for git."""
-        if folder not in self.chains:
+        if folder not in self._chains:
             here, top = ignore_files(self.absolute(folder), entries)
             above: tuple = ()
             length = len(as_bytes(folder)) + 1 if folder else 0
             if top:
-                self.indexes[folder] = Index(self.absolute(folder)), "", length
+                self._indexes[folder] = Index(self.absolute(folder)), "", length
             elif folder:
                 parent = folder.rpartition("/")[0]
-                above, self.indexes[folder] = self.chain(parent), self.indexes[parent]
+                above, self._indexes[folder] = self._chain(parent), self._indexes[parent]
             else:
-                above = self.above()
-            self.chains[folder] = tuple(("", length, patterns) for patterns in here) + above
-        return self.chains[folder]
+                above = self._above()
+            self._chains[folder] = tuple(("", length, patterns) for patterns in here) + above
+        return self._chains[folder]
 
-    def above(self) -> tuple:
+    def _above(self) -> tuple:
         """The ignore files between the root and the top of the repository it lies in; none outside of a repository."""
         chain, prefix, folder = [], "", self.root
         while True:
             folder, name = os.path.split(folder)
             if not name:
-                self.indexes[""] = None
+                self._indexes[""] = None
                 return ()
             prefix = as_bytes(name) + "/" + prefix
             here, top = ignore_files(folder)
             chain += [(prefix, 0, patterns) for patterns in here]
             if top:
-                self.indexes[""] = Index(folder), prefix, 0
+                self._indexes[""] = Index(folder), prefix, 0
                 return tuple(chain)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 MESSAGES = {
     # findings carry these keys; the engine has its own texts for them
     "missing": ("{path}: no such file or directory", "{path}：文件或目录不存在"),
@@ -212,11 +214,8 @@ class FilesError(Exception):
         return self.text()
 
     def __reduce__(self):
-        return _rebuild, self.args
-
-
-def _rebuild(key: str, values: dict) -> FilesError:
-    return FilesError(key, **values)
+        key, values = self.args
+        return partial(FilesError, key, **values), ()
 
 
 def reason(error: Exception) -> str:

@@ -91,7 +91,7 @@ class Transaction:
         old = check(self.root, path, before)
         try:
             if self.run is None:
-                self.run = Run.make(self.home)
+                self.run = self.home.new_run()
                 self.packs = [open(self.run.file(name), "wb") for name in ("before", "after")]
             places = []
             for number, piece in enumerate((old, data)):
@@ -100,7 +100,7 @@ class Transaction:
                 self.places[number] += len(piece)
         except OSError as error:
             raise FilesError("journal", path=HOME, error=reason(error)) from None
-        self.run.entries.append(Entry(path, digest(old), digest(data), *places))
+        self.run.manifest.files.append(Entry(path, digest(old), digest(data), *places))
 
     def commit(self) -> int:
         """Replaces the files; returns how many. Raises FilesError (journal, rolled-back, half-written)."""
@@ -121,7 +121,7 @@ class Transaction:
         except BaseException as error:
             _put_back(run, error)
             raise
-        return len(run.entries)
+        return len(run.manifest.files)
 
     def _close(self) -> None:
         for pack in self.packs:
@@ -242,17 +242,18 @@ def _recover(home: Home) -> Message | None:
 def _mend(run: Run, state: str) -> Message:
     run.load()
     side = "after" if state == "committed" else "before"
-    run.check(side)
+    for _ in run.pieces(side):  # before the first file is touched: the bytes of all of them are as they were stored
+        pass
     alone = run.settle(side)
     if state == "committed":
         run.finish()
-        key = "undo-finished" if run.undoes else "finished"
+        key = "undo-finished" if run.manifest.undoes else "finished"
     else:
         run.remove()
         key = "put-back"
     if alone:
-        return Message(f"{key}-except", count=len(run.entries) - len(alone), paths=", ".join(alone))
-    return Message(key, count=len(run.entries))
+        return Message(f"{key}-except", count=len(run.manifest.files) - len(alone), paths=", ".join(alone))
+    return Message(key, count=len(run.manifest.files))
 
 
 def undo(root: str | os.PathLike) -> Undone:
@@ -281,7 +282,8 @@ def undo(root: str | os.PathLike) -> Undone:
                 continue
             restored.append(entry.path)
         if restored:
-            transaction.run.undoes, transaction.run.rest = last.name, bool(refused)
+            manifest = transaction.run.manifest
+            manifest.undoes, manifest.rest = last.name, bool(refused)
             transaction.commit()
         else:
             last.retire(bool(refused))

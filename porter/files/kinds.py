@@ -28,14 +28,7 @@ _REQUIREMENTS = re.compile(r"(?:.*[._-])?(?:requirements?|constraints?|reqs?)(?:
 # `requirements/train.txt`
 _FOLDERS = ("requirements", "requirement", "reqs", "constraints")
 # Nobody keeps settings in files of this size, or programs: data sets are made of them, and memory would be full.
-LARGEST = {
-    JSON: 1_000_000,
-    REQUIREMENTS: 1_000_000,
-    YAML: 2_000_000,
-    SHELL: 2_000_000,
-    MAKEFILE: 2_000_000,
-    DOCKERFILE: 2_000_000,
-}
+LARGEST = dict.fromkeys((JSON, REQUIREMENTS), 1_000_000) | dict.fromkeys((YAML, SHELL, MAKEFILE, DOCKERFILE), 2_000_000)
 LARGEST_OF_OTHERS = 4_000_000
 
 

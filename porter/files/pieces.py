@@ -1,4 +1,4 @@
-"""What a copy of a tree consists of."""
+"""What a copy of a tree consists of, and where its symlinks lead."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from porter.files.discover import ENVIRONMENTS, VCS, Walk
+from porter.files.discover import VCS, Walk
 from porter.files.errors import FilesError, reason
-from porter.files.links import aim
 from porter.files.read import digest, digest_of
 from porter.files.record import FILE, FOLDER, LINK, OWN, State
 
@@ -50,10 +49,38 @@ def pieces_of(
             if real not in ported and not os.access(real, os.R_OK):
                 raise FilesError("unreadable", path=path, error="Permission denied")
         else:
-            pieces[path] = Piece(LINK, here, text=aim(walk, path))
+            pieces[path] = Piece(LINK, here, text=_aim(walk, path))
             if walk.relative(real) is None and whole.relative(real) is not None and os.path.isdir(real):
                 unported.append(path)
     return pieces
+
+
+def _aim(walk: Walk, path: str) -> str:
+    """What the link at `path` holds in a copy of the tree of `walk`.
+
+    A link to a place in the tree, there or not, leads to the same place of the copy, never back into the original. A
+    link to elsewhere leads where it did. A dangling link to elsewhere is copied as it is.
+    """
+    link = walk.absolute(path)
+    text = os.readlink(link)
+    target = os.path.realpath(link)
+    if walk.relative(target) is None:
+        return target if os.path.exists(link) and not os.path.isabs(text) else text
+    if _stays_inside(walk, os.path.dirname(link), text):
+        return text
+    return os.path.relpath(target, os.path.dirname(link))
+
+
+def _stays_inside(walk: Walk, folder: str, text: str) -> bool:
+    """Whether no step on the way leaves the tree: outside of it, the copy has other neighbours."""
+    if os.path.isabs(text):
+        return False
+    place = folder
+    for part in text.replace("/", os.sep).split(os.sep):
+        place = os.path.dirname(place) if part == ".." else os.path.realpath(os.path.join(place, part))
+        if walk.relative(place) is None:
+            return False
+    return True
 
 
 def _above(path: str) -> list[str]:
@@ -65,13 +92,13 @@ def _tree(walk: Walk, skip: str | None) -> Iterator[tuple[str, str]]:
     stack = [""]
     while stack:
         folder = stack.pop()
-        with told("unreadable", folder or "."), os.scandir(walk.absolute(folder)) as scan:
-            entries = {entry.name: entry for entry in scan}
+        with told("unreadable", folder or "."):
+            inside = walk.inside(folder)
+        if inside is None:
+            continue
         if folder:
-            if any(name in entries for name in ENVIRONMENTS):
-                continue
             yield folder, FOLDER
-        chain = walk.chain(folder, entries)
+        entries, chain = inside
         for name, entry in entries.items():
             path = f"{folder}/{name}" if folder else name
             directory = entry.is_dir(follow_symlinks=False)

@@ -10,7 +10,7 @@ import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 from porter.files.errors import FilesError, reason
 from porter.files.read import digest, digest_of, open_regular
@@ -31,6 +31,15 @@ class Entry:
     after: str
     old: tuple[int, int]  # place and length in the packs
     new: tuple[int, int]
+
+
+@dataclass(slots=True)
+class Manifest:
+    """What a run is to replace."""
+
+    undoes: str = ""  # the name of another run
+    rest: bool = False  # some files of the run that it undoes stay as they are
+    files: list[Entry] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -79,7 +88,7 @@ class Home:
     def is_folder(self) -> bool:
         return _is_folder(self.file()) and (_is_folder(self.file("runs")) or not os.path.lexists(self.file("runs")))
 
-    def names(self) -> list[str]:
+    def _names(self) -> list[str]:
         if _is_folder(self.file()) and _is_folder(self.file("runs")):
             with suppress(OSError):
                 return sorted(os.listdir(self.file("runs")))
@@ -87,11 +96,11 @@ class Home:
 
     def runs(self) -> list[Run]:
         """The oldest first."""
-        found = [Run(self, name) for name in self.names() if NAME.fullmatch(name)]
+        found = [Run(self, name) for name in self._names() if NAME.fullmatch(name)]
         return sorted((run for run in found if run.is_folder()), key=lambda run: int(run.name))
 
     def sweep(self) -> None:
-        for name in self.names():
+        for name in self._names():
             if name.startswith("trash-"):
                 shutil.rmtree(self.file("runs", name), ignore_errors=True)
 
@@ -101,33 +110,30 @@ class Home:
         for run in self.runs():
             if run.state() == "finished" and run.proof():
                 run.load()
-                found.update((entry.path, entry.after) for entry in run.entries)
+                found.update((entry.path, entry.after) for entry in run.manifest.files)
         return found
 
+    def new_run(self) -> Run:
+        numbers = [
+            int(name) for name in (name.removeprefix("trash-") for name in self._names()) if NAME.fullmatch(name)
+        ]
+        run = Run(self, f"{max(numbers, default=0) + 1:04d}")
+        os.mkdir(run.file())
+        return run
 
-@dataclass
+
 class Run:
     """One run's folder below `.porter/runs`."""
 
-    home: Home
-    name: str
-    undoes: str = ""
-    rest: bool = False  # some files of the run that it undoes stay as they are
-    entries: list[Entry] = field(default_factory=list)
-
-    @classmethod
-    def make(cls, home: Home) -> Run:
-        numbers = [int(name) for name in (name.removeprefix("trash-") for name in home.names()) if NAME.fullmatch(name)]
-        run = cls(home, f"{max(numbers, default=0) + 1:04d}")
-        os.mkdir(run.file())
-        return run
+    def __init__(self, home: Home, name: str):
+        self._home, self.name, self.manifest = home, name, Manifest()
 
     @property
     def shown(self) -> str:
         return f"{HOME}/runs/{self.name}"
 
     def file(self, *name: str) -> str:
-        return self.home.file("runs", self.name, *name)
+        return self._home.file("runs", self.name, *name)
 
     def is_folder(self) -> bool:
         return _is_folder(self.file())
@@ -141,23 +147,22 @@ class Run:
 
     def proof(self) -> Proof | None:
         """What the seal says of the manifest; None where porter did not write this run here."""
-        if self.home.secret is None:
+        if self._home.secret is None:
             return None
         try:
             with open_regular(self.file(self.state())) as stream:
-                return proof(self.home.secret, self.home.root, self.file(), stream.read(LONGEST + 1))
+                return proof(self._home.secret, self._home.root, self.file(), stream.read(LONGEST + 1))
         except OSError:
             return None
 
     def save(self, kept: bool) -> None:
         """From here on the run is under way. Whatever it needs is on the disk before the file that says so."""
         if kept:
-            entries = [{name: getattr(entry, name) for name in Entry.__slots__} for entry in self.entries]
-            manifest = json.dumps({"undoes": self.undoes, "rest": self.rest, "files": entries}, indent=1).encode()
+            manifest = json.dumps(asdict(self.manifest), indent=1).encode()
             create(self.file("manifest.json"), manifest)
-            for folder in (self.home.file("runs"), self.home.file(), self.home.root):
+            for folder in (self._home.file("runs"), self._home.file(), self._home.root):
                 flush_folder(folder)
-            create(self.file("committed"), seal(self.home.secret, self.home.root, self.file(), manifest))
+            create(self.file("committed"), seal(self._home.secret, self._home.root, self.file(), manifest))
         else:
             create(self.file("unkept"), b"")
 
@@ -174,13 +179,13 @@ class Run:
         if digest(text) != proven.digest:
             raise FilesError("damaged-journal", path=self.shown)
         manifest = json.loads(text)
-        self.undoes, self.rest = manifest["undoes"], manifest["rest"]
-        self.entries = [Entry(**entry) for entry in manifest["files"]]
+        files = [Entry(**entry) for entry in manifest["files"]]
+        self.manifest = Manifest(manifest["undoes"], manifest["rest"], files)
 
     def pieces(self, side: str) -> Iterator[tuple[Entry, bytes]]:
         try:
             with open_regular(self.file(side)) as stream:
-                for entry in self.entries:
+                for entry in self.manifest.files:
                     place, length = entry.old if side == "before" else entry.new
                     stream.seek(place)
                     data = stream.read(length)
@@ -190,11 +195,6 @@ class Run:
         except (OSError, ValueError):
             raise FilesError("damaged-journal", path=self.shown) from None
 
-    def check(self, side: str) -> None:
-        """Before the first file is touched: the bytes of all of them are as they were stored."""
-        for _ in self.pieces(side):
-            pass
-
     def settle(self, side: str, strict: bool = False) -> list[str]:
         """Give all files the bytes of `side`; returns those left alone because they have neither's bytes. `strict`:
         nobody may have touched them since `add`."""
@@ -203,14 +203,14 @@ class Run:
         for number, (entry, data) in enumerate(self.pieces(side)):
             temporary = f".porter-{self.name}-{number}.tmp"
             try:
-                real = resolve(self.home.root, entry.path)
+                real = resolve(self._home.root, entry.path)
                 with suppress(FileNotFoundError):
                     os.unlink(os.path.join(os.path.dirname(real), temporary))
                 if not strict and digest_now(real) == getattr(entry, side):
                     folders.add(os.path.dirname(real))
                     continue
                 before = getattr(entry, other)
-                folders.add(write(self.home.root, entry.path, data, before=before, temporary=temporary, durable=False))
+                folders.add(write(self._home.root, entry.path, data, before=before, temporary=temporary, durable=False))
             except FilesError as error:
                 if strict or error.key not in ("changed", "vanished", "outside", "protected", "special"):
                     raise
@@ -220,17 +220,17 @@ class Run:
         return alone
 
     def finish(self) -> None:
-        if self.undoes:
+        if self.manifest.undoes:
             self.remove()
-            undone = Run(self.home, self.undoes)
+            undone = Run(self._home, self.manifest.undoes)
             if undone.is_folder():
-                undone.retire(self.rest)
+                undone.retire(self.manifest.rest)
         elif self.state() == "unkept":
             self.remove()
         else:
             self.to("finished")
         with suppress(OSError):
-            for run in self.home.runs()[:-KEEP]:
+            for run in self._home.runs()[:-KEEP]:
                 run.remove()
 
     def retire(self, rest: bool) -> None:
@@ -242,9 +242,9 @@ class Run:
 
     def remove(self) -> None:
         """First out of sight in one step, so that half a folder is never taken for an interrupted run."""
-        trash = self.home.file("runs", f"trash-{self.name}")
+        trash = self._home.file("runs", f"trash-{self.name}")
         os.rename(self.file(), trash)
-        flush_folder(self.home.file("runs"))
+        flush_folder(self._home.file("runs"))
         shutil.rmtree(trash, ignore_errors=True)
 
 

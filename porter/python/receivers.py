@@ -37,7 +37,7 @@ class Receivers:
         self._orders: dict[ast.AST, tuple[list[Link], list[int]]] = {}
         self._bindings: dict[tuple[ast.AST, int, frozenset[str]], str] = {}
         starts, rules = file.source.starts, file.session.rules  # of any rule: those that write ask for what others know
-        methods, attributes = rules.methods, rules.attributes
+        methods, attributes = rules.keys.methods, rules.keys.attributes
         self._ends = {
             starts[node.end_lineno - 1] + node.end_col_offset: link
             for link in file.buckets[ast.Attribute]

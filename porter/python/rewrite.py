@@ -82,8 +82,8 @@ class _Walk:
 
     def __init__(self, file, piece: Piece, wanted: Callable[[Rule, Hit, Piece], bool]):
         self.file, self.piece, self.wanted = file, piece, wanted
-        self.rules, self.nodes = file.rules, file.by_node
-        self.patterns = file.patterns if file.rules.patterns and not file.scene.apart else {}
+        self.keys, self.nodes = file.rules.keys, file.by_node
+        self.patterns = file.patterns if self.keys.patterns and not file.scene.apart else {}
         self.found: list[Found] = []
         self.replaced: dict[cst.CSTNode, tuple[cst.CSTNode, Found]] = {}  # original -> what stands there now, and why
         self._mentions: dict[cst.CSTNode, list[Rule]] = {}
@@ -126,43 +126,43 @@ class _Walk:
         if name is None:
             return
         for part in chain:
-            if rules := self.rules.references.get(name):
+            if rules := self.keys.references.get(name):
                 self._mentions[part] = rules
                 return
             if part.__class__ is not cst.Attribute:
                 break
             name = name.rpartition(".")[0]
         full = self.file.name(node)
-        for prefix, rules in self.rules.prefixes.items():
+        for prefix, rules in self.keys.prefixes.items():
             if full == prefix or full.startswith(prefix + "."):
                 self._mentions[node] = rules
 
     def _leave(self, original: cst.CSTNode, updated: cst.CSTNode) -> cst.CSTNode:
-        rules, asked, kind = self.rules, (), original.__class__
+        keys, asked, kind = self.keys, (), original.__class__
         if kind is cst.Call:
             name = self.file.name(original.func)
-            asked = rules.calls.get(name, ()) if name else ()
-            if not asked and original.func.__class__ is cst.Attribute and original.func.attr.value in rules.methods:
+            asked = keys.calls.get(name, ()) if name else ()
+            if not asked and original.func.__class__ is cst.Attribute and original.func.attr.value in keys.methods:
                 if self.file.is_object(original.func.value):
-                    asked = rules.methods[original.func.attr.value]
-            elif not name and original.func.__class__ is cst.Name and original.func.value in rules.builtins:
+                    asked = keys.methods[original.func.attr.value]
+            elif not name and original.func.__class__ is cst.Name and original.func.value in keys.builtins:
                 if self.file.meaning.is_builtin(original.func):
-                    asked = rules.builtins[original.func.value]
+                    asked = keys.builtins[original.func.value]
         elif kind in _CHAIN and original in self._mentions:
             asked = self._mentions[original]
         elif kind is cst.Attribute:
-            if original.attr.value in rules.attributes and self.file.is_object(original.value):
-                asked = rules.attributes[original.attr.value]
+            if original.attr.value in keys.attributes and self.file.is_object(original.value):
+                asked = keys.attributes[original.attr.value]
         elif kind in _STRINGS:
             literal = self.file.literal(original)
-            asked = rules.literals.get(literal.kind, ()) if literal else ()
+            asked = keys.literals.get(literal.kind, ()) if literal else ()
         elif kind in _IMPORTS:
             packages = {name.partition(".")[0]: None for name in imported(original)}
-            asked = dict.fromkeys(rule for name in packages for rule in rules.imports.get(name, ()))
+            asked = dict.fromkeys(rule for name in packages for rule in keys.imports.get(name, ()))
         asked = (*asked, *self.nodes.get(kind.__name__, ()))
         if self.patterns and kind is cst.Call and self.piece.knows(original):
             for match in self.patterns.get(self.piece.span(original), ())[:1]:
-                asked = (*asked, *rules.patterns[match.kind])
+                asked = (*asked, *keys.patterns[match.kind])
         if asked and self.file.aware(original):
             return updated
         for rule in asked:

@@ -5,21 +5,22 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from porter.analysis.python import Looked
+from porter.analysis.python import Analysis
 from porter.checks.native.gpu_package import row_of
 from porter.checks.support.unsupported_api import missing
 from porter.reach.body import End
 
 _FOUND = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Import, ast.ImportFrom)
 _MENTIONS = (ast.Name, ast.Attribute)
-# what is built, what `triton` and the dispatcher answer for; and of family 5, what is only made there, and fails later
-_QUIET = frozenset({"PRT402", "PRT403", "PRT410"})
+# what is built, what `triton` and the dispatcher answer for, what is missing; and of family 5, what is only made there,
+# and fails later
+_QUIET = frozenset({"PRT402", "PRT403", "PRT410", "PRT701"})
 
 
 class Ends:
-    def __init__(self, looked: Looked, own: str):
-        self._packages, self._source = looked.session.rules.tables.packages, looked.file.source
-        self._by_offset = dict(_found(looked, own))
+    def __init__(self, analysis: Analysis, own: str):
+        self._packages, self._source = analysis.session.rules.tables.packages, analysis.file.source
+        self._by_offset = dict(_found(analysis, own))
 
     def of(self, node: ast.AST) -> End | None:
         if node.__class__ not in _FOUND:  # what else starts there may be a choice of which it is one side
@@ -38,13 +39,13 @@ class Ends:
         return row is not None and row.status == "none" and above is not None and above[1].status != "none"
 
 
-def _found(looked: Looked, own: str) -> Iterator[tuple[int, End]]:
+def _found(analysis: Analysis, own: str) -> Iterator[tuple[int, End]]:
     """By offset, what porter says of the file that nobody can run on NPUs and porter cannot port."""
-    file = looked.file
+    file = analysis.file
     line = file.source.line
-    for found in looked.found:
+    for found in analysis.found:
         hit, code = found.hit, found.hit.code or found.rule.code
-        severity = hit.severity or looked.session.rules.weights(code, hit.why)[0]
+        severity = hit.severity or analysis.session.rules.weights(code, hit.why)[0]
         if (
             severity == "blocker"
             and not code.startswith("PRT5")
@@ -54,8 +55,6 @@ def _found(looked: Looked, own: str) -> Iterator[tuple[int, End]]:
             and not found.edits
         ):
             start, end = found.place
-            if code == "PRT701":
-                continue
             verdict = "package" if code in ("PRT401", "PRT409") else "code"
             name = (
                 dict(hit.values).get("name")

@@ -13,7 +13,6 @@ from porter.errors import Unreadable
 from porter.python.source import Source
 from porter.reach.body import End
 from porter.reach.compiled import Natives
-from porter.reach.fixpoint import solve
 from porter.reach.library import CLASS, FUNCTION, Library
 from porter.reach.reading import Reading
 
@@ -25,17 +24,17 @@ _ASIDE = re.compile(r"(?:^|\.)(?:tests?|testing|benchmarks?|examples?|setup|conf
 def make(folder: Path, session: Session) -> dict:
     """Analyse a package, and say what stands in the fact file."""
     library = Library(folder)
-    natives = Natives(folder, library.compiled)
+    natives = Natives(folder, library.package.compiled)
     library.extensions = natives.extensions
     steps: dict[str, list] = {}
-    for module in sorted(library.files):
+    for module in sorted(library.package.files):
         if not _ASIDE.search(module):
             steps.update(_steps(module, library, natives, session))
-    for module in sorted(library.files):  # `import a.b.c` runs a and a.b as well
+    for module in sorted(library.package.files):  # `import a.b.c` runs a and a.b as well
         above = module.rpartition(".")[0]
         if above and f"{module}:" in steps:
             steps[f"{module}:"].insert(0, f"{above}:")
-    found = solve(steps)
+    found = _solve(steps)
     kernels = {
         key for key, (way, end) in found.items() if end.verdict == "triton" and len(way) == 1
     }  # nobody calls these
@@ -47,10 +46,10 @@ def make(folder: Path, session: Session) -> dict:
     return {
         "layout": LAYOUT,
         "porter": __version__,
-        "library": library.name,
-        "version": library.version,
+        "library": library.package.name,
+        "version": library.package.version,
         "target": f"torch_npu={session.target.torch_npu},soc={session.target.soc}",
-        "read": {"modules": len(library.files), "functions": known},
+        "read": {"modules": len(library.package.files), "functions": known},
         "modules": modules,
         "functions": functions,
     }
@@ -62,22 +61,60 @@ def render(facts: dict) -> str:
 
 def _steps(module: str, library: Library, natives: Natives, session: Session) -> dict[str, list]:
     try:
-        source = Source(library.data(module))
-        looked = look(library.files[module], source, session)
-        return Reading(module, looked, library, natives).read()
+        source = Source(library.package.data(module))
+        analysis = look(library.package.files[module], source, session)
+        return Reading(module, analysis, library, natives).read()
     except (Unreadable, RecursionError, OSError):
         return {}
+
+
+def _solve(steps: dict[str, list]) -> dict[str, tuple[tuple[str, ...], End]]:
+    """Of each function that cannot do its work: the shortest way there, and its end. A least fixed point: cycles end
+    nowhere."""
+    found: dict[str, tuple[tuple[str, ...], End]] = {}
+    left = sorted(steps)
+    while True:
+        new = {key: way for key in left if (way := _way(key, steps[key], found))}
+        if not new:
+            return found
+        found.update(new)  # all of one length at once: a longer way never hides a shorter one
+        left = [key for key in left if key not in new]
+
+
+def _way(key: str, items: list, found: dict) -> tuple[tuple[str, ...], End] | None:
+    if (end := _first(items, found)) is None:
+        return None
+    if isinstance(end, End):
+        return (key,), end
+    way, last = found[end]
+    return (key, *way), last
+
+
+def _first(items: list, found: dict) -> End | str | None:
+    for item in items:
+        if isinstance(item, End) or isinstance(item, str) and item in found:
+            return item
+        if isinstance(item, tuple) and not isinstance(item, End):
+            ways = [_first(way, found) for way in item]
+            if None not in ways:
+                return ways[0]
+    return None
 
 
 def _public(library: Library, kernels: set[str]) -> dict[str, str]:
     """Full names that a program may use: of the module that defines a thing, and of every one that hands it on."""
     names: dict[str, str] = {}
-    for module in sorted(library.files):
+    for module in sorted(library.package.files):
         if _ASIDE.search(module):
             continue
         for name in library.reader.module(module).names:
             found = library.find(f"{module}.{name}")
-            if found is None or not library.is_package(module) and found.module != module and found.kind != "apply":
+            if (
+                found is None
+                or not library.package.is_package(module)
+                and found.module != module
+                and found.kind != "apply"
+            ):
                 continue
             full = f"{module}.{name}"
             if found.kind in (FUNCTION, CLASS) and found.key not in kernels:
@@ -110,5 +147,5 @@ def _entry(way: tuple[str, ...], end: End, library: Library) -> dict:
     return {
         **entry,
         "chain": [*(key.replace(":", ".").rstrip(".").replace(".<locals>", "") for key in way), end.name],
-        "place": f"{library.files[module]}:{end.line}",
+        "place": f"{library.package.files[module]}:{end.line}",
     }

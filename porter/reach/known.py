@@ -15,6 +15,7 @@ from porter.target import Target
 
 LAYOUT = 1
 VERDICTS = ("kernel", "triton", "missing", "package", "code")
+PARTS = {"library": str, "version": str, "target": str, "functions": dict, "modules": dict}
 _CURE = "make it with `porter analyze --library DIR --output FILE`"
 _CURE_ZH = "请用 `porter analyze --library DIR --output FILE` 重新生成"
 
@@ -51,18 +52,17 @@ def _document(file: Path, data: bytes) -> dict:
             f"{file}: was written by another version of porter; {_CURE} again",
             f"{file}：由其他版本的 porter 写出；{_CURE_ZH}",
         )
-    strings = all(isinstance(document.get(key), str) for key in ("library", "version", "target"))
-    tables = all(isinstance(document.get(key), dict) for key in ("functions", "modules"))
-    if (
-        not strings
-        or not tables
-        or not all(map(_is_row, (*document["functions"].values(), *document["modules"].values())))
-    ):
+    whole = all(isinstance(document.get(key), kind) for key, kind in PARTS.items())
+    if not whole or not all(map(_is_row, _rows(document))):
         raise UserError(
             f"{file}: a fact file that is not as porter wrote it; {_CURE} again",
             f"{file}：内容与 porter 写出的不一致；{_CURE_ZH}",
         )
     return document
+
+
+def _rows(document: dict) -> tuple:
+    return *document["functions"].values(), *document["modules"].values()
 
 
 def _is_row(row: object) -> bool:
@@ -75,8 +75,7 @@ def _is_row(row: object) -> bool:
 def _same_target(file: Path, document: dict, target: Target) -> None:
     """What a torch lacks is another matter for another torch; kernels are kernels everywhere."""
     wanted = f"torch_npu={target.torch_npu},soc={target.soc}"
-    rows = (*document["functions"].values(), *document["modules"].values())
-    if document["target"] != wanted and any(row["verdict"] == "missing" for row in rows):
+    if document["target"] != wanted and any(row["verdict"] == "missing" for row in _rows(document)):
         raise UserError(
             f"{file}: made for {document['target']}, and this run is for {wanted}; {_CURE} --target {wanted}",
             f"{file}：针对 {document['target']} 生成，而本次目标为 {wanted}；{_CURE_ZH}，并加 --target {wanted}",

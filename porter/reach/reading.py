@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from porter.analysis.python import Looked
+from porter.analysis.python import Analysis
 from porter.native.builders import loaded
 from porter.native.python_to_kernels import mentions
 from porter.native.uses import uses
@@ -20,10 +20,10 @@ _BUILT_IN = frozenset(["aten", "prims", "prim", "c10d", "_c10d_functional", "ind
 
 
 class Reading:
-    def __init__(self, module: str, looked: Looked, library: Library, natives: Natives):
-        self.module, self.library, self.natives, self.file = module, library, natives, looked.file
+    def __init__(self, module: str, analysis: Analysis, library: Library, natives: Natives):
+        self.module, self.library, self.natives, self.file = module, library, natives, analysis.file
         self._links = {id(link[0]): link for link in self.file.names.uses}
-        self._ends = Ends(looked, library.name)
+        self._ends = Ends(analysis, library.package.name)
         self._built = dict(self._loaded())
         self._around: list[ast.AST] = []  # functions and classes around what is read right now
         self.steps: dict[str, list] = {}
@@ -77,9 +77,9 @@ class Reading:
         else:
             base = self.library.absolute("." * node.level + (node.module or ""), self.module).rstrip(".")
             names = [base, *(f"{base}.{alias.name}" for alias in node.names)]
-        found: list = [f"{name}:" for name in names if name in self.library and name != self.module]
+        found: list = [f"{name}:" for name in names if name in self.library.package and name != self.module]
         for name in names:
-            if name not in self.library and self.natives.is_native(name):
+            if name not in self.library.package and self.natives.is_native(name):
                 found.append(End("kernel", name, node.lineno))
         return found
 
@@ -98,7 +98,7 @@ class Reading:
         if name.startswith("torch.ops."):
             space, _, operator = name[10:].partition(".")
             operator = operator.partition(".")[0]
-            known = space in _BUILT_IN or f"{space}.{operator}" in self.library.registered
+            known = space in _BUILT_IN or f"{space}.{operator}" in self.library.package.registered
             ends = operator and not known and self.natives.operator_cuda_only(space, operator)
             return [End("kernel", f"torch.ops.{space}.{operator}", line)] if ends else []
         found = self._symbol(func)
@@ -145,7 +145,7 @@ class Reading:
     def _symbol(self, node: ast.AST) -> Symbol | None:
         if name := self._name(node):
             root = name.partition(".")[0]
-            if root != self.library.name and self.natives.is_native(root):
+            if root != self.library.package.name and self.natives.is_native(root):
                 return Symbol(NATIVE, root, name.partition(".")[2])
             return self.library.find(name)
         if node.__class__ is ast.Name:

@@ -12,17 +12,17 @@ LANGUAGES = ("en", "zh")
 
 def advice(report: Report) -> list[dict]:
     """Most important first, precision before performance; every text in both languages."""
-    if report.scripts is None:
+    if report.scan.scripts is None:
         return []
     from porter.advice import load
     from porter.advice.rank import advise
     from porter.advice.world import gather
 
     # what the baseline knows is there all the same
-    findings = (f for f in report.findings if f.suppressed is None)
-    world = gather(report.files, findings, report.scripts(), report.target.soc)
+    findings = (f for f in report.findings.all if f.suppressed is None)
+    world = gather(report.scan.files, findings, report.scan.scripts(), report.target.soc)
     sources = {source["name"]: source for source in load.advice()["source"]}
-    return [_row(given, sources) for given in advise(world, (report.launcher,))]
+    return [_row(given, sources) for given in advise(world, (report.scan.launcher,))]
 
 
 def _row(given, sources: dict[str, dict]) -> dict:

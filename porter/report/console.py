@@ -19,20 +19,20 @@ def render(report: Report) -> str:
 
 def lines(report: Report) -> list[Line]:
     if report.detail < 0:
-        return [_flat(report, finding) for _, findings in report.by_file for finding in findings]
+        return [_flat(report, finding) for _, findings in report.findings.by_file for finding in findings]
     rows = summary(report)
-    for path, findings in report.by_file:
+    for path, findings in report.findings.by_file:
         rows += _file(report, path, findings)
     return rows + _end(report)
 
 
 def summary(report: Report) -> list[Line]:
     lang = report.lang
-    auto, places = report.readiness
+    auto, places = report.findings.readiness
     rows = [[(target_line(report), "")]]
     if not report.root:
         rows.append([(say("paths", lang), "dim")])
-    counts = {"scanned": report.scanned, "parsed": report.parsed, "found": len(report.by_file)}
+    counts = {"scanned": len(report.scan.files), "parsed": report.scan.parsed, "found": len(report.findings.by_file)}
     rows.append([(say("files", lang, **counts), "")])
     if places:
         percent = 100 * auto // places  # rounded down: 100 % means all of them
@@ -40,7 +40,7 @@ def summary(report: Report) -> list[Line]:
     else:
         rows.append([(say("readiness.none", lang), "bold")])
     rows += _table(report) + _refused(report) + _left_out(report) + _support(report)
-    hidden = {"hidden.suppressed": len(report.suppressed), "hidden.baseline": len(report.old)}
+    hidden = {"hidden.suppressed": len(report.findings.suppressed), "hidden.baseline": len(report.findings.old)}
     return rows + [[(say(key, lang, n=n), "dim")] for key, n in hidden.items() if n]
 
 
@@ -54,12 +54,12 @@ def target_line(report: Report) -> str:
 
 
 def _table(report: Report) -> list[Line]:
-    if not report.due:
+    if not report.findings.due:
         return []
     names = ["", *(say(status, report.lang) for status in STATUSES), say("total", report.lang)]
     body = []
     for severity in SEVERITIES:
-        counts = [report.table[severity][status] for status in STATUSES]
+        counts = [report.findings.table[severity][status] for status in STATUSES]
         body.append([say(severity, report.lang), *(str(n) if n else "-" for n in counts), str(sum(counts))])
     widths = [max(columns(row[i]) for row in [names, *body]) for i in range(len(names))]
     rows: list[Line] = [[], [("  " + "  ".join(pad(name, width, True) for name, width in zip(names, widths)), "dim")]]
@@ -70,17 +70,17 @@ def _table(report: Report) -> list[Line]:
 
 
 def _refused(report: Report) -> list[Line]:
-    if not report.refused:
+    if not report.findings.refused:
         return []
-    rows: list[Line] = [[(say("refused", report.lang, n=len(report.refused)), "bold red")]]
-    for finding in report.refused:
+    rows: list[Line] = [[(say("refused", report.lang, n=len(report.findings.refused)), "bold red")]]
+    for finding in report.findings.refused:
         rows.append([(f"  {printable(report.prefix + finding.path)}:{finding.line}: {report.message(finding)}", "")])
     return rows
 
 
 def _left_out(report: Report) -> list[Line]:
     """Directories that a name alone kept out: a user may have meant them."""
-    names = [printable(report.prefix + path) for path in report.left_out]
+    names = [printable(report.prefix + path) for path in report.scan.left_out]
     if not names:
         return []
     if report.detail > 0 or len(names) <= 3:
@@ -153,13 +153,13 @@ def _flat(report: Report, finding: Finding) -> Line:
 
 
 def _end(report: Report) -> list[Line]:
-    if not report.open:
+    if not report.findings.open:
         return []
-    sums = {status: sum(f.status == status for f in report.due) for status in STATUSES}
-    worst, more = report.by_file[0][1][0].code, len(report.open) - len(report.due)
+    sums = {status: sum(f.status == status for f in report.findings.due) for status in STATUSES}
+    worst, more = report.findings.by_file[0][1][0].code, len(report.findings.open) - len(report.findings.due)
     return [
         [],
-        [(say("end", report.lang, all=len(report.open), **sums), "bold")],
+        [(say("end", report.lang, all=len(report.findings.open), **sums), "bold")],
         *([[(say("end.optional", report.lang, n=more), "dim")]] if more else ()),
         [(say("end.next", report.lang, code=worst), "dim")],
     ]

@@ -23,15 +23,12 @@ def render(document: dict) -> str:
     for f in document["findings"]:
         name = next((f["values"][key] for key in NAMES if key in f["values"]), f["slug"])
         tips = " ".join(f["symptom"].split()) or titles[f["code"]]
-        row = (f["path"], f["line"], max(f["end_line"], f["line"]), name, _operation(f), f["message"], tips, f["code"])
-        row += (
-            f["severity"],
-            f["status"],
-            f["effort"],
-            f["column"],
-            f["suppressed"] or ("-" if f["suppressed"] == "" else ""),
-        )
-        writer.writerow([_cell(cell) for cell in (*row, "yes" if f["baseline"] else "", f["fingerprint"])])
+        hidden = "-" if f["suppressed"] == "" else f["suppressed"] or ""
+        row = (
+            f["path"], f["line"], max(f["end_line"], f["line"]), name, _operation(f), f["message"], tips, f["code"],
+            f["severity"], f["status"], f["effort"], f["column"], hidden, "yes" if f["baseline"] else "", f["fingerprint"],
+        )  # fmt: skip
+        writer.writerow(map(_cell, row))
     return stream.getvalue()
 
 

@@ -33,8 +33,7 @@ def _rows(data: bytes, before: Sequence[Change], after: Sequence[Change]) -> Ite
             _lines(apply(data[low : starts[end]], tuple(Change(c.start - low, c.end - low, c.new) for c in side)))
             for side in sides
         )
-        head = _same(old, new)
-        tail = _same(old[head:][::-1], new[head:][::-1])
+        head, tail = shared(old, new)
         yield from ((b" ", line) for line in old[:head])
         yield from ((b"-", line) for line in old[head : len(old) - tail])
         yield from ((b"+", line) for line in new[head : len(new) - tail])
@@ -94,7 +93,13 @@ def _lines(data: bytes) -> list[bytes]:
     return lines if lines[-1] else lines[:-1]
 
 
-def _same(left: list[bytes], right: list[bytes]) -> int:
+def shared(old: list, new: list) -> tuple[int, int]:
+    """How many rows both begin with, and how many of the others both end with."""
+    head = _same(old, new)
+    return head, _same(old[head:][::-1], new[head:][::-1])
+
+
+def _same(left: list, right: list) -> int:
     return next((n for n, (a, b) in enumerate(zip(left, right)) if a != b), min(len(left), len(right)))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from porter.report.colours import coloured
+from porter.report.diff import shared
 from porter.report.sanitise import line as visible
 
 CONTEXT = 2
@@ -27,11 +28,10 @@ class Excerpts:
         if first not in lines:
             return []
         touched = sorted({n for e in finding["edit"] for n in range(e["line"], e["end_line"] + 1)} & lines.keys())
-        new = self._after(finding, lines) if touched and _whole(touched) else None
+        new = self._after(finding, lines) if touched and touched[-1] - touched[0] + 1 == len(touched) else None
         if new is not None:
             old = [_short(lines[n][0]) for n in touched]
-            head = _same(old, new)
-            tail = _same(old[head:][::-1], new[head:][::-1])
+            head, tail = shared(old, new)
             touched, new = touched[head : len(old) - tail], new[head : len(new) - tail]
         shown = [n for n in range(first, min(max(finding["end_line"], first), first + MOST) + 1) if n in lines]
         if new is not None and touched:
@@ -104,14 +104,6 @@ def _between(lines: dict[int, tuple[str, int]], start: tuple[int, int], end: tup
     rows = [lines[start[0]][0][start[1] - 1 :]]
     rows += [lines[n][0] for n in range(start[0] + 1, end[0]) if n in lines]
     return "\n".join([*rows, lines[end[0]][0][: end[1] - 1]])
-
-
-def _same(left: list[str], right: list[str]) -> int:
-    return next((n for n, (a, b) in enumerate(zip(left, right)) if a != b), min(len(left), len(right)))
-
-
-def _whole(numbers: list[int]) -> bool:
-    return numbers[-1] - numbers[0] + 1 == len(numbers)
 
 
 def _short(text: str) -> str:

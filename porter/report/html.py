@@ -5,11 +5,15 @@ from __future__ import annotations
 import re
 from functools import partial
 
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
 from porter.report import support
 from porter.report.page import STATES, TOP, context
 from porter.report.page_words import LANGUAGES, phrase
 from porter.report.read import Templates
 from porter.report.sanitise import line, shown
+from porter.resources import templates_dir
 
 _CODE = re.compile(r"`([^`\n]+)`")
 _LINK = re.compile(r"https://[\w.~:/?#@!$&'()*+,;=%-]+")
@@ -17,11 +21,6 @@ TAGS = {"en": "en", "zh": "zh-Hans"}
 
 
 def render(document: dict) -> str:
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-    from markupsafe import Markup
-
-    from porter.resources import templates_dir
-
     folder = templates_dir()
     # given outright: what chooses by a file's suffix does not see HTML in report.html.j2
     world = Environment(
@@ -58,8 +57,6 @@ def render(document: dict) -> str:
 
 def _both(texts: dict[str, str], paragraphs: bool = False):
     """A text in both languages, of which the page shows one."""
-    from markupsafe import Markup
-
     shown_ones = (_prose(texts[lang], lang) if paragraphs else _spans(texts[lang]) for lang in LANGUAGES)
     kind = "div" if paragraphs else "span"
     return Markup("").join(
@@ -73,23 +70,17 @@ def _phrases(key: str, **values: object):
 
 def _label(key: str, lang: str, **values: object):
     """For attributes, which the script renews when the language changes."""
-    from markupsafe import Markup
-
     en, zh = (phrase(key, language, **values).replace("`", "") for language in LANGUAGES)
     return Markup('aria-label="{}" data-en="{}" data-zh="{}"').format(zh if lang == "zh" else en, en, zh)
 
 
 def _spans(text: str):
     """`x` is code."""
-    from markupsafe import Markup
-
     parts = _CODE.split(shown(text))
     return Markup("").join(Markup("<code>{}</code>").format(part) if n % 2 else part for n, part in enumerate(parts))
 
 
 def _prose(text: str, lang: str):
-    from markupsafe import Markup
-
     join = "" if lang == "zh" else " "
     blocks = [join.join(block.splitlines()) for block in re.split(r"\n\s*\n", text.strip())]
     return Markup("").join(Markup("<p>{}</p>").format(_spans(block)) for block in blocks)
@@ -104,8 +95,6 @@ def _code(text: str):
 
 
 def _coloured(rows: list[tuple[str, str]]):
-    from markupsafe import Markup
-
     lines = []
     for text, runs in rows:
         parts, at = [], 0

@@ -39,10 +39,10 @@ def _launchers(report: Report) -> list[dict]:
     from porter.project.program_options import order, start
 
     found = []
-    for path in sorted((p for p in report.paths if kind_of(p) in (SHELL, MAKEFILE)), key=order):
-        line = start(report.data(path) or b"") if report.data else 0
+    for path in sorted((p for p in report.scan.paths if kind_of(p) in (SHELL, MAKEFILE)), key=order):
+        line = start(report.scan.data(path) or b"") if report.scan.data else 0
         if line:
-            found.append({"path": path, "line": line, "first": path == report.launcher})
+            found.append({"path": path, "line": line, "first": path == report.scan.launcher})
     return sorted(found, key=lambda row: not row["first"])
 
 
@@ -50,7 +50,7 @@ def _exports(report: Report) -> list[dict]:
     """What `porter env` would write for these files."""
     from porter.project.environment import World, exports
 
-    if report.data is None:
+    if report.scan.data is None:
         return []
-    world = World(report.files, report.launcher, sorted(report.paths), report.data)
-    return [row._asdict() for row in exports(report.texts.exports(), world)]
+    world = World(report.scan.files, report.scan.launcher, sorted(report.scan.paths), report.scan.data)
+    return [row._asdict() for row in exports(report.texts.named("exports").values(), world)]

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from porter.report.model import Report
 
 SCHEMA = 1
+RULE = "code slug severity effort title explain symptom reference before after by_hand".split()
 
 
 def render(document: dict) -> str:
@@ -26,7 +27,8 @@ def document(report: Report) -> dict:
     from porter.report.inventory import environment, packages
     from porter.report.route import plan, route
 
-    auto, places = report.readiness
+    findings, scan = report.findings, report.scan
+    auto, places = findings.readiness
     target = report.target
     edits, sources = _sources(report)
     way = route(report)
@@ -41,23 +43,23 @@ def document(report: Report) -> dict:
             "origin": target.origin,
         },
         "summary": {
-            "scanned": report.scanned,
-            "parsed": report.parsed,
-            "with_findings": len(report.by_file),
-            "lines": sum(file.lines for file in report.files),
-            "findings": report.table,
-            "efforts": report.efforts,
-            "codes": dict(sorted(Counter(f.code for f in report.open).items())),
-            "suppressed": len(report.suppressed),
-            "baseline": len(report.old),
-            "optional": len(report.open) - len(report.due),
+            "scanned": len(scan.files),
+            "parsed": scan.parsed,
+            "with_findings": len(findings.by_file),
+            "lines": sum(file.lines for file in scan.files),
+            "findings": findings.table,
+            "efforts": findings.efforts,
+            "codes": dict(sorted(Counter(f.code for f in findings.open).items())),
+            "suppressed": len(findings.suppressed),
+            "baseline": len(findings.old),
+            "optional": len(findings.open) - len(findings.due),
             "readiness": {"auto": auto, "places": places},
         },
         "route": way or None,
         "plan": plan(report, way),
         "advice": advice(report),
-        "files": [_file(report, file) for file in report.files],
-        "left_out": list(report.left_out),
+        "files": [_file(report, file) for file in scan.files],
+        "left_out": list(scan.left_out),
         "support": support(report),
         "apis": [_api(report, row) for row in report.apis],
         "packages": packages(report),
@@ -75,8 +77,8 @@ def _file(report: Report, file: FileResult) -> dict:
     from porter.project.roads import leads
 
     row = {"path": file.path, "lines": file.lines, "parsed": file.parsed, "findings": len(file.findings)}
-    data = b"" if report.roads.torch or report.data is None else report.data(file.path) or b""
-    return row if not file.parsed or leads(file.path, data, report.roads) else {**row, "road": False}
+    data = b"" if report.scan.roads.torch or report.scan.data is None else report.scan.data(file.path) or b""
+    return row if not file.parsed or leads(file.path, data, report.scan.roads) else {**row, "road": False}
 
 
 def _sources(report: Report) -> tuple[dict[Finding, list[dict]], dict[str, list[dict]]]:
@@ -85,8 +87,8 @@ def _sources(report: Report) -> tuple[dict[Finding, list[dict]], dict[str, list[
 
     edits: dict[Finding, list[dict]] = {}
     sources = {}
-    for file in report.files:
-        data = report.data(file.path) if report.data and file.findings else None
+    for file in report.scan.files:
+        data = report.scan.data(file.path) if report.scan.data and file.findings else None
         if data is None:
             continue
         text = Text(data)
@@ -106,42 +108,29 @@ def _api(report: Report, row) -> dict:
 def _rules(report: Report) -> list[dict]:
     """The texts of every code that occurs, and of those of its messages that do, in both languages."""
     used: dict[str, set[str]] = {}
-    for finding in report.findings:
+    for finding in report.findings.all:
         used.setdefault(finding.code, set()).add(finding.why)
     found = []
     for code, keys in sorted(used.items()):
         rule = report.texts.rule(code)
-        plain = (
-            "code",
-            "slug",
-            "severity",
-            "effort",
-            "title",
-            "explain",
-            "symptom",
-            "reference",
-            "before",
-            "after",
-            "by_hand",
-        )
         messages = {
             key: {**rule.messages[key], "symptom": report.texts.about(code, key, "symptom")} for key in sorted(keys)
         }
-        found.append({**{key: getattr(rule, key) for key in plain}, "messages": messages})
+        found.append({**{key: getattr(rule, key) for key in RULE}, "messages": messages})
     return found
 
 
 def _more(report: Report) -> list[dict]:
     """What stands behind the message of a finding that has the value, in this order."""
-    known = {key for finding in report.findings for key, _ in finding.values}
+    known = {key for finding in report.findings.all for key, _ in finding.values}
     return [{"value": key, **texts} for key, texts in MORE.items() if key in known]
 
 
 def _findings(report: Report, edits: dict[Finding, list[dict]]) -> list[dict]:
     from porter.run.baseline import fingerprints
 
-    marks = fingerprints(report.findings, report.bytes)
-    return [_finding(report, finding, marks[finding], edits.get(finding, [])) for finding in report.findings]
+    marks = fingerprints(report.findings.all, report.scan.bytes)
+    return [_finding(report, finding, marks[finding], edits.get(finding, [])) for finding in report.findings.all]
 
 
 def _finding(report: Report, finding: Finding, mark: str, edit: list[dict]) -> dict:
@@ -166,5 +155,5 @@ def _finding(report: Report, finding: Finding, mark: str, edit: list[dict]) -> d
         "symptom": report.texts.symptom(finding),
         "reference": rule.reference or None,
         "suppressed": finding.suppressed,
-        "baseline": finding in report.known,
+        "baseline": finding in report.findings.known,
     }

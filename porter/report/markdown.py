@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from porter.finding import SEVERITIES, STATUSES
-from porter.report.page import headline, is_open, readiness
+from porter.report.findings import REFUSED
+from porter.report.page import headline, is_open, readiness, state
 from porter.report.page_words import phrase
 from porter.report.sanitise import line
 from porter.report.sarif import ranked
@@ -55,7 +56,7 @@ def _overview(document: dict, lang: str) -> list[str]:
     rows.append(
         f"- **{phrase('target', lang)}**{colon}torch_npu {target['torch_npu']}, {target['soc']}, {target['style']}"
     )
-    refused = {f["path"] for f in document["findings"] if f["code"] in ("PRT002", "PRT003")}
+    refused = {f["path"] for f in document["findings"] if f["code"] in REFUSED}
     return rows + ([f"- **{WORDS['refused'][lang == 'zh'].format(n=len(refused))}**"] if refused else [])
 
 
@@ -70,9 +71,8 @@ def _table(document: dict, lang: str) -> list[str]:
 
 
 def _row(f: dict, lang: str) -> str:
-    status = "optional" if f.get("optional") else f["status"]
     place = code(f"{f['path']}:{f['line']}")
-    return f"| {phrase(f['severity'], lang)} | {phrase(status, lang)} | {place} | {f['code']} {text(f['message'])} |"
+    return f"| {phrase(f['severity'], lang)} | {phrase(state(f), lang)} | {place} | {f['code']} {text(f['message'])} |"
 
 
 def text(raw: str) -> str:

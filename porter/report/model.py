@@ -1,4 +1,4 @@
-"""The one thing every format is rendered from, and the numbers in it."""
+"""The one thing every format is rendered from."""
 
 from __future__ import annotations
 
@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from porter.catalog.read.verdict import DEPRECATED, MISSING, SUPPORTED, Support, Verdict
 from porter.engine.facts import Roads
 from porter.engine.session import Session
-from porter.finding import EFFORTS, SEVERITIES, STATUSES, FileResult, Finding
+from porter.finding import FileResult, Finding
+from porter.report.findings import Findings
 from porter.target import Target
 
 if TYPE_CHECKING:
     from porter.project.route_signals import Gathered
     from porter.rulebook.texts import ApiText, Texts
 
-DEPENDENT = ("blocker", "wrong", "slow")  # a note is no place that stands in the way
-REFUSED = ("PRT002", "PRT003")  # could not be parsed; could not be analysed or written
 PLACES = 3  # of an API, the first in so many files
 
 
@@ -44,77 +43,25 @@ def verdict(known: Support, name: str, rule: ApiText | None) -> Verdict | None:
     return found
 
 
-def stands_in_the_way(code: str, severity: str) -> bool:
-    """Whether a finding is a place that the readiness counts: neither about porter itself nor a note, and of the
-    performance family only what would not run. What is merely slow there depends on CUDA no more than on NPUs."""
-    if code.startswith("PRT0") or severity not in DEPENDENT:
-        return False
-    return severity != "slow" or not code.startswith("PRT6")
-
-
 @dataclass(frozen=True)
-class Report:
-    version: str
-    target: Target
+class Scan:
+    """What was read."""
+
     files: tuple[FileResult, ...]  # sorted by path
-    session: Session  # whose rules know the texts
-    lang: str = "en"
-    left_out: tuple[str, ...] = ()  # directories, for their name alone
-    known: frozenset[Finding] = frozenset()  # in the baseline
-    prefix: str = ""  # what to put before a path so that it can be opened from where the command runs
-    root: str = "."  # where paths are relative to, seen from there
-    detail: int = 0  # -1 findings only, 0, 1 everything
     data: Callable[[str], bytes | None] | None = field(default=None, repr=False, compare=False)  # as it was analysed
+    left_out: tuple[str, ...] = ()  # directories, for their name alone
     launcher: str = ""  # the shell script that starts the training
     roads: Roads = Roads()  # from which files nothing leads to torch
     # launch scripts and settings files of the project; without them there is no advice
     scripts: Callable[[], Iterable[tuple[str, bytes]]] | None = field(default=None, repr=False, compare=False)
-
-    @cached_property
-    def texts(self) -> Texts:
-        return self.session.rules.texts
-
-    @cached_property
-    def findings(self) -> tuple[Finding, ...]:
-        return tuple(sorted((f for file in self.files for f in file.findings), key=lambda f: (f.rank, f)))
-
-    @cached_property
-    def open(self) -> tuple[Finding, ...]:
-        """What is neither suppressed nor known: what decides the exit code."""
-        return tuple(f for f in self.findings if f.suppressed is None and f not in self.known)
-
-    @cached_property
-    def due(self) -> tuple[Finding, ...]:
-        """The open findings that are more than an opportunity."""
-        return tuple(f for f in self.open if not f.optional)
-
-    @cached_property
-    def suppressed(self) -> tuple[Finding, ...]:
-        return tuple(f for f in self.findings if f.suppressed is not None)
-
-    @cached_property
-    def old(self) -> tuple[Finding, ...]:
-        return tuple(f for f in self.findings if f.suppressed is None and f in self.known)
-
-    @property
-    def scanned(self) -> int:
-        return len(self.files)
 
     @property
     def parsed(self) -> int:
         return sum(file.parsed for file in self.files)
 
     @cached_property
-    def table(self) -> dict[str, dict[str, int]]:
-        """How many open findings of each severity have each status; opportunities are not among them."""
-        counts = Counter((f.severity, f.status) for f in self.due)
-        return {severity: {status: counts[severity, status] for status in STATUSES} for severity in SEVERITIES}
-
-    @cached_property
-    def efforts(self) -> dict[str, int]:
-        """What is left for a person: open findings of status manual, by effort."""
-        counts = Counter(f.effort for f in self.open if f.status == "manual" and f.severity in DEPENDENT)
-        return {effort: counts[effort] for effort in EFFORTS}
+    def paths(self) -> frozenset[str]:
+        return frozenset(file.path for file in self.files)
 
     def bytes(self, path: str) -> bytes:
         """Raises FilesError where they are not at hand, or are not what was analysed."""
@@ -125,30 +72,36 @@ class Report:
             raise FilesError("missing", path=path)
         return data
 
-    @cached_property
-    def readiness(self) -> tuple[int, int]:
-        """CUDA-dependent places that porter ports by itself, and all of them; the baseline does not hide any."""
-        places = [f for f in self.findings if f.suppressed is None and stands_in_the_way(f.code, f.severity)]
-        return sum(f.status == "auto" for f in places), len(places)
+
+@dataclass(frozen=True)
+class Report:
+    version: str
+    session: Session  # whose rules know the texts
+    scan: Scan
+    known: frozenset[Finding] = frozenset()  # in the baseline
+    lang: str = "en"
+    prefix: str = ""  # what to put before a path so that it can be opened from where the command runs
+    root: str = "."  # where paths are relative to, seen from there
+    detail: int = 0  # -1 findings only, 0, 1 everything
+
+    @property
+    def target(self) -> Target:
+        return self.session.target
 
     @cached_property
-    def refused(self) -> tuple[Finding, ...]:
-        return tuple(f for f in self.findings if f.code in REFUSED)
+    def texts(self) -> Texts:
+        return self.session.rules.texts
 
     @cached_property
-    def by_file(self) -> list[tuple[str, list[Finding]]]:
-        """Open findings: the file with the worst one first, worst first inside."""
-        groups: dict[str, list[Finding]] = {}
-        for finding in self.open:
-            groups.setdefault(finding.path, []).append(finding)
-        return sorted(groups.items(), key=lambda item: (SEVERITIES.index(item[1][0].severity), item[0]))
+    def findings(self) -> Findings:
+        return Findings(self.scan.files, self.known)
 
     @cached_property
     def apis(self) -> list[Api]:
         """The inventory: every resolved name, how often and where it occurs; most used first."""
         counts: Counter[str] = Counter()
         places: dict[str, list[str]] = {}
-        for file in self.files:
+        for file in self.scan.files:
             for name, n, line in file.apis:
                 counts[name] += n
                 places.setdefault(name, []).append(f"{file.path}:{line}")
@@ -162,24 +115,15 @@ class Report:
         return verdict(self.session.support, name, self.texts.api(name, self.target))
 
     @cached_property
-    def paths(self) -> frozenset[str]:
-        return frozenset(file.path for file in self.files)
-
-    @cached_property
     def gathered(self) -> Gathered:
         """What the text of the repository says about its frameworks, packages and scripts."""
         from porter.project.route_signals import Gathered, gather
         from porter.rulebook import table
 
-        if self.data is None:
+        if self.scan.data is None:
             return Gathered()
-        paths = (file.path for file in self.files)
-        return gather(paths, self.data, self.texts.signals(), table.load().packages)
-
-    def fails(self, severity: str) -> bool:
-        """Is an open finding at or above `severity`?"""
-        limit = SEVERITIES.index(severity)
-        return any(SEVERITIES.index(f.severity) <= limit for f in self.due)
+        paths = (file.path for file in self.scan.files)
+        return gather(paths, self.scan.data, self.texts.named("signals"), table.load().packages)
 
     def message(self, finding: Finding) -> str:
         return self.texts.message(finding, self.lang)

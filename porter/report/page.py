@@ -7,14 +7,13 @@ from collections import Counter
 
 from porter.finding import EFFORTS, SEVERITIES, STATUSES
 from porter.report.excerpt import Excerpts
-from porter.report.model import stands_in_the_way
+from porter.report.findings import REFUSED, stands_in_the_way
 from porter.report.page_words import LANGUAGES, PAGE, phrase
 from porter.report.sanitise import line, shown
 from porter.report.static import paper
 from porter.report.treemap import boxes
 
 STATES = (*STATUSES, "optional")
-REFUSED = ("PRT002", "PRT003")
 VARIABLES = ("PRT801", "PRT802", "PRT803")
 TOP = 6  # rows of a list on the first screen
 NAMES = 12  # of what is used of one package
@@ -220,10 +219,4 @@ def embedded(document: dict, rows: list[list], excerpts: Excerpts, rules: dict[s
         },
     }
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-    return (
-        text.replace("&", "\\u0026")
-        .replace("<", "\\u003c")
-        .replace(">", "\\u003e")
-        .replace("\u2028", "\\u2028")
-        .replace("\u2029", "\\u2029")
-    )
+    return text.translate({ord(c): f"\\u{ord(c):04x}" for c in "&<>\u2028\u2029"})

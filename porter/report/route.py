@@ -16,16 +16,17 @@ NONE = "your_training.py"
 def route(report: Report) -> dict:
     """The route, its evidence, and other routes that also hold for a part of the repository."""
     counts = {found.name: found for found in report.gathered.signals}
-    held = [(row, condition) for row in report.texts.routes() if (condition := _holds(report, row, counts)) is not None]
+    held = [
+        (row, condition)
+        for row in report.texts.named("routes").values()
+        if (condition := _holds(report, row, counts)) is not None
+    ]
     if not held:  # nothing was read: a run over no file at all
         return {}
-    order = sorted(held, key=lambda item: (item[0]["tier"], -_files(item[1], counts), item[0]["name"]))
-    (row, condition), others = order[0], order[1:]
-    also = [
-        r
-        for r, c in others
-        if r["tier"] < 9 and "signal" in c and c["signal"] not in ("torch", condition.get("signal"))
-    ]
+    held.sort(key=lambda item: (item[0]["tier"], -_files(item[1].get("signal"), counts), item[0]["name"]))
+    row, condition = held[0]
+    said = ("torch", condition.get("signal"))
+    also = [(r, c) for r, c in held[1:] if r["tier"] < 9 and "signal" in c and c["signal"] not in said]
     return {
         **_told(row),
         "head": row.get("head"),
@@ -33,7 +34,7 @@ def route(report: Report) -> dict:
         "snippet": row.get("snippet"),
         "source": row["evidence"],
         "evidence": _evidence(report, condition, counts),
-        "also": [_told(r) | {"evidence": _evidence(report, c, counts)} for r, c in others if r in also],
+        "also": [_told(r) | {"evidence": _evidence(report, c, counts)} for r, c in also],
     }
 
 
@@ -41,23 +42,22 @@ def _told(row: dict) -> dict:
     return {key: row.get(key) for key in ("name", "title", "text", "reference")}
 
 
-def _files(condition: dict, counts: dict) -> int:
-    found = counts.get(condition.get("signal"))
-    return found.files if found else 0
+def _files(signal: str | None, counts: dict) -> int:
+    return counts[signal].files if signal in counts else 0
 
 
 def _holds(report: Report, row: dict, counts: dict) -> dict | None:
     """The condition that holds, None where none does."""
-    if "own" in row and row["own"] not in report.paths:
+    if "own" in row and row["own"] not in report.scan.paths:
         return None
-    if "places" in row and report.readiness[1] > row["places"]:
+    if "places" in row and report.findings.readiness[1] > row["places"]:
         return None
-    torch = counts["torch"].files if "torch" in counts else 0
+    torch = _files("torch", counts)
     for condition in row["when"]:
         if "without" in condition:
-            if condition["without"] not in counts and report.files:
+            if condition["without"] not in counts and report.scan.files:
                 return condition
-        elif (files := _files(condition, counts)) >= condition.get("least", 1) and files >= condition.get(
+        elif (files := _files(condition.get("signal"), counts)) >= condition.get("least", 1) and files >= condition.get(
             "share", 0
         ) * torch:
             return condition
@@ -67,13 +67,12 @@ def _holds(report: Report, row: dict, counts: dict) -> dict | None:
 def _evidence(report: Report, condition: dict, counts: dict) -> list[dict]:
     name = condition.get("signal", condition.get("without"))
     found = counts.get(name)
-    torch = counts["torch"].files if "torch" in counts else 0
     return [
         {
             "signal": name,
-            "title": report.texts.signals()[name]["title"],
-            "files": found.files if found else 0,
-            "of": torch,
+            "title": report.texts.named("signals")[name]["title"],
+            "files": _files(name, counts),
+            "of": _files("torch", counts),
             "places": list(found.places) if found else [],
         }
     ]
@@ -97,7 +96,7 @@ def plan(report: Report, way: dict) -> list[dict]:
             "text": step["text"],
             "commands": [command.format_map(values) for command in step["command"]],
         }
-        for step in report.texts.steps()
+        for step in report.texts.named("steps").values()
         if way["name"] in step.get("only", (way["name"],)) and way["name"] not in step.get("but", ())
     ]
 

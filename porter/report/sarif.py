@@ -11,6 +11,7 @@ from porter.report.sanitise import as_json, line
 MOST = 5000  # results; more are refused or dropped where such files go, so the least important are left out here
 LEVELS = {"blocker": "error", "wrong": "error", "slow": "warning", "note": "note"}
 RANKS = {"blocker": 90.0, "wrong": 70.0, "slow": 40.0, "note": 10.0}
+HELP = {"en": ("At run time", "Before", "After", "By hand"), "zh": ("运行时表现", "迁移前", "迁移后", "手工迁移")}
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
 
@@ -69,14 +70,10 @@ def _rule(rule: dict, lang: str) -> dict:
 
 
 def _help(rule: dict, lang: str) -> str:
-    words = {"en": ("At run time", "Before", "After", "By hand"), "zh": ("运行时表现", "迁移前", "迁移后", "手工迁移")}[
-        lang
-    ]
     parts = [rule["explain"][lang]]
     after = rule["after"] if rule["after"] != rule["before"] else ""
-    for word, text, kind in zip(
-        words, (rule["symptom"], rule["before"], after, rule["by_hand"]), ("text", *["python"] * 3)
-    ):
+    texts = (rule["symptom"], rule["before"], after, rule["by_hand"])
+    for word, text, kind in zip(HELP[lang], texts, ("text", "python", "python", "python")):
         if text:
             parts.append(f"**{word}**\n\n{_fenced(text, kind)}")
     return "\n\n".join(parts)
@@ -91,9 +88,9 @@ def _fenced(text: str, kind: str) -> str:
 
 
 def _result(f: dict, index: dict[str, int]) -> dict:
-    region = {"startLine": f["line"], "startColumn": f["column"]}
+    region = _start(f)
     if (f["end_line"], f["end_column"]) > (f["line"], f["column"]):
-        region |= {"endLine": f["end_line"], "endColumn": f["end_column"]}
+        region |= _end(f)
     where = {"artifactLocation": _file(f["path"]), "region": region}
     found = {
         "ruleId": f["code"],
@@ -115,22 +112,19 @@ def _result(f: dict, index: dict[str, int]) -> dict:
 
 
 def _fix(f: dict) -> dict:
-    replacements = [
-        {
-            "deletedRegion": {
-                "startLine": e["line"],
-                "startColumn": e["column"],
-                "endLine": e["end_line"],
-                "endColumn": e["end_column"],
-            },
-            "insertedContent": {"text": e["text"]},
-        }
-        for e in f["edit"]
-    ]
+    replacements = [{"deletedRegion": _start(e) | _end(e), "insertedContent": {"text": e["text"]}} for e in f["edit"]]
     return {
         "description": {"text": f["message"]},
         "artifactChanges": [{"artifactLocation": _file(f["path"]), "replacements": replacements}],
     }
+
+
+def _start(place: dict) -> dict:
+    return {"startLine": place["line"], "startColumn": place["column"]}
+
+
+def _end(place: dict) -> dict:
+    return {"endLine": place["end_line"], "endColumn": place["end_column"]}
 
 
 def _file(path: str) -> dict:

@@ -23,10 +23,10 @@ class Box(NamedTuple):
     left: int
 
 
-def boxes(files: dict[str, tuple[int, int]], width: float = WIDTH, height: float = HEIGHT) -> list[Box]:
+def boxes(files: dict[str, tuple[int, int]]) -> list[Box]:
     """`files`: path -> (places, places left for a person)."""
     found: list[Box] = []
-    _place(_tree(files), "", 0.0, 0.0, width, height, found)
+    _place(_tree(files), "", 0.0, 0.0, WIDTH, HEIGHT, found)
     return found
 
 

@@ -22,7 +22,7 @@ def chapter(run: dict) -> dict:
         return [dict(zip(LANGUAGES, texts)) for texts in zip(*(get(said[lang]) for lang in LANGUAGES))]
 
     first = said[LANGUAGES[0]]
-    rest = {lang: [*unexplained(run.get("unexplained", []), lang)] for lang in LANGUAGES}
+    operators = {lang: [*said[lang].operators, *unexplained(run.get("unexplained", []), lang)] for lang in LANGUAGES}
     return {
         "verdict": both(lambda p: p.verdict),
         "verified": bool(run.get("verified")),
@@ -37,15 +37,8 @@ def chapter(run: dict) -> dict:
         "table": [each(lambda p, n=n: p.table[n]) for n in range(len(first.table))],
         "partings": each(lambda p: p.partings),
         "operators": [
-            {"title": both(lambda p, n=n: p.operators[n][0]), "rows": each(lambda p, n=n: p.operators[n][1])}
-            for n in range(len(first.operators))
-        ]
-        + [
-            {
-                "title": {lang: rest[lang][n][0] for lang in LANGUAGES},
-                "rows": [dict(zip(LANGUAGES, texts)) for texts in zip(*(rest[lang][n][1] for lang in LANGUAGES))],
-            }
-            for n in range(len(rest[LANGUAGES[0]]))
+            {"title": dict(zip(LANGUAGES, titles)), "rows": [dict(zip(LANGUAGES, texts)) for texts in zip(*rows)]}
+            for titles, rows in (zip(*several) for several in zip(*operators.values()))
         ],
         "proves": both(lambda p: p.proves),
         "chart": _chart(run["curves"]),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 
 from porter.rulebook.errors import RuleError
 from porter.rulebook.schema import read
 from porter.rulebook.table import LANGUAGES
 
+_NAMED = {"signal": "signals", "route": "routes", "step": "steps", "release": "releases"}
 _RULE_TEXT = ("title", "explain", "symptom", "reference", "before", "after", "by_hand")
 
 
@@ -26,46 +28,34 @@ def _listed(value: str | list[str]) -> list[str]:
 
 class _Joined:
     def __init__(self) -> None:
-        self.tables: dict = {"rules": {}, "moves": {}, "variables": {}, "sinks": [], "parameters": {}}
-        self.tables |= {"packages": {}, "options": {}, "settings": [], "kernels": [], "roads": []}
-        self.prose: dict = {
-            "rules": {},
-            "examples": {},
-            "signals": {},
-            "routes": {},
-            "steps": {},
-            "releases": {},
-            "exports": {},
-        }
-        self.prose["causes"] = {}
-        self.slugs: dict[str, str] = {}
+        self.tables: dict = {key: {} for key in ("rules", "moves", "variables", "parameters", "packages", "options")}
+        self.tables |= {key: [] for key in ("sinks", "settings", "kernels", "roads")}
+        self.prose: dict[str, dict] = {key: {} for key in ("rules", "examples", *_NAMED.values(), "exports", "causes")}
+        self._slugs: dict[str, str] = {}
         self.take: dict[str, Callable[[str, dict], None]] = {
-            "rule": self.rule,
-            "namespace": self.namespace,
-            "api": self.api,
-            "sink": self.sink,
-            "variable": self.variable,
-            "parameter": self.parameter,
-            "package": self.package,
-            "option": self.option,
-            "setting": self.setting,
-            "kernel": self.kernel,
-            "road": self.road,
-            "signal": lambda where, s: self._named("signals", where, s),
-            "route": lambda where, s: self._named("routes", where, s),
-            "release": lambda where, s: self._named("releases", where, s),
-            "step": lambda where, s: self._named("steps", where, s),
-            "cause": self.cause,
+            "rule": self._code,
+            "namespace": self._namespace,
+            "api": self._api,
+            "sink": self._sink,
+            "variable": self._variable,
+            "parameter": self._parameter,
+            "package": self._package,
+            "option": self._option,
+            "setting": self._setting,
+            "kernel": self._kernel,
+            "road": self._road,
+            "cause": self._cause,
             "export": lambda where, s: self._named("exports", where, s | {"name": s["variable"]}),
+            **{kind: partial(self._named, section) for kind, section in _NAMED.items()},
         }
 
-    def rule(self, where: str, s: dict) -> None:
+    def _code(self, where: str, s: dict) -> None:
         code, slug = s["code"], s["slug"]
         if code in self.tables["rules"]:
             raise RuleError(f"{where}: the code {code} is taken by {self.tables['rules'][code]['slug']!r}")
-        if slug in self.slugs:
-            raise RuleError(f"{where}: the slug {slug!r} is taken by {self.slugs[slug]}")
-        self.slugs[slug] = code
+        if slug in self._slugs:
+            raise RuleError(f"{where}: the slug {slug!r} is taken by {self._slugs[slug]}")
+        self._slugs[slug] = code
         weight = {
             key: (m.get("severity", s["severity"]), m.get("effort", s["effort"])) for key, m in s["message"].items()
         }
@@ -81,7 +71,7 @@ class _Joined:
             "references": {},
         }
 
-    def namespace(self, where: str, s: dict) -> None:
+    def _namespace(self, where: str, s: dict) -> None:
         rule = self._rule(where, s)
         why, weight = self._why(where, s, ""), self._weight(rule, s, "default")
         head = f"{s['under']}." if "under" in s else ""
@@ -90,7 +80,7 @@ class _Joined:
                 "moves", where, f"{s['from']}.{head}{name}", (s["code"], head + name, "safe", *weight, why, False)
             )
 
-    def api(self, where: str, s: dict) -> None:
+    def _api(self, where: str, s: dict) -> None:
         rule, names = self._rule(where, s), _listed(s["match"])
         why = self._why(where, s, names[0])
         weight = self._weight(rule, s, why)
@@ -99,7 +89,7 @@ class _Joined:
             self._put("moves", where, name, row)
             self.prose["examples"][name] = s["example"]
 
-    def variable(self, where: str, s: dict) -> None:
+    def _variable(self, where: str, s: dict) -> None:
         rule, names = self._rule(where, s), _listed(s["match"])
         why = self._why(where, s, names[0])
         weight = self._weight(rule, s, why)
@@ -107,7 +97,7 @@ class _Joined:
         for name in names:
             self._put("variables", where, name, row)
 
-    def parameter(self, where: str, s: dict) -> None:
+    def _parameter(self, where: str, s: dict) -> None:
         rule, names = self._rule(where, s), _listed(s["match"])
         why = self._why(where, s, f"{names[0]}()")
         weight = self._weight(rule, s, why)
@@ -125,7 +115,7 @@ class _Joined:
             if "example" in s:
                 self.prose["examples"][f"{name}()"] = s["example"]
 
-    def package(self, where: str, s: dict) -> None:
+    def _package(self, where: str, s: dict) -> None:
         rule, names = self._rule(where, s), _listed(s["import"])
         why = self._why(where, s, names[0]) if "message" in s else ""
         weight = self._weight(rule, s, why)
@@ -133,7 +123,7 @@ class _Joined:
         for name in names:
             self._put("packages", where, name, (s["code"], s["status"], s.get("since"), *more, *weight, why))
 
-    def option(self, where: str, s: dict) -> None:
+    def _option(self, where: str, s: dict) -> None:
         rule, keywords = self._rule(where, s), _listed(s["keyword"])
         values = tuple(_listed(s["value"]))
         why = self._why(where, s, f"{keywords[0]}={values[0]}")
@@ -142,7 +132,7 @@ class _Joined:
         for keyword in keywords:
             self.tables["options"].setdefault(keyword, []).append(row)
 
-    def setting(self, where: str, s: dict) -> None:
+    def _setting(self, where: str, s: dict) -> None:
         rule, keys = self._rule(where, s), tuple(_listed(s.get("key", [])))
         own = number = (keys[0] if keys else s["kind"]).replace("*", "any")
         taken = self.prose["rules"][s["code"]]["messages"]
@@ -154,7 +144,7 @@ class _Joined:
         last = (s.get("replace", "value"), s.get("to"), s.get("fix"))
         self.tables["settings"].append((s["code"], s.get("kind", ""), keys, s["value"], *lists, *last, *weight, why))
 
-    def kernel(self, where: str, s: dict) -> None:
+    def _kernel(self, where: str, s: dict) -> None:
         """One cure, for the source of the kernel and for the Python that calls it."""
         for code, rule in self.tables["rules"].items():
             messages = self.prose["rules"][code]["messages"]
@@ -165,17 +155,17 @@ class _Joined:
                 rule["messages"][s["name"]] = self._weight(rule, s["message"], "known")
         self.tables["kernels"].append((s["match"], tuple(_listed(s.get("replacement", []))), s["name"]))
 
-    def road(self, where: str, s: dict) -> None:
+    def _road(self, where: str, s: dict) -> None:
         for name in s["import"]:
             if name in self.tables["roads"]:
                 raise RuleError(f"{where}: {name} stands there twice")
             self.tables["roads"].append(name)
 
-    def sink(self, where: str, s: dict) -> None:
+    def _sink(self, where: str, s: dict) -> None:
         calls, methods, keywords = (tuple(s.get(key, ())) for key in ("call", "method", "keyword"))
         self.tables["sinks"].append((s["kind"], calls, methods, s.get("position"), keywords))
 
-    def cause(self, where: str, s: dict) -> None:
+    def _cause(self, where: str, s: dict) -> None:
         for code in s.get("codes", ()):
             self._rule(where, {"code": code})
         self._named("causes", where, s)

@@ -216,24 +216,9 @@ class Texts:
         about = (self.about(row.code, row.why, key) if row.why else "" for key in ("symptom", "reference"))
         return PackageText(found, row, message, *about)
 
-    def signals(self) -> dict[str, dict]:
-        return self._prose["signals"]
-
-    def routes(self) -> list[dict]:
-        return list(self._prose["routes"].values())
-
-    def releases(self) -> list[dict]:
-        return list(self._prose["releases"].values())
-
-    def steps(self) -> list[dict]:
-        return list(self._prose["steps"].values())
-
-    def exports(self) -> list[dict]:
-        return list(self._prose["exports"].values())
-
-    def causes(self) -> list[dict]:
-        """What `porter diagnose` knows of logs."""
-        return list(self._prose["causes"].values())
+    def named(self, section: str) -> dict[str, dict]:
+        """The stanzas of the report and of `porter diagnose`, by name: signals, routes, steps, releases, exports, causes."""
+        return self._prose[section]
 
     def suggest(self, word: str, most: int = 3) -> list[str]:
         """The codes, slugs and APIs nearest to what somebody typed."""

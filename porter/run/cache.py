@@ -201,23 +201,12 @@ def _is_whole(data: bytes) -> bool:
 def _result(data: bytes | None, item: tuple[int, str, str]) -> FileResult | None:
     if data is None or not _is_whole(data):
         return None
-    path, findings, auto, review, lines, parsed, digest, apis, observed, sites, ties = marshal.loads(data[4:])
+    path, findings, auto, review, lines, parsed, digest, *rest, sites, ties = marshal.loads(data[4:])
     if (path, digest) != item[1:]:
         return None
     found = tuple(Finding(*row[:11], _changes(row[11]), *row[12:]) for row in findings)
-    return FileResult(
-        path,
-        found,
-        _changes(auto),
-        _changes(review),
-        lines,
-        parsed,
-        digest,
-        apis,
-        observed,
-        tuple(Site(*row) for row in sites),
-        ties,
-    )
+    sites = tuple(Site(*row) for row in sites)
+    return FileResult(path, found, _changes(auto), _changes(review), lines, parsed, digest, *rest, sites, ties)
 
 
 def _plain(changes: Iterable[Change]) -> tuple:

@@ -18,7 +18,7 @@ from porter.files.all_files import everything
 from porter.files.discover import MARKERS, Walk, discover
 from porter.files.errors import FilesError
 from porter.files.kinds import PYTHON, largest
-from porter.files.read import LIMIT, read
+from porter.files.read import LIMIT, digest, read
 from porter.finding import FileResult, Held, Site
 from porter.native.kernels import anew
 from porter.project.consistency import consistent
@@ -88,7 +88,7 @@ def run(
                     done.append(_refused(file.path, error, session))
                     continue
                 if may_concern(file.path, data, session):
-                    gated.append((len(data), file.path, _digest(data) if cache else ""))
+                    gated.append((len(data), file.path, digest(data) if cache else ""))
                 elif kind(file.path) == PYTHON:  # of other files, only those that matter are counted
                     done.append(analyse(file.path, data, session))
         if gated or stdin:
@@ -141,7 +141,7 @@ def _partners(
             found = sites(path, data, session)
             return tuple(map(tuple, found.sites)), found.ties
 
-        key = "\0".join(("sites", path, _digest(data), session.facts.digest()))
+        key = "\0".join(("sites", path, digest(data), session.facts.digest()))
         rows, ties = cache.remember(key, made) if cache else made()
         return FileResult(path, sites=tuple(Site(*row) for row in rows), ties=ties)
 
@@ -190,12 +190,6 @@ def _refused(path: str, error: FilesError, session: Session) -> FileResult:
     if kind(path) != PYTHON and key in ("too-large", "binary"):
         key, values["size"] = "data", values.get("size", "0.0")  # nobody keeps settings in such a file
     return refusal(path, key, session, **values)
-
-
-def _digest(data: bytes) -> str:
-    from porter.files.read import digest
-
-    return digest(data)
 
 
 def _cores() -> int:

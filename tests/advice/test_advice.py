@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import runpy
 from pathlib import Path
 
 import pytest
@@ -204,8 +205,8 @@ def test_every_heading_and_row_of_the_guides_is_answered():
     texts, known = Texts(), symptoms()
     answers = {
         "advice": set(ROWS),
-        "env": {row["variable"] for row in texts.exports()},
-        "step": {row["name"] for row in texts.steps()},
+        "env": {row["variable"] for row in texts.named("exports").values()},
+        "step": {row["name"] for row in texts.named("steps").values()},
         "command": commands() | ({"diagnose"} if known is None else set()),
         "diagnose": known,
     }
@@ -232,9 +233,8 @@ def test_what_advice_refers_to_exists():
 
 @pytest.mark.parametrize("path, lang", [("docs/advice.md", "en"), ("docs/advice.zh.md", "zh")])
 def test_the_document_is_up_to_date(path, lang, golden):
-    from porter.advice.document import document
-
-    golden(ROOT / path, document(lang).encode())
+    pages = runpy.run_path(str(ROOT / "docs" / "advice_pages.py"))
+    golden(ROOT / path, pages["document"](lang).encode())
 
 
 def test_a_hint_is_marked(porter_of):

@@ -7,7 +7,7 @@ import pytest
 from cases import CASES, session
 from engine_world import OURS, codes, look, port, world
 
-from porter.analysis.python import Looked, analyse
+from porter.analysis.python import Analysis, analyse
 from porter.checks.registry import discover
 from porter.engine.rule import Hit, IndexRule, Rule
 from porter.errors import Broken
@@ -226,8 +226,8 @@ def test_a_broken_automatic_edit_takes_the_file_with_it() -> None:
 
 
 def patched(monkeypatch, change) -> None:
-    real = Looked.changes
-    monkeypatch.setattr(Looked, "changes", lambda self, unsafe: change(self, real(self, unsafe)))
+    real = Analysis.changes
+    monkeypatch.setattr(Analysis, "changes", lambda self, unsafe: change(self, real(self, unsafe)))
 
 
 ENGINE_BUGS = {
@@ -237,15 +237,21 @@ ENGINE_BUGS = {
     ),
     "past the end": (
         "overlap",
-        lambda looked, made: made and (*made, Change(len(looked.source.utf8), len(looked.source.utf8) + 1, b"")),
+        lambda looked, made: (
+            made and (*made, Change(len(looked.file.source.utf8), len(looked.file.source.utf8) + 1, b""))
+        ),
     ),
     "final newline gone": (
         "newline",
-        lambda looked, made: made and (*made, Change(len(looked.source.utf8) - 1, len(looked.source.utf8), b"")),
+        lambda looked, made: (
+            made and (*made, Change(len(looked.file.source.utf8) - 1, len(looked.file.source.utf8), b""))
+        ),
     ),
     "final newline twice, then none": (
         "reparse",
-        lambda looked, made: made and (*made, Change(len(looked.source.utf8), len(looked.source.utf8), b"x x")),
+        lambda looked, made: (
+            made and (*made, Change(len(looked.file.source.utf8), len(looked.file.source.utf8), b"x x"))
+        ),
     ),
 }
 
@@ -314,9 +320,9 @@ def test_an_edit_is_cut_between_characters(before: str, after: str) -> None:
 
 
 def test_a_lost_bom_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    stored = Looked.stored
+    stored = Analysis.stored
     monkeypatch.setattr(
-        Looked, "stored", lambda s, c: (Change(0, 3, b""), *stored(s, c)) if len(c) > 1 else stored(s, c)
+        Analysis, "stored", lambda s, c: (Change(0, 3, b""), *stored(s, c)) if len(c) > 1 else stored(s, c)
     )
     result = look(f"\ufeff{T}x = 1\nx.cuda()\n")
     assert only(result, "PRT003").why in ("reparse", "newline")
@@ -535,10 +541,10 @@ def test_an_encoding_that_is_edited_in(name: str) -> None:
 def test_a_state_that_an_encoding_keeps_is_none_of_the_edits(monkeypatch) -> None:
     text = "# coding: iso2022_jp\nimport torch\ns = '日本'; torch.ones(1).cuda(); t = '日'\n"
     assert port(text.encode("iso2022_jp")) == text.replace("cuda()", "npu()").replace(T, N).encode("iso2022_jp")
-    stored = Looked.stored
+    stored = Analysis.stored
     # one byte too early, as an encoding would have it whose bytes do not add up
     monkeypatch.setattr(
-        Looked, "stored", lambda s, c: tuple(Change(x.start - 1, x.end - 1, x.new) for x in stored(s, c))
+        Analysis, "stored", lambda s, c: tuple(Change(x.start - 1, x.end - 1, x.new) for x in stored(s, c))
     )
     assert only(look(text.encode("iso2022_jp")), "PRT003").why == "round-trip"
 

@@ -64,7 +64,7 @@ def test_a_shipped_catalogue_is_what_its_wheels_say(needs_wheels: Path | None) -
 )
 def test_counts(version: str, custom: int, public: int, native: int, implicit: int, explicit: int, cpu: int) -> None:
     catalogue = load(version)
-    operators = [catalogue.operator(name)[0] for name in catalogue.operators.names()]
+    operators = [catalogue.operators.overloads(name)[0] for name in catalogue.operators.names()]
     own = [op for op in operators if op.name.startswith("npu::")]
     assert len(own) == custom
     assert len({op.name.partition(".")[0] for op in own if op.public}) == public
@@ -91,7 +91,7 @@ def test_device_parameters_have_other_names(catalogue: Catalogue) -> None:
 def test_graphs_lack_what_cuda_graphs_have(catalogue: Catalogue) -> None:
     for name in ("get_graph_data", "instantiate", "raw_cuda_graph", "raw_cuda_graph_exec"):
         assert not catalogue.has(f"torch.npu.NPUGraph.{name}")
-        transfer = catalogue.transfer(f"torch.cuda.CUDAGraph.{name}")
+        transfer = catalogue.operators.transfer(f"torch.cuda.CUDAGraph.{name}")
         assert (transfer.effect, transfer.to) == ("replaced", f"torch.npu.NPUGraph.{name}")
 
 
@@ -119,7 +119,7 @@ def test_marks_are_a_class_and_grew_with_time(catalogue: Catalogue) -> None:
 
 @EVERY
 def test_a_listed_name_without_a_counterpart(catalogue: Catalogue) -> None:
-    assert catalogue.transfer("torch.cuda.list_gpu_processes").effect == "arguments"
+    assert catalogue.operators.transfer("torch.cuda.list_gpu_processes").effect == "arguments"
     assert catalogue.counterpart("torch.cuda.list_gpu_processes") is None
     assert not catalogue.has("torch_npu.contrib.fuse_add_softmax_dropout")  # in `__all__`, and imported nowhere
 
@@ -128,14 +128,16 @@ def test_a_listed_name_without_a_counterpart(catalogue: Catalogue) -> None:
 def test_what_transfer_to_npu_leaves_to_cuda(catalogue: Catalogue) -> None:
     for name in "nvtx.range_push nccl.version memory_usage temperature clock_rate cudart get_arch_list".split():
         assert catalogue.has(f"torch.cuda.{name}") and catalogue.counterpart(f"torch.cuda.{name}") is None
-        assert catalogue.transfer(f"torch.cuda.{name}").effect == "left", name
-    assert catalogue.transfer("torch.cuda.DoubleTensor").to == "torch.npu.FloatTensor"
+        assert catalogue.operators.transfer(f"torch.cuda.{name}").effect == "left", name
+    assert catalogue.operators.transfer("torch.cuda.DoubleTensor").to == "torch.npu.FloatTensor"
     for name in ("torch.jit.script", "torch.jit.script_method"):
-        assert catalogue.transfer(name).effect == "disabled"
-    assert catalogue.transfer("transformers.utils.import_utils.is_flash_attn_2_available").effect == "shielded"
-    assert catalogue.transfer("torch.profiler.profile").to == "torch_npu.profiler.profile"
+        assert catalogue.operators.transfer(name).effect == "disabled"
+    assert (
+        catalogue.operators.transfer("transformers.utils.import_utils.is_flash_attn_2_available").effect == "shielded"
+    )
+    assert catalogue.operators.transfer("torch.profiler.profile").to == "torch_npu.profiler.profile"
     for name in ("init_process_group", "new_group", "fsdp.FullyShardedDataParallel"):
-        assert catalogue.transfer(f"torch.distributed.{name}").effect == "arguments", name
+        assert catalogue.operators.transfer(f"torch.distributed.{name}").effect == "arguments", name
 
 
 @EVERY
@@ -147,14 +149,14 @@ def test_no_counterpart_is_not_proven_broken(catalogue: Catalogue) -> None:
 @EVERY
 def test_operators_behind_apis(catalogue: Catalogue) -> None:
     for api in ("torch.linalg.eigh", "torch.special.digamma", "torch.Tensor.lgamma_", "torch.hypot"):
-        assert catalogue.operators_of(api).kernel == "cpu", api
+        assert catalogue.operators.of(api).kernel == "cpu", api
     for api in ("torch.nn.Linear", "torch.matmul", "torch.nn.functional.softmax", "torch.Tensor.masked_fill_"):
-        found = catalogue.operators_of(api)
+        found = catalogue.operators.of(api)
         assert found and not found.on_cpu, api
     for name in ("complex", "polar", "sinc", "isposinf", "nanmedian"):
-        found = catalogue.operator(f"aten::{name}")
+        found = catalogue.operators.overloads(f"aten::{name}")
         assert any(op.says_cpu and op.kernel == "native" for op in found), name
-    assert catalogue.operators_of("torch.nn.LSTM") is None  # its forward does too much to be certain
+    assert catalogue.operators.of("torch.nn.LSTM") is None  # its forward does too much to be certain
 
 
 @EVERY
@@ -164,17 +166,17 @@ def test_names_of_torch(catalogue: Catalogue) -> None:
             torch.distributions.Normal torch.utils.data.DataLoader torch.utils.checkpoint.checkpoint torch.device
             torch.nn.Module.register_buffer torch.Generator torch.no_grad torch.Tensor.T
             torch.distributed.fsdp.FullyShardedDataParallel torch.profiler.profile torch.jit.script""".split():
-        assert catalogue.torch_has(name), name
+        assert catalogue.surface.has(name), name
     for name in ("torch.rfft", "torch.nn.functional.linearly", "torch.Tensor.normalise", "torch.distributed.gone"):
-        assert catalogue.torch_has(name) is False, name
+        assert catalogue.surface.has(name) is False, name
     for name in ("torch._six.inf", "torch.symeig", "torch.lstsq", "torch.solve", "torch.eig", "torch.matrix_rank"):
-        assert catalogue.torch_has(name) is False and catalogue.surface.gone(name) is (name != "torch._six.inf"), name
+        assert catalogue.surface.has(name) is False and catalogue.surface.gone(name) is (name != "torch._six.inf"), name
     for name in """torch._C._functions torch._dynamo.config torch.utils._pytree.tree_map torch._storage_classes.add
             torch.Tensor._base.x torch.utils.data._utils.collate.default_collate torch.nn._reduction.get_enum""".split():
-        assert catalogue.torch_has(name) is None, name
+        assert catalogue.surface.has(name) is None, name
     late = catalogue.torch_npu != "2.1.0.post17"
-    assert catalogue.torch_has("torch.accelerator.is_available") is late
-    assert catalogue.torch_has("torch.nn.RMSNorm") is late
+    assert catalogue.surface.has("torch.accelerator.is_available") is late
+    assert catalogue.surface.has("torch.nn.RMSNorm") is late
 
 
 @EVERY

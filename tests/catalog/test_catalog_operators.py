@@ -19,12 +19,14 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Catalogue:
 
 
 def kernels(catalogue: Catalogue, api: str) -> tuple[str, list[str]] | None:
-    found = catalogue.operators_of(api)
+    found = catalogue.operators.of(api)
     return found and (found.kernel, [op.name for op in found.operators])
 
 
 def test_kernel_classes(small: Catalogue) -> None:
-    classes = {name: small.operator(name)[0] for name in small.operators.names() if name.startswith("aten::")}
+    classes = {
+        name: small.operators.overloads(name)[0] for name in small.operators.names() if name.startswith("aten::")
+    }
     assert {name: op.kernel for name, op in classes.items()} == {
         "aten::_coalesce": "cpu",  # its own kernel is for sparse tensors alone
         "aten::_linalg_eigh": "cpu",
@@ -44,8 +46,13 @@ def test_kernel_classes(small: Catalogue) -> None:
     }
     assert classes["aten::add.Scalar"].explicit and not classes["aten::square"].explicit
     assert classes["aten::sinc"].says_cpu and not classes["aten::add.out"].says_cpu
-    assert small.operator("aten::nothing") == small.operator("aten::add.nothing") == small.operator("add") == ()
-    assert [op.overload for op in small.operator("aten::add")] == ["Scalar", "Scalar_out", "Tensor", "out"]
+    assert (
+        small.operators.overloads("aten::nothing")
+        == small.operators.overloads("aten::add.nothing")
+        == small.operators.overloads("add")
+        == ()
+    )
+    assert [op.overload for op in small.operators.overloads("aten::add")] == ["Scalar", "Scalar_out", "Tensor", "out"]
     assert small.signature("aten::lgamma") == "(Tensor self) -> Tensor"
 
 
@@ -64,11 +71,11 @@ def test_what_an_api_runs(small: Catalogue) -> None:
 
 
 def test_custom_operators(small: Catalogue) -> None:
-    (op,) = small.operator("npu::npu_swiglu")
+    (op,) = small.operators.overloads("npu::npu_swiglu")
     assert op.schema == "(Tensor input, int dim=-1) -> Tensor"  # as registered, not as the table writes it
     assert op.public and op.implementations == ("acl_op", "op_api")
     assert small.parameters("torch_npu.npu_swiglu") == ("input", "dim")
-    assert not small.operator("npu::npu_hidden.out")[0].public
+    assert not small.operators.overloads("npu::npu_hidden.out")[0].public
     assert kernels(small, "torch_npu.npu_swiglu") == ("native", ["npu::npu_swiglu"])
     assert small.has("torch_npu.npu_hidden")  # every one is an attribute of the package
     assert kernels(small, "torch.ops.npu.npu_hidden") == ("native", ["npu::npu_hidden.out"])
@@ -77,7 +84,7 @@ def test_custom_operators(small: Catalogue) -> None:
 
 
 def test_torchs_own_names(small: Catalogue) -> None:
-    has = small.torch_has
+    has = small.surface.has
     assert (
         has("torch") and has("torch.nn.functional.rectify") and has("torch.abs") and has("torch.Tensor.requires_grad")
     )
@@ -94,7 +101,7 @@ def test_torchs_own_names(small: Catalogue) -> None:
 
 
 def test_what_transfer_to_npu_does(small: Catalogue) -> None:
-    assert {name: small.transfer(name) for name in EFFECTS} == EFFECTS
+    assert {name: small.operators.transfer(name) for name in EFFECTS} == EFFECTS
 
 
 EFFECTS = {
@@ -130,4 +137,4 @@ def test_nothing_but_names_is_read_until_it_is_asked(small: Catalogue, tmp_path:
     from porter.errors import UserError
 
     with pytest.raises(UserError, match="operators.json.gz: cannot be read"):
-        bare.operators_of("torch.add")
+        bare.operators.of("torch.add")

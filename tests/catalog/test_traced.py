@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+from benchmarks.trace_file import pack
 from porter.catalog.read import traced
 from porter.resources import rules_dir
 
@@ -62,10 +63,10 @@ def test_the_bytes_do_not_depend_on_the_order() -> None:
         return {"apis": {f"torch.api{number % 7}": entry}}
 
     rows = [row(number) for number in range(20)]
-    packed = traced.pack(rows, "2.13.0+cpu", "2.13.0")
+    packed = pack(rows, "2.13.0+cpu", "2.13.0")
     for seed in range(3):
         random.Random(seed).shuffle(rows)
-        assert traced.pack(rows, "2.13.0+cpu", "2.13.0") == packed
+        assert pack(rows, "2.13.0+cpu", "2.13.0") == packed
 
 
 def test_what_is_written_is_read(tmp_path) -> None:
@@ -76,7 +77,7 @@ def test_what_is_written_is_read(tmp_path) -> None:
     }
     other = {"forward": {"aten::y": "native"}, "backward": {}, "own": []}
     rows = [{"apis": {"torch.a": seen}}, {"apis": {"torch.a": other, "torch.b": other}}]
-    (tmp_path / "traced-9.9.json.gz").write_bytes(traced.pack(rows, "9.9", "9.9"))
+    (tmp_path / "traced-9.9.json.gz").write_bytes(pack(rows, "9.9", "9.9"))
     assert traced.versions(tmp_path) == ["9.9"]
     found = traced.load("9.9", tmp_path)
     assert found["torch.a"].forward == {"aten::x": "native", "aten::y": "cpu"}  # one overload on the CPU is what counts

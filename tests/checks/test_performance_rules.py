@@ -15,7 +15,7 @@ from porter.checks.registry import load
 from porter.engine.session import Session
 from porter.finding import apply
 from porter.report.json import document
-from porter.report.model import Report
+from porter.report.model import Report, Scan
 from porter.report.page import readiness
 from porter.target import SOCS, Target
 
@@ -61,8 +61,9 @@ def train(model, loader, optimizer):
     result = analyse("train.py", text.encode(), SESSION)
     found = {(f.code, f.severity, f.status) for f in result.findings}
     assert {("PRT637", "blocker", "review"), ("PRT630", "slow", "manual")} <= found
-    report = Report("0", Target(), (result,), SESSION)
-    assert report.readiness == (1, 2), "empty_cache by itself, arange after a look, and no host sync"
+    report = Report("0", SESSION, Scan((result,)))
+    findings = report.findings
+    assert findings.readiness == (1, 2), "empty_cache by itself, arange after a look, and no host sync"
     assert readiness(document(report))["review"] == 1
 
 
@@ -71,9 +72,10 @@ def test_an_opportunity_is_shown_and_changes_nothing():
     (finding,) = result.findings
     assert (finding.code, finding.optional, finding.severity, finding.status) == ("PRT611", True, "note", "review")
     assert result.auto == result.review == finding.edit == ()
-    report = Report("0", Target(), (result,), SESSION)
-    assert report.open == (finding,) and report.due == () and report.readiness == (0, 0)
-    assert not report.fails("note") and not any(n for row in report.table.values() for n in row.values())
+    report = Report("0", SESSION, Scan((result,)))
+    findings = report.findings
+    assert findings.open == (finding,) and findings.due == () and findings.readiness == (0, 0)
+    assert not findings.fails("note") and not any(n for row in findings.table.values() for n in row.values())
     assert document(report)["summary"]["optional"] == 1 and document(report)["findings"][0]["optional"] is True
 
 
@@ -81,7 +83,7 @@ def test_what_is_slow_on_gpus_too_does_not_count_as_unported():
     text = "def f(model, batches):\n    import torch\n    for x in batches:\n        loss = model(x)\n        loss.backward()\n        print(loss)\n"
     result = analyse("a.py", text.encode(), SESSION)
     assert [(f.code, f.severity) for f in result.findings] == [("PRT630", "slow")]
-    assert Report("0", Target(), (result,), SESSION).readiness == (0, 0)
+    assert Report("0", SESSION, Scan((result,))).findings.readiness == (0, 0)
 
 
 @pytest.mark.parametrize("soc", SOCS)

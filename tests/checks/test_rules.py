@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import tomli
+from readme_table import END, START, renew, rule_table
 
 from porter.finding import EFFORTS, SEVERITIES, Finding
 from porter.resources import rules_dir
@@ -205,8 +206,6 @@ def test_a_value_that_a_message_wants_itself_says_nothing_behind_it():
 
 
 def test_the_table_of_the_readme():
-    from porter.rulebook.explained import END, START, renew, rule_table
-
     text = rule_table(Texts())
     assert [line.split("|")[1].strip() for line in text.splitlines()[2:]] == CODES
     once = renew(f"head\n{START}\nold\n{END}\ntail\n", text)
@@ -216,7 +215,5 @@ def test_the_table_of_the_readme():
 
 
 def test_the_readme_is_up_to_date(golden):
-    from porter.rulebook.explained import renew, rule_table
-
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     golden(ROOT / "README.md", renew(readme, rule_table(Texts())).encode())

@@ -135,7 +135,7 @@ def test_what_it_refuses(project):
 
 def test_the_rows_name_what_there_is():
     texts, rules = Texts(), table.load().rules
-    for setting in texts.exports():
+    for setting in texts.named("exports").values():
         for reason in setting["when"]:
             code, _, why = reason.partition(":")
             if code.startswith("PRT"):

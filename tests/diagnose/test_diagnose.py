@@ -31,13 +31,13 @@ HERE = Path(__file__).parents[1]
 REAL = tomli.loads((HERE / "diagnose" / "texts.toml").read_text(encoding="utf-8"))["text"]
 TEXTS = Texts()
 PACKAGES = load().packages
-CAUSES = {cause["name"]: cause for cause in TEXTS.causes()}
+CAUSES = TEXTS.named("causes")
 HAN = re.compile(r"[\u4e00-\u9fff]")
 
 
 @cache
 def meanings():
-    causes = TEXTS.causes()
+    causes = TEXTS.named("causes").values()
     return (*of_causes(causes), *of_packages(causes, PACKAGES), *of_symptoms(TEXTS))
 
 

@@ -17,7 +17,7 @@ from porter.doctor.machine import Cann, Machine, look
 from porter.doctor.words import say
 from porter.rulebook.texts import Texts
 
-RELEASES = [Release(row["name"], tuple(row["torch"]), row["cann"]) for row in Texts().releases()]
+RELEASES = [Release(row["name"], tuple(row["torch"]), row["cann"]) for row in Texts().named("releases").values()]
 KNOWN = ["2.6.0.post5", "2.7.1.post11", "2.13.0"]
 TOOLKIT = "usr/local/Ascend/ascend-toolkit/8.5.0"
 
@@ -154,9 +154,7 @@ def test_both_languages_have_the_same_values():
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_the_command(capsys, monkeypatch, lang):
-    monkeypatch.setattr(
-        "porter.doctor.machine.look", lambda environ, root: machine(torch="2.8.0", torch_npu="2.7.1.post11")
-    )
+    monkeypatch.setattr(command, "look", lambda environ, root: machine(torch="2.8.0", torch_npu="2.7.1.post11"))
     assert command.doctor("text", lang) == 1
     said = capsys.readouterr().out
     assert say("fits.not", lang) in said and "pip install torch==2.7.1" in said and "CANN 9.1" in said

@@ -234,8 +234,6 @@ ALLOWED = {  # who opens files by itself, and why
     "porter/run/cache.py": "makes the cache's file, closed to others",
     "porter/files/lock.py": "the lock",
     "porter/rulebook/compiled.py": "porter's own rules, and what is compiled from them",
-    "porter/rulebook/explained.py": "porter's own pages, written by its developers",
-    "porter/advice/document.py": "porter's own pages, written by its developers",
     "porter/catalog/read/documents.py": "porter's own data",
     "porter/catalog/read/traced.py": "porter's own data",
     "porter/catalog/read/load.py": "porter's own data",

@@ -42,7 +42,7 @@ def test_letters(pattern: str, runs: list[bytes]) -> None:
 def test_what_is_ruled_out_does_not_match() -> None:
     rules = open_session().rules
     texts = [text for rule in rules.all for text in ((rule.text,) if isinstance(rule.text, str) else rule.text)]
-    known = [one for *_, several in rules.node_filters for one in several]
+    known = [one for *_, several in rules.keys.node_filters for one in several]
     sought = {one.pattern.pattern: one for one in (*known, *patterns._WORDS, *patterns._MODULES, *environ._BYTES)}
     assert len(texts) > 60 and {text.removeprefix(r"\b").encode() for text in texts} <= sought.keys()
     edges = {text.removeprefix(r"\b").encode(): re.compile(text.encode()) for text in texts}

@@ -16,9 +16,8 @@ from porter.finding import EFFORTS, SEVERITIES, STATUSES, FileResult, Finding
 from porter.report import FORMATS, SUFFIXES, format_of, render
 from porter.report.console import lines
 from porter.report.json import document
-from porter.report.model import Report
+from porter.report.model import Report, Scan
 from porter.report.words import WORDS, say
-from porter.target import Target
 from porter.terminal import columns, pad, plain
 
 REPOSITORY = {
@@ -47,7 +46,7 @@ def report(*found: Finding, **more) -> Report:
     files = tuple(
         FileResult(p, tuple(sorted(fs)), lines=3, parsed=True, digest="x") for p, fs in sorted(by_path.items())
     )
-    return Report("0", Target(), files, open_session(), **more)
+    return Report("0", open_session(), Scan(files), **more)
 
 
 def test_every_word_exists_in_both_languages_with_the_same_placeholders():
@@ -90,10 +89,12 @@ def test_readiness_counts_what_stands_in_the_way_and_nothing_else():
         finding(line=5, suppressed="because"),
         finding(line=6, code="PRT002", status="manual", severity="wrong"),
     )
-    assert r.readiness == (1, 3)
-    assert len(r.open) == 5 and len(r.suppressed) == 1
+    assert r.findings.readiness == (1, 3)
+    assert len(r.findings.open) == 5 and len(r.findings.suppressed) == 1
     known = finding(line=1)
-    assert report(*r.findings, known=frozenset({known})).readiness == (1, 3), "a baseline makes nobody ready"
+    assert report(*r.findings.all, known=frozenset({known})).findings.readiness == (1, 3), (
+        "a baseline makes nobody ready"
+    )
 
 
 def test_rounding_never_says_all_where_one_is_missing():
@@ -109,7 +110,7 @@ def test_files_are_ranked_by_their_worst_finding():
         finding("c.py", 1, severity="wrong"),
         finding("d.py", 2, severity="blocker"),
     )
-    assert [(path, [f.line for f in found]) for path, found in r.by_file] == [
+    assert [(path, [f.line for f in found]) for path, found in r.findings.by_file] == [
         ("b.py", [9, 1]), ("d.py", [2]), ("c.py", [1]), ("a.py", [1]),
     ]  # fmt: skip
 
@@ -127,9 +128,9 @@ def test_files_are_ranked_by_their_worst_finding():
     ],
 )
 def test_fail_on(worst, limit, fails):
-    assert report(finding(severity=worst)).fails(limit) is bool(fails)
-    assert not report(finding(severity=worst, suppressed="")).fails(limit)
-    assert not report(finding(severity=worst), known=frozenset({finding(severity=worst)})).fails(limit)
+    assert report(finding(severity=worst)).findings.fails(limit) is bool(fails)
+    assert not report(finding(severity=worst, suppressed="")).findings.fails(limit)
+    assert not report(finding(severity=worst), known=frozenset({finding(severity=worst)})).findings.fails(limit)
 
 
 def test_chinese_columns_line_up():

@@ -115,12 +115,14 @@ def test_the_plan_fits_the_route(report, name):
 
 def test_rows_name_what_there_is():
     texts = Texts()
-    routes = {row["name"] for row in texts.routes()}
-    for step in texts.steps():
+    routes = {row["name"] for row in texts.named("routes").values()}
+    for step in texts.named("steps").values():
         assert {*step.get("only", ()), *step.get("but", ())} <= routes, step["name"]
         assert routes - set(step.get("but", ())), step["name"]
-    for row in texts.routes():
+    for row in texts.named("routes").values():
         fields = [sorted(n for _, n, _, _ in Formatter().parse(text) if n) for text in row.get("head", {}).values()]
         assert all(set(names) <= {"auto", "places", "left"} and names == fields[0] for names in fields), row["name"]
-        assert {c["signal"] for c in row["when"] if "signal" in c} <= set(texts.signals())
-    assert re.search(r"MindSpeed", next(r["text"]["en"] for r in texts.routes() if r["name"] == "megatron"))
+        assert {c["signal"] for c in row["when"] if "signal" in c} <= set(texts.named("signals"))
+    assert re.search(
+        r"MindSpeed", next(r["text"]["en"] for r in texts.named("routes").values() if r["name"] == "megatron")
+    )

@@ -191,9 +191,8 @@ class _Module:
                     self.values[node.targets[0].id] = node.value
             elif isinstance(node, ast.Import):
                 for alias in node.names:
-                    self.imported[alias.asname or alias.name.partition(".")[0]] = (
-                        alias.name if alias.asname else alias.name.partition(".")[0]
-                    )
+                    first = alias.name.partition(".")[0]
+                    self.imported[alias.asname or first] = alias.name if alias.asname else first
             elif isinstance(node, ast.ImportFrom):
                 above = package
                 for _ in range(node.level - 1):

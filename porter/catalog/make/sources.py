@@ -88,7 +88,6 @@ class Wheels:
     """Several wheels seen as one import path: torch_npu's classes inherit from torch's."""
 
     def __init__(self, wheels: Sequence[Wheel]) -> None:
-        self._wheels = wheels
         self._owner = {module: wheel for wheel in wheels for module in wheel.modules()}
 
     def __contains__(self, module: str) -> bool:

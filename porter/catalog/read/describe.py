@@ -9,20 +9,20 @@ from porter.catalog.read.operators import Operator
 def exists(api: str, catalogue: Catalogue) -> bool | None:
     """None where the catalogue cannot tell."""
     if "::" in api:
-        return bool(catalogue.operator(api))
+        return bool(catalogue.operators.overloads(api))
     if api.startswith(("torch.ops.aten.", "torch.ops.npu.")):
-        return catalogue.operators_of(api) is not None
+        return catalogue.operators.of(api) is not None
     if api.partition(".")[0] == "torch_npu" or api.startswith(("torch.npu", "torch.cuda")):
         return catalogue.has(api)
-    return catalogue.torch_has(api) if api.partition(".")[0] == "torch" else None
+    return catalogue.surface.has(api) if api.partition(".")[0] == "torch" else None
 
 
 def about(api: str, catalogue: Catalogue) -> dict:
     """One API in one version."""
-    kernels = catalogue.operators_of(api)
-    operators = kernels.operators if kernels else catalogue.operator(api) if "::" in api else ()
+    kernels = catalogue.operators.of(api)
+    operators = kernels.operators if kernels else catalogue.operators.overloads(api) if "::" in api else ()
     kinds = {op.kernel for op in operators}
-    transfer, old = catalogue.transfer(api), catalogue.deprecated(api)
+    transfer, old = catalogue.operators.transfer(api), catalogue.deprecated(api)
     return {
         "exists": exists(api, catalogue),
         "signature": catalogue.signature(api),
@@ -81,11 +81,13 @@ def _signatures(catalogue: Catalogue) -> dict[str, str]:
 
 
 def _operators(catalogue: Catalogue) -> dict[str, str]:
-    return {n: catalogue.signature(n) or catalogue.operator(n)[0].schema for n in catalogue.operators.names()}
+    return {
+        n: catalogue.signature(n) or catalogue.operators.overloads(n)[0].schema for n in catalogue.operators.names()
+    }
 
 
 def _kernels(catalogue: Catalogue) -> dict[str, str]:
-    return {n: catalogue.operator(n)[0].kernel for n in catalogue.operators.names()}
+    return {n: catalogue.operators.overloads(n)[0].kernel for n in catalogue.operators.names()}
 
 
 def _operator(op: Operator, catalogue: Catalogue) -> dict:

@@ -14,7 +14,7 @@ from porter.resources import rules_dir
 from porter.versions import begins, parse, release
 
 if TYPE_CHECKING:
-    from porter.catalog.read.operators import Deprecation, Kernels, Operator, Transfer
+    from porter.catalog.read.operators import Deprecation
     from porter.catalog.read.tables import Operators, Torch
 
 FORMAT = 2
@@ -165,28 +165,6 @@ class Catalogue:
             return None
         npu = "torch.npu" + name[len(_CUDA) :]
         return npu if self.has(npu) else None
-
-    def torch_has(self, name: str) -> bool | None:
-        """Whether the torch this version is for offers `torch.X...`: functions, classes, modules, members of Tensor.
-
-        None where the catalogue cannot know: private names, modules it does not list, members of other classes.
-        """
-        return self.surface.has(name)
-
-    def operator(self, name: str) -> tuple[Operator, ...]:
-        """All overloads of `aten::eigh`, `npu::npu_rms_norm`, or the one of `aten::add.Tensor`; () where there is none."""
-        return self.operators.operator(name)
-
-    def operators_of(self, api: str) -> Kernels | None:
-        """What `torch.X`, `torch.Tensor.X`, `torch.nn.functional.X`, `torch.nn.X` (its forward), `torch.linalg.X`,
-        `torch.fft.X`, `torch.special.X`, `torch_npu.X`, `torch.ops.aten.X` or `torch.ops.npu.X` runs; None where
-        that is not certain.
-        """
-        return self.operators.of(api)
-
-    def transfer(self, name: str) -> Transfer | None:
-        """What transfer_to_npu does to `torch.X`; None where it does not touch it and it is no name of torch.cuda."""
-        return self.operators.transfer(name)
 
     def deprecated(self, name: str) -> Deprecation | None:
         """Whether `torch_npu.X` or `torch.npu.X` is deprecated, and what replaces it: this wheel warns, or the documents do."""

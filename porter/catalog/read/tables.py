@@ -42,7 +42,8 @@ class Operators:
         pairs += [("npu", name, o) for name, os in self._npu.items() for o in os]
         return sorted(f"{space}::{name}.{o}" if o else f"{space}::{name}" for space, name, o in pairs)
 
-    def operator(self, name: str) -> tuple[Operator, ...]:
+    def overloads(self, name: str) -> tuple[Operator, ...]:
+        """All of `aten::eigh`, `npu::npu_rms_norm`, or the one of `aten::add.Tensor`; () where there is none."""
         space, _, rest = name.rpartition("::")
         base, dot, overload = rest.partition(".")
         make, known = (self._custom, self._npu) if space == "npu" else (self._built_in, self._aten)
@@ -52,9 +53,13 @@ class Operators:
         return tuple(make(base, o) for o in wanted if o in known[base])
 
     def of(self, api: str) -> Kernels | None:
+        """What `torch.X`, `torch.Tensor.X`, `torch.nn.functional.X`, `torch.nn.X` (its forward), `torch.linalg.X`,
+        `torch.fft.X`, `torch.special.X`, `torch_npu.X`, `torch.ops.aten.X` or `torch.ops.npu.X` runs; None where
+        that is not certain.
+        """
         module, _, name = api.rpartition(".")
         if module in ("torch_npu", "torch.ops.npu"):
-            return _kernels(api, self.operator(f"npu::{name}"))
+            return _kernels(api, self.overloads(f"npu::{name}"))
         if module == "torch.ops.aten":
             return _kernels(api, tuple(self._reached([name], "")))
         names = self._apis.get(module, {}).get(name)
@@ -65,6 +70,7 @@ class Operators:
         return _kernels(api, tuple(self._reached(names.split() or [own], variant)))
 
     def transfer(self, name: str) -> Transfer | None:
+        """What transfer_to_npu does to `torch.X`; None where it does not touch it and it is no name of torch.cuda."""
         effect = self._transfer.get(name)
         if effect is None:
             owner, _, last = name.rpartition(".")
@@ -116,6 +122,10 @@ class Torch:
         self._names: dict[str, frozenset[str] | str] = data["names"]
 
     def has(self, name: str) -> bool | None:
+        """Whether this torch offers `torch.X...`: functions, classes, modules, members of Tensor.
+
+        None where the catalogue cannot know: private names, modules it does not list, members of other classes.
+        """
         module, _, last = name.rpartition(".")
         if "._" in name:
             return self._private(name)

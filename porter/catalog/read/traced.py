@@ -1,6 +1,6 @@
 """Which operators of torch an API runs, forwards and backwards, and what runs those on an NPU: seen, not derived.
 
-Recorded by benchmarks/opinfo.py: every API of PyTorch's operator database was run on the virtual NPU with the samples of
+Recorded by benchmarks/opinfo.py, written by benchmarks/trace_file.py: every API of PyTorch's operator database was run on the virtual NPU with the samples of
 that database, in single precision where it takes that. What a call with other arguments runs may differ. Operators that
 only allocate, view or convert are not listed. On an NPU `native` is a kernel of torch_npu, `cpu` the copy to the CPU and
 back, `composite` something made of others.
@@ -10,16 +10,13 @@ from __future__ import annotations
 
 import functools
 import gzip
-import io
 import json
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from porter.catalog.read.shipped import shipped
 from porter.resources import rules_dir
 
-_LETTERS = {"native": "n", "cpu_fallback": "c", "composite": "e"}
 _KINDS = {"n": "native", "c": "cpu", "e": "composite"}
 
 
@@ -67,35 +64,3 @@ def load(version: str, directory: Path | None = None) -> dict[str, Traced]:
         api: Traced(part(forward), part(backward), tuple(f"aten::{name}" for name in own))
         for api, (forward, backward, *own) in data["apis"].items()
     }
-
-
-def pack(rows: Iterable[dict], torch: str, torch_npu: str) -> bytes:
-    """The file's bytes: the same for the same rows, whoever writes them and when."""
-    apis: dict[str, dict] = {}
-    for row in rows:
-        for api, entry in row["apis"].items():
-            into = apis.setdefault(api, {"forward": {}, "backward": {}, "own": set()})
-            into["own"].update(entry.get("own", ()))
-            for part in ("forward", "backward"):
-                for name, kind in entry[part].items():
-                    if into[part].get(name) != "cpu_fallback":
-                        into[part][name] = kind
-    seen = sorted({name for e in apis.values() for part in ("forward", "backward") for name in e[part]})
-    number = {name: i for i, name in enumerate(seen)}
-
-    def text(part: dict[str, str]) -> str:
-        return " ".join(f"{number[name]}{_LETTERS[part[name]]}" for name in sorted(part))
-
-    packed = {
-        api: [text(e["forward"]), text(e["backward"]), *sorted(map(_short, e["own"]))]
-        for api, e in sorted(apis.items())
-    }
-    data = {"torch": torch, "torch_npu": torch_npu, "operators": [_short(name) for name in seen], "apis": packed}
-    stream = io.BytesIO()
-    with gzip.GzipFile(fileobj=stream, mode="wb", mtime=0, filename="") as file:
-        file.write(json.dumps(data, separators=(",", ":")).encode("ascii"))
-    return stream.getvalue()
-
-
-def _short(name: str) -> str:
-    return name.removeprefix("aten::")

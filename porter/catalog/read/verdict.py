@@ -60,8 +60,8 @@ def verdict(api: str, catalogue: Catalogue, documents: Documents, soc: str) -> V
         return _cuda(api, catalogue, fact)
     if _TYPE.match(rest) and fact is None:
         return Verdict(api, SUPPORTED)
-    kernels = catalogue.operators_of(api) or catalogue.operators_of(usual)
-    if kernels is None and fact is None and not _ELSEWHERE.match(api) and catalogue.torch_has(api) is False:
+    kernels = catalogue.operators.of(api) or catalogue.operators.of(usual)
+    if kernels is None and fact is None and not _ELSEWHERE.match(api) and catalogue.surface.has(api) is False:
         return Verdict(api, UNKNOWN)
     if kernels and all(_CUDA_ONLY.search(op.name) for op in kernels.operators):
         return Verdict(api, MISSING, operators=tuple(op.name for op in kernels.operators))
@@ -93,7 +93,9 @@ def _traced(api: str, kernel: str | None, catalogue: Catalogue) -> tuple[str | N
         return kernel, ()
     names = sorted({*seen.forward, *(() if seen.own else seen.backward)})
     fallen = tuple(
-        name for name in names if (all_of := catalogue.operator(name)) and {o.kernel for o in all_of} == {CPU}
+        name
+        for name in names
+        if (all_of := catalogue.operators.overloads(name)) and {o.kernel for o in all_of} == {CPU}
     )
     if fallen:
         return MIXED, fallen
@@ -137,7 +139,7 @@ def _npu(api: str, catalogue: Catalogue) -> Verdict:
     private = any(part.startswith("_") for part in api.split("."))  # from C++, where no source names it
     # `import torch_npu` puts every operator of its own there, public or not
     known = not module or api == "torch.npu" or private or catalogue.has(api)
-    operator = module == "torch_npu" and catalogue.operator(f"npu::{name}")
+    operator = module == "torch_npu" and catalogue.operators.overloads(f"npu::{name}")
     return Verdict(api, SUPPORTED if known or operator else MISSING, NATIVE if operator else None)
 
 
@@ -171,7 +173,9 @@ class Support:
         """Whether only a tensor has a method of this name: no module has it, no dictionary, no string."""
         known = self._methods.get(name)
         if known is None:
-            known = self._methods[name] = name not in _SHARED and bool(self.catalogue.torch_has(f"torch.Tensor.{name}"))
+            known = self._methods[name] = name not in _SHARED and bool(
+                self.catalogue.surface.has(f"torch.Tensor.{name}")
+            )
         return known
 
 

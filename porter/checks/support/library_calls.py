@@ -36,7 +36,7 @@ def _reached(file) -> Iterator[Hit]:
         name = ".".join((full, *words))
         fact = libraries.facts.get(name)
         # a rule that asks for a name says more of it
-        if fact is None or fact.module or name in file.rules.calls or file.rules.mentioned(name):
+        if fact is None or fact.module or name in file.rules.keys.calls or file.rules.keys.mentioned(name):
             continue
         if not _guarded(file, link):
             at.setdefault(name, []).append(link)

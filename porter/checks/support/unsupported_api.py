@@ -52,7 +52,7 @@ class UnsupportedApi(IndexRule):
                     why, values = _missing(verdict, support, len(at))
                     yield Hit(first(at), why, code="PRT701", values=named(**values))
             elif verdict.kind == ON_CPU:
-                if name not in file.rules.calls and (at := [k for k in links if _computes(file, k)]):
+                if name not in file.rules.keys.calls and (at := [k for k in links if _computes(file, k)]):
                     values = _values(verdict, file.target, at)
                     yield Hit(first(at), "disagree" if verdict.disagree else "default", code="PRT702", values=values)
             elif len(verdict.dtypes) >= _LIST and not _MAKES.search(name):

@@ -113,7 +113,7 @@ MUTANTS = [
     ),
     Mutant(
         "a link leads back into the original",
-        "files/links.py",
+        "files/pieces.py",
         "    return os.path.relpath(target, os.path.dirname(link))",
         "    return text",
         COPY,
@@ -121,7 +121,7 @@ MUTANTS = [
     ),
     Mutant(
         "a link may leave the tree and come back",
-        "files/links.py",
+        "files/pieces.py",
         "        if walk.relative(place) is None:\n            return False",
         "        if walk.relative(place) is None:\n            continue",
         COPY,
@@ -129,7 +129,7 @@ MUTANTS = [
     ),
     Mutant(
         "a link to elsewhere is kept by its letters",
-        "files/links.py",
+        "files/pieces.py",
         "return target if os.path.exists(link) and not os.path.isabs(text) else text",
         "return text",
         COPY,

@@ -178,7 +178,7 @@ MUTANTS = [
     Mutant(
         "what git tracks is ignored",
         "files/discover.py",
-        "if not self.tracked(folder, key, directory):",
+        "if not self._tracked(folder, key, directory):",
         "if True:",
         TRACKED,
         "not_ignored",
@@ -186,7 +186,7 @@ MUTANTS = [
     Mutant(
         "beside what git tracks nothing is ignored",
         "files/discover.py",
-        "self.opened.add(path)",
+        "self._opened.add(path)",
         "pass",
         TRACKED,
         "not_ignored",

@@ -14,7 +14,7 @@ MUTANTS = [
     Mutant(
         "journal: the bytes are checked file by file, not before the first",
         "files/journal.py",
-        "    run.check(side)\n",
+        "    for _ in run.pieces(side):  # before the first file is touched: the bytes of all of them are as they were stored\n        pass\n",
         "",
         "files/test_seal.py",
         "bytes_of_a_genuine_journal",
@@ -38,7 +38,7 @@ MUTANTS = [
     Mutant(
         "journal: the folders above a run are not flushed",
         "files/runs.py",
-        "            for folder in (self.home.file(\"runs\"), self.home.file(), self.home.root):\n",
+        "            for folder in (self._home.file(\"runs\"), self._home.file(), self._home.root):\n",
         "            for folder in ():\n",
         "files/test_seal.py",
         "on_the_disk_before",
@@ -151,7 +151,7 @@ MUTANTS = [
         "journal: a record of what porter wrote that anybody can write",
         "files/runs.py",
         '            if run.state() == "finished" and run.proof():\n                run.load()\n                found.update((entry.path, entry.after)',
-        '            if run.state() == "finished":\n                text = Path(run.file("manifest.json")).read_bytes()\n                run.entries = [Entry(**entry) for entry in json.loads(text)["files"]]\n                found.update((entry.path, entry.after)',
+        '            if run.state() == "finished":\n                text = Path(run.file("manifest.json")).read_bytes()\n                run.manifest.files = [Entry(**entry) for entry in json.loads(text)["files"]]\n                found.update((entry.path, entry.after)',
         "files/test_seal.py",
         "forged_record",
     ),

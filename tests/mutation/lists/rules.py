@@ -114,7 +114,7 @@ MUTANTS = [
     Mutant(
         "ignore suppressions",
         "analysis/python.py",
-        " and self.reason(code, hit, piece) is None",
+        " and self._reason(code, hit, piece) is None",
         "",
         PROMISES,
         "test_suppression",

@@ -1,23 +1,22 @@
-"""The rule table of README.md, written from rules/*.toml: `python -m porter.rulebook.explained README.md` renews it."""
+"""The rule table of README.md, written from rules/*.toml: `tests/checks/test_rules.py -k readme --accept` renews it."""
 
 from __future__ import annotations
 
+from porter.commands.explain import OFF
+from porter.finding import SEVERITIES
 from porter.rulebook.texts import Texts
 
-OFF = {"en": " (off by default)", "zh": "（默认关闭）"}
 START, END = "<!-- rules:start -->", "<!-- rules:end -->"
 
 
-def rule_table(texts: Texts, lang: str = "en") -> str:
+def rule_table(texts: Texts) -> str:
     """One line for each code: severities that its messages can have, worst first."""
-    from porter.finding import SEVERITIES
-
     lines = ["| code | name | severity | finds |", "|---|---|---|---|"]
     for code in texts.codes():
         rule = texts.rule(code)
         severities = {texts.severity(code, why) for why in rule.messages}
         worst_first = ", ".join(severity for severity in SEVERITIES if severity in severities)
-        title = rule.title[lang].replace("|", chr(92) + "|") + (OFF[lang] if rule.default == "off" else "")
+        title = rule.title["en"].replace("|", chr(92) + "|") + (OFF["en"] if rule.default == "off" else "")
         lines.append(f"| {code} | {rule.slug} | {worst_first} | {title} |")
     return "\n".join(lines)
 
@@ -29,18 +28,3 @@ def renew(document: str, table: str) -> str:
     if not start or not end:
         raise ValueError(f"no {START} followed by {END}")
     return f"{head}{START}\n\n{table}\n\n{END}{tail}"
-
-
-def main(path: str) -> None:
-    with open(path, encoding="utf-8", newline="") as file:
-        before = file.read()
-    after = renew(before, rule_table(Texts()))
-    if after != before:
-        with open(path, "w", encoding="utf-8", newline="") as file:
-            file.write(after)
-
-
-if __name__ == "__main__":
-    import sys
-
-    main(sys.argv[1])

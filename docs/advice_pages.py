@@ -1,6 +1,8 @@
-"""docs/advice.md, written from rules/advice: `python -m porter.advice.document docs/advice.md docs/advice.zh.md`."""
+"""docs/advice.md, written from rules/advice: `python docs/advice_pages.py`."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 from porter.advice import load
 from porter.advice.schema import CHAPTERS
@@ -9,12 +11,12 @@ WORDS = {
     "title": ("What the migration guides say, and where porter says it", "迁移指南的内容，以及 porter 在何处给出"),
     "lead": (
         (
-            "Written from rules/advice by `python -m porter.advice.document`. The guides are Ascend's and MindSpore's "
+            "Written from rules/advice by `python docs/advice_pages.py`. The guides are Ascend's and MindSpore's "
             "own; each of their headings, rows of tables and points stands here in our words. What does not carry over "
             "to PyTorch says why."
         ),
         (
-            "由 `python -m porter.advice.document` 依据 rules/advice 生成。指南来自昇腾与 MindSpore 官方，其中的标题、表格行和要点"
+            "由 `python docs/advice_pages.py` 依据 rules/advice 生成。指南来自昇腾与 MindSpore 官方，其中的标题、表格行和要点"
             "均以我们自己的表述列出；不适用于 PyTorch 的内容注明原因。"
         ),
     ),
@@ -89,13 +91,6 @@ def _source(source: dict, lang: str) -> str:
     return f"[{title}]({source['reference']})" if "reference" in source else title
 
 
-def main(english: str, chinese: str) -> None:
-    for path, lang in ((english, "en"), (chinese, "zh")):
-        with open(path, "w", encoding="utf-8", newline="\n") as file:
-            file.write(document(lang))
-
-
 if __name__ == "__main__":
-    import sys
-
-    main(*sys.argv[1:3])
+    for name, lang in (("advice.md", "en"), ("advice.zh.md", "zh")):
+        Path(__file__).with_name(name).write_text(document(lang), encoding="utf-8", newline="\n")

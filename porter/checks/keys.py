@@ -1,0 +1,51 @@
+"""Which rules each key names, so that forty rules cost what one costs."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterable
+
+from porter.checks.mistakes import LISTS
+from porter.engine.rule import Rule
+from porter.python.index import BINDERS, COMPREHENSIONS, TYPES
+from porter.python.searches import Sought
+
+
+class Keys:
+    """The keys of CONTRIBUTING.md, and what follows from them for the look at a file."""
+
+    def __init__(self, rules: Iterable[Rule], roots: frozenset[str]):
+        self.calls, self.references, self.prefixes, self.methods, self.builtins = (defaultdict(list) for _ in range(5))
+        self.attributes, self.imports, self.literals, self.patterns, self.nodes = (defaultdict(list) for _ in range(5))
+        filters: list[tuple[Rule, tuple[type, ...], tuple[Sought, ...]]] = []
+        for rule in rules:
+            for index in LISTS:
+                for key in getattr(rule, index):
+                    getattr(self, index)[key].append(rule)
+            texts = (rule.text,) if isinstance(rule.text, str) else rule.text
+            kinds = tuple({at: None for kind in rule.nodes for at in TYPES[kind]})
+            filters.append((rule, kinds, tuple(map(Sought, texts))))
+        self.node_filters = [row for row in filters if row[0].nodes]
+        asking: dict[str, list[Rule]] = {}  # a method and a builtin may share a name
+        for index in (self.calls, self.methods, self.builtins):
+            for name, several in index.items():
+                asking.setdefault(name, []).extend(several)
+        self.only = {  # by name: the glances of which one must let a place through; names that some rule wants anyhow are absent
+            name: tuple(dict.fromkeys(rule.only for rule in several))
+            for name, several in asking.items()
+            if all(rule.only for rule in several)
+        }
+        asked = (*self.calls, *self.references, *self.prefixes)
+        self.origins = roots | {name.partition(".")[0] for name in asked}
+        kinds = {kind for row in filters for kind in row[1]}
+        self.node_types = frozenset({ast.Call, ast.Attribute, ast.For, *BINDERS, *COMPREHENSIONS, *kinds})
+
+    def mentioned(self, name: str) -> bool:
+        """Whether a rule asks for mentions of a name, or of something it starts with."""
+        references, prefixes = self.references, self.prefixes
+        while name:
+            if name in references or name in prefixes:
+                return True
+            name = name.rpartition(".")[0]
+        return False
