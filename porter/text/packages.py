@@ -27,6 +27,7 @@ _INDEX = re.compile(r"https?://(?:download\.pytorch\.org/whl|data\.pyg\.org/whl)
 _TOOLKIT = re.compile(r"(?<=[/+])cu\d{2,3}(?=(?:/|\.html|/torch_stable\.html)?(?:[\s\"',;\]]|$))")
 _FOREIGN = re.compile(r"pypi\.nvidia\.com|pypi\.ngc\.nvidia\.com|/cu\d{2,3}\b")
 _OURS = re.compile(r"(?i)(?:^|[/_.-])(?:npu|ascend)s?(?:$|[/_.-])")
+_DOCUMENTS = re.compile(r"(?i)(?:^|/)docs?/")  # what builds pages imports torch, and runs nothing on a device
 _WIDTH = 3
 EXACT = re.compile(r"(?:===|==|=)?[ \t]*(\d[\w.+!-]*)")  # without an operator as poetry has it
 
@@ -121,7 +122,7 @@ def _torch(document: Document, want: Wanted, others: bool) -> Iterator[Hit]:
     elif want.spec and not want.version and not allows(want.spec, target.torch_npu):
         yield Hit((want.start, want.end), "range", code="PRT840", values=values)
         others = others or want.kind == "pip"  # the two would never be installed together
-    if others or document.session.facts.knows_npus(document.path):
+    if others or document.session.facts.knows_npus(document.path) or _DOCUMENTS.search(document.path):
         return
     if not want.version and target.style == "portable":
         return  # nothing imports torch_npu there, and other accelerators stay welcome

@@ -408,6 +408,10 @@ def test_beside_a_torch_without_a_pin_stands_the_plug_in_too(name):
     assert codes(name, before, open_session(target=Target(style="portable"))) == []
 
 
+def test_what_builds_the_documents_needs_no_plug_in():
+    assert ported("docs/requirements.txt", "sphinx\ntorch\n", unsafe=True) == "sphinx\ntorch\n"
+
+
 def test_a_range_without_the_torch_of_the_target_is_for_a_person():
     result = found("requirements.txt", "torch<2.2,>=2.0\n")
     assert [f.why for f in result.findings] == ["range"] and not result.review
