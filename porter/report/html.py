@@ -7,9 +7,12 @@ from functools import partial
 
 from porter.report import support
 from porter.report.page import STATES, TOP, context
-from porter.report.page_words import LANGUAGES, phrase
 from porter.report.read import Templates
 from porter.report.sanitise import line, shown
+from porter.rulebook.table import LANGUAGES
+from porter.rulebook.words import speaker
+
+phrase = speaker("page")
 
 _CODE = re.compile(r"`([^`\n]+)`")
 _LINK = re.compile(r"https://[\w.~:/?#@!$&'()*+,;=%-]+")

@@ -8,10 +8,13 @@ from collections import Counter
 from porter.finding import EFFORTS, SEVERITIES, STATUSES
 from porter.report.excerpt import Excerpts
 from porter.report.model import stands_in_the_way
-from porter.report.page_words import LANGUAGES, PAGE, phrase
 from porter.report.sanitise import line, shown
 from porter.report.static import paper
 from porter.report.treemap import boxes
+from porter.rulebook.table import LANGUAGES
+from porter.rulebook.words import both, speaker, words
+
+phrase = speaker("page")
 
 STATES = (*STATUSES, "optional")
 REFUSED = ("PRT002", "PRT003")
@@ -212,10 +215,10 @@ def embedded(document: dict, rows: list[list], excerpts: Excerpts, rules: dict[s
         "severities": SEVERITIES,
         "states": STATES,
         "efforts": EFFORTS,
-        "title": PAGE["title"],
+        "title": _pair("title"),
         "words": {
-            key: PAGE[key]
-            for key in PAGE
+            key: _pair(key)
+            for key in words("page", "en")
             if key.startswith(("js.", "family.")) or key in (*SEVERITIES, *STATES, *EFFORTS, "suppressed")
         },
     }
@@ -227,3 +230,7 @@ def embedded(document: dict, rows: list[list], excerpts: Excerpts, rules: dict[s
         .replace("\u2028", "\\u2028")
         .replace("\u2029", "\\u2029")
     )
+
+
+def _pair(key: str) -> list[str]:
+    return [*both("page", key).values()]

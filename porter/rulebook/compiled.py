@@ -26,6 +26,7 @@ _BUILDERS = {
         "schema_report.py",
         "tabulate.py",
     ),
+    "porter.rulebook.schema_words": ("schema.py", "schema_words.py"),
     "porter.advice.schema": ("../advice/schema.py",),
 }
 _LARGEST = 64_000_000

@@ -61,7 +61,7 @@ def _names(value: object) -> str | None:
     return next((f"renames {k!r} to {v!r}" for k, v in value.items() if _dotted(k) or _dotted(v)), None)
 
 
-def _languages(value: object, more: tuple[str, ...] = ()) -> str | None:
+def languages(value: object, more: tuple[str, ...] = ()) -> str | None:
     if not isinstance(value, dict):
         return f"is not a table of {' and '.join(LANGUAGES)}"
     for lang in LANGUAGES:
@@ -71,11 +71,15 @@ def _languages(value: object, more: tuple[str, ...] = ()) -> str | None:
 
 
 def _message(value: object, *more: str) -> str | None:
-    if wrong := _languages(value, ("severity", "effort", "once", *more)):
+    if wrong := languages(value, ("severity", "effort", "once", *more)):
         return wrong
     for key, check in (("severity", _severity), ("effort", _effort), ("once", _boolean)):
         if key in value and (wrong := check(value[key])):
             return f"has the {key} {value[key]!r}, which {wrong}"
+    return other_placeholders(value)
+
+
+def other_placeholders(value: dict) -> str | None:
     first, *others = (sorted(set(PLACEHOLDER.findall(value[lang]))) for lang in LANGUAGES)
     return next((f"has other placeholders in one language: {first} and {o}" for o in others if o != first), None)
 
@@ -105,8 +109,8 @@ KINDS: dict[str, tuple[tuple[str, ...], dict[str, Check]]] = {
         {
             "code": _code,
             "slug": _matches(_SLUG, "a lower-case slug"),
-            "title": _languages,
-            "explain": _languages,
+            "title": languages,
+            "explain": languages,
             "before": _string,
             "after": _string,
             "by_hand": _string,
@@ -198,9 +202,9 @@ KINDS: dict[str, tuple[tuple[str, ...], dict[str, Check]]] = {
     ),
 }
 
-KINDS |= kinds(_dotted, _string, _index, _languages, _list_of)
+KINDS |= kinds(_dotted, _string, _index, languages, _list_of)
 KINDS |= setting(_code, _string, _fix, _message, _or_list, _weight)
-KINDS |= cause(_code, _string, _languages, _list_of)
+KINDS |= cause(_code, _string, languages, _list_of)
 KINDS |= kernel(_string, _message, _or_list)
 
 
