@@ -21,6 +21,7 @@ _MAGIC = b"porter rules 1\n"
 _BUILDERS = {
     "porter.rulebook.tabulate": (
         "log_patterns.py",
+        "opening.py",
         "schema.py",
         "schema_diagnose.py",
         "schema_report.py",

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 
 from porter.finding import EFFORTS, SEVERITIES
+from porter.rulebook import opening
 from porter.rulebook.errors import RuleError
 from porter.rulebook.schema_diagnose import cause
 from porter.rulebook.schema_report import kernel, kinds, setting
@@ -116,6 +117,7 @@ KINDS: dict[str, tuple[tuple[str, ...], dict[str, Check]]] = {
             "by_hand": _string,
             "default": _one_of("on", "off"),
             "once": _boolean,
+            "gate": opening.wrong,
             "message": _messages,
             **_weight,
         },
@@ -167,6 +169,7 @@ KINDS: dict[str, tuple[tuple[str, ...], dict[str, Check]]] = {
             "import": _or_list(_dotted),
             "name": _or_list(_string),
             "status": _one_of(*STATUSES),
+            "gate": _boolean,
             "since": _string,
             "replacement": _or_list(_string),
             "message": _message,
@@ -249,6 +252,8 @@ def _contradictions(kind: str, stanza: dict):
             yield "'before' and 'after' belong together, and every code but porter's own has both"
     if kind == "setting" and ("key" in stanza) == ("kind" in stanza):
         yield "a setting has either 'key' or 'kind'"
+    if kind == "setting" and stanza.get("key", "*") == "*" and "gate" not in stanza:
+        yield "a setting of any key needs a 'gate': words that every file with it holds, in lower case"
     if kind in ("api", "variable", "setting") and ("to" in stanza) != ("fix" in stanza):
         yield "'to' and 'fix' belong together: leave both out where there is no counterpart"
     if kind == "api" and len(stanza["example"]) != 1 + ("to" in stanza):
