@@ -6,48 +6,11 @@ from pathlib import Path
 
 from porter.advice import load
 from porter.advice.schema import CHAPTERS
-
-WORDS = {
-    "title": ("What the migration guides say, and where porter says it", "迁移指南的内容，以及 porter 在何处给出"),
-    "lead": (
-        (
-            "Written from rules/advice by `python docs/advice_pages.py`. The guides are Ascend's and MindSpore's "
-            "own; each of their headings, rows of tables and points stands here in our words. What does not carry over "
-            "to PyTorch says why."
-        ),
-        (
-            "由 `python docs/advice_pages.py` 依据 rules/advice 生成。指南来自昇腾与 MindSpore 官方，其中的标题、表格行和要点"
-            "均以我们自己的表述列出；不适用于 PyTorch 的内容注明原因。"
-        ),
-    ),
-    "guide": ("What the guide says", "指南内容"),
-    "answer": ("Where porter says it", "porter 在何处给出"),
-    "heading": ("heading", "标题"),
-    "row": ("row", "表格行"),
-    "point": ("point", "要点"),
-    "not": ("not applicable", "不适用"),
-    "advice": ("The advice", "建议列表"),
-    "precision": ("Precision", "精度"),
-    "performance": ("Performance", "性能"),
-    "known": ("Known from", "依据"),
-    "grade": ("grade", "等级"),
-    "grades": (
-        "Grades: V, the vendor's sources or documents say so; E, seen in public work; I, inferred, shown as a hint.",
-        "等级：V 表示官方源码或文档；E 表示公开工作中见到；I 表示推断，仅作提示。",
-    ),
-    "command": ("`porter {name}`", "`porter {name}`"),
-    "step": ("plan, step `{name}`", "迁移步骤 `{name}`"),
-    "env": ("`porter env`: `{name}`", "`porter env`：`{name}`"),
-    "diagnose": ("`porter diagnose`: {name}", "`porter diagnose`：{name}"),
-    "colon": (": ", "："),
-    "comma": (", ", "、"),
-}
+from porter.rulebook.words import words
 
 
 def document(lang: str = "en") -> str:
-    def say(key: str) -> str:
-        return WORDS[key][lang == "zh"]
-
+    say = words("advice", lang).__getitem__
     index, rows = load.index(), {row["id"]: row for row in load.advice()["advice"]}
     lines = [f"# {say('title')}", "", say("lead"), ""]
     for guide in index["guide"]:

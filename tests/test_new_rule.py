@@ -21,7 +21,8 @@ def checkout(tmp_path: Path) -> Path:
     (tmp_path / "rules" / "catalog").symlink_to(ROOT / "rules" / "catalog")
     (tmp_path / "tests" / "checks").mkdir(parents=True)
     (tmp_path / "tests" / "fixtures").mkdir()
-    for name in ("conftest.py", "cases.py", "new_rule.py", "checks/test_fixtures.py", "checks/test_rules.py"):
+    helpers = ("conftest.py", "cases.py", "new_rule.py", "readme_table.py")
+    for name in (*helpers, "checks/test_fixtures.py", "checks/test_rules.py"):
         shutil.copy(ROOT / "tests" / name, tmp_path / "tests" / name)
     for name in ("Makefile", "pyproject.toml", "README.md"):
         shutil.copy(ROOT / name, tmp_path)

@@ -13,13 +13,11 @@ from types import FunctionType
 from porter.engine.rule import AnyRule, IndexRule, Rule, TextRule
 from porter.errors import UserError, suggestion
 from porter.python.index import TYPES
+from porter.python.strings import LITERALS
 from porter.rulebook.table import Tables
 from porter.target import SOCS
+from porter.values import PATTERNS
 
-LITERALS = frozenset({"device", "backend", "tensor-type", "variable"})  # what python/strings makes
-PATTERNS = frozenset(  # what values/patterns.py and values/experts.py see
-    "attention complex-rotation experts gate gelu masked-softmax norm rms-norm rotary sdpa".split()
-)
 READS = frozenset({"script", "settings", "requirements", "source"})  # what text/formats read
 LISTS = "calls references prefixes methods builtins attributes imports patterns literals nodes".split()
 _STRINGS = frozenset({*LISTS, "codes", "socs"})

@@ -16,10 +16,11 @@ from porter.report.advice import advice
 from porter.report.console import target_line
 from porter.report.markdown import code, text
 from porter.report.model import Report
-from porter.report.page_words import phrase
 from porter.report.sanitise import as_json
-from porter.report.words import say
+from porter.rulebook.words import speaker
 from porter.terminal import Line, show
+
+say, phrase = speaker("report"), speaker("page")
 
 FORMATS = ("text", "json", "markdown")
 CHAPTERS = ("precision", "performance")

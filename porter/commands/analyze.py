@@ -11,7 +11,9 @@ from porter.commands.view import report_of
 from porter.errors import check_choice
 from porter.exits import FOUND, INTERNAL, OK
 from porter.report import FORMATS, format_of, render
-from porter.report.words import say
+from porter.rulebook.words import speaker
+
+say = speaker("report")
 
 
 def analyze(

@@ -7,11 +7,13 @@ import sys
 from pathlib import Path
 
 from porter.catalog.read.load import load, versions
-from porter.catalog.read.words import say
 from porter.errors import UserError, check_choice, suggestion
 from porter.exits import OK
+from porter.rulebook.words import speaker
 from porter.terminal import Line, columns, pad
 from porter.terminal import show as write
+
+say = speaker("catalog")
 
 _FORMATS = ("text", "json")
 

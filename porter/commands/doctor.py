@@ -12,10 +12,12 @@ from porter.checks.registry import load
 from porter.commands.job import settings_here
 from porter.doctor.judge import Release, fits, judge
 from porter.doctor.machine import look
-from porter.doctor.words import say
 from porter.errors import check_choice
 from porter.exits import FOUND, OK
+from porter.rulebook.words import speaker, words
 from porter.terminal import columns, pad, show
+
+say = speaker("doctor")
 
 STYLES = {"ok": "green", "absent": "dim", "note": "yellow", "wrong": "bold red"}
 
@@ -40,9 +42,10 @@ def doctor(format: str | None, lang: str | None) -> int:
 
 
 def _said(check, lang: str) -> dict[str, str]:
-    values = dict(check.values)
-    message, cure = say(check.key, lang, **values), say(f"{check.key}.cure", lang, **values)
-    return {"message": message, "cure": cure}
+    """KEY.cure is what to do about KEY: nothing where there is no such text."""
+    values, cure = dict(check.values), f"{check.key}.cure"
+    known = cure in words("doctor", lang)
+    return {"message": say(check.key, lang, **values), "cure": say(cure, lang, **values) if known else ""}
 
 
 def _show(checks, releases, machine, lang: str) -> None:

@@ -14,8 +14,10 @@ from porter.files.errors import FilesError
 from porter.files.read import opened, read
 from porter.files.script_texts import LARGEST, MARK
 from porter.project.environment import World, exports
-from porter.report.words import say
+from porter.rulebook.words import speaker
 from porter.run.run import Run
+
+say = speaker("report")
 
 _GROUPS = ("log", "distributed", "determinism", "memory", "shapes", "host", "debug")
 _CANN = """\

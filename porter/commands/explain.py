@@ -10,10 +10,11 @@ from porter.checks.registry import load
 from porter.commands.job import settings_here
 from porter.errors import UserError, check_choice
 from porter.exits import OK
-from porter.report.page_words import phrase
-from porter.report.words import say
+from porter.rulebook.words import speaker
 from porter.target import Target
 from porter.terminal import STYLES, Line, columns, pad, show
+
+say, phrase = speaker("report"), speaker("page")
 
 if TYPE_CHECKING:
     from porter.rulebook.texts import ApiText

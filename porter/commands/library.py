@@ -10,7 +10,9 @@ from porter.commands.job import prepare
 from porter.commands.output import show_bytes, write_text
 from porter.errors import UserError
 from porter.exits import OK
-from porter.report.words import say
+from porter.rulebook.words import speaker
+
+say = speaker("report")
 
 
 def write_facts(

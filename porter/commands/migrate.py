@@ -20,9 +20,11 @@ from porter.files.read import digest
 from porter.finding import Change, FileResult, apply
 from porter.report import format_of, render
 from porter.report.diff import unified
-from porter.report.words import say
+from porter.rulebook.words import speaker
 from porter.run.config import LANGUAGES
 from porter.run.run import Run
+
+say = speaker("report")
 
 SHOWN = 3
 

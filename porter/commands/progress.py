@@ -7,8 +7,10 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from porter.report.words import say
+from porter.rulebook.words import speaker
 from porter.run.run import Progress
+
+say = speaker("report")
 
 PATIENCE = 1.0  # seconds
 

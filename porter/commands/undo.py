@@ -7,8 +7,10 @@ import sys
 from pathlib import Path
 
 from porter.exits import FOUND, OK
-from porter.report.words import say
+from porter.rulebook.words import speaker
 from porter.run.config import find, read
+
+say = speaker("report")
 
 
 def undo(path: str, lang: str | None) -> int:

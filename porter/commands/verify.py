@@ -18,6 +18,7 @@ from porter.commands.output import tell, write_text
 from porter.errors import UserError, check_choice
 from porter.exits import FOUND, OK
 from porter.finding import Finding, apply
+from porter.rulebook.words import speaker
 from porter.run.run import Run
 from porter.verify import install, interpreter, legs
 from porter.verify.compare import compare
@@ -26,7 +27,8 @@ from porter.verify.launch import run as launch
 from porter.verify.legs import Leg
 from porter.verify.result import Result, as_json, data
 from porter.verify.show import text
-from porter.verify.words import say
+
+say = speaker("verify")
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from porter.diagnose.clean import shown
-from porter.diagnose.words import say
 from porter.files.errors import printable
 from porter.report.sanitise import as_json
+from porter.rulebook.words import speaker
+
+say = speaker("diagnose")
 
 if TYPE_CHECKING:
     from porter.diagnose.conclude import Answer, Diagnosis, Evidence
@@ -27,8 +29,8 @@ _PYTHON = frozenset(
 def lines(diagnosis: Diagnosis, name: str, root: str, prefix: str, lang: str) -> list[Line]:
     log = diagnosis.log
     name = say("stdin", lang) if name == "-" else printable(name)
-    key, plural = "head.npu" if log.npu else "head", "" if log.lines == 1 else "s"
-    rows: list[Line] = [[(say(key, lang, name=name, lines=log.lines, s=plural), "dim")]]
+    key = ("head.npu" if log.npu else "head") + (".one" if log.lines == 1 else "")
+    rows: list[Line] = [[(say(key, lang, name=name, lines=log.lines), "dim")]]
     if diagnosis.repository:
         places = len(diagnosis.repository.places)
         rows.append([(say("joined", lang, n=places, root=printable(root)), "dim")])

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from porter.report.page import is_open
 from porter.report.sanitise import as_json
-from porter.report.words import say
+from porter.rulebook.words import speaker
+
+say = speaker("report")
 
 
 def compare(before: dict, after: dict) -> dict:

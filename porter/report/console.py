@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 from porter.files.errors import printable
 from porter.finding import SEVERITIES, STATUSES, Finding
-from porter.report.words import say
+from porter.rulebook.words import speaker
 from porter.terminal import STYLES, Line, columns, pad, plain
+
+say = speaker("report")
 
 if TYPE_CHECKING:
     from porter.report.model import Report

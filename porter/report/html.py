@@ -10,10 +10,13 @@ from markupsafe import Markup
 
 from porter.report import support
 from porter.report.page import STATES, TOP, context
-from porter.report.page_words import LANGUAGES, phrase
 from porter.report.read import Templates
 from porter.report.sanitise import line, shown
 from porter.resources import templates_dir
+from porter.rulebook.table import LANGUAGES
+from porter.rulebook.words import speaker
+
+phrase = speaker("page")
 
 _CODE = re.compile(r"`([^`\n]+)`")
 _LINK = re.compile(r"https://[\w.~:/?#@!$&'()*+,;=%-]+")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from porter.finding import FileResult, Finding
 from porter.report.sanitise import as_json
 from porter.report.support import support, told
-from porter.rulebook.texts import MORE
+from porter.rulebook.words import both, words
 
 if TYPE_CHECKING:
     from porter.report.model import Report
@@ -123,7 +123,7 @@ def _rules(report: Report) -> list[dict]:
 def _more(report: Report) -> list[dict]:
     """What stands behind the message of a finding that has the value, in this order."""
     known = {key for finding in report.findings.all for key, _ in finding.values}
-    return [{"value": key, **texts} for key, texts in MORE.items() if key in known]
+    return [{"value": key, **both("rulebook", key)} for key in words("rulebook", "en") if key in known]
 
 
 def _findings(report: Report, edits: dict[Finding, list[dict]]) -> list[dict]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from porter.rulebook.texts import MORE
+from porter.rulebook.words import both
 
 CODES = ("PRT601", "PRT602", "PRT603", "PRT604")
 
@@ -20,7 +20,7 @@ def joined(document: dict, run: dict) -> dict:
             finding = {**finding, "values": {**finding["values"], "seen": str(most)}}
         findings.append(finding)
     rest = [operator for place in sorted(late.keys() - told) for operator in late[place]]
-    more = [*document["more"], *([{"value": "seen", **MORE["seen"]}] if told else [])]
+    more = [*document["more"], *([{"value": "seen", **both("rulebook", "seen")}] if told else [])]
     return {**document, "findings": findings, "more": more, "verified": {**run, "unexplained": rest}}
 
 

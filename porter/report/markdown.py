@@ -7,9 +7,11 @@ import re
 from porter.finding import SEVERITIES, STATUSES
 from porter.report.findings import REFUSED
 from porter.report.page import headline, is_open, readiness, state
-from porter.report.page_words import phrase
 from porter.report.sanitise import line
 from porter.report.sarif import ranked
+from porter.rulebook.words import speaker
+
+phrase = speaker("page")
 
 LIMIT = 60_000  # characters; a comment may have 65,536
 WORDS = {

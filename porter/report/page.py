@@ -8,10 +8,13 @@ from collections import Counter
 from porter.finding import EFFORTS, SEVERITIES, STATUSES
 from porter.report.excerpt import Excerpts
 from porter.report.findings import REFUSED, stands_in_the_way
-from porter.report.page_words import LANGUAGES, PAGE, phrase
 from porter.report.sanitise import line, shown
 from porter.report.static import paper
 from porter.report.treemap import boxes
+from porter.rulebook.table import LANGUAGES
+from porter.rulebook.words import both, speaker, words
+
+phrase = speaker("page")
 
 STATES = (*STATUSES, "optional")
 VARIABLES = ("PRT801", "PRT802", "PRT803")
@@ -211,12 +214,16 @@ def embedded(document: dict, rows: list[list], excerpts: Excerpts, rules: dict[s
         "severities": SEVERITIES,
         "states": STATES,
         "efforts": EFFORTS,
-        "title": PAGE["title"],
+        "title": _pair("title"),
         "words": {
-            key: PAGE[key]
-            for key in PAGE
+            key: _pair(key)
+            for key in words("page", "en")
             if key.startswith(("js.", "family.")) or key in (*SEVERITIES, *STATES, *EFFORTS, "suppressed")
         },
     }
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     return text.translate({ord(c): f"\\u{ord(c):04x}" for c in "&<>\u2028\u2029"})
+
+
+def _pair(key: str) -> list[str]:
+    return [*both("page", key).values()]

@@ -6,8 +6,10 @@ import re
 from html import escape
 
 from porter.report.excerpt import Excerpts
-from porter.report.page_words import phrase
 from porter.report.sanitise import line, shown
+from porter.rulebook.words import speaker
+
+phrase = speaker("page")
 
 _CODE = re.compile(r"`([^`\n]+)`")
 

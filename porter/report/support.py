@@ -6,7 +6,9 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from porter.catalog.read.verdict import KINDS, SEVERITY, SILENT, SUPPORTED, UNVERIFIED, Verdict
-from porter.report.words import say
+from porter.rulebook.words import speaker
+
+say = speaker("report")
 
 if TYPE_CHECKING:
     from porter.catalog.read.verdict import Support

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 
-from porter.report.page_words import LANGUAGES
+from porter.rulebook.table import LANGUAGES
+from porter.rulebook.words import speaker
 from porter.verify.show import pieces, unexplained
-from porter.verify.words import say
+
+say = speaker("verify")
 
 _WIDE, _HIGH, _POINTS = 600, 120, 300
 

@@ -21,11 +21,13 @@ _MAGIC = b"porter rules 1\n"
 _BUILDERS = {
     "porter.rulebook.tabulate": (
         "log_patterns.py",
+        "opening.py",
         "schema.py",
         "schema_diagnose.py",
         "schema_report.py",
         "tabulate.py",
     ),
+    "porter.rulebook.schema_words": ("schema.py", "schema_words.py"),
     "porter.advice.schema": ("../advice/schema.py",),
 }
 _LARGEST = 64_000_000

@@ -1,4 +1,4 @@
-"""What a pattern of rules/diagnose.toml may be: bounded, and with letters in a row that can be looked for first."""
+"""What can be told of a pattern before it is used: letters that every match holds or begins with, and whether it is bounded."""
 
 from __future__ import annotations
 
@@ -26,8 +26,18 @@ def needle(pattern: str) -> str:
     return best
 
 
+def head(pattern: str) -> str:
+    """The text with which every match begins; "" where there is none."""
+    found = ""
+    for op, argument in _parser.parse(pattern):
+        if op is not _constants.LITERAL:
+            break
+        found += chr(argument)
+    return found
+
+
 def wrong(pattern: object) -> str | None:
-    """What is wrong with a pattern."""
+    """What is wrong with a pattern of rules/diagnose.toml."""
     if not isinstance(pattern, str) or not pattern:
         return "is not a regular expression"
     try:

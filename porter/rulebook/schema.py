@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 
 from porter.finding import EFFORTS, SEVERITIES
+from porter.rulebook import opening
 from porter.rulebook.errors import RuleError
 from porter.rulebook.schema_diagnose import cause
 from porter.rulebook.schema_report import kernel, kinds, setting
@@ -61,7 +62,7 @@ def _names(value: object) -> str | None:
     return next((f"renames {k!r} to {v!r}" for k, v in value.items() if _dotted(k) or _dotted(v)), None)
 
 
-def _languages(value: object, more: tuple[str, ...] = ()) -> str | None:
+def languages(value: object, more: tuple[str, ...] = ()) -> str | None:
     if not isinstance(value, dict):
         return f"is not a table of {' and '.join(LANGUAGES)}"
     for lang in LANGUAGES:
@@ -71,11 +72,15 @@ def _languages(value: object, more: tuple[str, ...] = ()) -> str | None:
 
 
 def _message(value: object, *more: str) -> str | None:
-    if wrong := _languages(value, ("severity", "effort", "once", *more)):
+    if wrong := languages(value, ("severity", "effort", "once", *more)):
         return wrong
     for key, check in (("severity", _severity), ("effort", _effort), ("once", _boolean)):
         if key in value and (wrong := check(value[key])):
             return f"has the {key} {value[key]!r}, which {wrong}"
+    return other_placeholders(value)
+
+
+def other_placeholders(value: dict) -> str | None:
     first, *others = (sorted(set(PLACEHOLDER.findall(value[lang]))) for lang in LANGUAGES)
     return next((f"has other placeholders in one language: {first} and {o}" for o in others if o != first), None)
 
@@ -105,13 +110,14 @@ KINDS: dict[str, tuple[tuple[str, ...], dict[str, Check]]] = {
         {
             "code": _code,
             "slug": _matches(_SLUG, "a lower-case slug"),
-            "title": _languages,
-            "explain": _languages,
+            "title": languages,
+            "explain": languages,
             "before": _string,
             "after": _string,
             "by_hand": _string,
             "default": _one_of("on", "off"),
             "once": _boolean,
+            "gate": opening.wrong,
             "message": _messages,
             **_weight,
         },
@@ -163,6 +169,7 @@ KINDS: dict[str, tuple[tuple[str, ...], dict[str, Check]]] = {
             "import": _or_list(_dotted),
             "name": _or_list(_string),
             "status": _one_of(*STATUSES),
+            "gate": _boolean,
             "since": _string,
             "replacement": _or_list(_string),
             "message": _message,
@@ -198,9 +205,9 @@ KINDS: dict[str, tuple[tuple[str, ...], dict[str, Check]]] = {
     ),
 }
 
-KINDS |= kinds(_dotted, _string, _index, _languages, _list_of)
+KINDS |= kinds(_dotted, _string, _index, languages, _list_of)
 KINDS |= setting(_code, _string, _fix, _message, _or_list, _weight)
-KINDS |= cause(_code, _string, _languages, _list_of)
+KINDS |= cause(_code, _string, languages, _list_of)
 KINDS |= kernel(_string, _message, _or_list)
 
 
@@ -245,6 +252,8 @@ def _contradictions(kind: str, stanza: dict):
             yield "'before' and 'after' belong together, and every code but porter's own has both"
     if kind == "setting" and ("key" in stanza) == ("kind" in stanza):
         yield "a setting has either 'key' or 'kind'"
+    if kind == "setting" and stanza.get("key", "*") == "*" and "gate" not in stanza:
+        yield "a setting of any key needs a 'gate': words that every file with it holds, in lower case"
     if kind in ("api", "variable", "setting") and ("to" in stanza) != ("fix" in stanza):
         yield "'to' and 'fix' belong together: leave both out where there is no counterpart"
     if kind == "api" and len(stanza["example"]) != 1 + ("to" in stanza):

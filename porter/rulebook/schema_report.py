@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from porter.rulebook.opening import wrong_patterns
+
 _CONDITION = {"signal", "without", "least", "share"}
 
 
@@ -72,7 +74,7 @@ def setting(code: Callable, text: Callable, fix: Callable, message: Callable, or
     """A key of a settings file and what it may hold."""
     many = {name: or_list(text) for name in ("key", "except", "under", "beside", "yields", "file")}
     like = {"kind": lambda value: None if value in ("device", "backend") else "is not one of device, backend"}
-    rest = {"value": _pattern, "to": text, "fix": fix, "replace": _replace, "message": message}
+    rest = {"value": _pattern, "gate": wrong_patterns, "to": text, "fix": fix, "replace": _replace, "message": message}
     return {"setting": (("code", "value"), {"code": code, **many, **like, **rest, **weight})}
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 
 from porter.rulebook.errors import RuleError
+from porter.rulebook.opening import opening
 from porter.rulebook.schema import read
 from porter.rulebook.table import LANGUAGES
 
@@ -14,12 +15,12 @@ _RULE_TEXT = ("title", "explain", "symptom", "reference", "before", "after", "by
 
 
 def build(files: Iterable[tuple[str, bytes]]) -> dict[str, dict]:
-    """`{"tables": ..., "prose": ...}` of (name, bytes) pairs."""
+    """`{"tables": ..., "prose": ..., "gate": ...}` of (name, bytes) pairs."""
     stanzas = [item for name, data in files for item in read(name, data)]
     work = _Joined()
     for kind, where, stanza in sorted(stanzas, key=lambda item: item[0] != "rule"):  # codes before those who name them
         work.take[kind](where, stanza)
-    return {"tables": work.tables, "prose": work.prose}
+    return {"tables": work.tables, "prose": work.prose, "gate": opening(stanzas)}
 
 
 def _listed(value: str | list[str]) -> list[str]:

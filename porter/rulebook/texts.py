@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from porter.finding import Finding
 from porter.rulebook import table
+from porter.rulebook.words import words
 from porter.target import Target
 
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
@@ -46,78 +47,6 @@ class ApiText(NamedTuple):
     before: str  # one line of example, "" where there is none
     after: str
     stays: bool  # works on NPUs as it is
-
-
-# what is said behind a message where it is known
-MORE = {
-    "users": {"en": "; imported by {users}", "zh": "；导入它的文件：{users}"},
-    "calls": {"en": "; called here: {calls}", "zh": "；此文件中的调用：{calls}"},
-    "launches": {"en": "; launches: {launches}", "zh": "；启动处：{launches}"},
-    "uses": {"en": "; uses {uses}", "zh": "；使用 {uses}"},
-    "exports": {"en": "; known to Python as {exports}", "zh": "；在 Python 中的名称：{exports}"},
-    "counterparts": {"en": "; there are {counterparts}", "zh": "；可替换为 {counterparts}"},
-    "callers": {"en": "; the Python that stops with it: {callers}", "zh": "；随之失效的 Python：{callers}"},
-    "into": {
-        "en": "; operators that get it in this function: {reached} ({into})",
-        "zh": "；本函数内受影响的算子：{reached} 个（{into}）",
-    },
-    "recompiles": {
-        "en": "; {recompiles} compiles operators anew for each shape",
-        "zh": "；{recompiles} 会为每个新形状重新编译算子",
-    },
-    "seen": {
-        "en": "; seen in the verified run: {seen} shapes, new ones even after step 2",
-        "zh": "；验证运行中实际出现：{seen} 种形状，第 2 步之后仍有新形状",
-    },
-    "loop": {"en": "; anew in each round of `{loop}`", "zh": "；`{loop}` 的每一轮都会重复"},
-    "served_by": {"en": "; {served_by} calls it for every batch", "zh": "；{served_by} 对每个 batch 都会调用它"},
-    "kept": {
-        "en": "; not edited: this line holds a {kept} of IPython",
-        "zh": "；未改动：该行含有 IPython 的 {kept} 命令",
-    },
-    "with_suppressed": {
-        "en": "; stays as it is together with {with_suppressed}, which is suppressed",
-        "zh": "；须与 {with_suppressed} 保持一致，暂不修改：后者已被注释忽略",
-    },
-    "with_skipped": {
-        "en": "; stays as it is together with {with_skipped}, whose file is to be left alone (skip-file)",
-        "zh": "；须与 {with_skipped} 保持一致，暂不修改：后者所在文件声明了 skip-file",
-    },
-    "with_quiet": {
-        "en": "; stays as it is together with {with_quiet}, where the rule is switched off",
-        "zh": "；须与 {with_quiet} 保持一致，暂不修改：后者的规则已被关闭",
-    },
-    "with_refused": {
-        "en": "; stays as it is together with {with_refused}, which porter could not edit; see its file's findings",
-        "zh": "；须与 {with_refused} 保持一致，暂不修改：porter 无法编辑后者，详见该文件的检查结果",
-    },
-    "with_read_only": {
-        "en": "; stays as it is together with {with_read_only}, which is read-only: make it writable",
-        "zh": "；须与 {with_read_only} 保持一致，暂不修改：后者是只读文件：请先改为可写",
-    },
-    "with_outside": {
-        "en": "; stays as it is together with {with_outside}, which lies outside of the project: change both by hand",
-        "zh": "；须与 {with_outside} 保持一致，暂不修改：后者位于工程之外：请手工同时修改",
-    },
-    "with_excluded": {
-        "en": "; stays as it is together with {with_excluded}, which this run leaves out (exclude, .gitignore): name both files in one call",
-        "zh": "；须与 {with_excluded} 保持一致，暂不修改：本次运行排除了后者（exclude 或 .gitignore）：请在同一次执行中指定两个文件",
-    },
-    "with_unnamed": {
-        "en": "; stays as it is together with {with_unnamed}, which is not part of this run: name both files in one call",
-        "zh": "；须与 {with_unnamed} 保持一致，暂不修改：后者不在本次运行之内：请在同一次执行中指定两个文件",
-    },
-    "with_manual": {
-        "en": "; stays as it is together with {with_manual}, which only a person can change: change both together",
-        "zh": "；须与 {with_manual} 保持一致，暂不修改：后者只能手工修改：请同时修改两处",
-    },
-    "with_review": {
-        "en": "; to be reviewed together with {with_review}, which has the same value",
-        "zh": "；须与取值相同的 {with_review} 一并复核",
-    },
-    # of a notebook: people count cells, and files lines
-    "cell": {"en": " (cell {cell}, line {cell_line})", "zh": "（第 {cell} 个代码单元第 {cell_line} 行）"},
-}
 
 
 class PackageText(NamedTuple):
@@ -163,7 +92,9 @@ class Texts:
     def message(self, finding: Finding, lang: str = "en") -> str:
         messages = self._prose["rules"][finding.code]["messages"]
         values = dict(finding.values)
-        text = messages[finding.why][lang] + "".join(more[lang] for key, more in MORE.items() if key in values)
+        text = messages[finding.why][lang] + "".join(
+            more for key, more in words("rulebook", lang).items() if key in values
+        )
         return fill(text, values, f"{finding.code} {finding.why}")
 
     def symptom(self, finding: Finding) -> str:

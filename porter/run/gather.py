@@ -22,7 +22,7 @@ from porter.project.program_options import launcher, takes
 from porter.project.roads import Survey
 from porter.project.said_once import first_fused, first_gelu, jit_compile
 from porter.python.trees import Parse, parse, shallow
-from porter.rulebook.gate import PACKAGES
+from porter.rulebook.gate import opening
 from porter.training.calls.per_batch import served
 
 _OWN = {
@@ -160,7 +160,7 @@ def _aware(asks: dict[str, bool], files: Sequence[str]) -> tuple[str, ...]:
 
 def _packages(files: Sequence[str]) -> set[str]:
     """Where `import apex` finds a package that the project brings itself: `third/apex`, `third/src/apex` for `third/`."""
-    known, found = {*PACKAGES.split(), "apex", "amp_C"}, set()
+    known, found = {*opening()["packages"]}, set()
     sources = frozenset(path for path in files if path.endswith(".py"))
     for path in sources:
         words = path.removesuffix(".py").split("/")

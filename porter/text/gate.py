@@ -1,52 +1,36 @@
-"""Asked of every file that is not Python before a parser is loaded: can it concern porter at all?"""
+"""Asked of every file that is not Python before a parser is loaded: can it concern porter at all?
+
+The words come from rules/*.toml (rulebook/opening.py). Of settings and requirements they are looked for in lower case, one
+search for each plain word: a hundredth of the time of one for all in any case.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from functools import lru_cache
 
 from porter.files import kinds
-from porter.rulebook.gate import GATE, PACKAGES
+from porter.rulebook.gate import GATE, opening
 
-_SHELL = (
-    rb"cuda|nccl|cublas|cudnn|nvidia|nvcc|nvprof|nsys|\bncu\b|gpu|torch|nvtop|deepspeed|accelerate|train|\bml[ \t]"
-    rb"|--nv\b|flash|xformers|bitsandbytes|install"
-)
-# Of text in lower case; one search for each plain word takes a hundredth of the time of one for all in any case.
-_SETTINGS = (
-    b"cuda", b"nccl", b"nvidia", b"nvcr.io", b"apex", b"multi_gpu", b"--gpus", b"flash", b"xformers", b"load_in_", b"8bit",
-    b"paged_", b"bnb", b"quantization_bit", b"tf32", b"fp8", b"sparse_attention", b"lamb\"", b"lion\"", b"gres:", b"pytorch_alloc",
-    b"lightning", b"vocab_size", b"hidden_size", b"n_embd", b"d_model", re.compile(rb"gpus?[\"']?\s*[:=]"), re.compile(rb"gpu[\"']?\s*(?:$|[\n,}#])"), re.compile(rb"amp[\"']?\s*:"),
-)  # fmt: skip
-_LISTED = [word.lower().replace("_", "[-_.]") for word in PACKAGES.split() if word != "numba"]
-_REQUIRED = (
-    b"torch",
-    b"cuda",
-    b"nvidia",
-    b"apex",
-    re.compile(
-        "|".join([*_LISTED, "gpu", "nvtx", "vllm", "rasterization", "kvikio", "pyg", r"\bcu\d", "nccl"]).encode()
-    ),
-)
-_WORDS: dict[str, tuple] = {
-    kinds.YAML: (*_SETTINGS, b"torch=", re.compile(rb"- [\"']?(?:py)?torch(?![\w./:-])")),
-    kinds.JSON: _SETTINGS,
-    kinds.TOML: (*_SETTINGS, *_REQUIRED),
-    kinds.INI: (*_SETTINGS, *_REQUIRED),
-    kinds.REQUIREMENTS: _REQUIRED,
+# the words of which the rules give for each kind of file
+_WORDS: dict[str, tuple[str, ...]] = {
+    kinds.YAML: ("settings", "yaml"),
+    kinds.JSON: ("settings",),
+    kinds.TOML: ("settings", "requirements"),
+    kinds.INI: ("settings", "requirements"),
+    kinds.REQUIREMENTS: ("requirements",),
 }
-# Words that some rule of that kind starts from, in any case.
 _PATTERNS = {
-    # JSON may spell a letter as \u0063; nobody who has no reason to does
-    kinds.NOTEBOOK: rb"cuda|nccl|torch|apex|nvidia|nvcc|nvprof|\bnsys\b|gpu|deepspeed|flash|xformers|bitsandbytes|\\u00[4-7]",
-    kinds.SHELL: _SHELL,
-    kinds.MAKEFILE: _SHELL,
-    kinds.DOCKERFILE: _SHELL,
-    kinds.NATIVE: rb"__global__|<<<|cuda|cublas|cudnn|cufft|curand|cusolver|cusparse|nccl|thrust::|cub::|cutlass|hipLaunch",
+    kinds.NOTEBOOK: "notebook",
+    kinds.SHELL: "script",
+    kinds.MAKEFILE: "script",
+    kinds.DOCKERFILE: "script",
+    kinds.NATIVE: "source",
 }
+_ESCAPED = r"\\u00[4-7]"  # JSON may spell a letter as \u0063; nobody who has no reason to does
 _RECORDS = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[")  # a list is data
 KINDS = frozenset({*_PATTERNS, *_WORDS})  # what porter reads beside Python
-_SEARCH = {kind: re.compile(pattern, re.IGNORECASE).search for kind, pattern in _PATTERNS.items()}
-
 
 # what porter itself wrote: findings, baselines, results of `verify`, as JSON or SARIF
 _OWN = re.compile(
@@ -57,7 +41,22 @@ _OWN = re.compile(
 def concerns(kind: str, data: bytes) -> bool:
     if kind == kinds.JSON and (_OWN.match(data) or _RECORDS.match(data)):
         return False
-    if kind in _SEARCH:
-        return _SEARCH[kind](data) is not None or kind == kinds.NOTEBOOK and GATE.search(data)
+    if kind in _PATTERNS:
+        return _search(kind)(data) is not None or kind == kinds.NOTEBOOK and GATE.search(data)
     low = data.lower()
-    return any(word in low if word.__class__ is bytes else word.search(low) for word in _WORDS[kind])
+    words, searches = _lowered(kind)
+    return any(word in low for word in words) or any(search(low) for search in searches)
+
+
+@lru_cache(maxsize=None)
+def _search(kind: str) -> Callable:
+    """Words that some rule of that kind starts from, in any case."""
+    pattern = opening()[_PATTERNS[kind]] + (f"|{_ESCAPED}" if kind == kinds.NOTEBOOK else "")
+    return re.compile(pattern.encode(), re.IGNORECASE).search
+
+
+@lru_cache(maxsize=None)
+def _lowered(kind: str) -> tuple[tuple[bytes, ...], tuple[Callable, ...]]:
+    tables = [opening()[name] for name in _WORDS[kind]]
+    words = dict.fromkeys(word.encode() for words, _ in tables for word in words)
+    return tuple(words), tuple(re.compile(pattern.encode()).search for _, patterns in tables for pattern in patterns)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from porter.rulebook.words import speaker
 from porter.terminal import columns, pad
 from porter.verify.compare import STEPS
-from porter.verify.words import say
+
+say = speaker("verify")
 
 _ROWS, _CURVES = 8, 20
 

@@ -14,7 +14,8 @@ from porter.finding import EFFORTS, SEVERITIES, Finding
 from porter.resources import rules_dir
 from porter.rulebook import schema, table
 from porter.rulebook.table import LANGUAGES
-from porter.rulebook.texts import MORE, Texts
+from porter.rulebook.texts import Texts
+from porter.rulebook.words import words
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted(rules_dir().glob("*.toml"))
@@ -92,7 +93,9 @@ def test_every_variable_renders(name):
 def test_only_names_of_the_npu_side_are_written():
     rows = table.load().variables
     for name, row in rows.items():
-        assert row.to is None or re.fullmatch(r"(TORCH_)?HCCL_\w+|(RAY_EXPERIMENTAL_NOSET_)?ASCEND_\w+|(TORCH|PYTORCH)_\w*NPU\w*", row.to), name
+        assert row.to is None or re.fullmatch(
+            r"(TORCH_)?HCCL_\w+|(RAY_EXPERIMENTAL_NOSET_)?ASCEND_\w+|(TORCH|PYTORCH)_\w*NPU\w*", row.to
+        ), name
         assert row.to not in rows, f"{name} becomes {row.to}, which is a finding itself"
 
 
@@ -202,7 +205,9 @@ def test_a_value_that_a_message_wants_itself_says_nothing_behind_it():
     for code in CODES:
         for why, message in texts.rule(code).messages.items():
             for text in message.values():
-                assert MORE.keys().isdisjoint(schema.PLACEHOLDER.findall(text)), f"{code} {why}: {text}"
+                assert words("rulebook", "en").keys().isdisjoint(schema.PLACEHOLDER.findall(text)), (
+                    f"{code} {why}: {text}"
+                )
 
 
 def test_the_table_of_the_readme():

@@ -10,7 +10,7 @@ from porter.catalog.read import documents
 from porter.catalog.read.documents import Documents
 from porter.catalog.read.load import load
 from porter.catalog.read.verdict import KINDS, SEVERITY, Support
-from porter.report.words import WORDS
+from porter.rulebook.words import words
 from porter.target import Target
 
 SESSION = open_session()
@@ -71,7 +71,7 @@ def test_a_chip_without_tables():
 
 
 def test_words_for_every_kind():
-    assert all(f"verdict.{kind}" in WORDS for kind in KINDS) and set(SEVERITY) <= set(KINDS)
+    assert all(f"verdict.{kind}" in words("report", "en") for kind in KINDS) and set(SEVERITY) <= set(KINDS)
 
 
 TEXT = """\

@@ -10,7 +10,6 @@ from command_line import Porter
 
 from porter.catalog.read.describe import between
 from porter.catalog.read.load import load, nearby, newest, versions
-from porter.catalog.read.words import WORDS
 from porter.commands.job import known_version
 from porter.errors import UserError
 
@@ -120,7 +119,3 @@ def test_a_target_in_part(porter: Porter) -> None:
         assert f"torch_npu {chosen}, soc 950" in done.text, done.err
     done = porter("analyze", ".", "--target", "torch_npu=2.5.1")
     assert done.code == 2 and "the nearest are 2.1.0.post17 and 2.6.0.post5" in done.err
-
-
-def test_words() -> None:
-    assert all(set(words) == {"en", "zh"} and all(words.values()) for words in WORDS.values())

@@ -6,7 +6,6 @@ import html
 import json
 import re
 from html.parser import HTMLParser
-from pathlib import Path
 
 import pytest
 from report_samples import HOSTILE, ORDINARY, made
@@ -14,12 +13,12 @@ from report_samples import HOSTILE, ORDINARY, made
 from porter.finding import SEVERITIES, STATUSES
 from porter.report import render_document
 from porter.report.page import headline
-from porter.report.page_words import PAGE, phrase
 from porter.report.sanitise import shown
 from porter.report.source import WIDEST
 from porter.report.treemap import HEIGHT, WIDTH, boxes
-from porter.resources import templates_dir
+from porter.rulebook.words import speaker, words
 
+phrase = speaker("page")
 CALLS = """current_device device_count is_available synchronize empty_cache memory_allocated max_memory_allocated
     memory_reserved max_memory_reserved reset_peak_memory_stats current_stream default_stream manual_seed manual_seed_all
     seed seed_all initial_seed get_rng_state get_rng_state_all set_rng_state set_rng_state_all ipc_collect mem_get_info
@@ -212,7 +211,7 @@ def test_every_number_in_a_sentence(document):
         "entries.more", "package.more", "exports.against", "advice.more",
     }  # fmt: skip
     labels = {"readiness.bar", "where.map", "verified.chart"}
-    rooms = {key for key, (en, _) in PAGE.items() if "{" in en and not key.startswith("js.")}
+    rooms = {key for key, en in words("page", "en").items() if "{" in en and not key.startswith("js.")}
     assert rooms == sentences.keys() | elsewhere | labels
 
 
@@ -290,34 +289,6 @@ def test_one_well_formed_page_that_asks_for_nothing(document):
         anchors = {link[1:].split("?")[0] for link in page.links if link.startswith("#")}
         assert anchors <= set(page.ids)
         assert f'<html lang="{"zh-Hans" if lang == "zh" else "en"}">' in text
-
-
-def test_the_words_of_the_page():
-    used = "".join(path.read_text("utf-8") for path in sorted(templates_dir().iterdir()))
-    used += "".join(
-        p.read_text("utf-8") for p in sorted(Path("porter/report").resolve().glob("*.py")) if p.name != "page_words.py"
-    )
-    made_of_parts = (
-        "family.",
-        "state.",
-        "origin.",
-        "effort.",
-        "js.sort.",
-        *(s + ".long" for s in (*STATUSES, "optional")),
-    )
-    for key, (en, zh) in PAGE.items():
-        assert not re.search(r"[一-鿿]", en) and re.search(r"[一-鿿]|^API$", zh), key
-        assert set(re.findall(r"\{(\w+)\}", en)) == set(re.findall(r"\{(\w+)\}", zh)), key
-        known = key.startswith(made_of_parts) or key in (
-            "minutes",
-            "hours",
-            "rewrite",
-            "blocker",
-            "wrong",
-            "slow",
-            "note",
-        )
-        assert known or f'"{key}"' in used or f"'{key}'" in used, f"nothing says {key}"
 
 
 def test_same_bytes(porter):

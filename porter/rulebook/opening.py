@@ -1,0 +1,197 @@
+"""For which words a file is read at all, computed from the stanzas of rules/*.toml: what rulebook/gate.py looks for.
+
+Names that move, packages, variables, options and settings open the gate by themselves; `gate` of a rule adds words that
+stand in no other key.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+
+from porter.rulebook.log_patterns import head
+
+KINDS = ("python", "notebook", "script", "settings", "yaml", "requirements", "source")  # of files
+_SPECIAL = re.compile(r"[\\^$.*+?()\[\]{}|]")
+_LEAST = 3  # letters at the beginning of a pattern: what makes a search fast
+_GROUPED = 4  # letters that words have in common which are looked for together
+
+
+def wrong(value: object) -> str | None:
+    """What is wrong with the `gate` of a rule."""
+    if not isinstance(value, dict) or not value:
+        return f"is not a table of {', '.join(KINDS)}"
+    for kind, patterns in value.items():
+        if kind not in KINDS:
+            return f"has the unknown kind of file {kind!r}; known: {', '.join(KINDS)}"
+        if fault := wrong_patterns(patterns):
+            return f"of {kind} {fault}"
+        for pattern in patterns if kind == "python" else ():
+            if len(head(_whole(pattern))) < _LEAST:
+                return f"of python has {pattern!r}, which does not begin with {_LEAST} letters"
+    return None
+
+
+def wrong_patterns(value: object) -> str | None:
+    if not isinstance(value, list) or not value or not all(isinstance(one, str) and one for one in value):
+        return "is not a list of regular expressions"
+    for pattern in value:
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            return f"has {pattern!r}, which is no regular expression: {error}"
+    return None
+
+
+def opening(stanzas: Iterable[tuple[str, str, dict]]) -> dict:
+    """`packages`, and for each kind of file what is looked for: patterns, or (words, patterns) of text in lower case."""
+    of: dict[str, list[dict]] = {}
+    for kind, _, stanza in stanzas:
+        of.setdefault(kind, []).append(stanza)
+    said: dict[str, list[str]] = {kind: [] for kind in KINDS}
+    for rule in of.get("rule", ()):
+        for kind, patterns in rule.get("gate", {}).items():
+            said[kind] += patterns
+    variables = [name for s in of.get("variable", ()) for name in _listed(s["match"])]
+    packages = _packages(of.get("package", ()))
+    options = [word for s in of.get("option", ()) if "call" not in s for word in _of_option(s)]
+    plain = _plain(said["python"])
+    owned = sorted(name for name, whole in packages.items() if whole or not _holds(name, plain))
+    imported = "(?:" + "|".join(_without(owned, plain)) + r")\b"
+    settings = [*said["settings"], *(word for s in of.get("setting", ()) for word in _of_setting(s))]
+    required = _without(_installed(of.get("package", ())) | _spelled(packages), _plain(said["requirements"]))
+    lowered = _without({name.lower() for name in variables}, _plain(said["script"]))
+    return {
+        "packages": owned,
+        "python": _headed(
+            *(_whole(rf"\b{root}\b") for root in _roots(of)),
+            *map(_whole, dict.fromkeys(said["python"])),
+            *_grouped(_without([*variables, *options], plain)),
+            *([rf"import[ \t]+{imported}", rf"from[ \t]+{imported}"] if owned else ()),
+        ),
+        "settings": _both(settings, [*options, *variables]),
+        "yaml": _both(said["yaml"]),
+        "requirements": _both(
+            said["requirements"], patterns=[name.replace("-", "[-_.]") for name in _shortest(required)]
+        ),
+        "script": "|".join([*dict.fromkeys(said["script"]), *_grouped(lowered)]),
+        "notebook": "|".join(dict.fromkeys(said["notebook"])),
+        "source": "|".join(dict.fromkeys(said["source"])),
+    }
+
+
+def _listed(value: str | list[str]) -> list[str]:
+    return value if isinstance(value, list) else [value]
+
+
+def _roots(of: dict[str, list[dict]]) -> list[str]:
+    """The packages whose names move: of torch.cuda.Event it is torch."""
+    names = [s["from"] for s in of.get("namespace", ())]
+    names += [name for kind in ("api", "parameter") for s in of.get(kind, ()) for name in _listed(s["match"])]
+    return sorted({name.partition(".")[0] for name in names})
+
+
+def _packages(stanzas: Iterable[dict]) -> dict[str, bool]:
+    """Packages of which porter speaks, and whether it speaks of the whole package rather than of parts."""
+    found: dict[str, bool] = {}
+    for stanza in stanzas:
+        if stanza.get("gate", "message" in stanza):
+            for name in _listed(stanza["import"]):
+                top = name.partition(".")[0]
+                found[top] = found.get(top, False) or name == top
+    return found
+
+
+def _installed(stanzas: Iterable[dict]) -> set[str]:
+    """What packages are installed as of which requirements are told (text/packages.py)."""
+    found = set()
+    for stanza in stanzas:
+        if "message" in stanza or "since" in stanza or "replacement" in stanza and stanza["status"] != "native":
+            imports = _listed(stanza["import"])
+            tops = {name.partition(".")[0].lower() for name in imports if "." in name}
+            names = {_normal(name) for name in _listed(stanza.get("name", imports[0]))}
+            found |= names - {_normal(top) for top in tops}
+    return found
+
+
+def _spelled(packages: dict[str, bool]) -> set[str]:
+    return {_normal(name) for name, whole in packages.items() if whole}
+
+
+def _normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def _of_option(stanza: dict) -> list[str]:
+    """A string says it all; True and numbers say nothing, and the keyword is looked for."""
+    return [value[1:-1] for value in _listed(stanza["value"]) if value[0] == "'"] or _listed(stanza["keyword"])
+
+
+def _of_setting(stanza: dict) -> list[str]:
+    if "gate" in stanza:
+        return stanza["gate"]
+    return [key.replace("_", "[-_]") for key in _listed(stanza.get("key", [])) if key != "*"]
+
+
+def _whole(pattern: str) -> str:
+    r"""`\bcuda` as `cuda(?<!\wcuda)`: a pattern that begins with letters can be looked for by them."""
+    found = re.match(r"\\b(\w+)", pattern)
+    return f"{found[1]}(?<!\\w{found[1]}){pattern[found.end() :]}" if found else pattern
+
+
+def _plain(patterns: Iterable[str]) -> list[str]:
+    """The words among patterns; a full stop may be escaped."""
+    return [word for word in (p.replace(r"\.", "\0") for p in patterns) if not _SPECIAL.search(word)]
+
+
+def _holds(word: str, others: Iterable[str]) -> bool:
+    return any(other.replace("\0", ".") in word for other in others)
+
+
+def _without(words: Iterable[str], known: list[str]) -> list[str]:
+    """Each once, but for those that hold a word which is looked for anyhow."""
+    return [word for word in sorted(set(words)) if not _holds(word, known)]
+
+
+def _shortest(words: Iterable[str]) -> list[str]:
+    """Those that hold no other."""
+    kept: list[str] = []
+    for word in sorted(set(words), key=lambda word: (len(word), word)):
+        if not _holds(word, kept):
+            kept.append(word)
+    return sorted(kept)
+
+
+def _grouped(words: list[str]) -> list[str]:
+    """Patterns for words: those that begin alike are one pattern."""
+    groups: dict[str, list[str]] = {}
+    for word in _shortest(words):
+        groups.setdefault(word[:_GROUPED], []).append(word)
+    found = []
+    for several in groups.values():
+        head = os.path.commonprefix(several)
+        tails = "|".join(re.escape(word[len(head) :]) for word in several)
+        found.append(re.escape(head) + (f"(?:{tails})" if len(several) > 1 else ""))
+    return found
+
+
+def _headed(*patterns: str) -> dict[str, list[str]]:
+    """Patterns by a text that every match holds; none where the text is all of it."""
+    found: dict[str, list[str]] = {}
+    for pattern in sorted(patterns, key=lambda pattern: len(head(pattern))):
+        text = head(pattern)
+        if above := next((other for other in found if other in text), ""):
+            found[above] += [pattern] if found[above] else []
+        else:
+            found[text] = [] if re.escape(text) == pattern else [pattern]
+    return {text: found[text] for text in dict.fromkeys(map(head, patterns)) if text in found}
+
+
+def _both(said: list[str], more: Iterable[str] = (), patterns: Iterable[str] = ()) -> tuple[list[str], list[str]]:
+    """Words and patterns of text in lower case."""
+    plain = _plain(dict.fromkeys(said))
+    rest = [pattern for pattern in dict.fromkeys(said) if not _plain([pattern]) and not _holds(pattern, plain)]
+    rest += _grouped(_without({word.lower() for word in more}, plain))
+    rest += ["|".join(several)] if (several := [*patterns]) else []
+    return [word.replace("\0", ".") for word in plain], rest
