@@ -21,7 +21,12 @@ _TORCH_ROOTS = frozenset({"torch", "torchvision", "torchaudio", "timm", "transfo
 
 
 def _strongest(found: set[str]) -> str:
-    """Of several bindings of one name: `rois = numpy.array(...)` and later `rois = torch.tensor(rois)` is torch's."""
+    """Of several bindings of one name: `rois = numpy.array(...)` and later `rois = torch.tensor(rois)` is torch's. What is
+    an array in one place, and unknown in another, need not be an array where it is asked for `cuda()`."""
+    return OTHER if found == {OTHER} else _first(found - {OTHER})
+
+
+def _first(found: set[str]) -> str:
     return next((kind for kind in (OWN, TORCH, OTHER) if kind in found), UNKNOWN)
 
 
@@ -75,7 +80,7 @@ class Receivers:
             return self._expression(node.value, link, depth + 1)
         if kind is ast.BinOp:
             sides = {self._expression(s, link, depth + 1) for s in (node.left, node.right)}
-            return _strongest(sides)
+            return _first(sides)
         if kind is ast.IfExp:
             sides = {self._expression(s, link, depth + 1) for s in (node.body, node.orelse)}
             return sides.pop() if len(sides) == 1 else UNKNOWN

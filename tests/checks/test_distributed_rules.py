@@ -10,7 +10,7 @@ from porter.analysis.session import open_session
 from porter.catalog.read.load import load as catalogue
 from porter.catalog.read.load import versions
 from porter.checks.distributed.nccl_name import IMPORTED
-from porter.checks.registry import GATE
+from porter.rulebook.gate import GATE
 from porter.finding import apply
 from porter.python.source import Source
 from porter.python.strings.environ import HEADS, UNKNOWN, variables
