@@ -11,7 +11,7 @@ from porter.analysis.promises import Edits, promised
 from porter.analysis.python_promises import Before, check
 from porter.analysis.torn import torn
 from porter.engine.refusals import about, finding, folded, guarded, own, unread
-from porter.engine.rule import Hit, Rule
+from porter.engine.rule import BatchRule, Hit, Rule
 from porter.engine.session import Session
 from porter.errors import Broken
 from porter.finding import Change, FileResult, Finding
@@ -250,7 +250,7 @@ class Looked:
             reason = self.reason(code, hit, f.piece)
             safe = self.safe(f.rule, hit, f.piece) and (f.rule, f.place) not in self.torn
             status = ("auto" if safe else "review") if f.edits and f.piece.exact else "manual"
-            by = self.file.scene.callers.served_by(source.line(start)) if f.rule.each_batch else ""
+            by = self.file.scene.callers.served_by(source.line(start)) if isinstance(f.rule, BatchRule) else ""
             out.append(
                 finding(
                     session,

@@ -6,7 +6,7 @@ import re
 
 from porter.checks.performance.selection import averaged, chosen, counted, short
 from porter.engine.nodes import positional
-from porter.engine.rule import Hit, Rule
+from porter.engine.rule import BatchRule, Hit
 from porter.training import mask_queries
 from porter.training.dynamic_sizes import SHAPE, SIZE
 
@@ -15,7 +15,7 @@ SUPPRESSION = ("nms", "batched_nms")
 COUNTS = re.compile(r"(?i)(?:lens|lengths?|counts?|durations?|repeats?_?tensor|sizes)$")
 
 
-class DataDependentShape(Rule):
+class DataDependentShape(BatchRule):
     code = "PRT601"
     calls = frozenset(
         [f"torch.{name}" for name in (*NAMES, "where", "repeat_interleave")]
@@ -26,7 +26,6 @@ class DataDependentShape(Rule):
     builtins = {"len"}
     nodes = ("Subscript",)
     only = staticmethod(mask_queries.depends_on_data)
-    each_batch = True
 
     def visit(self, original, updated, file):
         if type(original).__name__ == "Subscript":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from porter.checks.performance import prefilters, syncs
-from porter.engine.rule import Hit, Rule, cst
+from porter.engine.rule import BatchRule, Hit, cst
 from porter.training import value_uses
 from porter.training.dynamic_sizes import SIZE
 
@@ -13,14 +13,13 @@ BUILTINS = ("float", "int", "bool", "print")
 HEADERS = ("If", "While", "Assert")
 
 
-class HostSync(Rule):
+class HostSync(BatchRule):
     code = "PRT630"
     methods = (*METHODS, *TELLING)
     builtins = BUILTINS
     nodes = HEADERS
     text = tuple(rf"\b{word}\(" for word in "any all isnan isinf isfinite equal allclose sum max min mean norm".split())
     only = staticmethod(prefilters.waits)
-    each_batch = True
 
     def visit(self, original, updated, file):
         if type(original).__name__ in HEADERS:
