@@ -224,7 +224,7 @@ class File:
     def undisturbed(self, codes: Iterable[str]) -> bool:
         """Whether all statements are in sight of the index, and nothing in the file or the settings silences these codes."""
         ignored = {code for ignore in self.suppressions.ignores for code in ignore.codes}
-        return not self.hidden and (ignored | self.session.quiet_for(self.path)).isdisjoint(codes)
+        return not self.hidden and (ignored | self.session.quiet.codes(self.path)).isdisjoint(codes)
 
     @cached_property
     def awareness(self):

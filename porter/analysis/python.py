@@ -34,7 +34,7 @@ def _analyse(result: FileResult, data: bytes, session: Session) -> FileResult:
     result, written, before = _seen(result, Source(data), session)
     # of the tree of the old text nothing is left: now come those of the new ones
     kept = promised(result.path, result.findings, written, lambda edits: check(before, edits, look), session)
-    quiet = session.quiet_for(result.path)
+    quiet = session.quiet.codes(result.path)
     sites = with_status(result.sites, kept.findings, before.source, before.suppressions, quiet)
     return replace(result, findings=folded(kept.findings, session), auto=kept.auto, review=kept.review, sites=sites)
 
@@ -166,7 +166,7 @@ class Looked:
         return (
             self.file.road
             and (not hit.optional or bool(hit.more))
-            and code not in self.session.quiet_for(self.file.path)
+            and code not in self.session.quiet.codes(self.file.path)
             and self.reason(code, hit, piece) is None
         )
 
@@ -238,7 +238,7 @@ class Looked:
         from porter.python.imports import not_inserted
 
         session, path, source = self.session, self.file.path, self.source
-        quiet, out = session.quiet_for(path), list(self.own)
+        quiet, out = session.quiet.codes(path), list(self.own)
         for f in self.found:
             hit, code = f.hit, f.hit.code or f.rule.code
             if code in quiet:
@@ -276,7 +276,7 @@ class Looked:
         if (
             not self.session.facts.roads.torch
             or found.hit.optional
-            or "PRT006" in self.session.quiet_for(self.file.path)
+            or "PRT006" in self.session.quiet.codes(self.file.path)
         ):
             return []
         line, column = self.source.place(start)

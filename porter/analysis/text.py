@@ -87,7 +87,7 @@ def _with_others(hit: Hit, held: Held | None) -> Hit:
 
 
 def _applies(document: Document, hit: Hit) -> bool:
-    return hit.code not in document.session.quiet_for(document.path) and _reason(document, hit) is None
+    return hit.code not in document.session.quiet.codes(document.path) and _reason(document, hit) is None
 
 
 def _reason(document: Document, hit: Hit) -> str | None:
@@ -102,7 +102,7 @@ def examine(kind, result: FileResult, data: bytes, session: Session) -> FileResu
         return replace(result, parsed=True, sites=_skipped(document))
     looked = _look(document)
     findings = [_finding(document, hit) for hit in looked.hits]
-    quiet = session.quiet_for(result.path)
+    quiet = session.quiet.codes(result.path)
     findings = [f for f in findings if f.code not in quiet]
     kept = promised(result.path, findings, looked.written(), partial(_check, looked), session)
     findings = kept.findings + looked.failures.findings(result.path, session)

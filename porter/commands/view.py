@@ -20,7 +20,7 @@ def report_of(job: Job, run: Run, detail: int = 0) -> Report:
         marks = baseline.read(job.baseline, os.path.basename(job.baseline))
         known = baseline.known([f for file in run.files for f in file.findings], run.data, marks)
     prefix, root = place(run.root)
-    seen = (job.lang, run.left_out, known, prefix, root, detail, _reader(run), run.facts.launcher, run.facts.roads)
+    seen = (job.lang, run.left_out, known, prefix, root, detail, _reader(run), run.facts.launch.script, run.facts.roads)
     return Report(__version__, run.target, run.files, job.session, *seen, scripts=lambda: _scripts(job, run))
 
 

@@ -29,8 +29,8 @@ class Receivers:
     def __init__(self, file):
         self.tree, self.names = file.tree, file.names
         self._own = {
-            "cuda": frozenset(entry.rpartition(":")[2] for entry in file.facts.own_cuda),
-            "is_cuda": frozenset(entry.rpartition(":")[2] for entry in file.facts.own_is_cuda),
+            "cuda": frozenset(entry.rpartition(":")[2] for entry in file.facts.own.cuda),
+            "is_cuda": frozenset(entry.rpartition(":")[2] for entry in file.facts.own.is_cuda),
         }
         self.own: frozenset[str] = frozenset()  # of the attribute that is judged
         self._attributes, self._definitions = file.buckets[ast.Attribute], file.buckets[ast.ClassDef]

@@ -10,6 +10,7 @@ from engine_world import OURS, codes, look, port, world
 from porter.analysis.python import Looked, analyse
 from porter.checks.registry import discover
 from porter.engine.rule import Hit, IndexRule, Rule
+from porter.engine.session import Quiet
 from porter.errors import Broken
 from porter.finding import Change, apply
 
@@ -698,9 +699,9 @@ def test_skip_file_in_a_docstring_is_text() -> None:
 
 
 def test_quiet_codes_are_neither_found_nor_edited() -> None:
-    about = world(quiet=frozenset({"PRT130"}))
+    about = world(quiet=Quiet(frozenset({"PRT130"})))
     assert port(f"{T}x.cuda(); torch.cuda.synchronize()\n", about) == f"{N}x.cuda(); torch.npu.synchronize()\n".encode()
-    about = world(quiet_in=(("legacy/*.py", frozenset({"PRT130"})),))
+    about = world(quiet=Quiet(below=(("legacy/*.py", frozenset({"PRT130"})),)))
     assert look(f"{T}x.cuda()\n", about, "legacy/x.py").findings == ()
     assert len(look(f"{T}x.cuda()\n", about, "new/x.py").findings) == 1
     # a suppression of a code that is off is not called unused

@@ -24,7 +24,7 @@ class CudaMethod(Rule):
         if isinstance(original, cst.Attribute):
             return self._reference(original, updated, said, file)
         new = file.style.method(updated, file)
-        free = not file.facts.own_cuda and not self._module_function(original, file)
+        free = not file.facts.own.cuda and not self._module_function(original, file)
         if said == "torch" or said == "unknown" and free:
             return Hit(original, "call", new=new, safe=True, loads=True)
         return Hit(original, "own" if said == "own" else "unknown", new=new, loads=True)

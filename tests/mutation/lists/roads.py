@@ -90,8 +90,8 @@ MUTANTS = [
     Mutant(
         "the cache forgets the road",
         "engine/facts.py",
-        "said = (self.about(path), path in self.roads.astray)",
-        "said = (self.about(path), False)",
+        "said = (self.served_by(path), path in self.roads.astray)",
+        "said = (self.served_by(path), False)",
         TESTS,
         "not_believed",
     ),

@@ -352,7 +352,7 @@ MUTANTS = [
     Mutant(
         "edit what is switched off",
         "analysis/python.py",
-        "and code not in self.session.quiet_for(self.file.path)",
+        "and code not in self.session.quiet.codes(self.file.path)",
         "",
         PROMISES,
         "quiet",
