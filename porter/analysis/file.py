@@ -20,6 +20,7 @@ from porter.project.roads import leads
 from porter.python import index
 from porter.python.around import Around
 from porter.python.around_imports import AroundImports
+from porter.python.comments import to_porter
 from porter.python.index import Link
 from porter.python.meaning import Meaning
 from porter.python.names import Names
@@ -27,6 +28,7 @@ from porter.python.receivers import Receivers
 from porter.python.source import Source
 from porter.python.strings.environ import Variable, variables
 from porter.python.strings.literals import Literal, literals
+from porter.python.trees import parse_or_refuse
 from porter.training.dynamic_sizes import Flows
 from porter.training.scene import Scene
 from porter.training.tensors import Tensors
@@ -39,7 +41,7 @@ _TOOLKIT = re.compile(rb"\bCUDA_HOME\b|\bCUDA_PATH\b|CUDAExtension|\bnvcc\b|TORC
 def _parse(source: Source) -> tuple[ast.Module, list[int]]:
     """The tree, and the lines of statements that this Python's grammar does not know."""
     try:
-        return source.parse(), []
+        return parse_or_refuse(source.utf8), []
     except Unreadable as refusal:
         if refusal.key not in ("syntax", "python2"):
             raise
@@ -62,7 +64,7 @@ class File:
         self.buckets, uses = index.collect(self.tree, self.rules.wanted)
         self.names = Names(self.buckets, uses)
         self.names.aliases  # noqa: B018  computed before anything resolves through them
-        self.suppressions = Suppressions(source.remarks())
+        self.suppressions = Suppressions(to_porter(source))
         self.failures = Failures()
         self.apis: dict[str, list[Link]] = {}  # resolved names of interest, and where they stand: the inventory
         self.silent: set[Rule] = set()  # which can find nothing here
@@ -124,7 +126,8 @@ class File:
     @cached_property
     def _names_at(self) -> dict[int, Link]:
         """Every use of a name, by offset: how a LibCST node finds its place in the index."""
-        return self.source.beginnings(self.names.uses)
+        starts = self.source.starts
+        return {starts[(node := link[0]).lineno - 1] + node.col_offset: link for link in self.names.uses}
 
     # ---- what rules ask; nodes are LibCST's, of the original tree
 

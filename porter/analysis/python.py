@@ -218,12 +218,8 @@ class Looked:
 
     def stored(self, changes: tuple[Change, ...]) -> tuple[Change, ...]:
         """The same edits in offsets of the file as it is on disk."""
-        source = self.source
-        if not source.recoded:
-            shift = len(source.bom)
-            return tuple(Change(c.start + shift, c.end + shift, c.new) for c in changes) if shift else changes
         try:
-            return tuple(Change(*map(source.stored_at, (c.start, c.end)), source.stored(c.new)) for c in changes)
+            return self.source.stored.edits(changes)
         except UnicodeError as error:
             raise Broken("round-trip", error=str(error).partition("\n")[0]) from None
 

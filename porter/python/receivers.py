@@ -109,7 +109,7 @@ class Receivers:
         if name in self.own:
             return OWN
         bound = self.names.bindings(name, link)
-        question = "module", self.names.around(link) if bound else None
+        question = "module", self.names.scopes.around(link) if bound else None
         return self.names.once(question, bound, lambda: self._class_at(name, bound, link))
 
     def _class_at(self, name: str, bound: list[Link], link: Link) -> str:

@@ -67,7 +67,7 @@ def _made(node: ast.expr, scene, link: Link) -> ast.ClassDef | str | None:
         values = scene.file.receivers.members(owner).get(node.attr, ()) if owner is not None else ()
     else:
         return _class_of(node, scene, link)
-    question = "class", scene.names.around(link) if values else None
+    question = "class", scene.names.scopes.around(link) if values else None
     return scene.names.once(question, values, lambda: _shared_class(values, scene, link))
 
 

@@ -143,10 +143,10 @@ class _Follower:
     def __init__(self, body: Body, users: Users):
         self.body, self.users = body, users
         self.sizes: dict[Value, list[Value]] = {}
-        for made, given in body.sizes.items():
+        for made, given in body.traces.sizes.items():
             for value in given:
                 self.sizes.setdefault(value, []).append(made)
-        self.lost, self.stored = {*body.handed, *body.returned}, {*body.stored}
+        self.lost, self.stored = {*body.traces.handed, *body.returned}, {*body.traces.stored}
         self.order = {value: at for at, value in enumerate(body.made)}
         self.known: dict[tuple[Value, str], Reach] = {}  # each rule asks
 

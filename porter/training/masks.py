@@ -31,7 +31,7 @@ def is_mask(node: ast.expr, scene, link: Link, depth: int = 0) -> bool:
         return any(is_mask(e, scene, link, depth) for e in node.elts)
     if kind is ast.Name and depth < 3:
         values = scene.values(node, link)
-        question = "mask", depth, scene.names.around(link) if values else None
+        question = "mask", depth, scene.names.scopes.around(link) if values else None
         return bool(values) and scene.names.once(
             question, values, lambda: all(is_mask(v, scene, link, depth + 1) for v in values)
         )
@@ -203,7 +203,7 @@ def _only_summed(node: ast.Subscript, found, reads: dict[str, list[ast.Subscript
     if (
         not sums
         or not all(map(_is_total, sums))
-        or any(picked in of for of in (body.handed, body.returned, body.stored))
+        or any(picked in of for of in (body.traces.handed, body.returned, body.traces.stored))
     ):
         return False
     same = (

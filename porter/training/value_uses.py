@@ -173,7 +173,7 @@ def made_on_host(scene, link: Link) -> bool:
         return known in (HOST, NUMBER)
     if node.__class__ is ast.Name:  # of the module, of a comprehension
         values = scene.values(node, link)
-        question = "host", scene.names.around(link) if values else None
+        question = "host", scene.names.scopes.around(link) if values else None
         return bool(values) and scene.names.once(
             question, values, lambda: all(_is_host(v, scene, link) for v in values)
         )

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from porter.analysis.session import open_session
 from porter.engine.session import Quiet, Session
 from porter.finding import FileResult, apply
-from porter.python.source import LINE_END
+from porter.python.stored import LINE_END
 
 ALL_RULES = open_session()
 

@@ -100,7 +100,7 @@ def test_an_option_is_what_every_program_of_the_project_says(tmp_path):
     (tmp_path / "a.py").write_text("import x\n" + (tmp_path / "a.py").read_text())
     found = gather(tmp_path, ["a.py", "b.py", "run.sh"])
     assert found.launch.options == (("device", "device", "a.py"),)
-    assert found.passes("--backend", "nccl") == "run.sh" and found.passes("--device", "cuda") is None
+    assert found.launch.passes("--backend", "nccl") == "run.sh" and found.launch.passes("--device", "cuda") is None
 
 
 def test_a_script_waits_for_the_parser_of_its_program(tmp_path):

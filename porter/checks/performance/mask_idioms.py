@@ -21,7 +21,7 @@ def adds_infinity(node: ast.expr, scene, link: Link, depth: int = 0) -> bool:
                 return True
     if node.__class__ is ast.Name and depth < 2:
         values = scene.values(node, link)
-        question = "infinity", depth, scene.names.around(link) if values else None
+        question = "infinity", depth, scene.names.scopes.around(link) if values else None
         return scene.names.once(question, values, lambda: any(adds_infinity(v, scene, link, depth + 1) for v in values))
     return False
 
