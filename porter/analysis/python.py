@@ -9,12 +9,14 @@ from porter.advice.observe import observed
 from porter.analysis.candidates import candidates
 from porter.analysis.promises import Edits, promised
 from porter.analysis.python_promises import Before, check
+from porter.analysis.toolkit import builds_cuda
 from porter.analysis.torn import torn
 from porter.engine.refusals import about, finding, folded, guarded, own, unread
 from porter.engine.rule import BatchRule, Hit, Rule
 from porter.engine.session import Session
 from porter.errors import Broken
 from porter.finding import Change, FileResult, Finding
+from porter.project.roads import leads
 from porter.python.index import chain_span, lines_of
 from porter.python.inventory import add_methods, inventory
 from porter.python.source import Source
@@ -91,6 +93,7 @@ class Looked:
         self.reviews = False
         self.broken: dict[bool, Broken] = {}  # --unsafe -> a statement whose edits cannot be right
         self._builds: dict = {}
+        self._leads = leads(file.path, file.source.utf8, file.facts.roads)
         self.torn: set[tuple[Rule, tuple[int, int]]] = set()  # edits that would leave half a condition
 
     def walk(self, unit) -> None:
@@ -164,7 +167,7 @@ class Looked:
         """Not switched off, not suppressed, and no mere opportunity; one that is asked for brings its edit."""
         code = hit.code or rule.code
         return (
-            self.file.road
+            self._leads
             and (not hit.optional or bool(hit.more))
             and code not in self.session.quiet.codes(self.file.path)
             and self.reason(code, hit, piece) is None
@@ -178,7 +181,7 @@ class Looked:
         if hit.safe and (self.file.awareness.partly or not self.file.style.settles(hit.code or rule.code)):
             return False
         if hit.safe and piece.unit not in self._builds:  # asked for every hit, and reads the whole statement
-            self._builds[piece.unit] = self.file.builds_cuda(piece.unit)
+            self._builds[piece.unit] = builds_cuda(self.file, piece.unit)
         return hit.safe and not self._builds[piece.unit]
 
     def reason(self, code: str, hit: Hit, piece) -> str | None:
@@ -240,7 +243,7 @@ class Looked:
             if code in quiet:
                 continue
             start, end = f.place
-            if not self.file.road and f.edits:
+            if not self._leads and f.edits:
                 out += self._astray(f, code, start)
                 continue
             reason = self.reason(code, hit, f.piece)

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from porter.python.evidence import call_name, other_library
 from porter.python.index import Link, owner_of
+from porter.training.loops import loops_around
 from porter.training.value_uses import SIZED, is_size
 from porter.values.operations import World
 from porter.values.value import Value
@@ -135,7 +136,7 @@ class Flows:
             return () if kind == SHAPE or is_size(scene.names, (None, link)) else None
         if not (reach.matters if kind == SHAPE else reach.operators):
             return None
-        loops = [*takewhile(lambda loop: loop not in scene.steps, scene.loops(link))]
+        loops = [*takewhile(lambda loop: loop not in scene.steps, loops_around(link))]
         return (*reach.values, *((("loop", _header(loops[-1])),) if loops else ()))
 
 

@@ -62,12 +62,6 @@ class Body:
             self.traces.handed += [self.env[name] for name in names if name in self.env]
         return self.make("opaque", (), id(node), node)
 
-    def sized(self, op: str, value: Value, info, sizes: list[Value], node) -> Value:
-        made = self.make(op, (value,), info, node)
-        if sizes and self.world.traces:
-            self.traces.sizes[made] = sizes
-        return made
-
     # ---- statements
 
     def _block(self, body: list[ast.stmt]) -> bool:

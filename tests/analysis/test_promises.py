@@ -474,12 +474,12 @@ def test_a_rule_of_the_index_that_fails_costs_what_it_would_have_said(released) 
 
 
 def test_a_pattern_and_a_glance_that_fail_cost_their_rules(released, monkeypatch) -> None:
-    from porter.analysis import file
+    from porter.analysis import nodes
     from porter.analysis.session import open_session
 
     text = "import torch\n\n\ndef f(x):\n    x.cuda()\n    return torch.nonzero(x).item()\n"
     rule = next(rule for rule in open_session().rules.all if rule.only and "item" in rule.methods)
-    monkeypatch.setattr(file, "find", lambda *_: 1 / 0)
+    monkeypatch.setattr(nodes, "find", lambda *_: 1 / 0)
     monkeypatch.setattr(rule.only, "__code__", (lambda scene, link: 1 / 0).__code__)
     result = look(text, open_session())
     failed = [f for f in result.findings if f.code == "PRT003"]

@@ -18,7 +18,7 @@ MUTANTS = [
     Mutant(
         "an edit without a road is made all the same",
         "analysis/python.py",
-        "            self.file.road\n            and (",
+        "            self._leads\n            and (",
         "            (",
         TESTS,
         "without_torch",

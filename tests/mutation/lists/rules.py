@@ -121,7 +121,7 @@ MUTANTS = [
     ),
     Mutant(
         "follow calls in names",
-        "analysis/file.py",
+        "analysis/nodes.py",
         """            tail.append(root.attr.value)
             root = root.value
         if type(root)""",
