@@ -10,21 +10,13 @@ from __future__ import annotations
 import ast
 
 from porter.python.parameters import dotted, parameters
+from porter.values.traces import Traces
 from porter.values.value import Value
 
 _DEEPEST = 2  # of functions that call functions
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 _BINARY = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.Pow: "pow", ast.MatMult: "matmul"}
-
-
-class Traces:
-    """Where values go that no value follows from."""
-
-    def __init__(self) -> None:
-        self.sizes: dict[Value, list[Value]] = {}  # the sizes that a view or a split is given
-        self.handed: list[Value] = []  # what goes into comprehensions, attributes, stars
-        self.stored: list[Value] = []  # what is written into a part of a tensor
 
 
 class Body:
