@@ -21,6 +21,23 @@ LOADERS = {
 }
 
 
+MOST_MEMBERS = 15
+LARGER = {"engine/rule_file.py RuleFile"}  # the page of a rule's author: at most 30, see tests/checks/test_rule_file.py
+
+
+def public_members(kind: ast.ClassDef) -> set[str]:
+    """Methods, fields and attributes of the class, and those that its methods give to `self`."""
+    names = {part.name for part in kind.body if isinstance(part, (ast.FunctionDef, ast.AsyncFunctionDef))}
+    for part in kind.body:
+        targets = part.targets if isinstance(part, ast.Assign) else [getattr(part, "target", None)]
+        names |= {target.id for target in targets if isinstance(target, ast.Name)}
+        for node in ast.walk(part):
+            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+                if getattr(node.value, "id", "") == "self":
+                    names.add(node.attr)
+    return {name for name in names if not name.startswith("_")}
+
+
 def by_string() -> set[str]:
     """Modules of porter that load one by its name, or hand the name of one of porter's to somebody."""
     found = set()
@@ -54,3 +71,12 @@ def test_what_it_names_is_there() -> None:
     assert len(named) > 25
     assert [n for n in sorted(named) if not (ROOT / n).exists() and not (ROOT / "porter" / n).exists()] == []
     assert len(PAGE.splitlines()) <= 95  # one page
+
+
+def test_no_class_has_too_many_members() -> None:
+    large = set()
+    for path in (ROOT / "porter").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_bytes())):
+            if isinstance(node, ast.ClassDef) and len(public_members(node)) > MOST_MEMBERS:
+                large.add(f"{path.relative_to(ROOT / 'porter').as_posix()} {node.name}")
+    assert large == LARGER

@@ -70,4 +70,4 @@ def test_nothing_of_them_becomes_a_fact(files: list[Path]) -> None:
     root = Path(sysconfig.get_paths()["stdlib"])
     inside = [p.relative_to(root).as_posix() for p in files if root in p.parents and "site-packages" not in p.parts]
     facts = gather(root, inside)
-    assert (facts.own_cuda, facts.constants, facts.shim) == ((), (), ())
+    assert (facts.own.cuda, facts.constants, facts.accelerators.shims) == ((), (), ())

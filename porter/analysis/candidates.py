@@ -59,7 +59,7 @@ def _attributes(file) -> Iterator[Link]:
 
 
 def _imports(file) -> Iterator[Link]:
-    packages = {name for name in file.rules.keys.imports if not file.facts.owns(name, file.path)}
+    packages = {name for name in file.rules.keys.imports if not file.facts.own.has_package(name, file.path)}
     for kind in (ast.Import, ast.ImportFrom):
         for link in file.buckets[kind]:
             if not packages.isdisjoint(packages_of(link[0])):

@@ -13,6 +13,7 @@ from porter.engine.session import Session
 from porter.engine.suppress import SPOKEN, Suppressions
 from porter.errors import Broken
 from porter.finding import STATUSES, FileResult, Finding, Site
+from porter.python.comments import to_porter
 from porter.python.source import Source
 from porter.rulebook.gate import GATE
 from porter.text.document import Document
@@ -107,7 +108,7 @@ def _site(book: Notebook, side: _Side, site: Site, refused: bool) -> Site:
 
 
 def _is_skipped(view: View) -> bool:
-    return SPOKEN in view.data and Suppressions(Source(view.data).remarks()).skip is not None
+    return SPOKEN in view.data and Suppressions(to_porter(Source(view.data))).skip is not None
 
 
 def _agreed(found: list[list[Finding]], shared: set[int]) -> list[Finding]:

@@ -9,12 +9,14 @@ from porter.advice.observe import observed
 from porter.analysis.candidates import candidates
 from porter.analysis.promises import Edits, promised
 from porter.analysis.python_promises import Before, check
+from porter.analysis.toolkit import builds_cuda
 from porter.analysis.torn import torn
 from porter.engine.refusals import about, finding, folded, guarded, own, unread
-from porter.engine.rule import Hit, Rule
+from porter.engine.rule import BatchRule, Hit, Rule
 from porter.engine.session import Session
 from porter.errors import Broken
 from porter.finding import Change, FileResult, Finding
+from porter.project.roads import leads
 from porter.python.index import chain_span, lines_of
 from porter.python.inventory import add_methods, inventory
 from porter.python.source import Source
@@ -34,7 +36,7 @@ def _analyse(result: FileResult, data: bytes, session: Session) -> FileResult:
     result, written, before = _seen(result, Source(data), session)
     # of the tree of the old text nothing is left: now come those of the new ones
     kept = promised(result.path, result.findings, written, lambda edits: check(before, edits, look), session)
-    quiet = session.quiet_for(result.path)
+    quiet = session.quiet.codes(result.path)
     sites = with_status(result.sites, kept.findings, before.source, before.suppressions, quiet)
     return replace(result, findings=folded(kept.findings, session), auto=kept.auto, review=kept.review, sites=sites)
 
@@ -91,6 +93,7 @@ class Analysis:
         self._reviews = False
         self._broken: dict[bool, Broken] = {}  # --unsafe -> a statement whose edits cannot be right
         self._builds: dict = {}
+        self._leads = leads(file.path, file.source.utf8, file.facts.roads)
         self._torn: set[tuple[Rule, tuple[int, int]]] = set()  # edits that would leave half a condition
 
     def walk(self, unit) -> None:
@@ -164,9 +167,9 @@ class Analysis:
         """Not switched off, not suppressed, and no mere opportunity; one that is asked for brings its edit."""
         code = hit.code or rule.code
         return (
-            self.file.road
+            self._leads
             and (not hit.optional or bool(hit.more))
-            and code not in self.session.quiet_for(self.file.path)
+            and code not in self.session.quiet.codes(self.file.path)
             and self._reason(code, hit, piece) is None
         )
 
@@ -178,7 +181,7 @@ class Analysis:
         if hit.safe and (self.file.awareness.partly or not self.file.style.settles(hit.code or rule.code)):
             return False
         if hit.safe and piece.unit not in self._builds:  # asked for every hit, and reads the whole statement
-            self._builds[piece.unit] = self.file.builds_cuda(piece.unit)
+            self._builds[piece.unit] = builds_cuda(self.file, piece.unit)
         return hit.safe and not self._builds[piece.unit]
 
     def _reason(self, code: str, hit: Hit, piece) -> str | None:
@@ -218,12 +221,8 @@ class Analysis:
 
     def stored(self, changes: tuple[Change, ...]) -> tuple[Change, ...]:
         """The same edits in offsets of the file as it is on disk."""
-        source = self._source
-        if not source.recoded:
-            shift = len(source.bom)
-            return tuple(Change(c.start + shift, c.end + shift, c.new) for c in changes) if shift else changes
         try:
-            return tuple(Change(*map(source.stored_at, (c.start, c.end)), source.stored(c.new)) for c in changes)
+            return self._source.stored.edits(changes)
         except UnicodeError as error:
             raise Broken("round-trip", error=str(error).partition("\n")[0]) from None
 
@@ -238,19 +237,19 @@ class Analysis:
         from porter.python.imports import not_inserted
 
         session, path, source = self.session, self.file.path, self._source
-        quiet, out = session.quiet_for(path), list(self.own)
+        quiet, out = session.quiet.codes(path), list(self.own)
         for f in self.found:
             hit, code = f.hit, f.hit.code or f.rule.code
             if code in quiet:
                 continue
             start, end = f.place
-            if not self.file.road and f.edits:
+            if not self._leads and f.edits:
                 out += self._astray(f, code, start)
                 continue
             reason = self._reason(code, hit, f.piece)
             safe = self._safe(f.rule, hit, f.piece) and (f.rule, f.place) not in self._torn
             status = ("auto" if safe else "review") if f.edits and f.piece.exact else "manual"
-            by = self.file.scene.callers.served_by(source.line(start)) if f.rule.each_batch else ""
+            by = self.file.scene.callers.served_by(source.line(start)) if isinstance(f.rule, BatchRule) else ""
             out.append(
                 finding(
                     session,
@@ -276,7 +275,7 @@ class Analysis:
         if (
             not self.session.facts.roads.torch
             or found.hit.optional
-            or "PRT006" in self.session.quiet_for(self.file.path)
+            or "PRT006" in self.session.quiet.codes(self.file.path)
         ):
             return []
         line, column = self._source.place(start)

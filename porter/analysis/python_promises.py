@@ -12,7 +12,8 @@ from porter.engine.session import Session
 from porter.engine.suppress import Suppressions
 from porter.errors import Broken, Unreadable
 from porter.finding import apply
-from porter.python.source import LINE_END, Source
+from porter.python.source import Source
+from porter.python.stored import LINE_END
 
 
 class Before(NamedTuple):
@@ -36,12 +37,12 @@ class Before(NamedTuple):
 def check(before: Before, edits: Edits, look: Callable) -> None:
     """`look`: the one at the old text, for the new one."""
     source, changes, codes, unsafe = before.source, edits.stored, edits.codes, edits.unsafe
-    data = applied(source.data, edits)
-    if source.recoded and not _is_stored(source, apply(source.utf8, edits.changes), data):
-        raise Broken("round-trip", error=source.encoding, codes=codes)
+    data = applied(source.stored.data, edits)
+    if source.stored.recoded and not _is_stored(source, apply(source.utf8, edits.changes), data):
+        raise Broken("round-trip", error=source.stored.encoding, codes=codes)
     try:
         new = Source(data)
-        if new.encoding != source.encoding or new.bom != source.bom:
+        if (new.stored.encoding, new.stored.bom) != (source.stored.encoding, source.stored.bom):
             raise Broken("reparse", error="encoding", codes=codes)
         again = look(before.path, new, before.session.ported(before.path, edits.changes), again=unsafe)
     except Unreadable as error:
@@ -50,23 +51,23 @@ def check(before: Before, edits: Edits, look: Callable) -> None:
         raise Broken("unstable", codes=", ".join(sorted(failed)))
     if len(again.file.hidden) > before.hidden:  # LibCST alone would read it
         raise Broken("reparse", error="invalid syntax", codes=codes)
-    if any(b"#" in source.data[c.start : c.end] for c in changes):
+    if any(b"#" in source.stored.data[c.start : c.end] for c in changes):
         if lost := comments(source) - comments(new):
             raise Broken("comment", comment=min(lost), codes=codes)
     if name := unbound(before, again.file):
         raise Broken("unbound", name=name, codes=codes)
     if again.changes(unsafe):
         raise Broken("unstable", codes=codes)
-    ends = source.line_ends or {source.newline}
+    ends = {*LINE_END.findall(source.utf8)} if b"\r" in source.utf8 else {b"\n"}
     written = {end for c in changes for end in LINE_END.findall(c.new)}
-    if not written <= ends or data.endswith((b"\r", b"\n")) != source.data.endswith((b"\r", b"\n")):
+    if not written <= ends or data.endswith((b"\r", b"\n")) != source.stored.data.endswith((b"\r", b"\n")):
         raise Broken("newline", codes=codes)
 
 
 def _is_stored(source: Source, utf8: bytes, data: bytes) -> bool:
     """Whether `data` is what the encoding of the file makes of a text: some write a character by what stands before it."""
     try:
-        return source.stored(utf8) == data
+        return source.stored.encode(utf8) == data
     except UnicodeError:
         return False
 

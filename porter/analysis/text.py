@@ -64,8 +64,8 @@ def _look(document: Document) -> _Look:
     if failures.first:  # what was found until then, and no edit: those that are still missing may belong to it
         hits = [replace(hit, edits=()) for hit in hits]
     held = session.held_in(document.path) if session.held else {}
-    hits = [_with_others(hit, held.get(hit.start)) for hit in hits]
-    return _Look(document, tree, sorted(hits, key=lambda hit: (hit.start, hit.code, hit.why)), failures)
+    hits = [_with_others(hit, held.get(hit.at[0])) for hit in hits]
+    return _Look(document, tree, sorted(hits, key=lambda hit: (hit.at[0], hit.code, hit.why)), failures)
 
 
 def _asked(document: Document, form, tree: object, failures: Failures) -> list[Hit]:
@@ -87,11 +87,11 @@ def _with_others(hit: Hit, held: Held | None) -> Hit:
 
 
 def _applies(document: Document, hit: Hit) -> bool:
-    return hit.code not in document.session.quiet_for(document.path) and _reason(document, hit) is None
+    return hit.code not in document.session.quiet.codes(document.path) and _reason(document, hit) is None
 
 
 def _reason(document: Document, hit: Hit) -> str | None:
-    first, last = (document.place(offset)[0] for offset in (hit.start, max(hit.start, hit.end - 1)))
+    first, last = (document.place(offset)[0] for offset in (hit.at[0], max(hit.at[0], hit.at[1] - 1)))
     return document.suppressions.reason(hit.code, first, last)
 
 
@@ -102,7 +102,7 @@ def examine(kind, result: FileResult, data: bytes, session: Session) -> FileResu
         return replace(result, parsed=True, sites=_skipped(document))
     looked = _look(document)
     findings = [_finding(document, hit) for hit in looked.hits]
-    quiet = session.quiet_for(result.path)
+    quiet = session.quiet.codes(result.path)
     findings = [f for f in findings if f.code not in quiet]
     kept = promised(result.path, findings, looked.written(), partial(_check, looked), session)
     findings = kept.findings + looked.failures.findings(result.path, session)
@@ -119,11 +119,11 @@ def _skipped(document: Document) -> tuple[Site, ...]:
         hits = [hit for hit in _look(document).hits if hit.holder]
     except Unreadable:
         return ()
-    return tuple(sorted(Site(h.holder, h.start, document.place(h.start)[0], h.role, "skipped") for h in hits))
+    return tuple(sorted(Site(h.holder, h.at[0], document.place(h.at[0])[0], h.role, "skipped") for h in hits))
 
 
 def _site(document: Document, hit: Hit, findings: dict[tuple[int, int, str], Finding], refused: bool) -> Site:
-    place = document.place(hit.start)
+    place = document.place(hit.at[0])
     here = findings.get((*place, hit.code))
     if here is None:
         status = "quiet"
@@ -131,7 +131,7 @@ def _site(document: Document, hit: Hit, findings: dict[tuple[int, int, str], Fin
         status = "suppressed"
     else:
         status = here.status if here.edit else "refused" if refused else "manual"
-    return Site(hit.holder, hit.start, place[0], hit.role, status)
+    return Site(hit.holder, hit.at[0], place[0], hit.role, status)
 
 
 def _finding(document: Document, hit: Hit) -> Finding:
@@ -143,8 +143,8 @@ def _finding(document: Document, hit: Hit) -> Finding:
         document.path,
         hit,
         hit.code,
-        document.place(hit.start),
-        document.place(hit.end),
+        document.place(hit.at[0]),
+        document.place(hit.at[1]),
         status="manual" if not hit.edits else "auto" if hit.safe else "review",
         edit=tuple(edit),
         suppressed=_reason(document, hit),

@@ -91,4 +91,4 @@ def _world(job: Job, run: Run) -> World:
         except FilesError:
             return None
 
-    return World(run.files, run.facts.launcher, everything(job.root, job.settings.exclude), data)
+    return World(run.files, run.facts.launch.script, everything(job.root, job.settings.exclude), data)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from porter.analysis.session import open_session
 from porter.engine.libraries import Libraries
-from porter.engine.session import Session
+from porter.engine.session import Quiet, Session
 from porter.errors import UserError, suggestion
 from porter.files.discover import find_root
 from porter.files.errors import FilesError, Message
@@ -90,7 +90,7 @@ def prepare(
     settings = config.read(table).overridden(**given)
     target = choose_target(settings, root, table)
     quiet = _switched_off(settings, table, target)
-    session = open_session(target, libraries=_libraries(settings, table, target), fuse=fuse, **quiet)
+    session = open_session(target, libraries=_libraries(settings, table, target), fuse=fuse, quiet=quiet)
     stdin = None
     if piped:
         stdin = (relative(root, named[0]), _read_stdin(named[0]))
@@ -185,14 +185,14 @@ def _place(table: Table | None, key: str) -> str:
     return f"{table.file.name}:{table.line(key)}: " if table and key in table.values else f"--{key}: "
 
 
-def _switched_off(settings: Settings, table: Table | None, target: Target) -> dict:
+def _switched_off(settings: Settings, table: Table | None, target: Target) -> Quiet:
     from porter.rulebook.table import load
 
     rules = load().rules
     slugs = {code: rule["slug"] for code, rule in sorted(rules.items())}
     optional = frozenset(code for code, rule in rules.items() if rule["default"] == "off")
     try:
-        return {"quiet": config.quiet(settings, slugs, optional), "quiet_in": config.quiet_in(settings, slugs)}
+        return Quiet(config.quiet(settings, slugs, optional), config.quiet_in(settings, slugs))
     except KeyError as error:
         raise config.unknown_code(error.args[0], table, slugs) from None
 

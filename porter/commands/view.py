@@ -20,7 +20,8 @@ def report_of(job: Job, run: Run, detail: int = 0) -> Report:
         marks = baseline.read(job.baseline, os.path.basename(job.baseline))
         known = baseline.known([f for file in run.files for f in file.findings], run.data, marks)
     prefix, root = place(run.root)
-    scan = Scan(run.files, _reader(run), run.left_out, run.facts.launcher, run.facts.roads, lambda: _scripts(job, run))
+    launcher, roads = run.facts.launch.script, run.facts.roads
+    scan = Scan(run.files, _reader(run), run.left_out, launcher, roads, lambda: _scripts(job, run))
     return Report(__version__, job.session, scan, known, job.lang, prefix, root, detail)
 
 

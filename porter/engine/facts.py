@@ -10,7 +10,56 @@ from typing import NamedTuple
 
 from porter.files.kinds import MAKEFILE, SHELL, kind_of
 
-Takes = tuple[tuple[str, str, str], ...]
+Options = tuple[tuple[str, str, str], ...]  # (name, kind, path): of programs, those given a device or a backend
+
+
+class Launch(NamedTuple):
+    """What the project's scripts hand its programs."""
+
+    script: str = ""  # the shell script that starts the training
+    passed: tuple[tuple[str, str, str], ...] = ()  # (flag, value, script): old values that scripts hand over
+    options: Options = ()
+
+    def passes(self, flag: str, value: str) -> str | None:
+        """The script that hands this value to a flag and goes on doing so: the others are ported with the program."""
+        name = flag.lstrip("-").replace("_", "-")
+        for other, old, script in self.passed:
+            if old == value and other.lstrip("-").replace("_", "-") == name:
+                kind = "backend" if value == "nccl" else "device"
+                if kind_of(script) not in (SHELL, MAKEFILE) or not self.takes(flag, kind):
+                    return script
+        return None
+
+    def takes(self, flag: str, kind: str) -> bool:
+        """Whether a program has an option of this name that is given a device or a backend."""
+        name = flag.lstrip("-").replace("_", "-")
+        return any(option == name and given == kind for option, given, _ in self.options)
+
+
+class OwnCode(NamedTuple):
+    """What the project defines itself where others use torch or a package."""
+
+    cuda: tuple[str, ...] = ()  # "path:Class" of classes that define a method `cuda` of their own
+    is_cuda: tuple[str, ...] = ()  # and of those with an `is_cuda` of their own
+    packages: tuple[str, ...] = ()  # folders of GPU-only packages that the project is, and does not use
+
+    def has_package(self, name: str, path: str) -> bool:
+        """Whether a file that imports a package finds it in the project itself."""
+        folders = (own.removesuffix(name) for own in self.packages if own.rpartition("/")[2] == name)
+        return any(path.startswith(folder) for folder in folders)
+
+
+class Accelerators(NamedTuple):
+    """Which files and folders are made for other accelerators than NVIDIA's already."""
+
+    shims: tuple[str, ...] = ()  # files that import transfer_to_npu
+    npu_twins: tuple[str, ...] = ()  # files with a counterpart for NPUs beside them: cuda_worker.py and npu_worker.py
+    rivals: tuple[str, ...] = ()  # files with counterparts for other accelerators beside them: cuda.py and mps.py
+    npu_folders: tuple[str, ...] = ()  # "" for all of the project: their code runs on NPUs and on GPUs already
+
+    def also_npu(self, path: str) -> bool:
+        """Whether a file belongs to code that chooses between GPUs and NPUs, so that a rename would take the GPUs away."""
+        return path.startswith(self.npu_folders) if self.npu_folders else False
 
 
 class Native(NamedTuple):
@@ -20,6 +69,16 @@ class Native(NamedTuple):
     name: str
     kernels: str  # the first of them
     path: str  # of the first
+
+
+@dataclass(frozen=True)
+class NativeCode:
+    functions: tuple[Native, ...] = ()  # what the extensions export to Python, and the kernels that this ends in
+    callers: tuple[tuple[str, str], ...] = ()  # (source of CUDA, the functions of Python that end in it)
+
+    @cached_property
+    def exports(self) -> dict[str, dict[str, Native]]:
+        return exports_of(self.functions)
 
 
 def exports_of(natives: Iterable[Native]) -> dict[str, dict[str, Native]]:
@@ -48,23 +107,15 @@ class Roads:
 class Facts:
     """Picklable and hashable: part of the cache key, so that a hook on one file and a run over all agree."""
 
-    own_cuda: tuple[str, ...] = ()  # "path:Class" of classes that define a method `cuda` of their own
-    own_is_cuda: tuple[str, ...] = ()  # and of those with an `is_cuda` of their own
+    launch: Launch = Launch()
+    own: OwnCode = OwnCode()
+    accelerators: Accelerators = Accelerators()
+    native: NativeCode = NativeCode()
     constants: tuple[tuple[str, str, str, str], ...] = ()  # (path, name, kind, user): module constants used elsewhere
-    passed: tuple[tuple[str, str, str], ...] = ()  # (flag, value, script): old values that scripts hand over
-    shim: tuple[str, ...] = ()  # files that import transfer_to_npu
-    twins: tuple[str, ...] = ()  # files with a counterpart for NPUs beside them: cuda_worker.py and npu_worker.py
-    among: tuple[str, ...] = ()  # files with counterparts for other accelerators beside them: cuda.py and mps.py
-    aware: tuple[str, ...] = ()  # folders, "" for all of the project, whose code runs on NPUs and on GPUs already
     fused: str = ""  # the place of the first fused optimiser of torch
     gelu: str = ""  # the first file that computes the exact GELU, which speaks for the others
     jit_compile: str = ""  # on | off, where the project sets it
-    own_packages: tuple[str, ...] = ()  # folders of GPU-only packages that the project is, and does not use
-    takes: Takes = ()  # (option, kind, path): options of the project's programs that its scripts hand a device or a backend
-    launcher: str = ""  # the shell script that starts the training
     imported: tuple[tuple[str, str], ...] = ()  # (package, files): who imports what the project asks to have installed
-    natives: tuple[Native, ...] = ()  # what its extensions export to Python, and the kernels that this ends in
-    dying: tuple[tuple[str, str], ...] = ()  # (source of CUDA, the functions of Python that end in it)
     served: tuple[Served, ...] = ()  # functions that a step in another file calls for every batch
     roads: Roads = Roads()  # from which files nothing leads to torch
 
@@ -75,42 +126,9 @@ class Facts:
 
     def digest_of(self, path: str) -> str:
         """Of what is said of one file; "" where nothing is."""
-        said = (self.about(path), path in self.roads.astray)
+        said = (self.served_by(path), path in self.roads.astray)
         return hashlib.sha256(repr(said).encode()).hexdigest()[:16] if any(said) else ""
 
-    def about(self, path: str) -> tuple[Served, ...]:
+    def served_by(self, path: str) -> tuple[Served, ...]:
+        """The functions of a file that a step in another file calls."""
         return tuple(one for one in self.served if one.path == path)
-
-    def constants_of(self, path: str) -> frozenset[tuple[str, str]]:
-        return frozenset((name, kind) for at, name, kind, _ in self.constants if at == path)
-
-    def knows_npus(self, path: str) -> bool:
-        """Whether a file belongs to code that chooses between GPUs and NPUs, so that a rename would take the GPUs away."""
-        return path.startswith(self.aware) if self.aware else False
-
-    def owns(self, package: str, path: str) -> bool:
-        """Whether a file that imports a package finds it in the project itself."""
-        folders = (own.removesuffix(package) for own in self.own_packages if own.rpartition("/")[2] == package)
-        return any(path.startswith(folder) for folder in folders)
-
-    def users(self, package: str) -> str:
-        """The files that import a package or a part of it, as far as requirements ask for it."""
-        return next((files for name, files in self.imported if name == package), "")
-
-    @cached_property
-    def exports(self) -> dict[str, dict[str, Native]]:
-        return exports_of(self.natives)
-
-    def passes(self, flag: str, value: str) -> str | None:
-        """The script that hands this value to a flag and goes on doing so: the others are ported with the program."""
-        name = flag.lstrip("-").replace("_", "-")
-        for other, old, script in self.passed:
-            if old == value and other.lstrip("-").replace("_", "-") == name:
-                kind = "backend" if value == "nccl" else "device"
-                if kind_of(script) not in (SHELL, MAKEFILE) or not self.takes_option(flag, kind):
-                    return script
-        return None
-
-    def takes_option(self, flag: str, kind: str) -> bool:
-        name = flag.lstrip("-").replace("_", "-")
-        return any(other == name and of == kind for other, of, _ in self.takes)

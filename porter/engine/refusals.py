@@ -111,7 +111,7 @@ def unread(path: str, data: bytes) -> FileResult:
 
 def about(suppressions: Suppressions, path: str, session: Session) -> list[Finding]:
     """What is wrong with the suppressions of a file, once every finding has asked for its own."""
-    out, quiet, known = [], session.quiet_for(path), session.rules.codes
+    out, quiet, known = [], session.quiet.codes(path), session.rules.codes
     for line, column, text in suppressions.malformed:
         out.append(own(path, line, "PRT005", "codes", session, column=column, text=text))
     for ignore in suppressions.ignores:

@@ -58,14 +58,6 @@ class Hit:
     holder: str = ""  # of a file that is not Python: what holds the device or the backend that is edited, and as what
     role: str = ""
 
-    @property
-    def start(self) -> int:
-        return self.at[0]
-
-    @property
-    def end(self) -> int:
-        return self.at[1]
-
 
 def named(**values: str) -> tuple[tuple[str, str], ...]:
     """`Hit.values`, sorted."""
@@ -121,9 +113,12 @@ class Rule(AnyRule):
     spelled: ClassVar[bool] = False
     # of calls, methods, builtins and nodes, only the places that this look at the index lets through, as `staticmethod(...)`
     only: ClassVar[Glance | None] = None
-    each_batch: ClassVar[bool] = False  # it is about what runs for every batch
     # False: it only tells, and a ported text is not asked for it again; "fuse": it writes where Session.fuse asks for it
     edits: ClassVar[bool | str] = True
 
     def visit(self, original, updated, file: RuleFile) -> Hit | Iterable[Hit] | None:
         raise NotImplementedError
+
+
+class BatchRule(Rule):
+    """About what runs for every batch: where another file calls it in its step, the finding names that file."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from porter.engine.facts import Facts
 from porter.engine.libraries import Libraries
@@ -29,6 +29,22 @@ class RuleSet(Protocol):
     def once(self, code: str, why: str) -> bool: ...
 
 
+@cache
+def _patterns(pattern: str) -> Patterns:
+    return Patterns.of_settings([pattern])
+
+
+class Quiet(NamedTuple):
+    """Codes that are switched off."""
+
+    everywhere: frozenset[str] = frozenset()
+    below: tuple[tuple[str, frozenset[str]], ...] = ()  # (gitignore pattern, codes off there)
+
+    def codes(self, path: str) -> frozenset[str]:
+        """For a file."""
+        return self.everywhere.union(*(codes for pattern, codes in self.below if _patterns(pattern).leave_out(path)))
+
+
 @dataclass(frozen=True)
 class Session:
     rules_for: Callable[[str], RuleSet] = field(
@@ -38,9 +54,7 @@ class Session:
     facts: Facts = Facts()
     libraries: Libraries = Libraries()
     fuse: bool = False  # write fused operators in, where that can be shown to be right
-    quiet: frozenset[str] = frozenset()  # codes that are off everywhere
-    quiet_in: tuple[tuple[str, frozenset[str]], ...] = field(default=())  # (gitignore pattern, codes off there)
-
+    quiet: Quiet = Quiet()
     held: tuple[Held, ...] = ()  # places whose edits wait for others, in the offsets of the analysis
 
     def held_in(self, path: str) -> dict[int, Held]:
@@ -93,16 +107,8 @@ class Session:
         """Whether the target offers a name."""
         return self.catalogue.has(name)
 
-    def quiet_for(self, path: str) -> frozenset[str]:
-        """Codes that are switched off for a file."""
-        return self.quiet.union(*(codes for patterns, codes in self._quiet_in if patterns.leave_out(path)))
-
-    @cached_property
-    def _quiet_in(self) -> tuple[tuple[Patterns, frozenset[str]], ...]:
-        return tuple((Patterns.of_settings([pattern]), codes) for pattern, codes in self.quiet_in)
-
     def __getstate__(self):
-        made = ("rules", "catalogue", "support", "_held", "_quiet_in")
+        made = ("rules", "catalogue", "support", "_held")
         return {k: v for k, v in self.__dict__.items() if k not in made}
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 
-from porter.engine.facts import Takes
+from porter.engine.facts import Options
 from porter.files.kinds import MAKEFILE, SHELL, kind_of
 
 # options are made of fields and parameters, too: dataclasses of HfArgumentParser, functions of typer, click and fire
@@ -31,7 +31,7 @@ _SIDE = re.compile(
 _TRAINS = re.compile(r"(?i)train|tune|launch|run")
 
 
-def takes(passed: Iterable[tuple[str, str, str]], texts: dict[str, bytes], parse: Callable) -> Takes:
+def takes(passed: Iterable[tuple[str, str, str]], texts: dict[str, bytes], parse: Callable) -> Options:
     """(option, kind, file that declares it), where no declaration of the name in the project means something else."""
     wanted = {_plain(flag): _kind(value) for flag, value, script in passed if kind_of(script) in (SHELL, MAKEFILE)}
     wanted = {name: kind for name, kind in wanted.items() if name}

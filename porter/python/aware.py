@@ -53,11 +53,12 @@ class Awareness:
     """Ranges of offsets in which CUDA code stands beside its NPU twin."""
 
     def __init__(self, file):
-        self.source, self._project = file.source, file.facts.knows_npus(file.path)
-        self._among = file.path in file.facts.among  # one of several accelerators: NPUs want a file of their own
+        known = file.facts.accelerators
+        self.source, self._project = file.source, known.also_npu(file.path)
+        self._among = file.path in known.rivals  # one of several accelerators: NPUs want a file of their own
         self.ranges: list[tuple[int, int]] = []
         self._ladders = False
-        self.whole = file.path in file.facts.shim or file.path in file.facts.twins
+        self.whole = file.path in known.shims or file.path in known.npu_twins
         self._devices, self._texts, told = _NPU, _TEXTS, _BYTES
         if self._project:
             self._devices, self._texts, told = _OTHERS, _OTHER_TEXTS, _BYTES + _OTHER_BYTES

@@ -158,7 +158,7 @@ def _kernel_after(file, node: ast.AST, link: Link) -> str | None:
 def _fresh(file, question: str, part: ast.AST, link: Link) -> Iterator[ast.AST]:
     """Its nodes in the order of `ast.walk`, without the statements that have been gone over in vain: an `elif` holds all
     that follow it."""
-    barren = file.answers["barren"].setdefault((question, file.names.around(link)), set())
+    barren = file.answers["barren"].setdefault((question, file.names.scopes.around(link)), set())
     seen, todo = [], deque([part])
     while todo:
         node = todo.popleft()

@@ -8,8 +8,8 @@ from collections.abc import Callable, Hashable
 from functools import cached_property
 from typing import TypeVar
 
-from porter.python.blocks import within
-from porter.python.index import COMPREHENSIONS, FUNCTIONS, Link
+from porter.python.index import Link
+from porter.python.scopes import Scopes
 
 _OTHER = "<other>"
 _Answer = TypeVar("_Answer")
@@ -21,8 +21,8 @@ class Names:
             list
         )  # name -> (what it is, its import statement)
         self.others: dict[str, list[Link]] = defaultdict(list)  # name -> links of whatever else binds it
-        self.uses = uses
-        self._scopes: dict[str, dict] = {}
+        self.uses, self.scopes = uses, Scopes(buckets)
+        self._tables: dict[str, dict] = {}
         for link in buckets[ast.Import]:
             for a in link[0].names:
                 first = a.name.partition(".")[0]
@@ -32,14 +32,11 @@ class Names:
             base = "." * node.level + (node.module + "." if node.module else "")
             for a in node.names:
                 self.imports[a.asname or a.name].append((base + a.name, link))
-        self.functions: dict[str, list[Link]] = defaultdict(list)  # name -> its definitions, those of coroutines last
         for link in buckets[ast.arg]:
             self.others[link[0].arg].append(link)
         for kind in (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef):
             for link in buckets[kind]:
                 self.others[link[0].name].append(link[1])  # bound outside itself
-                if kind is not ast.ClassDef:
-                    self.functions[link[0].name].append(link)
         for kind, field in (
             (ast.ExceptHandler, "name"),
             (ast.MatchAs, "name"),
@@ -52,13 +49,6 @@ class Names:
         for link in uses:
             if link[0].ctx.__class__ is not ast.Load:
                 self.others[link[0].id].append(link)
-        self._declared: dict[str, list[Link]] = defaultdict(list)  # name -> its `global` and `nonlocal` statements
-        for kind in (ast.Global, ast.Nonlocal):
-            for link in buckets[kind]:
-                for name in link[0].names:
-                    self._declared[name].append(link)
-        self._around: dict[ast.AST, Link | None] = {}
-        self._outer: dict[str, dict[ast.AST | None, type]] = {}
         self._homes: dict[str, dict] = {}
         self._readers: dict[str, dict] = {}
         self._said: dict[tuple[int, Hashable], tuple[list[Link], object]] = {}
@@ -119,13 +109,14 @@ class Names:
     # Only for ambiguous roots from here on. A scope is its link; the module is None.
 
     def _by_scope(self, name: str, link: Link, below) -> str | None:
-        if name not in self._scopes:
-            table = self._scopes[name] = defaultdict(set)
+        nearest, home = self.scopes.nearest, self.scopes.home
+        if name not in self._tables:
+            table = self._tables[name] = defaultdict(set)
             for target, at in self.imports[name]:
-                table[self.home(name, at)].add(target)
+                table[home(name, at)].add(target)
             for at in self.others.get(name, ()):
-                table[self.home(name, at)].add(_OTHER)
-        table, scope, first = self._scopes[name], self.scope(link, below), True
+                table[home(name, at)].add(_OTHER)
+        table, scope, first = self._tables[name], nearest(link, below), True
         while True:
             node = scope and scope[0]
             if node in table and (first or node.__class__ is not ast.ClassDef):
@@ -133,91 +124,25 @@ class Names:
                 return found.pop() if len(found) == 1 else None  # two answers are no answer, never "the first"
             if scope is None:
                 return None
-            scope, first = self.scope(scope[1], node), False
-
-    def around(self, link: Link | None) -> ast.AST | None:
-        """The node of the nearest scope around; None is the module."""
-        scope = self.scope(link)
-        return scope and scope[0]
-
-    def scope(self, link: Link | None, below=None) -> Link | None:
-        """Nearest scope around; defaults, decorators, annotations and a first iterable live outside theirs."""
-        path = [below, None, None]  # child, grandchild, great-grandchild on the way up
-        ifs: list[ast.AST] = []  # all in one scope: each `elif` stands in the one before it
-        found = self._scope(link, path, ifs)
-        for node in ifs:
-            self._around[node] = found
-        return found
-
-    def _scope(self, link: Link | None, path: list[ast.AST | None], ifs: list[ast.AST]) -> Link | None:
-        while link is not None:
-            node, (child, grand, great) = link[0], path
-            if node.__class__ in FUNCTIONS:
-                if not (
-                    child is not None
-                    and (
-                        getattr(node, "decorator_list", None)
-                        and within(node, child, "decorator_list")
-                        or child is getattr(node, "returns", 0)
-                        or child is node.args
-                        and (
-                            within(node.args, grand, "defaults", "kw_defaults")
-                            or great is not None
-                            and great is getattr(grand, "annotation", 0)
-                        )
-                    )
-                ):
-                    return link
-            elif node.__class__ is ast.ClassDef:
-                if child is None or within(node, child, "body"):
-                    return link
-            elif node.__class__ in COMPREHENSIONS:
-                if not (child is node.generators[0] and grand is child.iter):
-                    return link
-            elif node.__class__ is ast.If:
-                if node in self._around:
-                    return self._around[node]
-                ifs.append(node)
-            path, link = [node, child, grand], link[1]
-        return None
-
-    def home(self, name: str, link: Link | None):
-        """The node of the scope that a binding belongs to; None is the module."""
-        scope = self.scope(link)
-        if link is not None and link[1] is not None and link[1][0].__class__ is ast.NamedExpr:
-            while scope is not None and scope[0].__class__ in COMPREHENSIONS:
-                scope = self.scope(scope[1], scope[0])
-        if name in self._declared:
-            kind = self._outer_of(name).get(scope and scope[0])
-            if kind is not None:
-                return None if kind is ast.Global or scope is None else self.home(name, scope[1])
-        return scope and scope[0]
-
-    def _outer_of(self, name: str) -> dict[ast.AST | None, type]:
-        """The scopes that say of a name that it is none of theirs, and how; of two words, the first holds."""
-        if name not in self._outer:
-            outer = self._outer[name] = {}
-            for at in self._declared[name]:
-                scope = self.scope(at)
-                outer.setdefault(scope and scope[0], at[0].__class__)
-        return self._outer[name]
+            scope, first = nearest(scope[1], node), False
 
     def bindings(self, name: str, link: Link) -> list[Link]:
         """The links of what binds `name` as it is seen from `link`: in the nearest scope that binds it."""
         if name not in self.others:
             return []
+        nearest, home = self.scopes.nearest, self.scopes.home
         if name not in self._homes:
             homes = self._homes[name] = defaultdict(list)
             for at in self.others[name]:
-                homes[self.home(name, at)].append(at)
-        homes, scope, first = self._homes[name], self.scope(link), True
+                homes[home(name, at)].append(at)
+        homes, scope, first = self._homes[name], nearest(link), True
         while True:
             node = scope and scope[0]
             if node in homes and (first or node.__class__ is not ast.ClassDef):
                 return homes[node]
             if scope is None:
                 return []
-            scope, first = self.scope(scope[1], node), False
+            scope, first = nearest(scope[1], node), False
 
     @cached_property
     def _spelled(self) -> dict[str, list[Link]]:
@@ -230,18 +155,14 @@ class Names:
         """Wherever the name stands, whatever it means there."""
         return self._spelled.get(name, [])
 
-    def loads(self, name: str) -> list[Link]:
-        """Wherever the name is read, whatever it means there."""
-        return [link for link in self.spelled(name) if link[0].ctx.__class__ is ast.Load]
-
     def readers(self, name: str, link: Link) -> list[Link]:
         """Where the binding that stands at `link` may be read: the uses that see its scope."""
         if name not in self._readers:
             readers = self._readers[name] = defaultdict(list)
-            for use in self.loads(name):
-                if bound := self.bindings(name, use):
-                    readers[self.home(name, bound[0])].append(use)
-        return self._readers[name].get(self.home(name, link), [])
+            for use in self.spelled(name):
+                if use[0].ctx.__class__ is ast.Load and (bound := self.bindings(name, use)):
+                    readers[self.scopes.home(name, bound[0])].append(use)
+        return self._readers[name].get(self.scopes.home(name, link), [])
 
     def once(self, question: Hashable, links: list[Link], ask: Callable[[], _Answer]) -> _Answer:
         """What is asked of all `bindings` or `readers` of a name together: every use asks it, and it is answered once."""

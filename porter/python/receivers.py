@@ -34,8 +34,8 @@ class Receivers:
     def __init__(self, file):
         self.tree, self.names = file.tree, file.names
         self._own = {
-            "cuda": frozenset(entry.rpartition(":")[2] for entry in file.facts.own_cuda),
-            "is_cuda": frozenset(entry.rpartition(":")[2] for entry in file.facts.own_is_cuda),
+            "cuda": frozenset(entry.rpartition(":")[2] for entry in file.facts.own.cuda),
+            "is_cuda": frozenset(entry.rpartition(":")[2] for entry in file.facts.own.is_cuda),
         }
         self.own: frozenset[str] = frozenset()  # of the attribute that is judged
         self._attributes, self._definitions = file.buckets[ast.Attribute], file.buckets[ast.ClassDef]
@@ -114,7 +114,7 @@ class Receivers:
         if name in self.own:
             return OWN
         bound = self.names.bindings(name, link)
-        question = "module", self.names.around(link) if bound else None
+        question = "module", self.names.scopes.around(link) if bound else None
         return self.names.once(question, bound, lambda: self._class_at(name, bound, link))
 
     def _class_at(self, name: str, bound: list[Link], link: Link) -> str:

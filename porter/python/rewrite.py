@@ -163,7 +163,7 @@ class _Walk:
         if self.patterns and kind is cst.Call and self.piece.knows(original):
             for match in self.patterns.get(self.piece.span(original), ())[:1]:
                 asked = (*asked, *keys.patterns[match.kind])
-        if asked and self.file.aware(original):
+        if asked and self.file.awareness.covers(self.piece.span(original)[0]):
             return updated
         for rule in asked:
             updated = self._ask(rule, original, updated)

@@ -9,6 +9,8 @@ import tokenize
 import warnings
 from collections.abc import Callable
 
+from porter.errors import Unreadable
+
 Parse = Callable[[bytes], "ast.Module | None"]
 FAULTS = (SyntaxError, ValueError, RecursionError, MemoryError)  # a ValueError is about null bytes
 # words and signs: what is made of them stays below 500 MiB
@@ -18,6 +20,10 @@ _LONGEST = 1_000_000  # characters of that: it takes 150 bytes for each
 _DEEPEST = (
     100  # levels; nobody writes half as many, and a function that goes down a tree may take several calls for one
 )
+_PYTHON2 = re.compile(
+    rb"^[ \t]*(print[ \t]+[\"'\w]|exec[ \t]+[\"'\w]|except[ \t]+[\w.]+[ \t]*,[ \t]*\w+[ \t]*:|raise[ \t]+\w+[ \t]*,)",
+    re.M,
+)
 _CODE_INSIDE = re.compile(r"[bru]*f", re.IGNORECASE)
 
 
@@ -26,6 +32,22 @@ def tree_of(text: str | bytes) -> ast.Module:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # escapes in strings
         return ast.parse(text)
+
+
+def parse_or_refuse(utf8: bytes) -> ast.Module:
+    """Raises Unreadable, which says why."""
+    text = utf8.decode("utf-8")  # text, not bytes: a coding line must not be applied a second time
+    if not fits(text):
+        raise Unreadable("vast", f"{MOST:,}")
+    try:
+        return tree_of(text)
+    except SyntaxError as error:
+        key = "python2" if _PYTHON2.search(utf8) else "syntax"
+        raise Unreadable(key, error.msg or "invalid syntax", error.lineno or 1) from None
+    except ValueError as error:  # null bytes
+        raise Unreadable("syntax", str(error)) from None
+    except (RecursionError, MemoryError):
+        raise Unreadable("deep") from None
 
 
 def parse(data: str | bytes) -> ast.Module | None:

@@ -187,7 +187,7 @@ class Reading:
         bound = self.file.names.bindings(node.id, link) if link else []
         if not bound:
             return None
-        home = self.file.names.home(node.id, bound[0])
+        home = self.file.names.scopes.home(node.id, bound[0])
         if home is None:
             return self.library.find(f"{self.module}.{node.id}")
         if len(bound) != 1:

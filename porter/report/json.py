@@ -65,7 +65,7 @@ def document(report: Report) -> dict:
         "packages": packages(report),
         "entries": list(report.gathered.entries),
         "environment": environment(report),
-        "switched_off": sorted(report.session.quiet),
+        "switched_off": sorted(report.session.quiet.everywhere),
         "rules": _rules(report),
         "more": _more(report),
         "findings": _findings(report, edits),

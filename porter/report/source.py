@@ -46,11 +46,11 @@ class Text:
 
 def _encoding(data: bytes) -> tuple[str, int]:
     from porter.errors import Unreadable
-    from porter.python.source import Source
+    from porter.python.stored import Stored
 
     try:
-        source = Source(data)
-        return source.encoding, len(source.bom)
+        stored = Stored(data)
+        return stored.encoding, len(stored.bom)
     except Unreadable:
         return "utf-8", 0
 

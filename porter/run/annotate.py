@@ -29,7 +29,7 @@ def annotations(
     for finding in sorted(findings):
         if finding.status == "manual" and finding.suppressed is None and not finding.code.startswith("PRT0"):
             above = bisect_right(starts, finding.line)
-            text = _text(finding, message, lang, source.encoding)
+            text = _text(finding, message, lang, source.stored.encoding)
             if above and text not in wanted.setdefault(_anchor(starts[above - 1], comments), []):
                 wanted[_anchor(starts[above - 1], comments)].append(text)
     return tuple(_changes(source, wanted, {line for line, text in comments.items() if OWN.match(text)}))
@@ -86,7 +86,6 @@ def _anchor(line: int, comments: dict[int, str]) -> int:
 
 
 def _changes(source: Source, wanted: dict[int, list[str]], old: set[int]) -> Iterable[Change]:
-    shift = len(source.bom)
     for line in sorted({*wanted, *(_below(n, old) for n in old)}):
         first = line
         while first - 1 in old:
@@ -94,11 +93,7 @@ def _changes(source: Source, wanted: dict[int, list[str]], old: set[int]) -> Ite
         start, end = (source.starts[n - 1] if n <= len(source.starts) else len(source.utf8) for n in (first, line))
         new = b"".join(_comment(source, line, text) for text in wanted.get(line, ()))
         if new != source.utf8[start:end]:
-            if source.recoded:
-                start, end = map(source.stored_at, (start, end))
-                yield Change(start, end, source.stored(new))
-            else:
-                yield Change(start + shift, end + shift, new)
+            yield from source.stored.edits((Change(start, end, new),))
 
 
 def _below(line: int, old: set[int]) -> int:

@@ -151,8 +151,8 @@ def run_key(session: Session) -> str:
         (target.torch_npu, target.soc, target.style, session.fuse),
         session.facts.digest(),
         session.libraries.digest,
-        sorted(session.quiet),
-        [(pattern, sorted(codes)) for pattern, codes in session.quiet_in],
+        sorted(session.quiet.everywhere),
+        [(pattern, sorted(codes)) for pattern, codes in session.quiet.below],
     )
     return hashlib.sha256(repr(raw).encode()).hexdigest()
 

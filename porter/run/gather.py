@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from porter.analysis.calls import calls
-from porter.engine.facts import Facts
+from porter.engine.facts import Accelerators, Facts, Launch, NativeCode, OwnCode
 from porter.files.kinds import SHELL, kind_of
 from porter.files.read import LIMIT, beginning
 from porter.native.kernels import Remember, anew
@@ -85,25 +85,20 @@ def _gather(
     for path in sorted(set(asked or ()) - found.sources.keys() - given.keys()):
         if path.endswith(".py") and (data := _read(root / path, LIMIT)) is not None:
             found.sources[path] = data
+    passed = tuple(sorted(found.passed))
     survey = Survey(root, files, found.sources | given, loose)
     return Facts(
-        own_cuda=tuple(sorted(found.own["cuda"])),
-        own_is_cuda=tuple(sorted(found.own["is_cuda"])),
+        launch=Launch(launcher(found.scripts), passed, takes(passed, found.texts, parse)),
+        own=OwnCode(*(tuple(sorted(found.own[name])) for name in ("cuda", "is_cuda")), tuple(sorted(_packages(files)))),
+        accelerators=Accelerators(
+            tuple(sorted(found.shim)), twins, tuple(sorted(rivals_among(files))), _npu_folders(found.asks, files)
+        ),
+        native=NativeCode(natives, dying),
         constants=constants,
-        passed=tuple(sorted(found.passed)),
-        shim=tuple(sorted(found.shim)),
-        twins=twins,
-        among=tuple(sorted(rivals_among(files))),
-        aware=_aware(found.asks, files),
         fused=first_fused(found.texts),
         gelu=first_gelu(found.texts, parse),
         jit_compile=jit_compile(found.texts),
-        own_packages=tuple(sorted(_packages(files))),
-        takes=takes(sorted(found.passed), found.texts, parse),
-        launcher=launcher(found.scripts),
         imported=users(root, files, found.texts),
-        natives=natives,
-        dying=dying,
         served=served(found.texts, remember, asked, calls),
         roads=survey.roads((path, user) for path, _, _, user in constants),
     )
@@ -148,7 +143,7 @@ class _Found:
                 self.defined.setdefault(name.decode(), []).append((path, kind))
 
 
-def _aware(asks: dict[str, bool], files: Sequence[str]) -> tuple[str, ...]:
+def _npu_folders(asks: dict[str, bool], files: Sequence[str]) -> tuple[str, ...]:
     """A project that defines `is_npu_available`, asks it in several files, or has npu_x.py beside cuda_x.py, runs on
     both; of a collection, the part."""
     folders: dict[str, list[bool]] = {}

@@ -146,7 +146,7 @@ def _partners(
         return FileResult(path, sites=tuple(Site(*row) for row in rows), ties=ties)
 
     excluded = partial(walk.is_left_out, directory=False)
-    return Partners(root, listed, frozenset(named), session.facts.takes, glance, excluded)
+    return Partners(root, listed, frozenset(named), session.facts.launch.options, glance, excluded)
 
 
 def _gated(root, gated, settings, session, cache, progress, before) -> list[FileResult]:

@@ -122,7 +122,7 @@ def _torch(document: Document, want: Wanted, others: bool) -> Iterator[Hit]:
     elif want.spec and not want.version and not allows(want.spec, target.torch_npu):
         yield Hit((want.start, want.end), "range", code="PRT840", values=values)
         others = others or want.kind == "pip"  # the two would never be installed together
-    if others or document.session.facts.knows_npus(document.path) or _DOCUMENTS.search(document.path):
+    if others or document.session.facts.accelerators.also_npu(document.path) or _DOCUMENTS.search(document.path):
         return
     if not want.version and target.style == "portable":
         return  # nothing imports torch_npu there, and other accelerators stay welcome
@@ -153,9 +153,9 @@ def _companion(document: Document, want: Wanted) -> Iterator[Hit]:
 
 def _package(document: Document, want: Wanted, imported: str, row) -> Iterator[Hit]:
     facts = document.session.facts
-    if facts.owns(imported.partition(".")[0], document.path):
+    if facts.own.has_package(imported.partition(".")[0], document.path):
         return
-    users = facts.users(imported)
+    users = dict(facts.imported).get(imported, "")  # the files that import it or a part of it
     more = {"users": users} if users else {}
     if row.why and row.code == "PRT401":
         values = named(name=want.name, **more)

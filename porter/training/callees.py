@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from porter.python.assigned import values_of
 from porter.python.blocks import once
 from porter.python.evidence import call_name
 from porter.python.index import Link, ancestors
@@ -61,13 +62,13 @@ def _class(link: Link) -> ast.ClassDef | None:
 def _made(node: ast.expr, scene, link: Link) -> ast.ClassDef | str | None:
     """The class of an object, where all that a name or an attribute is set to makes one of the same."""
     if node.__class__ is ast.Name:
-        values = scene.values(node, link)
+        values = values_of(scene.names, node, link)
     elif node.__class__ is ast.Attribute and getattr(node.value, "id", "") == "self":
         owner = _class(link)
         values = scene.file.receivers.members(owner).get(node.attr, ()) if owner is not None else ()
     else:
         return _class_of(node, scene, link)
-    question = "class", scene.names.around(link) if values else None
+    question = "class", scene.names.scopes.around(link) if values else None
     return scene.names.once(question, values, lambda: _shared_class(values, scene, link))
 
 

@@ -33,7 +33,7 @@ class Callers:
         self._given: dict[tuple[str, ast.ClassDef | None], dict[int | str | None, bool]] = {}
         self._by_class: dict[str, dict[ast.ClassDef | None, list[_Call]]] = {}
         self._by_function: dict[str, dict[ast.AST, list[_Call]]] = {}
-        self._elsewhere = {one.name: one for one in self._file.facts.about(self._file.path)}
+        self._elsewhere = {one.name: one for one in self._file.facts.served_by(self._file.path)}
 
     @cached_property
     def _calls(self) -> dict[str, list[tuple[ast.expr, Link]]]:

@@ -9,12 +9,10 @@ from functools import cached_property
 from porter.files import paths
 from porter.python.blocks import place, within
 from porter.python.evidence import call_name
-from porter.python.index import FUNCTIONS, Link, ancestors, methods, owner_of
+from porter.python.index import FUNCTIONS, Link, ancestors, owner_of
 from porter.training import (
     frequency,
-    value_uses,
 )
-from porter.training.callees import first_calls
 from porter.training.callers import Callers
 from porter.training.frequency import (
     TROUBLE,
@@ -26,10 +24,10 @@ from porter.training.frequency import (
     is_beside,
     needs_no_gradients,
 )
+from porter.training.loops import LOOPS
 from porter.training.placement import Natures
 
 STEP, FORWARD, CALLED = "step", "forward", "called"
-LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -39,7 +37,6 @@ class Context:
         self.file, self.names = weakref.proxy(file), file.names
         self._where: dict[ast.AST, str] = {}
         self._blocks = Blocks()
-        self.run_once: dict[tuple[ast.AST, int], bool] = {}  # what the rule on unsupported APIs has said of functions
 
     @cached_property
     def steps(self) -> dict[ast.AST, set[str]]:
@@ -100,16 +97,6 @@ class Context:
     def loops_over_batches(self) -> bool:
         return any(node.__class__ in LOOPS for node in self.steps)
 
-    def near(self, link: Link) -> bool:
-        """In a step or `forward`, in another method of a class that has one, or in a function that makes a loss."""
-        if self.file.tested:
-            return False
-        owner = self.owner(link)
-        if owner is not None and is_beside(owner):
-            return False
-        model = owner is not None and "forward" in methods(owner)
-        return model or "loss" in self.function_name(link).lower() or bool(self.where(link))
-
     def matters(self, link: Link) -> str:
         """`where`, if it also runs there for every batch of the training."""
         where = "" if self._never else self.where(link)
@@ -151,45 +138,6 @@ class Context:
         function = Context.function(link)
         return function and owner_of(function)
 
-    @staticmethod
-    def loops(link: Link) -> list[ast.AST]:
-        """The loops around in the same function, from the inside out."""
-        found = []
-        for above in ancestors(link):
-            if above[0].__class__ in FUNCTIONS:
-                break
-            if above[0].__class__ in LOOPS:
-                found.append(above[0])
-        return found
-
-    def kind(self, link: Link) -> str:
-        """Of an expression, what it is: 'torch', 'other' (library), 'own' (class of the project) or 'unknown'."""
-        return self.file.receivers.kind(link)
-
-    def values(self, name: ast.Name, link: Link) -> list[ast.expr]:
-        """What a name is set to in the scope that binds it; empty where something else than plain assignments binds it."""
-        bindings = self.names.bindings(name.id, link)
-        return self.names.once("values", bindings, lambda: self._values(bindings))
-
-    @staticmethod
-    def _values(bindings: list[Link]) -> list[ast.expr]:
-        found = []
-        for at in bindings:
-            above = at[1] and at[1][0]
-            if above.__class__ is not ast.Assign or not within(above, at[0], "targets"):
-                return []
-            found.append(above.value)
-        return found
-
-    def epoch(self, link: Link) -> ast.For | None:
-        """The loop over epochs around a place."""
-        return next((loop for loop in self.loops(link) if frequency.counts_epochs(loop)), None)
-
-    def hands_loss(self, link: Link) -> bool:
-        """Whether a function is handed a tensor of which the step takes gradients."""
-        losses = self.losses(link) - {"self"}
-        return bool(losses) and value_uses.hands_on(link[1][0], losses)
-
     @cached_property
     def apart(self) -> bool:
         """Whether the file is a test, a measurement or for an export, or lies where nothing is trained."""
@@ -206,19 +154,3 @@ class Context:
     def function_name(self, link: Link) -> str:
         function = self.function(link)
         return function[0].name if function else ""
-
-    def first(self, link: Link, *, file: bool = False) -> bool:
-        """Whether a call is the first of this name in its function, or in the file."""
-        function = None if file else self.function(link)
-        return first_calls(function[0] if function else self.file.tree)[call_name(link[0])] is link[0]
-
-    def repeats(self, link: Link) -> bool:
-        """Whether the same statement calls the same thing before."""
-        statement = next((a[0] for a in ancestors(link) if isinstance(a[0], ast.stmt)), None)
-        return first_calls(statement)[call_name(link[0])] is not link[0]
-
-    def is_answer(self, link: Link) -> bool:
-        """`return loss.item()` of a function that takes one step: how often it runs, its callers know."""
-        function = self.function(link)
-        returned = any(a[0].__class__ is ast.Return for a in ancestors(link))
-        return returned and function is not None and function[0] in self.steps

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from porter.python.evidence import call_name, other_library
 from porter.python.index import Link, owner_of
+from porter.training.loops import loops_around
 from porter.training.value_uses import SIZED, is_size
 from porter.values.operations import World
 from porter.values.value import Value
@@ -135,7 +136,7 @@ class Flows:
             return () if kind == SHAPE or is_size(scene.names, (None, link)) else None
         if not (reach.matters if kind == SHAPE else reach.operators):
             return None
-        loops = [*takewhile(lambda loop: loop not in scene.steps, scene.loops(link))]
+        loops = [*takewhile(lambda loop: loop not in scene.steps, loops_around(link))]
         return (*reach.values, *((("loop", _header(loops[-1])),) if loops else ()))
 
 
@@ -143,10 +144,10 @@ class _Follower:
     def __init__(self, body: Body, users: Users):
         self.body, self.users = body, users
         self.sizes: dict[Value, list[Value]] = {}
-        for made, given in body.sizes.items():
+        for made, given in body.traces.sizes.items():
             for value in given:
                 self.sizes.setdefault(value, []).append(made)
-        self.lost, self.stored = {*body.handed, *body.returned}, {*body.stored}
+        self.lost, self.stored = {*body.traces.handed, *body.returned}, {*body.traces.stored}
         self.order = {value: at for at, value in enumerate(body.made)}
         self.known: dict[tuple[Value, str], Reach] = {}  # each rule asks
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from porter.python.assigned import values_of
 from porter.python.evidence import call_name, constant
 from porter.python.index import FUNCTIONS, Link, ancestors, parents
 
@@ -60,7 +61,7 @@ def _literal(scene, pairs, link: Link, depth: int) -> Given | None:
 
 def _named(scene, node: ast.Name, link: Link, depth: int) -> Given | None:
     """All that is put into it in its scope; None where it is handed to somebody who may put more there."""
-    values = scene.values(node, link)
+    values = values_of(scene.names, node, link)
     bound = scene.names.bindings(node.id, link)
     if not values or not bound:
         return None

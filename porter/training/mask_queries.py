@@ -25,7 +25,7 @@ def asks(scene, link: Link) -> str | None:
         node = selection.slice
         if node.__class__ in (ast.Constant, ast.Slice) or not scene.matters(link):
             return None
-        if not masks.is_mask(node, scene, link) or scene.kind((selection.value, link)) == "other":
+        if not masks.is_mask(node, scene, link) or scene.file.receivers.kind((selection.value, link)) == "other":
             return None
     elif name == "mean" or selection.__class__ is not ast.Call or not _searches(selection, scene, link):
         return None

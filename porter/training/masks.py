@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 
+from porter.python.assigned import values_of
 from porter.python.blocks import within
 from porter.python.evidence import call_name
-from porter.python.index import Link, ancestors
+from porter.python.index import Link, ancestors, methods
+from porter.training.frequency import is_beside
 from porter.training.same_shape import covers, is_moved_to_host, made_on_host
 
 _COMPARISONS = frozenset(
@@ -30,8 +32,8 @@ def is_mask(node: ast.expr, scene, link: Link, depth: int = 0) -> bool:
     if kind is ast.Tuple:
         return any(is_mask(e, scene, link, depth) for e in node.elts)
     if kind is ast.Name and depth < 3:
-        values = scene.values(node, link)
-        question = "mask", depth, scene.names.around(link) if values else None
+        values = values_of(scene.names, node, link)
+        question = "mask", depth, scene.names.scopes.around(link) if values else None
         return bool(values) and scene.names.once(
             question, values, lambda: all(is_mask(v, scene, link, depth + 1) for v in values)
         )
@@ -58,7 +60,7 @@ def same_shape(index: ast.expr, target: ast.expr, scene, link: Link) -> str | No
     """'certain' or 'likely' that a mask has the shape of the tensor it indexes, by what is in sight or made of what."""
     if of_itself(index, target):
         return "certain"
-    found = is_mask(index, scene, link) and scene.file.flows.body(scene.function(link))
+    found = is_mask(index, scene, link) and scene.flows.body(scene.function(link))
     values = [found[0].at.get(node) for node in (index, target)] if found else [None]
     return None if None in values else covers(*values)
 
@@ -80,15 +82,15 @@ def assigned(scene, link: Link) -> str | None:
     if target.slice.__class__ in (ast.Constant, ast.Slice):
         return None
     source = taken(statement)
-    if source is None and not is_scalar(statement.value) or not scene.near((target, link)):
+    if source is None and not is_scalar(statement.value) or not _is_near(scene, (target, link)):
         return None
     place = (target.value, (target, link))
-    kind = scene.kind(place)
+    kind = scene.file.receivers.kind(place)
     if kind in ("other", "own") or _asks_numpy(target.slice, scene, place):
         return None
     if not (of_itself(target.slice, target.value) or is_mask(target.slice, scene, place)) or _is_trouble(place):
         return None
-    found = scene.file.flows.body(scene.function(place))
+    found = scene.flows.body(scene.function(place))
     if found and (value := found[0].at.get(target.value)) is not None and is_moved_to_host(value):
         return None
     tensors = [target.value, *([source] if source is not None else [])]
@@ -145,7 +147,7 @@ def _binds_tensor(at: Link, scene) -> bool:
     if above.__class__ is not ast.Assign or not within(above, node, "targets"):
         return False
     full = scene.names.resolve(above.value.func, at) if above.value.__class__ is ast.Call else None
-    return scene.kind((above.value, at[1])) == "torch" and full not in ("torch.load", "torch.jit.load")
+    return scene.file.receivers.kind((above.value, at[1])) == "torch" and full not in ("torch.load", "torch.jit.load")
 
 
 def picks(scene, link: Link) -> bool:
@@ -160,12 +162,16 @@ def picks(scene, link: Link) -> bool:
     above = link[1][0]
     if above.__class__ is ast.Assign and len(above.targets) == 1 and taken(above) is node.value:
         return False  # the assignment says so
-    return scene.kind((node.value, link)) != "other" and _first_use(scene, link) and not _lies_on_host(scene, link)
+    return (
+        scene.file.receivers.kind((node.value, link)) != "other"
+        and _first_use(scene, link)
+        and not _lies_on_host(scene, link)
+    )
 
 
 def _lies_on_host(scene, link: Link) -> bool:
     """`torch.arange(n) != 3`: what says where lies on the host, so that nobody waits for it."""
-    found, index = scene.file.flows.body(scene.function(link)), link[0].slice
+    found, index = scene.flows.body(scene.function(link)), link[0].slice
     parts = index.elts if index.__class__ is ast.Tuple else [index]
     masks = [found[0].at.get(n) for n in parts if is_mask(n, scene, link)] if found else []
     return any(mask is not None and made_on_host(mask) for mask in masks)
@@ -174,14 +180,14 @@ def _lies_on_host(scene, link: Link) -> bool:
 def summed(scene, link: Link) -> str | None:
     """Of `x[x > 0].sum()`, whose value needs no selection: 'certain' that it is a tensor, 'likely', or None; also where
     the selection has a name in between, if all that is done with it is to sum it."""
-    known = scene.file.flows.summed
+    known = scene.flows.summed
     if link[0] not in known:
         known[link[0]] = _summed(scene, link)
     return known[link[0]]
 
 
 def _summed(scene, link: Link) -> str | None:
-    node, function, flows = link[0], scene.function(link), scene.file.flows
+    node, function, flows = link[0], scene.function(link), scene.flows
     if not (_is_summed(link) or _only_summed(node, flows.body(function), flows.reads(function[0]) if function else {})):
         return None
     same = same_shape(node.slice, node.value, scene, link)
@@ -203,7 +209,7 @@ def _only_summed(node: ast.Subscript, found, reads: dict[str, list[ast.Subscript
     if (
         not sums
         or not all(map(_is_total, sums))
-        or any(picked in of for of in (body.handed, body.returned, body.stored))
+        or any(picked in of for of in (body.traces.handed, body.returned, body.traces.stored))
     ):
         return False
     same = (
@@ -220,9 +226,20 @@ def _first_use(scene, link: Link) -> bool:
     """Whether no line of the function above selects by the same mask; what is rewritten says nothing for others."""
     index, function = ast.dump(link[0].slice), scene.function(link)
     around = scene.file.tree if function is None else function[0]
-    flows, place = scene.file.flows, (link[0].lineno, link[0].col_offset)
+    flows, place = scene.flows, (link[0].lineno, link[0].col_offset)
     if (around, index) not in flows.kept:
         same = sorted(flows.reads(around).get(index, ()), key=lambda n: (n.lineno, n.col_offset))
         flows.kept[around, index] = next((n for n in same if not summed(scene, scene.link_to(n))), None)
     first = flows.kept[around, index]
     return first is None or place <= (first.lineno, first.col_offset) or summed(scene, link) is not None
+
+
+def _is_near(scene, link: Link) -> bool:
+    """In a step or `forward`, in another method of a class that has one, or in a function that makes a loss."""
+    if scene.file.tested:
+        return False
+    owner = scene.owner(link)
+    if owner is not None and is_beside(owner):
+        return False
+    model = owner is not None and "forward" in methods(owner)
+    return model or "loss" in scene.function_name(link).lower() or bool(scene.where(link))

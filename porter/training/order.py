@@ -78,11 +78,11 @@ def _works(scene, link: Link) -> bool | None:
     target = next(iter([*given, *(call.args[:1] if call_name(call.func) == "start_processes" else ())]), None)
     # `work`, `self.work`, `Worker.launch`: the only function of this name
     name = getattr(target, "id", None) or getattr(target, "attr", None)
-    functions = [at[0] for at in scene.names.functions.get(name, ())]
+    functions = [at[0] for at in scene.names.scopes.functions.get(name, ())]
     functions = [one for one in functions if one.__class__ is ast.FunctionDef]
     if len(functions) != 1:
         return None
-    known, key = scene.file.answers["works"], (functions[0], scene.names.around(link))
+    known, key = scene.file.answers["works"], (functions[0], scene.names.scopes.around(link))
     if key not in known:
         known[key] = any(_touch(statement, link, scene.names) for statement in functions[0].body)
     return known[key]

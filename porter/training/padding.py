@@ -19,7 +19,7 @@ def padded(scene, link: Link) -> str | None:
     function = scene.function(link)
     if scene.file.tested or not collates(scene, link) or not (why := _decides(scene, link, function)):
         return None
-    known = scene.file.flows.padding
+    known = scene.flows.padding
     if function[0] not in known:
         links = filter(None, map(scene.link_to, (n for n in ast.walk(function[0]) if n.__class__ is ast.Call)))
         known[function[0]] = min(_place(other[0]) for other in links if _decides(scene, other, function))
@@ -42,7 +42,7 @@ def _decides(scene, link: Link, function: Link) -> str | None:
         return None
     if scene.file.source.says(_ROUNDS, function[0]):
         return None
-    reach = scene.file.flows.reach(function, call, SIZE)
+    reach = scene.flows.reach(function, call, SIZE)
     return "by-hand" if reach is not None and reach.operators else None
 
 

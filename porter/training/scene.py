@@ -10,6 +10,7 @@ from porter.python.evidence import call_name
 from porter.python.index import Link
 from porter.training import sizes
 from porter.training.context import Context
+from porter.training.dynamic_sizes import Flows
 
 
 class Scene(Context):
@@ -49,6 +50,10 @@ class Scene(Context):
         if dataset and function[0].name in ("__getitem__", "__iter__"):
             return owner is not None and any(call_name(b).endswith(("Dataset", "dataset")) for b in owner.bases)
         return bool(pattern.search(function[0].name) or owner is not None and pattern.search(owner.name))
+
+    @cached_property
+    def flows(self) -> Flows:
+        return Flows(self.file)
 
     @cached_property
     def first_sizes(self) -> dict[tuple[str, int], tuple[int, int]]:

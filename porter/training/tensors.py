@@ -33,6 +33,12 @@ class Tensors:
         link = self.scene.at(call, ast.Call)
         return link and padding.padded(self.scene, link)
 
+    def followed(self, node, kind: str) -> tuple[tuple[str, str], ...] | None:
+        """What follows from a size that depends on the data, for a message; None where nothing does."""
+        scene = self.scene
+        link = scene.link(node)[1] if type(node).__name__ == "Call" else scene.at(node, ast.Subscript)
+        return scene.flows.said(scene, link, kind)
+
     def target(self, call) -> str:
         """What the value of a call is called by the place it goes to."""
         link = self.scene.link(call)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
+from porter.python.assigned import values_of
 from porter.python.blocks import BODIES, once, place, within
 from porter.python.evidence import call_name, constant
 from porter.python.index import Link, ancestors
@@ -172,8 +173,8 @@ def made_on_host(scene, link: Link) -> bool:
     if says_host(scene, link) and (known := scene.natures.of(node, link)) != UNKNOWN:
         return known in (HOST, NUMBER)
     if node.__class__ is ast.Name:  # of the module, of a comprehension
-        values = scene.values(node, link)
-        question = "host", scene.names.around(link) if values else None
+        values = values_of(scene.names, node, link)
+        question = "host", scene.names.scopes.around(link) if values else None
         return bool(values) and scene.names.once(
             question, values, lambda: all(_is_host(v, scene, link) for v in values)
         )
@@ -187,7 +188,7 @@ def lies_on_host(link: Link) -> bool:
 
 def says_host(scene, link: Link) -> bool:
     """Whether the function around makes anything on the host, or is handed it: the look at its values costs more."""
-    function, known = scene.function(link), scene.file.flows.hosted
+    function, known = scene.function(link), scene.flows.hosted
     if function is None:
         return False
     if function[0] not in known:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from porter.python.evidence import constant
 from porter.python.parameters import default_of, dotted, given_to, number
 from porter.values.modules import called
+from porter.values.traces import sized
 from porter.values.value import Value
 from porter.values.values import Body
 
@@ -24,8 +25,6 @@ _ALIASES = {
     "negative": "neg", "concat": "cat", "concatenate": "cat", "tensor_split": "chunk", "vector_norm": "norm",
 }  # fmt: skip
 _ROOTS = ("torch.", "einops.", "math.", "numpy.")
-
-
 _OTHER = object()  # no operation of this kind
 
 
@@ -238,7 +237,7 @@ class World:
             kind = get(1, "dtype", "device")
             return make("cast", (first, *((kind,) if kind is not None else ())), name, node)
         if name in _VIEWS:
-            return body.sized("view", first, id(node), args[1:], node)
+            return sized(body, "view", first, id(node), args[1:], node)
         if name in _TRANSPOSES:
             return make("transpose", (first,), (plain(1, -2), plain(2, -1)), node)
         return _OTHER
@@ -265,7 +264,7 @@ def _named(body: Body, call: _Call) -> Value | None:
     if name == "split":
         sizes, dim = get(1, "split_size", "split_size_or_sections"), plain(2, 0, "dim")
         uneven = sizes is not None and sizes.op == "tuple" and len({*sizes.args}) != 1
-        return body.sized("parts", first, (0 if uneven else None, dim), [sizes] if sizes else [], node)
+        return sized(body, "parts", first, (0 if uneven else None, dim), [sizes] if sizes else [], node)
     if name == "unbind":
         return make("unbound", (first,), plain(1, 0, "dim"), node)
     if name in ("cat", "stack") and first.op == "tuple":

@@ -6,6 +6,7 @@ import ast
 from functools import cached_property
 
 from porter.finding import Change
+from porter.python.comments import on_lines
 from porter.values.fuse_attention import operands
 from porter.values.patterns import Match
 from porter.values.value import Value
@@ -108,7 +109,7 @@ class Place:
             for n, v in self.body.at.items()
         ):
             return False
-        return not any(self.source.commented(n.lineno, n.end_lineno - 1) for n in (*self.removed, self.expression))
+        return not any(on_lines(self.source, n.lineno, n.end_lineno - 1) for n in (*self.removed, self.expression))
 
     @cached_property
     def names(self) -> dict[str, Value]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 
 from porter.python.parameters import dotted, parameters
+from porter.values.traces import Traces
 from porter.values.value import Value
 
 _DEEPEST = 2  # of functions that call functions
@@ -27,9 +28,7 @@ class Body:
         self.made: list[Value] = []
         self.returned: list[Value] = []
         self.before: dict[ast.stmt, dict[str, Value]] = {}  # what names stand for where a statement begins
-        self.sizes: dict[Value, list[Value]] = {}  # the sizes that a view or a split is given
-        self.handed: list[Value] = []  # what goes where no value follows: into comprehensions, attributes, stars
-        self.stored: list[Value] = []  # what is written into a part of a tensor
+        self.traces = Traces()
         self._known: dict[tuple, Value] = {}
         self._inside: list[ast.AST] = [function]
         self.env: dict[str, Value] = {}
@@ -47,19 +46,13 @@ class Body:
 
     def opaque(self, node) -> Value:
         if self.world.traces and node.__class__ is ast.Dict:
-            self.handed += [self.value(v) for v in node.values]
+            self.traces.handed += [self.value(v) for v in node.values]
         elif self.world.traces and node.__class__ is ast.JoinedStr:  # what is only said goes nowhere
             [self.value(v.value) for v in node.values if v.__class__ is ast.FormattedValue]
         elif self.world.traces:
             names = (n.id for n in ast.walk(node) if n.__class__ is ast.Name and n.ctx.__class__ is ast.Load)
-            self.handed += [self.env[name] for name in names if name in self.env]
+            self.traces.handed += [self.env[name] for name in names if name in self.env]
         return self.make("opaque", (), id(node), node)
-
-    def sized(self, op: str, value: Value, info, sizes: list[Value], node) -> Value:
-        made = self.make(op, (value,), info, node)
-        if sizes and self.world.traces:
-            self.sizes[made] = sizes
-        return made
 
     # ---- statements
 
@@ -107,14 +100,14 @@ class Body:
                     self._bind(part, self.world.part(self, value, at, len(target.elts), target))
         elif kind is ast.Subscript:  # what is written into is another value from here on
             self.value(target if self.world.traces else target.slice)
-            self.stored.append(value)
+            self.traces.stored.append(value)
             while target.__class__ is ast.Subscript:
                 target = target.value
             old = self.at.get(target) if self.world.traces else None
             self._bind(target, self.make("written", (old,), id(target), target) if old else self.opaque(target))
         elif kind is ast.Attribute and (name := dotted(target)):
             self.env[name] = value
-            self.handed.append(value)
+            self.traces.handed.append(value)
 
     def _return(self, node: ast.Return) -> None:
         self.returned.append(self.value(node.value) if node.value is not None else self.make("const", (), None, node))
@@ -155,7 +148,7 @@ class Body:
 
     def _loop(self, node) -> None:
         if hasattr(node, "iter"):
-            self.handed.append(self.value(node.iter))
+            self.traces.handed.append(self.value(node.iter))
         changed = {n.id for n in ast.walk(node) if n.__class__ is ast.Name and n.ctx.__class__ is ast.Store}
         for name in sorted(changed):
             self.env[name] = self.make("opaque", (), (id(node), name), node)

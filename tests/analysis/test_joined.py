@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from porter.analysis.analyse import analyse
 from porter.analysis.session import open_session
+from porter.engine.session import Quiet
 from porter.finding import Held, apply
 from porter.run.config import Settings
 from porter.run.run import run
@@ -397,7 +398,7 @@ def test_never_half_a_group(made, unsafe):
         excluded = tuple(path for path, how in hindered.items() if how == "excluded")
         named = [str(root / path) for path, how in hindered.items() if how not in ("unnamed", "excluded")]
         options = Settings(exclude=excluded, jobs=1)
-        found = run(root, named, options, open_session(quiet_in=quiet)) if named else None
+        found = run(root, named, options, open_session(quiet=Quiet(below=quiet))) if named else None
         after = dict(written)
         for result in found.files if found else ():
             edits = result.review if unsafe else result.auto

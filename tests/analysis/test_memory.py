@@ -12,7 +12,7 @@ from cases import CASES, beside, called, session
 from porter.analysis import python_promises as promises
 from porter.analysis.analyse import analyse
 from porter.analysis.session import open_session
-from porter.python import source, trees
+from porter.python import trees
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
@@ -56,7 +56,6 @@ def test_the_old_tree_is_gone_before_the_port_is_read(monkeypatch: pytest.Monkey
 
 def test_a_file_of_too_much_code_is_told_and_not_parsed(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(trees, "tree_of", lambda text: pytest.fail("parsed"))
-    monkeypatch.setattr(source, "tree_of", trees.tree_of)
     data = b"import torch\nx.cuda()\ny = [" + b"1," * (trees.MOST // 2) + b"]\n"
     (finding,) = analyse("a.py", data, open_session()).findings
     assert (finding.code, finding.why) == ("PRT002", "vast")

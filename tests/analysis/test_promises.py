@@ -10,6 +10,7 @@ from engine_world import OURS, codes, look, port, world
 from porter.analysis.python import Analysis, analyse
 from porter.checks.registry import discover
 from porter.engine.rule import Hit, IndexRule, Rule
+from porter.engine.session import Quiet
 from porter.errors import Broken
 from porter.finding import Change, apply
 
@@ -479,12 +480,12 @@ def test_a_rule_of_the_index_that_fails_costs_what_it_would_have_said(released) 
 
 
 def test_a_pattern_and_a_glance_that_fail_cost_their_rules(released, monkeypatch) -> None:
-    from porter.analysis import file
+    from porter.analysis import nodes
     from porter.analysis.session import open_session
 
     text = "import torch\n\n\ndef f(x):\n    x.cuda()\n    return torch.nonzero(x).item()\n"
     rule = next(rule for rule in open_session().rules.all if rule.only and "item" in rule.methods)
-    monkeypatch.setattr(file, "find", lambda *_: 1 / 0)
+    monkeypatch.setattr(nodes, "find", lambda *_: 1 / 0)
     monkeypatch.setattr(rule.only, "__code__", (lambda scene, link: 1 / 0).__code__)
     result = look(text, open_session())
     failed = [f for f in result.findings if f.code == "PRT003"]
@@ -704,9 +705,9 @@ def test_skip_file_in_a_docstring_is_text() -> None:
 
 
 def test_quiet_codes_are_neither_found_nor_edited() -> None:
-    about = world(quiet=frozenset({"PRT130"}))
+    about = world(quiet=Quiet(frozenset({"PRT130"})))
     assert port(f"{T}x.cuda(); torch.cuda.synchronize()\n", about) == f"{N}x.cuda(); torch.npu.synchronize()\n".encode()
-    about = world(quiet_in=(("legacy/*.py", frozenset({"PRT130"})),))
+    about = world(quiet=Quiet(below=(("legacy/*.py", frozenset({"PRT130"})),)))
     assert look(f"{T}x.cuda()\n", about, "legacy/x.py").findings == ()
     assert len(look(f"{T}x.cuda()\n", about, "new/x.py").findings) == 1
     # a suppression of a code that is off is not called unused

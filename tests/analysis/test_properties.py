@@ -14,9 +14,9 @@ from engine_world import CORE_SESSION, OURS, look, port
 from hypothesis import HealthCheck, given, settings
 
 from porter.analysis.session import open_session
-from porter.engine.session import Session
+from porter.engine.session import Quiet, Session
 from porter.finding import FileResult, apply
-from porter.python.source import LINE_END
+from porter.python.stored import LINE_END
 
 ALL_RULES = open_session()
 
@@ -86,7 +86,7 @@ def test_the_path_is_only_a_label(data: bytes) -> None:
 @given(modules())
 def test_a_suppression_of_everything_leaves_everything(data: bytes) -> None:
     codes = sorted({f.code for f in look(data).findings if not f.code.startswith("PRT00")})
-    quiet = open_session(quiet=frozenset(codes))
+    quiet = open_session(quiet=Quiet(frozenset(codes)))
     quiet.__dict__["rules"] = CORE_SESSION.rules
     assert look(data, quiet).auto == look(data, quiet).review == ()
 

@@ -12,7 +12,7 @@ import pytest
 
 from porter.analysis.python import analyse
 from porter.analysis.session import open_session
-from porter.engine.session import Session
+from porter.engine.session import Quiet, Session
 from porter.finding import apply
 from porter.target import Target
 
@@ -105,7 +105,7 @@ def test_one_unknown_piece_and_nothing_is_written(old, new):
 
 def test_a_code_that_is_off_takes_the_whole_pattern_with_it():
     for code in ("PRT350", "PRT355"):
-        assert ported(LOOP, open_session(quiet=frozenset({code}))).count("amp.") == LOOP.count("amp.")
+        assert ported(LOOP, open_session(quiet=Quiet(frozenset({code})))).count("amp.") == LOOP.count("amp.")
 
 
 def test_an_import_that_the_program_can_do_without_stays():

@@ -9,7 +9,7 @@ import pytest
 from porter.analysis.python import analyse
 from porter.analysis.session import open_session
 from porter.checks.registry import load
-from porter.engine.facts import Facts
+from porter.engine.facts import Facts, Launch, OwnCode
 from porter.engine.session import Session
 from porter.finding import apply
 from porter.rulebook.texts import Texts
@@ -138,7 +138,7 @@ def test_an_integer_is_named_only_where_it_means_cuda():
 
 @pytest.mark.parametrize("old, status", [("cuda", "review"), ("cuda:1", "auto")])
 def test_a_default_that_a_script_passes_is_for_review(old, status):
-    facts = Facts(passed=(("--device", "cuda", "train.sh"),))
+    facts = Facts(launch=Launch(passed=(("--device", "cuda", "train.sh"),)))
     text = f"import argparse\n\np = argparse.ArgumentParser()\np.add_argument('--device', default='{old}')\n"
     result = analyse("before.py", text.encode(), open_session(facts=facts))
     assert [(f.code, f.status) for f in result.findings] == [("PRT123", status)]
@@ -148,7 +148,7 @@ def test_a_default_that_a_script_passes_is_for_review(old, status):
 def test_a_class_gains_the_method_and_keeps_the_old_name():
     text = "class A:\n    def cuda(self):\n        return self\n\n    x = 1\n"
     scope: dict = {}
-    exec(ported(text, open_session(facts=Facts(own_cuda=("before.py:A",)))), scope)
+    exec(ported(text, open_session(facts=Facts(own=OwnCode(cuda=("before.py:A",))))), scope)
     made = scope["A"]()
     assert made.npu() is made.cuda() is made and scope["A"].x == 1
     assert scope["A"].cuda is scope["A"].npu
@@ -162,7 +162,7 @@ def test_a_file_among_those_of_other_accelerators_is_for_review(tmp_path) -> Non
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(source)
     about = open_session(facts=gather(tmp_path, files))
-    assert about.facts.among == ("devices/cuda.py",)
+    assert about.facts.accelerators.rivals == ("devices/cuda.py",)
     assert not analyse("devices/cuda.py", source, about).auto and analyse("devices/cuda.py", source, about).review
     assert analyse("kernels/cuda.py", source, about).auto
 

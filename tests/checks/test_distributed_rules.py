@@ -10,11 +10,11 @@ from porter.analysis.session import open_session
 from porter.catalog.read.load import load as catalogue
 from porter.catalog.read.load import versions
 from porter.checks.distributed.nccl_name import IMPORTED
-from porter.rulebook.gate import GATE
 from porter.finding import apply
 from porter.python.source import Source
 from porter.python.strings.environ import HEADS, UNKNOWN, variables
 from porter.rulebook import table
+from porter.rulebook.gate import GATE
 from porter.run.gather import gather
 from porter.target import Target
 
@@ -81,7 +81,7 @@ def test_a_file_with_a_twin_for_npus_is_left_alone(tmp_path, pair):
     alone = analyse(mine, TWIN, open_session(facts=gather(tmp_path, [mine])))
     assert b'"hccl"' in apply(TWIN, alone.auto)
     facts = gather(tmp_path, sorted([mine, twin]))
-    assert facts.twins == (mine,)
+    assert facts.accelerators.npu_twins == (mine,)
     together = analyse(mine, TWIN, open_session(facts=facts))
     assert together.auto == together.review == () and not together.findings
 

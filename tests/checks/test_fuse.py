@@ -9,7 +9,7 @@ import pytest
 
 from porter.analysis.python import analyse
 from porter.analysis.session import open_session
-from porter.engine.session import Session
+from porter.engine.session import Quiet, Session
 from porter.finding import apply
 from porter.target import Target
 
@@ -387,7 +387,7 @@ def test_torch_npu_is_imported_once_and_the_rest_is_ported_as_ever() -> None:
 
 def test_a_suppression_and_a_selection_hold() -> None:
     text = HEAD + CASES["geglu"].source
-    assert fused(text, open_session(fuse=True, quiet=frozenset({"PRT612"}))) == text
+    assert fused(text, open_session(fuse=True, quiet=Quiet(frozenset({"PRT612"})))) == text
     quiet = text.replace(
         "return x * F.gelu(gate)", "return x * F.gelu(gate)  # porter: ignore[PRT612, PRT311] measured"
     )

@@ -94,9 +94,9 @@ def test_a_native_package_is_no_finding(name):
 def test_a_project_is_not_told_that_it_imports_itself(tmp_path):
     own = ["megatron/core/__init__.py", "tools/own/src/apex/__init__.py"]
     facts = gather(tmp_path, [*own, "a/__init__.py", "a/triton/__init__.py", "examples/lightning/train.py"])
-    assert facts.own_packages == ("megatron", "tools/own/apex")
-    assert facts.owns("megatron", "pretrain.py") and facts.owns("apex", "tools/own/tests/a.py")
-    assert not facts.owns("apex", "main.py") and not facts.owns("triton", "a/c.py")
+    assert facts.own.packages == ("megatron", "tools/own/apex")
+    assert facts.own.has_package("megatron", "pretrain.py") and facts.own.has_package("apex", "tools/own/tests/a.py")
+    assert not facts.own.has_package("apex", "main.py") and not facts.own.has_package("triton", "a/c.py")
     assert not analyse("train.py", b"import torch\nimport megatron.core\n", open_session(facts=facts)).findings
     assert analyse("train.py", b"import torch\nimport megatron.core\n", open_session(facts=Facts())).findings
 

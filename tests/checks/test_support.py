@@ -10,6 +10,7 @@ from porter.catalog.read import documents
 from porter.catalog.read.documents import Documents
 from porter.catalog.read.load import load
 from porter.catalog.read.verdict import KINDS, SEVERITY, Support
+from porter.engine.session import Quiet
 from porter.rulebook.words import words
 from porter.target import Target
 
@@ -112,7 +113,7 @@ def test_what_is_slow_in_a_test_is_slow_for_nobody(path):
 
 
 def test_switched_off():
-    quiet = open_session(quiet=frozenset({"PRT702"}))
+    quiet = open_session(quiet=Quiet(frozenset({"PRT702"})))
     assert "PRT702" not in {f.code for f in analyse("a.py", TEXT.encode(), quiet).findings}
 
 

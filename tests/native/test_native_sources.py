@@ -180,7 +180,7 @@ def project(folder, **files: str):
 
 
 def reached(facts) -> list[tuple[str, ...]]:
-    return [tuple(native) for native in facts.natives]
+    return [tuple(native) for native in facts.native.functions]
 
 
 def test_equal_names_in_two_extensions_are_kept_apart(tmp_path):
@@ -203,7 +203,10 @@ setup(ext_modules=[
         ("one_cuda", "run", "one_kernel", "ops/one/src/run.cu"),
         ("two_cuda", "run", "two_kernel", "ops/two/src/run.cu"),
     ]
-    assert facts.dying == (("ops/one/src/run.cu", "ops/one/use.py: f"), ("ops/two/src/run.cu", "ops/two/use.py: f"))
+    assert facts.native.callers == (
+        ("ops/one/src/run.cu", "ops/one/use.py: f"),
+        ("ops/two/src/run.cu", "ops/two/use.py: f"),
+    )
 
 
 @pytest.mark.parametrize(
@@ -243,7 +246,7 @@ def test_the_sources_of_an_extension(tmp_path, setup):
 def test_uses_in_python(tmp_path, code, uses):
     setup = 'CUDAExtension("pkg._C", ["bind.cpp", "run.cu"])'
     facts = project(tmp_path, setup_py=setup, bind_cpp=BINDING.format("go"), run_cu=KERNEL.format("go"), use_py=code)
-    assert facts.dying == ((("run.cu", uses),) if uses else ())
+    assert facts.native.callers == ((("run.cu", uses),) if uses else ())
 
 
 def test_what_leads_to_an_npu_as_well_is_not_lost(tmp_path):
@@ -266,7 +269,7 @@ def test_a_library_is_an_end_too(tmp_path):
 
 def test_no_kernels_no_facts(tmp_path):
     facts = project(tmp_path, setup_py='CppExtension("pkg._C", ["bind.cpp"])', bind_cpp=BINDING.format("go"))
-    assert (facts.natives, facts.dying) == ((), ())
+    assert (facts.native.functions, facts.native.callers) == ((), ())
 
 
 def test_a_tree_is_read_as_words_where_it_is_too_long():
@@ -338,9 +341,9 @@ def test_classes_that_build_an_extension(tmp_path, code, uses):
         "csrc__run_cu": KERNEL.format("go"),
     }
     facts = project(tmp_path, use_py=code, **files)
-    assert facts.dying == ((("csrc/run.cu", uses),) if uses else ())
+    assert facts.native.callers == ((("csrc/run.cu", uses),) if uses else ())
     twin = project(tmp_path, build__npu__run_py="class RunBuilder(Base):\n    def load(self): return Other\n", **files)
-    assert twin.dying == ()
+    assert twin.native.callers == ()
 
 
 def test_classes_that_are_handed_to_python(tmp_path):
@@ -358,7 +361,7 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
     use = "from pkg import _C\n\n\ndef f(x):\n    return _C.Scaler(1).run(x), _C.Plain().run(x)\n"
     facts = project(tmp_path, setup_py=setup, bind_cpp=bind, run_cu=KERNEL.format("go"), use_py=use)
     assert [native[:2] for native in reached(facts)] == [("_C", "Other"), ("_C", "Scaler")]
-    assert facts.dying == (("run.cu", "use.py: f"),)
+    assert facts.native.callers == (("run.cu", "use.py: f"),)
 
 
 def test_names_that_stand_for_each_other_end_in_time(tmp_path):

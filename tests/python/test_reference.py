@@ -25,6 +25,7 @@ from porter.analysis.file import File
 from porter.errors import Unreadable
 from porter.finding import Change, apply
 from porter.python.source import Source
+from porter.python.trees import parse_or_refuse
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 CORPUS = os.environ.get("PORTER_CORPUS")
@@ -49,7 +50,7 @@ def python_files(root: Path) -> list[Path]:
 def read(path: Path) -> bytes | None:
     try:
         data = path.read_bytes()
-        Source(data).parse()
+        parse_or_refuse(Source(data).utf8)
         if cst.parse_module(data).bytes != data:  # LibCST alone does not keep every lone \r
             return None
     except (OSError, Unreadable, cst.ParserSyntaxError, UnicodeDecodeError, RecursionError):

@@ -8,6 +8,7 @@ import pytest
 from command_line import Porter, write
 
 from porter.analysis.session import open_session
+from porter.engine.session import Quiet, _patterns
 from porter.errors import UserError
 from porter.files.ignore import Patterns
 from porter.project.pins import choose, pins
@@ -214,8 +215,8 @@ IGNORED = {
 @pytest.mark.parametrize("pattern", IGNORED)
 def test_patterns_of_per_file_ignores_are_those_of_gitignore(pattern):
     off, on = IGNORED[pattern]
-    session = open_session(quiet=frozenset({"PRT2"}), quiet_in=((pattern, frozenset({"PRT1"})),))
-    assert {path: sorted(session.quiet_for(path)) for path in off + on} == {
+    session = open_session(quiet=Quiet(frozenset({"PRT2"}), ((pattern, frozenset({"PRT1"})),)))
+    assert {path: sorted(session.quiet.codes(path)) for path in off + on} == {
         **{path: ["PRT1", "PRT2"] for path in off},
         **{path: ["PRT2"] for path in on},
     }
@@ -223,13 +224,14 @@ def test_patterns_of_per_file_ignores_are_those_of_gitignore(pattern):
 
 def test_patterns_of_per_file_ignores_are_compiled_once(monkeypatch):
     made = []
+    _patterns.cache_clear()
     monkeypatch.setattr(Patterns, "of_settings", classmethod(lambda cls, lines: made.append(lines) or cls(lines)))
-    session = open_session(quiet_in=(("a.py", frozenset({"PRT1"})), ("b/", frozenset({"PRT2"}))))
+    session = open_session(quiet=Quiet(below=(("a.py", frozenset({"PRT1"})), ("b/", frozenset({"PRT2"})))))
     for path in ("a.py", "b/a.py", "c.py"):
-        session.quiet_for(path)
+        session.quiet.codes(path)
     assert made == [["a.py"], ["b/"]]
     sent = pickle.loads(pickle.dumps(session))
-    assert sent.quiet_for("b/a.py") == {"PRT1", "PRT2"} and "_quiet_in" not in session.__getstate__()
+    assert sent.quiet.codes("b/a.py") == {"PRT1", "PRT2"}
 
 
 def test_exclude(porter):

@@ -11,7 +11,7 @@ import pytest
 from command_line import Porter, write
 
 from porter.analysis.session import open_session
-from porter.engine.session import Session
+from porter.engine.session import Quiet, Session
 from porter.run.cache import Cache
 from porter.run.config import Settings
 from porter.run.run import run
@@ -143,9 +143,9 @@ def test_what_a_result_depends_on(many, tmp_path, counted):
     assert counted() == ["p1/m1.py"], "its bytes"
     cached(many, file, open_session(target=Target(torch_npu="2.13.0")))
     assert len(counted()) == 60, "the target"
-    cached(many, file, open_session(quiet=frozenset({"PRT101"})))
+    cached(many, file, open_session(quiet=Quiet(frozenset({"PRT101"}))))
     assert len(counted()) == 60, "the codes that are off"
-    cached(many, file, open_session(quiet_in=(("p1/*", frozenset({"PRT101"})),)))
+    cached(many, file, open_session(quiet=Quiet(below=(("p1/*", frozenset({"PRT101"})),))))
     assert len(counted()) == 60
     write(many, {"batch.py": "class B:\n    def cuda(self):\n        return self\n"})
     got = cached(many, file)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from porter.analysis import notebook
 from porter.analysis.analyse import analyse
 from porter.analysis.session import open_session
+from porter.engine.session import Quiet
 from porter.finding import Change, apply
 from porter.text.document import Document
 from porter.text.notebooks import magics
@@ -387,7 +388,7 @@ def test_suppressions_and_settings_hold_for_shell():
     )
     assert findings(idle, "PRT001") == [("PRT001", "unused", "manual")]
     assert findings(book("!nvidia-smi  # porter: ignore\n"), "PRT005") == [("PRT005", "codes", "manual")]
-    quiet = open_session(quiet=frozenset({"PRT145"}))
+    quiet = open_session(quiet=Quiet(frozenset({"PRT145"})))
     assert not analyse("a.ipynb", book("!nvidia-smi\n"), quiet).findings
 
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from porter.analysis.analyse import analyse
 from porter.analysis.session import open_session
-from porter.engine.facts import Facts
+from porter.engine.facts import Accelerators, Facts
 from porter.engine.session import Session
 from porter.finding import FileResult, apply
 from porter.rulebook.texts import Texts
@@ -237,12 +237,12 @@ def test_other_libraries_have_devices_of_their_own():
 
 
 def test_the_file_beside_it_is_for_npus():
-    session = open_session(facts=Facts(twins=("cuda.yaml",)))
+    session = open_session(facts=Facts(accelerators=Accelerators(npu_twins=("cuda.yaml",))))
     assert codes("cuda.yaml", "device: cuda\n", session) == []
 
 
 def test_in_a_project_for_both_nothing_is_certain():
-    session = open_session(facts=Facts(aware=("",)))
+    session = open_session(facts=Facts(accelerators=Accelerators(npu_folders=("",))))
     assert codes("a.yaml", "device: cuda\n", session) == ["PRT830 review"]
 
 

@@ -10,14 +10,16 @@ from hypothesis import strategies as st
 
 from porter.analysis.analyse import analyse, may_concern
 from porter.analysis.session import open_session
-from porter.engine.facts import Facts
+from porter.engine.facts import Facts, Launch
 from porter.engine.session import Session
 from porter.finding import apply
 from porter.rulebook.texts import Texts
 from porter.run.gather import gather
 from porter.target import Target
 
-ABOUT = open_session(facts=Facts(takes=(("backend", "backend", "train.py"), ("device", "device", "train.py"))))
+ABOUT = open_session(
+    facts=Facts(launch=Launch(options=(("backend", "backend", "train.py"), ("device", "device", "train.py"))))
+)
 CODES = [code for code in Texts().codes() if re.match(r"PRT82\d", code)]
 
 
@@ -35,7 +37,7 @@ def ported(text: str, session: Session = ABOUT, unsafe: bool = False) -> str:
 def test_the_example_of_a_rule(code):
     rule = Texts().rule(code)
     name = "Dockerfile" if rule.before.lstrip().startswith("FROM") else "run.sh"
-    session = open_session(facts=Facts(launcher=name))
+    session = open_session(facts=Facts(launch=Launch(name)))
     result = analyse(name, rule.before.encode(), session)
     assert code in {f.code for f in result.findings}
     assert apply(rule.before.encode(), result.review).decode() == rule.after
@@ -97,8 +99,8 @@ def test_an_option_is_what_every_program_of_the_project_says(tmp_path):
     (tmp_path / "b.py").write_text("import x\np.add_argument('--backend', choices=['lmdb', 'disk'])\n")
     (tmp_path / "a.py").write_text("import x\n" + (tmp_path / "a.py").read_text())
     found = gather(tmp_path, ["a.py", "b.py", "run.sh"])
-    assert found.takes == (("device", "device", "a.py"),)
-    assert found.passes("--backend", "nccl") == "run.sh" and found.passes("--device", "cuda") is None
+    assert found.launch.options == (("device", "device", "a.py"),)
+    assert found.launch.passes("--backend", "nccl") == "run.sh" and found.launch.passes("--device", "cuda") is None
 
 
 def test_a_script_waits_for_the_parser_of_its_program(tmp_path):
@@ -123,7 +125,7 @@ def test_the_launcher_is_one_of_many(tmp_path):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("torchrun train.py\n")
     facts = gather(tmp_path, ["tests/train.sh", "tools/run.sh", "train.sh", "zero.sh"])
-    assert facts.launcher == "train.sh"
+    assert facts.launch.script == "train.sh"
     assert "PRT826" in codes(b"torchrun train.py\n", "train.sh", open_session(facts=facts))
     assert "PRT826" not in codes(b"torchrun train.py\n", "zero.sh", open_session(facts=facts))
 

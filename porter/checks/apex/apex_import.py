@@ -17,7 +17,7 @@ class ApexImport(Rule):
         names = [n for n in imported(original) if n.partition(".")[0] in self.imports]
         guard = file.imported.import_guard()
         package = names[0].partition(".")[0] if names else ""
-        if guard == "type-checking" or not names or file.facts.owns(package, file.path):
+        if guard == "type-checking" or not names or file.facts.own.has_package(package, file.path):
             return
         values = (("name", ", ".join(names)),)
         if native_amp(file) and (more := native_amp(file).pieces.get(file.span(original)[0])):

@@ -10,6 +10,7 @@ from porter.checks.apex.loss import Unknown, suite_of
 from porter.checks.apex.pattern import Pattern, imports_amp, patterns
 from porter.finding import Change
 from porter.python.blocks import once_for_file
+from porter.python.comments import on_lines
 from porter.python.index import FUNCTIONS, Link, ancestors
 
 _RULES = ("PRT350", "PRT355")
@@ -97,7 +98,7 @@ class _Writer:
         """Other lines in the place of a statement, below the comments that it carries."""
         start, end, indent = self._lines(statement)
         first, last = self.source.line(start), self.source.line(end)
-        notes = [text for _, _, text in self.source.commented(first, last)]
+        notes = [text for _, _, text in on_lines(self.source, first, last)]
         if any(map(_DIRECTIVE.match, notes)):
             raise Unknown
         rows = [row.encode() for row in (*notes, *lines)]
@@ -242,7 +243,7 @@ class _Writer:
     def _removed(self, statement: ast.stmt) -> Change:
         start, end, indent = self._lines(statement)
         first, last = self.source.line(start), self.source.line(end)
-        if self.source.commented(first, last):
+        if on_lines(self.source, first, last):
             raise Unknown
         begin, behind = self.source.starts[first - 1], self.source.line_end(end)[1]
         spare = self._blank_above(first)  # of two runs of blank lines that meet, the longer stays

@@ -29,7 +29,7 @@ class CudaMethod(Rule):
         if isinstance(original, cst.Attribute):
             return self._reference(original, updated, said, file)
         new = file.style.method(updated, file)
-        free = not file.facts.own_cuda and not self._module_function(original, file)
+        free = not file.facts.own.cuda and not self._module_function(original, file)
         if said != "torch" and not (said == "unknown" and free):
             return Hit(original, "own" if said == "own" else "unknown", new=new, loads=True)
         if (given := _device(original, file)) is None:

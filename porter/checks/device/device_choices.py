@@ -17,7 +17,7 @@ class DeviceChoices(Rule):
         if at is None or len(before) != len(elements(updated)):
             return None
         device, old = file.target.device, string(before[at])
-        script = next((s for o in file.around.options(old) if (s := file.facts.passes(o, "cuda"))), None)
+        script = next((s for o in file.around.options(old) if (s := file.facts.launch.passes(o, "cuda"))), None)
         values = (("new", f'"{device}"'), ("script", script or ""))
         certain = file.literal(old).certain
         why = "choices-passed" if script else "choices" if certain else "choices-uncertain"

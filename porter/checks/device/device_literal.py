@@ -22,7 +22,7 @@ class DeviceLiteral(Rule):
         values, script = (("old", file.text(original)),), None
         if literal.role == "option" and isinstance(original, cst.SimpleString):
             old = original.evaluated_value
-            script = next((s for o in file.around.options(original) if (s := file.facts.passes(o, old))), None)
+            script = next((s for o in file.around.options(original) if (s := file.facts.launch.passes(o, old))), None)
         if literal.role == "compared" and (kernel := file.meaning.kernel(original)):
             return Hit(original, "kernel", values=(*values, ("kernel", kernel)), code=code)
         new = file.style.device(updated, file)

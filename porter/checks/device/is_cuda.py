@@ -16,5 +16,5 @@ class IsCuda(Rule):
         if kernel := file.meaning.kernel(original):
             return Hit(original, "kernel", values=(("kernel", kernel),))
         new = file.style.on_device(updated, file)
-        safe = said == "torch" or said == "unknown" and not file.facts.own_is_cuda
+        safe = said == "torch" or said == "unknown" and not file.facts.own.is_cuda
         return Hit(original, "attribute" if safe else "unknown", new=new, safe=safe, loads=True)

@@ -17,7 +17,7 @@ class BackendChoices(Rule):
         if at is None or len(before) != len(elements(updated)):
             return None
         backend, old = file.target.backend, string(before[at])
-        script = next((s for o in file.around.options(old) if (s := file.facts.passes(o, "nccl"))), None)
+        script = next((s for o in file.around.options(old) if (s := file.facts.launch.passes(o, "nccl"))), None)
         values = (("old", file.text(old)), ("new", f'"{backend}"'), ("script", script or ""))
         why = "choices-passed" if script else "choices"
         safe = script is None and file.literal(old).certain

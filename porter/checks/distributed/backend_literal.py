@@ -22,7 +22,7 @@ class BackendLiteral(Rule):
         script = None
         if literal.role == "option" and isinstance(original, cst.SimpleString):
             old = original.evaluated_value
-            script = next((s for o in file.around.options(original) if (s := file.facts.passes(o, old))), None)
+            script = next((s for o in file.around.options(original) if (s := file.facts.launch.passes(o, old))), None)
         if script:
             why, values = "option-passed", (*values, ("script", script))
         elif not literal.certain or new is None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from porter.engine.rule import Hit, Rule
+from porter.python.evidence import call_name
+from porter.training.callees import first_calls
 
 
 class OnnxExport(Rule):
@@ -14,6 +16,6 @@ class OnnxExport(Rule):
         link = file.scene.link(original)  # a program that exports in several ways is told once
         return (
             Hit(original.func, "atc")
-            if link is not None and not file.tested and file.scene.first(link, file=True)
+            if link is not None and not file.tested and first_calls(file.tree)[call_name(link[0])] is link[0]
             else None
         )

@@ -82,7 +82,10 @@ def _leaves(link, file) -> bool:
         return False
     if target.__class__ is not ast.Name:
         return True
-    return any(use[1][0].__class__ not in (ast.Attribute, ast.withitem) for use in file.names.loads(target.id))
+    return any(
+        use[0].ctx.__class__ is ast.Load and use[1][0].__class__ not in (ast.Attribute, ast.withitem)
+        for use in file.names.spelled(target.id)
+    )
 
 
 @once_for_file

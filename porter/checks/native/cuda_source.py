@@ -37,9 +37,9 @@ class CudaSource(TextRule):
             [name for row in known[:_SHOWN] for name in row.replacement[:1]] if known[1:] else []
         )
         said["exports"] = _shown(list(native.exports))
-        said["callers"] = next((callers for path, callers in facts.dying if path == document.path), "")
+        said["callers"] = next((callers for path, callers in facts.native.callers if path == document.path), "")
         at = _character(document, min(kernel.start for kernel in native.kernels) if names else min(places))
-        severity = "note" if facts.knows_npus(document.path) else ""  # NPUs have sources of their own
+        severity = "note" if facts.accelerators.also_npu(document.path) else ""  # NPUs have sources of their own
         values = named(**{key: text for key, text in said.items() if text})
         yield Hit((at, at + 1), why, values=values, severity=severity)
 

@@ -49,7 +49,7 @@ class GpuPackage(Rule):
         found = [
             (name, row)
             for name, row in filter(None, rows)
-            if row.why and row.code == self.code and not file.facts.owns(name.partition(".")[0], file.path)
+            if row.why and row.code == self.code and not file.facts.own.has_package(name.partition(".")[0], file.path)
         ]
         for name, row in dict(found).items():
             apart = tuple(f"{part}." for part in self.parts.get(name, ()))

@@ -36,7 +36,7 @@ class TorchRequirement(Rule):
         for hit in packages.hits(document, found):
             edits = tuple(Change(a, b, new.encode()) for a, b, new in hit.edits)
             weight = {"severity": hit.severity or None, "effort": hit.effort or None}
-            yield Hit(nodes[hit.start], hit.why, values=hit.values, more=edits, code=hit.code, **weight)
+            yield Hit(nodes[hit.at[0]], hit.why, values=hit.values, more=edits, code=hit.code, **weight)
 
 
 def _strings(node):

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from porter.checks.performance import prefilters
-from porter.engine.rule import Hit, Rule
+from porter.engine.rule import BatchRule, Hit
 
 
-class CacheEmptied(Rule):
+class CacheEmptied(BatchRule):
     code = "PRT631"
     edits = False
     calls = {f"{module}.empty_cache" for module in ("torch.cuda", "torch.npu", "torch_npu.npu", "torch.cuda.memory")}
     only = staticmethod(prefilters.in_step)
-    each_batch = True
 
     def visit(self, original, updated, file):
         link = file.scene.link(original)

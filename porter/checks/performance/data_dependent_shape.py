@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import ast
 import re
 
 from porter.checks.performance.selection import averaged, chosen, counted, short
 from porter.engine.nodes import positional
-from porter.engine.rule import Hit, Rule
+from porter.engine.rule import BatchRule, Hit
+from porter.python.evidence import call_name
+from porter.python.index import ancestors
 from porter.python.waits import SIZED_BY_VALUES
 from porter.training import mask_queries
+from porter.training.callees import first_calls
 from porter.training.dynamic_sizes import SHAPE, SIZE
 
 SUPPRESSION = ("nms", "batched_nms")
 COUNTS = re.compile(r"(?i)(?:lens|lengths?|counts?|durations?|repeats?_?tensor|sizes)$")
 
 
-class DataDependentShape(Rule):
+class DataDependentShape(BatchRule):
     code = "PRT601"
     calls = frozenset(
         [f"torch.{name}" for name in (*SIZED_BY_VALUES, "where", "repeat_interleave")]
@@ -26,7 +30,6 @@ class DataDependentShape(Rule):
     builtins = {"len"}
     nodes = ("Subscript",)
     only = staticmethod(mask_queries.depends_on_data)
-    each_batch = True
 
     def visit(self, original, updated, file):
         if type(original).__name__ == "Subscript":
@@ -37,17 +40,17 @@ class DataDependentShape(Rule):
         last = (name or getattr(original.func, "attr", original.func).value).rpartition(".")[2]
         if last in mask_queries.ASKED and name is None:
             return self._asked(original, updated, last, link, file)
-        if file.scene.repeats(link) or name is not None and name not in self.calls:
+        if _repeats(link) or name is not None and name not in self.calls:
             return None
         if not self._depends(last, original, name is None, file) or mask_queries.is_asked(file.scene, link[1]):
             return None
-        values = file.followed(original, SHAPE)
+        values = file.tensors.followed(original, SHAPE)
         return hit(original.func, f"{last}()" if name is None else name, values, file)
 
     def _selection(self, original, updated, file):
         sure = file.tensors.summed(original) if file.names.torch else None
         if not sure:
-            values = file.followed(original, SHAPE)
+            values = file.tensors.followed(original, SHAPE)
             return hit(original, file.text(original), values, file)
         new = chosen(updated, file).with_changes(lpar=updated.lpar, rpar=updated.rpar)
         return Hit(original, "summed", new=new, safe=sure == "certain", values=(("name", short(file.text(original))),))
@@ -58,7 +61,7 @@ class DataDependentShape(Rule):
         if why is None or why != "size" and not file.names.torch:
             return None
         if why == "size":
-            return hit(original, f".{last}()", file.followed(original, SIZE), file, "size")
+            return hit(original, f".{last}()", file.tensors.followed(original, SIZE), file, "size")
         new = (counted if why == "counted" else averaged)(updated, file)
         new = new.with_changes(lpar=updated.lpar, rpar=updated.rpar)
         return Hit(original, why, new=new, safe=why == "counted", values=(("name", short(file.text(original))),))
@@ -82,3 +85,9 @@ def hit(at, name: str, values, file, why: str = "shape") -> Hit | None:
     if values is None:
         return None
     return Hit(at, "compiled" if file.session.compiles else why, values=(("name", short(name)), *values))
+
+
+def _repeats(link) -> bool:
+    """Whether the same statement calls the same thing before."""
+    statement = next((a[0] for a in ancestors(link) if isinstance(a[0], ast.stmt)), None)
+    return first_calls(statement)[call_name(link[0])] is not link[0]

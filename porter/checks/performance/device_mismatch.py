@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from porter.python.assigned import values_of
 from porter.python.blocks import once, within
 from porter.python.evidence import call_name
 from porter.python.index import Link
@@ -29,7 +30,7 @@ def met(scene, link: Link) -> str | None:
     if above.__class__ is not ast.Assign or len(above.targets) != 1 or above.targets[0].__class__ is not ast.Name:
         return None
     target = above.targets[0]
-    if scene.values(target, call[1]) != [above.value]:
+    if values_of(scene.names, target, call[1]) != [above.value]:
         return None
     uses = scene.names.readers(target.id, (target, call[1]))
     return scene.names.once(("met", function[0]), uses, lambda: _first_beside(uses, tensors))

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from porter.checks.performance import elements, prefilters
-from porter.engine.rule import Hit, Rule
+from porter.engine.rule import BatchRule, Hit
 
 
-class ElementLoop(Rule):
+class ElementLoop(BatchRule):
     code = "PRT638"
     edits = False
     nodes = ("For",)
     text = r"range\("
     only = staticmethod(prefilters.takes_rows)
-    each_batch = True
 
     def visit(self, original, updated, file):
         link = file.scene.link_to(file.statement)

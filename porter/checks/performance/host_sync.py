@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from porter.checks.performance import prefilters, syncs
-from porter.engine.rule import Hit, Rule, cst
+from porter.engine.rule import BatchRule, Hit, cst
 from porter.python.waits import READS
 from porter.training import value_uses
 from porter.training.dynamic_sizes import SIZE
@@ -13,14 +13,13 @@ BUILTINS = ("float", "int", "bool", "print")
 HEADERS = ("If", "While", "Assert")
 
 
-class HostSync(Rule):
+class HostSync(BatchRule):
     code = "PRT630"
     methods = (*sorted(READS), *TELLING)
     builtins = BUILTINS
     nodes = HEADERS
     text = tuple(rf"\b{word}\(" for word in "any all isnan isinf isfinite equal allclose sum max min mean norm".split())
     only = staticmethod(prefilters.waits)
-    each_batch = True
 
     def visit(self, original, updated, file):
         if type(original).__name__ in HEADERS:
@@ -29,14 +28,14 @@ class HostSync(Rule):
                 Hit(original.test, "condition") if place is not None and file.glance(prefilters.waits, place) else None
             )
         scene, link = file.scene, file.scene.link(original)
-        if link is None or not scene.matters(link) or scene.is_answer(link):
+        if link is None or not scene.matters(link) or syncs.is_answer(scene, link):
             return None
         if isinstance(original.func, cst.Name):
             name = original.func.value
             values = (("name", f"{name}()"),)
             if name == "print":
-                return Hit(original, "printed", values=values) if scene.hands_loss(link) else None
-            waits = scene.hands_loss(link) or syncs.number(scene, link)
+                return Hit(original, "printed", values=values) if syncs.takes_loss(scene, link) else None
+            waits = syncs.takes_loss(scene, link) or syncs.number(scene, link)
             return Hit(original, syncs.purpose(scene, link) or "call", values=values) if waits else None
         name = original.func.attr.value
         if name in TELLING:
@@ -57,7 +56,7 @@ class HostSync(Rule):
             return None
         if value_uses.made_on_host(scene, link) and not file.source.says(b"set_default_"):
             return None
-        if name in ("item", "tolist") and (said := file.followed(original, SIZE)) is not None:
+        if name in ("item", "tolist") and (said := file.tensors.followed(original, SIZE)) is not None:
             return Hit(
                 original, "compiled" if file.session.compiles else "size", values=(*values, *said), code="PRT601"
             )

@@ -8,6 +8,7 @@ from porter.checks.performance import prefilters
 from porter.checks.performance.loader_arguments import LOADERS, ORDER, arguments
 from porter.engine.rule import Hit, Rule
 from porter.training.frequency import happens_once
+from porter.training.loops import over_epochs
 
 
 class LoaderInLoop(Rule):
@@ -17,8 +18,8 @@ class LoaderInLoop(Rule):
     only = staticmethod(prefilters.in_epoch)
 
     def visit(self, original, updated, file):
-        scene, link = file.scene, file.scene.link(original)
-        loop = link and scene.epoch(link)
+        link = file.scene.link(original)
+        loop = link and over_epochs(link)
         given = arguments(original, file) if loop else None
         if not loop or given is not None and given.get("num_workers", "0") == "0":  # without workers, nothing starts
             return None

@@ -5,16 +5,15 @@ from __future__ import annotations
 import re
 
 from porter.checks.performance import prefilters
-from porter.engine.rule import Hit, Rule, cst
+from porter.engine.rule import BatchRule, Hit, cst
 
 _WHOLE = re.compile(r"(-?\d{1,3})(?:\.0*)?")
 
 
-class MaskAssignment(Rule):
+class MaskAssignment(BatchRule):
     code = "PRT602"
     nodes = ("Assign",)
     only = staticmethod(prefilters.assigns_by_mask)
-    each_batch = True
 
     def visit(self, original, updated, file):
         target = original.targets[0].target

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from porter.python.assigned import values_of
 from porter.python.blocks import once
 from porter.python.evidence import call_name, constant
 from porter.python.index import Link
@@ -20,8 +21,8 @@ def adds_infinity(node: ast.expr, scene, link: Link, depth: int = 0) -> bool:
             if any(_is_infinity(a) for a in inner.args[1:]) and any(constant(a) == 0 for a in inner.args[1:]):
                 return True
     if node.__class__ is ast.Name and depth < 2:
-        values = scene.values(node, link)
-        question = "infinity", depth, scene.names.around(link) if values else None
+        values = values_of(scene.names, node, link)
+        question = "infinity", depth, scene.names.scopes.around(link) if values else None
         return scene.names.once(question, values, lambda: any(adds_infinity(v, scene, link, depth + 1) for v in values))
     return False
 

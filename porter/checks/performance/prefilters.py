@@ -13,6 +13,7 @@ from porter.python.blocks import once
 from porter.python.evidence import call_name
 from porter.python.index import Link, ancestors
 from porter.training import masks, order, padding, sizes
+from porter.training.loops import over_epochs
 
 _TRAINS = re.compile(rb"(?i)train|shuffle")
 _BATCHES = re.compile(
@@ -54,7 +55,7 @@ def waits(scene, link: Link) -> bool:
     if not scene.matters(link):
         return False
     if link[0].__class__ is ast.Name:
-        return scene.hands_loss(link) or link[0].id != "print" and syncs.number(scene, link)
+        return syncs.takes_loss(scene, link) or link[0].id != "print" and syncs.number(scene, link)
     if link[0].__class__ is ast.Attribute:
         return not link[0].attr.startswith(("set_", "add_")) or syncs.told(scene, link)
     return syncs.condition(scene, link) is not None
@@ -84,7 +85,7 @@ def in_step(scene, link: Link) -> bool:
 
 
 def in_epoch(scene, link: Link) -> bool:
-    return scene.epoch(link) is not None
+    return over_epochs(link) is not None
 
 
 def may_fork(scene, link: Link) -> bool:

@@ -10,6 +10,7 @@ from porter.python.evidence import call_name
 from porter.python.index import FUNCTIONS, Link, ancestors
 from porter.training import value_uses
 from porter.training.frequency import asks_now_and_then, asks_training
+from porter.training.loops import loops_around
 from porter.training.placement import DEVICE
 
 _LOGS = re.compile(r"^(?:set_postfix|set_description|add_scalar|log(?:_|$)|print|info$|write$)")
@@ -44,6 +45,19 @@ def number(scene, link: Link) -> bool:
     if len(call.args) != 1 or call.keywords or call.args[0].__class__ not in (ast.Call, ast.BinOp, ast.Subscript):
         return False
     return scene.natures.of(call.args[0], link) == DEVICE
+
+
+def is_answer(scene, link: Link) -> bool:
+    """`return loss.item()` of a function that takes one step: how often it runs, its callers know."""
+    function = scene.function(link)
+    returned = any(a[0].__class__ is ast.Return for a in ancestors(link))
+    return returned and function is not None and function[0] in scene.steps
+
+
+def takes_loss(scene, link: Link) -> bool:
+    """Whether a function is called with a tensor of which the step takes gradients."""
+    losses = scene.losses(link) - {"self"}
+    return bool(losses) and value_uses.hands_on(link[1][0], losses)
 
 
 def told(scene, link: Link) -> bool:
@@ -124,7 +138,7 @@ def read_after_loop(scene, link: Link) -> Change | None:
     statement = link[1][1]
     if statement[0].__class__ is ast.BinOp:  # weighed by the size of the batch
         statement = statement[1]
-    loop, function = next(iter(scene.loops(link)), None), scene.function(link)
+    loop, function = next(iter(loops_around(link)), None), scene.function(link)
     if loop.__class__ is not ast.For or function is None or not value_uses.bare(link[0].value, scene.losses(link)):
         return None
     if statement[0].__class__ is not ast.AugAssign or statement[0].target.__class__ is not ast.Name:

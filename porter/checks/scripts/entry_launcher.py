@@ -21,7 +21,7 @@ class EntryLauncher(TextRule):
     reads = "script"
 
     def look(self, document: Document, script: Script) -> Iterator[Hit]:
-        if document.session.facts.launcher != document.path or "set_env.sh" in document.text:
+        if document.session.facts.launch.script != document.path or "set_env.sh" in document.text:
             return
         if found := _STARTS.search(script.text):
             yield Hit(found.span(1), "setup", optional=True)

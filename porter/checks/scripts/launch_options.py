@@ -69,7 +69,7 @@ def _options(document, start: int, text: str, known: bool, safe: bool, command: 
     for found in _OPTION.finditer(re.sub(r"\\\n", "  ", text)):
         flag, value = found[1], found[4]
         kind = "backend" if value == "nccl" else "device"
-        takes = session.facts.takes_option(flag, kind)
+        takes = session.facts.launch.takes(flag, kind)
         if not takes and not (known and _OURS.search(flag)):
             continue
         at = start + found.start(4)

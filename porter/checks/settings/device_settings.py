@@ -65,7 +65,9 @@ class _Look:
         self.style = STYLES[session.target.style](session.target, session.has)
         self.named, self.wild = _rows(session.rules)
         self.tables = session.rules.tables
-        self.known = session.facts.knows_npus(document.path)  # it chooses between GPUs and NPUs: nothing is certain
+        self.known = session.facts.accelerators.also_npu(
+            document.path
+        )  # it chooses between GPUs and NPUs: nothing is certain
         self.keys: set[str] = set()
         self._said: dict[tuple[int, str], list[Entry]] = {}
 

@@ -38,9 +38,9 @@ class RequirementLists(TextRule):
         numbers = {want.start: number for number, want in found}
         for hit in packages.hits(document, every):
             if hit.edits and not known:
-                settings.edited.add(numbers[hit.start] if any(a < b for a, b, _ in hit.edits) else -1)
+                settings.edited.add(numbers[hit.at[0]] if any(a < b for a, b, _ in hit.edits) else -1)
             elif hit.edits:
-                settings.edited.add(numbers[hit.start])
+                settings.edited.add(numbers[hit.at[0]])
             yield hit
         for number, entry in enumerate(settings.entries):
             if entry.exact and "://" in entry.value:

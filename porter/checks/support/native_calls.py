@@ -13,8 +13,8 @@ class NativeCalls(IndexRule):
     code = "PRT411"
 
     def look(self, file) -> Iterator[Hit]:
-        exports = file.facts.exports
-        if not exports or not mentions(file.source.utf8, exports) or file.facts.knows_npus(file.path):
+        exports = file.facts.native.exports
+        if not exports or not mentions(file.source.utf8, exports) or file.facts.accelerators.also_npu(file.path):
             return
         links = {link[0]: link for link in file.names.uses}
         said = set()

@@ -11,11 +11,13 @@ from collections.abc import Iterator
 
 from porter.catalog.read.verdict import MISSING, ON_CPU, UNKNOWN, Verdict
 from porter.engine.rule import Hit, IndexRule, named
+from porter.python.blocks import once_for_file
 from porter.python.evidence import call_name, constant
 from porter.python.guards import asked, guard
 from porter.python.index import Link, ancestors, methods
 from porter.python.inventory import first
 from porter.python.waits import COPIES
+from porter.training.loops import loops_around
 
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
 # what runs once, or on the CPU: the making of parameters and samples, and what is done with results
@@ -116,7 +118,7 @@ def _computes(file, link: Link) -> bool:
         return False
     function = scene.function(link)
     owner = scene.owner(link)
-    if not scene.loops(link) if function is None else _runs_once(file, function):
+    if not loops_around(link) if function is None else _runs_once(file, function):
         return False
     names = [function[0].name] if function else []
     if owner is not None:
@@ -126,20 +128,16 @@ def _computes(file, link: Link) -> bool:
     return not any(map(_SAMPLES.search, names)) and not _on_host(link)
 
 
+@once_for_file
 def _runs_once(file, function: Link, depth: int = 0) -> bool:
     """Whether a function makes parameters, tables or samples, by its own name or by those of all that use it here."""
     if _ONCE.search(function[0].name):
         return True
     if depth > 3 or function[1][0].__class__ is ast.ClassDef:
         return False
-    known = file.scene.run_once
-    if (function[0], depth) not in known:
-        above = map(file.scene.function, file.names.spelled(function[0].name))
-        above = [at for at in above if at is None or at[0] is not function[0]]
-        known[function[0], depth] = bool(above) and all(
-            at is not None and _runs_once(file, at, depth + 1) for at in above
-        )
-    return known[function[0], depth]
+    above = map(file.scene.function, file.names.spelled(function[0].name))
+    above = [at for at in above if at is None or at[0] is not function[0]]
+    return bool(above) and all(at is not None and _runs_once(file, at, depth + 1) for at in above)
 
 
 def _on_host(link: Link) -> bool:

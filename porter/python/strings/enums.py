@@ -94,7 +94,7 @@ class Enums:
     def _passed(self, call: ast.Call, which: str | int | None, text: str) -> bool:
         """Whether a function or class of the file says that its parameter is one."""
         name = call_name(call.func)
-        if functions := self._names.functions.get(name):
+        if functions := self._names.scopes.functions.get(name):
             args = functions[0][0].args
             if which.__class__ is int:
                 first = positional(args, 0)

@@ -152,7 +152,9 @@ class Environment:
         name, said = targets[0].id, []
         if name in self.names.imports or len(self.names.others.get(name, ())) != 1:
             return None
-        for use in self.names.loads(name):
+        for use in self.names.spelled(name):
+            if use[0].ctx.__class__ is not ast.Load:
+                continue
             found = None if use[1][0].__class__ in (ast.Assign, ast.AnnAssign) else self._key(use)
             said.append(found and found[0])
         return (KNOWN if all(s == KNOWN for s in said) else NAMED, None) if any(said) else None

@@ -35,7 +35,7 @@ class Flow(Sinks):
         self.names, self.buckets, self.tables = file.names, file.buckets, file.rules.tables
         self.calls = {name: s for s in self.tables.sinks for name in s.calls}
         self.methods = {name: s for s in self.tables.sinks for name in s.methods}
-        self.constants = file.facts.constants_of(file.path)
+        self.constants = {(name, kind) for path, name, kind, _ in file.facts.constants if path == file.path}
         imported = {target.partition(".")[0] for found in self.names.imports.values() for target, _ in found}
         self.foreign = not imported.isdisjoint(OWN_DEVICES)
         self.enums = Enums(self.names, self.buckets)

@@ -50,7 +50,7 @@ class Holders:
     def _bound_at(self, name: str, places: list[Link]) -> str | None:
         if not places:
             return None
-        home = self._names.home(name, places[0])
+        home = self._names.scopes.home(name, places[0])
         if home is None:
             return f"own:{name}"
         if home.__class__ is ast.ClassDef:
@@ -131,7 +131,7 @@ class Holders:
     @cached_property
     def _functions(self) -> dict[tuple[str, ast.ClassDef | None], Link]:
         """The first of each name, and of each name in a class."""
-        links = (link for several in self._names.functions.values() for link in several)
+        links = (link for several in self._names.scopes.functions.values() for link in several)
         found: dict[tuple[str, ast.ClassDef | None], Link] = {}
         for link in links:
             found.setdefault((link[0].name, owner_of(link)), link)

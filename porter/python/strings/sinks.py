@@ -191,7 +191,7 @@ class Sinks:
     def _first_of(self) -> tuple[dict[str, ast.AST], dict[str, ast.AST]]:
         """The first function of each name, and the first method."""
         found: tuple[dict[str, ast.AST], dict[str, ast.AST]] = {}, {}
-        for name, links in self.names.functions.items():
+        for name, links in self.names.scopes.functions.items():
             for link in links:
                 found[link[1][0].__class__ is ast.ClassDef].setdefault(name, link[0])
         return found

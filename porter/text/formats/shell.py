@@ -33,8 +33,8 @@ def _broken(script: Script) -> Callable[[Hit], bool]:
     starts, reached = [start for start, _ in script.broken], [*accumulate((end for _, end in script.broken), max)]
 
     def is_broken(hit: Hit) -> bool:
-        before = bisect_left(starts, hit.end)  # as many begin before it ends
-        return before > 0 and hit.start < reached[before - 1]
+        before = bisect_left(starts, hit.at[1])  # as many begin before it ends
+        return before > 0 and hit.at[0] < reached[before - 1]
 
     return is_broken
 
@@ -43,7 +43,7 @@ def unique(hits: Iterable[Hit]) -> Iterator[Hit]:
     """A command inside another is met with either; what only a person can do is said once for the same words."""
     said = set()
     for hit in hits:
-        key = (hit.code, hit.start) if hit.edits else (hit.code, hit.why, hit.values)
+        key = (hit.code, hit.at[0]) if hit.edits else (hit.code, hit.why, hit.values)
         if key not in said:
             said.add(key)
             yield hit

@@ -23,6 +23,6 @@ _PIPELINE = re.compile(
 def scope(document: Document, settings: Settings) -> str:
     if not settings.whole or len(settings.entries) > MOST or _DATA.search(document.path):
         return NOTHING
-    if document.path in document.session.facts.twins or packages.for_npus(document.path):
+    if document.path in document.session.facts.accelerators.npu_twins or packages.for_npus(document.path):
         return NOTHING  # the file for NPUs stands beside it, or is it
     return PIPELINE if _PIPELINE.search(document.path) else PROJECT

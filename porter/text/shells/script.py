@@ -72,7 +72,7 @@ class Script:
     safe: bool = True  # edits may be made without a look
 
     def may_edit(self, document: Document) -> bool:
-        return self.safe and not document.session.facts.knows_npus(document.path)
+        return self.safe and not document.session.facts.accelerators.also_npu(document.path)
 
     @cached_property
     def ends(self) -> list[int]:

@@ -47,14 +47,14 @@ MUTANTS = [
     Mutant(
         "the encoding of a port is believed",
         "analysis/python_promises.py",
-        "return source.stored(utf8) == data",
+        "return source.stored.encode(utf8) == data",
         "return True",
         PROMISES,
         "state_that_an_encoding",
     ),
     Mutant(
         "an encoding that gives back other bytes",
-        "python/source.py",
+        "python/stored.py",
         "if text.encode(encoding) != data:",
         "if False:",
         PROMISES,
@@ -62,7 +62,7 @@ MUTANTS = [
     ),
     Mutant(
         "an encoding in which ASCII is something else",
-        "python/source.py",
+        "python/stored.py",
         '_ASCII.decode(encoding) != _ASCII.decode("ascii") or ',
         "",
         PROMISES,
@@ -70,7 +70,7 @@ MUTANTS = [
     ),
     Mutant(
         "an encoding that ASCII cannot be written in",
-        "python/source.py",
+        "python/stored.py",
         ' or _ASCII.decode("ascii").encode(encoding) != _ASCII',
         "",
         PROMISES,
@@ -78,7 +78,7 @@ MUTANTS = [
     ),
     Mutant(
         "a coding line counts in the first line alone",
-        "python/source.py",
+        "python/stored.py",
         "LINE_END.split(data, 2)[:2]",
         "LINE_END.split(data, 2)[:1]",
         PROMISES,

@@ -18,7 +18,7 @@ MUTANTS = [
     Mutant(
         "an edit without a road is made all the same",
         "analysis/python.py",
-        "            self.file.road\n            and (",
+        "            self._leads\n            and (",
         "            (",
         TESTS,
         "without_torch",
@@ -90,8 +90,8 @@ MUTANTS = [
     Mutant(
         "the cache forgets the road",
         "engine/facts.py",
-        "said = (self.about(path), path in self.roads.astray)",
-        "said = (self.about(path), False)",
+        "said = (self.served_by(path), path in self.roads.astray)",
+        "said = (self.served_by(path), False)",
         TESTS,
         "not_believed",
     ),

@@ -121,7 +121,7 @@ MUTANTS = [
     ),
     Mutant(
         "follow calls in names",
-        "analysis/file.py",
+        "analysis/nodes.py",
         """            tail.append(root.attr.value)
             root = root.value
         if type(root)""",
@@ -144,7 +144,7 @@ MUTANTS = [
     Mutant(
         "count characters as bytes", "python/units.py", "if not text.isascii():", "if False:", CASES, "wide or tabs"
     ),
-    Mutant("forget the BOM", "analysis/python.py", "shift = len(source.bom)", "shift = 0", CASES, "test_bytes"),
+    Mutant("forget the BOM", "python/stored.py", "shift = len(self.bom)", "shift = 0", CASES, "test_bytes"),
     Mutant(
         "write \\n whatever the file has",
         "python/source.py",
@@ -244,7 +244,7 @@ MUTANTS = [
     Mutant(
         "let the last newline go",
         "analysis/python_promises.py",
-        ' or data.endswith((b"\\r", b"\\n")) != source.data.endswith((b"\\r", b"\\n")):',
+        ' or data.endswith((b"\\r", b"\\n")) != source.stored.data.endswith((b"\\r", b"\\n")):',
         ":",
         PROMISES,
         "engine_bug",
@@ -259,7 +259,7 @@ MUTANTS = [
     ),
     Mutant(
         "squeeze text into an encoding",
-        "python/source.py",
+        "python/stored.py",
         'return utf8.decode("utf-8").encode(self.encoding)',
         'return utf8.decode("utf-8").encode(self.encoding, "replace")',
         PROMISES,
@@ -283,7 +283,7 @@ MUTANTS = [
     ),
     Mutant(
         "put defaults inside",
-        "python/names.py",
+        "python/scopes.py",
         'within(node.args, grand, "defaults", "kw_defaults")',
         "False",
         CASES,
@@ -299,14 +299,14 @@ MUTANTS = [
     ),
     Mutant(
         "put the first iterable inside",
-        "python/names.py",
+        "python/scopes.py",
         "if not (child is node.generators[0] and grand is child.iter):",
         "if True:",
         CASES,
         "iterable",
     ),
     Mutant(
-        "keep a walrus in its comprehension", "python/names.py", "is ast.NamedExpr:", "is ast.Lambda:", CASES, "walrus"
+        "keep a walrus in its comprehension", "python/scopes.py", "is ast.NamedExpr:", "is ast.Lambda:", CASES, "walrus"
     ),
     Mutant(
         "import for type checkers",
@@ -352,7 +352,7 @@ MUTANTS = [
     Mutant(
         "edit what is switched off",
         "analysis/python.py",
-        "and code not in self.session.quiet_for(self.file.path)",
+        "and code not in self.session.quiet.codes(self.file.path)",
         "",
         PROMISES,
         "quiet",
@@ -376,8 +376,8 @@ MUTANTS = [
     Mutant(
         "read another function's local",
         "python/names.py",
-        "return self._readers[name].get(self.home(name, link), [])",
-        "return self._loads.get(name, [])",
+        "return self._readers[name].get(self.scopes.home(name, link), [])",
+        "return self.spelled(name)",
         CASES,
         "one_function or function",
     ),

@@ -1,0 +1,107 @@
+"""What rules ask of LibCST's nodes, of the original tree: where they lie, what their names mean, what is known of them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from functools import cached_property
+
+from porter.analysis.parsed import Parsed
+from porter.python.index import Link
+from porter.python.receivers import Receivers
+from porter.python.strings.environ import Variable, variables
+from porter.python.strings.literals import Literal, literals
+from porter.values import experts
+from porter.values.patterns import Match, find
+
+
+class Nodes(Parsed):
+    _piece = None  # that is walked right now: where LibCST nodes lie
+
+    def look_at(self, piece) -> None:
+        self._piece = piece
+
+    @property
+    def statement(self) -> ast.AST:
+        """The statement whose piece is walked."""
+        return self._piece.unit.statement
+
+    def span(self, node) -> tuple[int, int]:
+        """Where a node lies, in offsets of the UTF-8 text."""
+        return self._piece.span(node)
+
+    def text(self, node) -> str:
+        start, end = self._piece.span(node)
+        return self.source.utf8[start:end].decode("utf-8")
+
+    @cached_property
+    def _names_at(self) -> dict[int, Link]:
+        """Every use of a name, by offset: how a LibCST node finds its place in the index."""
+        starts = self.source.starts
+        return {starts[(node := link[0]).lineno - 1] + node.col_offset: link for link in self.names.uses}
+
+    def link(self, node) -> Link | None:
+        """The index's link of the name that a chain starts with."""
+        while type(node).__name__ == "Attribute":
+            node = node.value
+        if type(node).__name__ != "Name" or not self._piece.knows(node):
+            return None
+        return self._names_at.get(self._piece.span(node)[0])
+
+    def chain(self, node) -> Link | None:
+        """Of a chain, its whole, where `File.link` gives its first word; of a string, the string."""
+        literal = self.literal(node)
+        if literal is not None:
+            return literal.link
+        link = self.link(node)
+        while link is not None and link[1] is not None and link[1][0].__class__ is ast.Attribute:
+            if self.source.span(link[0])[1] == self.span(node)[1]:
+                break
+            link = link[1]
+        return link
+
+    def name(self, node) -> str | None:
+        """'torch.cuda.synchronize' for `tc.synchronize`; None when unknown, local, or behind a call."""
+        tail, root = [], node
+        while type(root).__name__ == "Attribute":
+            tail.append(root.attr.value)
+            root = root.value
+        if type(root).__name__ != "Name" or not self.names.known(root.value):
+            return None
+        link = self.link(root)
+        base = link and self.names.root(root.value, link)
+        return base and ".".join((base, *reversed(tail)))
+
+    def is_object(self, node) -> bool:
+        """Whether `node.method()` is a method of something, and no function of a module that is known."""
+        name = self.name(node)
+        return name is None or name.partition(".")[0] not in self.rules.roots
+
+    @cached_property
+    def literals(self) -> dict[int, Literal | Variable]:
+        """Device and backend strings and names of environment variables, by offset."""
+        return literals(self) | variables(self)
+
+    def literal(self, node) -> Literal | Variable | None:
+        start, end = self._piece.span(node)
+        literal = self.literals.get(start)  # the first part of an implicit concatenation starts where the whole does
+        return literal if literal and self.source.span(literal.link[0])[1] == end else None
+
+    @cached_property
+    def receivers(self) -> Receivers:
+        return Receivers(self)
+
+    def receiver(self, node) -> str:
+        """Of `x.cuda` or `x.cuda()`, what x is: 'torch', 'other' (library), 'own' (class of the project) or 'unknown'."""
+        node = node.func if type(node).__name__ == "Call" else node
+        return self.receivers.judge(self._piece.span(node)[1])
+
+    @cached_property
+    def patterns(self) -> dict[tuple[int, int], list[Match]]:
+        """Computations that an operator of the target makes, by where they are seen."""
+        rules = {rule for several in self.rules.keys.patterns.values() for rule in several}
+        return self.failures.guard(rules, 1, lambda: {**experts.find(self), **find(self)}) or {}
+
+    def matches(self, node, kinds: Iterable[str]) -> list[Match]:
+        """What is seen at a node, the fullest first."""
+        return [match for match in self.patterns.get(self._piece.span(node), ()) if match.kind in kinds]

@@ -1,0 +1,44 @@
+"""One Python file as the standard library reads it: tree, names, and the session that it is read in."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+
+from porter.engine.refusals import Failures
+from porter.engine.session import Session
+from porter.engine.styles import STYLES
+from porter.errors import Unreadable
+from porter.files.paths import is_test
+from porter.python import index
+from porter.python.names import Names
+from porter.python.source import Source
+from porter.python.trees import parse_or_refuse
+
+
+def _parse(source: Source) -> tuple[ast.Module, list[int]]:
+    """The tree, and the lines of statements that this Python's grammar does not know."""
+    try:
+        return parse_or_refuse(source.utf8), []
+    except Unreadable as refusal:
+        if refusal.key not in ("syntax", "python2"):
+            raise
+        from porter.python.newer_grammar import parse_around
+
+        return parse_around(source, refusal)
+
+
+class Parsed:
+    def __init__(self, path: str, source: Source, session: Session, again: bool = False):
+        """`again`: a ported text, of which only further edits are asked."""
+        self.path, self.source, self.session = path, source, session
+        self.target, self.facts = session.target, session.facts
+        self.rules = session.rules.writing(session.fuse) if again else session.rules
+        self.style = STYLES[session.target.style](session.target, session.has)
+        self.tree, self.hidden = _parse(source)
+        self.buckets, uses = index.collect(self.tree, self.rules.keys.node_types)
+        self.names = Names(self.buckets, uses)
+        self.names.aliases  # noqa: B018  computed before anything resolves through them
+        self.tested = is_test(path)  # what only costs time in a file of tests, or drifts a little there, is no concern
+        self.failures = Failures()
+        self.answers: dict[str, dict] = defaultdict(dict)  # by question: what many places ask is answered once

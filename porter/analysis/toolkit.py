@@ -1,0 +1,18 @@
+"""Which statements are about the CUDA toolkit, so that CUDA is meant there and not the accelerator in use."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+_TOOLKIT = re.compile(rb"\bCUDA_HOME\b|\bCUDA_PATH\b|CUDAExtension|\bnvcc\b|TORCH_CUDA_ARCH_LIST|version\.cuda\b")
+
+
+def builds_cuda(file, unit) -> bool:
+    """A build script, or a condition that asks for nvcc."""
+    source = file.source
+    if file.path.rpartition("/")[2] == "setup.py" or _TOOLKIT.search(source.utf8, unit.start, unit.end):
+        return True
+    if unit.statement.__class__ is ast.If and not unit.whole:
+        return bool(_TOOLKIT.search(source.utf8, unit.end, source.span(unit.statement.body[-1])[1]))
+    return False

@@ -1,0 +1,41 @@
+"""The comments of a Python file."""
+
+from __future__ import annotations
+
+import io
+import tokenize
+from bisect import bisect_left
+from collections.abc import Iterator
+
+from porter.engine.suppress import SPOKEN, Comment
+from porter.python.stored import LINE_END
+
+
+def comments(utf8: bytes) -> list[tuple[int, int, str]]:
+    """(line, column in characters, text) of each. Behind what this Python's tokenizer cannot read, whatever looks like one."""
+    text, found, line = LINE_END.sub(b"\n", utf8).decode("utf-8"), [], 0  # it knows no lone \r
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            line = token.end[0]
+            if token.type == tokenize.COMMENT:
+                found.append((*token.start, token.string))
+    except (tokenize.TokenError, SyntaxError):
+        for number, row in enumerate(text.split("\n")[line:], line + 1):
+            if "#" in row:
+                found.append((number, row.index("#"), row[row.index("#") :]))
+    return found
+
+
+def on_lines(source, first: int, last: int) -> list[tuple[int, int, str]]:
+    """The comments on these lines."""
+    begin = bisect_left(source.comments, (first, 0, ""))
+    return source.comments[begin : bisect_left(source.comments, (last + 1, 0, ""), begin)]
+
+
+def to_porter(source) -> Iterator[Comment]:
+    """The comments in which the user may speak to porter; none is looked for where nothing does."""
+    if SPOKEN in source.stored.data:
+        for line, column, text in source.comments:
+            start = source.starts[line - 1]
+            before = source.utf8[start : source.line_end(start)[0]].decode("utf-8")[:column]
+            yield Comment(line, column + 1, text[1:], not before.strip())

@@ -1,0 +1,83 @@
+"""How a file is stored: its bytes, and the text in UTF-8 that porter works on."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import re
+import tokenize
+import warnings
+from bisect import bisect_right
+from functools import cached_property
+from itertools import accumulate
+
+from porter.errors import Unreadable
+from porter.finding import Change
+
+BOM = b"\xef\xbb\xbf"
+LINE_END = re.compile(rb"\r\n|\r|\n")  # what Python calls a line end; str.splitlines knows eight more
+_ASCII = b"\t\n\r\f" + bytes(range(32, 127)) + rb"\u0041\x41\101 ~~ +AGE- .."
+_CODING = re.compile(rb"^[ \t\f]*#.*?coding[:=]")
+
+
+def _decoded(data: bytes, encoding: str) -> str:
+    """What a file holds that is not stored in UTF-8. Codecs that read ASCII as something else (utf-7, unicode_escape), and
+    those that write other bytes than they read, are none that a file can be edited in."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if _ASCII.decode(encoding) != _ASCII.decode("ascii") or _ASCII.decode("ascii").encode(encoding) != _ASCII:
+            raise ValueError(f"{encoding} does not hold ASCII as it is")
+        text = data.decode(encoding)
+        if text.encode(encoding) != data:
+            raise ValueError(f"{encoding} does not give back the same bytes")
+    return text
+
+
+class Stored:
+    """`utf8` is the file without its BOM, in UTF-8 whatever it was stored in."""
+
+    def __init__(self, data: bytes):
+        self.data = data
+        self.bom = BOM if data.startswith(BOM) else b""
+        self.encoding = "utf-8"
+        self.utf8 = data[len(self.bom) :]
+        try:
+            if any(map(_CODING.match, LINE_END.split(data, 2)[:2])) or not data.isascii():
+                stated = codecs.lookup(tokenize.detect_encoding(io.BytesIO(data).readline)[0]).name
+                if stated in ("utf-8", "utf-8-sig", "ascii"):
+                    self.utf8.decode(stated)
+                else:
+                    self.encoding, self.utf8 = stated, _decoded(data, stated).encode("utf-8")
+        except (SyntaxError, ValueError, LookupError) as error:  # a UnicodeError is a ValueError
+            raise Unreadable("encoding", str(error).partition("\n")[0]) from None
+
+    @property
+    def recoded(self) -> bool:
+        """Offsets into `utf8` are not offsets into the file."""
+        return self.encoding != "utf-8"
+
+    def encode(self, utf8: bytes) -> bytes:
+        """The way back. Raises UnicodeEncodeError where the encoding of the file cannot hold the text."""
+        return utf8.decode("utf-8").encode(self.encoding)
+
+    def edits(self, changes: tuple[Change, ...]) -> tuple[Change, ...]:
+        """Edits of the text as edits of the file. Raises UnicodeEncodeError where its encoding cannot hold one."""
+        if self.recoded:
+            return tuple(Change(self._offset(c.start), self._offset(c.end), self.encode(c.new)) for c in changes)
+        shift = len(self.bom)
+        return tuple(Change(c.start + shift, c.end + shift, c.new) for c in changes) if shift else changes
+
+    @cached_property
+    def _lines(self) -> tuple[list[int], list[int]]:
+        """Where each line begins in the text, and in the file if its encoding carries nothing from line to line."""
+        lines = self.utf8.splitlines(keepends=True)
+        there = accumulate((len(self.encode(line)) for line in lines), initial=0)
+        return [*accumulate(map(len, lines), initial=0)], [*there]
+
+    def _offset(self, offset: int) -> int:
+        """An offset of the text in the file."""
+        here, there = self._lines
+        if there[-1] != len(self.data):  # a byte order mark, a state
+            return len(self.encode(self.utf8[:offset]))
+        line = bisect_right(here, offset) - 1
+        return there[line] + len(self.encode(self.utf8[here[line] : offset]))

@@ -1,0 +1,26 @@
+"""The loops around a place."""
+
+from __future__ import annotations
+
+import ast
+
+from porter.python.index import FUNCTIONS, Link, ancestors
+from porter.training import frequency
+
+LOOPS = (ast.For, ast.AsyncFor, ast.While)
+
+
+def loops_around(link: Link) -> list[ast.AST]:
+    """Those in the same function, from the inside out."""
+    found = []
+    for above in ancestors(link):
+        if above[0].__class__ in FUNCTIONS:
+            break
+        if above[0].__class__ in LOOPS:
+            found.append(above[0])
+    return found
+
+
+def over_epochs(link: Link) -> ast.For | None:
+    """The loop over epochs."""
+    return next((loop for loop in loops_around(link) if frequency.counts_epochs(loop)), None)
