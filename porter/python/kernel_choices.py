@@ -6,9 +6,11 @@ import ast
 import re
 
 from porter.python.branches import is_kernel, kernels_called
+from porter.python.evidence import constant
 from porter.python.index import FUNCTIONS, Link, ancestors
 
 _BUILDS = frozenset({"CUDAExtension", "CUDA_HOME", "CUDNN_HOME"})  # of torch.utils.cpp_extension, in setup.py
+_SOURCES = re.compile(r"\.cuh?$|_cuda\.(?:c|cc|cpp|h)$|WITH_CUDA$")  # what only a CUDA compiler takes
 _CHOSEN = re.compile(
     r"(?i)(?:^|_)(?:use|has|have|with|enable|build)_\w*(?:cuda_(?:ext|kernel|op)|flash|xformers|triton|apex)"
 )
@@ -52,8 +54,10 @@ def _decided(file, node: ast.If, link: Link) -> str | None:
     """Of a branch that imports or assigns a kernel and does nothing else, or that builds one."""
     for body in (node.body, node.orelse):
         for statement in body:
-            words = (getattr(n, "id", "") or getattr(n, "attr", "") for n in ast.walk(statement))
-            if found := next((word for word in words if word in _BUILDS), None):
+            nodes = [*ast.walk(statement)]
+            words = (getattr(n, "id", "") or getattr(n, "attr", "") for n in nodes)
+            texts = (str(constant(n)) for n in nodes if _SOURCES.search(str(constant(n) or "")))
+            if found := next((word for word in (*words, *texts) if word in _BUILDS or _SOURCES.search(word)), None):
                 return found
     if not all(isinstance(statement, _CHOICES) for statement in node.body):
         return None
