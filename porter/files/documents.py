@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from typing import Any
 
 from porter.errors import UserError
 from porter.files import read as files
 
 
-def read(name: str, command: str, version: tuple[str, int], parts: Mapping[str, type]) -> dict:
+def read(name: str, command: str, version: tuple[str, int], parts: Mapping[str, type]) -> dict[str, Any]:
     """`command`: what writes such a document; `version`: the key that says it, and the only one that can be read."""
     try:
         document = json.loads(files.read(name, limit=files.DOCUMENT))

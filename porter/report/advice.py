@@ -33,7 +33,7 @@ def _row(given, sources: dict[str, dict]) -> dict:
         "title": {lang: given.said("title", lang) for lang in LANGUAGES},
         "text": {lang: given.said("text", lang) for lang in LANGUAGES},
         "places": [{"place": f"{p.path}:{p.line}", "what": p.what} for p in given.places],
-        "count": given.count,
+        "count": given.number,
         "snippet": row["snippet"].strip("\n") if "snippet" in row else None,
         "see": list(row.get("see", ())),
         "grade": row["grade"],
