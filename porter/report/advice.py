@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from porter.files.documents import Json
+
 if TYPE_CHECKING:
+    from porter.advice.rank import Advice
     from porter.report.model import Report
 
 LANGUAGES = ("en", "zh")
 
 
-def advice(report: Report) -> list[dict]:
+def advice(report: Report) -> list[Json]:
     """Most important first, precision before performance; every text in both languages."""
     if report.scan.scripts is None:
         return []
@@ -25,7 +28,7 @@ def advice(report: Report) -> list[dict]:
     return [_row(given, sources) for given in advise(world, (report.scan.launcher,))]
 
 
-def _row(given, sources: dict[str, dict]) -> dict:
+def _row(given: Advice, sources: dict[str, Json]) -> Json:
     row = given.row
     return {
         "id": row["id"],
