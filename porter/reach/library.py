@@ -40,7 +40,7 @@ class Symbol(NamedTuple):
 class Library:
     def __init__(self, folder: Path) -> None:
         self.package = Package(folder)
-        self.reader = Reader(self.package, (self.package.name,))  # type: ignore[arg-type]
+        self.reader = Reader(self.package, (self.package.name,))  # type: ignore[arg-type]  # it answers like wheels
         self.extensions: frozenset[str] = frozenset()  # modules that are compiled, as the project's build scripts say
 
     def absolute(self, name: str, module: str) -> str:
