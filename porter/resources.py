@@ -45,7 +45,7 @@ def _of_the_user(override: str, variable: str, below: str) -> Path:
     return Path(base) / "porter"
 
 
-def is_ours(path: str | os.PathLike) -> bool:
+def is_ours(path: str | os.PathLike[str]) -> bool:
     """Whether a file or a folder is the user's own and nobody else can write to it; a link to it is no stranger's.
 
     What others can write to may hold edits, rules or programs of theirs: it is not read, and nothing is put there.
@@ -60,7 +60,7 @@ def is_ours(path: str | os.PathLike) -> bool:
     return link.st_uid in (user, 0) and there.st_uid == user and not there.st_mode & 0o022
 
 
-def make_ours(folder: str | os.PathLike) -> bool:
+def make_ours(folder: str | os.PathLike[str]) -> bool:
     """The same of a folder that is made, closed to all others, where there is none."""
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)

@@ -28,6 +28,13 @@ def parse(text: str) -> Version | None:
     return _parse(text[:_LONGEST])
 
 
+def sure(text: str) -> Version:
+    """The same of a text that is known to be one."""
+    version = parse(text)
+    assert version is not None, text
+    return version
+
+
 @lru_cache(maxsize=256)
 def _parse(text: str) -> Version | None:
     from packaging.version import InvalidVersion, Version

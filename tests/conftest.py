@@ -79,6 +79,12 @@ def needs_linter() -> Path:
 
 
 @pytest.fixture(scope="session")
+def needs_mypy() -> None:
+    if importlib.util.find_spec("mypy") is None:
+        pytest.skip("mypy is not installed: `make types` installs it")
+
+
+@pytest.fixture(scope="session")
 def needs_linux() -> None:
     if sys.platform != "linux":
         pytest.skip(f"runs on Linux only, this is {sys.platform}")

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from porter.resources import rules_dir
 from porter.rulebook import compiled
+from porter.rulebook.table import Stanza
 
 BUILDER = "porter.advice.schema"
 
@@ -18,7 +19,7 @@ class Names(NamedTuple):
 
     keys: dict[str, tuple[str, ...]]  # how a setting is spelled, in lower case with _ -> what it is
     needs: dict[str, bytes]  # what it is -> only in settings files that say this
-    arguments: dict[str, list[dict]]  # of these calls, by resolved name
+    arguments: dict[str, list[Stanza]]  # of these calls, by resolved name
     # name, words of which a line has one, whether also in strings, pattern
     signs: tuple[tuple[str, tuple[bytes, ...], bool, re.Pattern[bytes]], ...]
     imports: frozenset[str]
@@ -31,7 +32,7 @@ def directory() -> Path:
 @lru_cache(maxsize=1)
 def names() -> Names:
     data = compiled.section(directory(), "names", BUILDER)
-    arguments: dict[str, list[dict]] = {}
+    arguments: dict[str, list[Stanza]] = {}
     for row in data["arguments"]:
         for call in row["call"]:
             arguments.setdefault(call, []).append(row)
@@ -45,11 +46,11 @@ def names() -> Names:
 
 
 @lru_cache(maxsize=1)
-def advice() -> dict[str, list[dict]]:
+def advice() -> dict[str, list[Stanza]]:
     """`source`, `model` and `advice` stanzas."""
     return compiled.section(directory(), "advice", BUILDER)
 
 
-def index() -> dict[str, list[dict]]:
+def index() -> dict[str, list[Stanza]]:
     """`guide` and `entry` stanzas: what the migration guides say, and what answers it."""
     return compiled.section(directory(), "index", BUILDER)

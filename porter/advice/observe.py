@@ -7,20 +7,53 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from operator import add, mul, sub
+from typing import Any, Protocol, TypeAlias
 
 from porter.advice.load import Names, names
+from porter.rulebook.table import Stanza
 
 Observation = tuple[str, str, int]
-_FOLDS = {ast.Mult: lambda a, b: a * b, ast.Add: lambda a, b: a + b, ast.Sub: lambda a, b: a - b}
+Node: TypeAlias = Any  # a node of ast: which kind is asked by its class
+Link: TypeAlias = tuple[Node, Any]  # a node, and the link of its parent; the module's parent is None
+_FOLDS: dict[type, Callable[[float, float], float]] = {ast.Mult: mul, ast.Add: add, ast.Sub: sub}
 _TENSOR_PRODUCTS = frozenset({"matmul", "mm", "bmm", "addmm", "addmm_", "baddbmm", "linear", "einsum"})
 _LONGEST, _LARGEST = 40, 10**15
 _DEFINED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _WIDEST = 2_000  # of a line: what is longer is data
 
 
-def observed(file) -> tuple[Observation, ...]:
-    """Of a porter.analysis.file.File, sorted, each once."""
+class Text(Protocol):
+    @property
+    def utf8(self) -> bytes: ...
+    @property
+    def vocabulary(self) -> bytes: ...
+    def line(self, offset: int) -> int: ...
+
+
+class Uses(Protocol):
+    @property
+    def uses(self) -> Iterable[Link]: ...
+
+
+class Seen(Protocol):
+    """A file as the analysis has it."""
+
+    @property
+    def tree(self) -> ast.Module: ...
+    @property
+    def source(self) -> Text: ...
+    @property
+    def names(self) -> Uses: ...
+    @property
+    def apis(self) -> Mapping[str, Iterable[Link]]: ...
+    @property
+    def buckets(self) -> Mapping[type, Iterable[Link]]: ...
+
+
+def observed(file: Seen) -> tuple[Observation, ...]:
+    """Sorted, each once."""
     known = names()
     found = {*_assigned(file.tree.body, known), *_called(file, known), *_imported(file, known), *_signs(file, known)}
     if b".t()" in file.source.utf8 and b"def backward" in file.source.utf8:
@@ -39,10 +72,11 @@ def literal(node: ast.AST | None) -> str | None:
         return None
     if value.__class__ is int and abs(value) > _LARGEST:
         return None
-    return value if value.__class__ is str else repr(value)
+    said: str = value if value.__class__ is str else repr(value)
+    return said
 
 
-def _value(node: ast.AST | None) -> object:
+def _value(node: Node) -> Any:
     if node.__class__ is ast.Constant:
         return node.value if isinstance(node.value, (bool, int, float, str)) else None
     if node.__class__ is ast.UnaryOp and node.op.__class__ is ast.USub:
@@ -61,6 +95,7 @@ def plain(key: str) -> str:
 
 def _assigned(body: list[ast.stmt], known: Names, depth: int = 0) -> Iterator[Observation]:
     """Constants of the module and fields of its classes."""
+    node: Node
     for node in body:
         if node.__class__ is ast.ClassDef and depth < 2:
             yield from _assigned(node.body, known, depth + 1)
@@ -69,7 +104,7 @@ def _assigned(body: list[ast.stmt], known: Names, depth: int = 0) -> Iterator[Ob
             yield from _named(getattr(target, "id", "") or getattr(target, "attr", ""), node.value, node, known)
 
 
-def _named(key: str, value: ast.AST | None, node: ast.AST, known: Names) -> Iterator[Observation]:
+def _named(key: str, value: Node, node: Node, known: Names) -> Iterator[Observation]:
     kinds = known.keys.get(plain(key)) if key else None
     if kinds and value is not None:
         if value.__class__ is ast.Call:  # field(default=...)
@@ -79,7 +114,7 @@ def _named(key: str, value: ast.AST | None, node: ast.AST, known: Names) -> Iter
                 yield f"value:{kind}", text, node.lineno
 
 
-def _called(file, known: Names) -> Iterator[Observation]:
+def _called(file: Seen, known: Names) -> Iterator[Observation]:
     """Keywords of calls, options of parsers, and what the optimisers and loaders of torch are made with."""
     keys = known.keys
     for link in file.buckets[ast.Call]:
@@ -104,7 +139,7 @@ def _called(file, known: Names) -> Iterator[Observation]:
 
 
 def _option(node: ast.Call, known: Names) -> Iterator[Observation]:
-    flags = [a.value for a in node.args if a.__class__ is ast.Constant and isinstance(a.value, str)]
+    flags = [a.value for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
     given = {k.arg: k.value for k in node.keywords}
     for flag in flags:
         if flag.startswith("-") and plain(flag) in known.keys and "default" in given:
@@ -112,8 +147,8 @@ def _option(node: ast.Call, known: Names) -> Iterator[Observation]:
             return
 
 
-def _arguments(node: ast.Call, rows: list[dict]) -> Iterator[Observation]:
-    given = {k.arg: k.value for k in node.keywords}
+def _arguments(node: ast.Call, rows: Iterable[Stanza]) -> Iterator[Observation]:
+    given: dict[str | None, Node] = {k.arg: k.value for k in node.keywords}
     for row in rows:
         value = given.get(row["keyword"])
         if value is not None and "item" in row:
@@ -127,7 +162,7 @@ def _arguments(node: ast.Call, rows: list[dict]) -> Iterator[Observation]:
             yield f"value:{row['value']}", text, node.lineno
 
 
-def _imported(file, known: Names) -> Iterator[Observation]:
+def _imported(file: Seen, known: Names) -> Iterator[Observation]:
     for kind in (ast.Import, ast.ImportFrom):
         for link in file.buckets[kind]:
             node = link[0]
@@ -140,22 +175,23 @@ def _imported(file, known: Names) -> Iterator[Observation]:
                     yield f"import:{package}", "", node.lineno
 
 
-def _signs(file, known: Names) -> Iterator[Observation]:
+def _signs(file: Seen, known: Names) -> Iterator[Observation]:
     """The first line of each idiom. A file's words, each once, are a tenth of its text to search for words in."""
-    text, vocabulary, identifiers = file.source.utf8, file.source.vocabulary, None
+    text, vocabulary = file.source.utf8, file.source.vocabulary
+    identifiers: bytes | None = None
     for name, words, strings, pattern in known.signs:
         found = []
         for word in words:
             if word in vocabulary and (at := _first(text, word, pattern)) >= 0:
                 if not strings and identifiers is None:
                     identifiers = _identifiers(file)
-                if strings or word in identifiers:
+                if strings or identifiers is not None and word in identifiers:
                     found.append(at)
         if found:
             yield f"sign:{name}", "", file.source.line(min(found))
 
 
-def _identifiers(file) -> bytes:
+def _identifiers(file: Seen) -> bytes:
     buckets = file.buckets
     found = {link[0].attr for link in buckets[ast.Attribute]} | {link[0].id for link in file.names.uses}
     found |= {link[0].name for kind in _DEFINED for link in buckets[kind]}
@@ -176,7 +212,7 @@ def _first(text: bytes, word: bytes, pattern: re.Pattern[bytes]) -> int:
     return -1
 
 
-def _transposed(file) -> Iterator[int]:
+def _transposed(file: Seen) -> Iterator[int]:
     """`grad.t().matmul(x)` in the backward pass of an autograd function: the view goes into the product as it is."""
     for link in file.buckets[ast.Call]:
         node = link[0]
@@ -192,7 +228,7 @@ def _transposed(file) -> Iterator[int]:
             yield node.lineno
 
 
-def _in_backward(link) -> bool:
+def _in_backward(link: Link) -> bool:
     while (link := link[1]) is not None:
         if link[0].__class__ is ast.FunctionDef:
             first = link[0].args.args[:1]

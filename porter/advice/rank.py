@@ -9,19 +9,21 @@ from porter.advice import load
 from porter.advice.schema import CHAPTERS
 from porter.advice.triggers import places
 from porter.advice.world import Place, World
+from porter.rulebook.table import Stanza
 
 PLACES = 4
 
 
 class Advice(NamedTuple):
-    row: dict
+    row: Stanza
     places: tuple[Place, ...]  # the first few
-    count: int  # of all
+    number: int  # of all
     score: int
 
     def said(self, key: str, lang: str) -> str:
         """`title` or `text`, with the value that calls for it."""
-        return self.row[key][lang].replace("{value}", self.places[0].value)
+        text: str = self.row[key][lang]
+        return text.replace("{value}", self.places[0].value)
 
 
 def advise(world: World, launchers: Iterable[str] = ()) -> list[Advice]:
@@ -38,7 +40,7 @@ def advise(world: World, launchers: Iterable[str] = ()) -> list[Advice]:
     return sorted(given, key=lambda a: (CHAPTERS.index(a.row["chapter"]), -a.score, a.row["id"]))
 
 
-def _held(row: dict, world: World) -> list[Place]:
+def _held(row: Stanza, world: World) -> list[Place]:
     """What calls for it and is not spoken against: in a collection each project speaks for itself."""
     found = places(row["when"], world)
     against = places(row.get("unless", ()), world) if found else []
@@ -48,10 +50,13 @@ def _held(row: dict, world: World) -> list[Place]:
 
 def _spread(found: list[Place]) -> list[Place]:
     """Of each file the first place, as long as there is room; then the others, in their order."""
-    seen: set[str] = set()
-    firsts = [p for p in found if not (p.path in seen or seen.add(p.path))]
+    by_path: dict[str, Place] = {}
+    for place in found:
+        by_path.setdefault(place.path, place)
+    firsts = list(by_path.values())
     return [*firsts, *(p for p in found if p not in firsts)][:PLACES]
 
 
-def _score(row: dict, found: list[Place], launchers: frozenset[str]) -> int:
-    return row["priority"] + min(len({p.path for p in found}) - 1, 5) + 5 * any(p.path in launchers for p in found)
+def _score(row: Stanza, found: list[Place], launchers: frozenset[str]) -> int:
+    priority: int = row["priority"]
+    return priority + min(len({p.path for p in found}) - 1, 5) + 5 * any(p.path in launchers for p in found)

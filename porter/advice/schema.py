@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from porter.rulebook.compiled import Section
 from porter.rulebook.errors import RuleError
-from porter.rulebook.table import LANGUAGES
+from porter.rulebook.table import LANGUAGES, Stanza
 
 CHAPTERS = ("precision", "performance")
 GRADES = {"V": "vendor", "E": "seen", "I": "inferred"}  # the vendor says so; seen in public work; our inference
@@ -32,9 +33,9 @@ STANZAS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 _TEXTS = ("title", "text", "none")
 
 
-def build(files: Iterable[tuple[str, bytes]]) -> dict[str, dict]:
+def build(files: Iterable[tuple[str, bytes]]) -> dict[str, Section]:
     """`{"names": what is looked for in the files, "advice": ..., "index": ...}`, of (name, bytes) pairs."""
-    found: dict[str, list[dict]] = {kind: [] for kind in STANZAS}
+    found: dict[str, list[Stanza]] = {kind: [] for kind in STANZAS}
     for name, data in files:
         for kind, where, stanza in _stanzas(name, data):
             _check(kind, where, stanza)
@@ -59,7 +60,7 @@ def build(files: Iterable[tuple[str, bytes]]) -> dict[str, dict]:
     }
 
 
-def _stanzas(name: str, data: bytes) -> Iterable[tuple[str, str, dict]]:
+def _stanzas(name: str, data: bytes) -> Iterable[tuple[str, str, Stanza]]:
     import tomli
 
     try:
@@ -74,7 +75,7 @@ def _stanzas(name: str, data: bytes) -> Iterable[tuple[str, str, dict]]:
             yield kind, f"{name}: [[{kind}]] {title}", stanza
 
 
-def _check(kind: str, where: str, stanza: dict) -> None:
+def _check(kind: str, where: str, stanza: Stanza) -> None:
     required, more = STANZAS[kind]
     for key in required:
         if key not in stanza:
@@ -92,7 +93,7 @@ def _check(kind: str, where: str, stanza: dict) -> None:
         raise RuleError(f"{where}: 'pattern' and 'words' belong together")
     if kind == "advice":
         _one_of(stanza["chapter"], CHAPTERS, where, "chapter")
-        _one_of(stanza["grade"], GRADES, where, "grade")
+        _one_of(stanza["grade"], tuple(GRADES), where, "grade")
     if kind == "entry":
         _one_of(stanza["kind"], KINDS, where, "kind")
         if ("answer" in stanza) == ("none" in stanza):
@@ -109,12 +110,12 @@ def _pattern(value: str, where: str) -> None:
         raise RuleError(f"{where}: pattern is no regular expression: {error}") from None
 
 
-def _one_of(value: object, allowed: Iterable[str], where: str, key: str) -> None:
+def _one_of(value: object, allowed: tuple[str, ...], where: str, key: str) -> None:
     if value not in allowed:
         raise RuleError(f"{where}: {key} {value!r} is not one of {', '.join(allowed)}")
 
 
-def _names_once(found: dict[str, list[dict]]) -> None:
+def _names_once(found: dict[str, list[Stanza]]) -> None:
     for kind, key in (*((kind, "name") for kind in ("source", "value", "sign", "model", "guide")), ("advice", "id")):
         seen: set[str] = set()
         for stanza in found[kind]:
@@ -129,7 +130,7 @@ def _all_known(names: Iterable[str], known: set[str], where: str, key: str) -> N
             raise RuleError(f"{where}: {key} names {name!r}, which no stanza describes")
 
 
-def _condition(condition: dict, where: str, known: dict[str, set[str]]) -> None:
+def _condition(condition: Stanza, where: str, known: dict[str, set[str]]) -> None:
     if not any(key in condition for key in WHERE):
         raise RuleError(f"{where}: a condition names none of {', '.join(WHERE)}")
     for key, value in condition.items():
@@ -147,7 +148,7 @@ def _condition(condition: dict, where: str, known: dict[str, set[str]]) -> None:
         _all_known([condition["beyond"]], known["value"], where, "beyond")
 
 
-def _names(plain: dict[str, list[dict]]) -> dict:
+def _names(plain: dict[str, list[Stanza]]) -> Section:
     keys: dict[str, list[str]] = {}
     for value in plain["value"]:
         for key in value["key"]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from porter.advice.load import Names, names
 from porter.advice.observe import Observation, plain
@@ -27,7 +27,7 @@ def observed(path: str, data: bytes) -> tuple[Observation, ...]:
     return tuple(sorted(set(_observations(pairs, text, data, known))))
 
 
-def _observations(pairs, text: str, data: bytes, known: Names) -> Iterator[Observation]:
+def _observations(pairs: Iterable[tuple[str, str, int]], text: str, data: bytes, known: Names) -> Iterator[Observation]:
     lines = _Lines(text)
     for key, value, at in pairs:
         for kind in known.keys.get(plain(key), ()):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from porter.advice.world import Place, World
+from porter.rulebook.table import Stanza
 
 
-def places(conditions: Iterable[dict], world: World) -> list[Place]:
+def places(conditions: Iterable[Stanza], world: World) -> list[Place]:
     """Of the conditions that hold, any of which is enough; the first places first."""
     found: dict[Place, None] = {}
     for condition in conditions:
@@ -16,7 +17,7 @@ def places(conditions: Iterable[dict], world: World) -> list[Place]:
     return list(found)
 
 
-def of_condition(condition: dict, world: World) -> list[Place] | None:
+def of_condition(condition: Stanza, world: World) -> list[Place] | None:
     """None where one of its parts does not hold; all of them have to."""
     found: list[Place] = []
     for key, get in _PARTS.items():
@@ -31,15 +32,15 @@ def of_condition(condition: dict, world: World) -> list[Place] | None:
     return found
 
 
-def _values(condition: dict, world: World) -> list[Place]:
+def _values(condition: Stanza, world: World) -> list[Place]:
     return [p for name in condition["value"] for p in world.values.get(name, ()) if fits(p, condition, world)]
 
 
-def _findings(condition: dict, world: World) -> list[Place]:
+def _findings(condition: Stanza, world: World) -> list[Place]:
     return [p for code in condition["finding"] for p in world.findings.get(code, ())]
 
 
-def _apis(condition: dict, world: World) -> list[Place]:
+def _apis(condition: Stanza, world: World) -> list[Place]:
     found = []
     for name in condition["api"]:
         if name.endswith("*"):
@@ -49,7 +50,7 @@ def _apis(condition: dict, world: World) -> list[Place]:
     return found
 
 
-def _listed(key: str, table: str):
+def _listed(key: str, table: str) -> Callable[[Stanza, World], list[Place]]:
     return lambda condition, world: [p for name in condition[key] for p in getattr(world, table).get(name, ())]
 
 
@@ -70,14 +71,21 @@ def number(value: str) -> float | None:
         return None
 
 
-def fits(place: Place, condition: dict, world: World) -> bool:
+def fits(place: Place, condition: Stanza, world: World) -> bool:
     """Whether one value passes the tests of a condition."""
     said = place.value.lower()
     if "is" in condition and said not in condition["is"] or said in condition.get("not", ()):
         return False
-    value = number(place.value)
-    if not {"above", "below", "odd", "beyond"}.isdisjoint(condition) and value is None:
+    if not {"above", "below", "odd", "beyond"}.isdisjoint(condition):
+        value = number(place.value)
+        if value is None or not _within(value, place.path, condition, world):
+            return False
+    if any(_beside(place, other, world) for other in condition.get("without", ())):
         return False
+    return all(_beside(place, other, world) for other in condition.get("with", ()))
+
+
+def _within(value: float, path: str, condition: Stanza, world: World) -> bool:
     if "above" in condition and not value > condition["above"]:
         return False
     if "below" in condition and not value < condition["below"]:
@@ -85,16 +93,12 @@ def fits(place: Place, condition: dict, world: World) -> bool:
     if "odd" in condition and (value <= 0 or value % condition["odd"] == 0):
         return False
     if "beyond" in condition:
-        others = [
-            n for p in world.values.get(condition["beyond"], ()) if p.path == place.path and (n := number(p.value))
-        ]
+        others = [n for p in world.values.get(condition["beyond"], ()) if p.path == path and (n := number(p.value))]
         if not others or value <= max(others):
             return False
-    if any(_beside(place, other, world) for other in condition.get("without", ())):
-        return False
-    return all(_beside(place, other, world) for other in condition.get("with", ()))
+    return True
 
 
-def _beside(place: Place, condition: dict, world: World) -> bool:
+def _beside(place: Place, condition: Stanza, world: World) -> bool:
     """Whether the same file says what another condition asks for."""
     return any(p.path == place.path for p in of_condition(condition, world) or ())

@@ -28,7 +28,7 @@ class Place(NamedTuple):
     value: str = ""
 
     @property
-    def order(self) -> tuple:
+    def order(self) -> tuple[bool, bool, int, int, str, int, str]:
         """What trains before the rest, what is near the root before what is deep inside, and examples last."""
         aside = bool(_EXAMPLES.search(self.path))
         trains = _TRAINS.search(self.path) is not None

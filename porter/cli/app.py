@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -188,8 +188,9 @@ def undo(path: Annotated[str, typer.Argument(help="Anything inside the project."
 register(app)
 
 
-def _do(name: str, values: dict, module: str = "") -> int:
-    return getattr(import_module(f"porter.commands.{module or name}"), name)(**values)
+def _do(name: str, values: dict[str, Any], module: str = "") -> int:
+    code: int = getattr(import_module(f"porter.commands.{module or name}"), name)(**values)
+    return code
 
 
 def main() -> int:

@@ -6,7 +6,9 @@ is found by its English.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
+from typing import Any
 
 from porter.rulebook.words import words
 
@@ -17,7 +19,7 @@ def chinese() -> dict[str, str]:
     return dict(zip(words("cli", "en").values(), words("cli", "zh").values()))
 
 
-def localise(command) -> None:
+def localise(command: Any) -> None:
     """`command` and all below it, as typer made them."""
     for key in ("help", "short_help", "epilog"):
         text = getattr(command, key)
@@ -33,13 +35,16 @@ def localise(command) -> None:
 
 
 class _Chinese:
-    """What click itself writes into a help page."""
+    """What click itself writes into a help page. typer has a click of its own, which is private: it is called untyped."""
 
-    def write_usage(self, prog, args="", prefix=None):
-        super().write_usage(prog, args, prefix or words("cli", "zh")["usage"])
+    def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
+        above: Any = super()
+        above.write_usage(prog, args, prefix or words("cli", "zh")["usage"])
 
-    def write_heading(self, heading):
-        super().write_heading(chinese().get(heading, heading))
+    def write_heading(self, heading: str) -> None:
+        above: Any = super()
+        above.write_heading(chinese().get(heading, heading))
 
-    def write_dl(self, rows, *args, **kwargs):
-        super().write_dl([(first, chinese().get(second, second)) for first, second in rows], *args, **kwargs)
+    def write_dl(self, rows: Iterable[tuple[str, str]], *args: Any, **kwargs: Any) -> None:
+        above: Any = super()
+        above.write_dl([(first, chinese().get(second, second)) for first, second in rows], *args, **kwargs)

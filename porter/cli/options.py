@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Optional
+from typing import Annotated, Any, Optional
 
 import typer
 
@@ -58,7 +58,7 @@ StdinName = Annotated[Optional[str], typer.Option(help="What '-' is called.", me
 Baseline = Annotated[Optional[str], typer.Option(help="Findings in FILE stay quiet.", metavar="FILE")]
 
 
-def given(values: dict) -> dict:
+def given(values: dict[str, Any]) -> dict[str, Any]:
     """Lists may be written with commas; what was not given is None or ()."""
     codes = {
         key: tuple(word.strip() for part in values[key] or () for word in part.split(",") if word.strip())

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import Any
 
 from porter.errors import UserError
 from porter.exits import INTERNAL, INTERRUPTED, OK, USAGE
 from porter.files.errors import FilesError, printable
 
 
-def outcome(command) -> int:
+def outcome(command: Any) -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # a name or a message may hold what the terminal cannot show
             stream.reconfigure(errors="backslashreplace")
@@ -50,7 +51,7 @@ def _say(text: str, code: int) -> int:
     return code
 
 
-def _usage(error) -> str:
+def _usage(error: Any) -> str:
     context = getattr(error, "ctx", None)
     command = f"{context.command_path} --help" if context else "porter --help"
     return f"{error.format_message()} ({command} says what there is)"

@@ -5,12 +5,14 @@ from __future__ import annotations
 import sys
 import textwrap
 from collections.abc import Sequence
+from typing import Any
 
 from porter.commands.job import prepare
 from porter.commands.output import show_bytes
 from porter.commands.view import report_of
 from porter.errors import check_choice
 from porter.exits import OK
+from porter.files.documents import Json
 from porter.files.errors import printable
 from porter.report.advice import advice
 from porter.report.console import target_line
@@ -27,7 +29,7 @@ CHAPTERS = ("precision", "performance")
 WIDE = 100
 
 
-def advise(paths: Sequence[str], format: str | None, **given: object) -> int:
+def advise(paths: Sequence[str], format: str | None, **given: Any) -> int:
     name = format or "text"
     check_choice("--format", name, FORMATS)
     job = prepare(paths, **given)
@@ -42,7 +44,7 @@ def advise(paths: Sequence[str], format: str | None, **given: object) -> int:
     return OK
 
 
-def lines(report: Report, rows: list[dict]) -> list[Line]:
+def lines(report: Report, rows: list[Json]) -> list[Line]:
     lang = report.lang
     found: list[Line] = [[(target_line(report), "dim")]]
     for chapter in CHAPTERS:
@@ -68,7 +70,7 @@ def _wrapped(text: str, lang: str) -> list[str]:
     return [text] if lang == "zh" else textwrap.wrap(text, WIDE - 4, break_on_hyphens=False)
 
 
-def _places(report: Report, row: dict) -> str:
+def _places(report: Report, row: Json) -> str:
     lang = report.lang
     parts = [printable(report.prefix + p["place"]) + (f" ({p['what']})" if p["what"] else "") for p in row["places"]]
     if row["count"] > len(parts):
@@ -76,13 +78,13 @@ def _places(report: Report, row: dict) -> str:
     return phrase("place", lang) + _colon(lang) + ", ".join(parts)
 
 
-def _known(row: dict, lang: str) -> str:
+def _known(row: Json, lang: str) -> str:
     comma = "；" if lang == "zh" else "; "
     known = say("advice.known", lang, names=comma.join(e["title"][lang] for e in row["evidence"]))
     return known + (say("advice.see", lang, codes=", ".join(row["see"])) if row["see"] else "")
 
 
-def markdown(report: Report, rows: list[dict]) -> str:
+def markdown(report: Report, rows: list[Json]) -> str:
     lang, parts = report.lang, []
     for chapter in CHAPTERS:
         mine = [row for row in rows if row["chapter"] == chapter]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from porter.commands.job import prepare
 from porter.commands.output import show_bytes, write_text
@@ -24,7 +25,7 @@ def analyze(
     quiet: bool,
     verbose: bool,
     library: str | None = None,
-    **given: object,
+    **given: Any,
 ) -> int:
     if library is not None:
         from porter.commands.library import write_facts

@@ -6,10 +6,12 @@ import json
 import sys
 from pathlib import Path
 
-from porter.catalog.read.load import load, versions
+from porter.catalog.read.load import Catalogue, load, versions
 from porter.errors import UserError, check_choice, suggestion
 from porter.exits import OK
+from porter.files.documents import Json
 from porter.rulebook.words import speaker
+from porter.target import Target
 from porter.terminal import Line, columns, pad
 from porter.terminal import show as write
 
@@ -20,7 +22,7 @@ _FORMATS = ("text", "json")
 
 def listing(format: str | None, lang: str | None) -> int:
     lang, _ = _settings(format, None, lang)
-    found = []
+    found: list[Json] = []
     for version in versions():
         catalogue = load(version)
         kernels = [
@@ -116,7 +118,7 @@ def rebuild(torch_npu: list[str], output: str | None, wheels: str | None, update
     return OK
 
 
-def _settings(format: str | None, target: str | None, lang: str | None):
+def _settings(format: str | None, target: str | None, lang: str | None) -> tuple[str, Target]:
     from porter.commands.job import settings_here
 
     check_choice("--format", format, _FORMATS)
@@ -124,7 +126,7 @@ def _settings(format: str | None, target: str | None, lang: str | None):
     return settings.lang, aim
 
 
-def _json(document: dict) -> int:
+def _json(document: Json) -> int:
     sys.stdout.write(json.dumps({"schema": 1} | document, ensure_ascii=False, indent=2) + "\n")
     return OK
 
@@ -139,7 +141,7 @@ def _exists(present: dict[str, bool | None], lang: str) -> str:
     return say("some", lang, names=names) if names else say("never", lang, first=first, last=last)
 
 
-def _runs(facts: dict, lang: str) -> list[tuple[str, str]]:
+def _runs(facts: Json, lang: str) -> list[tuple[str, str]]:
     if facts["kernel"] is None:
         return []
     rows = [("runs", say(facts["kernel"], lang))]
@@ -150,7 +152,7 @@ def _runs(facts: dict, lang: str) -> list[tuple[str, str]]:
     return rows
 
 
-def _transfer(transfer: dict | None, catalogue, lang: str) -> str:
+def _transfer(transfer: Json | None, catalogue: Catalogue, lang: str) -> str:
     if transfer is None:
         return say("transfer.none", lang)
     effect, to = transfer["effect"], transfer["to"]
@@ -162,7 +164,7 @@ def _transfer(transfer: dict | None, catalogue, lang: str) -> str:
     return say("transfer.replaced", lang, to=to) + ("; " + say("transfer.gone", lang, to=to) if gone else "")
 
 
-def _documents(fact: dict | None, lang: str) -> str:
+def _documents(fact: Json | None, lang: str) -> str:
     if fact is None:
         return say("documents.silent", lang)
     words = [say(fact["status"], lang)]

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import TYPE_CHECKING
 
 from porter import __version__
 from porter.errors import UserError, check_choice
 from porter.exits import FOUND, OK
 from porter.files.discover import MARKERS
+
+if TYPE_CHECKING:
+    from porter.diagnose.repository import Repository
+    from porter.rulebook.texts import Texts
 
 KINDS = ("text", "json")
 
@@ -56,7 +61,9 @@ def diagnose(
     return OK if diagnosis.known else FOUND
 
 
-def _repository(repo: str | None, findings: str | None, target: str | None, lang: str, no_cache: bool, texts):
+def _repository(
+    repo: str | None, findings: str | None, target: str | None, lang: str, no_cache: bool, texts: Texts
+) -> tuple[Repository | None, str, str]:
     """The code the log is of: what is named, else the current folder where that is the root of a project."""
     from porter.diagnose import repository
 

@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from porter.catalog.read.load import versions
 from porter.checks.registry import load
 from porter.commands.job import settings_here
-from porter.doctor.judge import Release, fits, judge
-from porter.doctor.machine import look
+from porter.doctor.judge import Check, Release, fits, judge
+from porter.doctor.machine import Machine, look
 from porter.errors import check_choice
 from porter.exits import FOUND, OK
 from porter.rulebook.words import speaker, words
-from porter.terminal import columns, pad, show
+from porter.terminal import Line, columns, pad, show
 
 say = speaker("doctor")
 
@@ -41,17 +42,17 @@ def doctor(format: str | None, lang: str | None) -> int:
     return OK if fits(checks) else FOUND
 
 
-def _said(check, lang: str) -> dict[str, str]:
+def _said(check: Check, lang: str) -> dict[str, str]:
     """KEY.cure is what to do about KEY: nothing where there is no such text."""
     values, cure = dict(check.values), f"{check.key}.cure"
     known = cure in words("doctor", lang)
     return {"message": say(check.key, lang, **values), "cure": say(cure, lang, **values) if known else ""}
 
 
-def _show(checks, releases, machine, lang: str) -> None:
+def _show(checks: Sequence[Check], releases: Sequence[Release], machine: Machine, lang: str) -> None:
     names = {check: (say(f"name.{check.name}", lang), say(f"status.{check.status}", lang)) for check in checks}
     widths = [max(columns(pair[n]) for pair in names.values()) for n in (0, 1)]
-    rows = []
+    rows: list[Line] = []
     for check in checks:
         said, (name, status) = _said(check, lang), names[check]
         head = (pad(name, widths[0], False) + "  ", "bold")

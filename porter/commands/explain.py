@@ -17,7 +17,7 @@ from porter.terminal import STYLES, Line, columns, pad, show
 say, phrase = speaker("report"), speaker("page")
 
 if TYPE_CHECKING:
-    from porter.rulebook.texts import ApiText
+    from porter.rulebook.texts import ApiText, PackageText, RuleText
 
 OFF = {"en": " (off by default)", "zh": "（默认关闭）"}
 
@@ -95,7 +95,7 @@ def _support(name: str, api: ApiText | None, target: Target, lang: str) -> tuple
     return verdict.kind != MISSING, [*rows, [(support.notice(support.sources(known), lang), "dim")]]
 
 
-def _rule(rule, lang: str) -> list[Line]:
+def _rule(rule: RuleText, lang: str) -> list[Line]:
     rows = _head(rule, lang, rule.severity, rule.effort)
     rows += _prose(rule.explain[lang])
     rows += _code("explain.symptom", rule.symptom, lang)
@@ -113,12 +113,12 @@ def _rule(rule, lang: str) -> list[Line]:
     return rows + _foot(rule.code, rule.reference, lang)
 
 
-def _stays(api, lang: str) -> list[Line]:
+def _stays(api: ApiText, lang: str) -> list[Line]:
     rows: list[Line] = [[(say("explain.stays", lang, api=api.name), "bold")], [(api.message[lang], "")]]
     return rows + _code("explain.example", api.before, lang)
 
 
-def _api(api, rule, there: bool, lang: str) -> list[Line]:
+def _api(api: ApiText, rule: RuleText, there: bool, lang: str) -> list[Line]:
     said = "becomes" if api.to else "old" if api.name.startswith("torch_npu.") else "differs" if there else "none"
     head = say(f"explain.{said}", lang, api=api.name, to=api.to)
     rows: list[Line] = [[(head, "bold"), ("  ", ""), (say(api.status, lang), STYLES[api.status])]]
@@ -135,7 +135,7 @@ def _api(api, rule, there: bool, lang: str) -> list[Line]:
     return rows + _foot(rule.code, api.reference, lang)
 
 
-def _package(package, rule, lang: str) -> list[Line]:
+def _package(package: PackageText, rule: RuleText, lang: str) -> list[Line]:
     row = package.row
     rows: list[Line] = [[(package.name, "bold"), ("  ", ""), (phrase(f"state.{row.status}", lang), "")]]
     rows += [[(package.message[lang], "")]] if package.message else []
@@ -152,7 +152,7 @@ def _package(package, rule, lang: str) -> list[Line]:
     return rows + _foot(rule.code, package.reference, lang)
 
 
-def _head(rule, lang: str, severity: str, effort: str) -> list[Line]:
+def _head(rule: RuleText, lang: str, severity: str, effort: str) -> list[Line]:
     weight = say("explain.severity", lang, severity=say(severity, lang), effort=say(effort, lang))
     return [[(f"{rule.code} {rule.slug}", "bold"), (f": {rule.title[lang]}", "")], [(weight, STYLES[severity])], []]
 

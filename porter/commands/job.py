@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from porter.analysis.session import open_session
 from porter.engine.libraries import Libraries
@@ -70,7 +71,7 @@ def prepare(
     no_cache: bool = False,
     force_exclude: bool = False,
     fuse: bool = False,
-    **given: object,
+    **given: Any,
 ) -> Job:
     """`given` is what the command line says of Settings, None or () where it says nothing."""
     paths = tuple(paths or ()) or (".",)
@@ -139,8 +140,8 @@ def choose_target(settings: Settings, root: Path, table: Table | None) -> Target
         version = known_version(version, place)
     if soc and soc not in SOCS:
         place = place if "soc" in chosen else _place(table, "soc")
-        known = ", ".join(SOCS)
-        raise UserError(f"{place}soc {soc!r} is none of {known}", f"{place}soc {soc!r} 不在可选值之内：{known}")
+        names = ", ".join(SOCS)
+        raise UserError(f"{place}soc {soc!r} is none of {names}", f"{place}soc {soc!r} 不在可选值之内：{names}")
     origin = settings.origin
     if not version:
         from porter.project.pins import choose

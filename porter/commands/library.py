@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from porter.commands.job import prepare
 from porter.commands.output import show_bytes, write_text
@@ -16,7 +17,7 @@ say = speaker("report")
 
 
 def write_facts(
-    folder: str, paths: Sequence[str], format: str | None, output: Sequence[str] | None, quiet: bool, **given: object
+    folder: str, paths: Sequence[str], format: str | None, output: Sequence[str] | None, quiet: bool, **given: Any
 ) -> int:
     if format not in (None, "json"):
         raise UserError(

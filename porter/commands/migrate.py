@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from porter.analysis.analyse import kind
 from porter.commands.job import Job, prepare
@@ -55,7 +56,7 @@ def migrate(
     output: Sequence[str] | None,
     quiet: bool,
     verbose: bool,
-    **given: object,
+    **given: Any,
 ) -> int:
     chosen = _chosen(inplace, out, check, verify, no_undo)
     outputs = [(file, format_of(file)) for file in output or ()]
@@ -133,12 +134,13 @@ def _edits(job: Job, run: Run, unsafe: bool, annotate: bool, errors: list[FilesE
         except FilesError as error:
             errors.append(error)
             continue
-        auto, review, notes = result.auto, result.review, ()
+        auto, review = result.auto, result.review
+        notes: tuple[Change, ...] = ()
         if annotate and kind(result.path) == PYTHON:  # elsewhere a line of its own may be part of a value
-            from porter.run.annotate import annotated, annotations
+            from porter.run.annotate import annotated, remarks
 
             texts = job.session.rules.texts
-            notes = annotations(data, result.findings, texts.message, job.lang)
+            notes = remarks(data, result.findings, texts.message, job.lang)
             auto, review = annotated(data, auto, notes), annotated(data, review, notes)
         if auto or review:
             yield Edited(result, data, review if unsafe else auto, review, len(notes))

@@ -6,9 +6,14 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from porter.rulebook.words import speaker
 from porter.run.run import Progress
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
+    from rich.progress import TaskID
 
 say = speaker("report")
 
@@ -20,25 +25,24 @@ def progress(lang: str, quiet: bool) -> Iterator[Progress | None]:
     if quiet or not sys.stderr.isatty():
         yield None
         return
-    bar = None
+    shown: tuple[Bar, TaskID] | None = None
     began = time.monotonic()
 
     def show(done: int, total: int) -> None:
-        nonlocal bar, task
-        if bar is None and time.monotonic() - began > PATIENCE:
+        nonlocal shown
+        if shown is None and time.monotonic() - began > PATIENCE:
             from rich.console import Console
             from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
             columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
             bar = Progress(*columns, console=Console(stderr=True), transient=True)
-            task = bar.add_task(say("progress", lang), total=total)
+            shown = bar, bar.add_task(say("progress", lang), total=total)
             bar.start()
-        if bar is not None:
-            bar.update(task, completed=done, total=total)
+        if shown is not None:
+            shown[0].update(shown[1], completed=done, total=total)
 
-    task = None
     try:
         yield show
     finally:
-        if bar is not None:
-            bar.stop()
+        if shown is not None:
+            shown[0].stop()

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from porter.commands.output import show_bytes, write_text
 from porter.errors import UserError, check_choice
 from porter.exits import OK
+from porter.files.documents import Json
 from porter.report import FORMATS, format_of, render_document
 from porter.report.read import Templates, read
 
@@ -61,7 +62,7 @@ def diff(before: str, after: str, format: str | None, lang: str | None) -> int:
     return OK
 
 
-def spoken(document: dict, lang: str | None) -> dict:
+def spoken(document: Json, lang: str | None) -> Json:
     """The document in another language: its rules hold the messages in both."""
     if lang is None or lang == document["language"]:
         return document

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from pathlib import Path
+from typing import Any
 
 from porter.checks.registry import load
 from porter.commands.job import prepare, settings_here
@@ -44,7 +45,7 @@ class Trees:
         """What porter had said of the line of the port at which it stopped."""
         path, _, number = where.rpartition(":")
         result = next((r for r in self.run.files if r.path == path), None) if self.run else None
-        if result is None:
+        if self.run is None or result is None:
             return []
         before = self.run.data(path).splitlines()
         after = self.files.get(path, self.run.data(path)).splitlines()
@@ -135,12 +136,14 @@ def _compared(
     second = _run("ported", trees.ported, trees, ours, device, limits, lang)
     comparison = compare(first, second, tolerance) if first is not None and first.ran and second.ran else None
     found = {e.where: trees.findings_at(e.where) for e in second.records.errors if e.where}
-    texts = load().texts if any(found.values()) else None
-    known = tuple(
-        f"{f.path}:{f.line}: {f.code} {f.status}: {texts.message(f, lang)} (porter explain {f.code})"
-        for where in sorted(found)
-        for f in found[where]
-    )
+    known: tuple[str, ...] = ()
+    if any(found.values()):
+        texts = load().texts
+        known = tuple(
+            f"{f.path}:{f.line}: {f.code} {f.status}: {texts.message(f, lang)} (porter explain {f.code})"
+            for where in sorted(found)
+            for f in found[where]
+        )
     return Result(device, limits.devices, second, first, comparison, known)
 
 
@@ -154,7 +157,7 @@ def _run(
 @contextmanager
 def _trees(
     program: Sequence[str], original: str | None, ported: str | None, smoke: bool, unsafe: bool, lang: str,
-    **given: str | None,
+    **given: Any,
 ) -> Iterator[Trees]:  # fmt: skip
     if ported:
         for place in (original, ported):
@@ -197,7 +200,7 @@ def _copies(program: Sequence[str], root: Path, run: Run | None, files: Mapping[
         yield Trees(made.get("original"), made["ported"], words, run, files, (root,))
 
 
-def _port(root: Path, unsafe: bool, lang: str, given: Mapping[str, str | None]) -> tuple[Run, dict[str, bytes]]:
+def _port(root: Path, unsafe: bool, lang: str, given: Mapping[str, Any]) -> tuple[Run, dict[str, bytes]]:
     done = prepare((str(root),), lang=lang, **given).run(quiet=True, anew=True)
     changes = {r.path: r.review if unsafe else r.auto for r in done.files}
     files = {path: apply(done.data(path), change) for path, change in changes.items() if change}

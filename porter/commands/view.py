@@ -8,12 +8,13 @@ from pathlib import Path
 
 from porter import __version__
 from porter.commands.job import Job
+from porter.finding import Finding
 from porter.report.model import Report, Scan
 from porter.run.run import Run
 
 
 def report_of(job: Job, run: Run, detail: int = 0) -> Report:
-    known = frozenset()
+    known: frozenset[Finding] = frozenset()
     if job.baseline is not None:
         from porter.run import baseline
 

@@ -9,7 +9,8 @@ from porter.diagnose.repository import Place, Repository, Spot
 from porter.diagnose.scan import Log, Sighting
 from porter.diagnose.symptoms import Symptom, symptoms
 from porter.diagnose.traces import Error
-from porter.rulebook.texts import fill
+from porter.files.documents import Json
+from porter.rulebook.texts import RuleText, Texts, fill
 
 KINDS = ("cause", "effect", "hint")
 # errors that only report another one
@@ -61,7 +62,7 @@ class Diagnosis:
         )
 
 
-def conclude(log: Log, texts, repository: Repository | None) -> Diagnosis:
+def conclude(log: Log, texts: Texts, repository: Repository | None) -> Diagnosis:
     causes = texts.named("causes")
     found: dict[str, Answer] = {}
     explained: set[int] = set()
@@ -93,7 +94,7 @@ def conclude(log: Log, texts, repository: Repository | None) -> Diagnosis:
     return Diagnosis(answers, errors, spots, log, repository)
 
 
-def _order(answer: Answer) -> tuple:
+def _order(answer: Answer) -> tuple[int, bool, bool, int, str]:
     return KINDS.index(answer.kind), answer.general, not answer.own, answer.evidence[0].line, answer.name
 
 
@@ -116,11 +117,11 @@ def _unknown(rest: list[Error], log: Log) -> list[Error]:
     return [e for e in rest if id(e) not in linked and e.kind.rpartition(".")[2] not in _REPORTS]
 
 
-def _counts(cause: dict, log: Log) -> bool:
+def _counts(cause: Json, log: Log) -> bool:
     return log.npu or not cause.get("npu")
 
 
-def _of_cause(cause: dict, sighting: Sighting, repository: Repository | None) -> Answer:
+def _of_cause(cause: Json, sighting: Sighting, repository: Repository | None) -> Answer:
     spots = _spots(sighting.error, repository)
     codes = tuple(cause.get("codes", ()))
     return _placed(
@@ -141,19 +142,19 @@ def _of_cause(cause: dict, sighting: Sighting, repository: Repository | None) ->
     )
 
 
-def _of_series(cause: dict, symptom: Symptom, repository: Repository | None) -> Answer:
+def _of_series(cause: Json, symptom: Symptom, repository: Repository | None) -> Answer:
     title, why = (
         {lang: fill(text, symptom.values, cause["name"]) for lang, text in cause[key].items()}
         for key in ("title", "why")
     )
-    evidence = [Evidence(symptom.point.line, shown(symptom.point.text), symptom.count)]
+    evidence = [Evidence(symptom.point.line, shown(symptom.point.text), symptom.times)]
     codes = tuple(cause.get("codes", ()))
     answer = Answer(cause["name"], cause["kind"], title, why, cause["cure"], evidence, codes)
     return _placed(answer, repository)
 
 
 def _symptoms_of_rules(
-    log: Log, texts, repository: Repository | None, found: dict[str, Answer], explained: set
+    log: Log, texts: Texts, repository: Repository | None, found: dict[str, Answer], explained: set[int]
 ) -> None:
     """A rule's own symptom: joins the cause that the same line stands for, or is a cause of its own."""
     by_line: dict[int, list[Sighting]] = {}
@@ -180,7 +181,7 @@ def _symptoms_of_rules(
                 explained.add(id(sightings[0].error))
 
 
-def _of_rule(rule, codes: tuple[str, ...], sighting: Sighting, spots: list[Spot]) -> Answer:
+def _of_rule(rule: RuleText, codes: tuple[str, ...], sighting: Sighting, spots: list[Spot]) -> Answer:
     # written in lines; Chinese ones join without a space
     glue = {"en": " ", "zh": ""}
     first = {lang: glue[lang].join(text.split("\n\n")[0].splitlines()) for lang, text in rule.explain.items()}

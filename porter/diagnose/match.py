@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import TYPE_CHECKING, NamedTuple
 
+from porter.files.documents import Json
 from porter.rulebook.log_patterns import LEAST, needle
 
 if TYPE_CHECKING:
     from porter.rulebook.table import Package
+    from porter.rulebook.texts import Texts
 
 _WORD = re.compile(r"E[A-Z]\d{4}|[A-Za-z_]{4,}|\d{6}")
 _LETTER = re.compile(r"[A-Za-z_0-9]")
@@ -70,7 +73,7 @@ def _word(meaning: Meaning) -> str:
     return found
 
 
-def of_causes(causes: list[dict]) -> list[Meaning]:
+def of_causes(causes: Collection[Json]) -> list[Meaning]:
     found = []
     for cause in causes:
         for line in cause.get("lines", ()):
@@ -83,7 +86,7 @@ def of_causes(causes: list[dict]) -> list[Meaning]:
     return found
 
 
-def of_packages(causes: list[dict], packages: dict[str, Package]) -> list[Meaning]:
+def of_packages(causes: Collection[Json], packages: dict[str, Package]) -> list[Meaning]:
     """Packages that only run on GPUs and are not there: of those that no cause speaks of itself."""
     name = next(cause["name"] for cause in causes if "packages" in cause)
     known = of_causes(causes)
@@ -95,7 +98,7 @@ def of_packages(causes: list[dict], packages: dict[str, Package]) -> list[Meanin
     return found
 
 
-def of_symptoms(texts) -> list[Meaning]:
+def of_symptoms(texts: Texts) -> list[Meaning]:
     """Every alternative of every rule's symptom: "A: ...; or B: ..." are two."""
     found: dict[tuple[str, str], Meaning] = {}
     for code in texts.codes():

@@ -9,7 +9,7 @@ import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import BinaryIO
+from typing import Any, Protocol
 
 from porter.errors import UserError
 from porter.files.read import opened as opened_file
@@ -20,8 +20,12 @@ LONG = 1 << 16  # what has no end within so many bytes is cut: no line of a prog
 UNCOUNTED = b"\x1e\n"  # ends a line that a progress bar drew over, or a piece of a long one: no line for `grep -n`
 
 
+class Readable(Protocol):
+    def read(self, size: int, /) -> bytes: ...
+
+
 @contextmanager
-def opened(name: str) -> Iterator[BinaryIO]:
+def opened(name: str) -> Iterator[Readable]:
     if name == "-":
         yield _decoded(sys.stdin.buffer)
         return
@@ -35,7 +39,7 @@ def opened(name: str) -> Iterator[BinaryIO]:
         ) from None
 
 
-def blocks(stream: BinaryIO) -> Iterator[bytes]:
+def blocks(stream: Readable) -> Iterator[bytes]:
     """Whole lines, each ended by a line feed; those that count as none to `grep -n` by UNCOUNTED."""
     rest = b""
     while chunk := stream.read(BLOCK):
@@ -75,7 +79,8 @@ def _too_long(data: bytes, at: int) -> bool:
     return any(data.find(b"\n", start, start + LONG) < 0 for start in range(at, len(data) - LONG, LONG))
 
 
-def _decoded(stream: BinaryIO, layers: int = LAYERS) -> BinaryIO:
+def _decoded(stream: Any, layers: int = LAYERS) -> Readable:
+    """`stream`: bytes of any kind."""
     stream = stream if isinstance(stream, io.BufferedReader) else io.BufferedReader(stream)
     head = stream.peek(4)[:4]
     if head.startswith(b"\x1f\x8b"):
@@ -84,7 +89,8 @@ def _decoded(stream: BinaryIO, layers: int = LAYERS) -> BinaryIO:
         return _decoded(gzip.GzipFile(fileobj=stream, mode="rb"), layers - 1)
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return _Recoded(codecs.getreader("utf-16")(stream, "replace"))
-    return stream
+    plain: Readable = stream
+    return plain
 
 
 class _Recoded:
@@ -93,5 +99,5 @@ class _Recoded:
     def __init__(self, text: codecs.StreamReader) -> None:
         self._text = text
 
-    def read(self, size: int) -> bytes:
+    def read(self, size: int, /) -> bytes:
         return self._text.read(size).encode("utf-8", "replace")

@@ -6,9 +6,14 @@ A path out of a log is only ever compared with the names of files that the repos
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from porter.diagnose.traces import Frame
+from porter.files.documents import Json
+
+if TYPE_CHECKING:
+    from porter.rulebook.texts import Texts
+    from porter.run.run import Run
 
 _ELSEWHERE = ("/site-packages/", "/dist-packages/", "/lib/python3", "<")
 
@@ -86,7 +91,7 @@ class Repository:
         for spot, at in lines.items():
             files.setdefault(spot.path, at)
 
-        def rank(place: Place) -> tuple:
+        def rank(place: Place) -> tuple[int, int, int, str, int]:
             here = [
                 at
                 for spot, at in lines.items()
@@ -97,7 +102,7 @@ class Repository:
         return sorted(found, key=rank)
 
 
-def of_run(run, texts, lang: str) -> Repository:
+def of_run(run: Run, texts: Texts, lang: str) -> Repository:
     """Of an analysis that has just been made."""
     from porter.files.errors import FilesError
 
@@ -116,7 +121,7 @@ def of_run(run, texts, lang: str) -> Repository:
     return Repository([file.path for file in run.files], places, lines)
 
 
-def of_document(document: dict) -> Repository:
+def of_document(document: Json) -> Repository:
     """Of what `porter analyze --output findings.json` wrote."""
     places = [
         Place(f["path"], f["line"], max(f["end_line"], f["line"]), f["code"], f["severity"], f["status"], f["message"])

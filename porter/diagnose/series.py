@@ -81,11 +81,11 @@ class Numbers:
             if "scale" in line:
                 for found in _SCALE.finditer(line):
                     self._add("scale", "", found[1], number, text)
-        if "elapsed time per iteration" in line and (found := _MEGATRON.search(line)):
-            self._add("seconds", process, str(_number(found[1]) / 1000), number, text)
-        if "data" in line and (found := _DATA.search(line)):
-            self._add("seconds", process, found[1], number, text)
-            self._add("data", process, found[2], number, text)
+        if "elapsed time per iteration" in line and (step := _MEGATRON.search(line)):
+            self._add("seconds", process, str(_number(step[1]) / 1000), number, text)
+        if "data" in line and (both := _DATA.search(line)):
+            self._add("seconds", process, both[1], number, text)
+            self._add("data", process, both[2], number, text)
         if "/it]" in line or "it/s]" in line or "/it," in line:
             self._bar(number, process, line, text)
         if "acc" in line or "mAP" in line or "_f1" in line:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from porter.diagnose.clean import shown
+from porter.files.documents import Json
 from porter.files.errors import printable
 from porter.report.sanitise import as_json
 from porter.rulebook.words import speaker
@@ -176,7 +177,7 @@ def _next(diagnosis: Diagnosis, lang: str) -> list[str]:
     return [say(key, lang) for key in keys]
 
 
-def _document(answer: Answer, lang: str) -> dict:
+def _document(answer: Answer, lang: str) -> Json:
     return {
         "name": answer.name,
         "kind": answer.kind,
@@ -195,5 +196,5 @@ def _document(answer: Answer, lang: str) -> dict:
     }
 
 
-def _spot(spot: Spot) -> dict:
+def _spot(spot: Spot) -> Json:
     return {"path": spot.path, "line": spot.line, "sure": spot.sure}

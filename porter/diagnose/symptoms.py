@@ -13,7 +13,7 @@ class Symptom(NamedTuple):
     cause: str
     point: Point  # the line that shows it
     values: dict[str, str]  # for the {placeholders} of the cause's texts
-    count: int = 1
+    times: int = 1
 
 
 def symptoms(numbers: Numbers) -> list[Symptom]:
@@ -77,8 +77,8 @@ def _wandering(numbers: Numbers) -> Iterator[Symptom]:
         start, end = median(values[:quarter]), median(values[-quarter:])
         jumps = sum(abs(b - a) > 0.5 * min(a, b) for a, b in zip(values, values[1:]))
         if end >= start and jumps > len(values) // 2:
-            values = {"start": f"{start:.3g}", "end": f"{end:.3g}", "n": str(series.count)}
-            yield Symptom("oscillating-loss", series.points[-1], values)
+            said = {"start": f"{start:.3g}", "end": f"{end:.3g}", "n": str(series.count)}
+            yield Symptom("oscillating-loss", series.points[-1], said)
 
 
 def _first_step(numbers: Numbers) -> Iterator[Symptom]:

@@ -43,7 +43,8 @@ class Error:
     @property
     def chain(self) -> list[Error]:
         """It and what led to it, the first cause first."""
-        found, error = [], self
+        found: list[Error] = []
+        error: Error | None = self
         while error is not None and len(found) < 10:
             found.append(error)
             error = error.before
@@ -55,7 +56,7 @@ class Tracebacks:
 
     def __init__(self) -> None:
         self.errors: list[Error] = []
-        self._known: dict[tuple, Error] = {}
+        self._known: dict[tuple[object, ...], Error] = {}
         self._open: dict[str, _Open] = {}
         self._last: dict[str, Error] = {}
         self._chained: dict[str, Error] = {}

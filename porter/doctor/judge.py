@@ -68,7 +68,7 @@ def _cann(machine: Machine, releases: Sequence[Release]) -> list[Check]:
     cann = machine.cann
     if cann is None:
         return [Check("cann", ABSENT, "cann.none")]
-    values = (("version", cann.version), ("path", cann.path), ("variable", cann.variable))
+    values: tuple[tuple[str, str], ...] = (("version", cann.version), ("path", cann.path), ("variable", cann.variable))
     if not cann.there:
         return [Check("cann", WRONG, "cann.gone", values)]
     checks = []
@@ -81,7 +81,7 @@ def _cann(machine: Machine, releases: Sequence[Release]) -> list[Check]:
         status, key = (NOTE, "cann.no-pair") if machine.torch_npu else (OK, "cann")
         return [*checks, Check("cann", status, key, values)]
     wanted = " / ".join(r.cann for r in fitting)
-    values += (("npu", machine.torch_npu), ("wanted", wanted))
+    values = (*values, ("npu", machine.torch_npu), ("wanted", wanted))
     if any(begins(cann.version, r.cann) for r in fitting):
         return [*checks, Check("cann", OK, "cann.pair", values)]
     newer = release(cann.version)[:2] > max(release(r.cann)[:2] for r in releases)

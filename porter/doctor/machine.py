@@ -48,7 +48,7 @@ def look(environ: Mapping[str, str], root: Path) -> Machine:
         platform.python_version(),
         f"{platform.system()} {platform.machine()}",
         torch.version if torch else "",
-        bool(torch) and _for_cuda(torch),
+        torch is not None and _for_cuda(torch),
         npu.version if npu else "",
         _cann(environ, root),
         found[1] if found else "",

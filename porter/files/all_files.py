@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from porter.files.discover import Walk
 
 
-def everything(root: str | os.PathLike, exclude: Iterable[str] = ()) -> list[str]:
+def everything(root: str | os.PathLike[str], exclude: Iterable[str] = ()) -> list[str]:
     """Paths below `root`, sorted, without what a run leaves out; links and places that cannot be read are passed by."""
     walk = Walk(root, exclude)
     found, stack = [], [""]

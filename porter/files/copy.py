@@ -19,6 +19,7 @@ import shutil
 import stat
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from typing import BinaryIO
 
 from porter.files.discover import MADE, VCS, Walk
 from porter.files.errors import FilesError
@@ -29,11 +30,11 @@ from porter.files.record import FILE, FOLDER, LINK, LOCK, TEMPORARY, Record, Sta
 
 
 def write_copy(
-    root: str | os.PathLike,
-    out: str | os.PathLike,
+    root: str | os.PathLike[str],
+    out: str | os.PathLike[str],
     files: Mapping[str, bytes],
     exclude: Iterable[str] = (),
-    project: str | os.PathLike | None = None,
+    project: str | os.PathLike[str] | None = None,
     unported: list[str] | None = None,
 ) -> int:
     """Copy the tree at `root` to `out` with `files` (path -> ported bytes) in place of the originals; returns how many
@@ -69,7 +70,7 @@ def _inside(walk: Walk, whole: Walk, target: str, shown: str) -> str | None:
     if inside is None and not any(_same(folder, target) for folder in _upwards(walk.root)):
         return None
     start = whole.relative(walk.root) or ""
-    if inside not in (None, "."):
+    if inside is not None and inside != ".":
         inside = inside.replace(os.sep, "/")
         if whole.is_left_out(f"{start}/{inside}" if start else inside, True, start):
             return inside
@@ -93,11 +94,11 @@ def _same(one: str, other: str) -> bool:
 class _Copy:
     """First everything is looked at, then anything is written."""
 
-    def __init__(self, target: str, shown: str, pieces: Mapping[str, Piece]):
+    def __init__(self, target: str, shown: str, pieces: dict[str, Piece]):
         self.target, self.shown, self.pieces = target, shown, pieces
         self.record = Record(target, shown)
         self.states: dict[str, State] = {}  # of what is porter's in the copy
-        self.seen: dict[str, tuple | None] = {}
+        self.seen: dict[str, tuple[int, ...] | None] = {}
         self.obsolete: list[str] = []
         self.hollow: list[str] = []  # folders in the way that hold nothing else
 
@@ -151,7 +152,7 @@ class _Copy:
             return
         with told("unreadable", self._shown(path)):
             state = look(there)
-        if state.kind == FOLDER:
+        if state is not None and state.kind == FOLDER:
             if piece.kind == FOLDER:
                 return
             if self._only(path, gone):
@@ -159,8 +160,9 @@ class _Copy:
                 self.seen[path] = None
                 return
         elif path in self.record.states:
-            if piece.kind != FOLDER and piece.state().same(state):  # the same edit, made in the tree as well
-                self.states[path] = State(*state[:2], self.record.states[path][0].mode)
+            # the same edit, made in the tree as well
+            if state is not None and piece.kind != FOLDER and piece.state().same(state):
+                self.states[path] = state._replace(mode=self.record.states[path][0].mode)
                 return
             raise FilesError("out-edited", path=self._shown(path))
         raise FilesError("out-foreign", path=self._shown(path))
@@ -230,7 +232,7 @@ class _Copy:
                     os.unlink(beside)
         self.states[path] = state
 
-    def _fill(self, path: str, piece: Piece, stream) -> State:
+    def _fill(self, path: str, piece: Piece, stream: BinaryIO) -> State:
         with told("unreadable", path):
             mode = stat.S_IMODE(os.stat(piece.source).st_mode)
         if piece.data is None:
@@ -251,7 +253,7 @@ class _Copy:
         return f"{self.shown.rstrip(os.sep)}/{path}"
 
 
-def _signature(there: str) -> tuple | None:
+def _signature(there: str) -> tuple[int, ...] | None:
     """Changes with whatever is done to a file."""
     try:
         status = os.lstat(there)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 from porter.files.errors import FilesError, reason
 from porter.files.ignore import Patterns, as_bytes, ignore_files
@@ -20,6 +21,8 @@ MADE = frozenset(
     + [".tox", ".venv", "__pycache__", "__pypackages__", "node_modules", "site-packages"]
 )
 LEFT_OUT = VCS | MADE | {"build", "dist", "third_party"}
+# ignore files, the nearest first: what comes before a path, how much of it goes, what the file says
+Chain: TypeAlias = tuple[tuple[str, int, Patterns], ...]
 ENVIRONMENTS = ("pyvenv.cfg", "conda-meta")  # what makes a directory a virtual environment, whatever its name
 
 
@@ -46,13 +49,13 @@ def _package(folder: Path) -> bool:
     return any(os.path.lexists(folder / marker) for marker in MARKERS)
 
 
-def find_root(paths: Sequence[str | os.PathLike]) -> Path:
+def find_root(paths: Sequence[str | os.PathLike[str]]) -> Path:
     """The project that holds `paths`: what porter's configuration marks, else the repository, else the package.
 
     A package inside a repository is no project of its own unless it says so: a hook on one of its files and a run
     over the repository have to agree. Without any marker it is the directory that the paths have in common.
     """
-    folders = []
+    folders: list[str] = []
     for path in paths or ["."]:
         real = _real(path)
         folders.append(real if os.path.isdir(real) else os.path.dirname(real))
@@ -60,17 +63,17 @@ def find_root(paths: Sequence[str | os.PathLike]) -> Path:
         common = Path(os.path.commonpath(folders))
     except ValueError:  # two Windows drives
         raise FilesError("outside", path=os.fspath(paths[-1]), root=folders[0]) from None
-    folders = (common, *common.parents)
+    above = (common, *common.parents)
     for marks in (_configured, _repository, _package):
-        if found := next((folder for folder in folders if marks(folder)), None):
+        if found := next((folder for folder in above if marks(folder)), None):
             return found
     return common
 
 
 def discover(
-    paths: Sequence[str | os.PathLike],
+    paths: Sequence[str | os.PathLike[str]],
     *,
-    root: str | os.PathLike,
+    root: str | os.PathLike[str],
     exclude: Iterable[str] = (),
     force_exclude: bool = False,
     left_out: list[str] | None = None,
@@ -90,7 +93,7 @@ def discover(
 class Walk:
     def __init__(
         self,
-        root: str | os.PathLike,
+        root: str | os.PathLike[str],
         exclude: Iterable[str] = (),
         left_out: list[str] | None = None,
         names: frozenset[str] = LEFT_OUT,
@@ -101,13 +104,13 @@ class Walk:
         self._names = names
         self._kinds = kinds
         self._left_out = left_out if left_out is not None else []
-        self._chains: dict[str, tuple] = {}  # directory -> the ignore files in force
+        self._chains: dict[str, Chain] = {}  # directory -> the ignore files in force
         self._indexes: dict[str, tuple[Index, str, int] | None] = {}  # directory -> what git tracks: `tracked`
         self._opened: set[str] = set()  # ignored directories that are looked into for what git tracks there alone
         self._found: dict[str, File] = {}
         self._links: list[str] = []
 
-    def run(self, paths: Sequence[str | os.PathLike], force_exclude: bool) -> list[File]:
+    def run(self, paths: Sequence[str | os.PathLike[str]], force_exclude: bool) -> list[File]:
         for given in paths:
             real = _real(given)
             relative = self.relative(real)
@@ -188,7 +191,7 @@ class Walk:
                     else:
                         self._found[path] = File(path)
 
-    def inside(self, folder: str, start: str = "") -> tuple[dict[str, os.DirEntry], tuple] | None:
+    def inside(self, folder: str, start: str = "") -> tuple[dict[str, os.DirEntry[str]], Chain] | None:
         """The entries of a folder, and the ignore files in force for them; None for a virtual environment below
         `start`. Raises OSError."""
         with os.scandir(self.absolute(folder)) as scan:
@@ -197,7 +200,7 @@ class Walk:
             return None
         return entries, self._chain(folder, entries)
 
-    def ignored(self, chain: tuple, path: str, name: str, directory: bool) -> bool:
+    def ignored(self, chain: Chain, path: str, name: str, directory: bool) -> bool:
         key, raw = as_bytes(path), as_bytes(name)
         verdict = self._exclude.verdict(key, raw, directory)
         if verdict is not None:
@@ -242,12 +245,12 @@ class Walk:
                 return True
         return False
 
-    def _chain(self, folder: str, entries=None) -> tuple:
+    def _chain(self, folder: str, entries: Container[str] | None = None) -> Chain:
         """The ignore files in force for what lies directly in `folder`, nearest first. A nested repository begins
         afresh, as it does for git."""
         if folder not in self._chains:
             here, top = ignore_files(self.absolute(folder), entries)
-            above: tuple = ()
+            above: Chain = ()
             length = len(as_bytes(folder)) + 1 if folder else 0
             if top:
                 self._indexes[folder] = Index(self.absolute(folder)), "", length
@@ -259,9 +262,10 @@ class Walk:
             self._chains[folder] = tuple(("", length, patterns) for patterns in here) + above
         return self._chains[folder]
 
-    def _above(self) -> tuple:
+    def _above(self) -> Chain:
         """The ignore files between the root and the top of the repository it lies in; none outside of a repository."""
-        chain, prefix, folder = [], "", self.root
+        chain: list[tuple[str, int, Patterns]] = []
+        prefix, folder = "", self.root
         while True:
             folder, name = os.path.split(folder)
             if not name:
@@ -275,18 +279,18 @@ class Walk:
                 return tuple(chain)
 
 
-def _is_file(entry: os.DirEntry) -> bool:
+def _is_file(entry: os.DirEntry[str]) -> bool:
     try:
         return entry.is_file()
     except OSError:  # a link that points at itself
         return False
 
 
-def _is_junction(entry: os.DirEntry) -> bool:
+def _is_junction(entry: os.DirEntry[str]) -> bool:
     return getattr(entry, "is_junction", bool)()
 
 
-def _real(path: str | os.PathLike) -> str:
+def _real(path: str | os.PathLike[str]) -> str:
     """Absolute, with the links of every directory above resolved; a file that is a link stays one."""
     absolute = os.path.abspath(path)
     if os.path.isdir(absolute):

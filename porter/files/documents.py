@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from typing import Any, TypeAlias
 
 from porter.errors import UserError
 from porter.files import read as files
 
+Json: TypeAlias = "dict[str, Any]"  # an object of JSON: a document, or a part of one
 
-def read(name: str, command: str, version: tuple[str, int], parts: Mapping[str, type]) -> dict:
+
+def read(name: str, command: str, version: tuple[str, int], parts: Mapping[str, type]) -> Json:
     """`command`: what writes such a document; `version`: the key that says it, and the only one that can be read."""
     try:
         document = json.loads(files.read(name, limit=files.DOCUMENT))

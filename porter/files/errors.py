@@ -213,7 +213,7 @@ class FilesError(Exception):
     def __str__(self) -> str:
         return self.text()
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[partial[FilesError], tuple[()]]:
         key, values = self.args
         return partial(FilesError, key, **values), ()
 

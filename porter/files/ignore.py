@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Container, Iterable
+from collections.abc import Callable, Container, Iterable
 
 from porter.files.read import beginning
 
 LIMIT = 10_000_000  # bytes of one ignore file
 _LONGEST_PATH = 4096
 SPECIAL = frozenset("*?[\\")
-CLASSES = {
+CLASSES: dict[str, Callable[[str], bool]] = {
     "alnum": str.isalnum,
     "alpha": str.isalpha,
     "blank": lambda c: c in " \t",
@@ -41,7 +41,7 @@ class Patterns:
     """The lines of one ignore file."""
 
     def __init__(self, lines: Iterable[str]):
-        self.rules: list[tuple[bool, bool, bool, re.Pattern]] = []  # negated, directories only, whole path, regex
+        self.rules: list[tuple[bool, bool, bool, re.Pattern[str]]] = []  # negated, directories only, whole path, regex
         literals, suffixes, names, paths = set(), [], [], []
         for line in lines:
             if not line or line.startswith("#"):
@@ -105,7 +105,7 @@ class Patterns:
         return False
 
 
-def _any(expressions: list[str]) -> re.Pattern | None:
+def _any(expressions: list[str]) -> re.Pattern[str] | None:
     return re.compile("|".join(f"(?:{e})" for e in expressions), re.DOTALL) if expressions else None
 
 
@@ -126,7 +126,8 @@ def _trimmed(line: str) -> str:
 def translate(pattern: str, whole: bool, prefix: str = "g") -> str | None:
     """A regular expression for `fullmatch`, or None for what can never match."""
     out: list[str] = []
-    i, literal_run, stars = 0, True, []  # stars: where in `out` the current path segment has a `*`
+    stars: list[int] = []  # where in `out` the current path segment has a `*`
+    i, literal_run = 0, True
     while i < len(pattern):
         c = pattern[i]
         i += 1

@@ -19,6 +19,7 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import BinaryIO
 
 from porter.files.errors import FilesError, Message, reason
 from porter.files.lock import ATTEMPTS, Lock
@@ -44,14 +45,14 @@ class Transaction:
     mends what an earlier run left (`recovered`). Without `commit` nothing remains. Without `kept` there is no undo.
     """
 
-    def __init__(self, root: str | os.PathLike, kept: bool = True):
+    def __init__(self, root: str | os.PathLike[str], kept: bool = True):
         self.root = os.path.realpath(root)
         self.kept = kept
         self.home = Home(self.root, make_secret(self.root) if kept else _secret(self.root))
         self.recovered: Message | None = None
         self.run: Run | None = None
         self.lock = Lock(self.home.file("lock"), HOME)
-        self.packs: list = []
+        self.packs: list[BinaryIO] = []
         self.places = [0, 0]
 
     def __enter__(self) -> Transaction:
@@ -73,7 +74,7 @@ class Transaction:
                     return
         raise FilesError("locked", path=HOME, pid="?")
 
-    def __exit__(self, *_) -> None:
+    def __exit__(self, *_: object) -> None:
         self._close()
         with suppress(OSError):
             if self.run is not None and not self.run.state() and self.run.is_folder():
@@ -136,22 +137,22 @@ def _secret(root: str) -> bytes | None:
     return None
 
 
-def _open(root: str | os.PathLike) -> Home:
+def _open(root: str | os.PathLike[str]) -> Home:
     real = os.path.realpath(root)
     return Home(real, _secret(real))
 
 
-def last_written(root: str | os.PathLike) -> dict[str, str]:
+def last_written(root: str | os.PathLike[str]) -> dict[str, str]:
     """What `Home.written` says, for those who only read."""
     return _open(root).written()
 
 
-def has_runs(root: str | os.PathLike) -> bool:
+def has_runs(root: str | os.PathLike[str]) -> bool:
     """Whether runs of ours are on record there."""
     return any(run.state() and run.proof() for run in _open(root).runs())
 
 
-def originals(root: str | os.PathLike) -> dict[str, bytes]:
+def originals(root: str | os.PathLike[str]) -> dict[str, bytes]:
     """What files were before the runs that are on record and not undone: the first of several counts."""
     found: dict[str, bytes] = {}
     for run in reversed(_open(root).runs()):
@@ -161,7 +162,7 @@ def originals(root: str | os.PathLike) -> dict[str, bytes]:
     return found
 
 
-def look(root: str | os.PathLike) -> Message | None:
+def look(root: str | os.PathLike[str]) -> Message | None:
     """What somebody who only reads the tree has to know of its journal. Writes nothing, waits for nobody."""
     home = _open(root)
     if not os.path.lexists(home.file()):
@@ -202,7 +203,7 @@ def _blame(error: BaseException) -> tuple[str, str]:
     return HOME, reason(error) if isinstance(error, OSError) else type(error).__name__
 
 
-def recover(root: str | os.PathLike, kept: bool = True) -> Message | None:
+def recover(root: str | os.PathLike[str], kept: bool = True) -> Message | None:
     """Finish or undo what an interrupted run left; None where there is nothing to do. For those who are about to write:
     raises FilesError (locked, recover-failed, foreign-journal, damaged-journal, state-...) where they must not."""
     real = os.path.realpath(root)
@@ -256,7 +257,7 @@ def _mend(run: Run, state: str) -> Message:
     return Message(key, count=len(run.manifest.files))
 
 
-def undo(root: str | os.PathLike) -> Undone:
+def undo(root: str | os.PathLike[str]) -> Undone:
     """Put back the files of the last finished run; those changed since are refused, the others put back all or none.
     Raises FilesError (nothing-to-undo, locked, rolled-back, foreign-journal, ...)."""
     nothing = FilesError("nothing-to-undo", root=os.path.basename(os.path.realpath(root)) or os.fspath(root))
@@ -281,9 +282,8 @@ def undo(root: str | os.PathLike) -> Undone:
                     refused.append(FilesError("edited", path=entry.path))
                 continue
             restored.append(entry.path)
-        if restored:
-            manifest = transaction.run.manifest
-            manifest.undoes, manifest.rest = last.name, bool(refused)
+        if (run := transaction.run) is not None:
+            run.manifest.undoes, run.manifest.rest = last.name, bool(refused)
             transaction.commit()
         else:
             last.retire(bool(refused))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import sys
 from contextlib import suppress
 
 from porter.files.errors import FilesError, reason
@@ -90,7 +91,7 @@ def _pid(descriptor: int) -> int:
 
 def _locked(descriptor: int, holder: int) -> bool:
     try:
-        if os.name == "nt":
+        if sys.platform == "win32":
             import msvcrt
 
             os.lseek(descriptor, FAR, os.SEEK_SET)

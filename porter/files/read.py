@@ -30,7 +30,7 @@ class NotRegular(OSError):
     pass
 
 
-def open_regular(file: str | os.PathLike, *, links: bool = False, pipes: bool = False) -> BinaryIO:
+def open_regular(file: str | os.PathLike[str], *, links: bool = False, pipes: bool = False) -> BinaryIO:
     """For reading. Raises OSError, also for whatever is no regular file: a device is never read, a pipe
     never waited for, unless `pipes`; a symlink is followed only with `links`."""
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
@@ -49,7 +49,7 @@ def open_regular(file: str | os.PathLike, *, links: bool = False, pipes: bool = 
 
 @contextmanager
 def opened(
-    file: str | os.PathLike, path: str | None = None, *, links: bool = True, pipes: bool = False
+    file: str | os.PathLike[str], path: str | None = None, *, links: bool = True, pipes: bool = False
 ) -> Iterator[tuple[BinaryIO, int]]:
     """A regular file, and how long it says it is. Raises FilesError: missing, unreadable, special. `path` is what
     messages call the file."""
@@ -71,7 +71,7 @@ def opened(
         raise FilesError("unreadable", path=name, error=reason(error)) from None
 
 
-def digest_of(file: str | os.PathLike, into=None) -> str:
+def digest_of(file: str | os.PathLike[str], into: BinaryIO | None = None) -> str:
     """Of the bytes of a regular file of any size, which `into` receives on the way. Raises OSError."""
     found = hashlib.sha256()
     with open_regular(file) as stream:
@@ -82,7 +82,7 @@ def digest_of(file: str | os.PathLike, into=None) -> str:
     return found.hexdigest()
 
 
-def read(file: str | os.PathLike, path: str | None = None, *, limit: int = LIMIT) -> bytes:
+def read(file: str | os.PathLike[str], path: str | None = None, *, limit: int = LIMIT) -> bytes:
     """All bytes of `file`. Raises FilesError, as `opened` does, and for what is large or binary."""
     name = os.fspath(path if path is not None else file)
     with opened(file, path) as (stream, size):
@@ -96,7 +96,7 @@ def read(file: str | os.PathLike, path: str | None = None, *, limit: int = LIMIT
     return data
 
 
-def beginning(file: str | os.PathLike, size: int, *, links: bool = True) -> bytes | None:
+def beginning(file: str | os.PathLike[str], size: int, *, links: bool = True) -> bytes | None:
     """The first bytes of a regular file; None where there is nothing to read."""
     try:
         with opened(file, links=links) as (stream, length):
@@ -105,7 +105,7 @@ def beginning(file: str | os.PathLike, size: int, *, links: bool = True) -> byte
         return None
 
 
-def has_python_shebang(file: str | os.PathLike) -> bool:
+def has_python_shebang(file: str | os.PathLike[str]) -> bool:
     """`#!/usr/bin/env python3` and its kin in a file without a suffix."""
     head = beginning(file, SHEBANG_BYTES) or b""
     return head.startswith(b"#!") and b"python" in head.partition(b"\n")[0].replace(b"\\", b"/").rpartition(b"/")[2]

@@ -16,6 +16,7 @@ import os
 import stat
 from collections.abc import Mapping
 from contextlib import suppress
+from io import FileIO
 from typing import NamedTuple
 
 from porter.files.errors import FilesError, reason
@@ -46,7 +47,7 @@ class Record:
         self.file = os.path.join(target, RECORD)
         self.states: dict[str, tuple[State, ...]] = {}
         self.begun = ""
-        self.stream = None
+        self.stream: FileIO | None = None
         try:
             names = set(os.listdir(target)) if os.path.lexists(target) else set()
             if RECORD in names and not os.path.islink(self.file):
@@ -95,6 +96,7 @@ class Record:
         self._add(path, *state)
 
     def _add(self, *row: object) -> None:
+        assert self.stream is not None, "start comes first"
         line = _line(row)
         if self.stream.write(line) != len(line):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

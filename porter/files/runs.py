@@ -106,7 +106,7 @@ class Home:
 
     def written(self) -> dict[str, str]:
         """Digests of the bytes that porter wrote last and did not undo, by path: such a file is as porter left it."""
-        found = {}
+        found: dict[str, str] = {}
         for run in self.runs():
             if run.state() == "finished" and run.proof():
                 run.load()
@@ -158,11 +158,13 @@ class Run:
     def save(self, kept: bool) -> None:
         """From here on the run is under way. Whatever it needs is on the disk before the file that says so."""
         if kept:
+            secret = self._home.secret
+            assert secret is not None, "what is kept is proven"
             manifest = json.dumps(asdict(self.manifest), indent=1).encode()
             create(self.file("manifest.json"), manifest)
             for folder in (self._home.file("runs"), self._home.file(), self._home.root):
                 flush_folder(folder)
-            create(self.file("committed"), seal(self._home.secret, self._home.root, self.file(), manifest))
+            create(self.file("committed"), seal(secret, self._home.root, self.file(), manifest))
         else:
             create(self.file("unkept"), b"")
 

@@ -47,7 +47,9 @@ class Index:
 def read_names(folder: str) -> list[str]:
     """The names in the index of the repository at `folder`, sorted; none where it cannot be read."""
     git = git_directory(folder, common=False)
-    data = _bytes(os.path.join(git, "index")) if git else b""
+    if git is None:
+        return []
+    data = _bytes(os.path.join(git, "index"))
     for size in (20, 32):
         try:
             names, rest = _entries(data, size)

@@ -14,7 +14,7 @@ from porter.files.read import digest, opened
 NEVER = frozenset({".git", ".hg", ".svn", ".bzr", ".jj", ".porter", ".venv", "site-packages"})
 
 
-def resolve(root: str | os.PathLike, path: str) -> str:
+def resolve(root: str | os.PathLike[str], path: str) -> str:
     """Where the bytes of `path` (below `root`) really are. FilesError: outside, protected, vanished, special."""
     top = os.path.realpath(root)
     real = os.path.realpath(os.path.join(top, *path.split("/")))
@@ -37,7 +37,7 @@ def resolve(root: str | os.PathLike, path: str) -> str:
     return real
 
 
-def check(root: str | os.PathLike, path: str, before: str | None = None) -> bytes:
+def check(root: str | os.PathLike[str], path: str, before: str | None = None) -> bytes:
     """The bytes that a `write` with the same arguments would replace, or the FilesError it would raise: outside,
     vanished, special, read-only, read-only-folder, changed, unreadable."""
     real = resolve(root, path)
@@ -53,7 +53,7 @@ def check(root: str | os.PathLike, path: str, before: str | None = None) -> byte
 
 
 def write(
-    root: str | os.PathLike,
+    root: str | os.PathLike[str],
     path: str,
     data: bytes,
     *,

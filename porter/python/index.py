@@ -11,10 +11,12 @@ import re
 import sys
 from bisect import bisect_left
 from operator import attrgetter
+from typing import Any, TypeAlias
 
 from porter.python.blocks import once, within
 
-Link = tuple  # (ast.AST, Link | None)
+Node: TypeAlias = Any  # a node of ast: which kind is asked by its class, by which mypy does not narrow
+Link: TypeAlias = "tuple[Node, Link | Any]"  # a node, and the link of its parent; the module's parent is None
 
 _LEAVES = frozenset(
     [ast.Constant, ast.Load, ast.Store, ast.Del, ast.Pass, ast.Break, ast.Continue, int, str, type(None)]

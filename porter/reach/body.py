@@ -7,10 +7,11 @@ of which the other side is free of it, or in a `try` that has something else to 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple, TypeAlias
 
 from porter.python import evaluate
+from porter.python.index import Node
 from porter.python.waits import COPIES
 
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -25,18 +26,23 @@ class End(NamedTuple):
     code: str = ""
 
 
+Step: TypeAlias = "str | End | tuple[Steps, Steps]"
+Steps: TypeAlias = "list[Step]"
+
+
 class Body:
     def __init__(
         self,
-        targets: Callable[[ast.Call], list],
+        targets: Callable[[ast.Call], Steps],
         end: Callable[[ast.AST], End | None],
-        imported: Callable[[ast.stmt], list],
+        imported: Callable[[ast.stmt], Sequence[Step]],
     ):
         """`targets`: what a call calls; `end`: what a node is found to be; `imported`: the modules that a statement runs."""
         self._targets, self._end, self._imported = targets, end, imported
 
-    def block(self, statements: list[ast.stmt]) -> list:
-        found: list = []
+    def block(self, statements: list[ast.stmt]) -> Steps:
+        found: Steps = []
+        node: Node
         for at, node in enumerate(statements):
             kind = node.__class__
             if kind is ast.If:
@@ -80,7 +86,7 @@ class Body:
                     return found
         return found
 
-    def _ways(self, node: ast.If, rest: list[ast.stmt]) -> list | None:
+    def _ways(self, node: ast.If, rest: list[ast.stmt]) -> Steps | None:
         """Of a condition with a side that leaves: the rest of the block is a part of the other side."""
         sure, body, other = evaluate.truth(node.test), node.body, node.orelse
         if sure is not None:
@@ -93,7 +99,7 @@ class Body:
             return None
         return self._both(body if first else body + rest, other if second else other + rest)
 
-    def _choice(self, node: ast.If) -> list:
+    def _choice(self, node: ast.If) -> Steps:
         sure = evaluate.truth(node.test)
         if sure is not None:
             return self.block(node.body if sure else node.orelse)
@@ -105,20 +111,21 @@ class Body:
             return []
         return self._both(node.body, node.orelse) if node.orelse else []
 
-    def _both(self, one: list[ast.stmt], other: list[ast.stmt]) -> list:
+    def _both(self, one: list[ast.stmt], other: list[ast.stmt]) -> Steps:
         first = self.block(one)
         second = self.block(other) if first else []
         return [(first, second)] if first and second else []
 
-    def _try(self, node: ast.Try) -> list:
+    def _try(self, node: ast.Try) -> Steps:
         if handler := evaluate.fallback(node):
             return self._both(node.body, handler.body) + self.block(node.finalbody)
         return self.block(node.body) + self.block(node.orelse) + self.block(node.finalbody)
 
-    def _expression(self, node: ast.AST) -> list:
+    def _expression(self, node: Node) -> Steps:
         if end := self._end(node):
             return [end]
-        kind, found = node.__class__, []
+        kind = node.__class__
+        found: Steps = []
         if kind in (ast.Constant, ast.Name, ast.Lambda):
             return found
         if kind is ast.IfExp:
@@ -139,5 +146,5 @@ class Body:
 
 def _on_host(call: ast.Call) -> bool:
     """`f(x.cpu(), y.cpu())`: the CPU computes it."""
-    inner: Iterator[ast.AST] = (n for a in call.args for n in ast.walk(a))
+    inner: Iterator[Node] = (n for a in call.args for n in ast.walk(a))
     return any(n.__class__ is ast.Call and getattr(n.func, "attr", "") in COPIES for n in inner)

@@ -15,7 +15,8 @@ from porter.files.read import LIMIT, beginning, opened
 from porter.native import kernels
 from porter.native.builders import BUILDER
 from porter.native.extensions import Extension
-from porter.native.kernels import OPS, Exported, Reached
+from porter.native.kernels import Exported, Reached
+from porter.native.uses import OPS
 from porter.python.trees import parse
 
 _FOREIGN = re.compile(r"(?:^|/)(?:third_party|3rdparty|cutlass|extern|external|submodules?|tests?)/")
@@ -105,7 +106,7 @@ class Natives:
 
     def operator_cuda_only(self, space: str, function: str) -> bool:
         """Of the dispatcher: what has a kernel for the CPU falls back to it."""
-        keys = self._exported.keys.get(OPS + space, {}).get(function, frozenset())
+        keys = self._exported.keys.get(OPS + space, {}).get(function, set())
         if keys & _ANYWHERE or "PrivateUse1" in keys:
             return False
         return "CUDA" in keys or function in self._exported.reached.get(OPS + space, ())

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from porter.analysis.python import Analysis
 from porter.checks.native.gpu_package import row_of
 from porter.checks.support.unsupported_api import missing
+from porter.python.index import Node
 from porter.reach.body import End
 
 _FOUND = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Import, ast.ImportFrom)
@@ -22,7 +23,7 @@ class Ends:
         self._packages, self._source = analysis.session.rules.tables.packages, analysis.file.source
         self._by_offset = dict(_found(analysis, own))
 
-    def of(self, node: ast.AST) -> End | None:
+    def of(self, node: Node) -> End | None:
         if node.__class__ not in _FOUND:  # what else starts there may be a choice of which it is one side
             return None
         end = self._by_offset.get(self._source.offset(node.lineno, node.col_offset))

@@ -4,29 +4,33 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TypeAlias
 
 from porter import __version__
 from porter.analysis.python import look
 from porter.engine.session import Session
 from porter.errors import Unreadable
+from porter.files.documents import Json
 from porter.python.source import Source
-from porter.reach.body import End
+from porter.reach.body import End, Steps
 from porter.reach.compiled import Natives
-from porter.reach.library import CLASS, FUNCTION, Library
+from porter.reach.library import CLASS, FUNCTION, Library, Symbol
 from porter.reach.reading import Reading
 
+Way: TypeAlias = tuple[tuple[str, ...], End]  # keys, and what it ends in
 LAYOUT = 1
 _GRADIENT = frozenset({"forward", "backward", "symbolic", "setup_context"})  # which `apply` calls
 _ASIDE = re.compile(r"(?:^|\.)(?:tests?|testing|benchmarks?|examples?|setup|conftest)(?:\.|$)|(?:^|\.)test_")
 
 
-def make(folder: Path, session: Session) -> dict:
+def make(folder: Path, session: Session) -> Json:
     """Analyse a package, and say what stands in the fact file."""
     library = Library(folder)
     natives = Natives(folder, library.package.compiled)
     library.extensions = natives.extensions
-    steps: dict[str, list] = {}
+    steps: dict[str, Steps] = {}
     for module in sorted(library.package.files):
         if not _ASIDE.search(module):
             steps.update(_steps(module, library, natives, session))
@@ -55,11 +59,11 @@ def make(folder: Path, session: Session) -> dict:
     }
 
 
-def render(facts: dict) -> str:
+def render(facts: Json) -> str:
     return json.dumps(facts, indent=1, ensure_ascii=False) + "\n"
 
 
-def _steps(module: str, library: Library, natives: Natives, session: Session) -> dict[str, list]:
+def _steps(module: str, library: Library, natives: Natives, session: Session) -> dict[str, Steps]:
     try:
         source = Source(library.package.data(module))
         analysis = look(library.package.files[module], source, session)
@@ -68,10 +72,10 @@ def _steps(module: str, library: Library, natives: Natives, session: Session) ->
         return {}
 
 
-def _solve(steps: dict[str, list]) -> dict[str, tuple[tuple[str, ...], End]]:
+def _solve(steps: dict[str, Steps]) -> dict[str, Way]:
     """Of each function that cannot do its work: the shortest way there, and its end. A least fixed point: cycles end
     nowhere."""
-    found: dict[str, tuple[tuple[str, ...], End]] = {}
+    found: dict[str, Way] = {}
     left = sorted(steps)
     while True:
         new = {key: way for key in left if (way := _way(key, steps[key], found))}
@@ -81,7 +85,7 @@ def _solve(steps: dict[str, list]) -> dict[str, tuple[tuple[str, ...], End]]:
         left = [key for key in left if key not in new]
 
 
-def _way(key: str, items: list, found: dict) -> tuple[tuple[str, ...], End] | None:
+def _way(key: str, items: Steps, found: Mapping[str, Way]) -> Way | None:
     if (end := _first(items, found)) is None:
         return None
     if isinstance(end, End):
@@ -90,7 +94,7 @@ def _way(key: str, items: list, found: dict) -> tuple[tuple[str, ...], End] | No
     return (key, *way), last
 
 
-def _first(items: list, found: dict) -> End | str | None:
+def _first(items: Steps, found: Mapping[str, Way]) -> End | str | None:
     for item in items:
         if isinstance(item, End) or isinstance(item, str) and item in found:
             return item
@@ -126,7 +130,7 @@ def _public(library: Library, kernels: set[str]) -> dict[str, str]:
     return names
 
 
-def _methods(library: Library, owner, full: str) -> dict[str, str]:
+def _methods(library: Library, owner: Symbol, full: str) -> dict[str, str]:
     """`C.apply`, `C.from_x()`: methods that are called through the class."""
     found = {}
     for name in ("apply", *sorted(library.members(owner))):
@@ -139,7 +143,7 @@ def _methods(library: Library, owner, full: str) -> dict[str, str]:
     return found
 
 
-def _entry(way: tuple[str, ...], end: End, library: Library) -> dict:
+def _entry(way: tuple[str, ...], end: End, library: Library) -> Json:
     module = way[-1].partition(":")[0]
     entry = {"verdict": end.verdict, "end": end.name}
     if end.code:

@@ -6,9 +6,11 @@ import hashlib
 import json
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from porter.engine.libraries import Fact, Libraries
 from porter.errors import UserError
+from porter.files.documents import Json
 from porter.files.read import DOCUMENT
 from porter.files.read import read as read_file
 from porter.target import Target
@@ -37,7 +39,7 @@ def read(files: Iterable[Path], target: Target) -> Libraries:
     return Libraries(digest.hexdigest()[:16] if names else "", tuple(sorted(set(names))), facts)
 
 
-def _document(file: Path, data: bytes) -> dict:
+def _document(file: Path, data: bytes) -> Json:
     try:
         document = json.loads(data)
     except json.JSONDecodeError as error:
@@ -61,7 +63,7 @@ def _document(file: Path, data: bytes) -> dict:
     return document
 
 
-def _rows(document: dict) -> tuple:
+def _rows(document: Json) -> tuple[Any, ...]:
     return *document["functions"].values(), *document["modules"].values()
 
 
@@ -72,7 +74,7 @@ def _is_row(row: object) -> bool:
     return isinstance(chain, list) and bool(chain) and all(isinstance(name, str) for name in chain)
 
 
-def _same_target(file: Path, document: dict, target: Target) -> None:
+def _same_target(file: Path, document: Json, target: Target) -> None:
     """What a torch lacks is another matter for another torch; kernels are kernels everywhere."""
     wanted = f"torch_npu={target.torch_npu},soc={target.soc}"
     if document["target"] != wanted and any(row["verdict"] == "missing" for row in _rows(document)):

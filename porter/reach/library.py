@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from porter.catalog.make.static import Entry, Reader
+from porter.python.index import Node
 from porter.reach.package import Package
 
 FUNCTION, CLASS, APPLY, OBJECT, NATIVE = "function", "class", "apply", "object", "native"
@@ -39,7 +40,7 @@ class Symbol(NamedTuple):
 class Library:
     def __init__(self, folder: Path) -> None:
         self.package = Package(folder)
-        self.reader = Reader(self.package, (self.package.name,))  # type: ignore[arg-type]
+        self.reader = Reader(self.package, (self.package.name,))  # type: ignore[arg-type]  # it answers like wheels
         self.extensions: frozenset[str] = frozenset()  # modules that are compiled, as the project's build scripts say
 
     def absolute(self, name: str, module: str) -> str:
@@ -92,7 +93,7 @@ class Library:
             return self._value(value, entry.home, depth + 1) if value is not None else None
         return None
 
-    def _value(self, node: ast.expr, module: str, depth: int = 0) -> Symbol | None:
+    def _value(self, node: Node, module: str, depth: int = 0) -> Symbol | None:
         """What an expression of a module's own level is: `C.apply`, `C()`, `load_ext("_ext", [...])`."""
         if node.__class__ is ast.Call:
             if loaded := self._loaded(node):
@@ -106,7 +107,7 @@ class Library:
         """The module that `importlib.import_module("x")` or a helper of the same kind loads, as far as it is written."""
         last = getattr(call.func, "attr", getattr(call.func, "id", ""))
         word = call.args[0] if call.args else next((k.value for k in call.keywords if k.arg == "name"), None)
-        if last not in _LOADERS or word.__class__ is not ast.Constant or word.value.__class__ is not str:
+        if last not in _LOADERS or not isinstance(word, ast.Constant) or not isinstance(word.value, str):
             return ""
         return f"{self.package.name}.{word.value.lstrip('.')}" if word.value.startswith((".", "_")) else word.value
 

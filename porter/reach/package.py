@@ -12,6 +12,7 @@ from porter.errors import UserError
 from porter.files.all_files import everything
 from porter.files.read import LIMIT, beginning
 from porter.python import trees
+from porter.python.index import Node
 
 _VERSION = re.compile(r"^__version__\s*(?::\s*str\s*)?=\s*['\"]([^'\"]+)['\"]", re.MULTILINE)
 _OPERATOR = re.compile(rb"""["'](\w+)::(\w+)(?:["'(.])""")
@@ -103,10 +104,11 @@ def _blocks(body: list[ast.stmt]) -> Iterator[ast.stmt]:
 
 
 def _classes(body: list[ast.stmt]) -> Iterator[ast.ClassDef]:
-    return (node for node in _blocks(body) if node.__class__ is ast.ClassDef)
+    return (node for node in _blocks(body) if isinstance(node, ast.ClassDef))
 
 
 def _assigned(body: list[ast.stmt]) -> Iterator[tuple[ast.Name, ast.expr]]:
+    node: Node
     for node in _blocks(body):
         targets = (
             node.targets if node.__class__ is ast.Assign else [node.target] if node.__class__ is ast.AnnAssign else []
@@ -116,6 +118,7 @@ def _assigned(body: list[ast.stmt]) -> Iterator[tuple[ast.Name, ast.expr]]:
 
 
 def _static(node: ast.ClassDef) -> Iterator[str]:
+    item: Node
     for item in node.body:
         marks = {getattr(d, "id", "") for d in getattr(item, "decorator_list", ())}
         if item.__class__ is not ast.ClassDef and marks & {"staticmethod", "classmethod"}:

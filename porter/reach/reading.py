@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import Any
 
 from porter.analysis.python import Analysis
 from porter.native.builders import loaded
 from porter.native.python_to_kernels import mentions
 from porter.native.uses import uses
-from porter.reach.body import Body, End
+from porter.python.index import Node
+from porter.reach.body import Body, End, Steps
 from porter.reach.compiled import Natives
 from porter.reach.endings import Ends
 from porter.reach.library import APPLY, CLASS, FUNCTION, NATIVE, OBJECT, Library, Symbol
@@ -25,11 +27,11 @@ class Reading:
         self._links = {id(link[0]): link for link in self.file.names.uses}
         self._ends = Ends(analysis, library.package.name)
         self._built = dict(self._loaded())
-        self._around: list[ast.AST] = []  # functions and classes around what is read right now
-        self.steps: dict[str, list] = {}
+        self._around: list[Node] = []  # functions and classes around what is read right now
+        self.steps: dict[str, Steps] = {}
         self._twice: set[str] = set()
 
-    def read(self) -> dict[str, list]:
+    def read(self) -> dict[str, Steps]:
         body = Body(self._targets, self._ends.of, self._imports)
         self.steps[f"{self.module}:"] = body.block(self.file.tree.body)
         self._definitions(self.file.tree.body, body, "")
@@ -38,6 +40,7 @@ class Reading:
         return self.steps
 
     def _definitions(self, statements: list[ast.stmt], body: Body, prefix: str) -> None:
+        node: Node
         for node in _statements(statements):
             name = prefix + getattr(node, "name", "")
             key = f"{self.module}:{name}"
@@ -64,27 +67,28 @@ class Reading:
             if found := self.library.member(owner, name):
                 yield found.key
 
-    def _is_triton(self, node: ast.expr) -> bool:
+    def _is_triton(self, node: Node) -> bool:
         name = self._name(node.func if node.__class__ is ast.Call else node) or ""
         return name in ("triton.jit", "triton.runtime.jit.jit")
 
     # ---- what the nodes mean
 
-    def _imports(self, node: ast.stmt) -> list[str]:
+    def _imports(self, node: Node) -> Steps:
         """An import runs the modules that it names, where the library has them."""
         if node.__class__ is ast.Import:
             names = [alias.name for alias in node.names]
         else:
             base = self.library.absolute("." * node.level + (node.module or ""), self.module).rstrip(".")
             names = [base, *(f"{base}.{alias.name}" for alias in node.names)]
-        found: list = [f"{name}:" for name in names if name in self.library.package and name != self.module]
+        found: Steps = [f"{name}:" for name in names if name in self.library.package and name != self.module]
         for name in names:
             if name not in self.library.package and self.natives.is_native(name):
                 found.append(End("kernel", name, node.lineno))
         return found
 
-    def _targets(self, call: ast.Call) -> list:
-        func, line = call.func, call.lineno
+    def _targets(self, call: ast.Call) -> Steps:
+        func: Node = call.func
+        line = call.lineno
         if builder := loaded(call, self.natives.builders):
             return [End("kernel", f"{builder}.load", line)]
         if func.__class__ is ast.Attribute and (ends := self._built.get(id(_root(func)))):
@@ -99,14 +103,14 @@ class Reading:
             space, _, operator = name[10:].partition(".")
             operator = operator.partition(".")[0]
             known = space in _BUILT_IN or f"{space}.{operator}" in self.library.package.registered
-            ends = operator and not known and self.natives.operator_cuda_only(space, operator)
-            return [End("kernel", f"torch.ops.{space}.{operator}", line)] if ends else []
+            gpu = bool(operator) and not known and self.natives.operator_cuda_only(space, operator)
+            return [End("kernel", f"torch.ops.{space}.{operator}", line)] if gpu else []
         found = self._symbol(func)
         if found is None:
             return []
         if found.kind == NATIVE:
-            ends = found.name and self.natives.cuda_only(found.name.rpartition(".")[2], found.module)
-            return [End("kernel", f"{found.module}.{found.name}", line)] if ends else []
+            gpu = bool(found.name) and self.natives.cuda_only(found.name.rpartition(".")[2], found.module)
+            return [End("kernel", f"{found.module}.{found.name}", line)] if gpu else []
         if found.kind == APPLY:
             owner = Symbol(CLASS, found.module, found.name)
             members = (self.library.member(owner, name) for name in ("forward", "backward"))
@@ -120,7 +124,7 @@ class Reading:
             for node, builder, name in uses(tree, builders):
                 yield id(node), f"{builder}.{name}"
 
-    def _name(self, node: ast.AST) -> str | None:
+    def _name(self, node: Node) -> str | None:
         """The full name of a chain that starts with an import."""
         root = _root(node)
         link = self._links.get(id(root))
@@ -137,12 +141,12 @@ class Reading:
     def _either(self, name: str) -> bool:
         """Whether something else than an import gives a name a meaning, other than none."""
         for link in self.file.names.others[name]:
-            value = getattr(link[1] and link[1][0], "value", 0)
+            value: Any = getattr(link[1] and link[1][0], "value", 0)
             if not (value.__class__ is ast.Constant and value.value is None):
                 return True
         return False
 
-    def _symbol(self, node: ast.AST) -> Symbol | None:
+    def _symbol(self, node: Node) -> Symbol | None:
         if name := self._name(node):
             root = name.partition(".")[0]
             if root != self.library.package.name and self.natives.is_native(root):
@@ -156,7 +160,7 @@ class Reading:
             return self.library.member(owner, node.attr)
         return None
 
-    def _owner(self, node: ast.AST) -> Symbol | None:
+    def _owner(self, node: Node) -> Symbol | None:
         """What `x` of `x.method` is."""
         owner = next((n for n in reversed(self._around) if n.__class__ is ast.ClassDef), None)
         own = Symbol(CLASS, self.module, owner.name) if owner else None
@@ -176,9 +180,9 @@ class Reading:
         values = [
             n.value
             for n in ast.walk(owner)
-            if n.__class__ is ast.Assign
+            if isinstance(n, ast.Assign)
             for t in n.targets
-            if t.__class__ is ast.Attribute and t.attr == name and getattr(t.value, "id", "") == "self"
+            if isinstance(t, ast.Attribute) and t.attr == name and getattr(t.value, "id", "") == "self"
         ]
         return self._owner(values[0]) if len(values) == 1 and values[0].__class__ is ast.Call else None
 
@@ -203,13 +207,13 @@ class Reading:
         return None
 
 
-def _root(node: ast.AST) -> ast.AST:
+def _root(node: Node) -> Node:
     while node.__class__ is ast.Attribute:
         node = node.value
     return node
 
 
-def _qualified(around: list[ast.AST], names: list[str], last: str) -> str:
+def _qualified(around: list[Node], names: list[str], last: str) -> str:
     text = ""
     for node, name in zip(around, names):
         text += name + (".<locals>." if node.__class__ in _DEFS else ".")
@@ -223,14 +227,14 @@ def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
             yield node
         else:
             for name in ("body", "orelse", "finalbody"):
-                inner = getattr(node, name, None)
+                inner: Any = getattr(node, name, None)
                 if inner.__class__ is list:
                     yield from _statements(inner)
             for handler in getattr(node, "handlers", ()):
                 yield from _statements(handler.body)
 
 
-def _is_stub(node) -> bool:
+def _is_stub(node: Node) -> bool:
     """`@overload`, the setter of a property."""
     return any(
         ast.unparse(d).rpartition(".")[2] in ("overload", "setter", "register", "register_fake")

@@ -7,6 +7,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from porter.errors import UserError
+from porter.files.documents import Json
 
 if TYPE_CHECKING:
     from porter.report.model import Report
@@ -32,12 +33,14 @@ SUFFIXES = {
 
 
 def render(report: Report, name: str) -> str:
-    return import_module(FORMATS[name]).render(report if name == "text" else _document(report))
+    text: str = import_module(FORMATS[name]).render(report if name == "text" else _document(report))
+    return text
 
 
-def render_document(document: dict, name: str) -> str:
+def render_document(document: Json, name: str) -> str:
     """The same of what `json` wrote, here or elsewhere."""
-    return import_module(FORMATS[name]).render(document)
+    text: str = import_module(FORMATS[name]).render(document)
+    return text
 
 
 def format_of(file: str) -> str:
@@ -52,11 +55,12 @@ def format_of(file: str) -> str:
     return SUFFIXES[suffix]
 
 
-def _document(report: Report) -> dict:
+def _document(report: Report) -> Json:
     """Made once for a report, however many formats are asked for."""
     from porter.report.json import document
 
     known = vars(report)
     if "_document" not in known:
         known["_document"] = document(report)
-    return known["_document"]
+    made: Json = known["_document"]
+    return made

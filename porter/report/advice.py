@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from porter.files.documents import Json
+
 if TYPE_CHECKING:
+    from porter.advice.rank import Advice
     from porter.report.model import Report
 
 LANGUAGES = ("en", "zh")
 
 
-def advice(report: Report) -> list[dict]:
+def advice(report: Report) -> list[Json]:
     """Most important first, precision before performance; every text in both languages."""
     if report.scan.scripts is None:
         return []
@@ -25,7 +28,7 @@ def advice(report: Report) -> list[dict]:
     return [_row(given, sources) for given in advise(world, (report.scan.launcher,))]
 
 
-def _row(given, sources: dict[str, dict]) -> dict:
+def _row(given: Advice, sources: dict[str, Json]) -> Json:
     row = given.row
     return {
         "id": row["id"],
@@ -33,7 +36,7 @@ def _row(given, sources: dict[str, dict]) -> dict:
         "title": {lang: given.said("title", lang) for lang in LANGUAGES},
         "text": {lang: given.said("text", lang) for lang in LANGUAGES},
         "places": [{"place": f"{p.path}:{p.line}", "what": p.what} for p in given.places],
-        "count": given.count,
+        "count": given.number,
         "snippet": row["snippet"].strip("\n") if "snippet" in row else None,
         "see": list(row.get("see", ())),
         "grade": row["grade"],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 # a character for each kind of token; style.css says what colour it has
 KINDS = (
@@ -47,7 +48,7 @@ def _coloured(suffix: str, rows: tuple[str, ...]) -> list[str]:
 
 
 @lru_cache(maxsize=64)
-def _lexer(suffix: str):
+def _lexer(suffix: str) -> Any:
     from pygments.lexers import get_lexer_for_filename
     from pygments.util import ClassNotFound
 
@@ -58,6 +59,6 @@ def _lexer(suffix: str):
 
 
 @lru_cache(maxsize=512)
-def _mark(kind) -> str:
+def _mark(kind: object) -> str:
     name = str(kind).removeprefix("Token.")
     return next((mark for start, mark in KINDS if name.startswith(start)), ".")

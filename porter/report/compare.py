@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from porter.files.documents import Json
 from porter.report.page import is_open
 from porter.report.sanitise import as_json
 from porter.rulebook.words import speaker
@@ -9,7 +10,7 @@ from porter.rulebook.words import speaker
 say = speaker("report")
 
 
-def compare(before: dict, after: dict) -> dict:
+def compare(before: Json, after: Json) -> Json:
     """Findings by fingerprint: one whose line only moved is the same."""
     old = {f["fingerprint"]: f for f in before["findings"] if is_open(f)}
     new = {f["fingerprint"]: f for f in after["findings"] if is_open(f)}
@@ -22,7 +23,7 @@ def compare(before: dict, after: dict) -> dict:
     }
 
 
-def render(difference: dict, lang: str, name: str) -> str:
+def render(difference: Json, lang: str, name: str) -> str:
     if name == "json":
         return as_json(difference)
     from porter.report.sanitise import line

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 
+from porter.files.documents import Json
 from porter.report.sanitise import shown
 
 COLUMNS = (
@@ -14,7 +15,7 @@ COLUMNS = (
 NAMES = ("name", "old", "api", "variable", "option", "value")  # which of a message's values is what was found
 
 
-def render(document: dict) -> str:
+def render(document: Json) -> str:
     stream = io.StringIO()
     stream.write("\ufeff")  # spreadsheets take the file for something else than UTF-8 without it
     writer = csv.writer(stream, lineterminator="\n")
@@ -32,7 +33,7 @@ def render(document: dict) -> str:
     return stream.getvalue()
 
 
-def _operation(f: dict) -> str:
+def _operation(f: Json) -> str:
     """What porter would do, in the words of the vendor's tool."""
     if not f["edit"]:
         return "UNSUPPORTED" if f["status"] == "manual" else "MODIFY"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from porter.finding import Change, apply
 
@@ -41,9 +42,9 @@ def _rows(data: bytes, before: Sequence[Change], after: Sequence[Change]) -> Ite
     yield from ((b" ", line) for line in lines[at:])
 
 
-def _regions(data: bytes, starts: list[int], before: Sequence[Change], after: Sequence[Change]) -> list[list]:
+def _regions(data: bytes, starts: list[int], before: Sequence[Change], after: Sequence[Change]) -> list[list[Any]]:
     """[first line, line behind the last, changes of one side, changes of the other]: apart from each other."""
-    found: list[list] = []
+    found: list[list[Any]] = []
     open_end = not data.endswith(b"\n")
     tagged = [(c, 2) for c in before] + [(c, 3) for c in after]
     for change, side in sorted(tagged, key=lambda item: (item[0].start, item[0].end)):
@@ -93,13 +94,13 @@ def _lines(data: bytes) -> list[bytes]:
     return lines if lines[-1] else lines[:-1]
 
 
-def shared(old: list, new: list) -> tuple[int, int]:
+def shared(old: Sequence[object], new: Sequence[object]) -> tuple[int, int]:
     """How many rows both begin with, and how many of the others both end with."""
     head = _same(old, new)
     return head, _same(old[head:][::-1], new[head:][::-1])
 
 
-def _same(left: list, right: list) -> int:
+def _same(left: Sequence[object], right: Sequence[object]) -> int:
     return next((n for n, (a, b) in enumerate(zip(left, right)) if a != b), min(len(left), len(right)))
 
 

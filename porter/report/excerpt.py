@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
+from porter.files.documents import Json
 from porter.report.colours import coloured
 from porter.report.diff import shared
 from porter.report.sanitise import line as visible
@@ -9,20 +12,22 @@ from porter.report.sanitise import line as visible
 CONTEXT = 2
 MOST = 12  # lines of one finding
 LONGEST = 240  # characters of a line on the page
-Row = tuple  # (tag, line number or 0, index into the pool, first marked character, behind the last one)
+Row: TypeAlias = tuple[
+    str, int, int, int, int
+]  # (tag, line number or 0, index into the pool, first marked character, behind the last one)
 
 
 class Excerpts:
     """Rows for all findings of a document; equal lines are kept once, in `pool`."""
 
-    def __init__(self, sources: dict[str, list[dict]]):
+    def __init__(self, sources: dict[str, list[Json]]):
         self.sources = sources
         self.pool: list[tuple[str, str]] = []
         self._known: dict[tuple[str, str], int] = {}
         self._lines: dict[str, dict[int, tuple[str, int]]] = {}
         self._colours: dict[str, dict[int, tuple[str, str]]] = {}
 
-    def rows(self, finding: dict) -> list[Row]:
+    def rows(self, finding: Json) -> list[Row]:
         path, first = finding["path"], finding["line"]
         lines = self._of(path)
         if first not in lines:
@@ -48,7 +53,7 @@ class Excerpts:
     def _of(self, path: str) -> dict[int, tuple[str, int]]:
         """Line number -> the text as stored, and the column of its first character."""
         if path not in self._lines:
-            found = {}
+            found: dict[int, tuple[str, int]] = {}
             for run in self.sources.get(path, ()):
                 for number, text in enumerate(run["text"], run["line"]):
                     found[number] = (text, run.get("cut", {}).get(str(number), 1))
@@ -57,7 +62,7 @@ class Excerpts:
 
     def _kept(self, path: str, number: int) -> int:
         if path not in self._colours:
-            found = {}
+            found: dict[int, tuple[str, str]] = {}
             for run in self.sources.get(path, ()):
                 texts = tuple(_short(text) for text in run["text"])
                 found.update(enumerate(zip(texts, coloured(path, texts)), run["line"]))
@@ -71,7 +76,7 @@ class Excerpts:
             self.pool.append(key)
         return self._known[key]
 
-    def _after(self, finding: dict, lines: dict[int, tuple[str, int]]) -> list[str] | None:
+    def _after(self, finding: Json, lines: dict[int, tuple[str, int]]) -> list[str] | None:
         """The touched lines as the edit leaves them; None where a line was cut so that the edit is not in it."""
         edits = finding["edit"]
         first, last = min(e["line"] for e in edits), max(e["end_line"] for e in edits)
@@ -86,7 +91,7 @@ class Excerpts:
         return [_short(row) for row in rows]
 
     @staticmethod
-    def _mark(finding: dict, lines: dict[int, tuple[str, int]], number: int) -> tuple[int, int]:
+    def _mark(finding: Json, lines: dict[int, tuple[str, int]], number: int) -> tuple[int, int]:
         """Which characters of the row, as shown, the finding is about."""
         if not finding["line"] <= number <= max(finding["end_line"], finding["line"]):
             return 0, 0

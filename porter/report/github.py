@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from porter.files.documents import Json
 from porter.report.page import is_open
 from porter.report.sanitise import line
 from porter.report.sarif import ranked
@@ -14,7 +15,7 @@ REST = {
 }
 
 
-def render(document: dict) -> str:
+def render(document: Json) -> str:
     lang = document["language"]
     found = ranked([f for f in document["findings"] if is_open(f)])
     titles = {rule["code"]: rule["title"][lang] for rule in document["rules"]}
@@ -24,7 +25,7 @@ def render(document: dict) -> str:
     return "".join(row + "\n" for row in rows) or "\n"
 
 
-def _annotation(f: dict, title: str) -> str:
+def _annotation(f: Json, title: str) -> str:
     places = {"file": f["path"], "line": f["line"], "col": f["column"]}
     if f["end_line"] >= f["line"]:
         places["endLine"] = f["end_line"]

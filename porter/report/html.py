@@ -8,6 +8,7 @@ from functools import partial
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from porter.files.documents import Json
 from porter.report import support
 from porter.report.page import STATES, TOP, context
 from porter.report.read import Templates
@@ -23,7 +24,7 @@ _LINK = re.compile(r"https://[\w.~:/?#@!$&'()*+,;=%-]+")
 TAGS = {"en": "en", "zh": "zh-Hans"}
 
 
-def render(document: dict) -> str:
+def render(document: Json) -> str:
     folder = templates_dir()
     # given outright: what chooses by a file's suffix does not see HTML in report.html.j2
     world = Environment(
@@ -58,7 +59,7 @@ def render(document: dict) -> str:
     return world.get_template("report.html.j2").render(page) + "\n"
 
 
-def _both(texts: dict[str, str], paragraphs: bool = False):
+def _both(texts: dict[str, str], paragraphs: bool = False) -> Markup:
     """A text in both languages, of which the page shows one."""
     shown_ones = (_prose(texts[lang], lang) if paragraphs else _spans(texts[lang]) for lang in LANGUAGES)
     kind = "div" if paragraphs else "span"
@@ -67,29 +68,29 @@ def _both(texts: dict[str, str], paragraphs: bool = False):
     )
 
 
-def _phrases(key: str, **values: object):
+def _phrases(key: str, **values: object) -> Markup:
     return _both({lang: phrase(key, lang, **values) for lang in LANGUAGES})
 
 
-def _label(key: str, lang: str, **values: object):
+def _label(key: str, lang: str, **values: object) -> Markup:
     """For attributes, which the script renews when the language changes."""
     en, zh = (phrase(key, language, **values).replace("`", "") for language in LANGUAGES)
     return Markup('aria-label="{}" data-en="{}" data-zh="{}"').format(zh if lang == "zh" else en, en, zh)
 
 
-def _spans(text: str):
+def _spans(text: str) -> Markup:
     """`x` is code."""
     parts = _CODE.split(shown(text))
     return Markup("").join(Markup("<code>{}</code>").format(part) if n % 2 else part for n, part in enumerate(parts))
 
 
-def _prose(text: str, lang: str):
+def _prose(text: str, lang: str) -> Markup:
     join = "" if lang == "zh" else " "
     blocks = [join.join(block.splitlines()) for block in re.split(r"\n\s*\n", text.strip())]
     return Markup("").join(Markup("<p>{}</p>").format(_spans(block)) for block in blocks)
 
 
-def _code(text: str):
+def _code(text: str) -> Markup:
     """An example, coloured."""
     from porter.report.colours import coloured
 
@@ -97,7 +98,7 @@ def _code(text: str):
     return _coloured(list(zip(rows, coloured("x.py", rows))))
 
 
-def _coloured(rows: list[tuple[str, str]]):
+def _coloured(rows: list[tuple[str, str]]) -> Markup:
     lines = []
     for text, runs in rows:
         parts, at = [], 0
@@ -108,7 +109,7 @@ def _coloured(rows: list[tuple[str, str]]):
     return Markup("\n").join(lines)
 
 
-def _message(templates: Templates, finding: dict):
+def _message(templates: Templates, finding: Json) -> Markup:
     """Of one finding, in both languages."""
     texts = {lang: templates.of(finding, lang) for lang in LANGUAGES}
     values = {key: line(value) for key, value in finding["values"].items()}
@@ -116,7 +117,7 @@ def _message(templates: Templates, finding: dict):
     return _both(filled)
 
 
-def _support(make, *values: object):
+def _support(make: str, *values: object) -> Markup:
     """What porter.report.support makes of something, in both languages."""
     texts = {lang: getattr(support, make)(*values, lang) for lang in LANGUAGES}
     return _both({lang: text if isinstance(text, str) else "; ".join(text) for lang, text in texts.items()})

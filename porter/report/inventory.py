@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from porter.files.documents import Json
+
 if TYPE_CHECKING:
     from porter.report.model import Report
 
 
-def packages(report: Report) -> list[dict]:
+def packages(report: Report) -> list[Json]:
     return [_package(report, *row) for row in report.gathered.packages]
 
 
-def _package(report: Report, name: str, files: int, place: str, names: tuple[tuple[str, int], ...]) -> dict:
+def _package(report: Report, name: str, files: int, place: str, names: tuple[tuple[str, int], ...]) -> Json:
     about = report.texts.package(name)
+    assert about is not None, name  # only packages that have a row are gathered
     row = about.row
     used = () if row.status == "native" else names  # of what runs as it is, nobody has to know the parts
     return {
@@ -29,11 +32,11 @@ def _package(report: Report, name: str, files: int, place: str, names: tuple[tup
     }
 
 
-def environment(report: Report) -> dict:
+def environment(report: Report) -> Json:
     return {"launchers": _launchers(report), "exports": _exports(report)}
 
 
-def _launchers(report: Report) -> list[dict]:
+def _launchers(report: Report) -> list[Json]:
     """Scripts that start a program of the repository, the training's first."""
     from porter.files.kinds import MAKEFILE, SHELL, kind_of
     from porter.project.program_options import order, start
@@ -46,7 +49,7 @@ def _launchers(report: Report) -> list[dict]:
     return sorted(found, key=lambda row: not row["first"])
 
 
-def _exports(report: Report) -> list[dict]:
+def _exports(report: Report) -> list[Json]:
     """What `porter env` would write for these files."""
     from porter.project.environment import World, exports
 

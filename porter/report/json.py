@@ -6,23 +6,24 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from porter.files.documents import Json
 from porter.finding import FileResult, Finding
 from porter.report.sanitise import as_json
 from porter.report.support import support, told
 from porter.rulebook.words import both, words
 
 if TYPE_CHECKING:
-    from porter.report.model import Report
+    from porter.report.model import Api, Report
 
 SCHEMA = 1
 RULE = "code slug severity effort title explain symptom reference before after by_hand".split()
 
 
-def render(document: dict) -> str:
+def render(document: Json) -> str:
     return as_json(document)
 
 
-def document(report: Report) -> dict:
+def document(report: Report) -> Json:
     from porter.report.advice import advice
     from porter.report.inventory import environment, packages
     from porter.report.route import plan, route
@@ -73,7 +74,7 @@ def document(report: Report) -> dict:
     }
 
 
-def _file(report: Report, file: FileResult) -> dict:
+def _file(report: Report, file: FileResult) -> Json:
     from porter.project.roads import leads
 
     row = {"path": file.path, "lines": file.lines, "parsed": file.parsed, "findings": len(file.findings)}
@@ -81,11 +82,11 @@ def _file(report: Report, file: FileResult) -> dict:
     return row if not file.parsed or leads(file.path, data, report.scan.roads) else {**row, "road": False}
 
 
-def _sources(report: Report) -> tuple[dict[Finding, list[dict]], dict[str, list[dict]]]:
+def _sources(report: Report) -> tuple[dict[Finding, list[Json]], dict[str, list[Json]]]:
     """Of every finding its edit in lines and columns; of every file the lines that its findings are about."""
     from porter.report.source import Text, runs
 
-    edits: dict[Finding, list[dict]] = {}
+    edits: dict[Finding, list[Json]] = {}
     sources = {}
     for file in report.scan.files:
         data = report.scan.data(file.path) if report.scan.data and file.findings else None
@@ -98,14 +99,14 @@ def _sources(report: Report) -> tuple[dict[Finding, list[dict]], dict[str, list[
     return edits, sources
 
 
-def _api(report: Report, row) -> dict:
+def _api(report: Report, row: Api) -> Json:
     known = report.texts.api(row.name, report.target)
     rule = {"code": known.code, "to": known.to, "status": known.status} if known else {}
-    about = {"name": row.name, "count": row.count, "files": row.files, "places": list(row.places), **rule}
+    about = {"name": row.name, "count": row.uses, "files": row.files, "places": list(row.places), **rule}
     return {**about, "verdict": told(row.verdict) if row.verdict else None}
 
 
-def _rules(report: Report) -> list[dict]:
+def _rules(report: Report) -> list[Json]:
     """The texts of every code that occurs, and of those of its messages that do, in both languages."""
     used: dict[str, set[str]] = {}
     for finding in report.findings.all:
@@ -120,20 +121,20 @@ def _rules(report: Report) -> list[dict]:
     return found
 
 
-def _more(report: Report) -> list[dict]:
+def _more(report: Report) -> list[Json]:
     """What stands behind the message of a finding that has the value, in this order."""
     known = {key for finding in report.findings.all for key, _ in finding.values}
     return [{"value": key, **both("rulebook", key)} for key in words("rulebook", "en") if key in known]
 
 
-def _findings(report: Report, edits: dict[Finding, list[dict]]) -> list[dict]:
+def _findings(report: Report, edits: dict[Finding, list[Json]]) -> list[Json]:
     from porter.run.baseline import fingerprints
 
     marks = fingerprints(report.findings.all, report.scan.bytes)
     return [_finding(report, finding, marks[finding], edits.get(finding, [])) for finding in report.findings.all]
 
 
-def _finding(report: Report, finding: Finding, mark: str, edit: list[dict]) -> dict:
+def _finding(report: Report, finding: Finding, mark: str, edit: list[Json]) -> Json:
     rule = report.texts.rule(finding.code)
     return {
         "fingerprint": mark,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from porter.files.documents import Json
 from porter.rulebook.words import both
 
 CODES = ("PRT601", "PRT602", "PRT603", "PRT604")
 
 
-def joined(document: dict, run: dict) -> dict:
+def joined(document: Json, run: Json) -> Json:
     """The document with its run; findings say what was seen of them, the run which places no finding speaks of."""
     late = _late(document, run)
     told: set[tuple[str, int]] = set()
@@ -24,14 +25,14 @@ def joined(document: dict, run: dict) -> dict:
     return {**document, "findings": findings, "more": more, "verified": {**run, "unexplained": rest}}
 
 
-def _late(document: dict, run: dict) -> dict[tuple[str, int], list[dict]]:
+def _late(document: Json, run: Json) -> dict[tuple[str, int], list[Json]]:
     """Operators with late shapes by the line of the original. A port has other lines, but in files without edits."""
     leg, moved = run.get("original"), set()
     if leg is None:
         leg, moved = run["ported"], {finding["path"] for finding in document["findings"] if finding["edit"]}
     # a backward pass begins with ones; its shapes follow from those of the forward pass
     gradients = {o["where"] for o in leg["operators"] if "_backward" in o["name"] or o["name"] == "aten::ones_like"}
-    found: dict[tuple[str, int], list[dict]] = {}
+    found: dict[tuple[str, int], list[Json]] = {}
     for operator in leg["operators"]:
         path, _, line = operator["where"].rpartition(":")
         if operator["late_shapes"] and path and path not in moved and operator["where"] not in gradients:
@@ -39,7 +40,7 @@ def _late(document: dict, run: dict) -> dict[tuple[str, int], list[dict]]:
     return found
 
 
-def _places(finding: dict) -> set[tuple[str, int]]:
+def _places(finding: Json) -> set[tuple[str, int]]:
     """The lines of a finding, and those of the operators that get its shape."""
     lines = {*range(finding["line"], finding["end_line"] + 1)}
     lines |= {int(line) for line in finding["values"].get("lines", "").split(",") if line}

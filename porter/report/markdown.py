@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from porter.files.documents import Json
 from porter.finding import SEVERITIES, STATUSES
 from porter.report.findings import REFUSED
 from porter.report.page import headline, is_open, readiness, state
@@ -22,7 +23,7 @@ WORDS = {
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~$@&-])")
 
 
-def render(document: dict) -> str:
+def render(document: Json) -> str:
     lang = document["language"]
     n = 0 if lang == "en" else 1
     parts = [f"### {headline(document, lang)}\n"]
@@ -45,7 +46,7 @@ def render(document: dict) -> str:
     return "\n".join([head, f"<details><summary>{said}</summary>", "", *table, "", "</details>", ""])
 
 
-def _overview(document: dict, lang: str) -> list[str]:
+def _overview(document: Json, lang: str) -> list[str]:
     way, target, ready = document["route"], document["target"], readiness(document)
     colon = "：" if lang == "zh" else ": "
     rows = [f"- **{phrase('route', lang)}**{colon}{text(way['title'][lang])}"] if way else []
@@ -62,7 +63,7 @@ def _overview(document: dict, lang: str) -> list[str]:
     return rows + ([f"- **{WORDS['refused'][lang == 'zh'].format(n=len(refused))}**"] if refused else [])
 
 
-def _table(document: dict, lang: str) -> list[str]:
+def _table(document: Json, lang: str) -> list[str]:
     counts = document["summary"]["findings"]
     names = ["", *(phrase(status, lang) for status in STATUSES), phrase("total", lang)]
     rows = ["| " + " | ".join(names) + " |", "|---|" + "--:|" * 4]
@@ -72,7 +73,7 @@ def _table(document: dict, lang: str) -> list[str]:
     return rows
 
 
-def _row(f: dict, lang: str) -> str:
+def _row(f: Json, lang: str) -> str:
     place = code(f"{f['path']}:{f['line']}")
     return f"| {phrase(f['severity'], lang)} | {phrase(state(f), lang)} | {place} | {f['code']} {text(f['message'])} |"
 

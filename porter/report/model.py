@@ -24,7 +24,7 @@ PLACES = 3  # of an API, the first in so many files
 
 class Api(NamedTuple):
     name: str
-    count: int
+    uses: int
     files: int
     places: tuple[str, ...]  # path:line
     verdict: Verdict | None  # what it is on the target; None for what is none of torch's
@@ -109,7 +109,7 @@ class Report:
             Api(name, n, len(places[name]), tuple(places[name][:PLACES]), self._verdict(name))
             for name, n in counts.items()
         )
-        return sorted(rows, key=lambda row: (-row.count, row.name))
+        return sorted(rows, key=lambda row: (-row.uses, row.name))
 
     def _verdict(self, name: str) -> Verdict | None:
         return verdict(self.session.support, name, self.texts.api(name, self.target))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from collections import Counter
 
+from porter.files.documents import Json
 from porter.finding import EFFORTS, SEVERITIES, STATUSES
-from porter.report.excerpt import Excerpts
+from porter.report.excerpt import Excerpts, Row
 from porter.report.findings import REFUSED, stands_in_the_way
 from porter.report.sanitise import line, shown
 from porter.report.static import paper
@@ -23,15 +24,15 @@ NAMES = 12  # of what is used of one package
 FIRST = 30  # rows of a long table before it asks
 
 
-def state(finding: dict) -> str:
+def state(finding: Json) -> str:
     return "optional" if finding.get("optional") else finding["status"]
 
 
-def is_open(finding: dict) -> bool:
+def is_open(finding: Json) -> bool:
     return finding["suppressed"] is None and not finding["baseline"]
 
 
-def context(document: dict) -> dict:
+def context(document: Json) -> Json:
     found = document["findings"]
     due = [f for f in found if is_open(f) and not f.get("optional")]
     rules = {rule["code"]: rule for rule in document["rules"]}
@@ -60,7 +61,7 @@ def context(document: dict) -> dict:
     }
 
 
-def _verified(run: dict | None) -> dict | None:
+def _verified(run: Json | None) -> Json | None:
     if run is None:
         return None
     from porter.report.verified import chapter
@@ -68,7 +69,7 @@ def _verified(run: dict | None) -> dict | None:
     return chapter(run)
 
 
-def headline(document: dict, lang: str) -> str:
+def headline(document: Json, lang: str) -> str:
     auto, places = document["summary"]["readiness"]["auto"], document["summary"]["readiness"]["places"]
     values = {"auto": auto, "places": places, "left": places - auto}
     if not document["files"]:
@@ -76,13 +77,14 @@ def headline(document: dict, lang: str) -> str:
     elif not places:
         key = "head.nothing"
     elif document["route"]["head"]:
-        return document["route"]["head"][lang].format_map(values)
+        text: str = document["route"]["head"][lang]
+        return text.format_map(values)
     else:
         key = "head.all" if auto == places else "head.part" if auto else "head.none"
     return phrase(key, lang, **values)
 
 
-def readiness(document: dict) -> dict:
+def readiness(document: Json) -> Json:
     """The same places that the summary counts, by status."""
     auto, places = document["summary"]["readiness"]["auto"], document["summary"]["readiness"]["places"]
     review = sum(f["status"] == "review" for f in document["findings"] if _counts(f))
@@ -95,11 +97,11 @@ def readiness(document: dict) -> dict:
     }
 
 
-def _counts(f: dict) -> bool:
+def _counts(f: Json) -> bool:
     return f["suppressed"] is None and stands_in_the_way(f["code"], f["severity"])
 
 
-def worst(due: list[dict], severity: str) -> dict:
+def worst(due: list[Json], severity: str) -> Json:
     """Codes whose findings of this severity need a person, most first; what is edited automatically is one number."""
     mine = [f for f in due if f["severity"] == severity]
     left = Counter(f["code"] for f in mine if f["status"] != "auto")
@@ -115,7 +117,7 @@ def worst(due: list[dict], severity: str) -> dict:
     }
 
 
-def files(document: dict, due: list[dict]) -> dict:
+def files(document: Json, due: list[Json]) -> Json:
     counts: dict[str, Counter[str]] = {}
     for f in due:
         counts.setdefault(f["path"], Counter())[f["status"]] += 1
@@ -138,9 +140,9 @@ def files(document: dict, due: list[dict]) -> dict:
     return {"rows": rows, "boxes": boxes(sizes), "widest": max((row["total"] for row in rows), default=1)}
 
 
-def variables(found: list[dict]) -> list[dict]:
+def variables(found: list[Json]) -> list[Json]:
     """Environment variables that nothing reads on NPUs, or not under this name: most places first."""
-    groups: dict[str, list[dict]] = {}
+    groups: dict[str, list[Json]] = {}
     for f in found:
         if is_open(f) and f["code"] in VARIABLES:
             groups.setdefault(f["values"]["old"], []).append(f)
@@ -158,7 +160,7 @@ def variables(found: list[dict]) -> list[dict]:
     return sorted(rows, key=lambda row: (-row["count"], row["name"]))
 
 
-def launchers(document: dict, due: list[dict]) -> list[dict]:
+def launchers(document: Json, due: list[Json]) -> list[Json]:
     counts = Counter((f["path"], f["status"]) for f in due)
     return [
         {**row, **{status: counts[row["path"], status] for status in STATUSES}}
@@ -166,7 +168,7 @@ def launchers(document: dict, due: list[dict]) -> list[dict]:
     ]
 
 
-def by_rule(found: list[dict]) -> list[dict]:
+def by_rule(found: list[Json]) -> list[Json]:
     counts: dict[str, Counter[str]] = {}
     for f in found:
         here = counts.setdefault(f["code"], Counter())
@@ -184,7 +186,7 @@ def by_rule(found: list[dict]) -> list[dict]:
     return sorted(rows, key=lambda row: (SEVERITIES.index(row["worst"]), row["code"]))
 
 
-def embedded(document: dict, rows: list[list], excerpts: Excerpts, rules: dict[str, dict]) -> str:
+def embedded(document: Json, rows: list[list[Row]], excerpts: Excerpts, rules: dict[str, Json]) -> str:
     """JSON that no markup in it can end, small enough for 20,000 findings."""
     found = document["findings"]
     paths = sorted({f["path"] for f in found})
@@ -197,12 +199,12 @@ def embedded(document: dict, rows: list[list], excerpts: Excerpts, rules: dict[s
         message = rules[code]["messages"][why]
         texts.append([codes.index(code), shown(message["en"]), shown(message["zh"]), shown(message["symptom"])])
     packed = []
-    for f, code in zip(found, rows):
+    for f, excerpt in zip(found, rows):
         values = {key: line(value) for key, value in f["values"].items()}
         hidden = 2 if f["suppressed"] is not None else 1 if f["baseline"] else 0
         packed.append([
             f["fingerprint"], index[f["path"]], f["line"], f["column"], which[f["code"], f["why"]],
-            SEVERITIES.index(f["severity"]), STATES.index(state(f)), EFFORTS.index(f["effort"]), values, hidden, code,
+            SEVERITIES.index(f["severity"]), STATES.index(state(f)), EFFORTS.index(f["effort"]), values, hidden, excerpt,
         ])  # fmt: skip
     data = {
         "paths": [line(path) for path in paths],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from porter.files import documents
+from porter.files.documents import Json
 from porter.report.json import SCHEMA
 
 PARTS = {  # what must be there, and of which type
@@ -12,17 +13,17 @@ PARTS = {  # what must be there, and of which type
 }  # fmt: skip
 
 
-def read(name: str) -> dict:
+def read(name: str) -> Json:
     return documents.read(name, "porter analyze --output findings.json", ("schema", SCHEMA), PARTS)
 
 
 class Templates:
     """The messages of a document's findings, with {placeholders} for their values."""
 
-    def __init__(self, document: dict) -> None:
+    def __init__(self, document: Json) -> None:
         self._rules = {rule["code"]: rule["messages"] for rule in document["rules"]}
         self._more = document["more"]
 
-    def of(self, finding: dict, lang: str) -> str:
-        text = self._rules[finding["code"]][finding["why"]][lang]
+    def of(self, finding: Json, lang: str) -> str:
+        text: str = self._rules[finding["code"]][finding["why"]][lang]
         return text + "".join(more[lang] for more in self._more if more["value"] in finding["values"])

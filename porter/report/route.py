@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from porter.files.documents import Json
 from porter.files.paths import SIDE
 
 if TYPE_CHECKING:
+    from porter.project.route_signals import Found
     from porter.report.model import Report
 
 LIKELY = ("pretrain", "train", "finetune", "main", "run")  # words in the name of a script that trains
 NONE = "your_training.py"
 
 
-def route(report: Report) -> dict:
+def route(report: Report) -> Json:
     """The route, its evidence, and other routes that also hold for a part of the repository."""
     counts = {found.name: found for found in report.gathered.signals}
     held = [
@@ -38,21 +41,22 @@ def route(report: Report) -> dict:
     }
 
 
-def _told(row: dict) -> dict:
+def _told(row: Json) -> Json:
     return {key: row.get(key) for key in ("name", "title", "text", "reference")}
 
 
-def _files(signal: str | None, counts: dict) -> int:
-    return counts[signal].files if signal in counts else 0
+def _files(signal: str | None, counts: Mapping[str, Found]) -> int:
+    return counts[signal].files if signal is not None and signal in counts else 0
 
 
-def _holds(report: Report, row: dict, counts: dict) -> dict | None:
+def _holds(report: Report, row: Json, counts: Mapping[str, Found]) -> Json | None:
     """The condition that holds, None where none does."""
     if "own" in row and row["own"] not in report.scan.paths:
         return None
     if "places" in row and report.findings.readiness[1] > row["places"]:
         return None
     torch = _files("torch", counts)
+    condition: Json
     for condition in row["when"]:
         if "without" in condition:
             if condition["without"] not in counts and report.scan.files:
@@ -64,8 +68,8 @@ def _holds(report: Report, row: dict, counts: dict) -> dict | None:
     return None
 
 
-def _evidence(report: Report, condition: dict, counts: dict) -> list[dict]:
-    name = condition.get("signal", condition.get("without"))
+def _evidence(report: Report, condition: Json, counts: Mapping[str, Found]) -> list[Json]:
+    name: str = condition["signal" if "signal" in condition else "without"]
     found = counts.get(name)
     return [
         {
@@ -78,7 +82,7 @@ def _evidence(report: Report, condition: dict, counts: dict) -> list[dict]:
     ]
 
 
-def plan(report: Report, way: dict) -> list[dict]:
+def plan(report: Report, way: Json) -> list[Json]:
     if not way:
         return []
     style = way["style"]
@@ -106,7 +110,7 @@ def _entry(entries: tuple[str, ...]) -> str | None:
     import re
     import shlex
 
-    def likely(path: str) -> tuple:
+    def likely(path: str) -> tuple[bool, bool, int, int, int]:
         words = [word for word in re.split(r"[\W_]+", path.rpartition("/")[2].removesuffix(".py").lower()) if word]
         found = next((n for n, word in enumerate(LIKELY) if word in words), len(LIKELY))
         return (found == len(LIKELY), SIDE.search(path) is not None, len(words), found, entries.index(path))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from urllib.parse import quote
 
+from porter.files.documents import Json
 from porter.finding import SEVERITIES
 from porter.report.sanitise import as_json, line
 
@@ -15,11 +16,11 @@ HELP = {"en": ("At run time", "Before", "After", "By hand"), "zh": ("运行时�
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
 
-def render(document: dict) -> str:
+def render(document: Json) -> str:
     lang = document["language"]
     found = ranked(document["findings"])
     index = {rule["code"]: n for n, rule in enumerate(document["rules"])}
-    invocation = {"executionSuccessful": True}
+    invocation: Json = {"executionSuccessful": True}
     if len(found) > MOST:
         text = {
             "en": f"{len(found) - MOST} of {len(found)} findings are left out, the least severe ones.",
@@ -43,7 +44,7 @@ def render(document: dict) -> str:
     return as_json({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1)
 
 
-def ranked(findings: list[dict]) -> list[dict]:
+def ranked(findings: list[Json]) -> list[Json]:
     """The most important first: open before hidden, worst first, what a person has to do before what porter does."""
     order = ("manual", "review", "auto")
     return sorted(
@@ -56,7 +57,7 @@ def ranked(findings: list[dict]) -> list[dict]:
     )
 
 
-def _rule(rule: dict, lang: str) -> dict:
+def _rule(rule: Json, lang: str) -> Json:
     found = {
         "id": rule["code"],
         "name": "".join(word.capitalize() for word in rule["slug"].split("-")),
@@ -69,7 +70,7 @@ def _rule(rule: dict, lang: str) -> dict:
     return {**found, "helpUri": rule["reference"]} if rule["reference"] else found
 
 
-def _help(rule: dict, lang: str) -> str:
+def _help(rule: Json, lang: str) -> str:
     parts = [rule["explain"][lang]]
     after = rule["after"] if rule["after"] != rule["before"] else ""
     texts = (rule["symptom"], rule["before"], after, rule["by_hand"])
@@ -87,7 +88,7 @@ def _fenced(text: str, kind: str) -> str:
     return f"{fence}{kind}\n{body}\n{fence}"
 
 
-def _result(f: dict, index: dict[str, int]) -> dict:
+def _result(f: Json, index: dict[str, int]) -> Json:
     region = _start(f)
     if (f["end_line"], f["end_column"]) > (f["line"], f["column"]):
         region |= _end(f)
@@ -111,7 +112,7 @@ def _result(f: dict, index: dict[str, int]) -> dict:
     return found
 
 
-def _fix(f: dict) -> dict:
+def _fix(f: Json) -> Json:
     replacements = [{"deletedRegion": _start(e) | _end(e), "insertedContent": {"text": e["text"]}} for e in f["edit"]]
     return {
         "description": {"text": f["message"]},
@@ -119,13 +120,13 @@ def _fix(f: dict) -> dict:
     }
 
 
-def _start(place: dict) -> dict:
+def _start(place: Json) -> Json:
     return {"startLine": place["line"], "startColumn": place["column"]}
 
 
-def _end(place: dict) -> dict:
+def _end(place: Json) -> Json:
     return {"endLine": place["end_line"], "endColumn": place["end_column"]}
 
 
-def _file(path: str) -> dict:
+def _file(path: str) -> Json:
     return {"uri": quote(os.fsencode(path)), "uriBaseId": "ROOT"}

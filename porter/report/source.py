@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
+from porter.files.documents import Json
 from porter.finding import Change, Finding
 
 AROUND = 2  # lines above and below a finding
@@ -32,7 +33,7 @@ class Text:
         start = self.starts[line - 1] + (self.bom if line == 1 else 0)
         return line, len(self._decoded(self.data[start:offset])) + 1
 
-    def edit(self, changes: Iterable[Change]) -> list[dict]:
+    def edit(self, changes: Iterable[Change]) -> list[Json]:
         found = []
         for change in changes:
             (line, column), (end_line, end_column) = self.place(change.start), self.place(change.end)
@@ -55,7 +56,7 @@ def _encoding(data: bytes) -> tuple[str, int]:
         return "utf-8", 0
 
 
-def runs(text: Text, findings: Sequence[Finding], edits: Sequence[list[dict]]) -> list[dict]:
+def runs(text: Text, findings: Sequence[Finding], edits: Sequence[list[Json]]) -> list[Json]:
     """The lines that the findings and their edits touch, with what stands around them; long ones cut."""
     wanted: set[int] = set()
     columns: dict[int, int] = {}
@@ -66,7 +67,7 @@ def runs(text: Text, findings: Sequence[Finding], edits: Sequence[list[dict]]) -
         for change in edit:
             wanted.update(range(change["line"] - 1, min(change["end_line"], change["line"] + MOST) + 2))
             columns.setdefault(change["line"], change["column"])
-    found: list[dict] = []
+    found: list[Json] = []
     for number in sorted(n for n in wanted if 1 <= n <= len(text.rows)):
         if not found or number != found[-1]["line"] + len(found[-1]["text"]):
             found.append({"line": number, "text": []})

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from html import escape
 
-from porter.report.excerpt import Excerpts
+from porter.files.documents import Json
+from porter.report.excerpt import Excerpts, Row
 from porter.report.sanitise import line, shown
 from porter.rulebook.words import speaker
 
@@ -14,13 +15,13 @@ phrase = speaker("page")
 _CODE = re.compile(r"`([^`\n]+)`")
 
 
-def paper(document: dict, rows: list[list], excerpts: Excerpts) -> str:
+def paper(document: Json, rows: list[list[Row]], excerpts: Excerpts) -> str:
     lang = document["language"]
     words = {
         key: phrase(key, lang)
         for key in ("blocker", "wrong", "slow", "note", "auto", "review", "manual", "optional", "suppressed")
     }
-    groups: dict[str, list] = {}
+    groups: dict[str, list[tuple[Json, list[Row]]]] = {}
     for finding, code in zip(document["findings"], rows):
         groups.setdefault(finding["path"], []).append((finding, code))
     parts = [f"<p>{phrase('findings.paper', lang)}</p>"]
@@ -32,7 +33,7 @@ def paper(document: dict, rows: list[list], excerpts: Excerpts) -> str:
     return "\n".join(parts)
 
 
-def _item(f: dict, rows: list, excerpts: Excerpts, words: dict[str, str]) -> str:
+def _item(f: Json, rows: list[Row], excerpts: Excerpts, words: dict[str, str]) -> str:
     status = words["optional" if f.get("optional") else f["status"]]
     hidden = f" [{words['suppressed']}]" if f["suppressed"] is not None else ""
     shown_rows = [(" " if tag == "*" else tag, index) for tag, _, index, *_ in rows if tag != " "]

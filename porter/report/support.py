@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from porter.catalog.read.verdict import KINDS, SEVERITY, SILENT, SUPPORTED, UNVERIFIED, Verdict
+from porter.files.documents import Json
 from porter.rulebook.words import speaker
 
 say = speaker("report")
@@ -17,13 +18,13 @@ if TYPE_CHECKING:
 QUIET = (SUPPORTED, SILENT)  # nothing to tell one by one
 
 
-def support(report: Report) -> dict:
+def support(report: Report) -> Json:
     """The facts that the verdicts of the inventory rest on, and how many APIs have which."""
     counts = Counter(row.verdict.kind for row in report.apis if row.verdict)
     return {**sources(report.session.support), "verdicts": {kind: counts[kind] for kind in KINDS}}
 
 
-def sources(known: Support) -> dict:
+def sources(known: Support) -> Json:
     documents, source = known.documents, known.documents.source
     return {
         "torch": known.catalogue.torch,
@@ -40,7 +41,7 @@ def sources(known: Support) -> dict:
     }
 
 
-def told(found: Verdict) -> dict:
+def told(found: Verdict) -> Json:
     return {
         "kind": found.kind,
         "kernel": found.kernel,
@@ -53,14 +54,14 @@ def told(found: Verdict) -> dict:
     }
 
 
-def summary(document: dict, lang: str) -> str:
+def summary(document: Json, lang: str) -> str:
     """`12 supported, 2 run on the CPU`: the kinds that occur, the worst first."""
     counts = document["verdicts"]
     join = "、" if lang == "zh" else ", "
     return join.join(f"{say('verdict.' + kind, lang)} {counts[kind]}" for kind in KINDS if counts[kind])
 
 
-def notice(document: dict, lang: str) -> str:
+def notice(document: Json, lang: str) -> str:
     """Whose facts these are, with their licence."""
     about = document["documents"]
     values = {
@@ -75,15 +76,15 @@ def notice(document: dict, lang: str) -> str:
     return text + ("" if about["chip"] else say("support.chip", lang))
 
 
-def kind(told: dict, lang: str) -> str:
+def kind(told: Json, lang: str) -> str:
     return say(f"verdict.{told['kind']}", lang)
 
 
-def severity(told: dict) -> str:
+def severity(told: Json) -> str:
     return SEVERITY.get(told["kind"], "note")
 
 
-def basis(told: dict, lang: str) -> list[str]:
+def basis(told: Json, lang: str) -> list[str]:
     """What each source says of one API."""
     rows = []
     if told["kernel"]:

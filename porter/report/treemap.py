@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 WIDTH, HEIGHT = 960.0, 360.0
 HEAD = 16.0  # for the name of a folder
 GAP = 2.0
 STEPS = 4
+
+
+Tree: TypeAlias = dict[str, Any]  # folders are such trees, files are (places, places left)
 
 
 class Box(NamedTuple):
@@ -19,7 +22,7 @@ class Box(NamedTuple):
     h: float
     tone: int  # 0: nothing is left for a person; STEPS: all of it
     folder: bool
-    count: int
+    places: int
     left: int
 
 
@@ -30,8 +33,8 @@ def boxes(files: dict[str, tuple[int, int]]) -> list[Box]:
     return found
 
 
-def _tree(files: dict[str, tuple[int, int]]) -> dict:
-    tree: dict = {}
+def _tree(files: dict[str, tuple[int, int]]) -> Tree:
+    tree: Tree = {}
     for path, numbers in sorted(files.items()):
         *folders, name = path.split("/")
         here = tree
@@ -41,23 +44,24 @@ def _tree(files: dict[str, tuple[int, int]]) -> dict:
     return tree
 
 
-def _sum(node) -> tuple[int, int]:
+def _sum(node: Any) -> tuple[int, int]:
     if isinstance(node, tuple):
         return node
     parts = [_sum(child) for child in node.values()]
     return sum(p[0] for p in parts), sum(p[1] for p in parts)
 
 
-def _place(tree: dict, prefix: str, x: float, y: float, w: float, h: float, found: list[Box]) -> None:
+def _place(tree: Tree, prefix: str, x: float, y: float, w: float, h: float, found: list[Box]) -> None:
     sizes = sorted(((_sum(node), name, node) for name, node in tree.items()), key=lambda item: (-item[0][0], item[1]))
     sizes = [item for item in sizes if item[0][0]]
-    for ((count, left), name, node), (bx, by, bw, bh) in zip(sizes, _squares([s[0][0] for s in sizes], x, y, w, h)):
+    for ((places, left), name, node), (bx, by, bw, bh) in zip(sizes, _squares([s[0][0] for s in sizes], x, y, w, h)):
         folder = isinstance(node, dict)
         while folder and len(node) == 1 and isinstance(inner := next(iter(node.values())), dict):
             name, node = name + next(iter(node)), inner  # a/ that holds nothing but b/ is a/b/
         bx, by, bw, bh = bx + GAP / 2, by + GAP / 2, max(bw - GAP, 0.5), max(bh - GAP, 0.5)
-        tone = -(-STEPS * left // count)
-        found.append(Box(prefix + name, name, *(round(v, 1) for v in (bx, by, bw, bh)), tone, folder, count, left))
+        tone = -(-STEPS * left // places)
+        at, size = (round(bx, 1), round(by, 1)), (round(bw, 1), round(bh, 1))
+        found.append(Box(prefix + name, name, *at, *size, tone, folder, places, left))
         if folder and bh > 3 * HEAD and bw > 3 * HEAD:
             _place(node, prefix + name, bx, by + HEAD, bw, bh - HEAD, found)
         elif folder:

@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable
 
+from porter.files.documents import Json
 from porter.rulebook.table import LANGUAGES
 from porter.rulebook.words import speaker
-from porter.verify.show import pieces, unexplained
+from porter.verify.show import Pieces, pieces, unexplained
 
 say = speaker("verify")
 
 _WIDE, _HIGH, _POINTS = 600, 120, 300
 
 
-def chapter(run: dict) -> dict:
+def chapter(run: Json) -> Json:
     """Every text in both languages, in the order in which the page shows them."""
     said = {lang: pieces(run, lang) for lang in LANGUAGES}
 
-    def both(get) -> dict[str, str]:
+    def both(get: Callable[[Pieces], str]) -> dict[str, str]:
         return {lang: get(said[lang]) for lang in LANGUAGES}
 
-    def each(get) -> list[dict[str, str]]:
+    def each(get: Callable[[Pieces], Iterable[str]]) -> list[dict[str, str]]:
         return [dict(zip(LANGUAGES, texts)) for texts in zip(*(get(said[lang]) for lang in LANGUAGES))]
+
+    def leg(n: int) -> Json:
+        return {"ended": both(lambda p: p.legs[n][0]), "failure": each(lambda p: p.legs[n][1])}
+
+    def row(n: int) -> list[dict[str, str]]:
+        return each(lambda p: p.table[n])
 
     first = said[LANGUAGES[0]]
     operators = {lang: [*said[lang].operators, *unexplained(run.get("unexplained", []), lang)] for lang in LANGUAGES}
@@ -29,14 +37,11 @@ def chapter(run: dict) -> dict:
         "verdict": both(lambda p: p.verdict),
         "verified": bool(run.get("verified")),
         "device": both(lambda p: p.device),
-        "legs": [
-            {"ended": both(lambda p, n=n: p.legs[n][0]), "failure": each(lambda p, n=n: p.legs[n][1])}
-            for n in range(len(first.legs))
-        ],
+        "legs": [leg(n) for n in range(len(first.legs))],
         "known": first.known,
         "known_title": {lang: say("known", lang) for lang in LANGUAGES},
         "exchanged": both(lambda p: p.exchanged) if first.exchanged else None,
-        "table": [each(lambda p, n=n: p.table[n]) for n in range(len(first.table))],
+        "table": [row(n) for n in range(len(first.table))],
         "partings": each(lambda p: p.partings),
         "operators": [
             {"title": dict(zip(LANGUAGES, titles)), "rows": [dict(zip(LANGUAGES, texts)) for texts in zip(*rows)]}
@@ -48,7 +53,7 @@ def chapter(run: dict) -> dict:
     }
 
 
-def _chart(curves: list[dict]) -> dict | None:
+def _chart(curves: list[Json]) -> Json | None:
     """The loss that parts first, or else the first one, of both runs."""
     losses = [curve for curve in curves if "loss" in curve["name"].lower() and len(curve["original"]) > 1]
     if not losses:

@@ -11,6 +11,7 @@ import stat
 import sys
 from importlib import import_module
 from pathlib import Path
+from typing import Any, TypeAlias
 from zlib import crc32
 
 from porter import __version__
@@ -30,11 +31,12 @@ _BUILDERS = {
     "porter.rulebook.schema_words": ("schema.py", "schema_words.py"),
     "porter.advice.schema": ("../advice/schema.py",),
 }
+Section: TypeAlias = "dict[str, Any]"  # of what a folder says
 _LARGEST = 64_000_000
-_built: dict[str, dict[str, dict]] = {}
+_built: dict[str, dict[str, Section]] = {}
 
 
-def section(directory: Path, name: str, builder: str = "porter.rulebook.tabulate") -> dict:
+def section(directory: Path, name: str, builder: str = "porter.rulebook.tabulate") -> Section:
     files = _files(directory)
     key = _key(files, builder)
     if key in _built:
@@ -66,7 +68,7 @@ def _files(directory: Path) -> list[tuple[str, bytes]]:
 def _key(files: list[tuple[str, bytes]], builder: str) -> str:
     """Of versions, names and bytes. The bytes cost 0.1 ms and are what matters: times lie in wheels and checkouts; of the
     code that compiles them a wrong time costs one compilation more."""
-    sums: list[tuple] = [(name, len(data), crc32(data)) for name, data in files]
+    sums: list[tuple[str, int, int]] = [(name, len(data), crc32(data)) for name, data in files]
     for name in _BUILDERS[builder]:
         stat = os.stat(os.path.join(os.path.dirname(__file__), name))
         sums.append((name, stat.st_size, stat.st_mtime_ns))
@@ -75,7 +77,7 @@ def _key(files: list[tuple[str, bytes]], builder: str) -> str:
     return f"{crc32(raw):08x}{crc32(raw[::-1]):08x}"
 
 
-def _read(place: Path, key: str, name: str) -> dict | None:
+def _read(place: Path, key: str, name: str) -> Section | None:
     """One section of a compiled file, None where anything at all is odd about it."""
     try:
         status = os.lstat(place)
@@ -95,14 +97,15 @@ def _read(place: Path, key: str, name: str) -> dict | None:
             title, size, checksum = entry.split(":")
             part = memoryview(rest)[start : start + int(size)]
             if title == name:
-                return marshal.loads(part) if crc32(part) == int(checksum) else None
+                found: Section | None = marshal.loads(part) if crc32(part) == int(checksum) else None
+                return found
             start += int(size)
     except (OSError, ValueError, EOFError, TypeError):
         pass
     return None
 
 
-def _write(place: Path, key: str, data: dict[str, dict]) -> None:
+def _write(place: Path, key: str, data: dict[str, Section]) -> None:
     parts = [(name, marshal.dumps(part)) for name, part in data.items()]
     head = " ".join([key, *(f"{name}:{len(part)}:{crc32(part)}" for name, part in parts)])
     temporary = place.with_name(f"{place.name}.{os.getpid()}.tmp")

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
 from porter.errors import UserError
+
+Check: TypeAlias = "Callable[[Any], str | None]"  # what is wrong with a value, None where nothing is
+Kinds: TypeAlias = "dict[str, tuple[tuple[str, ...], dict[str, Check]]]"  # of stanzas: required keys, all keys
 
 
 class RuleError(UserError):

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import cached_property, lru_cache
+from typing import TypeAlias
 
 from porter.resources import rules_dir
 from porter.rulebook import compiled
 
+Search: TypeAlias = "Callable[[bytes], re.Match[bytes] | None]"
+
 
 @lru_cache(maxsize=1)
-def opening() -> dict:
+def opening() -> compiled.Section:
     """For which words files are read, by kind of file; and the `packages` that open the gate."""
     return compiled.section(rules_dir(), "gate")
 
@@ -19,7 +23,7 @@ class Gate:
     """Plain text is looked for first, and patterns only where that is: many are through without any."""
 
     @cached_property
-    def _searches(self) -> tuple[tuple[bytes, tuple], ...]:
+    def _searches(self) -> tuple[tuple[bytes, tuple[Search, ...]], ...]:
         known = opening()["python"].items()
         return tuple(
             (text.encode(), tuple(re.compile(p.encode()).search for p in patterns)) for text, patterns in known

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from typing import Any
 
 try:
-    from re import _constants, _parser
+    from re import _constants, _parser  # type: ignore[attr-defined]  # since Python 3.11, and in no stub
 except ImportError:  # Python 3.10
     import sre_constants as _constants
     import sre_parse as _parser
@@ -51,7 +53,7 @@ def wrong(pattern: object) -> str | None:
     return None
 
 
-def _runs(parsed) -> list[str]:
+def _runs(parsed: Iterable[Any]) -> list[str]:
     """Runs of letters of a group that is always there."""
     runs, run = [""], ""
     for op, argument in [*parsed, (None, None)]:
@@ -63,7 +65,7 @@ def _runs(parsed) -> list[str]:
     return runs
 
 
-def _unbounded(parsed) -> bool:
+def _unbounded(parsed: Iterable[Any]) -> bool:
     for op, argument in parsed:
         if op in (_constants.MAX_REPEAT, _constants.MIN_REPEAT):
             if argument[1] is _constants.MAXREPEAT or _unbounded(argument[2]):

@@ -9,8 +9,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
+from typing import Any
 
 from porter.rulebook.log_patterns import head
+from porter.rulebook.table import Stanza
 
 KINDS = ("python", "notebook", "script", "settings", "yaml", "requirements", "source")  # of files
 _SPECIAL = re.compile(r"[\\^$.*+?()\[\]{}|]")
@@ -44,9 +46,9 @@ def wrong_patterns(value: object) -> str | None:
     return None
 
 
-def opening(stanzas: Iterable[tuple[str, str, dict]]) -> dict:
+def opening(stanzas: Iterable[tuple[str, str, Stanza]]) -> dict[str, Any]:
     """`packages`, and for each kind of file what is looked for: patterns, or (words, patterns) of text in lower case."""
-    of: dict[str, list[dict]] = {}
+    of: dict[str, list[Stanza]] = {}
     for kind, _, stanza in stanzas:
         of.setdefault(kind, []).append(stanza)
     said: dict[str, list[str]] = {kind: [] for kind in KINDS}
@@ -85,14 +87,14 @@ def _listed(value: str | list[str]) -> list[str]:
     return value if isinstance(value, list) else [value]
 
 
-def _roots(of: dict[str, list[dict]]) -> list[str]:
+def _roots(of: dict[str, list[Stanza]]) -> list[str]:
     """The packages whose names move: of torch.cuda.Event it is torch."""
     names = [s["from"] for s in of.get("namespace", ())]
     names += [name for kind in ("api", "parameter") for s in of.get(kind, ()) for name in _listed(s["match"])]
     return sorted({name.partition(".")[0] for name in names})
 
 
-def _packages(stanzas: Iterable[dict]) -> dict[str, bool]:
+def _packages(stanzas: Iterable[Stanza]) -> dict[str, bool]:
     """Packages of which porter speaks, and whether it speaks of the whole package rather than of parts."""
     found: dict[str, bool] = {}
     for stanza in stanzas:
@@ -103,7 +105,7 @@ def _packages(stanzas: Iterable[dict]) -> dict[str, bool]:
     return found
 
 
-def _installed(stanzas: Iterable[dict]) -> set[str]:
+def _installed(stanzas: Iterable[Stanza]) -> set[str]:
     """What packages are installed as of which requirements are told (text/packages.py)."""
     found = set()
     for stanza in stanzas:
@@ -123,14 +125,15 @@ def _normal(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def _of_option(stanza: dict) -> list[str]:
+def _of_option(stanza: Stanza) -> list[str]:
     """A string says it all; True and numbers say nothing, and the keyword is looked for."""
     return [value[1:-1] for value in _listed(stanza["value"]) if value[0] == "'"] or _listed(stanza["keyword"])
 
 
-def _of_setting(stanza: dict) -> list[str]:
+def _of_setting(stanza: Stanza) -> list[str]:
     if "gate" in stanza:
-        return stanza["gate"]
+        gate: list[str] = stanza["gate"]
+        return gate
     return [key.replace("_", "[-_]") for key in _listed(stanza.get("key", [])) if key != "*"]
 
 

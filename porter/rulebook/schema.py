@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Iterator
+from typing import Any
 
 from porter.finding import EFFORTS, SEVERITIES
 from porter.rulebook import opening
-from porter.rulebook.errors import RuleError
+from porter.rulebook.errors import Check, Kinds, RuleError
 from porter.rulebook.schema_diagnose import cause
 from porter.rulebook.schema_report import kernel, kinds, setting
-from porter.rulebook.table import LANGUAGES, STATUSES
+from porter.rulebook.table import LANGUAGES, STATUSES, Stanza
 
 PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 _CODE = re.compile(r"PRT\d{3}")
 _SLUG = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _DOTTED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
-
-Check = Callable[[object], str | None]  # what is wrong with the value, None where nothing is
 
 
 def _matches(pattern: re.Pattern[str], what: str) -> Check:
@@ -71,7 +70,7 @@ def languages(value: object, more: tuple[str, ...] = ()) -> str | None:
     return next((f"has the unknown key {key!r}" for key in value if key not in LANGUAGES + more), None)
 
 
-def _message(value: object, *more: str) -> str | None:
+def _message(value: Any, *more: str) -> str | None:
     if wrong := languages(value, ("severity", "effort", "once", *more)):
         return wrong
     for key, check in (("severity", _severity), ("effort", _effort), ("once", _boolean)):
@@ -80,7 +79,7 @@ def _message(value: object, *more: str) -> str | None:
     return other_placeholders(value)
 
 
-def other_placeholders(value: dict) -> str | None:
+def other_placeholders(value: dict[str, str]) -> str | None:
     first, *others = (sorted(set(PLACEHOLDER.findall(value[lang]))) for lang in LANGUAGES)
     return next((f"has other placeholders in one language: {first} and {o}" for o in others if o != first), None)
 
@@ -91,7 +90,7 @@ def _messages(value: object) -> str | None:
     return next((f"{key!r} {wrong}" for key, text in value.items() if (wrong := _of_rule(text))), None)
 
 
-def _of_rule(value: object) -> str | None:
+def _of_rule(value: Any) -> str | None:
     if wrong := _message(value, "symptom"):
         return wrong
     return None if isinstance(value.get("symptom", ""), str) else "has a symptom that is not a string"
@@ -104,7 +103,7 @@ _weight = {"severity": _severity, "effort": _effort, "reference": _string, "symp
 
 _TITLES = ("match", "from", "import", "keyword", "key", "code", "kind", "name")
 # kind -> (required keys, all keys)
-KINDS: dict[str, tuple[tuple[str, ...], dict[str, Check]]] = {
+KINDS: Kinds = {
     "rule": (
         ("code", "slug", "severity", "effort", "title", "explain", "message"),
         {
@@ -211,7 +210,7 @@ KINDS |= cause(_code, _string, languages, _list_of)
 KINDS |= kernel(_string, _message, _or_list)
 
 
-def read(name: str, data: bytes) -> list[tuple[str, str, dict]]:
+def read(name: str, data: bytes) -> list[tuple[str, str, Stanza]]:
     """(kind, where, stanza) for every stanza of one file, each checked for itself."""
     import tomli
 
@@ -231,7 +230,7 @@ def read(name: str, data: bytes) -> list[tuple[str, str, dict]]:
     return found
 
 
-def _check(kind: str, stanza: dict, where: str) -> None:
+def _check(kind: str, stanza: Stanza, where: str) -> None:
     required, keys = KINDS[kind]
     for key, value in stanza.items():
         if key not in keys:
@@ -245,7 +244,7 @@ def _check(kind: str, stanza: dict, where: str) -> None:
         raise RuleError(f"{where}: {wrong}")
 
 
-def _contradictions(kind: str, stanza: dict):
+def _contradictions(kind: str, stanza: Stanza) -> Iterator[str]:
     if kind == "rule":
         about_code = not stanza["code"].startswith("PRT0")
         if ("before" in stanza) != ("after" in stanza) or about_code and "before" not in stanza:

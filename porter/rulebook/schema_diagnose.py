@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from porter.rulebook.errors import Check, Kinds
+
 KINDS = ("cause", "effect", "hint")  # what went wrong | what follows from something else | what slows or degrades
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 SERIES = (
@@ -20,7 +22,7 @@ SERIES = (
 )
 
 
-def cause(code: Callable, text: Callable, languages: Callable, list_of: Callable) -> dict:
+def cause(code: Check, text: Check, languages: Check, list_of: Callable[[Check], Check]) -> Kinds:
     """One cause: the lines or the series that show it, why, and what to do."""
     from porter.rulebook.log_patterns import wrong
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from porter.rulebook.errors import Check, Kinds
 from porter.rulebook.opening import wrong_patterns
 
 _CONDITION = {"signal", "without", "least", "share"}
 
 
-def kinds(name: Callable, text: Callable, number: Callable, languages: Callable, list_of: Callable) -> dict:
+def kinds(name: Check, text: Check, number: Check, languages: Check, list_of: Callable[[Check], Check]) -> Kinds:
     """kind -> (required keys, all keys), made of the checks of the other stanzas."""
     return {
         "signal": (
@@ -70,7 +71,9 @@ def kinds(name: Callable, text: Callable, number: Callable, languages: Callable,
     }
 
 
-def setting(code: Callable, text: Callable, fix: Callable, message: Callable, or_list: Callable, weight: dict) -> dict:
+def setting(
+    code: Check, text: Check, fix: Check, message: Check, or_list: Callable[[Check], Check], weight: dict[str, Check]
+) -> Kinds:
     """A key of a settings file and what it may hold."""
     many = {name: or_list(text) for name in ("key", "except", "under", "beside", "yields", "file")}
     like = {"kind": lambda value: None if value in ("device", "backend") else "is not one of device, backend"}
@@ -78,7 +81,7 @@ def setting(code: Callable, text: Callable, fix: Callable, message: Callable, or
     return {"setting": (("code", "value"), {"code": code, **many, **like, **rest, **weight})}
 
 
-def kernel(text: Callable, message: Callable, or_list: Callable) -> dict:
+def kernel(text: Check, message: Check, or_list: Callable[[Check], Check]) -> Kinds:
     """What stands in the place of a CUDA kernel that goes by a well-known name."""
     keys = {"name": text, "match": _pattern, "replacement": or_list(text), "message": message, "evidence": text}
     return {"kernel": (("name", "match", "message", "evidence"), keys)}

@@ -8,11 +8,12 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from porter.resources import rules_dir
 from porter.rulebook import compiled
 
+Stanza: TypeAlias = "dict[str, Any]"  # as TOML has it
 LANGUAGES = ("en", "zh")
 STATUSES = ("native", "plugin", "replace", "none")  # of a package: what it takes to use it on NPUs
 
@@ -118,7 +119,7 @@ class Kernel(NamedTuple):
 
 
 class Tables(NamedTuple):
-    rules: dict[str, dict]  # code -> slug, severity, effort, messages {why: (severity, effort)}
+    rules: dict[str, dict[str, Any]]  # code -> slug, severity, effort, messages {why: (severity, effort)}
     moves: dict[str, Move]
     variables: dict[str, Variable]
     sinks: list[Sink]
@@ -153,6 +154,6 @@ def load(directory: Path | None = None) -> Tables:
 
 
 @lru_cache(maxsize=4)
-def prose(directory: Path | None = None) -> dict:
+def prose(directory: Path | None = None) -> compiled.Section:
     """Everything a person reads: {"rules": {code: {...}}, "examples": {name: [before, after]}}."""
     return compiled.section(directory or rules_dir(), "prose")

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
+from typing import Any
 
+from porter.rulebook.compiled import Section
 from porter.rulebook.errors import RuleError
 from porter.rulebook.opening import opening
 from porter.rulebook.schema import read
-from porter.rulebook.table import LANGUAGES
+from porter.rulebook.table import LANGUAGES, Stanza
 
 _NAMED = {"signal": "signals", "route": "routes", "step": "steps", "release": "releases"}
 _RULE_TEXT = ("title", "explain", "symptom", "reference", "before", "after", "by_hand")
 
 
-def build(files: Iterable[tuple[str, bytes]]) -> dict[str, dict]:
+def build(files: Iterable[tuple[str, bytes]]) -> dict[str, Section]:
     """`{"tables": ..., "prose": ..., "gate": ...}` of (name, bytes) pairs."""
     stanzas = [item for name, data in files for item in read(name, data)]
     work = _Joined()
@@ -29,11 +31,15 @@ def _listed(value: str | list[str]) -> list[str]:
 
 class _Joined:
     def __init__(self) -> None:
-        self.tables: dict = {key: {} for key in ("rules", "moves", "variables", "parameters", "packages", "options")}
+        self.tables: dict[str, Any] = {
+            key: {} for key in ("rules", "moves", "variables", "parameters", "packages", "options")
+        }
         self.tables |= {key: [] for key in ("sinks", "settings", "kernels", "roads")}
-        self.prose: dict[str, dict] = {key: {} for key in ("rules", "examples", *_NAMED.values(), "exports", "causes")}
+        self.prose: dict[str, dict[str, Any]] = {
+            key: {} for key in ("rules", "examples", *_NAMED.values(), "exports", "causes")
+        }
         self._slugs: dict[str, str] = {}
-        self.take: dict[str, Callable[[str, dict], None]] = {
+        self.take: dict[str, Callable[[str, Stanza], None]] = {
             "rule": self._code,
             "namespace": self._namespace,
             "api": self._api,
@@ -50,7 +56,7 @@ class _Joined:
             **{kind: partial(self._named, section) for kind, section in _NAMED.items()},
         }
 
-    def _code(self, where: str, s: dict) -> None:
+    def _code(self, where: str, s: Stanza) -> None:
         code, slug = s["code"], s["slug"]
         if code in self.tables["rules"]:
             raise RuleError(f"{where}: the code {code} is taken by {self.tables['rules'][code]['slug']!r}")
@@ -72,7 +78,7 @@ class _Joined:
             "references": {},
         }
 
-    def _namespace(self, where: str, s: dict) -> None:
+    def _namespace(self, where: str, s: Stanza) -> None:
         rule = self._rule(where, s)
         why, weight = self._why(where, s, ""), self._weight(rule, s, "default")
         head = f"{s['under']}." if "under" in s else ""
@@ -81,7 +87,7 @@ class _Joined:
                 "moves", where, f"{s['from']}.{head}{name}", (s["code"], head + name, "safe", *weight, why, False)
             )
 
-    def _api(self, where: str, s: dict) -> None:
+    def _api(self, where: str, s: Stanza) -> None:
         rule, names = self._rule(where, s), _listed(s["match"])
         why = self._why(where, s, names[0])
         weight = self._weight(rule, s, why)
@@ -90,7 +96,7 @@ class _Joined:
             self._put("moves", where, name, row)
             self.prose["examples"][name] = s["example"]
 
-    def _variable(self, where: str, s: dict) -> None:
+    def _variable(self, where: str, s: Stanza) -> None:
         rule, names = self._rule(where, s), _listed(s["match"])
         why = self._why(where, s, names[0])
         weight = self._weight(rule, s, why)
@@ -98,7 +104,7 @@ class _Joined:
         for name in names:
             self._put("variables", where, name, row)
 
-    def _parameter(self, where: str, s: dict) -> None:
+    def _parameter(self, where: str, s: Stanza) -> None:
         rule, names = self._rule(where, s), _listed(s["match"])
         why = self._why(where, s, f"{names[0]}()")
         weight = self._weight(rule, s, why)
@@ -116,7 +122,7 @@ class _Joined:
             if "example" in s:
                 self.prose["examples"][f"{name}()"] = s["example"]
 
-    def _package(self, where: str, s: dict) -> None:
+    def _package(self, where: str, s: Stanza) -> None:
         rule, names = self._rule(where, s), _listed(s["import"])
         why = self._why(where, s, names[0]) if "message" in s else ""
         weight = self._weight(rule, s, why)
@@ -124,7 +130,7 @@ class _Joined:
         for name in names:
             self._put("packages", where, name, (s["code"], s["status"], s.get("since"), *more, *weight, why))
 
-    def _option(self, where: str, s: dict) -> None:
+    def _option(self, where: str, s: Stanza) -> None:
         rule, keywords = self._rule(where, s), _listed(s["keyword"])
         values = tuple(_listed(s["value"]))
         why = self._why(where, s, f"{keywords[0]}={values[0]}")
@@ -133,7 +139,7 @@ class _Joined:
         for keyword in keywords:
             self.tables["options"].setdefault(keyword, []).append(row)
 
-    def _setting(self, where: str, s: dict) -> None:
+    def _setting(self, where: str, s: Stanza) -> None:
         rule, keys = self._rule(where, s), tuple(_listed(s.get("key", [])))
         own = number = (keys[0] if keys else s["kind"]).replace("*", "any")
         taken = self.prose["rules"][s["code"]]["messages"]
@@ -145,7 +151,7 @@ class _Joined:
         last = (s.get("replace", "value"), s.get("to"), s.get("fix"))
         self.tables["settings"].append((s["code"], s.get("kind", ""), keys, s["value"], *lists, *last, *weight, why))
 
-    def _kernel(self, where: str, s: dict) -> None:
+    def _kernel(self, where: str, s: Stanza) -> None:
         """One cure, for the source of the kernel and for the Python that calls it."""
         for code, rule in self.tables["rules"].items():
             messages = self.prose["rules"][code]["messages"]
@@ -156,22 +162,22 @@ class _Joined:
                 rule["messages"][s["name"]] = self._weight(rule, s["message"], "known")
         self.tables["kernels"].append((s["match"], tuple(_listed(s.get("replacement", []))), s["name"]))
 
-    def _road(self, where: str, s: dict) -> None:
+    def _road(self, where: str, s: Stanza) -> None:
         for name in s["import"]:
             if name in self.tables["roads"]:
                 raise RuleError(f"{where}: {name} stands there twice")
             self.tables["roads"].append(name)
 
-    def _sink(self, where: str, s: dict) -> None:
+    def _sink(self, where: str, s: Stanza) -> None:
         calls, methods, keywords = (tuple(s.get(key, ())) for key in ("call", "method", "keyword"))
         self.tables["sinks"].append((s["kind"], calls, methods, s.get("position"), keywords))
 
-    def _cause(self, where: str, s: dict) -> None:
+    def _cause(self, where: str, s: Stanza) -> None:
         for code in s.get("codes", ()):
             self._rule(where, {"code": code})
         self._named("causes", where, s)
 
-    def _named(self, section: str, where: str, s: dict) -> None:
+    def _named(self, section: str, where: str, s: Stanza) -> None:
         """Stanzas of the report, in their order."""
         if ("pattern" in s) == ("import" in s) and section == "signals":
             raise RuleError(f"{where}: a signal has either 'pattern' or 'import'")
@@ -179,12 +185,13 @@ class _Joined:
             raise RuleError(f"{where}: the name {s['name']!r} is taken")
         self.prose[section][s["name"]] = s
 
-    def _rule(self, where: str, s: dict) -> dict:
+    def _rule(self, where: str, s: Stanza) -> dict[str, Any]:
         if s["code"] not in self.tables["rules"]:
             raise RuleError(f"{where}: no [[rule]] has the code {s['code']}")
-        return self.tables["rules"][s["code"]]
+        rule: dict[str, Any] = self.tables["rules"][s["code"]]
+        return rule
 
-    def _why(self, where: str, s: dict, own: str) -> str:
+    def _why(self, where: str, s: Stanza, own: str) -> str:
         """The key of the message: the stanza's own, else the rule's default."""
         rule, prose = self.tables["rules"][s["code"]], self.prose["rules"][s["code"]]
         default = prose["messages"].get("default")
@@ -202,11 +209,11 @@ class _Joined:
         return own
 
     @staticmethod
-    def _weight(rule: dict, s: dict, why: str) -> tuple[str, str]:
+    def _weight(rule: dict[str, Any], s: Stanza, why: str) -> tuple[str, str]:
         severity, effort = rule["messages"].get(why, (rule["severity"], rule["effort"]))
         return s.get("severity", severity), s.get("effort", effort)
 
-    def _put(self, table: str, where: str, name: str, row: tuple) -> None:
+    def _put(self, table: str, where: str, name: str, row: tuple[object, ...]) -> None:
         if name in self.tables[table]:
             raise RuleError(f"{where}: {name} is mapped twice")
         self.tables[table][name] = row

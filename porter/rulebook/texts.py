@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from porter.finding import Finding
 from porter.rulebook import table
@@ -75,7 +75,8 @@ class Texts:
         rule, prose = self._tables.rules[code], self._prose["rules"][code]
         title, explain = prose["title"], prose["explain"]
         explain = {lang: text.strip() for lang, text in explain.items()}
-        rest = (prose[key] or "" for key in ("symptom", "reference", "before", "after", "by_hand"))
+        symptom, reference = prose["symptom"] or "", prose["reference"] or ""
+        before, after, by_hand = (prose[key] or "" for key in ("before", "after", "by_hand"))
         unsaid = {row.why for row in self._tables.moves.values() if row.code == code and row.stays}
         return RuleText(
             code,
@@ -84,7 +85,11 @@ class Texts:
             rule["effort"],
             title,
             explain,
-            *rest,
+            symptom,
+            reference,
+            before,
+            after,
+            by_hand,
             {why: text for why, text in prose["messages"].items() if why not in unsaid},
             rule["default"],
         )
@@ -107,16 +112,19 @@ class Texts:
         return self.about(finding.code, finding.why, "reference")
 
     def severity(self, code: str, why: str) -> str:
-        return self._tables.rules[code]["messages"][why][0]
+        severity: str = self._tables.rules[code]["messages"][why][0]
+        return severity
 
     def effort(self, code: str, why: str) -> str:
-        return self._tables.rules[code]["messages"][why][1]
+        effort: str = self._tables.rules[code]["messages"][why][1]
+        return effort
 
     def apis(self) -> list[str]:
         return sorted([*self._tables.moves, *self._tables.variables])
 
     def api(self, name: str, target: Target = DEFAULT) -> ApiText | None:
         moves, variables = self._tables.moves, self._tables.variables
+        row: table.Move | table.Variable
         if name in moves:
             row = moves[name]
             to = row.tail and f"{target.namespace}.{row.tail}"
@@ -147,9 +155,10 @@ class Texts:
         about = (self.about(row.code, row.why, key) if row.why else "" for key in ("symptom", "reference"))
         return PackageText(found, row, message, *about)
 
-    def named(self, section: str) -> dict[str, dict]:
+    def named(self, section: str) -> dict[str, dict[str, Any]]:
         """The stanzas of the report and of `porter diagnose`, by name: signals, routes, steps, releases, exports, causes."""
-        return self._prose[section]
+        found: dict[str, dict[str, Any]] = self._prose[section]
+        return found
 
     def suggest(self, word: str, most: int = 3) -> list[str]:
         """The codes, slugs and APIs nearest to what somebody typed."""

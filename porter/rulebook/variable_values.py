@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 
+from porter.rulebook.table import Variable
+
 MB = 1 << 20
 _NUMBERS = re.compile(r"(?:\d{1,9}(?:,\d{1,9})*)?")
 
 
-def is_list(row) -> bool:
+def is_list(row: Variable) -> bool:
     """Whether the variable that a row leads to lists devices, which CANN wants in a certain form."""
-    return row.to.endswith("VISIBLE_DEVICES") and row.fix == "safe"
+    return row.fix == "safe" and row.to is not None and row.to.endswith("VISIBLE_DEVICES")
 
 
 def is_ordered(value: str) -> bool:

@@ -13,7 +13,8 @@ from porter.rulebook.table import LANGUAGES
 @lru_cache(maxsize=None)
 def words(room: str, lang: str) -> dict[str, str]:
     """The texts of a room in one language, in the order of the file, with their {placeholders}."""
-    return compiled.section(rules_dir() / "words", room, "porter.rulebook.schema_words")[lang]
+    found: dict[str, str] = compiled.section(rules_dir() / "words", room, "porter.rulebook.schema_words")[lang]
+    return found
 
 
 def speaker(room: str) -> Callable[..., str]:

@@ -16,7 +16,7 @@ OWN = re.compile(r"# PRT\d{3}: ")
 SPECIAL = re.compile(r"#\s*porter:")
 
 
-def annotations(
+def remarks(
     data: bytes, findings: Iterable[Finding], message: Callable[[Finding, str], str], lang: str
 ) -> tuple[Change, ...]:
     """Edits of `data` that put comments in lines of their own above the statements, and take old ones away."""

@@ -20,7 +20,7 @@ Data = Callable[[str], bytes]  # the bytes of a file of the run
 def fingerprints(findings: Iterable[Finding], data: Data) -> dict[Finding, str]:
     """Path, code, message, the text of the line without its layout, and which one of those it is."""
     lines: dict[str, list[bytes]] = {}
-    seen: Counter[tuple] = Counter()
+    seen: Counter[tuple[str, str, str, bytes]] = Counter()
     found = {}
     for finding in sorted(findings):
         if finding.path not in lines:

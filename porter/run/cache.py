@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable
 from contextlib import closing, suppress
 from functools import lru_cache
 from pathlib import Path
+from typing import Any, TypeAlias
 from zlib import adler32
 
 from porter import __version__
@@ -24,6 +25,7 @@ from porter.engine.session import Session
 from porter.finding import Change, FileResult, Finding, Site
 from porter.resources import cache_dir, is_ours, make_ours, rules_dir
 
+Plain: TypeAlias = tuple[Any, ...]  # of what marshal writes
 LAYOUT = 3
 MOST = 200_000_000  # bytes; a larger cache is begun anew
 JOURNALS = ("-journal", "-wal", "-shm")
@@ -49,7 +51,7 @@ class Cache:
         journals that SQLite plays back, too."""
         status = os.lstat(self.file)
         beside = [name for end in JOURNALS if os.path.lexists(name := f"{self.file}{end}")]
-        return stat.S_ISREG(status.st_mode) and status.st_size <= MOST and all(map(is_ours, (self.file, *beside)))
+        return stat.S_ISREG(status.st_mode) and status.st_size <= MOST and all(map(is_ours, (str(self.file), *beside)))
 
     def _remove(self) -> None:
         for end in ("", *JOURNALS):
@@ -80,7 +82,7 @@ class Cache:
             [(key, _key(r.path, r.digest, session), _packed(r)) for r in results if r.digest and not _crashed(r)]
         )
 
-    def remember(self, key: str, make: Callable[[], tuple]) -> tuple:
+    def remember(self, key: str, make: Callable[[], Plain]) -> Plain:
         """What `make` makes of all that `key` tells: a tuple of plain values; from an earlier run where there is one."""
         code = hashlib.sha256(repr((LAYOUT, __version__, sys.version_info[:3], _rules())).encode()).hexdigest()
         with suppress(*TROUBLE):
@@ -88,7 +90,8 @@ class Cache:
                 with closing(self._open()) as base:
                     row = base.execute("select data from results where run = ? and key = ?", (code, key)).fetchone()
                 if row and _is_whole(row[0]):
-                    return marshal.loads(row[0][4:])
+                    known: Plain = marshal.loads(row[0][4:])
+                    return known
         made = make()
         self._write([(code, key, _sealed(made))])
         return made
@@ -189,7 +192,7 @@ def _packed(result: FileResult) -> bytes:
     return _sealed(row)
 
 
-def _sealed(row: tuple) -> bytes:
+def _sealed(row: Plain) -> bytes:
     data = marshal.dumps(row)
     return adler32(data).to_bytes(4, "big") + data
 
@@ -201,17 +204,22 @@ def _is_whole(data: bytes) -> bool:
 def _result(data: bytes | None, item: tuple[int, str, str]) -> FileResult | None:
     if data is None or not _is_whole(data):
         return None
-    path, findings, auto, review, lines, parsed, digest, *rest, sites, ties = marshal.loads(data[4:])
+    path, findings, auto, review, lines, parsed, digest, apis, observed, sites, ties = marshal.loads(data[4:])
     if (path, digest) != item[1:]:
         return None
-    found = tuple(Finding(*row[:11], _changes(row[11]), *row[12:]) for row in findings)
+    found = tuple(map(_finding, findings))
     sites = tuple(Site(*row) for row in sites)
-    return FileResult(path, found, _changes(auto), _changes(review), lines, parsed, digest, *rest, sites, ties)
+    return FileResult(path, found, _changes(auto), _changes(review), lines, parsed, digest, apis, observed, sites, ties)
 
 
-def _plain(changes: Iterable[Change]) -> tuple:
+def _finding(row: Plain) -> Finding:
+    fields: Plain = (*row[:11], _changes(row[11]), *row[12:])
+    return Finding(*fields)
+
+
+def _plain(changes: Iterable[Change]) -> Plain:
     return tuple((c.start, c.end, c.new) for c in changes)
 
 
-def _changes(rows: Iterable[tuple]) -> tuple[Change, ...]:
+def _changes(rows: Iterable[Plain]) -> tuple[Change, ...]:
     return tuple(Change(*row) for row in rows)

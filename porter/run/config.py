@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from typing import Any
 
 from porter.errors import UserError, check_choice, suggestion
 from porter.files.read import read as read_file
@@ -34,7 +35,7 @@ class Settings:
     jobs: int = 0  # 0 = as many as there are cores
     origin: str = "default"  # of the target: command-line | configuration | default
 
-    def overridden(self, **given) -> Settings:
+    def overridden(self, **given: Any) -> Settings:
         """What the command line names wins; None and () mean that it named nothing."""
         given = {key: value for key, value in given.items() if value not in (None, ())}
         if "target" in given or "soc" in given:
@@ -53,7 +54,7 @@ class Table:
 
     file: Path
     text: str
-    values: Mapping
+    values: Mapping[str, Any]
     header: str  # "[tool.porter]", "[porter]" or ""
 
     def line(self, key: str, word: str = "") -> int:
@@ -117,7 +118,7 @@ def read(table: Table | None) -> Settings:
     if table is None:
         return Settings()
     known = {field.name.replace("_", "-"): field for field in fields(Settings) if field.name != "origin"}
-    given: dict[str, object] = {}
+    given: dict[str, Any] = {}
     for key, value in table.values.items():
         if key not in known:
             en, zh = suggestion(key, known)
@@ -134,7 +135,7 @@ def read(table: Table | None) -> Settings:
     return Settings(**given)
 
 
-def _checked(table: Table, key: str, name: str, value: object) -> object:
+def _checked(table: Table, key: str, name: str, value: Any) -> Any:
     if name == "per_file_ignores":
         if isinstance(value, dict) and all(_is_words(codes) for codes in value.values()):
             return tuple((pattern, tuple(codes)) for pattern, codes in value.items())
@@ -143,7 +144,7 @@ def _checked(table: Table, key: str, name: str, value: object) -> object:
     default = DEFAULTS[name]
     if isinstance(default, tuple):
         if _is_words(value):
-            return tuple(value)  # type: ignore[arg-type]
+            return tuple(value)
         word = "mmcv.json" if name == "facts" else "PRT101"
         example = f'{key} = ["{word}"]'
         raise table.complain(key, f"{key} is a list of strings: {example}", f"{key} 应为字符串列表：{example}")

@@ -86,10 +86,11 @@ def _gather(
         if path.endswith(".py") and (data := _read(root / path, LIMIT)) is not None:
             found.sources[path] = data
     passed = tuple(sorted(found.passed))
-    survey = Survey(root, files, found.sources | given, loose)
+    cuda, is_cuda = (tuple(sorted(found.own[name])) for name in ("cuda", "is_cuda"))
+    survey = Survey(root, files, {**found.sources, **given}, loose)
     return Facts(
         launch=Launch(launcher(found.scripts), passed, takes(passed, found.texts, parse)),
-        own=OwnCode(*(tuple(sorted(found.own[name])) for name in ("cuda", "is_cuda")), tuple(sorted(_packages(files)))),
+        own=OwnCode(cuda, is_cuda, tuple(sorted(_packages(files)))),
         accelerators=Accelerators(
             tuple(sorted(found.shim)), twins, tuple(sorted(rivals_among(files))), _npu_folders(found.asks, files)
         ),

@@ -25,7 +25,7 @@ def pooled(root: Path, paths: Sequence[str], session: Session, jobs: int, look: 
     size = max(1, min(32, len(paths) // (jobs * 8)))
     chunks = [paths[n : n + size] for n in range(0, len(paths), size)]
     while chunks:
-        suspects = []
+        suspects: list[str] = []
         for result in _several(root, chunks, session, jobs, suspects, look):
             yield from result
         for path in suspects:  # one of them ended the worker; alone, it ends nothing but its own
@@ -33,11 +33,11 @@ def pooled(root: Path, paths: Sequence[str], session: Session, jobs: int, look: 
 
 
 def _several(
-    root: Path, chunks: list, session: Session, jobs: int, suspects: list[str], look: Look
+    root: Path, chunks: list[Sequence[str]], session: Session, jobs: int, suspects: list[str], look: Look
 ) -> Iterator[list[FileResult]]:
     """Takes from `chunks` until it is empty or a worker dies; then the chunks under way are `suspects`."""
     pool = _start(root, session, jobs, look)
-    running: dict[Future, Sequence[str]] = {}
+    running: dict[Future[list[FileResult]], Sequence[str]] = {}
     try:
         while chunks or running:
             while chunks and len(running) < 2 * jobs and not suspects:

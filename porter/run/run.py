@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from porter.analysis.analyse import analyse, kind, may_concern, sites
 from porter.engine.facts import Facts
@@ -28,8 +29,12 @@ from porter.run.gather import gather
 from porter.target import Target
 from porter.text.gate import KINDS
 
+if TYPE_CHECKING:
+    from porter.run.cache import Cache
+
 READ = KINDS | {PYTHON}
 PARALLEL_FROM = 200  # files that pass the gate; below, one process is done before others have started
+Gated: TypeAlias = tuple[int, str, str]  # size, path, digest
 Progress = Callable[[int, int], None]
 REFUSALS = {"missing": "vanished", "large": "too-large"}  # what reading calls it -> what PRT003 calls it
 OUTSIDE = frozenset({"unreadable", "too-large", "data", "changed", "vanished", "binary", "special", "outside"})
@@ -64,14 +69,14 @@ def run(
     session: Session,
     *,
     stdin: tuple[str, bytes] | None = None,
-    cache=None,
+    cache: Cache | None = None,
     progress: Progress | None = None,
     force_exclude: bool = False,
 ) -> Run:
     """Analyse `paths`, or `stdin` (its name relative to the root, its bytes)."""
     left_out: list[str] = []
     done: list[FileResult] = []
-    gated: list[tuple[int, str, str]] = []
+    gated: list[Gated] = []
     named = {stdin[0]} if stdin else set()
     with tuned():
         if stdin is None:
@@ -114,8 +119,8 @@ def run(
 
             done = consistent(done, partners, again)
     files = tuple(sorted(done, key=lambda result: result.path))
-    given = stdin[1] if stdin else None
-    return Run(root, files, settings, session.target, session.facts, tuple(sorted(left_out)), given)
+    piped = stdin[1] if stdin else None
+    return Run(root, files, settings, session.target, session.facts, tuple(sorted(left_out)), piped)
 
 
 def _listed(root: Path, paths: Sequence[str], exclude: Sequence[str]) -> tuple[list[str], bool]:
@@ -132,12 +137,12 @@ def _listed(root: Path, paths: Sequence[str], exclude: Sequence[str]) -> tuple[l
 
 
 def _partners(
-    root: Path, listed: Sequence[str], named: set[str], settings: Settings, session: Session, cache
+    root: Path, listed: Sequence[str], named: set[str], settings: Settings, session: Session, cache: Cache | None
 ) -> Partners:
     walk = Walk(root, settings.exclude)
 
     def glance(path: str, data: bytes) -> FileResult:
-        def made() -> tuple:
+        def made() -> tuple[Any, ...]:
             found = sites(path, data, session)
             return tuple(map(tuple, found.sites)), found.ties
 
@@ -149,7 +154,15 @@ def _partners(
     return Partners(root, listed, frozenset(named), session.facts.launch.options, glance, excluded)
 
 
-def _gated(root, gated, settings, session, cache, progress, before) -> list[FileResult]:
+def _gated(
+    root: Path,
+    gated: list[Gated],
+    settings: Settings,
+    session: Session,
+    cache: Cache | None,
+    progress: Progress | None,
+    before: int,
+) -> list[FileResult]:
     found, missing = cache.known(gated, session) if cache else ([], gated)
     if missing:
         session.rules  # noqa: B018  a mistake in a rule is told once, here, and not as one crash for each file
@@ -161,7 +174,8 @@ def _gated(root, gated, settings, session, cache, progress, before) -> list[File
         results = pooled(root, names, session, jobs, analyse_file)
     else:
         results = (analyse_file(root, name, session) for name in names)
-    total, new = before + len(gated), []
+    total = before + len(gated)
+    new: list[FileResult] = []
     for result in results:
         new.append(result)
         if progress:

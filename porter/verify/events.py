@@ -47,7 +47,8 @@ def _summary(data: bytes) -> Iterator[tuple[str, float]]:
 def _tensor(data: bytes) -> float | None:
     """TensorFlow writes a scalar as a tensor of one element."""
     found = dict(_fields(data))
-    kind = {1: "<f", 2: "<d"}.get(found.get(1))
+    which = found.get(1)
+    kind = {1: "<f", 2: "<d"}.get(which) if isinstance(which, int) else None
     if kind is None:
         return None
     size = struct.calcsize(kind)
@@ -62,6 +63,7 @@ def _fields(data: bytes) -> Iterator[tuple[int, int | float | bytes]]:
     while at < len(data):
         key, at = _varint(data, at)
         wire = key & 7
+        content: int | float | bytes
         if wire == _VARINT:
             content, at = _varint(data, at)
         elif wire == _BYTES:

@@ -55,22 +55,22 @@ def find(interpreter: Interpreter) -> Device:
 
 def set_up(interpreter: Interpreter, wheel: str | None, tell: Callable[..., None]) -> Device:
     """`tell`: called with a key of porter.verify.words, and values, before each step."""
-    _check(interpreter)
+    torch = _check(interpreter)
     place = place_of(interpreter)
     for folder in (cache_dir(), place.parent, place):
         make_ours(folder)
         _check_owner(folder)
-    own = interpreter.torch_npu is not None and _fits(interpreter.torch_npu_version, interpreter.torch_release)
-    if own and not wheel:
-        package, version, packages = interpreter.torch_npu, interpreter.torch_npu_version, ""
+    own = interpreter.torch_npu if _fits(interpreter.torch_npu_version, interpreter.torch_release) else None
+    if own is not None and not wheel:
+        package, version, packages = own, interpreter.torch_npu_version, ""
     else:
         packages = "packages"
         tell("setup.torch_npu", torch=interpreter.torch_release)
         package, version = _fetch(interpreter, wheel, place / packages)
     tell("setup.standins")
-    standins.generate(interpreter.torch, package, place / "standins", interpreter.machine, os.environ.get("CC", "cc"))
+    standins.generate(torch, package, place / "standins", interpreter.machine, os.environ.get("CC", "cc"))
     tell("setup.kernels")
-    compile_library(interpreter.torch, package, interpreter.headers, interpreter.cxx11_abi, place / f"{MODULE}.so")
+    compile_library(torch, package, interpreter.headers, interpreter.cxx11_abi, place / f"{MODULE}.so")
     made = {"torch_npu": version, "packages": packages}
     device = _device(interpreter, place, made)
     tell("setup.try")
@@ -103,7 +103,8 @@ def _check_owner(*folders: Path) -> None:
             raise UserError(message.text("en"), message.text("zh"))
 
 
-def _check(interpreter: Interpreter) -> None:
+def _check(interpreter: Interpreter) -> Path:
+    """Where its torch is."""
     if interpreter.system != "Linux" or interpreter.machine not in ("x86_64", "aarch64"):
         raise UserError(
             f"the virtual NPU runs on Linux x86-64, not on {interpreter.system} {interpreter.machine}; run it in a "
@@ -122,6 +123,7 @@ def _check(interpreter: Interpreter) -> None:
             f"{interpreter.path} lacks what torch_npu imports; pip install {names}",
             f"{interpreter.path} 缺少 torch_npu 所需的包；请 pip install {names}",
         )
+    return interpreter.torch
 
 
 def place_of(interpreter: Interpreter) -> Path:

@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -104,7 +104,7 @@ def for_npu(words: Sequence[str]) -> list[str]:
     return [re.sub(r"(^|=)(cpu:gloo,)?(?:cuda:)?nccl$", _hccl, word) for word in found]
 
 
-def _hccl(match: re.Match) -> str:
+def _hccl(match: re.Match[str]) -> str:
     return match[0].replace("cuda:", "npu:").replace("nccl", "hccl")
 
 
@@ -166,7 +166,7 @@ def _environment(device: Device, root: Path, recorded: str, limits: Limits, orig
     return {**kept, **added}
 
 
-def _limit(limits: Limits):
+def _limit(limits: Limits) -> Callable[[], None] | None:
     if not limits.memory_gb:
         return None
     import resource
@@ -192,7 +192,7 @@ def _stopped_in_order() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before or signal.SIG_DFL)
 
 
-def _stop(child: subprocess.Popen) -> None:
+def _stop(child: subprocess.Popen[bytes]) -> None:
     """The whole group: workers and ranks must not outlive the run."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         try:

@@ -7,6 +7,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+
+from porter.files.documents import Json
 
 _OF_TORCHRUN = ("ChildFailedError", "SignalException")  # says only that a rank failed
 _PASSED_ON = ("ProcessRaisedException", "ProcessExitedException")  # by mp.spawn; the rank may have told more
@@ -47,7 +50,7 @@ class Error:
 @dataclass(slots=True)
 class Records:
     series: dict[str, list[Point]] = field(default_factory=dict)  # "loss", "grad_norm Adam", ...; " of rank 1" beside 0
-    saved: dict[str, list] = field(default_factory=dict)
+    saved: dict[str, list[Any]] = field(default_factory=dict)
     operators: list[Operator] = field(default_factory=list)
     errors: list[Error] = field(default_factory=list)
     stuck: list[tuple[int, str]] = field(default_factory=list)  # rank, and where it was shortly before the time limit
@@ -129,7 +132,7 @@ def _order(path: Path) -> tuple[int, int]:
     return int(rank), int(pid)
 
 
-def _rows(path: Path) -> Iterator[dict]:
+def _rows(path: Path) -> Iterator[Json]:
     for line in path.read_text(encoding="utf-8").splitlines():
         try:
             yield json.loads(line)
@@ -137,7 +140,7 @@ def _rows(path: Path) -> Iterator[dict]:
             return
 
 
-def _joined(known: Operator | None, name: str, where: str, value: dict) -> Operator:
+def _joined(known: Operator | None, name: str, where: str, value: Json) -> Operator:
     calls, in_steps, shapes, late = value["calls"], value["in_steps"], value["shapes"], set(value["late_shapes"])
     synchronises = value["sync"]
     if known:

@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 
 from porter.files import documents
+from porter.files.documents import Json
 from porter.verify.compare import Comparison, Curve
 from porter.verify.install import Device
 from porter.verify.launch import Outcome
@@ -46,12 +47,12 @@ def as_json(result: Result) -> str:
     return json.dumps(data(result), indent=2, ensure_ascii=False, allow_nan=True) + "\n"
 
 
-def read(name: str) -> dict:
+def read(name: str) -> Json:
     """What `porter verify --output` wrote."""
     return documents.read(name, "porter verify --output verify.json", ("format", FORMAT), _PARTS)
 
 
-def data(result: Result) -> dict:
+def data(result: Result) -> Json:
     comparison = result.comparison
     return {
         "format": FORMAT,
@@ -70,7 +71,7 @@ def data(result: Result) -> dict:
     }
 
 
-def _leg(outcome: Outcome) -> dict:
+def _leg(outcome: Outcome) -> Json:
     how, detail = outcome.how_it_ended()
     return {
         "ended": how,
@@ -85,7 +86,7 @@ def _leg(outcome: Outcome) -> dict:
     }
 
 
-def _operator(operator: Operator) -> dict:
+def _operator(operator: Operator) -> Json:
     return {
         "name": operator.name,
         "where": operator.where,
@@ -99,7 +100,7 @@ def _operator(operator: Operator) -> dict:
     }
 
 
-def _curve(curve: Curve) -> dict:
+def _curve(curve: Curve) -> Json:
     return {
         "name": curve.name,
         "original": [point.value for point in curve.original],

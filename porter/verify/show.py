@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from porter.files.documents import Json
 from porter.rulebook.words import speaker
 from porter.terminal import columns, pad
 from porter.verify.compare import STEPS
@@ -27,7 +28,7 @@ class Pieces:
     proves: str
 
 
-def pieces(data: dict, lang: str) -> Pieces:
+def pieces(data: Json, lang: str) -> Pieces:
     device = {"torch": data["torch"], "torch_npu": data["torch_npu"], "devices": data["devices"]}
     legs = [(name, data[name]) for name in ("original", "ported") if data.get(name)]
     return Pieces(
@@ -43,7 +44,7 @@ def pieces(data: dict, lang: str) -> Pieces:
     )
 
 
-def text(data: dict, lang: str) -> Iterator[str]:
+def text(data: Json, lang: str) -> Iterator[str]:
     said = pieces(data, lang)
     yield said.device
     for ended, failure in said.legs:
@@ -67,12 +68,12 @@ def text(data: dict, lang: str) -> Iterator[str]:
     yield said.proves
 
 
-def _ended(name: str, leg: dict, lang: str) -> str:
+def _ended(name: str, leg: Json, lang: str) -> str:
     ended = say(f"ended.{leg['ended']}", lang, detail=leg["detail"])
     return f"{say(f'leg.{name}', lang)}: {ended}, {say('steps', lang)}: {leg['steps']}"
 
 
-def _failure(leg: dict, lang: str) -> Iterator[str]:
+def _failure(leg: Json, lang: str) -> Iterator[str]:
     if leg["ended"] == "ended":
         return
 
@@ -91,12 +92,12 @@ def _failure(leg: dict, lang: str) -> Iterator[str]:
         yield from (f"  {line}" for line in leg["output"])
 
 
-def _exchanged(data: dict, lang: str) -> str:
+def _exchanged(data: Json, lang: str) -> str:
     names = ", ".join(data["exchanged_operators"])
     return say("exchanged", lang, names=names, tolerance=data["tolerance"], steps=STEPS) if names else ""
 
 
-def _table(data: dict, lang: str) -> Iterator[tuple[str, ...]]:
+def _table(data: Json, lang: str) -> Iterator[tuple[str, ...]]:
     curves = data["curves"]
     if not curves:
         return
@@ -110,14 +111,14 @@ def _table(data: dict, lang: str) -> Iterator[tuple[str, ...]]:
         yield say("saved", lang), str(saved["all"]), str(saved["equal"]), ""
 
 
-def _row(curve: dict) -> tuple[str, ...]:
+def _row(curve: Json) -> tuple[str, ...]:
     original, ported = len(curve["original"]), len(curve["ported"])
     points = f"{original}" if original == ported else f"{original} / {ported}"
     furthest = curve["largest_relative_difference"]
     return curve["name"], points, str(curve["bit_equal"]), f"{furthest:.2g}" if furthest else "0"
 
 
-def _partings(data: dict, lang: str) -> Iterator[str]:
+def _partings(data: Json, lang: str) -> Iterator[str]:
     for curve in data["curves"]:
         if curve["parts_at"] is not None:
             yield _parting(curve, lang)
@@ -125,7 +126,7 @@ def _partings(data: dict, lang: str) -> Iterator[str]:
         yield say("parts.saved", lang, names=", ".join(different[:_ROWS]))
 
 
-def _parting(curve: dict, lang: str) -> str:
+def _parting(curve: Json, lang: str) -> str:
     name, at = curve["name"], curve["parts_at"]
     if not curve["parts_where"]:
         counts = {"original": len(curve["original"]), "ported": len(curve["ported"])}
@@ -138,7 +139,7 @@ def _parting(curve: dict, lang: str) -> str:
     )  # fmt: skip
 
 
-def _operators(operators: list[dict], lang: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _operators(operators: list[Json], lang: str) -> Iterator[tuple[str, tuple[str, ...]]]:
     chosen = {
         "fallback": [o for o in operators if o["class"] == "cpu_fallback"],
         "sync": [o for o in operators if o["host_synchronisation"] and o["calls_in_steps"] and o["where"]],
@@ -154,7 +155,7 @@ def _operators(operators: list[dict], lang: str) -> Iterator[tuple[str, tuple[st
             yield say(f"operators.{key}", lang), tuple(rows)
 
 
-def unexplained(operators: list[dict], lang: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+def unexplained(operators: list[Json], lang: str) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Late shapes at places that no finding speaks of."""
     rows = [_operator(operator, "shapes", "", lang) for operator in operators[:_ROWS]]
     if len(operators) > _ROWS:
@@ -163,7 +164,7 @@ def unexplained(operators: list[dict], lang: str) -> Iterator[tuple[str, tuple[s
         yield say("operators.unexplained", lang), tuple(rows)
 
 
-def _operator(operator: dict, key: str, calls: str, lang: str) -> str:
+def _operator(operator: Json, key: str, calls: str, lang: str) -> str:
     where, name = operator["where"] or say("operators.inside", lang), operator["name"]
     if key == "shapes":
         example = operator["late_shapes"][0]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from porter.files.record import RECORD
 from porter.finding import Change, Finding, apply
-from porter.run.annotate import annotated, annotations
+from porter.run.annotate import annotated, remarks
 
 CASES = {
     "train.py": "import torch\n\n\ndef f():\n    torch.cuda.synchronize()\n    return torch.zeros(2, device='cuda')\n",
@@ -389,7 +389,7 @@ def shape(data: bytes) -> str:
 @pytest.mark.parametrize("line", range(1, 9))
 def test_annotation_anywhere_is_never_inside_a_string_or_an_expression(source, line):
     data = source.encode()
-    changes = annotations(data, [place(line)], lambda finding, lang: "text", "en")
+    changes = remarks(data, [place(line)], lambda finding, lang: "text", "en")
     got = apply(data, changes)
     assert shape(got) == shape(data)
     if line <= source.count("\n") and "alone" not in source:
@@ -398,8 +398,8 @@ def test_annotation_anywhere_is_never_inside_a_string_or_an_expression(source, l
     if line <= len(rows) and not rows[line - 1].startswith("# PRT"):
         at = len("\n".join([*rows[: line - 1], ""]).encode())  # where the line starts; what is put there pushes it down
         down = sum(c.new.count(b"\n") - data[c.start : c.end].count(b"\n") for c in changes if c.start <= max(at, 3))
-        assert annotations(got, [place(line + down)], lambda finding, lang: "text", "en") == ()
-    bare = apply(got, annotations(got, [], lambda finding, lang: "text", "en"))
+        assert remarks(got, [place(line + down)], lambda finding, lang: "text", "en") == ()
+    bare = apply(got, remarks(got, [], lambda finding, lang: "text", "en"))
     assert bare.count(b"# PRT110: text") == source.count("# PRT110: text"), "what stands in a string is not porter's"
 
 
@@ -411,18 +411,18 @@ STATEMENTS = st.sampled_from(SOURCES[:7] + SOURCES[11:12] + ["y = 1\n", "# comme
 def test_annotations_of_any_file(parts, lines):
     data = "".join(parts).encode()
     found = [place(line) for line in sorted(set(lines)) if line <= data.count(b"\n")]
-    changes = annotations(data, found, lambda finding, lang: "t", "en")
+    changes = remarks(data, found, lambda finding, lang: "t", "en")
     got = apply(data, changes)
     assert shape(got) == shape(data)
     assert got.count(b"# PRT101: old") == 0
-    clean = apply(got, annotations(got, [], lambda finding, lang: "t", "en"))
-    assert clean == apply(data, annotations(data, [], lambda finding, lang: "t", "en")), "nothing remains of them"
+    clean = apply(got, remarks(got, [], lambda finding, lang: "t", "en"))
+    assert clean == apply(data, remarks(data, [], lambda finding, lang: "t", "en")), "nothing remains of them"
 
 
 def test_annotation_and_edits_at_one_place():
     data = b"import torch\nx = 1\n"
     port = (Change(13, 13, b"import torch_npu\n"), Change(17, 18, b"2"))
-    notes = annotations(data, [place(2)], lambda finding, lang: "t", "en")
+    notes = remarks(data, [place(2)], lambda finding, lang: "t", "en")
     assert apply(data, annotated(data, port, notes)) == b"import torch\nimport torch_npu\n# PRT110: t\nx = 2\n"
 
 

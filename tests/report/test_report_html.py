@@ -320,5 +320,5 @@ def test_fields_of_the_map_are_as_large_as_what_they_stand_for():
     for box in boxes(files):
         assert box.x >= 0 and box.y >= 0 and box.x + box.w <= WIDTH + 0.2 and box.y + box.h <= HEIGHT + 0.2
     tops = [b for b in boxes(files) if b.path in ("a/", "d.py", "e/f/")]
-    sizes = {b.path: b.w * b.h / b.count for b in tops}
+    sizes = {b.path: b.w * b.h / b.places for b in tops}
     assert max(sizes.values()) < 1.1 * min(sizes.values())

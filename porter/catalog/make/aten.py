@@ -6,9 +6,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any, TypeAlias
 
 from porter.catalog.make.sources import Wheel
 
+Entry: TypeAlias = dict[str, Any]  # of such a table
 TORCH_TABLE = "torchgen/packaged/ATen/native/native_functions.yaml"
 GENERATOR = "torchgen/native_function_generation.py"
 NPU_TABLE = "torch_npu/csrc/aten/npu_native_functions_by_codegen.yaml"
@@ -22,10 +24,10 @@ class Tables:
     """What both wheels say of operators, read once."""
 
     def __init__(self, torch_npu: Wheel, torch: Wheel) -> None:
-        self.torch: list[dict] = _yaml(torch, TORCH_TABLE)
+        self.torch: list[Entry] = _yaml(torch, TORCH_TABLE)
         comments = torch.read(TORCH_TABLE).decode("utf-8")
         self.aliases: dict[str, str] = dict(re.findall(r"^# (\w+), alias (?:for|of) (\w+)", comments, re.MULTILINE))
-        self.npu: dict[str, list] = _yaml(torch_npu, NPU_TABLE)
+        self.npu: dict[str, list[Any]] = _yaml(torch_npu, NPU_TABLE)
         # of composites the generator makes the core ones alone, before torch 2.2 none
         self._core = GENERATOR in torch.files() and b"is_core" in torch.read(GENERATOR)
         self.library = torch_npu.read("torch_npu/lib/libtorch_npu.so")
@@ -55,10 +57,10 @@ class Tables:
     def schemas(self) -> dict[str, str]:
         return {f"aten::{_name(e)}": e["func"][e["func"].index("(") :] for e in self.torch}
 
-    def custom(self, public: set[str]) -> dict[str, dict[str, list]]:
+    def custom(self, public: set[str]) -> dict[str, dict[str, list[Any]]]:
         """{operator: {overload: [schema, public, implementations]}} of the namespace npu."""
         registered = {m[1]: m[2] for m in map(_SCHEMA.match, literals(self.library, b") -> ")) if m}
-        found: dict[str, dict[str, list]] = {}
+        found: dict[str, dict[str, list[Any]]] = {}
         for entry in self.npu["custom"]:
             name = _name(entry)
             base, _, overload = name.partition(".")
@@ -69,21 +71,22 @@ class Tables:
         return found
 
 
-def _yaml(wheel: Wheel, file: str):
+def _yaml(wheel: Wheel, file: str) -> Any:
     import yaml
 
     return yaml.load(wheel.read(file), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
 
 
-def _name(entry: dict | str) -> str:
-    return (entry["func"] if isinstance(entry, dict) else entry).partition("(")[0].strip()
+def _name(entry: Entry | str) -> str:
+    schema: str = entry["func"] if isinstance(entry, dict) else entry
+    return schema.partition("(")[0].strip()
 
 
-def _sparse_only(entry: dict | str) -> bool:
+def _sparse_only(entry: Entry | str) -> bool:
     return isinstance(entry, dict) and "sparse" in entry and "impl_ns" not in entry
 
 
-def _composite(entry: dict) -> str:
+def _composite(entry: Entry) -> str:
     keys = {key.strip() for keys in entry.get("dispatch") or () for key in keys.split(",")}
     built = {"dispatch", "structured", "structured_delegate"}  # an empty dispatch table is one too
     if "CompositeImplicitAutograd" in keys or not built & entry.keys():
@@ -93,7 +96,7 @@ def _composite(entry: dict) -> str:
     return "e" if "structured_delegate" in entry else "c"
 
 
-def _marks(entry: dict) -> str:
+def _marks(entry: Entry) -> str:
     variants = str(entry.get("variants", "function"))
     marks = "".join(letter for letter, variant in (("f", "function"), ("m", "method")) if variant in variants)
     arguments = entry["func"].partition(" -> ")[0]

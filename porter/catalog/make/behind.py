@@ -7,7 +7,8 @@ with a call of any other kind has no entry. Arithmetic signs between tensors are
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from porter.catalog.make.harmless import computes_nothing, moves
 from porter.catalog.make.sources import Wheel
@@ -17,10 +18,11 @@ _BOUND = ("torch._C._nn", "torch._C._linalg", "torch._C._fft", "torch._C._specia
 _FUNCTIONS = ("torch.functional", "torch.nn.functional", "torch._tensor")
 
 
-def behind(torch: Wheel, aten: dict[str, dict[str, str]], aliases: dict[str, str]) -> dict[str, dict]:
+def behind(torch: Wheel, aten: dict[str, dict[str, str]], aliases: dict[str, str]) -> dict[str, dict[str, Any]]:
     """The keys `apis` and `steps` of the section operators, as porter.catalog.read.tables describes them."""
     reader = _Bodies(torch, aten)
-    apis: dict[str, dict[str, str]] = {}
+    apis: dict[str, dict[str, str | None]] = {}
+    names: dict[str, str | None]
     for module, variant, written in (("torch", "f", "torch.functional"), ("torch.Tensor", "m", "torch._tensor.Tensor")):
         names = {n: "" for n, overloads in aten.items() if n[0] != "_" and reader.called(n, variant)}
         apis[module] = names | reader.written(written, names)
@@ -53,7 +55,7 @@ class _Bodies:
         flags = (f.partition(">")[0] for f in self.aten.get(name, {}).values())
         return any(variant in f and "o" not in f for f in flags)
 
-    def written(self, place: str, builtin: dict[str, str]) -> dict[str, str | None]:
+    def written(self, place: str, builtin: Mapping[str, object]) -> dict[str, str | None]:
         """Of every public function of a module or a class its operators; None where that is not certain."""
         head, _, last = place.rpartition(".")
         owner = self.module(head).classes.get(last) if last[:1].isupper() else None
@@ -134,7 +136,9 @@ class _Bodies:
         local |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
         return _together(self._call(home, owner, local, call) for call in _calls(node.body))
 
-    def _call(self, home: _Module, owner, local: set[str], call: ast.Call) -> frozenset[str] | None:
+    def _call(
+        self, home: _Module, owner: ast.ClassDef | None, local: set[str], call: ast.Call
+    ) -> frozenset[str] | None:
         name = ast.unparse(call.func)
         if isinstance(call.func, ast.Attribute):
             method = call.func.attr
@@ -186,7 +190,10 @@ class _Module:
                 self.classes[node.name] = node
             elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
                 if node.targets[0].id == "__all__":
-                    self.exported = {e.value for e in getattr(node.value, "elts", ()) if isinstance(e, ast.Constant)}
+                    elements = getattr(node.value, "elts", ())
+                    self.exported = {
+                        e.value for e in elements if isinstance(e, ast.Constant) and isinstance(e.value, str)
+                    }
                 else:
                     self.values[node.targets[0].id] = node.value
             elif isinstance(node, ast.Import):
@@ -221,9 +228,9 @@ def _calls(body: list[ast.stmt]) -> Iterator[ast.Call]:
     for node in body:
         if isinstance(node, (ast.Raise, ast.Assert, ast.FunctionDef)):
             continue
-        fields = list(ast.iter_child_nodes(node))
+        fields: list[ast.AST] = list(ast.iter_child_nodes(node))
         if isinstance(node, ast.If) and "is_cuda" in ast.unparse(node.test):  # never on an NPU
-            fields = node.orelse
+            fields = [*node.orelse]
         for field in fields:
             if isinstance(field, ast.stmt):
                 yield from _calls([field])
@@ -231,7 +238,7 @@ def _calls(body: list[ast.stmt]) -> Iterator[ast.Call]:
                 yield from (n for n in ast.walk(field) if isinstance(n, ast.Call))
 
 
-def _together(parts) -> frozenset[str] | None:
+def _together(parts: Iterable[frozenset[str] | None]) -> frozenset[str] | None:
     found: frozenset[str] = frozenset()
     for part in parts:
         if part is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from pathlib import Path
+from typing import Any
 
 from porter.catalog.make.aten import Tables, deprecated
 from porter.catalog.make.behind import behind
@@ -45,7 +46,7 @@ def build(torch_npu: Path, torch: Path) -> dict[str, bytes]:
         "transfer": transfers(ours, reader),
         "deprecated": deprecated(tables.library, spoken),
     }
-    sections = {
+    sections: dict[str, dict[str, Any]] = {
         "names": names,
         "operators": operators,
         "torch": {"names": offered},
@@ -54,15 +55,15 @@ def build(torch_npu: Path, torch: Path) -> dict[str, bytes]:
     return {f"torch_npu-{ours.version}/{section}.json.gz": _section(data) for section, data in sections.items()}
 
 
-def _section(data: dict) -> bytes:
+def _section(data: dict[str, Any]) -> bytes:
     text = json.dumps({"format": FORMAT} | data, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
     return packed(text.encode("ascii"))
 
 
 def packed(data: bytes) -> bytes:
-    data = bytearray(gzip.compress(data, compresslevel=9, mtime=0))
-    data[9] = 255  # the header's operating system: Python 3.10 and 3.11 write different ones
-    return bytes(data)
+    made = bytearray(gzip.compress(data, compresslevel=9, mtime=0))
+    made[9] = 255  # the header's operating system: Python 3.10 and 3.11 write different ones
+    return bytes(made)
 
 
 def _wheel(path: Path, name: str) -> Wheel:

@@ -10,7 +10,7 @@ from porter.catalog.make.sources import CatalogueError, Wheel
 from porter.files.errors import FilesError, Message
 from porter.files.read import read
 from porter.resources import cache_dir, make_ours, rules_dir
-from porter.versions import base, parse
+from porter.versions import base, sure
 
 # Wheels for other machines than this one: the same two files on each.
 _LINUX = ("manylinux_2_28_x86_64", "manylinux_2_17_x86_64", "manylinux2014_x86_64")
@@ -45,7 +45,9 @@ def checksums(file: Path) -> dict[str, dict[str, str]]:
 def check(version: str, wheels: tuple[Path, Path], file: Path) -> None:
     """Where the version is listed, its wheels are those or none."""
     listed = checksums(file).get(version)
-    for path in wheels if listed is not None else ():
+    if listed is None:
+        return
+    for path in wheels:
         found = Wheel(path).sha256
         if listed.get(path.name) != found:
             wanted = listed.get(path.name, "no checksum")
@@ -60,7 +62,7 @@ def check(version: str, wheels: tuple[Path, Path], file: Path) -> None:
 def record(version: str, wheels: tuple[Path, Path], file: Path) -> None:
     rows = checksums(file) | {version: {path.name: Wheel(path).sha256 for path in wheels}}
     lines = ["# The wheels each catalogue is read from. porter catalog build --update-sources writes this file."]
-    for key in sorted(rows, key=parse):
+    for key in sorted(rows, key=sure):
         lines += ["", f'["{key}"]', *(f'"{name}" = "{digest}"' for name, digest in rows[key].items())]
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -39,7 +39,7 @@ def make(name: str, data: bytes) -> tuple[str, bytes]:
     if not found:
         raise ValueError("is not called native_api_docs_VERSION.json")
     given = json.loads(data)
-    rows: dict[tuple, int] = {}
+    rows: dict[tuple[object, ...], int] = {}
     apis: dict[str, int] = {}
     npu: dict[str, str] = {}
     for key, fact in sorted(given["apis"].items()):
@@ -66,7 +66,10 @@ def make(name: str, data: bytes) -> tuple[str, bytes]:
 
 
 def _full(name: str) -> str:
-    name = _NAME.match(name)[0]  # in two of the tables a note has slipped into a name
+    found = _NAME.match(name)  # in two of the tables a note has slipped into a name
+    if found is None:
+        raise ValueError(f"has {name!r} among its names")
+    name = found[0]
     first, dot, rest = name.partition(".")
     if not dot and first != "torch":
         return f"torch.Tensor.{name}"  # the page of named tensors leaves out whose methods they are

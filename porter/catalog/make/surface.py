@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable
+from typing import Any
 
 from porter.catalog.make.sources import Wheel, Wheels
 from porter.catalog.make.static import Entry, Reader
@@ -30,7 +31,7 @@ _LETTER = {"function": "f", "class": "c", "value": "v", "module": "m"}
 _DUNDERS = ("__enter__", "__exit__", "__call__")
 
 
-def npu_names(torch_npu: Wheel, torch: Wheel, custom: dict[str, dict[str, list]]) -> Names:
+def npu_names(torch_npu: Wheel, torch: Wheel, custom: dict[str, dict[str, list[Any]]]) -> Names:
     wheels = Wheels([torch_npu, torch])
     reader = Reader(wheels, _INHERIT_FROM)
     modules = [m for m in wheels.below("torch_npu") if _offered(m)]

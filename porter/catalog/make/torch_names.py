@@ -59,11 +59,11 @@ def torch_names(torch: Wheel, reader: Reader) -> tuple[dict[str, str], dict[str,
         marked = {f"-{n}" for n in gone} | {f"+{n}" for n in taken} | {n for n in private if _is_private(n)}
         found[module] = " ".join((*sorted(names - gone), *sorted(marked), *("*" if more else "")))
     for name, place in _CLASSES.items():
-        entry = reader.lookup(place)
-        members = {m for m in entry.members if m[0] != "_"} if entry else set()
+        owner = reader.lookup(place)
+        members = {m for m in owner.members if m[0] != "_"} if owner else set()
         if name == "torch.Tensor":
-            stub = torch.stub("torch._C")
-            base = next(node for node in stub.body if _is(node, "TensorBase")) if stub else None
+            compiled = torch.stub("torch._C")
+            base = _class(compiled, "TensorBase") if compiled else None
             members |= {m for m in _bound(base.body) if m[0] != "_"} if base else set()
             members |= mentioned["Tensor"]
         found[name] = " ".join(sorted(members))
@@ -95,8 +95,8 @@ def _is_private(name: str) -> bool:
     return name[0] == "_" and not name.startswith("__")
 
 
-def _is(node: ast.stmt, name: str) -> bool:
-    return isinstance(node, ast.ClassDef) and node.name in (name, "_" + name)
+def _class(tree: ast.Module, name: str) -> ast.ClassDef:
+    return next(node for node in tree.body if isinstance(node, ast.ClassDef) and node.name in (name, "_" + name))
 
 
 def _bound(body: list[ast.stmt]) -> Iterator[str]:

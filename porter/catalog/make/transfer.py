@@ -51,10 +51,12 @@ class _Transfer:
         self.reader = reader
         self.functions = {n.name: n for n in tree.body if isinstance(n, ast.FunctionDef)}
         self.classes = {n.name: n for n in tree.body if isinstance(n, ast.ClassDef)}
-        self.lists = {
+        self.lists: dict[str, list[str]] = {
             ast.unparse(n.targets[0]): ast.literal_eval(n.value)
             for n in tree.body
-            if isinstance(n, ast.Assign) and isinstance(n.value, ast.List) and all(map(_constant, n.value.elts))
+            if isinstance(n, ast.Assign)
+            and isinstance(n.value, ast.List)
+            and all(_text(one) is not None for one in n.value.elts)
         }
 
     def effects(self) -> Iterator[tuple[str, str]]:
@@ -80,9 +82,9 @@ class _Transfer:
     def _patched(self, rows: ast.List) -> Iterator[tuple[str, str]]:
         """[["cuda.amp", torch_npu.npu.amp], ...]: of a module with `__all__` its names, else the whole."""
         for row in rows.elts:
-            if not (isinstance(row, ast.List) and len(row.elts) == 2 and _constant(row.elts[0])):
+            if not isinstance(row, ast.List) or len(row.elts) != 2 or (patched := _text(row.elts[0])) is None:
                 continue
-            name, home = f"torch.{row.elts[0].value}", ast.unparse(row.elts[1])
+            name, home = f"torch.{patched}", ast.unparse(row.elts[1])
             exported = self.reader.module(home).exported if home in self.reader.wheels else None
             if exported is None:
                 yield name, _spelled(home)
@@ -102,7 +104,7 @@ class _Transfer:
     def _listed(self, node: ast.expr) -> list[str]:
         if isinstance(node, ast.Name):
             return self.lists.get(node.id, [])
-        return [n.value for n in node.elts] if isinstance(node, ast.List) else []
+        return [text for n in node.elts if (text := _text(n)) is not None] if isinstance(node, ast.List) else []
 
 
 def _statements(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
@@ -120,8 +122,8 @@ def _does_nothing(function: ast.FunctionDef) -> bool:
     )
 
 
-def _constant(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+def _text(node: ast.expr) -> str | None:
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
 
 
 def _spelled(name: str) -> str:
@@ -134,5 +136,5 @@ def warnings_given(wheels: Iterable[str], parse: Callable[[str], ast.Module | No
         tree = parse(module)
         for node in ast.walk(tree) if tree else ():
             if isinstance(node, ast.Call) and ast.unparse(node.func) in ("warnings.warn", "deprecated") and node.args:
-                if _constant(node.args[0]):
-                    yield node.args[0].value
+                if (text := _text(node.args[0])) is not None:
+                    yield text

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from porter.catalog.read.load import Catalogue
 from porter.catalog.read.operators import Operator
 
@@ -17,7 +19,7 @@ def exists(api: str, catalogue: Catalogue) -> bool | None:
     return catalogue.surface.has(api) if api.partition(".")[0] == "torch" else None
 
 
-def about(api: str, catalogue: Catalogue) -> dict:
+def about(api: str, catalogue: Catalogue) -> dict[str, Any]:
     """One API in one version."""
     kernels = catalogue.operators.of(api)
     operators = kernels.operators if kernels else catalogue.operators.overloads(api) if "::" in api else ()
@@ -34,7 +36,7 @@ def about(api: str, catalogue: Catalogue) -> dict:
     }
 
 
-def documented(api: str, catalogue: Catalogue, soc: str) -> dict | None:
+def documented(api: str, catalogue: Catalogue, soc: str) -> dict[str, Any] | None:
     """What the vendor's tables say of it on one chip; None where they are silent."""
     from porter.catalog.read.documents import load
 
@@ -51,10 +53,10 @@ def documented(api: str, catalogue: Catalogue, soc: str) -> dict | None:
     }
 
 
-def between(before: Catalogue, after: Catalogue) -> dict[str, dict[str, list]]:
+def between(before: Catalogue, after: Catalogue) -> dict[str, dict[str, list[Any]]]:
     """{names | signatures | operators | kernels: {added, removed, changed}}; what changed with its old and new form."""
     views = {"names": _names, "signatures": _signatures, "operators": _operators, "kernels": _kernels}
-    found = {}
+    found: dict[str, dict[str, list[Any]]] = {}
     for key, view in views.items():
         old, new = view(before), view(after)
         found[key] = {
@@ -90,7 +92,7 @@ def _kernels(catalogue: Catalogue) -> dict[str, str]:
     return {n: catalogue.operators.overloads(n)[0].kernel for n in catalogue.operators.names()}
 
 
-def _operator(op: Operator, catalogue: Catalogue) -> dict:
+def _operator(op: Operator, catalogue: Catalogue) -> dict[str, Any]:
     return {
         "name": op.name,
         "kernel": op.kernel,

@@ -11,6 +11,7 @@ import zlib
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from porter.catalog.read.shipped import shipped
 from porter.errors import UserError
@@ -46,11 +47,11 @@ class Source:
 
 
 class Documents:
-    def __init__(self, data: dict, wanted: str) -> None:
+    def __init__(self, data: dict[str, Any], wanted: str) -> None:
         self.torch: str = data["torch"]
         self.wanted = wanted  # the torch that was asked for; there are no tables for every one
         self.source = Source(**data["source"])
-        self._rows: list[list] = data["rows"]
+        self._rows: list[list[Any]] = data["rows"]
         self._apis: dict[str, int] = data["apis"]
         self._npu: dict[str, str] = data["npu"]
         counts: dict[str, int] = {}

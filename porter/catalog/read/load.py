@@ -6,12 +6,12 @@ import json
 import zlib
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from porter.catalog.read.shipped import shipped
 from porter.errors import UserError
 from porter.resources import rules_dir
-from porter.versions import begins, parse, release
+from porter.versions import begins, parse, release, sure
 
 if TYPE_CHECKING:
     from porter.catalog.read.operators import Deprecation
@@ -48,7 +48,7 @@ def nearest(torch: str, directory: Path | None = None) -> str:
     def distance(version: str) -> tuple[int, ...]:
         a, b, c = release(version, 3)
         apart = (a - major) * 1000 + b - minor
-        return abs(apart), apart, abs(c - patch), -(parse(version).post or 0)  # of post releases the newest
+        return abs(apart), apart, abs(c - patch), -(sure(version).post or 0)  # of post releases the newest
 
     return min(known, key=distance)
 
@@ -64,7 +64,7 @@ def nearby(version: str, directory: Path | None = None) -> list[str]:
     known, wanted = versions(directory), parse(version)
     if wanted is None:
         return []
-    below, above = [v for v in known if parse(v) < wanted], [v for v in known if parse(v) > wanted]
+    below, above = [v for v in known if sure(v) < wanted], [v for v in known if sure(v) > wanted]
     return below[-1:] + above[:1]
 
 
@@ -85,10 +85,10 @@ def _load(version: str, directory: Path) -> Catalogue:
 
 
 @lru_cache(maxsize=32)
-def _section(version: str, section: str, directory: Path) -> dict:
+def _section(version: str, section: str, directory: Path) -> dict[str, Any]:
     path = directory / f"{_PREFIX}{version}" / f"{section}{_SUFFIX}"
     try:
-        data = json.loads(zlib.decompress(path.read_bytes(), wbits=31))
+        data: dict[str, Any] = json.loads(zlib.decompress(path.read_bytes(), wbits=31))
     except (OSError, ValueError, zlib.error) as error:
         made = f"porter catalog build --torch-npu {version}"
         raise UserError(
@@ -119,7 +119,7 @@ def _documented(directory: Path) -> dict[str, Deprecation]:
 class Catalogue:
     """Names are asked as they are written: `torch.npu.X` is a chain of attributes, `torch_npu.X` may be an import."""
 
-    def __init__(self, data: dict, directory: Path) -> None:
+    def __init__(self, data: dict[str, Any], directory: Path) -> None:
         self._directory = directory
         self.torch_npu: str = data["torch_npu"]
         self.torch: str = data["torch"]
@@ -191,11 +191,12 @@ class Catalogue:
         found = self.parameters(name)
         if found is not None:
             return f"({', '.join(found)})"
-        return _section(self.torch_npu, "signatures", self._directory)["signatures"].get(name, "")
+        return self.signatures().get(name, "")
 
     def signatures(self) -> dict[str, str]:
         """Of everything in torch that has one."""
-        return _section(self.torch_npu, "signatures", self._directory)["signatures"]
+        found: dict[str, str] = _section(self.torch_npu, "signatures", self._directory)["signatures"]
+        return found
 
     def _find(self, name: str) -> str | None:
         if name == "torch.npu" or name.startswith("torch.npu."):

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from porter.resources import rules_dir
-from porter.versions import parse
+from porter.versions import parse, sure
 
 
 def shipped(prefix: str, suffix: str = "", directory: Path | None = None) -> list[str]:
@@ -16,4 +16,4 @@ def shipped(prefix: str, suffix: str = "", directory: Path | None = None) -> lis
     except OSError:
         return []
     found = (n[len(prefix) : len(n) - len(suffix)] for n in names if n.startswith(prefix) and n.endswith(suffix))
-    return sorted(filter(parse, found), key=parse)
+    return sorted(filter(parse, found), key=sure)

@@ -18,6 +18,7 @@ torch.json.gz
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from porter.catalog.read.operators import COMPOSITE, CPU, MIXED, NATIVE, Deprecation, Kernels, Operator, Transfer
 
@@ -28,9 +29,9 @@ _SPACES = {"linalg": "linalg_", "fft": "fft_", "special": "special_"}
 
 
 class Operators:
-    def __init__(self, data: dict) -> None:
+    def __init__(self, data: dict[str, Any]) -> None:
         self._aten: dict[str, dict[str, str]] = data["aten"]
-        self._npu: dict[str, dict[str, list]] = data["npu"]
+        self._npu: dict[str, dict[str, list[Any]]] = data["npu"]
         self._apis: dict[str, dict[str, str]] = data["apis"]
         self._steps: dict[str, str] = data["steps"]
         self._transfer: dict[str, str] = data["transfer"]
@@ -118,7 +119,7 @@ def _kernels(api: str, operators: tuple[Operator, ...]) -> Kernels | None:
 
 
 class Torch:
-    def __init__(self, data: dict) -> None:
+    def __init__(self, data: dict[str, Any]) -> None:
         self._names: dict[str, frozenset[str] | str] = data["names"]
 
     def has(self, name: str) -> bool | None:

@@ -4,7 +4,10 @@ Of what is printed, numbers behind the name of a loss or a measure of quality. O
 what a clock or a gauge said.
 """
 
+from __future__ import annotations
+
 import re
+from collections.abc import Iterator
 
 _QUALITY = re.compile(
     r"loss|accura|perplex|reward|return|error|precision|recall|score|"
@@ -27,7 +30,7 @@ _PAIR = re.compile(
 _LONGEST = 2000
 
 
-def numbers(line):
+def numbers(line: str) -> Iterator[tuple[str, str]]:
     """Pairs of a name and a number, as it was written."""
     if _QUALITY.search(line):
         for name, digits in _PAIR.findall(line[:_LONGEST]):
@@ -35,5 +38,5 @@ def numbers(line):
                 yield name.strip(".-/"), digits
 
 
-def is_gauge(name):
+def is_gauge(name: str) -> bool:
     return not _GAUGES.isdisjoint(re.split("[^a-z]+", name.lower()))
