@@ -12,9 +12,9 @@ import sys
 from bisect import bisect_left
 from operator import attrgetter
 
+from porter.engine.rule_file import Link as Link
+from porter.engine.rule_file import Node as Node
 from porter.python.blocks import once, within
-
-Link = tuple  # (ast.AST, Link | None)
 
 _LEAVES = frozenset(
     [ast.Constant, ast.Load, ast.Store, ast.Del, ast.Pass, ast.Break, ast.Continue, int, str, type(None)]
