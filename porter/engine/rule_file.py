@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from porter.target import Target
 
 Node: TypeAlias = Any  # a node of ast: which kind is asked by its class, by which mypy does not narrow
-Link: TypeAlias = "tuple[Node, Link]"  # a node, and the link of its parent; the module's parent is None
+Link: TypeAlias = "tuple[Node, Link | Any]"  # a node, and the link of its parent; the module's parent is None
 Glance: TypeAlias = "Callable[[Any, Link], bool]"  # asked, with the scene, before LibCST sees anything
 _Answer = TypeVar("_Answer")
 
