@@ -119,7 +119,7 @@ class Rule(AnyRule):
     # that other rules want either
     spelled: ClassVar[bool] = False
     # of calls, methods, builtins and nodes, only the places that this look at the index lets through, as `staticmethod(...)`
-    only: ClassVar[Glance | None] = None
+    only: Glance | None = None  # of the class, but no ClassVar: a checker would take it for a method
     # False: it only tells, and a ported text is not asked for it again; "fuse": it writes where Session.fuse asks for it
     edits: ClassVar[bool | str] = True
 
