@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from porter.engine.rule import Hit, Rule, cst
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 
 CODES = {"compared": "PRT122", "stripped": "PRT122", "case": "PRT122", "option": "PRT123"}
 
@@ -11,7 +12,7 @@ class DeviceLiteral(Rule):
     code = "PRT120"
     literals = {"device"}
 
-    def visit(self, original, updated, file):
+    def visit(self, original: cst.BaseString, updated: cst.BaseString, file: RuleFile) -> Answer:
         literal = file.literal(original)
         if literal.role == "choices":  # a matter of the list as a whole
             return None

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 
 from porter.python.index import Link
+from porter.training.scene import Scene
 
 
-def is_view(scene, link: Link) -> bool:
+def is_view(scene: Scene, link: Link) -> bool:
     return any(a.__class__ in (ast.Call, ast.Subscript, ast.Attribute) for a in link[1][0].args[:2])

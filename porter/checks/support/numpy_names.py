@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from porter.engine.rule import Hit, Rule, cst
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 
 _BUILTINS = {name: name for name in ("float", "int", "bool", "object", "str", "complex")} | {
     "long": "int",
@@ -20,7 +21,7 @@ class NumpyNames(Rule):
     code = "PRT708"
     references = frozenset(f"numpy.{name}" for name in (*_BUILTINS, *_RENAMED))
 
-    def visit(self, original, updated, file):
+    def visit(self, original: cst.Attribute | cst.Name, updated: cst.Attribute | cst.Name, file: RuleFile) -> Answer:
         if not isinstance(original, cst.Attribute) or not isinstance(original.value, cst.Name):
             return None
         name = original.attr.value

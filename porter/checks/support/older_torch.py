@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
+from typing import Any
 
 from porter.engine.nodes import chain
-from porter.engine.rule import Hit, Rule, cst
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
+from porter.python.index import Link
+from porter.training.scene import Scene
 
 _SCHEDULERS = frozenset(
     f"torch.optim.lr_scheduler.{name}"
@@ -17,7 +21,7 @@ _MAKES = re.compile(rb"\bbyte\(|\buint8\b")
 _MASKED = ("masked_fill", "masked_fill_", "masked_select")
 
 
-def _stores(scene, link) -> bool:
+def _stores(scene: Scene, link: Link) -> bool:
     """`x[mask] = 0`, in a file that makes masks of uint8."""
     if link[0].ctx.__class__ is not ast.Store or link[0].slice.__class__ not in (ast.Name, ast.Call):
         return False
@@ -31,7 +35,7 @@ class OlderTorch(Rule):
     nodes = ("Subscript",)
     only = staticmethod(lambda scene, link: link[0].__class__ is not ast.Subscript or _stores(scene, link))
 
-    def visit(self, original, updated, file):
+    def visit(self, original: cst.Call | cst.Subscript, updated: Any, file: RuleFile) -> Answer:
         if isinstance(original, cst.Subscript):
             return self._stored(original, updated, file)
         name = file.name(original.func)
@@ -45,7 +49,7 @@ class OlderTorch(Rule):
         return self._masked(original, updated, 0 if method else 1, file)
 
     @staticmethod
-    def _verbose(original, updated, name, file):
+    def _verbose(original: cst.Call, updated: cst.Call, name: str, file: RuleFile) -> Hit | None:
         at = next((n for n, a in enumerate(original.args) if a.keyword and a.keyword.value == "verbose"), None)
         if at is None or "verbose" in file.session.catalogue.signature(name):
             return None
@@ -59,7 +63,7 @@ class OlderTorch(Rule):
         return Hit(original.args[at], "verbose", new=new, safe=plain, values=values)
 
     @staticmethod
-    def _stft(original, updated, method, file):
+    def _stft(original: cst.Call, updated: cst.Call, method: bool, file: RuleFile) -> Hit | None:
         given = {a.keyword.value for a in original.args if a.keyword}
         if "return_complex" in given or any(a.star for a in original.args) or len(original.args) + method > 9:
             return None
@@ -74,7 +78,7 @@ class OlderTorch(Rule):
         args.append(cst.Arg(cst.Name("False"), keyword=cst.Name("return_complex"), equal=none, comma=last.comma))
         return Hit(original.func, "stft", new=updated.with_changes(args=args))
 
-    def _masked(self, original, updated, place, file):
+    def _masked(self, original: cst.Call, updated: cst.Call, place: int, file: RuleFile) -> Hit | None:
         if len(original.args) <= place or any(a.star for a in original.args):
             return None
         mask = original.args[place]
@@ -84,7 +88,7 @@ class OlderTorch(Rule):
         args[place] = args[place].with_changes(value=_as_bool(args[place].value))
         return Hit(mask, "mask", new=updated.with_changes(args=args), safe=True)
 
-    def _stored(self, original, updated, file):
+    def _stored(self, original: cst.Subscript, updated: Any, file: RuleFile) -> Hit | None:
         if len(original.slice) != 1 or not isinstance(original.slice[0].slice, cst.Index):
             return None
         mask = original.slice[0].slice.value
@@ -95,13 +99,13 @@ class OlderTorch(Rule):
         return Hit(mask, "mask", new=updated.with_changes(slice=[element.with_changes(slice=index)]), safe=True)
 
 
-def _is_uint8(node, file) -> bool:
+def _is_uint8(node: cst.BaseExpression, file: RuleFile) -> bool:
     if isinstance(node, cst.Call):
         return isinstance(node.func, cst.Attribute) and node.func.attr.value == "byte" and not node.args
     return isinstance(node, cst.Name) and file.meaning.dtype(node) in ("uint8", "byte")
 
 
-def _as_bool(node):
+def _as_bool(node: Any) -> cst.Call:
     if isinstance(node, cst.Call) and chain(node.func)[-1:] in (["byte"], []):
         return node.with_changes(func=node.func.with_changes(attr=cst.Name("bool")))
     return cst.Call(cst.Attribute(node, cst.Name("bool")))
