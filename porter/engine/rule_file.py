@@ -102,10 +102,13 @@ class Variable(Protocol):
 
 class Source(Protocol):
     utf8: bytes
-    starts: list[int]  # of lines
-    words: frozenset[bytes]
 
-    def says(self, pattern: bytes | re.Pattern[bytes], node: ast.AST | None = None) -> bool: ...
+    @property
+    def starts(self) -> list[int]: ...  # of lines
+    @property
+    def words(self) -> frozenset[bytes]: ...
+
+    def says(self, what: bytes | re.Pattern[bytes], node: ast.AST | None = None) -> bool: ...
     def span(self, node: ast.AST) -> tuple[int, int]: ...
     def line(self, offset: int) -> int: ...
 
@@ -114,8 +117,9 @@ class Names(Protocol):
     uses: list[Link]
     imports: dict[str, list[tuple[str, Link]]]  # what a name is imported from, and where
     others: dict[str, list[Link]]  # what else binds it
-    torch: str | None  # what the file calls torch
 
+    @property
+    def torch(self) -> str | None: ...  # what the file calls torch
     def bound(self, name: str) -> bool: ...
     def root(self, name: str, link: Link) -> str | None: ...  # the full name of the first word of a chain
     def resolve(self, node: ast.AST, link: Link) -> str | None: ...
@@ -184,9 +188,10 @@ class Imported(Protocol):
 class Scene(Protocol):
     """Where in the training a place is, and how often it runs."""
 
-    apart: bool  # a test, a measurement, an export
-    loops_over_batches: bool
-
+    @property
+    def apart(self) -> bool: ...  # a test, a measurement, an export
+    @property
+    def loops_over_batches(self) -> bool: ...
     def link(self, call: cst.Call) -> Link | None: ...  # of what a call calls
     def at(self, node: cst.CSTNode, kind: type) -> Link | None: ...
     def link_to(self, node: ast.AST) -> Link | None: ...

@@ -47,13 +47,14 @@ class RuleSet(Protocol):
     """The rules for one chip: checks/registry.py."""
 
     tables: Tables
-    texts: Texts
     codes: frozenset[str]
     all: _Rules
     of_index: _Rules
     of_text: dict[str, _Rules]
     roots: frozenset[str]
 
+    @property
+    def texts(self) -> Texts: ...
     @property
     def keys(self) -> Keys: ...
     def writing(self, fuse: bool) -> RuleSet: ...
