@@ -21,7 +21,7 @@ class CudaMethod(Rule):
     attributes = {"cuda"}
     references = frozenset(UNBOUND)
 
-    def visit(self, original: cst.Call | cst.Attribute | cst.Name, updated: Any, file: RuleFile) -> Answer:
+    def visit(self, original: Any, updated: Any, file: RuleFile) -> Answer:
         attribute = original.func if isinstance(original, cst.Call) else original
         if file.name(attribute) in UNBOUND:
             return Hit(original, "reference", new=self._renamed(attribute, updated, file), safe=True, loads=True)
@@ -40,7 +40,7 @@ class CudaMethod(Rule):
         return Hit(original, "device", new=_moved_to(updated), safe=safe, loads=True)
 
     @staticmethod
-    def _renamed(original: cst.Attribute, updated: cst.Attribute, file: RuleFile) -> cst.BaseExpression:
+    def _renamed(original: cst.BaseExpression, updated: Any, file: RuleFile) -> Any:
         if not isinstance(original, cst.Attribute):  # a name: ported by the import that binds it
             return updated
         return file.style.attribute(updated)
@@ -78,7 +78,7 @@ def _device(call: cst.Call, file: RuleFile) -> str | None:
     return "known" if made == "torch.device" or _DEVICE.search(word) else "likely"
 
 
-def _moved_to(call: Any) -> cst.Call:
+def _moved_to(call: Any) -> Any:
     """`x.to(device, non_blocking=True)`: what stands behind the device has other places there."""
     plain = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
     names = (None, "non_blocking", "memory_format")

@@ -76,7 +76,7 @@ class CudaNames(Rule):
 
     @staticmethod
     def _spell(
-        original: cst.Attribute | cst.Name, updated: cst.Attribute | cst.Name, name: str, new: str, namespace: str
+        original: cst.Attribute | cst.Name, updated: Any, name: str, new: str, namespace: str
     ) -> cst.BaseExpression | Literal[False] | None:
         """With the author's alias; None where nothing is to be written, as its import is ported, False where nothing can."""
         words, old, parts = chain(original), name.split("."), new.split(".")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 
@@ -21,7 +23,7 @@ class NumpyNames(Rule):
     code = "PRT708"
     references = frozenset(f"numpy.{name}" for name in (*_BUILTINS, *_RENAMED))
 
-    def visit(self, original: cst.Attribute | cst.Name, updated: cst.Attribute | cst.Name, file: RuleFile) -> Answer:
+    def visit(self, original: cst.Attribute | cst.Name, updated: Any, file: RuleFile) -> Answer:
         if not isinstance(original, cst.Attribute) or not isinstance(original.value, cst.Name):
             return None
         name = original.attr.value

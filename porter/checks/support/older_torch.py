@@ -35,7 +35,7 @@ class OlderTorch(Rule):
     nodes = ("Subscript",)
     only = staticmethod(lambda scene, link: link[0].__class__ is not ast.Subscript or _stores(scene, link))
 
-    def visit(self, original: cst.Call | cst.Subscript, updated: Any, file: RuleFile) -> Answer:
+    def visit(self, original: Any, updated: Any, file: RuleFile) -> Answer:
         if isinstance(original, cst.Subscript):
             return self._stored(original, updated, file)
         name = file.name(original.func)
@@ -49,7 +49,7 @@ class OlderTorch(Rule):
         return self._masked(original, updated, 0 if method else 1, file)
 
     @staticmethod
-    def _verbose(original: cst.Call, updated: cst.Call, name: str, file: RuleFile) -> Hit | None:
+    def _verbose(original: Any, updated: cst.Call, name: str, file: RuleFile) -> Hit | None:
         at = next((n for n, a in enumerate(original.args) if a.keyword and a.keyword.value == "verbose"), None)
         if at is None or "verbose" in file.session.catalogue.signature(name):
             return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from porter.checks.device.import_parts import renamed
+from porter.checks.device.import_parts import Alias, renamed
 from porter.engine.nodes import chain, dotted
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
@@ -69,7 +69,7 @@ class TorchSix(Rule):
         return Hit(original, "default", new=new, safe=True, after=tuple(rest), values=(("name", names),))
 
 
-def _lines(aliases: Iterable[cst.ImportAlias]) -> list[str] | None:
+def _lines(aliases: Iterable[Alias]) -> list[str] | None:
     """What says the same without torch._six, a statement for each package and each value; None where a name has no
     successor."""
     moved, values = {}, []
