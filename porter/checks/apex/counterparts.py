@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from porter.engine.rule_file import RuleFile
 from porter.python.blocks import once_for_file
 from porter.python.uses import Use, uses
+
+if TYPE_CHECKING:
+    from porter.python.file import File
 
 
 class Counterpart(NamedTuple):
@@ -61,7 +63,7 @@ _DECOUPLED = "adam_w_mode"
 
 
 @once_for_file
-def counterpart(file: RuleFile, full: str) -> Counterpart | None:
+def counterpart(file: File, full: str) -> Counterpart | None:
     """The counterpart of a name of apex, if every use in the file can follow; Adam or AdamW is one answer per file."""
     found = COUNTERPARTS.get(full)
     if found is None or found.name == "RMSNorm" and file.target.torch < RMS_SINCE:

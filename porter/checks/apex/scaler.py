@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple
 
 from porter.checks.apex.loss import Backward, Clip, Unknown, suite_of
 from porter.checks.apex.pattern import Pattern, imports_amp, patterns
-from porter.engine.rule_file import RuleFile
 from porter.finding import Change
 from porter.python.blocks import once_for_file
 from porter.python.comments import on_lines
 from porter.python.index import FUNCTIONS, Link, Node, ancestors
 
 if TYPE_CHECKING:
-    from porter.python.source import Source
+    from porter.python.file import File
 
 _RULES = ("PRT350", "PRT355")
 _DIRECTIVE = re.compile(r"# *(?:noqa|type:|pylint:|isort:)")
@@ -36,7 +35,7 @@ def _outside(bound: tuple[str, Link]) -> bool:
 
 
 @once_for_file
-def native_amp(file: RuleFile) -> Written | None:
+def native_amp(file: File) -> Written | None:
     """What stands for apex.amp in a file, by place; None where some piece of the file's use of apex.amp is in no known form."""
     if b"scale_loss" not in file.source.utf8 or not file.style.loads:
         return None
@@ -49,9 +48,8 @@ def native_amp(file: RuleFile) -> Written | None:
 
 
 class _Writer:
-    def __init__(self, file: RuleFile) -> None:
-        self.file, self.text = file, file.source.utf8
-        self.source = cast("Source", file.source)  # the whole of it: what is written needs lines and their ends
+    def __init__(self, file: File) -> None:
+        self.file, self.source, self.text = file, file.source, file.source.utf8
         self.scaler = next((n for n in _SCALERS if not file.names.bound(n)), "")
         self.torch = next(
             (
