@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
+from typing import TYPE_CHECKING
 
 from porter.python.evidence import constant
 from porter.python.index import Link, Node
-from porter.training.scene import Scene
+
+if TYPE_CHECKING:
+    from porter.training.scene import Scene
 
 _MODEL = re.compile(r"(?i)model|net|generator|discriminator|encoder|decoder|backbone|classifier")
 

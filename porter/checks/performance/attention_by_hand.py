@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from porter.checks.performance.opportunity import FUSING, Opportunity
 from porter.engine.rule_file import RuleFile
-from porter.values.patterns import Match
+
+if TYPE_CHECKING:
+    from porter.values.patterns import Match
 
 SDPA = "torch.nn.functional.scaled_dot_product_attention"
 FUSION = "torch_npu.npu_fusion_attention"

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
+from typing import TYPE_CHECKING
 
 from porter.python.assigned import values_of
 from porter.python.blocks import once, within
 from porter.python.evidence import call_name
 from porter.python.index import Link, Node
-from porter.training.scene import Scene
+
+if TYPE_CHECKING:
+    from porter.training.scene import Scene
 
 _USES = frozenset(
     """size shape device dtype view reshape permute transpose dim ndim new_zeros new_ones new_tensor contiguous unsqueeze squeeze

@@ -6,13 +6,16 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from porter.checks.nodes import walk
 from porter.python.evidence import call_name
 from porter.python.index import FUNCTIONS, Link, Node
 from porter.python.waits import COPIES
 from porter.training.placement import DEVICE
-from porter.training.scene import Scene
+
+if TYPE_CHECKING:
+    from porter.training.scene import Scene
 
 _KEEPS = re.compile(r"(?i)(?:^|_)(?:rnn|lstm|gru|cell)(?:_|\d|$)")  # a state from one step to the next
 _PICKS = re.compile(r"(?i)nms|proposal|hungarian|linear_sum_assignment")  # as many of a row as there are

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from porter.checks.performance.opportunity import Opportunity, Seen
 from porter.engine.rule_file import RuleFile
-from porter.values.patterns import Match
+
+if TYPE_CHECKING:
+    from porter.values.patterns import Match
 
 BOTH = re.compile(rb"(?:F|functional)\.gelu\b")
 NEW = {"sigmoid": "torch_npu.npu_fast_gelu"}

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ast
+from typing import TYPE_CHECKING
 
 from porter.python.blocks import place
 from porter.python.evidence import constant
 from porter.python.index import Link, Node
-from porter.training.scene import Scene
+
+if TYPE_CHECKING:
+    from porter.training.scene import Scene
 
 _SILU = frozenset({"torch.nn.SiLU", "torch.nn.modules.activation.SiLU"})
 

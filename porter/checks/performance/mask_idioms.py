@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import ast
+from typing import TYPE_CHECKING
 
 from porter.checks.nodes import walk
 from porter.python.assigned import values_of
 from porter.python.blocks import once
 from porter.python.evidence import call_name, constant
 from porter.python.index import Link, Node
-from porter.training.scene import Scene
+
+if TYPE_CHECKING:
+    from porter.training.scene import Scene
 
 
 def adds_infinity(node: Node, scene: Scene | None, link: Link | None, depth: int = 0) -> bool:

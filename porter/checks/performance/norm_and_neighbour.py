@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from porter.checks.performance import layer_lists, prefilters
 from porter.checks.performance.opportunity import FUSING, Opportunity, Seen
 from porter.engine.rule_file import RuleFile
-from porter.values.patterns import Match
+
+if TYPE_CHECKING:
+    from porter.values.patterns import Match
 
 NEW = {"add-layer-norm": "torch_npu.npu_add_layer_norm", "group-norm-silu": "torch_npu.npu_group_norm_swish"}
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
-from porter.values.patterns import Match
 
 if TYPE_CHECKING:
     from porter.finding import Change
+    from porter.values.patterns import Match
 
 Seen: TypeAlias = "tuple[cst.CSTNode, str, tuple[tuple[str, str], ...]]"  # node, message, values
 

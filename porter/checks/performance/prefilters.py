@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
+from typing import TYPE_CHECKING
 
 from porter.checks.performance import device_mismatch, elements, gradients, layer_lists, syncs
 from porter.python.blocks import once
@@ -14,7 +15,9 @@ from porter.python.evidence import call_name
 from porter.python.index import Link, Node, ancestors
 from porter.training import masks, order, padding, sizes
 from porter.training.loops import over_epochs
-from porter.training.scene import Scene
+
+if TYPE_CHECKING:
+    from porter.training.scene import Scene
 
 _TRAINS = re.compile(rb"(?i)train|shuffle")
 _BATCHES = re.compile(

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from porter.checks.performance import mask_idioms
 from porter.engine.nodes import positional
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.python.index import Node
-from porter.values.patterns import Match
+
+if TYPE_CHECKING:
+    from porter.values.patterns import Match
 
 SDPA = "torch.nn.functional.scaled_dot_product_attention"
 SWITCHES = frozenset(

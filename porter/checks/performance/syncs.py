@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from porter.finding import Change
 from porter.python.evidence import call_name
@@ -13,7 +13,9 @@ from porter.training import value_uses
 from porter.training.frequency import asks_now_and_then, asks_training
 from porter.training.loops import loops_around
 from porter.training.placement import DEVICE
-from porter.training.scene import Scene
+
+if TYPE_CHECKING:
+    from porter.training.scene import Scene
 
 _LOGS = re.compile(r"^(?:set_postfix|set_description|add_scalar|log(?:_|$)|print|info$|write$)")
 _KEEPS = frozenset({"append", "update", "add", "extend"})
