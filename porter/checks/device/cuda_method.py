@@ -81,7 +81,7 @@ def _device(call: cst.Call, file: RuleFile) -> str | None:
 def _moved_to(call: Any) -> Any:
     """`x.to(device, non_blocking=True)`: what stands behind the device has other places there."""
     plain = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
-    names = (None, "non_blocking", "memory_format")
+    names = ("", "non_blocking", "memory_format")
     args = [
         a.with_changes(keyword=cst.Name(names[at]), equal=plain) if at and a.keyword is None else a
         for at, a in enumerate(call.args)

@@ -23,7 +23,7 @@ class CudaNames(Rule):
         self.parameters, self.references = tables.parameters, frozenset(self.moves)
 
     def visit(self, original: cst.Attribute | cst.Name, updated: cst.Attribute | cst.Name, file: RuleFile) -> Answer:
-        name = file.name(original)
+        name = file.name(original) or ""
         if name in self.moves:
             return self._move(self.moves[name], name, original, updated, file)
         if name == "torch.cuda":
@@ -51,7 +51,7 @@ class CudaNames(Rule):
             return None  # PRT106 answers that call as a whole
         if move.stays and len(chain(original)) > name.count("."):
             return None
-        weight = {"code": move.code, "severity": move.severity, "effort": move.effort}
+        weight: dict[str, Any] = {"code": move.code, "severity": move.severity, "effort": move.effort}
         new = file.style.name(move.tail) if move.tail else None
         tail = name.removeprefix("torch.cuda.") if move.stays else move.tail  # behind an alias that is ported
         values = (("name", name), ("to", new or (f"{file.target.namespace}.{tail}" if tail else "")))
@@ -76,7 +76,7 @@ class CudaNames(Rule):
 
     @staticmethod
     def _spell(
-        original: cst.Attribute | cst.Name, updated: Any, name: str, new: str, namespace: str
+        original: cst.Attribute | cst.Name, updated: cst.Attribute | cst.Name, name: str, new: str, namespace: str
     ) -> cst.BaseExpression | Literal[False] | None:
         """With the author's alias; None where nothing is to be written, as its import is ported, False where nothing can."""
         words, old, parts = chain(original), name.split("."), new.split(".")
@@ -88,9 +88,9 @@ class CudaNames(Rule):
                 return None
             if hidden > 2 and len(old) != len(parts):
                 return False
-            node = dotted(".".join([words[0], *parts[hidden:]]))
-            return node.with_changes(lpar=updated.lpar, rpar=updated.rpar)
-        node, steps = updated, []
+            return dotted(".".join([words[0], *parts[hidden:]])).with_changes(lpar=updated.lpar, rpar=updated.rpar)
+        node: cst.BaseExpression = updated
+        steps: list[cst.Attribute] = []
         while isinstance(node, cst.Attribute):
             steps.append(node)
             node = node.value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from porter.checks.native.gpu_package import row_of
 from porter.engine.libraries import Fact
@@ -49,7 +50,8 @@ def _reached(file: RuleFile) -> Iterator[Hit]:
 
 def _guarded(file: RuleFile, link: Link) -> bool:
     """Whether the program asks first, has something else by the same name, or runs there only where there are GPUs."""
-    names, word = file.names, link[0].id
+    names: Any = file.names
+    word = link[0].id
     imported = [at for _, at in names.imports.get(word, ())]
     if names.bindings(word, link) or any(guard(at) is not None or asked(at) for at in imported):
         return True

@@ -15,4 +15,4 @@ class SparseProduct(Rule):
     }  # fmt: skip
 
     def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
-        return Hit(original.func, "default", values=(("name", file.name(original.func)),))
+        return Hit(original.func, "default", values=(("name", file.name(original.func) or ""),))

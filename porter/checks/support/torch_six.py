@@ -65,14 +65,16 @@ class TorchSix(Rule):
         if lines is None:
             return Hit(original, "default", values=(("name", names),))
         first, *rest = lines
-        new = cst.parse_statement(first).body[0]
+        parsed: Any = cst.parse_statement(first)
+        new = parsed.body[0]
         return Hit(original, "default", new=new, safe=True, after=tuple(rest), values=(("name", names),))
 
 
 def _lines(aliases: Iterable[Alias]) -> list[str] | None:
     """What says the same without torch._six, a statement for each package and each value; None where a name has no
     successor."""
-    moved, values = {}, []
+    moved: dict[str, list[Alias]] = {}
+    values: list[str] = []
     for alias in aliases:
         name, bound = alias.name.value, alias.asname.name.value if alias.asname else alias.name.value
         if name in _MOVED:

@@ -10,12 +10,13 @@ import re
 from collections.abc import Iterator
 
 from porter.catalog.read.verdict import MISSING, ON_CPU, UNKNOWN, Support, Verdict
+from porter.checks.nodes import walk
 from porter.engine.rule import Hit, IndexRule, named
 from porter.engine.rule_file import RuleFile
 from porter.python.blocks import once_for_file
 from porter.python.evidence import call_name, constant
 from porter.python.guards import asked, guard
-from porter.python.index import Link, ancestors, methods
+from porter.python.index import Link, Node, ancestors, methods
 from porter.python.inventory import first
 from porter.python.waits import COPIES
 from porter.target import Target
@@ -53,8 +54,8 @@ class UnsupportedApi(IndexRule):
                 continue
             if verdict.kind in (UNKNOWN, MISSING):
                 if at := _places(file, name, links):
-                    why, values = _missing(verdict, support, len(at))
-                    yield Hit(first(at), why, code="PRT701", values=named(**values))
+                    why, said = _missing(verdict, support, len(at))
+                    yield Hit(first(at), why, code="PRT701", values=named(**said))
             elif verdict.kind == ON_CPU:
                 if name not in file.rules.keys.calls and (at := [k for k in links if _computes(file, k)]):
                     values = _values(verdict, file.target, at)
@@ -137,8 +138,8 @@ def _runs_once(file: RuleFile, function: Link, depth: int = 0) -> bool:
         return True
     if depth > 3 or function[1][0].__class__ is ast.ClassDef:
         return False
-    above = map(file.scene.function, file.names.spelled(function[0].name))
-    above = [at for at in above if at is None or at[0] is not function[0]]
+    around = map(file.scene.function, file.names.spelled(function[0].name))
+    above = [at for at in around if at is None or at[0] is not function[0]]
     return bool(above) and all(at is not None and _runs_once(file, at, depth + 1) for at in above)
 
 
@@ -149,7 +150,7 @@ def _on_host(link: Link) -> bool:
         if above[0].__class__ not in (ast.Call, ast.Attribute, ast.Subscript, ast.BinOp, ast.keyword, ast.Starred):
             break
         top = above[0]
-    for node in ast.walk(top) if top is not None else ():
+    for node in walk(top) if top is not None else ():
         if node.__class__ is ast.Call and call_name(node.func) in _HOST:
             return True
         if node.__class__ is ast.Constant and node.value == "cpu" or getattr(node, "id", "").endswith("_cpu"):
@@ -167,7 +168,7 @@ def _dtype(file: RuleFile, link: Link) -> str | None:
     for keyword in call.keywords:
         if keyword.arg == "dtype":
             return _named(file, keyword.value, link)
-    value = call.args[0] if call.args else None
+    value: Node = call.args[0] if call.args else None
     if getattr(link[0], "attr", None) and file.names.resolve(link[0], link) is None:
         value = link[0].value
     if value.__class__ is not ast.Call or value.func.__class__ is not ast.Attribute:
