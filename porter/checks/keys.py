@@ -12,7 +12,7 @@ from porter.python.index import BINDERS, COMPREHENSIONS, TYPES
 from porter.python.searches import Sought
 
 
-def _empty() -> defaultdict[str, list[Rule]]:
+def _empty() -> dict[str, list[Rule]]:
     return defaultdict(list)
 
 
