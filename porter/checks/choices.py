@@ -2,33 +2,37 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from porter.engine.nodes import quoted
 from porter.engine.rule import cst
+from porter.engine.rule_file import RuleFile
 
 
-def elements(node) -> list:
+def elements(node: Any) -> list[Any]:
     """Of a list, a tuple, a set, or the brackets of a type."""
     return list(node.slice if isinstance(node, cst.Subscript) else node.elements)
 
 
-def string(element):
+def string(element: Any) -> Any:
     """The expression in an element."""
     inner = element.slice if isinstance(element, cst.SubscriptElement) else element
     return getattr(inner, "value", None)
 
 
-def with_twin(updated, at: int, value: str):
+def with_twin(updated: Any, at: int, value: str) -> Any:
     """The list with a new value behind the one at `at`, in its quotes."""
     several = elements(updated)
     old = several[at]
     new = quoted(string(old), value)
-    added = old.with_changes(**({"slice": cst.Index(new)} if isinstance(updated, cst.Subscript) else {"value": new}))
+    inner: dict[str, cst.CSTNode] = {"slice": cst.Index(new)} if isinstance(updated, cst.Subscript) else {"value": new}
+    added = old.with_changes(**inner)
     several[at] = old.with_changes(comma=cst.Comma(whitespace_after=cst.SimpleWhitespace(" ")))
     several.insert(at + 1, added)
     return updated.with_changes(**{"slice" if isinstance(updated, cst.Subscript) else "elements": several})
 
 
-def is_choice(value, old: str, kind: str, file) -> bool:
+def is_choice(value: Any, old: str, kind: str, file: RuleFile) -> bool:
     if not isinstance(value, cst.SimpleString) or value.evaluated_value != old:
         return False
     literal = file.literal(value)

@@ -12,12 +12,16 @@ from porter.python.index import BINDERS, COMPREHENSIONS, TYPES
 from porter.python.searches import Sought
 
 
+def _empty() -> dict[str, list[Rule]]:
+    return defaultdict(list)
+
+
 class Keys:
     """The keys of CONTRIBUTING.md, and what follows from them for the look at a file."""
 
-    def __init__(self, rules: Iterable[Rule], roots: frozenset[str]):
-        self.calls, self.references, self.prefixes, self.methods, self.builtins = (defaultdict(list) for _ in range(5))
-        self.attributes, self.imports, self.literals, self.patterns, self.nodes = (defaultdict(list) for _ in range(5))
+    def __init__(self, rules: Iterable[Rule], roots: frozenset[str]) -> None:
+        self.calls, self.references, self.prefixes, self.methods, self.builtins = (_empty() for _ in range(5))
+        self.attributes, self.imports, self.literals, self.patterns, self.nodes = (_empty() for _ in range(5))
         filters: list[tuple[Rule, tuple[type, ...], tuple[Sought, ...]]] = []
         for rule in rules:
             for index in LISTS:
@@ -28,8 +32,8 @@ class Keys:
             filters.append((rule, kinds, tuple(map(Sought, texts))))
         self.node_filters = [row for row in filters if row[0].nodes]
         asking: dict[str, list[Rule]] = {}  # a method and a builtin may share a name
-        for index in (self.calls, self.methods, self.builtins):
-            for name, several in index.items():
+        for named in (self.calls, self.methods, self.builtins):
+            for name, several in named.items():
                 asking.setdefault(name, []).extend(several)
         self.only = {  # by name: the glances of which one must let a place through; names that some rule wants anyhow are absent
             name: tuple(dict.fromkeys(rule.only for rule in several))
@@ -38,8 +42,8 @@ class Keys:
         }
         asked = (*self.calls, *self.references, *self.prefixes)
         self.origins = roots | {name.partition(".")[0] for name in asked}
-        kinds = {kind for row in filters for kind in row[1]}
-        self.node_types = frozenset({ast.Call, ast.Attribute, ast.For, *BINDERS, *COMPREHENSIONS, *kinds})
+        wanted = {kind for row in filters for kind in row[1]}
+        self.node_types = frozenset({ast.Call, ast.Attribute, ast.For, *BINDERS, *COMPREHENSIONS, *wanted})
 
     def mentioned(self, name: str) -> bool:
         """Whether a rule asks for mentions of a name, or of something it starts with."""

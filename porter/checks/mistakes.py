@@ -41,7 +41,7 @@ def _base(above: type[AnyRule]) -> tuple[type[AnyRule], set[str]]:
     return base, _KEYS[base].union(*(part.__annotations__ for part in between))
 
 
-def check(kind: type[AnyRule], tables: Tables, taken: dict[tuple, type[AnyRule]]) -> None:
+def check(kind: type[AnyRule], tables: Tables, taken: dict[tuple[str, str], type[AnyRule]]) -> None:
     """Raises where a class says what no rule can say. `taken`: the classes before it, by code and kind of file."""
     base, keys = _base(kind.__mro__[1])
     for name, value in vars(kind).items():
@@ -141,7 +141,7 @@ def place(kind: type[AnyRule], key: str = "") -> str:
     import inspect
 
     try:
-        file, (lines, first) = inspect.getsourcefile(kind), inspect.getsourcelines(kind)
+        file, (lines, first) = inspect.getsourcefile(kind) or "", inspect.getsourcelines(kind)
     except (OSError, TypeError):
         return kind.__module__
     said = (at for at, line in enumerate(lines) if key and re.match(rf"\s+(?:self\.)?{key}\b", line))

@@ -6,6 +6,7 @@ import importlib
 import pkgutil
 from collections import defaultdict
 from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
 
 import porter.checks
 from porter.checks.keys import Keys
@@ -14,12 +15,16 @@ from porter.engine.rule import AnyRule, IndexRule, Rule, TextRule
 from porter.rulebook import table
 from porter.target import DEFAULT_SOC
 
+if TYPE_CHECKING:
+    from porter.rulebook.texts import Texts
+
 ROOTS = frozenset({"torch", "torch_npu", "apex", "amp_C", "torchvision", "torchaudio"})
 
 
 def discover() -> list[type[AnyRule]]:
     """Every rule class of every module below porter/checks/<family>/. There is no list to keep."""
-    found, bases = [], []
+    found: list[type[AnyRule]] = []
+    bases: list[type[AnyRule]] = []
     for family in sorted(pkgutil.iter_modules(porter.checks.__path__), key=lambda m: m.name):
         if family.ispkg:
             package = importlib.import_module(f"porter.checks.{family.name}")
@@ -38,7 +43,7 @@ def discover() -> list[type[AnyRule]]:
 
 
 class Rules:
-    def __init__(self, tables: table.Tables, found: list[AnyRule]):
+    def __init__(self, tables: table.Tables, found: list[AnyRule]) -> None:
         self.tables, self.all = tables, [rule for rule in found if isinstance(rule, Rule)]
         self.of_index = [rule for rule in found if isinstance(rule, IndexRule)]
         self.of_text: dict[str, list[TextRule]] = defaultdict(list)  # by what they read
@@ -60,16 +65,16 @@ class Rules:
 
     def weights(self, code: str, why: str) -> tuple[str, str]:
         """Severity and effort of a message."""
-        rule = self.tables.rules[code]
-        return rule["messages"][why]
+        severity, effort = self.tables.rules[code]["messages"][why]
+        return severity, effort
 
     def once(self, code: str, why: str) -> bool:
         """Whether the first finding with a message speaks for all of them in a file."""
         said = self.tables.rules[code]["once"]
-        return said.get(why, said[""])
+        return bool(said.get(why, said[""]))
 
     @cached_property
-    def texts(self):
+    def texts(self) -> Texts:
         from porter.rulebook.texts import Texts
 
         return Texts()
@@ -78,7 +83,8 @@ class Rules:
 @lru_cache(maxsize=4)
 def load(soc: str = DEFAULT_SOC) -> Rules:
     """The rules for one chip: what is not about it is never asked for."""
-    tables, taken, made = table.load(), {}, []
+    tables, made = table.load(), []
+    taken: dict[tuple[str, str], type[AnyRule]] = {}
     for kind in discover():
         check(kind, tables, taken)
         if not kind.socs or soc in kind.socs:

@@ -10,28 +10,32 @@ import importlib.util
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 if TYPE_CHECKING:
-    import libcst as cst
+    import libcst
 
     from porter.engine.rule_file import Glance, RuleFile
     from porter.finding import Change
     from porter.rulebook.table import Tables
 
 
-def _lazily(name: str):
+def _lazily(name: str) -> ModuleType:
     """A module that runs on its first use: rules are loaded for every file, LibCST (0.1 s) only for one with a hit."""
     if name in sys.modules:
         return sys.modules[name]
     spec = importlib.util.find_spec(name)
+    assert spec is not None and spec.loader is not None
     spec.loader = importlib.util.LazyLoader(spec.loader)
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
-if not TYPE_CHECKING:
+if TYPE_CHECKING:
+    cst = libcst
+else:
     cst = _lazily("libcst")
 
 NOTHING: frozenset[str] = frozenset()
@@ -41,7 +45,7 @@ NOTHING: frozenset[str] = frozenset()
 class Hit:
     """One thing found, by whatever looks: the only answer there is."""
 
-    at: object  # what to point at: a node of the original tree, a link of the index, (start, end) in characters of a text
+    at: Any  # what to point at: a node of the original tree, a link of the index, (start, end) in characters of a text
     why: str  # key of a message in the rule's stanza in rules/*.toml
     new: cst.CSTNode | None = None  # what takes the place of the visited node; built from `updated`
     safe: bool = False  # meaning is kept: may be applied without a person looking
@@ -59,6 +63,9 @@ class Hit:
     role: str = ""
 
 
+Answer: TypeAlias = "Hit | Iterable[Hit] | None"
+
+
 def named(**values: str) -> tuple[tuple[str, str], ...]:
     """`Hit.values`, sorted."""
     return tuple(sorted(values.items()))
@@ -68,7 +75,7 @@ class AnyRule:
     """Found by walking porter/checks: every class there with a `code` of its own."""
 
     code: ClassVar[str]
-    codes: ClassVar[tuple[str, ...]] = ()  # all that its hits carry, where they are several
+    codes: tuple[str, ...] = ()  # all that its hits carry, where they are several
     socs: ClassVar[Iterable[str]] = NOTHING  # the chips it is about, where it is not about all of them
 
     def __init__(self, tables: Tables):
@@ -87,36 +94,36 @@ class TextRule(AnyRule):
 
     reads: ClassVar[str]  # script | settings | requirements | source
 
-    def look(self, document, tree) -> Iterable[Hit]:
+    def look(self, document: Any, tree: Any) -> Iterable[Hit]:
         raise NotImplementedError
 
 
 class Rule(AnyRule):
     """About places in a Python file that its keys name: asked with the node of LibCST that stands there."""
 
-    calls: ClassVar[Iterable[str]] = NOTHING  # every call of these resolved names: asked with the cst.Call
-    references: ClassVar[Iterable[str]] = NOTHING  # every mention of these resolved names: cst.Attribute or cst.Name
+    calls: Iterable[str] = NOTHING  # every call of these resolved names: asked with the cst.Call
+    references: Iterable[str] = NOTHING  # every mention of these resolved names: cst.Attribute or cst.Name
     prefixes: ClassVar[Iterable[str]] = NOTHING  # every mention of anything below these that no reference claims
     methods: ClassVar[Iterable[str]] = NOTHING  # every call `x.NAME(...)` where x is no module: cst.Call
     builtins: ClassVar[Iterable[str]] = NOTHING  # every call of these names that nothing in the file binds: cst.Call
     attributes: ClassVar[Iterable[str]] = NOTHING  # every mention `x.NAME` where x is no module: cst.Attribute
-    imports: ClassVar[Iterable[str]] = NOTHING  # every import statement of these top-level packages: Import, ImportFrom
+    imports: Iterable[str] = NOTHING  # every import statement of these top-level packages: Import, ImportFrom
     # computations that values make (values/patterns.py): the node they are seen at
     patterns: ClassVar[Iterable[str]] = NOTHING
     literals: ClassVar[Iterable[str]] = NOTHING  # strings of these kinds ("device", "backend"): string nodes
     nodes: ClassVar[tuple[str, ...]] = ()  # every node of these LibCST types, by name: "ImportFrom", "Comparison", ...
     # with `nodes`: regular expressions, one of which the statement's text must match to be looked at; every file is
     # searched for each, which costs next to nothing only where it begins with plain letters: r"cuda\b", not r"\bcuda\b"
-    text: ClassVar[str | tuple[str, ...]] = ()
+    text: str | tuple[str, ...] = ()
     # with `text`: all that the rule finds says one of them, so that in a file without it is not asked about statements
     # that other rules want either
     spelled: ClassVar[bool] = False
     # of calls, methods, builtins and nodes, only the places that this look at the index lets through, as `staticmethod(...)`
-    only: ClassVar[Glance | None] = None
+    only: Glance | None = None  # of the class, but no ClassVar: a checker would take it for a method
     # False: it only tells, and a ported text is not asked for it again; "fuse": it writes where Session.fuse asks for it
     edits: ClassVar[bool | str] = True
 
-    def visit(self, original, updated, file: RuleFile) -> Hit | Iterable[Hit] | None:
+    def visit(self, original: Any, updated: Any, file: RuleFile) -> Answer:
         raise NotImplementedError
 
 

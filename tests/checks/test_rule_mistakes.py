@@ -180,9 +180,9 @@ def test_the_user_gets_one_line(checkout: Path):
     text, ran = rule.read_text("utf-8"), []
     command = [sys.executable, "-m", "porter", "analyze", "--no-cache"]
     for old, new, at, wanted in (
-        ("text =", "txt =", 13, "ElementLoop: 'txt' is no key of Rule; did you mean 'text'?"),
-        ("takes_rows)", "take_rows)", 14, "AttributeError: "),
-        ('code = "PRT638"', 'cod = "PRT638"', 9, "ElementLoop: it has no code of its own"),
+        ("text =", "txt =", 16, "ElementLoop: 'txt' is no key of Rule; did you mean 'text'?"),
+        ("takes_rows)", "take_rows)", 17, "AttributeError: "),
+        ('code = "PRT638"', 'cod = "PRT638"', 12, "ElementLoop: it has no code of its own"),
     ):
         assert old in text
         rule.write_text(text.replace(old, new, 1), "utf-8")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from porter.checks.apex.scaler import native_amp
-from porter.engine.rule import Hit, Rule
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 
 KINDS = {
     "initialize": "initialize",
@@ -22,11 +23,11 @@ class ApexAmp(Rule):
     code = "PRT350"
     references = frozenset(f"apex.amp.{module}{name}" for module in ("", "frontend.", "handle.") for name in KINDS)
 
-    def visit(self, original, updated, file):
-        last = file.name(original).rpartition(".")[2]
+    def visit(self, original: cst.Attribute | cst.Name, updated: cst.Attribute | cst.Name, file: RuleFile) -> Answer:
+        last = (file.name(original) or "").rpartition(".")[2]
         values, severity = (("name", last),), "note" if file.imported.optional(original) else None
         ported = native_amp(file)
         more = ported.pieces.get(file.span(original)[0], ()) if ported else ()
-        if more and last == "initialize":
+        if ported and more and last == "initialize":
             return Hit(original, "ported", values=(*values, ("count", str(ported.count))), more=more, loads=True)
         return Hit(original, KINDS[last], values=values, severity=severity, more=more, loads=bool(more))

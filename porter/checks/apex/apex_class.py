@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from porter.checks.apex.counterparts import CONVERT, COUNTERPARTS, counterpart
+from porter.checks.apex.counterparts import CONVERT, COUNTERPARTS, Counterpart, counterpart
 from porter.engine.nodes import dotted
-from porter.engine.rule import Hit, Rule, cst
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 
 MANUAL = {f"apex.optimizers.{n}": "PRT351" for n in ("FusedLAMB", "FusedNovoGrad", "FusedMixedPrecisionLamb")}
 MANUAL |= {"apex.parallel.LARC": "PRT353", "apex.parallel.LARC.LARC": "PRT353"}
@@ -14,11 +15,11 @@ class ApexClass(Rule):
     code = "PRT351"
     calls = frozenset({*COUNTERPARTS, *MANUAL, CONVERT})
 
-    def visit(self, original, updated, file):
-        full = file.name(original.func)
+    def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
+        full = file.name(original.func) or ""
         if file.imported.optional(original.func):
             return None  # the program goes on without apex; its import says so
-        values = (("name", full.rpartition(".")[2]),)
+        values: tuple[tuple[str, str], ...] = (("name", full.rpartition(".")[2]),)
         if full == CONVERT:
             return self._convert(original, updated, file, values)
         if full in MANUAL:
@@ -36,7 +37,9 @@ class ApexClass(Rule):
         new = updated.with_changes(args=args or updated.args, **({"func": inside} if inside else {}))
         return Hit(original.func, "rewritten", new=new, values=values, code=found.code)
 
-    def _convert(self, original, updated, file, values):
+    def _convert(
+        self, original: cst.Call, updated: cst.Call, file: RuleFile, values: tuple[tuple[str, str], ...]
+    ) -> Hit | None:
         func = self._torch(original.func, file, "torch.nn.SyncBatchNorm.convert_sync_batchnorm")
         plain = len(original.args) == 1 and not original.args[0].star and not original.args[0].keyword
         values = (*values, ("new", "torch.nn.SyncBatchNorm.convert_sync_batchnorm"))
@@ -45,13 +48,13 @@ class ApexClass(Rule):
         return Hit(original.func, "rewritten", new=updated.with_changes(func=func), values=values, code="PRT353")
 
     @staticmethod
-    def _torch(node, file, name: str):
+    def _torch(node: cst.BaseExpression, file: RuleFile, name: str) -> cst.BaseExpression | None:
         """A chain through the name that torch has at that place."""
         torch = file.meaning.module_name(node, "torch")
         return dotted(torch + name.removeprefix("torch")) if torch else None
 
     @staticmethod
-    def _args(original, updated, found):
+    def _args(original: cst.Call, updated: cst.Call, found: Counterpart) -> list[cst.Arg] | None:
         """Without what torch does not know, with what it defaults differently; None where nothing changes."""
         given = {a.keyword.value for a in original.args if a.keyword}
         keep = [a for a in updated.args if a.keyword is None or a.keyword.value not in found.dropped]

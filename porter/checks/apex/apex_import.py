@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from porter.checks.apex.counterparts import counterpart
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from porter.checks.apex.counterparts import Counterpart, counterpart
 from porter.checks.apex.scaler import native_amp
-from porter.checks.device.import_parts import split
+from porter.checks.device.import_parts import Alias, From, split
 from porter.engine.nodes import chain, imported
 from porter.engine.rule import Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 
 
 class ApexImport(Rule):
     code = "PRT355"
     imports = ("apex", "amp_C")
 
-    def visit(self, original, updated, file):
+    def visit(self, original: cst.Import | cst.ImportFrom, updated: Any, file: RuleFile) -> Iterator[Hit]:
         names = [n for n in imported(original) if n.partition(".")[0] in self.imports]
         guard = file.imported.import_guard()
         package = names[0].partition(".")[0] if names else ""
         if guard == "type-checking" or not names or file.facts.own.has_package(package, file.path):
             return
-        values = (("name", ", ".join(names)),)
-        if native_amp(file) and (more := native_amp(file).pieces.get(file.span(original)[0])):
+        values: tuple[tuple[str, str], ...] = (("name", ", ".join(names)),)
+        if (ported := native_amp(file)) and (more := ported.pieces.get(file.span(original)[0])):
             yield Hit(original, "unused", values=values, more=more)
             return
         if guard:
@@ -40,16 +44,16 @@ class ApexImport(Rule):
             yield Hit(original, "left", values=(("name", ", ".join(rest)),))
 
     @staticmethod
-    def _moved(node, file) -> dict:
+    def _moved(node: Any, file: RuleFile) -> dict[int, Counterpart]:
         """The counterparts of the names of `from apex... import a, b`, by index."""
         if not isinstance(node, cst.ImportFrom) or isinstance(node.names, cst.ImportStar):
             return {}
-        module = ".".join(chain(node.module))
+        module = ".".join(chain(node.module)) if node.module is not None else ""
         found = {at: counterpart(file, f"{module}.{alias.name.value}") for at, alias in enumerate(node.names)}
         return {at: one for at, one in found.items() if one}
 
 
-def _written(node, moved: dict, module: str):
+def _written(node: From, moved: Mapping[int, Counterpart], module: str) -> tuple[cst.ImportFrom, tuple[str, ...]]:
     """The name stays: the rest of the file uses it, and other files may import it from here."""
     aliases = {at: _alias(node.names[at], found.name) for at, found in moved.items()}
     if len(moved) < len(node.names):
@@ -59,7 +63,7 @@ def _written(node, moved: dict, module: str):
     return node.with_changes(module=cst.parse_expression(module), names=names), ()
 
 
-def _alias(alias, name: str):
+def _alias(alias: Alias, name: str) -> Alias:
     bound = alias.asname or cst.AsName(cst.Name(alias.name.value))
     same = isinstance(bound.name, cst.Name) and bound.name.value == name
     return alias.with_changes(name=cst.Name(name), asname=None if same else bound)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from porter.python.blocks import once_for_file
 from porter.python.uses import Use, uses
+
+if TYPE_CHECKING:
+    from porter.python.file import File
 
 
 class Counterpart(NamedTuple):
@@ -16,7 +19,7 @@ class Counterpart(NamedTuple):
     name: str
     positionals: int  # how many positional arguments mean the same in both
     keywords: frozenset[str]  # that mean the same in both
-    dropped: dict[str, tuple]  # keywords that torch does not have, with the values that change nothing; () for any
+    dropped: dict[str, tuple[object, ...]]  # what torch does not have, and the values that change nothing; () for any
     added: dict[str, str]  # defaults that differ: written where a call leaves them out
     class_use: bool = True  # whether it may be a base class or compared with as well
 
@@ -60,7 +63,7 @@ _DECOUPLED = "adam_w_mode"
 
 
 @once_for_file
-def counterpart(file, full: str) -> Counterpart | None:
+def counterpart(file: File, full: str) -> Counterpart | None:
     """The counterpart of a name of apex, if every use in the file can follow; Adam or AdamW is one answer per file."""
     found = COUNTERPARTS.get(full)
     if found is None or found.name == "RMSNorm" and file.target.torch < RMS_SINCE:

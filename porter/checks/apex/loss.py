@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from typing import NamedTuple
 
+from porter.checks.nodes import walk
 from porter.python.evidence import constant
-from porter.python.index import FUNCTIONS, Link
+from porter.python.index import FUNCTIONS, Link, Node
 
 
 class Unknown(Exception):
@@ -39,14 +40,15 @@ def statement_of(link: Link) -> Link:
 def suite_of(link: Link) -> list[ast.stmt]:
     """The statements among which a statement stands."""
     for name in ("body", "orelse", "finalbody"):
-        if link[0] in (suite := getattr(link[1][0], name, ())):
+        suite: list[ast.stmt] = getattr(link[1][0], name, [])
+        if link[0] in suite:
             return suite
     raise Unknown
 
 
 def _same(node: ast.expr, text: str) -> bool:
     """Whether a condition says what `Pattern.enabled` says."""
-    said = ast.parse(text, mode="eval").body if text else None
+    said: Node = ast.parse(text, mode="eval").body if text else None
     if said.__class__ is ast.Call:  # bool(...)
         said = said.args[0]
     return said is not None and ast.unparse(node) == ast.unparse(said)
@@ -72,14 +74,14 @@ def backward(link: Link, model: str, optimizer: str, enabled: str) -> Backward:
     if above.__class__ is ast.If and block in above.body and _same(above.test, enabled):
         if len(above.body) != len(above.orelse) or len(above.body) > 2:
             raise Unknown
-        other = getattr(above.orelse[0], "value", None)
+        other: Node = getattr(above.orelse[0], "value", None)
         if (
             not _backs(other, ast.unparse(loss))
             or ast.unparse(other).rpartition("(")[2] != ast.unparse(back).rpartition("(")[2]
         ):
             raise Unknown
         if len(above.body) == 2:
-            calls = [n for n in ast.walk(above.body[1]) if n.__class__ is ast.Call and _masters(n, optimizer)]
+            calls = [n for n in walk(above.body[1]) if n.__class__ is ast.Call and _masters(n, optimizer)]
             if len(calls) != 1 or not _twins(above.body[1], above.orelse[1], calls[0]):
                 raise Unknown
             clips = calls[0], above.orelse[1]
@@ -88,7 +90,7 @@ def backward(link: Link, model: str, optimizer: str, enabled: str) -> Backward:
     return Backward(link, at[0], loss, back, clips, _forward(suite, suite.index(at[0]), model, loss))
 
 
-def _name(node: ast.AST | None) -> str:
+def _name(node: Node) -> str:
     return getattr(node, "id", "")
 
 
@@ -96,7 +98,7 @@ def _masters(call: ast.Call, optimizer: str) -> bool:
     return getattr(call.func, "attr", "") == "master_params" and [_name(a) for a in call.args] == [optimizer]
 
 
-def _backs(call: ast.AST | None, value: str) -> bool:
+def _backs(call: Node, value: str) -> bool:
     return (
         call.__class__ is ast.Call
         and call.func.__class__ is ast.Attribute
@@ -107,15 +109,15 @@ def _backs(call: ast.AST | None, value: str) -> bool:
 
 def _forward(suite: list[ast.stmt], end: int, model: str, loss: ast.expr) -> list[ast.stmt]:
     """From the call of the model to the last statement that makes the loss."""
-    parts = {n.id for n in ast.walk(loss) if n.__class__ is ast.Name}
+    parts = {n.id for n in walk(loss) if n.__class__ is ast.Name}
     first = next((at for at in range(end) if _calls(suite[at], model)), None)
     if first is None:
         raise Unknown
-    made = (at for at in range(first, end) if any(n.id in parts for n in ast.walk(suite[at]) if _stored(n)))
+    made = (at for at in range(first, end) if any(n.id in parts for n in walk(suite[at]) if _stored(n)))
     last = max(made, default=-1)
     if last < 0:
         raise Unknown
-    for node in (n for s in suite[first : last + 1] for n in ast.walk(s)):
+    for node in (n for s in suite[first : last + 1] for n in walk(s)):
         leaves = isinstance(
             node, (*FUNCTIONS[:2], ast.ClassDef, ast.Return, ast.Import, ast.ImportFrom, ast.Yield, ast.Await)
         )
@@ -127,12 +129,12 @@ def _forward(suite: list[ast.stmt], end: int, model: str, loss: ast.expr) -> lis
     return suite[first : last + 1]
 
 
-def _stored(node: ast.AST) -> bool:
+def _stored(node: Node) -> bool:
     return node.__class__ is ast.Name and node.ctx.__class__ is ast.Store
 
 
 def _calls(statement: ast.stmt, model: str) -> bool:
-    return any(n.__class__ is ast.Call and _name(n.func) == model for n in ast.walk(statement))
+    return any(n.__class__ is ast.Call and _name(n.func) == model for n in walk(statement))
 
 
 def clip(link: Link, optimizer: str, enabled: str) -> Clip:

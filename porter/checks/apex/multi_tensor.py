@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from porter.engine.rule import Hit, Rule
+from typing import Any
+
+from porter.engine.rule import Answer, Hit, Rule
+from porter.engine.rule_file import RuleFile
 
 APPLIERS = frozenset({"apex.multi_tensor_apply.multi_tensor_applier", "apex.multi_tensor_apply.MultiTensorApply"})
 
@@ -13,10 +16,10 @@ class MultiTensor(Rule):
     calls = APPLIERS
     prefixes = ("amp_C",)
 
-    def visit(self, original, updated, file):
+    def visit(self, original: Any, updated: Any, file: RuleFile) -> Answer:
         optional = file.imported.optional(getattr(original, "func", original))
         severity = "note" if optional else None
-        name = file.name(getattr(original, "func", original))
+        name = file.name(getattr(original, "func", original)) or ""
         if name in APPLIERS:
             return Hit(original.func, "applier", values=(("name", name.rpartition(".")[2]),), severity=severity)
         if name == "amp_C" or file.around.is_within(original, "multi_tensor_applier"):

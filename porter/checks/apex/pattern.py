@@ -11,8 +11,10 @@ import re
 from typing import NamedTuple
 
 from porter.checks.apex.loss import Backward, Clip, Unknown, backward, clip, statement_of, suite_of
+from porter.checks.nodes import walk
+from porter.engine.rule_file import RuleFile
 from porter.python.evidence import constant
-from porter.python.index import FUNCTIONS, Link, ancestors
+from porter.python.index import FUNCTIONS, Link, Node, ancestors
 
 NAMES = ("initialize", "scale_loss", "master_params", "state_dict", "load_state_dict")
 _DROPPED = {
@@ -42,7 +44,7 @@ class Pattern(NamedTuple):
 _HALF = re.compile(rb"\bBCELoss\b|\bbinary_cross_entropy\b|\.half\(\)")
 
 
-def patterns(file) -> list[Pattern]:
+def patterns(file: RuleFile) -> list[Pattern]:
     """Of every function that initialises apex.amp; Unknown where one piece of the file cannot be followed."""
     if _HALF.search(file.source.utf8):
         raise Unknown
@@ -58,27 +60,29 @@ def patterns(file) -> list[Pattern]:
             if (base + ".").startswith("apex.amp.") and link[0] not in known:
                 raise Unknown
     members = [(name, link) for name in NAMES[1:] for link in found[name]]
-    groups = {_function(link): (link, []) for link in found["initialize"]}
+    groups: dict[Node, tuple[Link, list[tuple[str, Link]]]] = {
+        _function(link): (link, []) for link in found["initialize"]
+    }
     if not groups or len(groups) < len(found["initialize"]):
         raise Unknown
     for name, link in members:
-        home = next((f for f in _functions(link) if f in groups), Unknown)
+        home: Node = next((f for f in _functions(link) if f in groups), Unknown)
         if home is Unknown or _function(link) is home and link[0].lineno < groups[home][0][0].lineno:
             raise Unknown
         groups[home][1].append((name, link))
     return [_pattern(file, start, pieces) for start, pieces in groups.values()]
 
 
-def _functions(link: Link) -> list[ast.AST | None]:
+def _functions(link: Link) -> list[Node]:
     """The functions around, from the inside out, and the module; a method of a class sees nothing of its class."""
     return [*(a[0] for a in ancestors(link) if isinstance(a[0], FUNCTIONS)), None]
 
 
-def _function(link: Link) -> ast.AST | None:
+def _function(link: Link) -> Node:
     return _functions(link)[0]
 
 
-def _pattern(file, start: Link, pieces: list[tuple[str, Link]]) -> Pattern:
+def _pattern(file: RuleFile, start: Link, pieces: list[tuple[str, Link]]) -> Pattern:
     at = statement_of(start)
     statement, call = at[0], start[1][0]
     if statement.__class__ is not ast.Assign or call.__class__ is not ast.Call or statement.value is not call:
@@ -94,25 +98,26 @@ def _pattern(file, start: Link, pieces: list[tuple[str, Link]]) -> Pattern:
         enabled = _plain(file, guard.test)
         if not _is_bool(file, guard.test):  # autocast takes nothing else
             enabled = f"bool({enabled})"
-        if {n.id for n in ast.walk(guard.test) if n.__class__ is ast.Name} & _flags(file):
+        if {n.id for n in walk(guard.test) if n.__class__ is ast.Name} & _flags(file):
             raise Unknown  # whether apex is there decides
     target = next(t for t in file.names.others[optimizer] if t[0] is statement.targets[0].elts[1])
     steps = [_step(link) for link in file.names.readers(optimizer, target) if _steps(link)]
     if not steps or any(_function(s) is _function(at) and s[0].lineno < statement.lineno for s in steps):
         raise Unknown
     backwards = [backward(link, model, optimizer, enabled) for name, link in pieces if name == "scale_loss"]
-    made = {n for b in backwards for n in ast.walk(b.whole)}
+    made = {n for b in backwards for n in walk(b.whole)}
     top = _function(at) or file.tree
-    if not backwards or any(getattr(n, "attr", "") == "backward" and n not in made for n in ast.walk(top)):
+    if not backwards or any(getattr(n, "attr", "") == "backward" and n not in made for n in walk(top)):
         raise Unknown  # gradients that nobody scales
     own = {b.clips[0] for b in backwards if b.clips}
     clips = [
         clip(link, optimizer, enabled) for name, link in pieces if name == "master_params" and link[1][0] not in own
     ]
     once = [_before_step(c.whole or c.statement, c.mention, steps) for c in clips]
-    moved = {}
-    for back in (b for b in backwards if b.clips):
-        once.append(_before_step(back.whole, back.mention, steps, moved, back.clips[1]))
+    moved: dict[Node, ast.stmt] = {}
+    for back in backwards:
+        if back.clips:
+            once.append(_before_step(back.whole, back.mention, steps, moved, back.clips[1]))
     if len(set(once)) < len(once):
         raise Unknown
     states = [link for name, link in pieces if name.endswith("state_dict")]
@@ -120,8 +125,12 @@ def _pattern(file, start: Link, pieces: list[tuple[str, Link]]) -> Pattern:
 
 
 def _before_step(
-    statement: ast.stmt, link: Link, steps: list[Link], moved: dict | None = None, clips: ast.stmt | None = None
-) -> ast.stmt:
+    statement: ast.stmt,
+    link: Link,
+    steps: list[Link],
+    moved: dict[Node, ast.stmt] | None = None,
+    clips: ast.stmt | None = None,
+) -> Node:
     """The step that follows, for every time that gradients are unscaled exactly one."""
     while link[0] is not statement:
         link = link[1]
@@ -138,7 +147,7 @@ def _before_step(
                 and now_and_then.__class__ is ast.If
                 and step[0] in now_and_then.body
             ):
-                if clips.__class__ is not ast.Expr:
+                if clips is None or clips.__class__ is not ast.Expr:
                     break
                 moved[step[0]] = clips
                 return step[0]
@@ -153,14 +162,14 @@ def _stays(names: list[str], link: Link, at: Link) -> bool:
     for function in _functions(link):
         if function is None or any(a[0] is function for a in ancestors(at)):
             return True
-        given = {n.arg for n in ast.walk(function.args) if n.__class__ is ast.arg}
-        stored = {n.id for n in ast.walk(function) if n.__class__ is ast.Name and n.ctx.__class__ is ast.Store}
+        given = {n.arg for n in walk(function.args) if n.__class__ is ast.arg}
+        stored = {n.id for n in walk(function) if n.__class__ is ast.Name and n.ctx.__class__ is ast.Store}
         if (given | stored) & set(names):
             return False
     return True
 
 
-def _options(file, call: ast.Call) -> str:
+def _options(file: RuleFile, call: ast.Call) -> str:
     """When apex is used, as an expression; "" where it always is."""
     level = enabled = ""
     for given in call.keywords:
@@ -180,7 +189,7 @@ def _options(file, call: ast.Call) -> str:
     return enabled or (f'{level} != "O0"' if level else "")
 
 
-def _is_bool(file, test: ast.expr) -> bool:
+def _is_bool(file: RuleFile, test: Node) -> bool:
     if test.__class__ is ast.Compare or test.__class__ is ast.UnaryOp and test.op.__class__ is ast.Not:
         return True
     name = getattr(test, "attr", "")
@@ -190,9 +199,9 @@ def _is_bool(file, test: ast.expr) -> bool:
     return bool(name) and file.source.says(re.compile(switch))
 
 
-def _plain(file, node: ast.expr) -> str:
+def _plain(file: RuleFile, node: ast.expr) -> str:
     """The text of an expression without a call, so that it may stand elsewhere."""
-    if node.lineno != node.end_lineno or not all(isinstance(n, _SIMPLE) for n in ast.walk(node)):
+    if node.lineno != node.end_lineno or not all(isinstance(n, _SIMPLE) for n in walk(node)):
         raise Unknown
     start, end = file.source.span(node)
     return file.source.utf8[start:end].decode("utf-8")
@@ -211,11 +220,11 @@ def _guard(at: Link) -> ast.If | None:
     return guard
 
 
-def _main(node: ast.AST) -> bool:
+def _main(node: Node) -> bool:
     return node.__class__ is ast.If and ast.unparse(node.test) == "__name__ == '__main__'" and not node.orelse
 
 
-def imports_amp(statement: ast.stmt) -> bool:
+def imports_amp(statement: Node) -> bool:
     """`from apex import amp`, alone or in a `try` that has nothing to do without it."""
     if statement.__class__ is ast.Try:
         raises = all(len(h.body) == 1 and h.body[0].__class__ is ast.Raise for h in statement.handlers)
@@ -225,13 +234,13 @@ def imports_amp(statement: ast.stmt) -> bool:
     return statement.__class__ is ast.Import and [a.name for a in statement.names] in (["apex"], ["apex.amp"])
 
 
-def _flags(file) -> set[str]:
+def _flags(file: RuleFile) -> set[str]:
     """The names that say whether apex could be imported."""
     found = set()
     for link in file.buckets[ast.ImportFrom] + file.buckets[ast.Import]:
         block = link[1] and link[1][0]
         if block.__class__ is ast.Try:
-            found |= {n.id for n in ast.walk(block) if n.__class__ is ast.Name and n.ctx.__class__ is ast.Store}
+            found |= {n.id for n in walk(block) if n.__class__ is ast.Name and n.ctx.__class__ is ast.Store}
     return found
 
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from porter.checks.apex.loss import Unknown, suite_of
+from porter.checks.apex.loss import Backward, Clip, Unknown, suite_of
 from porter.checks.apex.pattern import Pattern, imports_amp, patterns
 from porter.finding import Change
 from porter.python.blocks import once_for_file
 from porter.python.comments import on_lines
-from porter.python.index import FUNCTIONS, Link, ancestors
+from porter.python.index import FUNCTIONS, Link, Node, ancestors
+
+if TYPE_CHECKING:
+    from porter.python.file import File
 
 _RULES = ("PRT350", "PRT355")
 _DIRECTIVE = re.compile(r"# *(?:noqa|type:|pylint:|isort:)")
@@ -23,7 +26,7 @@ class Written(NamedTuple):
     """The edits by what they are for: the offset of a mention of apex.amp, or of an import of it."""
 
     pieces: dict[int, tuple[Change, ...]]
-    count: int
+    count: int  # type: ignore[assignment]  # of what is ported, and not the method of tuples
 
 
 def _outside(bound: tuple[str, Link]) -> bool:
@@ -32,7 +35,7 @@ def _outside(bound: tuple[str, Link]) -> bool:
 
 
 @once_for_file
-def native_amp(file) -> Written | None:
+def native_amp(file: File) -> Written | None:
     """What stands for apex.amp in a file, by place; None where some piece of the file's use of apex.amp is in no known form."""
     if b"scale_loss" not in file.source.utf8 or not file.style.loads:
         return None
@@ -45,7 +48,7 @@ def native_amp(file) -> Written | None:
 
 
 class _Writer:
-    def __init__(self, file):
+    def __init__(self, file: File) -> None:
         self.file, self.source, self.text = file, file.source, file.source.utf8
         self.scaler = next((n for n in _SCALERS if not file.names.bound(n)), "")
         self.torch = next(
@@ -65,8 +68,8 @@ class _Writer:
             self._start(pattern)
             for at in pattern.backwards:
                 self._backward(at, pattern)
-            for at in pattern.clips:
-                self._clip(at, pattern)
+            for clip in pattern.clips:
+                self._clip(clip, pattern)
             for link in pattern.states:
                 start, end = self.source.span(link[0].value)
                 self._put(link, Change(start, end, self.scaler.encode()))
@@ -104,7 +107,7 @@ class _Writer:
         rows = [row.encode() for row in (*notes, *lines)]
         return Change(start, end, (self.source.newline + indent).join(rows))
 
-    def _words(self, node: ast.AST) -> str:
+    def _words(self, node: Node) -> str:
         start, end = self.source.span(node)
         if node.lineno != node.end_lineno:
             raise Unknown
@@ -136,7 +139,7 @@ class _Writer:
             start, self.source.span(statement)[1], (self.source.newline + indent).join(map(str.encode, lines))
         )
 
-    def _backward(self, at, pattern: Pattern) -> None:
+    def _backward(self, at: Backward, pattern: Pattern) -> None:
         arguments = [self._words(a) for a in (*at.arguments.args, *at.arguments.keywords)]
         lines = [f"{self.scaler}.scale({self._words(at.loss)}).backward({', '.join(arguments)})"]
         if at.clips and at.clips[1] not in pattern.moved.values():
@@ -182,9 +185,9 @@ class _Writer:
         unit = inner.removeprefix(outer)
         return unit if unit and indent == unit * (len(indent) // len(unit)) else b"    "
 
-    def _clip(self, at, pattern: Pattern) -> None:
+    def _clip(self, at: Clip, pattern: Pattern) -> None:
         unscale = f"{self.scaler}.unscale_({pattern.optimizer})"
-        if at.plain is not None:
+        if at.whole is not None and at.plain is not None:
             self._put(at.mention, self._instead(at.whole, [unscale, *self._rows(at.plain)]))
             return
         start, _, indent = self._lines(at.statement)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from porter.checks.device.import_parts import counterpart, package_of, renamed, split
+from collections.abc import Iterator
+from typing import Any
+
+from porter.checks.device.import_parts import Alias, From, counterpart, package_of, renamed, split
 from porter.engine.nodes import chain, dotted
-from porter.engine.rule import Hit, Rule, cst
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
+from porter.rulebook.table import Tables
 
 
 class CudaImports(Rule):
@@ -12,10 +17,10 @@ class CudaImports(Rule):
     nodes = ("Import", "ImportFrom")
     text = r"cuda\b"
 
-    def __init__(self, tables):
+    def __init__(self, tables: Tables) -> None:
         self.moves = tables.moves
 
-    def visit(self, original, updated, file):
+    def visit(self, original: cst.Import | cst.ImportFrom, updated: Any, file: RuleFile) -> Answer:
         if isinstance(original, cst.Import):
             return self._import(original, updated, file)
         if original.relative or original.module is None:
@@ -28,7 +33,7 @@ class CudaImports(Rule):
             return self._from_torch(original, updated, file)
         return self._from_cuda(original, updated, module, file) if below else None
 
-    def _import(self, original, updated, file):
+    def _import(self, original: cst.Import, updated: cst.Import, file: RuleFile) -> Hit | None:
         """`import torch.cuda` binds `torch`; with `as` it binds the module."""
         names, missing, loads = list(updated.names), [], all(a.asname is None for a in original.names)
         for at, alias in enumerate(original.names):
@@ -55,7 +60,7 @@ class CudaImports(Rule):
         return Hit(original, "import", new=updated.with_changes(names=names), safe=True, loads=loads)
 
     @staticmethod
-    def _from_torch(original, updated, file):
+    def _from_torch(original: From, updated: From, file: RuleFile) -> Hit | None:
         """`from torch import cuda, nn`: the other names stay where they are."""
         at = next((i for i, a in enumerate(original.names) if a.name.value == "cuda"), None)
         if at is None:
@@ -68,9 +73,10 @@ class CudaImports(Rule):
         rest, after = split(updated, {at: alias}, module)
         return Hit(original, "from-torch", new=rest, safe=True, after=(after,))
 
-    def _from_cuda(self, original, updated, module, file):
-        package = package_of(module, file)
-        moved, missing, elsewhere, safe = {}, [], [], True
+    def _from_cuda(self, original: From, updated: From, module: str, file: RuleFile) -> Iterator[Hit]:
+        package = package_of(module, file) or ""
+        moved: dict[int, Alias] = {}
+        missing, elsewhere, safe = [], [], True
         for at, alias in enumerate(updated.names):
             full = f"{module}.{alias.name.value}"
             move, new = self.moves.get(full), counterpart(full, self.moves, file)
@@ -89,8 +95,8 @@ class CudaImports(Rule):
             names, to = (", ".join(pair[i] for pair in elsewhere) for i in (0, 1))
             yield Hit(original, "elsewhere", values=(("names", names), ("to", to)))
         if len(moved) == len(updated.names):
-            new = updated.with_changes(module=dotted(package), names=list(moved.values()))
-            yield Hit(original, "from", new=new, safe=safe)
+            node = updated.with_changes(module=dotted(package), names=list(moved.values()))
+            yield Hit(original, "from", new=node, safe=safe)
         elif moved:
             rest, after = split(updated, moved, package)
             yield Hit(original, "from", new=rest, safe=safe, after=(after,))

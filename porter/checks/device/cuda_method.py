@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from porter.engine.nodes import chain
-from porter.engine.rule import Hit, Rule, cst
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 
 UNBOUND = ("torch.Tensor.cuda", "torch.nn.Module.cuda", "torch.nn.modules.Module.cuda")
 
@@ -19,7 +21,7 @@ class CudaMethod(Rule):
     attributes = {"cuda"}
     references = frozenset(UNBOUND)
 
-    def visit(self, original, updated, file):
+    def visit(self, original: Any, updated: Any, file: RuleFile) -> Answer:
         attribute = original.func if isinstance(original, cst.Call) else original
         if file.name(attribute) in UNBOUND:
             return Hit(original, "reference", new=self._renamed(attribute, updated, file), safe=True, loads=True)
@@ -38,25 +40,25 @@ class CudaMethod(Rule):
         return Hit(original, "device", new=_moved_to(updated), safe=safe, loads=True)
 
     @staticmethod
-    def _renamed(original, updated, file):
+    def _renamed(original: cst.BaseExpression, updated: Any, file: RuleFile) -> Any:
         if not isinstance(original, cst.Attribute):  # a name: ported by the import that binds it
             return updated
         return file.style.attribute(updated)
 
     @staticmethod
-    def _module_function(original, file) -> bool:
+    def _module_function(original: cst.Call, file: RuleFile) -> bool:
         """`lib.cuda()` of an imported module is a function of that module, not a method."""
         name = file.name(original.func)
         return name is not None and name.count(".") == 1 and not name.startswith(".")
 
-    def _reference(self, original, updated, said, file):
+    def _reference(self, original: cst.Attribute, updated: cst.Attribute, said: str, file: RuleFile) -> Hit | None:
         """`move = x.cuda`, `map(x.cuda, ids)`: only where x is known to be torch's; `args.cuda` is anything."""
         if said != "torch" or chain(original.value)[:1] in (["self"], ["cls"]) or not file.around.is_value(original):
             return None
         return Hit(original, "reference", new=self._renamed(original, updated, file), safe=True, loads=True)
 
 
-def _device(call, file) -> str | None:
+def _device(call: cst.Call, file: RuleFile) -> str | None:
     """Of `x.cuda(device)`: 'known' for a device, 'likely' for what may be one; None for an index, which `npu()` takes, and
     without an argument. A module's `npu()` takes nothing but an index."""
     given = next((a.value for a in call.args if a.keyword is None or a.keyword.value == "device"), None)
@@ -78,10 +80,10 @@ def _device(call, file) -> str | None:
     return None if isinstance(given, cst.Call) else "likely"
 
 
-def _moved_to(call):
+def _moved_to(call: Any) -> Any:
     """`x.to(device, non_blocking=True)`: what stands behind the device has other places there."""
     plain = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
-    names = (None, "non_blocking", "memory_format")
+    names = ("", "non_blocking", "memory_format")
     args = [
         a.with_changes(keyword=cst.Name(names[at]), equal=plain) if at and a.keyword is None else a
         for at, a in enumerate(call.args)

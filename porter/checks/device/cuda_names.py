@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any, Literal
+
 from porter.checks.device.dynamic_name import LOOKUPS
 from porter.checks.device.typed_tensor import SETTER, TypedTensor
 from porter.engine.nodes import chain, dotted
-from porter.engine.rule import Hit, Rule, cst
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
+from porter.rulebook.table import Move, Tables
 
 ASKS = frozenset({"torch.cuda.is_available", "torch.cuda.device_count"})
 
@@ -14,12 +18,12 @@ class CudaNames(Rule):
     code = "PRT104"
     prefixes = {"torch.cuda"}
 
-    def __init__(self, tables):
+    def __init__(self, tables: Tables) -> None:
         self.moves = {name: row for name, row in tables.moves.items() if not name.startswith("torch_npu.")}
         self.parameters, self.references = tables.parameters, frozenset(self.moves)
 
-    def visit(self, original, updated, file):
-        name = file.name(original)
+    def visit(self, original: cst.Attribute | cst.Name, updated: cst.Attribute | cst.Name, file: RuleFile) -> Answer:
+        name = file.name(original) or ""
         if name in self.moves:
             return self._move(self.moves[name], name, original, updated, file)
         if name == "torch.cuda":
@@ -30,17 +34,24 @@ class CudaNames(Rule):
             return None
         return Hit(original, "unknown", values=(("name", name),))
 
-    def _misplaced(self, name: str, original, file) -> bool:
+    def _misplaced(self, name: str, original: cst.Attribute | cst.Name, file: RuleFile) -> bool:
         """Called with more positional arguments than mean the same on the other side."""
         row = self.parameters.get(name)
         return row is not None and row.positional is not None and file.around.positionals(original) > row.positional
 
-    def _move(self, move, name, original, updated, file):
+    def _move(
+        self,
+        move: Move,
+        name: str,
+        original: cst.Attribute | cst.Name,
+        updated: cst.Attribute | cst.Name,
+        file: RuleFile,
+    ) -> Hit | None:
         if move.code == TypedTensor.code and file.around.is_within(original, SETTER):
             return None  # PRT106 answers that call as a whole
         if move.stays and len(chain(original)) > name.count("."):
             return None
-        weight = {"code": move.code, "severity": move.severity, "effort": move.effort}
+        weight: dict[str, Any] = {"code": move.code, "severity": move.severity, "effort": move.effort}
         new = file.style.name(move.tail) if move.tail else None
         tail = name.removeprefix("torch.cuda.") if move.stays else move.tail  # behind an alias that is ported
         values = (("name", name), ("to", new or (f"{file.target.namespace}.{tail}" if tail else "")))
@@ -64,7 +75,9 @@ class CudaNames(Rule):
         return Hit(original, why, new=node or None, safe=safe, values=values, loads=True, **weight)
 
     @staticmethod
-    def _spell(original, updated, name: str, new: str, namespace: str):
+    def _spell(
+        original: cst.Attribute | cst.Name, updated: cst.Attribute | cst.Name, name: str, new: str, namespace: str
+    ) -> cst.BaseExpression | Literal[False] | None:
         """With the author's alias; None where nothing is to be written, as its import is ported, False where nothing can."""
         words, old, parts = chain(original), name.split("."), new.split(".")
         hidden = len(old) - len(words) + 1  # how many words of the full name the first word stands for
@@ -75,9 +88,9 @@ class CudaNames(Rule):
                 return None
             if hidden > 2 and len(old) != len(parts):
                 return False
-            node = dotted(".".join([words[0], *parts[hidden:]]))
-            return node.with_changes(lpar=updated.lpar, rpar=updated.rpar)
-        node, steps = updated, []
+            return dotted(".".join([words[0], *parts[hidden:]])).with_changes(lpar=updated.lpar, rpar=updated.rpar)
+        node: cst.BaseExpression = updated
+        steps: list[cst.Attribute] = []
         while isinstance(node, cst.Attribute):
             steps.append(node)
             node = node.value
@@ -89,7 +102,7 @@ class CudaNames(Rule):
         return node
 
     @staticmethod
-    def _module(original, updated, file):
+    def _module(original: cst.Attribute | cst.Name, updated: Any, file: RuleFile) -> Hit | None:
         """`torch.cuda` itself, handed on: `cuda = torch.cuda`, `getattr(torch.cuda, name)`."""
         if not isinstance(original, cst.Attribute) or len(chain(original)) != 2:
             return None

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from porter.engine.rule import Hit, Rule
+from collections.abc import Iterator
+from typing import Any
+
+from porter.engine.rule import Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
+from porter.rulebook.table import Tables
 
 
 class CudaParameters(Rule):
     code = "PRT107"
 
-    def __init__(self, tables):
+    def __init__(self, tables: Tables) -> None:
         self.parameters, self.moves = tables.parameters, tables.moves
         self.calls = frozenset(tables.parameters)
 
-    def visit(self, original, updated, file):
-        name = file.name(original.func)
+    def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Iterator[Hit]:
+        name = file.name(original.func) or ""
         row, args = self.parameters[name], original.args
-        weight = {"code": row.code, "severity": row.severity, "effort": row.effort}
+        weight: dict[str, Any] = {"code": row.code, "severity": row.severity, "effort": row.effort}
         given = [a.keyword.value for a in args if a.keyword is not None]
         starred = any(a.star for a in args)
         move = self.moves.get(name)
@@ -31,8 +36,8 @@ class CudaParameters(Rule):
             new = None
             if row.fix is not None and not any(row.rename[word] in given for word in renamed):
                 new = updated.with_changes(args=[self._renamed(arg, row.rename) for arg in updated.args])
-            words = ", ".join(renamed), ", ".join(row.rename[word] for word in renamed)
-            values = (("name", name), ("old", words[0]), ("new", words[1]))
+            old, to = ", ".join(renamed), ", ".join(row.rename[word] for word in renamed)
+            values = (("name", name), ("old", old), ("new", to))
             yield Hit(original, row.why, new=new, safe=safe, values=values, **weight)
         if missing:
             yield Hit(original, "removed", values=(("name", name), ("old", ", ".join(missing))), code="PRT107")
@@ -44,7 +49,7 @@ class CudaParameters(Rule):
                 yield Hit(original, "starred", values=(("name", name), ("old", words)), code="PRT107")
 
     @staticmethod
-    def _renamed(arg, words: dict[str, str]):
+    def _renamed(arg: cst.Arg, words: dict[str, str]) -> cst.Arg:
         if arg.keyword is None or arg.keyword.value not in words:
             return arg
         return arg.with_changes(keyword=arg.keyword.with_changes(value=words[arg.keyword.value]))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from porter.engine.rule import Hit, Rule
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 
 LOGS = ("print", "info", "debug", "warning", "log", "append", "dict", "join", "format")
 
@@ -12,8 +13,8 @@ class CudaVersion(Rule):
     edits = False
     references = frozenset({"torch.version.cuda", "torch.backends.cudnn.version", "torch._C._cuda_getCompiledVersion"})
 
-    def visit(self, original, updated, file):
-        name = file.name(original)
+    def visit(self, original: cst.Attribute | cst.Name, updated: cst.Attribute | cst.Name, file: RuleFile) -> Answer:
+        name = file.name(original) or ""
         told = any(file.around.is_within(original, callee) for callee in LOGS)
         if file.path.rpartition("/")[2] == "setup.py":
             return Hit(original, "built", values=(("name", name),))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from porter.checks.choices import elements, is_choice, string, with_twin
-from porter.engine.rule import Hit, Rule
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 
 
 class DeviceChoices(Rule):
@@ -11,7 +14,7 @@ class DeviceChoices(Rule):
     nodes = ("List", "Tuple", "Set", "Subscript")
     text = r"\bLiteral\s*\[[^\]]*cuda"  # what Subscript is asked for: a type that lists the values
 
-    def visit(self, original, updated, file):
+    def visit(self, original: cst.List | cst.Tuple | cst.Set | cst.Subscript, updated: Any, file: RuleFile) -> Answer:
         before = elements(original)
         at = next((i for i, e in enumerate(before) if is_choice(string(e), "cuda", "device", file)), None)
         if at is None or len(before) != len(elements(updated)):
@@ -19,6 +22,6 @@ class DeviceChoices(Rule):
         device, old = file.target.device, string(before[at])
         script = next((s for o in file.around.options(old) if (s := file.facts.launch.passes(o, "cuda"))), None)
         values = (("new", f'"{device}"'), ("script", script or ""))
-        certain = file.literal(old).certain
+        certain = (literal := file.literal(old)) is not None and literal.certain
         why = "choices-passed" if script else "choices" if certain else "choices-uncertain"
         return Hit(old, why, new=with_twin(updated, at, device), safe=script is None and certain, values=values)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from porter.engine.rule import Hit, Rule, cst
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 
 CODES = {"compared": "PRT122", "stripped": "PRT122", "case": "PRT122", "option": "PRT123"}
 
@@ -11,17 +12,18 @@ class DeviceLiteral(Rule):
     code = "PRT120"
     literals = {"device"}
 
-    def visit(self, original, updated, file):
+    def visit(self, original: cst.BaseString, updated: cst.BaseString, file: RuleFile) -> Answer:
         literal = file.literal(original)
-        if literal.role == "choices":  # a matter of the list as a whole
+        if literal is None or literal.role == "choices":  # a matter of the list as a whole
             return None
         if literal.role == "member":  # all that is parsed into it or compared with it goes along
             return Hit(original, "member", values=(("old", file.text(original)), ("new", f'"{file.target.device}"')))
         code = CODES.get(literal.role, self.code)
         why = literal.role if code != self.code else "literal"
-        values, script = (("old", file.text(original)),), None
+        values: tuple[tuple[str, str], ...] = (("old", file.text(original)),)
+        script = None
         if literal.role == "option" and isinstance(original, cst.SimpleString):
-            old = original.evaluated_value
+            old = str(original.evaluated_value)
             script = next((s for o in file.around.options(original) if (s := file.facts.launch.passes(o, old))), None)
         if literal.role == "compared" and (kernel := file.meaning.kernel(original)):
             return Hit(original, "kernel", values=(*values, ("kernel", kernel)), code=code)

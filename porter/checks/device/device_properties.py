@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from porter.engine.rule import Hit, Rule, cst
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 
 NOTHING = ("max_threads_per_multi_processor", "warp_size", "regs_per_multiprocessor")
 SHARED = "shared_memory_per_"
@@ -18,7 +19,7 @@ class DeviceProperties(Rule):
     edits = False
     attributes = frozenset(KEYS)
 
-    def visit(self, original, updated, file):
+    def visit(self, original: cst.Attribute, updated: cst.Attribute, file: RuleFile) -> Answer:
         value = original.value
         made = file.name(value.func) if isinstance(value, cst.Call) else file.meaning.made_by(value)
         if made not in MAKERS:

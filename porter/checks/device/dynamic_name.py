@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from porter.engine.nodes import chain, quoted
-from porter.engine.rule import Hit, Rule, cst
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
+from porter.rulebook.table import Tables
 
 PATCHES = ("patch", "setattr")
 LOOKUPS = ("getattr", "hasattr", "setattr", "delattr")
@@ -19,10 +23,10 @@ class DynamicName(Rule):
         r"setattr\s*\(\s*[\"']torch\.cuda\.",
     )
 
-    def __init__(self, tables):
+    def __init__(self, tables: Tables) -> None:
         self.moves = tables.moves
 
-    def visit(self, original, updated, file):
+    def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
         args = original.args
         if isinstance(original.func, cst.Name) and original.func.value in LOOKUPS:
             if (
@@ -42,14 +46,14 @@ class DynamicName(Rule):
         return None
 
     @staticmethod
-    def _text(arg) -> str | None:
+    def _text(arg: cst.Arg) -> str | None:
         value = arg.value
-        return value.evaluated_value if isinstance(value, cst.SimpleString) and not value.prefix else None
+        return str(value.evaluated_value) if isinstance(value, cst.SimpleString) and not value.prefix else None
 
-    def _member(self, original, updated, file):
+    def _member(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Hit | None:
         """`getattr(torch.cuda, "x")`: ported where x is known to have a counterpart."""
         space, name = file.target.namespace.rpartition(".")[2], self._text(original.args[1])
-        safe = original.func.value in ("getattr", "hasattr")
+        safe = isinstance(original.func, cst.Name) and original.func.value in ("getattr", "hasattr")
         module = {0: space} if len(chain(original.args[0].value)) == 2 else {}  # an alias is ported where it is bound
         if name is None:
             return self._edit(original, updated, file, module, False, "computed") if module else None
@@ -64,7 +68,7 @@ class DynamicName(Rule):
             return None
         return self._edit(original, updated, file, module | renamed, safe and (move is None or move.fix == "safe"))
 
-    def _module(self, original, updated, name: str | None, file):
+    def _module(self, original: cst.Call, updated: cst.Call, name: str | None, file: RuleFile) -> Hit | None:
         if name is None or name != "torch.cuda" and not name.startswith("torch.cuda."):
             return None
         new = file.target.package + name.removeprefix("torch.cuda")
@@ -72,7 +76,7 @@ class DynamicName(Rule):
             return Hit(original, "missing", values=(("name", name),))
         return self._edit(original, updated, file, {0: new}, True, loads=False)
 
-    def _patched(self, original, updated, name: str, file):
+    def _patched(self, original: cst.Call, updated: cst.Call, name: str, file: RuleFile) -> Hit | None:
         """`mock.patch("torch.cuda.is_available")`: whether what it pretends is true of NPUs, a person says."""
         if not name.startswith("torch.cuda."):
             return None
@@ -85,10 +89,18 @@ class DynamicName(Rule):
         return self._edit(original, updated, file, {0: new}, False, "patched")
 
     @staticmethod
-    def _edit(original, updated, file, words: dict[int, str], safe: bool, why: str = "known", loads: bool = True):
+    def _edit(
+        original: cst.Call,
+        updated: cst.Call,
+        file: RuleFile,
+        words: dict[int, str],
+        safe: bool,
+        why: str = "known",
+        loads: bool = True,
+    ) -> Hit:
         args = list(updated.args)
         for at, word in words.items():
-            value = args[at].value
+            value: Any = args[at].value
             if isinstance(value, cst.SimpleString):
                 args[at] = args[at].with_changes(value=quoted(value, word))
             else:

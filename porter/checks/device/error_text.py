@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from typing import Any
 
 from porter.engine.nodes import quoted
-from porter.engine.rule import Hit, Rule, cst
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 
 MEMORY = "CUDA out of memory"
 _OTHER = re.compile(r"CUDA error|CUBLAS_STATUS|CUDNN_STATUS|cuDNN error")
@@ -18,7 +21,7 @@ class ErrorText(Rule):
     nodes = ("Comparison", "Call")
     text = (MEMORY, "CUDA error", "CUBLAS_STATUS", "CUDNN_STATUS", "DNN error")
 
-    def visit(self, original, updated, file):
+    def visit(self, original: cst.Comparison | cst.Call, updated: Any, file: RuleFile) -> Answer:
         if isinstance(original, cst.Comparison):
             if not isinstance(original.comparisons[0].operator, (cst.In, cst.NotIn)):
                 return None
@@ -29,13 +32,15 @@ class ErrorText(Rule):
             return None
         first, *others = updated.args
 
-        def rebuilt(new):
+        def rebuilt(new: cst.BaseExpression) -> Any:
             return updated.with_changes(args=[first.with_changes(value=new), *others])
 
         return self._hit(original.args[0].value, first.value, rebuilt, file)
 
     @staticmethod
-    def _hit(value, now, rebuilt, file):
+    def _hit(
+        value: cst.BaseExpression, now: Any, rebuilt: Callable[[cst.BaseExpression], cst.BaseExpression], file: RuleFile
+    ) -> Hit | None:
         if not isinstance(value, cst.SimpleString):
             return None
         if MEMORY in value.value:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from porter.engine.rule import Hit, Rule, cst
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 
 MODELS = ("A100", "A800", "H100", "V100", "B200", "RTX", "Tesla", "NVIDIA")
 _MODEL = re.compile(r"\b(?:[AHVBPK]\d00|A800|H20|GB200|L4|L40S?|T4|A10G?|A6000|RTX|GeForce|Tesla|NVIDIA|Quadro)\b")
@@ -17,7 +18,7 @@ class GpuModel(Rule):
     nodes = ("Comparison",)
     text = MODELS
 
-    def visit(self, original, updated, file):
+    def visit(self, original: cst.Comparison, updated: cst.Comparison, file: RuleFile) -> Answer:
         sides = [original.left, *(target.comparator for target in original.comparisons)]
         names = [s for s in sides if isinstance(s, cst.SimpleString) and _MODEL.search(s.value)]
         others = [s for s in sides if not isinstance(s, cst.SimpleString)]

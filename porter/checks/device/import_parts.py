@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import Any, TypeAlias
 
 from porter.engine.nodes import dotted
 from porter.engine.rule import cst
+from porter.engine.rule_file import RuleFile
+from porter.rulebook.table import Move
+
+From: TypeAlias = Any  # a cst.ImportFrom without a star: its names are a list, each of them a plain cst.Name
+Alias: TypeAlias = Any  # one of these names
 
 _COMMENT = re.compile(r"#[^\r\n]*")
 
 
-def split(node, moved: dict, module: str):
+def split(node: From, moved: Mapping[int, Alias], module: str) -> tuple[cst.ImportFrom, str]:
     """`node` without the names at the indices `moved`, and the import of those from `module`, which goes below it."""
     code = cst.Module([]).code_for_node
     notes = "".join(f"  {note}" for at in moved for note in _COMMENT.findall(code(node.names[at])))
@@ -27,12 +34,12 @@ def split(node, moved: dict, module: str):
     return node.with_changes(names=rest), code(cst.ImportFrom(module=dotted(module), names=names)) + notes
 
 
-def _broken(comma) -> bool:
+def _broken(comma: cst.Comma | cst.MaybeSentinel) -> bool:
     """A comma with a line break behind it."""
     return isinstance(comma, cst.Comma) and isinstance(comma.whitespace_after, cst.ParenthesizedWhitespace)
 
 
-def renamed(alias, last: str):
+def renamed(alias: Alias, last: str) -> Alias:
     """The alias of another name that is still bound under the old one."""
     if alias.name.value == last:
         return alias
@@ -40,13 +47,13 @@ def renamed(alias, last: str):
     return alias.with_changes(name=cst.Name(last), asname=asname)
 
 
-def package_of(module: str, file) -> str | None:
+def package_of(module: str, file: RuleFile) -> str | None:
     """torch.cuda.amp -> torch_npu.npu.amp, where that can be imported."""
     new = file.target.package + module.removeprefix("torch.cuda")
     return new if file.session.has(new) else None
 
 
-def counterpart(full: str, moves: dict, file) -> str | None:
+def counterpart(full: str, moves: Mapping[str, Move], file: RuleFile) -> str | None:
     """Of a name or submodule of torch.cuda, below the package that can be imported from."""
     move = moves.get(full)
     if move is None:  # a submodule

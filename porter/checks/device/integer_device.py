@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from porter.engine.rule import Hit, Rule, cst
+from typing import Any
+
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 
 _INT = r"(?:\d+\b|int\s*\(|(?:\w+\.)*(?:\w*rank|current_device|gpu|gpu_id|device_id)\b)"
 PLACES = {"torch.device": 0, "torch.set_default_device": 0}
@@ -14,7 +17,7 @@ class IntegerDevice(Rule):
     nodes = ("Call",)
     text = (rf"\.to\s*\(\s*{_INT}", rf"device\s*[(=]\s*{_INT}")
 
-    def visit(self, original, updated, file):
+    def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
         if file.target.int_is_npu:
             return None
         at = self._place(original, file)
@@ -34,24 +37,24 @@ class IntegerDevice(Rule):
         return Hit(original, kind, new=new, safe=kind == "known", values=values, loads=True)
 
     @staticmethod
-    def _place(original, file) -> int | None:
+    def _place(original: cst.Call, file: RuleFile) -> int | None:
         """Which argument is a device, if one is."""
         name, func = file.name(original.func), original.func
-        method = isinstance(func, cst.Attribute) and file.is_object(func.value)
+        last = func.attr.value if isinstance(func, cst.Attribute) and file.is_object(func.value) else ""  # of a method
         if any(a.star for a in original.args):
             return None
         for at, arg in enumerate(original.args):
             if arg.keyword is not None and arg.keyword.value == "device":
                 torch = name is not None and name.partition(".")[0] == "torch" and not name.startswith("torch.cuda.")
-                moved = method and (func.attr.value in METHODS or func.attr.value.startswith("new_"))
+                moved = last in METHODS or last.startswith("new_")
                 return at if torch or moved else None
         first = bool(original.args) and original.args[0].keyword is None
-        if first and (name in PLACES or method and func.attr.value == "to"):
+        if first and (name in PLACES or last == "to"):
             return 0
         return None
 
     @staticmethod
-    def _spelled(old: str, updated, file) -> str | None:
+    def _spelled(old: str, updated: Any, file: RuleFile) -> str | None:
         """`"npu:0"` for 0, `f"npu:{rank}"` for the rest; None where no f-string can hold it."""
         device = file.target.device
         if isinstance(updated, cst.Integer):

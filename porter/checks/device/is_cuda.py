@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from porter.engine.rule import Hit, Rule
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 
 
 class IsCuda(Rule):
     code = "PRT132"
     attributes = {"is_cuda"}
 
-    def visit(self, original, updated, file):
+    def visit(self, original: cst.Attribute, updated: cst.Attribute, file: RuleFile) -> Answer:
         said = file.receiver(original)
         if said in ("other", "own"):
             return None

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from porter.engine.nodes import quoted
-from porter.engine.rule import Hit, Rule, cst
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 
 TOOL, OURS = "nvidia-smi", "npu-smi"
 RUNS = frozenset(
@@ -19,13 +22,13 @@ class NvidiaSmi(Rule):
     nodes = ("Call", "Assign")
     text = TOOL
 
-    def visit(self, original, updated, file):
+    def visit(self, original: cst.Call | cst.Assign, updated: Any, file: RuleFile) -> Answer:
         if isinstance(original, cst.Assign):
             return self._assigned(original)
         name = file.name(original.func)
         if name not in RUNS or not original.args:
             return None
-        command = original.args[0].value
+        command: Any = original.args[0].value
         if not _starts(command):
             return None
         values = (("new", f"{OURS} info"),)
@@ -41,11 +44,11 @@ class NvidiaSmi(Rule):
         return Hit(command, "plain", new=updated.with_changes(args=[first, *updated.args[1:]]), values=values)
 
     @staticmethod
-    def _assigned(original):
+    def _assigned(original: cst.Assign) -> Hit | None:
         return Hit(original.value, "run", values=(("new", f"{OURS} info"),)) if _starts(original.value) else None
 
 
-def _starts(command) -> bool:
+def _starts(command: cst.BaseExpression) -> bool:
     """A command line, or a list of words, that begins with the tool's name."""
     if isinstance(command, cst.FormattedString) and command.parts:
         return getattr(command.parts[0], "value", "").startswith(TOOL)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from porter.engine.rule import Hit, Rule
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 
 PLAIN = ("staticmethod", "classmethod", "wraps", "no_grad", "inference_mode", "override")
 VALUES = ("property", "cached_property", "setter", "getter", "deleter")  # of no move
@@ -13,7 +14,7 @@ class OwnCudaMethod(Rule):
     nodes = ("FunctionDef",)
     text = r"cuda\s*\("
 
-    def visit(self, original, updated, file):
+    def visit(self, original: cst.FunctionDef, updated: cst.FunctionDef, file: RuleFile) -> Answer:
         old = original.name.value
         if old not in ("cuda", "is_cuda"):
             return None
@@ -28,7 +29,7 @@ class OwnCudaMethod(Rule):
         elif any(mark in VALUES for mark in marks):
             return None
         else:
-            plain = all(m in PLAIN for m in marks) and (original.params.params or "staticmethod" in marks)
+            plain = all(m in PLAIN for m in marks) and (bool(original.params.params) or "staticmethod" in marks)
         if not plain:
             return Hit(original.name, "by-hand", values=values)
         node = updated.with_changes(name=updated.name.with_changes(value=new))

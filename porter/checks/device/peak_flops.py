@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from typing import Any
 
-from porter.engine.rule import Hit, Rule, cst
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 
 PEAKS = {  # operations per second, as the makers publish them
     312e12: "A100", 156e12: "A100", 19.5e12: "A100", 624e12: "A100",
@@ -22,7 +25,7 @@ class PeakFlops(Rule):
     nodes = ("Assign", "Return", "Dict")
     text = (r"e1[2-5]\b", r"10\*\*12\b", r"10 \*\* 12\b")
 
-    def visit(self, original, updated, file):
+    def visit(self, original: cst.Assign | cst.Return | cst.Dict, updated: Any, file: RuleFile) -> Answer:
         if isinstance(original, cst.Assign) and isinstance(original.value, cst.Dict):
             return None  # the Dict itself answers
         if file.tested:
@@ -36,7 +39,7 @@ class PeakFlops(Rule):
         return None
 
 
-def _numbers(node):
+def _numbers(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
     if isinstance(node, (cst.Float, cst.BinaryOperation)) and _value(node) is not None:
         yield node
         return
@@ -44,7 +47,7 @@ def _numbers(node):
         yield from _numbers(child)
 
 
-def _value(node) -> float | None:
+def _value(node: cst.CSTNode) -> float | None:
     if isinstance(node, (cst.Float, cst.Integer)):
         return float(node.evaluated_value)
     if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, (cst.Multiply, cst.Power)):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from porter.engine.rule import Hit, Rule, cst
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 
 MAKERS = frozenset(
     f"torch.cuda.{name}" for name in ("Stream", "ExternalStream", "Event", "current_stream", "default_stream")
@@ -14,7 +15,7 @@ class StreamHandle(Rule):
     code = "PRT134"
     attributes = frozenset(HANDLES)
 
-    def visit(self, original, updated, file):
+    def visit(self, original: cst.Attribute, updated: cst.Attribute, file: RuleFile) -> Answer:
         made = original.value
         maker = file.name(made.func) if isinstance(made, cst.Call) else file.meaning.made_by(made)
         if maker not in MAKERS:

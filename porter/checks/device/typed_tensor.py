@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from porter.engine.nodes import chain, dotted
-from porter.engine.rule import Hit, Rule, cst
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 
 DTYPES = {"Float": "float32", "Double": "float64", "Half": "float16", "BFloat16": "bfloat16"}  # what may be a default
 SETTER = "set_default_tensor_type"
@@ -20,21 +22,21 @@ class TypedTensor(Rule):
     calls = {f"torch.{SETTER}"}
     literals = {"tensor-type"}
 
-    def visit(self, original, updated, file):
+    def visit(self, original: cst.Call | cst.BaseString, updated: Any, file: RuleFile) -> Answer:
         if isinstance(original, cst.Call):
             return self._default(original, updated, file)
         if not isinstance(original, cst.SimpleString) or file.around.is_within(original, SETTER):
             return None
         if file.source.says(SETTER.encode()) and file.around.is_kept(original):
             return Hit(original, "setter-computed")  # it may end up there, where torch.npu's name raises
-        old = original.evaluated_value
+        old = str(original.evaluated_value)
         to = old.replace("torch.cuda", file.target.namespace, 1)
         if not file.session.has(to):
             return Hit(original, "absent", values=(("name", old),))
         new = updated.with_changes(value=updated.value.replace("torch.cuda", file.target.namespace, 1))
         return Hit(original, "string", new=new, safe=True, values=(("name", old), ("to", to)), loads=True)
 
-    def _default(self, original, updated, file):
+    def _default(self, original: cst.Call, updated: Any, file: RuleFile) -> Hit | None:
         """`set_default_tensor_type` refuses the classes of torch_npu: dtype and device are set apart."""
         if len(original.args) != 1 or original.args[0].star:
             return Hit(original, "setter-computed")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from porter.checks.choices import elements, is_choice, string, with_twin
-from porter.engine.rule import Hit, Rule
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 
 
 class BackendChoices(Rule):
@@ -11,7 +14,7 @@ class BackendChoices(Rule):
     nodes = ("List", "Tuple", "Set", "Subscript")
     text = r"\bLiteral\s*\[[^\]]*nccl"  # what Subscript is asked for: a type that lists the values
 
-    def visit(self, original, updated, file):
+    def visit(self, original: cst.List | cst.Tuple | cst.Set | cst.Subscript, updated: Any, file: RuleFile) -> Answer:
         before = elements(original)
         at = next((i for i, e in enumerate(before) if is_choice(string(e), "nccl", "backend", file)), None)
         if at is None or len(before) != len(elements(updated)):
@@ -20,5 +23,6 @@ class BackendChoices(Rule):
         script = next((s for o in file.around.options(old) if (s := file.facts.launch.passes(o, "nccl"))), None)
         values = (("old", file.text(old)), ("new", f'"{backend}"'), ("script", script or ""))
         why = "choices-passed" if script else "choices"
-        safe = script is None and file.literal(old).certain
+        literal = file.literal(old)
+        safe = script is None and literal is not None and literal.certain
         return Hit(old, why, new=with_twin(updated, at, backend), safe=safe, values=values)

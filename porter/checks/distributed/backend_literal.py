@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from porter.engine.rule import Hit, Rule, cst
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 
 CODES = {"compared": "PRT202", "case": "PRT202", "option": "PRT209"}
 
@@ -11,17 +12,17 @@ class BackendLiteral(Rule):
     code = "PRT201"
     literals = {"backend"}
 
-    def visit(self, original, updated, file):
+    def visit(self, original: cst.BaseString, updated: cst.BaseString, file: RuleFile) -> Answer:
         literal = file.literal(original)
-        if literal.role == "choices":  # PRT209 answers the list as a whole
+        if literal is None or literal.role == "choices":  # PRT209 answers the list as a whole
             return None
         code = CODES.get(literal.role, self.code)
         why = literal.role if code != self.code else "literal"
-        values = (("old", file.text(original)), ("new", file.target.backend))
+        values: tuple[tuple[str, str], ...] = (("old", file.text(original)), ("new", file.target.backend))
         new = file.style.backend(updated, file)
         script = None
         if literal.role == "option" and isinstance(original, cst.SimpleString):
-            old = original.evaluated_value
+            old = str(original.evaluated_value)
             script = next((s for o in file.around.options(original) if (s := file.facts.launch.passes(o, old))), None)
         if script:
             why, values = "option-passed", (*values, ("script", script))

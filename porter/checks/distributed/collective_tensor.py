@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from porter.checks.distributed import prefilters
-from porter.engine.rule import Hit, Rule, cst
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 
 MODULES = ("torch.distributed", "torch.distributed.distributed_c10d")
 PLAIN = "all_reduce broadcast reduce send recv isend irecv all_gather_into_tensor reduce_scatter_tensor all_to_all_single".split()
@@ -21,8 +22,8 @@ class CollectiveTensor(Rule):
     calls = frozenset(f"{m}.{name}" for m in MODULES for name in PLAIN)
     only = staticmethod(prefilters.is_view)
 
-    def visit(self, original, updated, file):
-        name = file.name(original.func).rpartition(".")[2]
+    def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
+        name = (file.name(original.func) or "").rpartition(".")[2]
         count = 2 if name in ("all_gather_into_tensor", "reduce_scatter_tensor", "all_to_all_single") else 1
         for arg in original.args[:count]:
             if arg.star or arg.keyword is not None:
@@ -34,7 +35,7 @@ class CollectiveTensor(Rule):
         return None
 
     @staticmethod
-    def _is_view(node) -> bool:
+    def _is_view(node: cst.BaseExpression) -> bool:
         """`x.t()`, `x.T`, `x[:, :n]`, `x[::2]`: memory with gaps, or in another order."""
         if isinstance(node, cst.Call):
             return isinstance(node.func, cst.Attribute) and node.func.attr.value in VIEWS
@@ -53,5 +54,5 @@ class CollectiveTensor(Rule):
         )
 
 
-def _is_one(step) -> bool:
+def _is_one(step: cst.BaseExpression) -> bool:
     return isinstance(step, cst.Integer) and step.value == "1"

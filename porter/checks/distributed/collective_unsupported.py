@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from porter.engine.nodes import positional
-from porter.engine.rule import Hit, Rule
+from porter.engine.rule import Answer, Hit, Rule
+from porter.engine.rule_file import RuleFile
 
 MODULES = ("torch.distributed", "torch.distributed.distributed_c10d")
 BITWISE = ("BAND", "BOR", "BXOR")
@@ -18,14 +21,15 @@ class CollectiveUnsupported(Rule):
     references = frozenset(f"{m}.{kind}.{op}" for m in MODULES for kind in ("ReduceOp", "reduce_op") for op in BITWISE)
     calls = frozenset(f"{m}.{name}" for m in MODULES for name in (*GATHERS, *REDUCTIONS))
 
-    def visit(self, original, updated, file):
+    def visit(self, original: Any, updated: Any, file: RuleFile) -> Answer:
         name = file.name(original)
         if name is not None:
             return Hit(original, "bitwise", values=(("name", name.rpartition(".")[2]),))
-        name = file.name(original.func)
+        name = file.name(original.func) or ""
         at = REDUCTIONS.get(name.rpartition(".")[2])
         if at is None:
             return Hit(original.func, "gather", values=(("name", name),))
         found = positional(original, at, ("tensor", "input"))
-        dtype = found and found[1] and file.meaning.dtype(found[1].value)
-        return Hit(found[1], "dtype", values=(("name", name), ("dtype", WIDE[dtype]))) if dtype in WIDE else None
+        given = found[1] if found else None
+        dtype = file.meaning.dtype(given.value) if given else None
+        return Hit(given, "dtype", values=(("name", name), ("dtype", WIDE[dtype]))) if dtype in WIDE else None

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from porter.engine.rule import Hit, Rule, cst
+from typing import Any
+
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 
 CLASSES = ("torch.nn.DataParallel", "torch.nn.parallel.DataParallel", "torch.nn.parallel.data_parallel.DataParallel")
 FUNCTIONS = ("torch.nn.parallel.data_parallel", "torch.nn.parallel.data_parallel.data_parallel")
@@ -15,8 +18,8 @@ class DataParallel(Rule):
     nodes = ("ClassDef",)
     text = r"DataParallel\b"
 
-    def visit(self, original, updated, file):
+    def visit(self, original: cst.Call | cst.ClassDef, updated: Any, file: RuleFile) -> Answer:
         if isinstance(original, cst.ClassDef):
             base = next((b.value for b in original.bases if file.name(b.value) in CLASSES), None)
-            return base and Hit(base, "subclass", values=(("name", file.name(base)),))
-        return Hit(original.func, "call", values=(("name", file.name(original.func)),))
+            return Hit(base, "subclass", values=(("name", file.name(base) or ""),)) if base is not None else None
+        return Hit(original.func, "call", values=(("name", file.name(original.func) or ""),))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from porter.engine.nodes import positional
-from porter.engine.rule import Hit, Rule, cst
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 
 
 class DdpDeviceIds(Rule):
@@ -14,7 +15,7 @@ class DdpDeviceIds(Rule):
         "torch.nn.parallel.distributed.DistributedDataParallel",
     }
 
-    def visit(self, original, updated, file):
+    def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
         found = positional(original, 1, ("device_ids",))
         if found is None or found[1] is None:
             return None
@@ -22,7 +23,7 @@ class DdpDeviceIds(Rule):
         return Hit(value, "several", values=(("old", file.text(value)),)) if self._several(value, file) else None
 
     @staticmethod
-    def _several(value, file) -> bool:
+    def _several(value: cst.BaseExpression, file: RuleFile) -> bool:
         if (
             isinstance(value, cst.Call)
             and isinstance(value.func, cst.Name)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from porter.engine.nodes import positional
-from porter.engine.rule import Hit, Rule, cst
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 
 CHOSEN = re.compile(  # whatever tells a process its device, in any spelling: one is enough to stay silent
     rb"set_device|set_current_(?:accelerator|device)|\bdevice_id\b|_VISIBLE_DEVICES|\bcurrent_device\s*\(\s*\w"
@@ -18,7 +19,7 @@ class DeviceNotSet(Rule):
     code = "PRT204"
     calls = {"torch.distributed.init_process_group", "torch.distributed.distributed_c10d.init_process_group"}
 
-    def visit(self, original, updated, file):
+    def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
         if file.source.says(CHOSEN) or self._other_backend(original, file):
             return None
         rank, torch = file.meaning.local_rank(original.func), file.meaning.module_name(original.func, "torch")
@@ -28,7 +29,7 @@ class DeviceNotSet(Rule):
         return Hit(original.func, "missing", after=(line,), values=(("new", line),), loads=True)
 
     @staticmethod
-    def _other_backend(call, file) -> bool:
+    def _other_backend(call: cst.Call, file: RuleFile) -> bool:
         """gloo and mpi work on host memory; what `**options` hold nobody knows."""
         found = positional(call, 0, ("backend",))
         if found is None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from porter.engine.rule import Hit, Rule, cst
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 
 MOVES = ("cuda", "npu", "to")
 
@@ -12,8 +13,8 @@ class DeviceShared(Rule):
     edits = False
     methods = {"share_memory_", "share_memory"}
 
-    def visit(self, original, updated, file):
-        inner = original.func.value
+    def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
+        inner = getattr(original.func, "value", None)
         while isinstance(inner, cst.Call) and isinstance(inner.func, cst.Attribute):
             if inner.func.attr.value in ("cuda", "npu") or inner.func.attr.value == "to" and file.tensors.moves(inner):
                 return Hit(original, "shared")

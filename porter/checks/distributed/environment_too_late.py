@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from porter.engine.rule import Hit, Rule
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 
 QUESTIONS = ("is_available", "device_count", "is_initialized", "is_bf16_supported")
 READ_ONCE = frozenset({"CUDA_VISIBLE_DEVICES", "CUDA_LAUNCH_BLOCKING", "PYTORCH_CUDA_ALLOC_CONF"})
@@ -13,9 +14,9 @@ class EnvironmentTooLate(Rule):
     edits = False
     literals = {"variable"}
 
-    def visit(self, original, updated, file):
+    def visit(self, original: cst.BaseString, updated: cst.BaseString, file: RuleFile) -> Answer:
         found = file.literal(original)
-        if found.name not in READ_ONCE or not found.set:
+        if found is None or found.kind != "variable" or found.name not in READ_ONCE or not found.set:
             return None
         touched = file.tensors.touched_before(found.link)
         if touched is None:

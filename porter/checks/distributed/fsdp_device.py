@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from porter.engine.nodes import positional
-from porter.engine.rule import Hit, Rule
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 
 CLASSES = frozenset(
     f"torch.distributed.fsdp.{module}FullyShardedDataParallel"
@@ -16,7 +17,7 @@ class FsdpDevice(Rule):
     edits = False
     calls = CLASSES
 
-    def visit(self, original, updated, file):
+    def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
         found = positional(original, None, ("device_id",))
         if found is None:
             return None

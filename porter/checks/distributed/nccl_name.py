@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from porter.checks.device.import_parts import From
 from porter.engine.nodes import chain, dotted
-from porter.engine.rule import Hit, Rule, cst
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 
 MODULES = ("torch.distributed", "torch.distributed.distributed_c10d", "torch._C._distributed_c10d")
 GROUP = "ProcessGroupNCCL"
@@ -24,12 +28,12 @@ class NcclName(Rule):
     nodes = ("ImportFrom",)
     text = (r"is_nccl_available\b", rf"{GROUP}\b")
 
-    def visit(self, original, updated, file):
+    def visit(self, original: cst.Attribute | cst.Name | cst.ImportFrom, updated: Any, file: RuleFile) -> Answer:
         if isinstance(original, cst.ImportFrom):
             return self._import(original, updated, file)
-        name = file.name(original)
+        name = file.name(original) or ""
         last = name.rpartition(".")[2]
-        values = (("name", name),)
+        values: tuple[tuple[str, str], ...] = (("name", name),)
         if isinstance(original, cst.Name):
             return None  # ported by the import that binds it
         if last in RENAMED:
@@ -42,7 +46,7 @@ class NcclName(Rule):
         node = dotted(f"{module}.{new}").with_changes(lpar=updated.lpar, rpar=updated.rpar)
         return Hit(original, "group", new=node, values=(*values, ("new", f"{module}.{new}")), loads=True)
 
-    def _import(self, original, updated, file):
+    def _import(self, original: From, updated: From, file: RuleFile) -> Hit | None:
         """`from torch.distributed import is_nccl_available, ReduceOp`: the other names stay where they are."""
         if original.relative or original.module is None or isinstance(original.names, cst.ImportStar):
             return None
@@ -75,6 +79,6 @@ class NcclName(Rule):
         return Hit(original, why, new=new, safe=not group, values=values, after=tuple(moved))
 
     @staticmethod
-    def _alias(line: str):
+    def _alias(line: str) -> cst.ImportAlias:
         _, _, _, new, _, bound = line.split()
         return cst.ImportAlias(cst.Name(new), asname=cst.AsName(cst.Name(bound)))

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import ast
+from typing import TYPE_CHECKING
 
 from porter.python.index import Link
 
+if TYPE_CHECKING:
+    from porter.training.scene import Scene
 
-def is_view(scene, link: Link) -> bool:
+
+def is_view(scene: Scene, link: Link) -> bool:
     return any(a.__class__ in (ast.Call, ast.Subscript, ast.Attribute) for a in link[1][0].args[:2])

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from porter.engine.nodes import positional
-from porter.engine.rule import Hit, Rule
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 
 OPTIONS = frozenset(
     f"torch.distributed.rpc.{module}TensorPipeRpcBackendOptions" for module in ("", "options.", "backend_registry.")
@@ -17,7 +18,7 @@ class RpcDevices(Rule):
     calls = OPTIONS
     methods = {"set_device_map", "set_devices"}
 
-    def visit(self, original, updated, file):
+    def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
         if file.name(original.func) in OPTIONS:
             given = [positional(original, None, (name,)) for name in ("device_maps", "devices")]
             if not any(g is not None and g[1] is not None for g in given):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from porter.engine.rule import Hit, Rule
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 
 CLASSES = ("torch.nn.SyncBatchNorm", "torch.nn.modules.SyncBatchNorm", "torch.nn.modules.batchnorm.SyncBatchNorm")
 
@@ -12,5 +13,5 @@ class SyncBatchNorm(Rule):
     edits = False
     calls = {*CLASSES, *(f"{name}.convert_sync_batchnorm" for name in CLASSES)}
 
-    def visit(self, original, updated, file):
+    def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
         return Hit(original.func, "limits")

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from porter.engine.nodes import quoted
-from porter.engine.rule import Hit, Rule, cst
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
+from porter.engine.rule_file import Variable as Found
+from porter.rulebook.table import Tables, Variable
 from porter.rulebook.variable_values import is_list, is_ordered
 
 
@@ -12,10 +17,10 @@ class EnvironmentVariable(Rule):
     literals = {"variable"}
     nodes = ("Arg",)  # dict(os.environ, CUDA_VISIBLE_DEVICES="0")
 
-    def __init__(self, tables):
+    def __init__(self, tables: Tables) -> None:
         self.rows = tables.variables
 
-    def visit(self, original, updated, file):
+    def visit(self, original: cst.BaseString | cst.Arg, updated: Any, file: RuleFile) -> Answer:
         found = file.literal(original)
         if found is None or found.kind != "variable" or (found.role == "keyword") != isinstance(original, cst.Arg):
             return None
@@ -24,15 +29,17 @@ class EnvironmentVariable(Rule):
             new = self._renamed(updated, row.to)
         # Ray's GPU ids are none of an NPU: the line is ported as a whole
         foreign = found.set and file.source.says(b"get_gpu_ids", file.statement)
-        return self._hit(original, found._replace(certain=found.certain and not foreign), row, new)
+        return self._hit(original, found, found.certain and not foreign, row, new)
 
     @staticmethod
-    def _renamed(node, to: str):
+    def _renamed(node: cst.Arg | cst.BaseString, to: str) -> cst.CSTNode | None:
         if isinstance(node, cst.Arg):
-            return node.with_changes(keyword=node.keyword.with_changes(value=to))
+            return node.with_changes(keyword=node.keyword and node.keyword.with_changes(value=to))
         return quoted(node, to) if isinstance(node, cst.SimpleString) else None
 
-    def _hit(self, at, found, row, new):
+    def _hit(
+        self, at: cst.CSTNode, found: Found, certain: bool, row: Variable | None, new: cst.CSTNode | None
+    ) -> Hit | None:
         if row is None:
             return Hit(at, "unknown", code="PRT803", values=(("old", found.name),))
         if row.value != "keep":
@@ -41,7 +48,7 @@ class EnvironmentVariable(Rule):
         if row.to is None:
             return Hit(at, row.why, code=row.code, severity=row.severity, effort=row.effort, values=values)
         if is_list(row) and found.set and not is_ordered(found.value or ""):
-            return Hit(at, "order", new=new, values=(*values, ("value", found.value)))
-        safe = row.fix == "safe" and found.certain and new is not None
-        weight = {"severity": row.severity, "effort": row.effort}
+            return Hit(at, "order", new=new, values=(*values, ("value", found.value or "")))
+        safe = row.fix == "safe" and certain and new is not None
+        weight: dict[str, Any] = {"severity": row.severity, "effort": row.effort}
         return Hit(at, row.why, new=new, safe=safe, code=row.code, values=values, **weight)

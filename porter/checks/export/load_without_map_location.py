@@ -7,7 +7,8 @@ import re
 
 from porter.checks.export import prefilters
 from porter.engine.nodes import positional, with_keyword
-from porter.engine.rule import Hit, Rule, cst
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 from porter.python.evidence import constant
 from porter.python.index import parents
 
@@ -23,11 +24,11 @@ class LoadWithoutMapLocation(Rule):
     calls = {"torch.load"}
     only = staticmethod(prefilters.is_anywhere)
 
-    def visit(self, original, updated, file):
+    def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
         found = positional(original, 1, ("map_location",))
         if found is None or not original.args:
             return None
-        given = found[1]
+        at, given = found
         if file.tested or given is not None and file.text(given.value) != "None":
             return None
         source = file.text(original.args[0].value)
@@ -39,16 +40,16 @@ class LoadWithoutMapLocation(Rule):
         if MODULE.search(file.tensors.target(original)):
             return Hit(original.func, "whole")  # a model that is used as it comes would stay on the CPU
         host = cst.SimpleString('"cpu"')
-        if given is None:
+        if given is None or at is None:
             new = with_keyword(updated, "map_location", host)
         else:
             args = list(updated.args)
-            args[found[0]] = args[found[0]].with_changes(value=host)
+            args[at] = args[at].with_changes(value=host)
             new = updated.with_changes(args=args)
         return Hit(original.func, "missing", new=new)
 
 
-def _written_here(original, file) -> bool:
+def _written_here(original: cst.Call, file: RuleFile) -> bool:
     """Whether the file that is loaded, come what may, is one that this program saves, on the device it runs on."""
     path = original.args[0].value
     if not isinstance(path, cst.SimpleString) or any(n.__class__ is ast.If for n in parents(file.link(original.func))):

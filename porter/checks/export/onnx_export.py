@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from porter.engine.rule import Hit, Rule
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 from porter.python.evidence import call_name
 from porter.training.callees import first_calls
 
@@ -12,7 +13,7 @@ class OnnxExport(Rule):
     edits = False
     calls = {"torch.onnx.export", "torch.onnx.utils.export"}
 
-    def visit(self, original, updated, file):
+    def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
         link = file.scene.link(original)  # a program that exports in several ways is told once
         return (
             Hit(original.func, "atc")

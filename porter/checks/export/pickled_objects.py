@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from porter.engine.nodes import positional, with_keyword
-from porter.engine.rule import Hit, Rule, cst
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 
 _SINCE = (2, 6)
 _NAMES = frozenset(name.encode() for name in "args opt opts cfg hparams flags FLAGS".split())
@@ -13,7 +14,7 @@ _OBJECT = rb"(?:self\.)?(?:%s)\s*[,})\n]" % b"|".join(sorted(_NAMES))
 _METHODS = rb"(?:get|keys|items|values|update|pop|copy|setdefault)\b"  # of a dictionary
 
 
-def _held(file) -> str | None:
+def _held(file: RuleFile) -> str | None:
     """The key under which an object with settings goes into a checkpoint, or of which something is asked that no dictionary has."""
     for name in sorted(_NAMES & file.source.words):
         pattern = name + rb"['\"]\s*(?::\s*" + _OBJECT + rb"|\]\.(?!" + _METHODS + rb")\w)"
@@ -26,10 +27,10 @@ class PickledObjects(Rule):
     code = "PRT905"
     calls = {"torch.load"}
 
-    def visit(self, original, updated, file):
+    def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
         if file.target.torch < _SINCE or file.tested or any(a.star for a in original.args):
             return None
-        if any(positional(original, None, (name,))[1] is not None for name in ("weights_only", "pickle_module")):
+        if any(positional(original, None, (name,)) != (None, None) for name in ("weights_only", "pickle_module")):
             return None
         name = _held(file)
         if name is None:

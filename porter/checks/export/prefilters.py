@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import ast
 import re
+from typing import TYPE_CHECKING
 
 from porter.python.evidence import constant
-from porter.python.index import Link
+from porter.python.index import Link, Node
+
+if TYPE_CHECKING:
+    from porter.training.scene import Scene
 
 _MODEL = re.compile(r"(?i)model|net|generator|discriminator|encoder|decoder|backbone|classifier")
 
 
-def is_anywhere(scene, link: Link) -> bool:
+def is_anywhere(scene: Scene, link: Link) -> bool:
     """A load that does not say where to."""
     call = link[1][0]
     return (
@@ -25,8 +29,8 @@ def is_anywhere(scene, link: Link) -> bool:
     )
 
 
-def names_model(scene, link: Link) -> bool:
-    first = link[1][0].args[0] if link[1][0].args else None
+def names_model(scene: Scene, link: Link) -> bool:
+    first: Node = link[1][0].args[0] if link[1][0].args else None
     return (
         first.__class__ in (ast.Name, ast.Attribute)
         and bool(_MODEL.search(ast.unparse(first)))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from porter.checks.export import prefilters
 from porter.checks.export.load_without_map_location import MEMORY
 from porter.engine.nodes import positional, with_keyword
-from porter.engine.rule import Hit, Rule, cst
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 
 
 class ScriptArchive(Rule):
@@ -13,7 +14,7 @@ class ScriptArchive(Rule):
     calls = {"torch.jit.load"}
     only = staticmethod(prefilters.is_anywhere)
 
-    def visit(self, original, updated, file):
+    def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
         found = positional(original, 1, ("map_location",))
         if found is None or found[1] is not None or file.tested or not original.args:
             return None

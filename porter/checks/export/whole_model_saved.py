@@ -6,7 +6,8 @@ import re
 
 from porter.checks.export import prefilters
 from porter.engine.nodes import chain
-from porter.engine.rule import Hit, Rule
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 
 MODEL = re.compile(
     r"(?i)^(?:\w*_)?(?:model|net|network|generator|discriminator|encoder|decoder|backbone|classifier)(?:_\w+)?$|^net[DG]$"
@@ -19,7 +20,7 @@ class WholeModelSaved(Rule):
     calls = {"torch.save"}
     only = staticmethod(prefilters.names_model)
 
-    def visit(self, original, updated, file):
+    def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
         if file.tested or not original.args or original.args[0].star or original.args[0].keyword is not None:
             return None
         words = chain(original.args[0].value)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from porter.engine.rule import Hit, Rule, cst
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 
 PROFILE, NVTX = "torch.autograd.profiler.profile", "torch.autograd.profiler.emit_nvtx"
 SINCE = (2, 7)  # the first torch whose use_device was seen to take the name of any device
@@ -12,7 +13,7 @@ class AutogradProfiler(Rule):
     code = "PRT508"
     calls = {PROFILE, NVTX}
 
-    def visit(self, original, updated, file):
+    def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
         if file.name(original.func) == NVTX:
             return Hit(original.func, "nvtx")
         names = [a.keyword.value if a.keyword else "" for a in original.args]
@@ -24,14 +25,14 @@ class AutogradProfiler(Rule):
         return None
 
     @staticmethod
-    def _keyword(original, updated, at: int, twice: bool, file):
+    def _keyword(original: cst.Call, updated: cst.Call, at: int, twice: bool, file: RuleFile) -> Hit | None:
         value, device = original.args[at].value, file.target.device
         values = (("old", file.text(original.args[at])),)
         if isinstance(value, cst.Name) and value.value == "False":
             return None
         if twice or file.target.torch < SINCE:
             return Hit(original.args[at], "use-cuda", values=values)
-        text = cst.SimpleString(f'"{device}"')
+        text: cst.BaseExpression = cst.SimpleString(f'"{device}"')
         if not isinstance(value, cst.Name) or value.value != "True":
             test = updated.args[at].value
             text = cst.IfExp(test, text, cst.Name("None"))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+from typing import Any
 
 from porter.engine.nodes import dotted
-from porter.engine.rule import Hit, Rule, cst
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 from porter.python.evidence import call_name
 
 FORMATS = frozenset({"torch.channels_last", "torch.channels_last_3d"})
@@ -16,7 +18,7 @@ class ChannelsLast(Rule):
     code = "PRT502"
     references = FORMATS
 
-    def visit(self, original, updated, file):
+    def visit(self, original: cst.Attribute | cst.Name, updated: cst.Attribute | cst.Name, file: RuleFile) -> Answer:
         new = self._contiguous(original, updated, file)
         if isinstance(original, cst.Name) and original.value not in file.names.imports:
             return None  # a name of the program's own, ported where it is given its value
@@ -35,7 +37,7 @@ class ChannelsLast(Rule):
         return Hit(original, "handed-on", new=new, values=values)
 
     @staticmethod
-    def _contiguous(original, updated, file):
+    def _contiguous(original: cst.Attribute | cst.Name, updated: Any, file: RuleFile) -> Any:
         """What stands there instead; nothing where the name was imported by itself and torch was not."""
         if isinstance(original, cst.Attribute):
             return updated.with_changes(attr=updated.attr.with_changes(value=CONTIGUOUS))
@@ -43,7 +45,7 @@ class ChannelsLast(Rule):
         return dotted(f"{torch}.{CONTIGUOUS}") if torch else None
 
     @staticmethod
-    def _compared(original, file) -> bool:
+    def _compared(original: cst.Attribute | cst.Name, file: RuleFile) -> bool:
         link = file.link(original)
         while link is not None and link[0].__class__ in (ast.Name, ast.Attribute):
             link = link[1]

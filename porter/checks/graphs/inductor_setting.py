@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from porter.engine.rule import Hit, Rule, cst
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 
 CONFIG = "torch._inductor.config"
 GPU = tuple(
@@ -20,8 +21,8 @@ class InductorSetting(Rule):
     references = MARKS
     prefixes = frozenset(GPU)
 
-    def visit(self, original, updated, file):
-        name = file.name(original)
+    def visit(self, original: cst.Attribute | cst.Name, updated: cst.Attribute | cst.Name, file: RuleFile) -> Answer:
+        name = file.name(original) or ""
         if isinstance(original, cst.Name):
             return None
         return Hit(original, "graphs" if name in MARKS or "cudagraph" in name else "setting", values=(("name", name),))

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from porter.checks.graphs.profiler_use import MOVED, OLD, doubt, import_follows, needed, package
 from porter.engine.nodes import chain, dotted
-from porter.engine.rule import Hit, Rule, cst
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 
 
 class Profiler(Rule):
     code = "PRT505"
     references = frozenset({f"{OLD}.ProfilerActivity.CUDA", *(f"{OLD}.{name}" for name in MOVED)})
 
-    def visit(self, original, updated, file):
-        name = file.name(original)
+    def visit(self, original: cst.Attribute | cst.Name, updated: Any, file: RuleFile) -> Answer:
+        name = file.name(original) or ""
         if isinstance(original, cst.Name) or not needed(file):
             return None  # ported by its import; or a recording of the CPU alone, which torch itself makes
         if name == f"{OLD}.ProfilerActivity" and file.around.member(original) not in (None, "CPU"):

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from porter.checks.graphs.profiler_use import OLD, needed
 from porter.engine.rule import Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 
 ARGUMENTS = {
     f"{OLD}.profile": (
@@ -25,7 +28,7 @@ class ProfilerArgument(Rule):
     calls = frozenset(ARGUMENTS)
     methods = frozenset(RESULTS)
 
-    def visit(self, original, updated, file):
+    def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Iterator[Hit]:
         name = file.name(original.func)
         if name in ARGUMENTS:
             yield from self._arguments(ARGUMENTS[name], original, file)
@@ -33,7 +36,7 @@ class ProfilerArgument(Rule):
             yield Hit(original.func, "result", values=(("name", original.func.attr.value),))
 
     @staticmethod
-    def _arguments(words, original, file):
+    def _arguments(words: tuple[str, ...], original: cst.Call, file: RuleFile) -> Iterator[Hit]:
         here = file.session.catalogue.parameters("torch_npu.profiler.profile") or ()
         for arg in original.args:
             word = arg.keyword.value if arg.keyword else ""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from porter.checks.device.import_parts import renamed, split
+from porter.checks.device.import_parts import From, renamed, split
 from porter.checks.graphs.profiler_use import MOVED, OLD, doubt, needed, package
 from porter.engine.nodes import chain, dotted
-from porter.engine.rule import Hit, Rule, cst
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 
 
 class ProfilerImports(Rule):
@@ -13,7 +14,7 @@ class ProfilerImports(Rule):
     nodes = ("ImportFrom",)
     text = r"torch\.profiler\b"
 
-    def visit(self, original, updated, file):
+    def visit(self, original: From, updated: From, file: RuleFile) -> Answer:
         module = ".".join(chain(original.module)) if original.module is not None and not original.relative else ""
         if module not in (OLD, f"{OLD}.profiler") or isinstance(original.names, cst.ImportStar) or not needed(file):
             return None
@@ -27,7 +28,8 @@ class ProfilerImports(Rule):
             return None
         values = (("names", ", ".join(original.names[at].name.value for at in moved)), ("to", space))
         why = doubt(file)
-        rest, after = updated.with_changes(module=dotted(space), names=list(moved.values())), ()
+        rest = updated.with_changes(module=dotted(space), names=list(moved.values()))
+        after: tuple[str, ...] = ()
         if len(moved) < len(original.names):
             rest, below = split(updated, moved, space)
             after = (below,)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import re
 
+from porter.engine.rule_file import RuleFile
 from porter.python.blocks import once_for_file
+from porter.python.index import Link, Node
 
 OLD = "torch.profiler"
 MOVED = (
@@ -22,11 +24,11 @@ _OTHERS = re.compile(r"\bprofiler\.ProfilerActivity\.(?!CPU|CUDA)")
 _RESULTS = re.compile(rb"\.key_averages\b|\.events\s*\(\)|\.toggle_collection_dynamic|\bexecution_trace_observer\s*=")
 
 
-def package(file) -> str:
+def package(file: RuleFile) -> str:
     return f"{file.target.module}.profiler"
 
 
-def _profiles(file):
+def _profiles(file: RuleFile) -> list[Link]:
     return [link[1] for link in file.meaning.mentions.of(_PROFILE) if getattr(link[1][0], "func", None) is link[0]]
 
 
@@ -34,16 +36,16 @@ def _activities(call: ast.Call) -> ast.AST | None:
     return next((k.value for k in call.keywords if k.arg in ("activities", None)), None)
 
 
-def _imports(file):
+def _imports(file: RuleFile) -> list[tuple[str, str]]:
     return [(name, target) for name, bound in sorted(file.names.imports.items()) for target, _ in bound]
 
 
-def _names_cuda(file) -> bool:
+def _names_cuda(file: RuleFile) -> bool:
     return any(name.endswith("ProfilerActivity.CUDA") for name in file.apis)
 
 
 @once_for_file
-def needed(file) -> bool:
+def needed(file: RuleFile) -> bool:
     """Whether the file may record a device: not where every list of activities is in sight and names the CPU alone."""
     return _names_cuda(file) or any(
         _activities(link[0]).__class__ not in (ast.List, ast.Tuple) for link in _profiles(file)
@@ -51,7 +53,7 @@ def needed(file) -> bool:
 
 
 @once_for_file
-def doubt(file) -> str | None:
+def doubt(file: RuleFile) -> str | None:
     """Why a person has to look: "results" that the NPU's profiler does not have, or a recording that goes elsewhere."""
     if file.source.says(_RESULTS):
         return "results"
@@ -66,9 +68,9 @@ def doubt(file) -> str | None:
     return None if defaults or _names_cuda(file) else "elsewhere"
 
 
-def _leaves(link, file) -> bool:
+def _leaves(link: Link, file: RuleFile) -> bool:
     """`self.prof = profile(...)`, `read(prof)`: used where this file does not see it."""
-    handler = next((k.value for k in link[0].keywords if k.arg == "on_trace_ready"), None)
+    handler: Node = next((k.value for k in link[0].keywords if k.arg == "on_trace_ready"), None)
     if handler.__class__ is ast.Name and handler.id in file.names.imports:
         return True
     above = link[1][0]
@@ -89,7 +91,7 @@ def _leaves(link, file) -> bool:
 
 
 @once_for_file
-def import_follows(file) -> bool:
+def import_follows(file: RuleFile) -> bool:
     """Whether torch_npu will be a name of the file: it is, or the import that is inserted makes it one."""
     module = file.target.module
     bound = [target for _, target in _imports(file)]

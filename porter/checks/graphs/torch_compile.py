@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 from porter.engine.nodes import positional, quoted
 from porter.engine.rule import Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 
 BACKENDS = {"cudagraphs": "npugraphs"}
 FOREIGN = (
@@ -25,13 +29,13 @@ class TorchCompile(Rule):
     references = frozenset({"torch.compile"})
     calls = NAMES
 
-    def visit(self, original, updated, file):
+    def visit(self, original: cst.Call | cst.Attribute | cst.Name, updated: Any, file: RuleFile) -> Iterator[Hit]:
         if isinstance(original, cst.Call):
             yield from self._call(original, updated, file)
         elif not file.around.is_function(original) and self._is_said(original, file):
             yield Hit(original, "inductor")  # a decorator without arguments, compiler = torch.compile
 
-    def _call(self, original, updated, file):
+    def _call(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Iterator[Hit]:
         optimize = file.name(original.func) == "torch._dynamo.optimize"
         backend, mode = self._text(original, "backend", 0 if optimize else None), self._text(original, "mode")
         if backend in FOREIGN:
@@ -51,25 +55,25 @@ class TorchCompile(Rule):
             yield Hit(original, "reduce-overhead")
 
     @staticmethod
-    def _is_said(node, file) -> bool:
+    def _is_said(node: cst.BaseExpression, file: RuleFile) -> bool:
         """Once for a file, and not for tests."""
         return not file.tested and file.meaning.mentions.is_first(node, NAMES)
 
     @staticmethod
-    def _computed(call) -> bool:
+    def _computed(call: cst.Call) -> bool:
         """The backend is not in sight: it may be one that needs no Triton."""
         found = positional(call, None, ("backend",))
         return found is None or found[1] is not None and not isinstance(found[1].value, cst.SimpleString)
 
     @staticmethod
-    def _text(call, keyword: str, place: int | None = None) -> str | None:
+    def _text(call: cst.Call, keyword: str, place: int | None = None) -> str | None:
         found = positional(call, place, (keyword,))
         value = found[1].value if found and found[1] else None
-        return value.evaluated_value if isinstance(value, cst.SimpleString) else None
+        return str(value.evaluated_value) if isinstance(value, cst.SimpleString) else None
 
     @staticmethod
-    def _changed(original, updated, keyword: str, place: int | None, text: str):
-        at, arg = positional(original, place, (keyword,))
-        args = list(updated.args)
-        args[at] = args[at].with_changes(value=quoted(arg.value, text))
+    def _changed(original: cst.Call, updated: cst.Call, keyword: str, place: int | None, text: str) -> cst.Call:
+        args, found = list(updated.args), positional(original, place, (keyword,))
+        if found and found[1] and isinstance(found[1].value, cst.SimpleString):
+            args[found[0]] = args[found[0]].with_changes(value=quoted(found[1].value, text))
         return updated.with_changes(args=args)

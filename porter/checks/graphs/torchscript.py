@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from porter.engine.rule import Hit, Rule
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
+from porter.python.index import Link
 
 MARKS = frozenset(f"torch.jit.{name}" for name in "script script_method".split())
 FUSERS = frozenset(
@@ -18,10 +20,10 @@ class TorchScript(Rule):
     edits = False
     references = MARKS | FUSERS
 
-    def visit(self, original, updated, file):
+    def visit(self, original: cst.Attribute | cst.Name, updated: cst.Attribute | cst.Name, file: RuleFile) -> Answer:
         if file.tested:
             return None
-        name = file.name(original)
+        name = file.name(original) or ""
         values = (("name", name),)
         if name in FUSERS:
             return Hit(original, "fuser", values=values) if file.meaning.mentions.is_first(original, FUSERS) else None
@@ -32,5 +34,5 @@ class TorchScript(Rule):
         return Hit(original, "compiles", values=values) if here else None
 
 
-def _called(link) -> bool:
+def _called(link: Link) -> bool:
     return getattr(link[1][0], "func", None) is link[0]

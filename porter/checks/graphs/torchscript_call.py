@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from porter.engine.rule import Hit, Rule
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 
 
 class TorchScriptCall(Rule):
@@ -10,5 +11,5 @@ class TorchScriptCall(Rule):
     edits = False
     calls = frozenset(f"torch.jit.{name}" for name in "script trace trace_module".split())
 
-    def visit(self, original, updated, file):
-        return Hit(original.func, "called", values=(("name", file.name(original.func)),))
+    def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
+        return Hit(original.func, "called", values=(("name", file.name(original.func) or ""),))

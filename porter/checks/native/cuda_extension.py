@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from porter.engine.rule import Hit, Rule
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 
 BUILDS = "torch.utils.cpp_extension"
 LIBRARIES = frozenset({"torch.ops.load_library", "torch.classes.load_library"})
@@ -14,8 +15,8 @@ class CudaExtension(Rule):
     edits = False
     calls = frozenset({f"{BUILDS}.{name}" for name in ("CUDAExtension", "load", "load_inline")}) | LIBRARIES
 
-    def visit(self, original, updated, file):
-        name = file.name(original.func)
+    def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
+        name = file.name(original.func) or ""
         values = (("name", name.rpartition(".")[2]),)
         if name in LIBRARIES:
             return Hit(original.func, "library", values=values)
@@ -24,7 +25,7 @@ class CudaExtension(Rule):
         return Hit(original.func, "host" if self._host(original, values[0][1], file) else "compiled", values=values)
 
     @staticmethod
-    def _host(call, name: str, file) -> bool:
+    def _host(call: cst.Call, name: str, file: RuleFile) -> bool:
         """Whether nothing but C++ is compiled, as far as the call says."""
         given = {a.keyword.value: file.text(a.value) for a in call.args if a.keyword}
         if "cuda" in file.text(call).lower().replace(f"{CUDA_FLAG}=false", ""):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from porter.engine.rule import Hit, Rule, cst
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 
 _CUDA = re.compile(
     r"(?i)(?:^|/|lib)(?:cuda|cudart|cublas|cublaslt|cudnn|cufft|cufile|cupti|curand|cusparse|nccl|nvrtc|nvml|nvidia-ml"
@@ -17,7 +18,7 @@ class CudaLibrary(Rule):
     edits = False
     calls = frozenset(f"ctypes.{name}" for name in ("CDLL", "PyDLL", "cdll.LoadLibrary", "util.find_library", "WinDLL"))
 
-    def visit(self, original, updated, file):
+    def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
         value = original.args[0].value if original.args else None
         text = value.raw_value if isinstance(value, cst.SimpleString) else ""
         if not _CUDA.search(text):

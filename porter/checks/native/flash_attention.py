@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from porter.engine.rule import Hit, Rule
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 
 FLASH = ("flash_attn", "flash_attn.flash_attn_interface", "flash_attn_interface")
 DENSE = ("flash_attn_func", "flash_attn_qkvpacked_func", "flash_attn_kvpacked_func")
@@ -19,8 +20,8 @@ class FlashAttention(Rule):
         {f"{module}.{name}" for module in FLASH for name in (*DENSE, *PACKED, "flash_attn_with_kvcache")} | {*XFORMERS}
     )
 
-    def visit(self, original, updated, file):
-        name = file.name(original.func)
+    def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
+        name = file.name(original.func) or ""
         last = name.rpartition(".")[2]
         values = (("name", last),)
         why = "cache" if last == "flash_attn_with_kvcache" else "packed" if last in PACKED else "dense"

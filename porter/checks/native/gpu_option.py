@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from typing import Any
+
 from porter.checks.native.options import flag, hits_of, row_of, written
-from porter.engine.rule import Rule, cst
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
+from porter.rulebook.table import Option, Tables
 
 
 class GpuOption(Rule):
@@ -18,10 +23,10 @@ class GpuOption(Rule):
         *("GPTQConfig", "AwqConfig", "enable_cuda_graph", "MergeOptions", "calculate_metrics"),
     )
 
-    def __init__(self, tables):
+    def __init__(self, tables: Tables) -> None:
         self.options = tables.options
 
-    def visit(self, original, updated, file):
+    def visit(self, original: cst.Call | cst.Assign | cst.AnnAssign | cst.Dict, updated: Any, file: RuleFile) -> Answer:
         if isinstance(original, cst.Call):
             return self._call(original, updated, file)
         if isinstance(original, cst.Dict):
@@ -30,13 +35,14 @@ class GpuOption(Rule):
             return self._annotated(original, updated, file)
         return self._assign(original, updated, file)
 
-    def _call(self, original, updated, file):
-        hits, args = [], list(updated.args)
+    def _call(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Iterator[Hit]:
+        hits: list[tuple[cst.Arg, Option, str]] = []
+        args = list(updated.args)
         option = flag(original)
         for at, arg in enumerate(original.args):
-            word = arg.keyword and arg.keyword.value
+            word = arg.keyword.value if arg.keyword else None
             word = option if word == "default" else word
-            if word not in self.options:
+            if word is None or word not in self.options:
                 continue
             row = row_of(self.options, word, arg.value, file, original.func)
             if row is None:
@@ -46,7 +52,7 @@ class GpuOption(Rule):
             hits.append((arg, row, word))
         return hits_of(hits, updated.with_changes(args=args), file)
 
-    def _annotated(self, original, updated, file):
+    def _annotated(self, original: cst.AnnAssign, updated: Any, file: RuleFile) -> Iterable[Hit] | None:
         """`optim: str = "adamw_8bit"` and `optim: str = field(default="adamw_8bit")` of a dataclass."""
         word, value = getattr(original.target, "value", ""), original.value
         if word not in self.options or value is None:
@@ -57,7 +63,7 @@ class GpuOption(Rule):
             return hits_of([(original, row, word)], new, file) if row else None
         at = next((n for n, a in enumerate(value.args) if a.keyword and a.keyword.value == "default"), None)
         row = row_of(self.options, word, value.args[at].value, file) if at is not None else None
-        if row is None:
+        if at is None or row is None:
             return None
         args = list(updated.value.args)
         if row.to:
@@ -65,11 +71,12 @@ class GpuOption(Rule):
         new = updated.with_changes(value=updated.value.with_changes(args=args))
         return hits_of([(value.args[at], row, word)], new, file)
 
-    def _dict(self, original, updated, file):
-        hits, elements = [], list(updated.elements)
+    def _dict(self, original: cst.Dict, updated: cst.Dict, file: RuleFile) -> Iterator[Hit]:
+        hits: list[tuple[cst.BaseDictElement, Option, str]] = []
+        elements = list(updated.elements)
         for at, element in enumerate(original.elements):
             key = element.key if isinstance(element, cst.DictElement) else None
-            word = key.raw_value if isinstance(key, cst.SimpleString) else None
+            word = key.raw_value if isinstance(key, cst.SimpleString) else ""
             row = row_of(self.options, word, element.value, file) if word in self.options else None
             if row is not None:
                 if row.to:
@@ -77,15 +84,15 @@ class GpuOption(Rule):
                 hits.append((element, row, word))
         return hits_of(hits, updated.with_changes(elements=elements), file)
 
-    def _assign(self, original, updated, file):
+    def _assign(self, original: cst.Assign, updated: cst.Assign, file: RuleFile) -> Iterable[Hit] | None:
         target = original.targets[0].target
         if len(original.targets) != 1:
             return None
-        word = None
+        word = ""
         if isinstance(target, cst.Attribute):
             word = target.attr.value
         elif isinstance(target, cst.Subscript) and isinstance(target.slice[0].slice, cst.Index):
-            word = getattr(target.slice[0].slice.value, "raw_value", None)
+            word = getattr(target.slice[0].slice.value, "raw_value", "")
         row = row_of(self.options, word, original.value, file) if word in self.options else None
         if row is None:
             return None

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from porter.engine.nodes import imported
 from porter.engine.rule import Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 from porter.python.blocks import once_for_file
 from porter.python.uses import imports_of
+from porter.rulebook.table import Package, Tables
 
 SHOWN = 4
 
 
-def row_of(name: str, packages: dict):
+def row_of(name: str, packages: Mapping[str, Package]) -> tuple[str, Package] | None:
     """(imported name, row) of the longest part of a dotted name that the table knows."""
     while name:
         if name in packages:
@@ -31,7 +35,7 @@ class GpuPackage(Rule):
     code = "PRT401"
     edits = False
 
-    def __init__(self, tables):
+    def __init__(self, tables: Tables) -> None:
         self.packages = tables.packages
         own = {name for name, row in tables.packages.items() if row.why and row.code == self.code}
         self.imports = frozenset(name.partition(".")[0] for name in own)
@@ -40,7 +44,7 @@ class GpuPackage(Rule):
             for above in parents(name):
                 self.parts.setdefault(above, []).append(name)
 
-    def visit(self, original, updated, file):
+    def visit(self, original: cst.Import | cst.ImportFrom, updated: Any, file: RuleFile) -> Iterator[Hit]:
         names = imported(original)
         rows = [row_of(name, self.packages) for name in names]
         whole = names if isinstance(original, cst.Import) else ()  # `import numba` for `numba.cuda.jit`
@@ -60,7 +64,7 @@ class GpuPackage(Rule):
                 yield Hit(original, row.why, values=values, severity=severity)
 
 
-def _called(file, package: str, apart: tuple[str, ...]) -> str:
+def _called(file: RuleFile, package: str, apart: tuple[str, ...]) -> str:
     """What of a package, `apart` from some parts, is called in a file, the most often called first."""
     counts: dict[str, int] = {}
     for full, called in _uses(file):
@@ -72,13 +76,13 @@ def _called(file, package: str, apart: tuple[str, ...]) -> str:
     return ", ".join(shown) + (f" (+{len(ordered) - SHOWN})" if len(ordered) > SHOWN else "")
 
 
-def _reached(file, part: str) -> bool:
+def _reached(file: RuleFile, part: str) -> bool:
     """Whether a part of a package is used, and imported by nothing but the package."""
     return not imports_of(file, part) and any(f"{full}.".startswith(f"{part}.") for full, _ in _uses(file))
 
 
 @once_for_file
-def _uses(file) -> list[tuple[str, bool]]:
+def _uses(file: RuleFile) -> list[tuple[str, bool]]:
     """What is imported and used, by its full name, and whether it is called."""
     found = []
     for link in file.names.uses:

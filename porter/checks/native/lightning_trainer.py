@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
-from porter.engine.rule import Hit, Rule, cst
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 
 PACKAGES = ("pytorch_lightning", "lightning", "lightning.pytorch", "lightning.fabric", "lightning_fabric")
 _OURS = re.compile(r"(?i)npu|ascend")
@@ -23,11 +25,12 @@ class LightningTrainer(Rule):
     nodes = ("AnnAssign",)
     text = "_target_"
 
-    def visit(self, original, updated, file):
+    def visit(self, original: cst.Call | cst.AnnAssign, updated: Any, file: RuleFile) -> Answer:
         if isinstance(original, cst.AnnAssign):  # a structured configuration of Hydra
             made = _MADE.fullmatch(getattr(original.value, "raw_value", ""))
-            named = made and getattr(original.target, "value", "") == "_target_"
-            return Hit(original.value, "configured", values=(("name", made[1]),)) if named else None
+            if made is None or getattr(original.target, "value", "") != "_target_":
+                return None
+            return Hit(original.value, "configured", values=(("name", made[1]),))
         given = {a.keyword.value: a.value for a in original.args if a.keyword}
         accelerator = given.get("accelerator")
         text = accelerator.raw_value if isinstance(accelerator, cst.SimpleString) else None
@@ -37,7 +40,7 @@ class LightningTrainer(Rule):
         if text in CPU or accelerator is not None and _OURS.search(file.text(accelerator)):
             return None
         if text in ("gpu", "cuda") or "gpus" in given:
-            return Hit(original.func, "gpu", values=(("name", file.name(original.func).rpartition(".")[2]),))
+            return Hit(original.func, "gpu", values=(("name", (file.name(original.func) or "").rpartition(".")[2]),))
         if file.tested:
             return None  # what a test leaves to Lightning may run anywhere
         stars = [a for a in original.args if a.star]
@@ -45,4 +48,4 @@ class LightningTrainer(Rule):
             return Hit(original.func, "given", values=(("old", file.text(stars[0])),))
         if accelerator is not None and text is None:
             return Hit(original.func, "given", values=(("old", file.text(accelerator)),))
-        return Hit(original.func, "automatic", values=(("name", file.name(original.func).rpartition(".")[2]),))
+        return Hit(original.func, "automatic", values=(("name", (file.name(original.func) or "").rpartition(".")[2]),))

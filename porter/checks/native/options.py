@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
 from porter.engine.rule import Hit, cst
+from porter.engine.rule_file import RuleFile
+from porter.rulebook.table import Option
 
 
-def row_of(options, word: str, value, file, func=None):
+def row_of(
+    options: Mapping[str, Iterable[Option]],
+    word: str,
+    value: cst.BaseExpression,
+    file: RuleFile,
+    func: cst.BaseExpression | None = None,
+) -> Option | None:
     said = f"'{value.raw_value}'" if isinstance(value, cst.SimpleString) else file.text(value)
     for row in options[word]:
         if said in row.values and (not row.calls or func is not None and _calls(func, row.calls, file)):
@@ -13,18 +24,18 @@ def row_of(options, word: str, value, file, func=None):
     return None
 
 
-def _calls(func, calls: tuple[str, ...], file) -> bool:
+def _calls(func: cst.BaseExpression, calls: tuple[str, ...], file: RuleFile) -> bool:
     last = func.attr.value if isinstance(func, cst.Attribute) else getattr(func, "value", "")
     return last in calls or file.name(func) in calls
 
 
-def hits_of(found: list, new, file):
+def hits_of(found: Iterable[tuple[Any, Option, str]], new: cst.CSTNode | None, file: RuleFile) -> Iterator[Hit]:
     for node, row, word in found:
         values = (("name", word), ("old", file.text(node.value)), ("new", row.to or ""))
         yield Hit(node, row.why, new=new if row.to else None, values=values, code=row.code)
 
 
-def flag(call) -> str | None:
+def flag(call: cst.Call) -> str | None:
     """`optim` of `add_argument("--optim", default="adamw_8bit")`."""
     func = call.func
     if not call.args or not isinstance(func, cst.Attribute) or func.attr.value != "add_argument":
@@ -33,7 +44,7 @@ def flag(call) -> str | None:
     return next((t.lstrip("-").replace("-", "_") for t in texts if t.startswith("--")), None)
 
 
-def written(old, new: str):
+def written(old: cst.BaseExpression, new: str) -> cst.BaseExpression:
     """The new value, a string in the author's quotes."""
     if isinstance(old, cst.SimpleString) and new.startswith("'"):
         new = f"{old.prefix}{old.quote}{new[1:-1]}{old.quote}"

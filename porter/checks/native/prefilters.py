@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import ast
+from typing import TYPE_CHECKING
 
 from porter.python.index import Link
 
+if TYPE_CHECKING:
+    from porter.training.scene import Scene
 
-def launches(scene, link: Link) -> bool:
+
+def launches(scene: Scene, link: Link) -> bool:
     """`kernel[grid](...)` of Triton; numba has the same form."""
     says = scene.file.source.says
     if link[0].__class__ is not ast.Call:  # a function of Triton's own

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
-from porter.engine.rule import Hit, Rule, cst
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 
 _TAKES = re.compile(r"ray\.(?:\w+\.)*(?:remote|init|options)|\w[\w.]*\.(?:options|remote)")
 _COUNTED = re.compile(r"(?i)resource|bundle")  # node["Resources"]["GPU"], ray.cluster_resources().get("GPU")
@@ -15,7 +17,7 @@ class RayGpuResource(Rule):
     nodes = ("Call", "Dict", "Subscript")
     text = ("num_gpus", "get_gpu_ids", r"[\"']GPU[\"']")
 
-    def visit(self, original, updated, file):
+    def visit(self, original: cst.Call | cst.Dict | cst.Subscript, updated: Any, file: RuleFile) -> Answer:
         if not any(target.partition(".")[0] == "ray" for found in file.names.imports.values() for target, _ in found):
             return None
         if isinstance(original, cst.Dict):
@@ -29,7 +31,7 @@ class RayGpuResource(Rule):
         return self._asked(original, updated, file)
 
     @staticmethod
-    def _asked(original, updated, file):
+    def _asked(original: cst.Call, updated: cst.Call, file: RuleFile) -> Hit | None:
         """`@ray.remote(num_gpus=1)`, `Worker.options(num_gpus=0.5)`."""
         at = next((n for n, a in enumerate(original.args) if a.keyword and a.keyword.value == "num_gpus"), None)
         if at is None or not _TAKES.fullmatch(file.name(original.func) or file.text(original.func)):
@@ -46,7 +48,7 @@ class RayGpuResource(Rule):
         return Hit(original.args[at], "asked", new=updated.with_changes(args=args), values=values)
 
     @staticmethod
-    def _bundle(original, updated):
+    def _bundle(original: cst.Dict, updated: Any) -> Hit | None:
         """`{"GPU": 1, "CPU": 4}`"""
         keys = [getattr(getattr(e, "key", None), "raw_value", "") for e in original.elements]
         if "GPU" not in keys or len(keys) > 1 and "CPU" not in keys and "memory" not in keys:
@@ -54,10 +56,13 @@ class RayGpuResource(Rule):
         elements = list(updated.elements)
         at = keys.index("GPU")
         elements[at] = elements[at].with_changes(key=_renamed(elements[at].key))
-        return Hit(original.elements[at].key, "bundle", new=updated.with_changes(elements=elements))
+        entry: Any = original.elements[at]
+        return Hit(entry.key, "bundle", new=updated.with_changes(elements=elements))
 
     @staticmethod
-    def _counted(original, updated, counted, file):
+    def _counted(
+        original: cst.Call | cst.Subscript, updated: Any, counted: cst.BaseExpression, file: RuleFile
+    ) -> Hit | None:
         if not _COUNTED.search(file.text(counted)):
             return None
         if isinstance(original, cst.Call):
@@ -75,7 +80,7 @@ class RayGpuResource(Rule):
         return Hit(key, "bundle", new=updated.with_changes(slice=[element.with_changes(slice=index)]))
 
     @staticmethod
-    def _ids(original, updated):
+    def _ids(original: cst.Call, updated: Any) -> Hit:
         if not isinstance(original.func, cst.Attribute):  # by a name of its own: nothing here is called ray
             return Hit(original.func, "ids")
         context = cst.Call(cst.Attribute(updated.func.value, cst.Name("get_runtime_context")))
@@ -84,5 +89,5 @@ class RayGpuResource(Rule):
         return Hit(original.func, "ids", new=cst.Subscript(ids, [index], lpar=updated.lpar, rpar=updated.rpar))
 
 
-def _renamed(text):
+def _renamed(text: cst.SimpleString) -> cst.SimpleString:
     return text.with_changes(value=text.value.replace("GPU", "NPU"))

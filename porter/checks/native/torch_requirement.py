@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from types import SimpleNamespace
+from typing import Any
 
 from porter.engine.rule import Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 from porter.finding import Change
 
 LISTS = ("install_requires", "setup_requires", "tests_require", "extras_require")
@@ -16,12 +19,12 @@ class TorchRequirement(Rule):
     code = "PRT840"
     calls = frozenset({"setuptools.setup", "distutils.core.setup"})
 
-    def visit(self, original, updated, file):
+    def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Iterator[Hit]:
         from porter.text import packages
 
         # one letter for one byte: edits count in bytes
         text = file.source.utf8.decode("latin-1")
-        document = SimpleNamespace(text=text, session=file.session, path=file.path, newline="\n")
+        document: Any = SimpleNamespace(text=text, session=file.session, path=file.path, newline="\n")
         nodes, found = {}, []
         for argument in original.args:
             if argument.keyword is not None and argument.keyword.value in LISTS:
@@ -35,22 +38,22 @@ class TorchRequirement(Rule):
                         found.append(want)
         for hit in packages.hits(document, found):
             edits = tuple(Change(a, b, new.encode()) for a, b, new in hit.edits)
-            weight = {"severity": hit.severity or None, "effort": hit.effort or None}
+            weight: dict[str, Any] = {"severity": hit.severity or None, "effort": hit.effort or None}
             yield Hit(nodes[hit.at[0]], hit.why, values=hit.values, more=edits, code=hit.code, **weight)
 
 
-def _strings(node):
+def _strings(node: cst.BaseExpression) -> Iterator[cst.SimpleString]:
     """The plain strings of a list, or of the lists of a dictionary."""
     if isinstance(node, cst.Dict):
-        for element in node.elements:
-            yield from _strings(element.value)
+        for entry in node.elements:
+            yield from _strings(entry.value)
     elif isinstance(node, (cst.List, cst.Tuple)):
         for element in node.elements:
             if isinstance(element.value, cst.SimpleString) and "\\" not in element.value.value:
                 yield element.value
 
 
-def _another(element, text: str, start: int, end: int) -> tuple[int, str, str]:
+def _another(element: cst.SimpleString, text: str, start: int, end: int) -> tuple[int, str, str]:
     """Where another string of the list may follow, and what stands around it."""
     before = text[text.rfind("\n", 0, start) + 1 : start]
     between = f",\n{before}" if not before.strip() else ", "

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from porter.checks.native import prefilters
 from porter.engine.nodes import imported
-from porter.engine.rule import Hit, Rule, cst
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 
 CUDA = "triton.language.extra.cuda"
 PTX = "triton.language.inline_asm_elementwise"
@@ -29,7 +32,9 @@ class TritonLimits(Rule):
     text = r"\]\("
     only = staticmethod(prefilters.launches)
 
-    def visit(self, original, updated, file):
+    def visit(
+        self, original: cst.Call | cst.Attribute | cst.Name | cst.Import | cst.ImportFrom, updated: Any, file: RuleFile
+    ) -> Answer:
         if isinstance(original, (cst.Import, cst.ImportFrom)):
             names = [name for name in imported(original) if f"{name}.".startswith(f"{CUDA}.")]
             return Hit(original, "libdevice", values=(("name", names[0]),)) if names else None
@@ -45,7 +50,7 @@ class TritonLimits(Rule):
         return list(self._config(original))
 
     @staticmethod
-    def _launch(call):
+    def _launch(call: Any) -> Iterator[Hit]:
         elements = call.func.slice
         tuples = [e.slice.value for e in elements if isinstance(e.slice, cst.Index)]
         if len(tuples) == 1 and isinstance(tuples[0], cst.Tuple):
@@ -62,7 +67,7 @@ class TritonLimits(Rule):
         yield from _tuned(call)
 
     @staticmethod
-    def _config(call):
+    def _config(call: cst.Call) -> Iterator[Hit]:
         first = call.args[0].value if call.args else None
         if isinstance(first, cst.Dict):
             pairs = [e for e in first.elements if isinstance(e, cst.DictElement)]
@@ -70,11 +75,11 @@ class TritonLimits(Rule):
         yield from _tuned(call)
 
 
-def _integer(node) -> int | None:
+def _integer(node: cst.BaseExpression) -> int | None:
     return int(node.value, 0) if isinstance(node, cst.Integer) and not node.value.startswith("0_") else None
 
 
-def _too_large(call, given: dict):
+def _too_large(call: cst.Call, given: Mapping[str, cst.BaseExpression]) -> Iterator[Hit]:
     """Of the sizes that are numbers, the two largest make a block."""
     sizes = sorted((_integer(value) or 0 for name, value in given.items() if _BLOCK.search(name)), reverse=True)
     elements = max(1, sizes[0] if sizes else 0) * max(1, sizes[1] if sizes[1:] else 0)
@@ -82,7 +87,7 @@ def _too_large(call, given: dict):
         yield Hit(call.func, "block", values=(("count", str(elements)),))
 
 
-def _tuned(call):
+def _tuned(call: cst.Call) -> Iterator[Hit]:
     named = [a.keyword.value for a in call.args if a.keyword and a.keyword.value in _TUNED]
     if named:
         yield Hit(call.func, "warps", values=(("name", ", ".join(named)),))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from porter.engine.rule import Hit, Rule
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 
 OPERATORS = ("nms", "batched_nms", "roi_align", "RoIAlign", "roi_pool", "RoIPool", "ps_roi_align", "PSRoIAlign",
              "ps_roi_pool", "PSRoIPool", "deform_conv2d", "DeformConv2d", "MultiScaleRoIAlign")  # fmt: skip
@@ -15,6 +16,6 @@ class VisionOperator(Rule):
         {f"torchvision.ops.{name}" for name in OPERATORS} | {f"torch.ops.torchvision.{name}" for name in OPERATORS}
     )
 
-    def visit(self, original, updated, file):
-        name = file.name(original)
+    def visit(self, original: cst.Attribute | cst.Name, updated: cst.Attribute | cst.Name, file: RuleFile) -> Answer:
+        name = file.name(original) or ""
         return Hit(original, "operator", values=(("name", name.removeprefix("torch.ops.")),))

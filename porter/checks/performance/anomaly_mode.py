@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from porter.engine.nodes import positional
-from porter.engine.rule import Hit, Rule, cst
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 
 SETTERS = ("torch.autograd.set_detect_anomaly", "torch.autograd.anomaly_mode.set_detect_anomaly")
 CONTEXTS = ("torch.autograd.detect_anomaly", "torch.autograd.anomaly_mode.detect_anomaly")
@@ -14,7 +15,7 @@ class AnomalyMode(Rule):
     edits = False
     calls = {*SETTERS, *CONTEXTS}
 
-    def visit(self, original, updated, file):
+    def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
         link = file.scene.link(original)
         if link is None or file.tested or file.scene.rarely(link):
             return None

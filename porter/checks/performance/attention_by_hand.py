@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from porter.checks.performance.opportunity import FUSING, Opportunity
+from porter.engine.rule_file import RuleFile
+
+if TYPE_CHECKING:
+    from porter.values.patterns import Match
 
 SDPA = "torch.nn.functional.scaled_dot_product_attention"
 FUSION = "torch_npu.npu_fusion_attention"
@@ -12,7 +18,7 @@ _OTHERS = (
 )
 
 
-def chooses(file) -> bool:
+def chooses(file: RuleFile) -> bool:
     """Whether a file has the other form, too: it keeps this one for where the other does not exist."""
     return any(map(file.source.says, _OTHERS))
 
@@ -22,7 +28,7 @@ class AttentionByHand(Opportunity):
     socs = FUSING
     patterns = {"attention"}
 
-    def offered(self, match, file):
+    def offered(self, match: Match, file: RuleFile) -> str | None:
         if chooses(file):
             return None
         return FUSION if match.why == "biased" else SDPA

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
+from typing import Any
 
 from porter.checks.performance.selection import averaged, chosen, counted, short
 from porter.engine.nodes import positional
-from porter.engine.rule import BatchRule, Hit
+from porter.engine.rule import Answer, BatchRule, Hit, cst
+from porter.engine.rule_file import RuleFile
 from porter.python.evidence import call_name
-from porter.python.index import ancestors
+from porter.python.index import Link, ancestors
 from porter.python.waits import SIZED_BY_VALUES
 from porter.training import mask_queries
 from porter.training.callees import first_calls
@@ -31,7 +33,7 @@ class DataDependentShape(BatchRule):
     nodes = ("Subscript",)
     only = staticmethod(mask_queries.depends_on_data)
 
-    def visit(self, original, updated, file):
+    def visit(self, original: Any, updated: Any, file: RuleFile) -> Answer:
         if type(original).__name__ == "Subscript":
             return self._selection(original, updated, file) if file.tensors.reads_mask(original) else None
         link, name = file.scene.link(original), file.name(original.func)
@@ -42,12 +44,13 @@ class DataDependentShape(BatchRule):
             return self._asked(original, updated, last, link, file)
         if _repeats(link) or name is not None and name not in self.calls:
             return None
-        if not self._depends(last, original, name is None, file) or mask_queries.is_asked(file.scene, link[1]):
+        scene: Any = file.scene
+        if not self._depends(last, original, name is None, file) or mask_queries.is_asked(scene, link[1]):
             return None
         values = file.tensors.followed(original, SHAPE)
         return hit(original.func, f"{last}()" if name is None else name, values, file)
 
-    def _selection(self, original, updated, file):
+    def _selection(self, original: cst.Subscript, updated: cst.Subscript, file: RuleFile) -> Hit | None:
         sure = file.tensors.summed(original) if file.names.torch else None
         if not sure:
             values = file.tensors.followed(original, SHAPE)
@@ -56,8 +59,9 @@ class DataDependentShape(BatchRule):
         return Hit(original, "summed", new=new, safe=sure == "certain", values=(("name", short(file.text(original))),))
 
     @staticmethod
-    def _asked(original, updated, last: str, link, file):
-        why = mask_queries.asks(file.scene, link)
+    def _asked(original: cst.Call, updated: cst.Call, last: str, link: Link, file: RuleFile) -> Hit | None:
+        scene: Any = file.scene
+        why = mask_queries.asks(scene, link)
         if why is None or why != "size" and not file.names.torch:
             return None
         if why == "size":
@@ -67,7 +71,7 @@ class DataDependentShape(BatchRule):
         return Hit(original, why, new=new, safe=why == "counted", values=(("name", short(file.text(original))),))
 
     @staticmethod
-    def _depends(last: str, call, method: bool, file) -> bool:
+    def _depends(last: str, call: cst.Call, method: bool, file: RuleFile) -> bool:
         if any(a.star for a in call.args):
             return False
         if last == "where":  # with three arguments the shape is known
@@ -75,19 +79,21 @@ class DataDependentShape(BatchRule):
         if last != "repeat_interleave":
             return True
         found = positional(call, 0 if method else 1, ("repeats",))
-        if found is None or found[1] is None or positional(call, None, ("output_size",))[1] is not None:
+        if found is None or found[1] is None or positional(call, None, ("output_size",)) != (None, None):
             return False
         return bool(COUNTS.search(file.text(found[1].value).removesuffix("()")))
 
 
-def hit(at, name: str, values, file, why: str = "shape") -> Hit | None:
+def hit(
+    at: cst.BaseExpression, name: str, values: tuple[tuple[str, str], ...] | None, file: RuleFile, why: str = "shape"
+) -> Hit | None:
     """A finding, unless nothing follows from the shape."""
     if values is None:
         return None
     return Hit(at, "compiled" if file.session.compiles else why, values=(("name", short(name)), *values))
 
 
-def _repeats(link) -> bool:
+def _repeats(link: Link) -> bool:
     """Whether the same statement calls the same thing before."""
     statement = next((a[0] for a in ancestors(link) if isinstance(a[0], ast.stmt)), None)
     return first_calls(statement)[call_name(link[0])] is not link[0]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from porter.checks.performance import prefilters
-from porter.checks.performance.opportunity import Opportunity
+from porter.checks.performance.opportunity import Opportunity, Seen
+from porter.engine.rule import cst
+from porter.engine.rule_file import RuleFile
 
 
 class DataPrefetcher(Opportunity):
@@ -12,8 +14,9 @@ class DataPrefetcher(Opportunity):
     calls = {"torch.cuda.Stream"}
     only = staticmethod(prefilters.prefetches)
 
-    def find(self, original, file):
+    def find(self, original: cst.Call, file: RuleFile) -> Seen | None:
         link = file.scene.link(original)
         if link is None or not file.glance(prefilters.prefetches, link):
             return None
-        return original.func, "by-hand", (("name", file.scene.owner(link).name),)
+        owner = file.scene.owner(link)
+        return (original.func, "by-hand", (("name", owner.name),)) if owner is not None else None

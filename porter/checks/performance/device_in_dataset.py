@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 
 from porter.checks.performance import prefilters
-from porter.engine.rule import Hit, Rule
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
+from porter.python.index import Link, Node
 from porter.training import transfers
 
 WORKERS = re.compile(r"^__(?:getitem|iter)__$|(?i:collate)")
@@ -20,7 +22,7 @@ class DeviceInDataset(Rule):
     calls = frozenset(f"torch.{name}" for name in FACTORIES)
     only = staticmethod(prefilters.works_for_loader)
 
-    def visit(self, original, updated, file):
+    def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
         name = file.name(original.func)
         if file.tested or not file.scene.inside(original, WORKERS, dataset=True):
             return None
@@ -29,22 +31,22 @@ class DeviceInDataset(Rule):
         link = file.scene.link(original)
         if link is None or self._is_no_worker(file, link) or name and self._is_asked(file, link):
             return None
-        last = name or f".{original.func.attr.value}"
+        last = name or (f".{original.func.attr.value}" if isinstance(original.func, cst.Attribute) else "")
         if last not in (".cuda", ".npu") and not file.tensors.moves(original):
             return None
         return Hit(original, "worker", values=(("name", f"{last}()"),))
 
     @staticmethod
-    def _is_no_worker(file, link) -> bool:
+    def _is_no_worker(file: RuleFile, link: Link) -> bool:
         """A module collates what it is handed in the step, a batch has a `to`; or copies go on a stream, or where data lies."""
         owner = file.scene.owner(link)
         if owner is not None and any((file.names.resolve(b, link) or "").endswith("nn.Module") for b in owner.bases):
             return True
-        function = file.scene.function(link)[0]
+        function: Node = (file.scene.function(link) or (None, None))[0]
         return file.source.says(b"record_stream", function) or function.name in MOVES or transfers.follows_data(link)
 
     @staticmethod
-    def _is_asked(file, link) -> bool:
+    def _is_asked(file: RuleFile, link: Link) -> bool:
         """`device=device` of a function that joins tensors, wherever they are."""
         given = next((k.value for k in link[1][0].keywords if k.arg == "device"), None)
         return hasattr(given, "id") and not file.scene.function_name(link).startswith("__")

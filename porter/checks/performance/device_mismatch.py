@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import ast
+from typing import TYPE_CHECKING
 
 from porter.python.assigned import values_of
 from porter.python.blocks import once, within
 from porter.python.evidence import call_name
-from porter.python.index import Link
+from porter.python.index import Link, Node
+
+if TYPE_CHECKING:
+    from porter.training.scene import Scene
 
 _USES = frozenset(
     """size shape device dtype view reshape permute transpose dim ndim new_zeros new_ones new_tensor contiguous unsqueeze squeeze
@@ -18,7 +22,7 @@ _JOINS = frozenset("cat concat stack where matmul bmm mul add sub div maximum mi
 _MOVES = frozenset("to cuda npu type_as cpu numpy tolist".split())
 
 
-def met(scene, link: Link) -> str | None:
+def met(scene: Scene, link: Link) -> str | None:
     """The parameter of `forward` whose device the result of a call needs: it is added to it, joined with it, ..."""
     function, call = scene.function(link), link[1]
     if function is None:
@@ -43,7 +47,7 @@ def _first_beside(uses: list[Link], tensors: set[str]) -> str | None:
 
 
 @once
-def _tensors(function: ast.AST, scene) -> set[str]:
+def _tensors(function: Node, scene: Scene) -> set[str]:
     """Parameters that the function treats as tensors, and binds to nothing else."""
     asked, bound = scene.natures.asked(function)
     names = {a.arg for a in [*function.args.posonlyargs, *function.args.args][1:]}
@@ -65,13 +69,13 @@ def _beside(link: Link, tensors: set[str]) -> str | None:
 
 
 @once
-def _listed(above: ast.AST, tensors: set[str]) -> tuple[tuple[ast.expr, str], ...]:
+def _listed(above: Node, tensors: set[str]) -> tuple[tuple[ast.expr, str], ...]:
     """The tensors of the function among what is joined."""
     parts = above.args if above.__class__ is ast.Call else above.elts
     return tuple((part, name) for part in parts if (name := _is_one(part, tensors)))
 
 
-def _is_one(node: ast.expr, tensors: set[str]) -> str | None:
+def _is_one(node: Node, tensors: set[str]) -> str | None:
     """`x`, `x[:, 0]`, `x.float()`: a parameter that is a tensor, or a tensor made of one."""
     while True:
         if node.__class__ is ast.Name:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from porter.checks.performance import device_mismatch, prefilters
 from porter.engine.nodes import dotted, with_keyword
-from porter.engine.rule import Hit, Rule, cst
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 
 FACTORIES = ("zeros", "ones", "empty", "full", "rand", "randn", "randint", "arange", "linspace", "eye", "tensor")
 NUMBERS = ("Integer", "Float", "UnaryOperation", "Name", "Attribute", "Call", "BinaryOperation")
@@ -15,7 +18,7 @@ class DeviceMissing(Rule):
     calls = frozenset(f"torch.{name}" for name in FACTORIES)
     only = staticmethod(prefilters.makes_without_device)
 
-    def visit(self, original, updated, file):
+    def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
         if (
             file.tested  # where all lies on the host
             or any(a.star or a.keyword is not None and a.keyword.value in ("device", "out") for a in original.args)
@@ -23,7 +26,7 @@ class DeviceMissing(Rule):
         ):
             return None
         first = original.args[0].value
-        name = file.name(original.func).rpartition(".")[2]
+        name = (file.name(original.func) or "").rpartition(".")[2]
         if (
             name == "tensor"
             and type(first).__name__ in NUMBERS
@@ -35,7 +38,8 @@ class DeviceMissing(Rule):
         link = file.scene.link(original)
         if link is None or file.scene.where(link) != "forward" or file.source.says(b"set_default_device"):
             return None
-        other = device_mismatch.met(file.scene, link)
+        scene: Any = file.scene
+        other = device_mismatch.met(scene, link)
         if other is None:
             return None
         new = with_keyword(updated, "device", dotted(f"{other}.device"))

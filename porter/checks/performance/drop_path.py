@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from porter.checks.performance.opportunity import Opportunity
+from porter.checks.performance.opportunity import Opportunity, Seen
 from porter.engine.nodes import imported
 from porter.engine.rule import cst
+from porter.engine.rule_file import RuleFile
 
 TIMM = frozenset(
     f"timm.{module}.DropPath" for module in ("layers", "layers.drop", "models.layers", "models.layers.drop")
@@ -18,7 +19,7 @@ class DropPath(Opportunity):
     nodes = ("ClassDef",)
     text = r"class\s+DropPath\b"
 
-    def find(self, original, file):
+    def find(self, original: cst.ClassDef | cst.Import | cst.ImportFrom, file: RuleFile) -> Seen | None:
         if isinstance(original, cst.ClassDef):
             own = original.name.value == "DropPath" and any(
                 (file.name(b.value) or "").endswith("nn.Module") for b in original.bases

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from porter.checks.performance import elements, prefilters
-from porter.engine.rule import BatchRule, Hit
+from porter.engine.rule import Answer, BatchRule, Hit, cst
+from porter.engine.rule_file import RuleFile
 
 
 class ElementLoop(BatchRule):
@@ -13,9 +16,8 @@ class ElementLoop(BatchRule):
     text = r"range\("
     only = staticmethod(prefilters.takes_rows)
 
-    def visit(self, original, updated, file):
+    def visit(self, original: cst.For, updated: cst.For, file: RuleFile) -> Answer:
         link = file.scene.link_to(file.statement)
-        found = (
-            elements.rows(file.scene, link) if link is not None and file.glance(prefilters.takes_rows, link) else None
-        )
+        scene: Any = file.scene
+        found = elements.rows(scene, link) if link is not None and file.glance(prefilters.takes_rows, link) else None
         return Hit(original.iter, found[0], values=(("name", found[1]),)) if found else None

@@ -5,18 +5,23 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
+from porter.checks.nodes import walk
 from porter.python.evidence import call_name
-from porter.python.index import FUNCTIONS, Link
+from porter.python.index import FUNCTIONS, Link, Node
 from porter.python.waits import COPIES
 from porter.training.placement import DEVICE
+
+if TYPE_CHECKING:
+    from porter.training.scene import Scene
 
 _KEEPS = re.compile(r"(?i)(?:^|_)(?:rnn|lstm|gru|cell)(?:_|\d|$)")  # a state from one step to the next
 _PICKS = re.compile(r"(?i)nms|proposal|hungarian|linear_sum_assignment")  # as many of a row as there are
 
 
-def rows(scene, link: Link) -> tuple[str, str] | None:
+def rows(scene: Scene, link: Link) -> tuple[str, str] | None:
     """Of `for i in range(x.size(0))`, the key of a message and the tensor it takes apart; None where the rows depend on each
     other, or each has a module of its own."""
     loop = link[0]
@@ -25,7 +30,7 @@ def rows(scene, link: Link) -> tuple[str, str] | None:
     if call_name(loop.iter.func) != "range" or not scene.matters(link):
         return None
     at = loop.target.id
-    inside = [n for s in loop.body for n in ast.walk(s)]
+    inside = [n for s in loop.body for n in walk(s)]
     if any(n.__class__ in (ast.Break, ast.Return, ast.Yield, ast.Try, *FUNCTIONS) for n in inside) or _carries(
         loop, inside
     ):
@@ -40,13 +45,13 @@ def rows(scene, link: Link) -> tuple[str, str] | None:
         return None
     if not any(_computes(n, scene, link) for n in inside if n not in tensors):
         return None
-    ragged = any(n.__class__ is ast.Slice and any(_picks(s, at) for s in ast.walk(n)) for n in inside)
+    ragged = any(n.__class__ is ast.Slice and any(_picks(s, at) for s in walk(n)) for n in inside)
     names = [ast.unparse(n.value) for n in tensors]
     written = {ast.unparse(n.value) for n in inside if n.__class__ is ast.Subscript and n.ctx.__class__ is ast.Store}
     return ("ragged" if ragged else "rows"), next((n for n in names if n not in written), names[0])
 
 
-def _picks(node: ast.AST, at: str) -> bool:
+def _picks(node: Node, at: str) -> bool:
     """`x[i]`, `x[:, i]`"""
     if node.__class__ is not ast.Subscript:
         return False
@@ -54,17 +59,17 @@ def _picks(node: ast.AST, at: str) -> bool:
     return any(getattr(e, "id", "") == at for e in index)
 
 
-def _offset(inside: list[ast.AST], at: str) -> bool:
+def _offset(inside: list[Node], at: str) -> bool:
     """Whether a row is read beside the one before or behind it in a tensor that the loop writes."""
     written = {ast.dump(n.value) for n in inside if n.__class__ is ast.Subscript and n.ctx.__class__ is ast.Store}
     for node in inside:
         if node.__class__ is ast.Subscript and ast.dump(node.value) in written and not _picks(node, at):
-            if any(n.__class__ is ast.Name and n.id == at for n in ast.walk(node.slice)):
+            if any(n.__class__ is ast.Name and n.id == at for n in walk(node.slice)):
                 return True
     return False
 
 
-def _carries(loop: ast.For, inside: list[ast.AST]) -> bool:
+def _carries(loop: ast.For, inside: list[Node]) -> bool:
     """Whether an iteration needs what the one before it made, other than a sum, or chooses for each row."""
     called = [n.func for n in inside if n.__class__ is ast.Call]
     if any(_KEEPS.search(call_name(f)) or _PICKS.search(call_name(f)) for f in called) or _shifts(inside, called):
@@ -75,7 +80,7 @@ def _carries(loop: ast.For, inside: list[ast.AST]) -> bool:
     added = Counter(n.targets[0].id for n in inside if _adds(n))
     sums = {name for name in sums if loaded[name] <= added[name]}
     inner = [n.target for n in inside if n.__class__ in (ast.For, ast.comprehension)]
-    sums |= {n.id for target in inner for n in ast.walk(target) if n.__class__ is ast.Name}  # set before they are read
+    sums |= {n.id for target in inner for n in walk(target) if n.__class__ is ast.Name}  # set before they are read
     stored = {n.id for n in inside if n.__class__ is ast.Name and n.ctx.__class__ is ast.Store} - sums
     grown = {n.func.value.id for n in inside if _grows(n)}
     if any(n.__class__ is ast.Subscript and getattr(n.value, "id", "") in grown for n in inside):
@@ -84,7 +89,7 @@ def _carries(loop: ast.For, inside: list[ast.AST]) -> bool:
         return True
     seen: set[str] = set()
     for statement in _ordered(loop.body):
-        for node in ast.walk(statement):
+        for node in walk(statement):
             if (
                 node.__class__ is ast.Name
                 and node.ctx.__class__ is ast.Load
@@ -92,11 +97,11 @@ def _carries(loop: ast.For, inside: list[ast.AST]) -> bool:
                 and node.id not in seen
             ):
                 return True
-        seen |= {n.id for n in ast.walk(statement) if n.__class__ is ast.Name and n.ctx.__class__ is ast.Store}
+        seen |= {n.id for n in walk(statement) if n.__class__ is ast.Name and n.ctx.__class__ is ast.Store}
     return False
 
 
-def _ordered(body: list[ast.stmt]) -> Iterator[ast.AST]:
+def _ordered(body: Iterable[Node]) -> Iterator[Node]:
     """What runs one after the other, inside of loops as well; branches as a whole."""
     for statement in body:
         if statement.__class__ is ast.For:
@@ -106,7 +111,7 @@ def _ordered(body: list[ast.stmt]) -> Iterator[ast.AST]:
             yield statement
 
 
-def _shifts(inside: list[ast.AST], called: list[ast.expr]) -> bool:
+def _shifts(inside: list[Node], called: list[Node]) -> bool:
     """`self.sums.add_(row)` of a tensor that was there before the loop, and is read in it."""
     own = {n.id for n in inside if n.__class__ is ast.Name and n.ctx.__class__ is ast.Store}
     changed = [f.value for f in called if f.__class__ is ast.Attribute and f.attr.endswith("_") and f.attr[:1] != "_"]
@@ -117,13 +122,13 @@ def _shifts(inside: list[ast.AST], called: list[ast.expr]) -> bool:
     )
 
 
-def _records(inside: list[ast.AST]) -> set[ast.AST]:
+def _records(inside: list[Node]) -> set[Node]:
     """`x[i]` of `x[i]["key"]`: a list of records."""
     named = (n for n in inside if n.__class__ is ast.Subscript and n.slice.__class__ is ast.Constant)
     return {n.value for n in named if isinstance(n.slice.value, str)}
 
 
-def _taken_to_host(inside: list[ast.AST]) -> set[ast.AST]:
+def _taken_to_host(inside: list[Node]) -> set[Node]:
     """`x[i]` of `x[i].cpu().numpy()`."""
     found = set()
     for node in inside:
@@ -134,13 +139,13 @@ def _taken_to_host(inside: list[ast.AST]) -> set[ast.AST]:
     return found
 
 
-def _grows(node: ast.AST) -> bool:
+def _grows(node: Node) -> bool:
     """`rows.append(x)`"""
-    func = getattr(node, "func", None)
+    func: Node = getattr(node, "func", None)
     return func.__class__ is ast.Attribute and func.attr == "append" and func.value.__class__ is ast.Name
 
 
-def _adds(node: ast.AST) -> bool:
+def _adds(node: Node) -> bool:
     """`total = total + x`"""
     if (
         node.__class__ is not ast.Assign
@@ -151,7 +156,7 @@ def _adds(node: ast.AST) -> bool:
     return node.value.op.__class__ is ast.Add and getattr(node.value.left, "id", "") == node.targets[0].id
 
 
-def _computes(node: ast.AST, scene, link: Link) -> bool:
+def _computes(node: Node, scene: Scene, link: Link) -> bool:
     """An operator, and not only a view of a row."""
     if node.__class__ is ast.AugAssign or node.__class__ is ast.Assign and node.value.__class__ is ast.Subscript:
         target = node.targets[0] if node.__class__ is ast.Assign else node.target

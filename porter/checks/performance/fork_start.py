@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from porter.checks.performance import prefilters
 from porter.engine.nodes import positional
-from porter.engine.rule import Hit, Rule, cst
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 
 MODULES = ("torch.multiprocessing", "multiprocessing")
 CONTEXTS = frozenset(f"{m}.get_context" for m in MODULES)
@@ -20,17 +21,17 @@ class ForkStart(Rule):
     calls = {*CONTEXTS, *SETTERS, *STARTERS, *LAUNCHERS, *PROCESSES}
     only = staticmethod(prefilters.may_fork)
 
-    def visit(self, original, updated, file):
+    def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
         name = file.name(original.func)
         link = file.scene.link(original)
         if link is None or file.tested:
             return None
         if name in PROCESSES:  # Linux forks unless told otherwise
-            found = file.tensors.woken(link)
-            return Hit(original.func, "asked", values=(("call", found),)) if found else None
+            call = file.tensors.woken(link)
+            return Hit(original.func, "asked", values=(("call", call),)) if call else None
         place = 5 if name in STARTERS else None if name in LAUNCHERS else 0
         found = positional(original, place, ("method",) if place == 0 else ("start_method",))
-        value = found and found[1] and found[1].value
+        value = found[1].value if found and found[1] else None
         if not isinstance(value, cst.SimpleString) or value.evaluated_value != "fork":
             return None
         if name in LAUNCHERS:  # of what trains

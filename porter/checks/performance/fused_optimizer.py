@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 
 from porter.checks.performance import prefilters
-from porter.checks.performance.opportunity import Opportunity
+from porter.checks.performance.opportunity import Opportunity, Seen
+from porter.engine.rule import cst
+from porter.engine.rule_file import RuleFile
 from porter.finding import Change
 
 KNOWN = {  # what the fused constructor takes
@@ -31,7 +33,7 @@ class FusedOptimizer(Opportunity):
     calls = frozenset(f"torch.optim.{name}" for name in KNOWN)
     only = staticmethod(prefilters.loops_over_batches)
 
-    def find(self, original, file):
+    def find(self, original: cst.Call, file: RuleFile) -> Seen | None:
         says = file.source.says
         if (
             not file.scene.loops_over_batches
@@ -42,16 +44,16 @@ class FusedOptimizer(Opportunity):
             return None
         if not original.args or not file.text(original.args[0].value).endswith(".parameters()"):
             return None
-        name = file.name(original.func).rpartition(".")[2]
+        name = (file.name(original.func) or "").rpartition(".")[2]
         new = f"torch_npu.optim.NpuFused{name}"
         if not {a.keyword.value for a in original.args if a.keyword} <= KNOWN[name] or not file.session.has(new):
             return None
         why = "clipped" if says(b"clip_grad_norm_") else "plain"
         return original.func, why, (("name", f"torch.optim.{name}"), ("new", new))
 
-    def fuse(self, original, file):
+    def fuse(self, original: cst.Call, file: RuleFile) -> tuple[Change, ...]:
         """Where nothing else belongs to the change."""
-        _, why, values = self.find(original, file)
-        if why != "plain" or any(a.keyword and a.keyword.value in UNTOLD for a in original.args):
+        found = self.find(original, file)
+        if found is None or found[1] != "plain" or any(a.keyword and a.keyword.value in UNTOLD for a in original.args):
             return ()
-        return (Change(*file.span(original.func), dict(values)["new"].encode()),)
+        return (Change(*file.span(original.func), dict(found[2])["new"].encode()),)

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from porter.checks.performance.opportunity import FUSING, Opportunity
+from porter.engine.rule_file import RuleFile
+
+if TYPE_CHECKING:
+    from porter.values.patterns import Match
 
 NEW = {"silu": "torch_npu.npu_swiglu", "gelu": "torch_npu.npu_geglu"}
 
@@ -12,5 +18,5 @@ class GatedActivation(Opportunity):
     socs = FUSING
     patterns = {"gate"}
 
-    def offered(self, match, file):
+    def offered(self, match: Match, file: RuleFile) -> str | None:
         return NEW[match.why.partition("-")[0]]

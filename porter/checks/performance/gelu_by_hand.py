@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING, Any
 
-from porter.checks.performance.opportunity import Opportunity
+from porter.checks.performance.opportunity import Opportunity, Seen
+from porter.engine.rule_file import RuleFile
+
+if TYPE_CHECKING:
+    from porter.values.patterns import Match
 
 BOTH = re.compile(rb"(?:F|functional)\.gelu\b")
 NEW = {"sigmoid": "torch_npu.npu_fast_gelu"}
@@ -14,13 +19,13 @@ class GeluByHand(Opportunity):
     code = "PRT624"
     patterns = {"gelu"}
 
-    def find(self, original, file):
+    def find(self, original: Any, file: RuleFile) -> Seen | None:
         match = next(iter(file.matches(original, self.patterns)), None)
         if match is not None:
             if file.source.says(BOTH, match.body.owner or match.body.function):
                 return None  # kept on purpose beside the other
         return super().find(original, file)
 
-    def offered(self, match, file):
+    def offered(self, match: Match, file: RuleFile) -> str | None:
         new = NEW.get(match.why, "torch.nn.functional.gelu")
         return new if file.session.has(new) or not new.startswith("torch_npu") else None

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from porter.checks.performance import gradients, prefilters
-from porter.engine.rule import Hit, Rule
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 
 FUNCTIONS = frozenset({"torch.norm", "torch.linalg.norm", "torch.linalg.vector_norm"})
 
@@ -15,7 +16,7 @@ class GradientNorm(Rule):
     methods = ("norm", "sum", "max")
     only = staticmethod(prefilters.adds_up_gradients)
 
-    def visit(self, original, updated, file):
+    def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
         link = None if file.scene.apart else file.scene.link(original)
         why = gradients.of_total(link) if link is not None else ""
         return Hit(original, why, optional=True) if why else None

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 
+from porter.checks.nodes import walk
 from porter.python.evidence import call_name
-from porter.python.index import COMPREHENSIONS, FUNCTIONS, Link, ancestors
+from porter.python.index import COMPREHENSIONS, FUNCTIONS, Link, Node, ancestors
 from porter.python.waits import READS
 
 _SUMS = frozenset({"sum", "stack", "max", "min", "mean", "cat", "hstack", "sqrt"})
@@ -21,13 +22,13 @@ def of_total(link: Link) -> str:
         return ""
     if call_name(call.func) in ("sum", "max") and not _is_measured(call):
         return ""
-    taken = {n.id for made in _heads(loop[0]) for n in ast.walk(made.target) if n.__class__ is ast.Name}
-    if not any(_is_gradient(n, taken, loop[0]) for n in ast.walk(call)):
+    taken = {n.id for made in _heads(loop[0]) for n in walk(made.target) if n.__class__ is ast.Name}
+    if not any(_is_gradient(n, taken, loop[0]) for n in walk(call)):
         return ""
     if loop[0].__class__ is ast.For:
         why = _added_up(call, link, loop[0], taken)
         return "" if why == "launches" and call_name(call.func) == "max" else why
-    if any(n.__class__ is ast.Call and call_name(n.func) in READS for n in ast.walk(loop[0])):
+    if any(n.__class__ is ast.Call and call_name(n.func) in READS for n in walk(loop[0])):
         return "waits"
     if call_name(call.func) == "max":
         return ""  # the rare limit of the largest
@@ -35,10 +36,10 @@ def of_total(link: Link) -> str:
     return "launches" if above.__class__ is ast.Call and call_name(above.func) in _SUMS else ""
 
 
-def _is_measured(call: ast.Call) -> bool:
+def _is_measured(call: Node) -> bool:
     """`(g ** 2).sum()`, `g.abs().max()`: a norm by another name."""
     given = call.func.value if call.func.__class__ is ast.Attribute else call
-    for node in ast.walk(given):
+    for node in walk(given):
         if node.__class__ is ast.BinOp and node.op.__class__ is ast.Pow:
             return True
         if node.__class__ is ast.Call and call_name(node.func) in ("pow", "square", "abs"):
@@ -46,11 +47,11 @@ def _is_measured(call: ast.Call) -> bool:
     return False
 
 
-def _heads(loop: ast.AST) -> list:
+def _heads(loop: Node) -> list[Node]:
     return [loop] if loop.__class__ is ast.For else loop.generators
 
 
-def _is_gradient(node: ast.AST, taken: set[str], loop: ast.AST) -> bool:
+def _is_gradient(node: Node, taken: set[str], loop: Node) -> bool:
     """`p.grad` of a p that the loop takes, or one of a list of gradients."""
     if node.__class__ is ast.Attribute and node.attr == "grad":
         return node.value.__class__ is ast.Name and node.value.id in taken
@@ -62,12 +63,12 @@ def _is_gradient(node: ast.AST, taken: set[str], loop: ast.AST) -> bool:
 def _added_up(call: ast.Call, link: Link, loop: ast.For, taken: set[str]) -> str:
     """Whether what the body makes of the norm goes into one number: `total += norm ** 2`, `norms.append(norm)`."""
     names: set[str] = set()
-    statement = next((a[0] for a in ancestors(link) if isinstance(a[0], ast.stmt)), None)
+    statement: Node = next((a[0] for a in ancestors(link) if isinstance(a[0], ast.stmt)), None)
     if statement.__class__ is ast.Assign:
-        names = {n.id for t in statement.targets for n in ast.walk(t) if n.__class__ is ast.Name}
+        names = {n.id for t in statement.targets for n in walk(t) if n.__class__ is ast.Name}
     sums = reads = False
-    for node in ast.walk(loop):
-        read = any(n is call or n.__class__ is ast.Name and n.id in names for n in ast.walk(node))
+    for node in walk(loop):
+        read = any(n is call or n.__class__ is ast.Name and n.id in names for n in walk(node))
         if not read or node is loop:
             continue
         if node.__class__ is ast.AugAssign:
@@ -75,13 +76,13 @@ def _added_up(call: ast.Call, link: Link, loop: ast.For, taken: set[str]) -> str
         elif node.__class__ is ast.Assign and _repeats(node):
             sums = True
         elif node.__class__ is ast.Call and call_name(node.func) in ("append", "add_"):
-            sums |= taken.isdisjoint(n.id for n in ast.walk(node.func) if n.__class__ is ast.Name)
+            sums |= taken.isdisjoint(n.id for n in walk(node.func) if n.__class__ is ast.Name)
         if node.__class__ is ast.Call and call_name(node.func) in READS:
             reads = True
     return ("waits" if reads else "launches") if sums else ""
 
 
-def _repeats(node: ast.Assign) -> bool:
+def _repeats(node: Node) -> bool:
     """`total = total + ...`, `largest = max(largest, ...)`."""
     targets = {t.id for t in node.targets if t.__class__ is ast.Name}
-    return any(n.__class__ is ast.Name and n.id in targets for n in ast.walk(node.value))
+    return any(n.__class__ is ast.Name and n.id in targets for n in walk(node.value))

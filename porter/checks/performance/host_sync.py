@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from porter.checks.performance import prefilters, syncs
-from porter.engine.rule import BatchRule, Hit, cst
+from porter.engine.rule import Answer, BatchRule, Hit, cst
+from porter.engine.rule_file import RuleFile
+from porter.python.index import Link
 from porter.python.waits import READS
 from porter.training import value_uses
 from porter.training.dynamic_sizes import SIZE
@@ -21,13 +25,14 @@ class HostSync(BatchRule):
     text = tuple(rf"\b{word}\(" for word in "any all isnan isinf isfinite equal allclose sum max min mean norm".split())
     only = staticmethod(prefilters.waits)
 
-    def visit(self, original, updated, file):
+    def visit(self, original: Any, updated: Any, file: RuleFile) -> Answer:
         if type(original).__name__ in HEADERS:
             place = file.scene.link_to(file.statement)
             return (
                 Hit(original.test, "condition") if place is not None and file.glance(prefilters.waits, place) else None
             )
-        scene, link = file.scene, file.scene.link(original)
+        scene: Any = file.scene
+        link = file.scene.link(original)
         if link is None or not scene.matters(link) or syncs.is_answer(scene, link):
             return None
         if isinstance(original.func, cst.Name):
@@ -43,8 +48,9 @@ class HostSync(BatchRule):
         return self._method(name, original, updated, link, file)
 
     @staticmethod
-    def _method(name: str, original, updated, link, file):
-        scene, values = file.scene, (("name", f".{name}()"),)
+    def _method(name: str, original: cst.Call, updated: Any, link: Link, file: RuleFile) -> Hit | None:
+        scene: Any = file.scene
+        values = (("name", f".{name}()"),)
         if original.args and name != "cpu" or file.receiver(original) == "other":
             return None
         if (

@@ -7,7 +7,8 @@ import re
 from porter.checks.performance import prefilters
 from porter.checks.performance.loader_arguments import LOADERS, arguments, feeds_training
 from porter.engine.nodes import with_keyword
-from porter.engine.rule import Hit, Rule, cst
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 
 # what A2 and A3 make anew for a new shape; their operators themselves are ready for any
 TRACED = re.compile(
@@ -20,7 +21,7 @@ class LastBatch(Rule):
     calls = LOADERS
     only = staticmethod(prefilters.trains)
 
-    def visit(self, original, updated, file):
+    def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
         if not file.session.compiles and not file.source.says(TRACED):
             return None
         given = arguments(original, file)

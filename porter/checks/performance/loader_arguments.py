@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from porter.checks.performance import prefilters
-from porter.engine.rule import Hit, Rule
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 from porter.training import transfers
 
 LOADERS = frozenset({"torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader"})
@@ -21,19 +22,20 @@ COUNTS = re.compile(r"(?i)count|num_steps|total_|estimate|statistics")
 EVALUATES = re.compile(r"(?i)test|val(?:id|_|$)|eval|infer|predict|mock|dummy|fake|synthetic|train *= *False")
 
 
-def arguments(call, file) -> dict[str, str] | None:
+def arguments(call: cst.Call, file: RuleFile) -> dict[str, str] | None:
     """What each parameter of a loader is given, by place, by name or in `**options`; None where stars may hide some."""
-    more = {}
+    more: dict[str, str] = {}
     if any(a.star for a in call.args):
-        more = None if any(a.star == "*" for a in call.args) else file.tensors.spread(call)
-        if more is None:
+        spread = None if any(a.star == "*" for a in call.args) else file.tensors.spread(call)
+        if spread is None:
             return None
+        more = spread
     plain = [a for a in call.args if not a.star]
     names = [a.keyword.value if a.keyword else ORDER[at] if at < len(ORDER) else "" for at, a in enumerate(plain)]
     return {**more, **{name: file.text(a.value) for name, a in zip(names, plain)}}
 
 
-def feeds_training(call, given: dict[str, str], file) -> bool:
+def feeds_training(call: cst.Call, given: dict[str, str], file: RuleFile) -> bool:
     """Shuffled, or called after training; not what is called after a test, or lies in memory."""
     target, dataset = file.tensors.target(call), given.get("dataset", "")
     if file.scene.apart or EVALUATES.search(target) or EVALUATES.search(dataset) or given.get("shuffle") == "False":
@@ -56,7 +58,7 @@ class LoaderArguments(Rule):
     calls = LOADERS
     only = staticmethod(prefilters.trains)
 
-    def visit(self, original, updated, file):
+    def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
         given = arguments(original, file)
         if given is None or not feeds_training(original, given, file):
             return None

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 
+from porter.checks.nodes import walk
 from porter.checks.performance import prefilters
 from porter.checks.performance.loader_arguments import LOADERS, ORDER, arguments
-from porter.engine.rule import Hit, Rule
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 from porter.training.frequency import happens_once
 from porter.training.loops import over_epochs
 
@@ -17,19 +19,21 @@ class LoaderInLoop(Rule):
     calls = LOADERS
     only = staticmethod(prefilters.in_epoch)
 
-    def visit(self, original, updated, file):
+    def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
         link = file.scene.link(original)
-        loop = link and over_epochs(link)
+        loop = over_epochs(link) if link is not None else None
         given = arguments(original, file) if loop else None
-        if not loop or given is not None and given.get("num_workers", "0") == "0":  # without workers, nothing starts
+        if link is None or not loop:
+            return None
+        if given is not None and given.get("num_workers", "0") == "0":  # without workers, nothing starts
             return None
         anew = self._changes(link[1][0], loop) or happens_once(link, loop)
         return None if anew else Hit(original.func, "epoch")
 
     @staticmethod
-    def _changes(call, loop) -> bool:
+    def _changes(call: ast.Call, loop: ast.AST) -> bool:
         """Whether an epoch has a data set, or a size of batches, of its own."""
         wanted = [*call.args[:2], *(k.value for k in call.keywords if k.arg in ORDER[:2])]
-        names = {n.id for g in wanted for n in ast.walk(g) if n.__class__ is ast.Name}
-        inside = {n.id for n in ast.walk(loop) if n.__class__ is ast.Name and n.ctx.__class__ is ast.Store}
+        names = {n.id for g in wanted for n in walk(g) if n.__class__ is ast.Name}
+        inside = {n.id for n in walk(loop) if n.__class__ is ast.Name and n.ctx.__class__ is ast.Store}
         return not names.isdisjoint(inside)

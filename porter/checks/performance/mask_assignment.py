@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from porter.checks.performance import prefilters
-from porter.engine.rule import BatchRule, Hit, cst
+from porter.engine.rule import Answer, BatchRule, Hit, cst
+from porter.engine.rule_file import RuleFile
 
 _WHOLE = re.compile(r"(-?\d{1,3})(?:\.0*)?")
 
@@ -15,7 +17,7 @@ class MaskAssignment(BatchRule):
     nodes = ("Assign",)
     only = staticmethod(prefilters.assigns_by_mask)
 
-    def visit(self, original, updated, file):
+    def visit(self, original: cst.Assign, updated: cst.Assign, file: RuleFile) -> Answer:
         target = original.targets[0].target
         if len(original.targets) != 1 or not isinstance(target, cst.Subscript) or len(target.slice) != 1:
             return None
@@ -36,7 +38,7 @@ class MaskAssignment(BatchRule):
         return Hit(target, "equal" if safe else "fill", new=new, safe=safe, values=values)
 
     @staticmethod
-    def _merged(updated, file):
+    def _merged(updated: Any, file: RuleFile) -> cst.Expr | None:
         """`x.copy_(torch.where(mask, y, x))` for `x[mask] = y[mask]`."""
         target, index = updated.targets[0].target, updated.value.slice[0].slice
         if file.names.torch is None or not isinstance(index, cst.Index) or index.star:
@@ -49,7 +51,7 @@ class MaskAssignment(BatchRule):
         return cst.Expr(copied, semicolon=updated.semicolon)
 
     @staticmethod
-    def _filled(updated):
+    def _filled(updated: Any) -> cst.Expr | None:
         target = updated.targets[0].target
         index = target.slice[0].slice
         if not isinstance(index, cst.Index) or index.star:

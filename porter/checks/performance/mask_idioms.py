@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import ast
+from typing import TYPE_CHECKING
 
+from porter.checks.nodes import walk
 from porter.python.assigned import values_of
 from porter.python.blocks import once
 from porter.python.evidence import call_name, constant
-from porter.python.index import Link
+from porter.python.index import Link, Node
+
+if TYPE_CHECKING:
+    from porter.training.scene import Scene
 
 
-def adds_infinity(node: ast.expr, scene, link: Link, depth: int = 0) -> bool:
+def adds_infinity(node: Node, scene: Scene | None, link: Link | None, depth: int = 0) -> bool:
     """A mask made of zeros and minus infinity, to be added to the scores."""
-    for inner in ast.walk(node):
+    for inner in walk(node):
         if inner.__class__ is ast.Call and call_name(inner.func) in ("finfo", "masked_fill", "masked_fill_"):
             return call_name(inner.func) == "finfo" or any(_is_infinity(a) for a in inner.args)
         if inner.__class__ is ast.Call and call_name(inner.func) == "full" and any(_is_infinity(a) for a in inner.args):
@@ -20,7 +25,7 @@ def adds_infinity(node: ast.expr, scene, link: Link, depth: int = 0) -> bool:
         if inner.__class__ is ast.Call and call_name(inner.func) == "where" and len(inner.args) == 3:
             if any(_is_infinity(a) for a in inner.args[1:]) and any(constant(a) == 0 for a in inner.args[1:]):
                 return True
-    if node.__class__ is ast.Name and depth < 2:
+    if node.__class__ is ast.Name and depth < 2 and scene is not None and link is not None:
         values = values_of(scene.names, node, link)
         question = "infinity", depth, scene.names.scopes.around(link) if values else None
         return scene.names.once(question, values, lambda: any(adds_infinity(v, scene, link, depth + 1) for v in values))
@@ -38,8 +43,8 @@ def only_masks(tree: ast.Module, name: str) -> bool:
 def _all_made(tree: ast.Module) -> tuple[dict[str, list[ast.expr]], set[str]]:
     """What names are set to, and those that are filled with infinity where a mask is."""
     made: dict[str, list[ast.expr]] = {}
-    filled = set()
-    for node in ast.walk(tree):
+    filled: set[str] = set()
+    for node in walk(tree):
         if node.__class__ in (ast.Assign, ast.AugAssign):
             targets = node.targets if node.__class__ is ast.Assign else [node.target]
             for name in {getattr(target, "id", "") for target in targets}:
@@ -50,7 +55,7 @@ def _all_made(tree: ast.Module) -> tuple[dict[str, list[ast.expr]], set[str]]:
     return made, filled
 
 
-def _is_blank(value: ast.expr, filled: bool) -> bool:
+def _is_blank(value: Node, filled: bool) -> bool:
     """`torch.zeros(...)` that is filled later, or `.masked_fill(m, -inf)` of it; `torch.where(m, 0, -inf)`."""
     fills = False
     while value.__class__ is ast.Subscript or value.__class__ is ast.Call and value.func.__class__ is ast.Attribute:
@@ -67,8 +72,8 @@ def _is_blank(value: ast.expr, filled: bool) -> bool:
     return False
 
 
-def _is_infinity(node: ast.expr) -> bool:
+def _is_infinity(node: Node) -> bool:
     return any(
         n.__class__ is ast.Attribute and n.attr in ("inf", "min") or constant(n) in ("-inf", "inf")
-        or type(constant(n)) is float and constant(n) >= 1e4 for n in ast.walk(node)
+        or isinstance(value := constant(n), float) and value >= 1e4 for n in walk(node)
     )  # fmt: skip

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from porter.checks.performance.attention_by_hand import chooses
-from porter.checks.performance.opportunity import FUSING, Opportunity
+from porter.checks.performance.opportunity import FUSING, Opportunity, Seen
+from porter.engine.rule_file import RuleFile
 
 
 class MaskedSoftmax(Opportunity):
@@ -12,5 +15,5 @@ class MaskedSoftmax(Opportunity):
     offers = "torch_npu.npu_scaled_masked_softmax"
     patterns = {"masked-softmax"}
 
-    def find(self, original, file):
+    def find(self, original: Any, file: RuleFile) -> Seen | None:
         return None if chooses(file) or file.matches(original, ("attention",)) else super().find(original, file)

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from porter.checks.performance import layer_lists, prefilters
-from porter.checks.performance.opportunity import FUSING, Opportunity
+from porter.checks.performance.opportunity import FUSING, Opportunity, Seen
+from porter.engine.rule_file import RuleFile
+
+if TYPE_CHECKING:
+    from porter.values.patterns import Match
 
 NEW = {"add-layer-norm": "torch_npu.npu_add_layer_norm", "group-norm-silu": "torch_npu.npu_group_norm_swish"}
 
@@ -15,14 +21,15 @@ class NormAndNeighbour(Opportunity):
     calls = {"torch.nn.GroupNorm"}
     only = staticmethod(prefilters.is_activated)
 
-    def find(self, original, file):
+    def find(self, original: Any, file: RuleFile) -> Seen | None:
         if found := super().find(original, file):
             return found
         if file.name(original.func) not in self.calls:
             return None
         new, link = NEW["group-norm-silu"], file.scene.link(original)
-        beside = link is not None and layer_lists.activated(file.scene, link)
+        scene: Any = file.scene
+        beside = link is not None and layer_lists.activated(scene, link)
         return (original, "sequence", (("new", new),)) if beside and file.session.has(new) else None
 
-    def offered(self, match, file):
+    def offered(self, match: Match, file: RuleFile) -> str | None:
         return NEW[match.why] if file.session.has(NEW[match.why]) else None

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
-from porter.engine.rule import Hit, Rule
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 
 if TYPE_CHECKING:
     from porter.finding import Change
+    from porter.values.patterns import Match
+
+Seen: TypeAlias = "tuple[cst.CSTNode, str, tuple[tuple[str, str], ...]]"  # node, message, values
 
 FUSING = frozenset({"A2", "A3", "950"})  # chips with the fused kernels of transformers, forward and backward
 
@@ -16,7 +20,7 @@ class Opportunity(Rule):
     edits = "fuse"
     offers: ClassVar[str | None] = None  # the name of torch_npu that the finding speaks of
 
-    def visit(self, original, updated, file):
+    def visit(self, original: Any, updated: Any, file: RuleFile) -> Answer:
         if file.scene.apart or self.offers and not file.session.has(self.offers):
             return None
         found = self.find(original, file)
@@ -27,7 +31,7 @@ class Opportunity(Rule):
         edits = self.fuse(original, file) if file.session.fuse and file.style.loads else ()
         return Hit(at, why, optional=True, values=values, more=edits, loads=any(b"torch_npu." in e.new for e in edits))
 
-    def fuse(self, original, file) -> tuple[Change, ...]:
+    def fuse(self, original: Any, file: RuleFile) -> tuple[Change, ...]:
         """What writes the operator in, where that can be shown to be right."""
         matches = file.matches(original, self.patterns)
         if not matches:
@@ -36,7 +40,7 @@ class Opportunity(Rule):
 
         return tuple(every(file, matches))
 
-    def find(self, original, file) -> tuple | None:
+    def find(self, original: Any, file: RuleFile) -> Seen | None:
         """(node, message, values) of an opportunity."""
         match = next(iter(file.matches(original, self.patterns)), None)
         new = self.offers or match and self.offered(match, file)
@@ -44,6 +48,6 @@ class Opportunity(Rule):
             return None
         return original, match.why, () if self.offers else (("new", new),)
 
-    def offered(self, match, file) -> str | None:
+    def offered(self, match: Match, file: RuleFile) -> str | None:
         """What makes it in one, where that is not the same for all of them."""
         raise NotImplementedError

@@ -6,7 +6,8 @@ import re
 
 from porter.checks.performance import prefilters
 from porter.engine.nodes import positional
-from porter.engine.rule import Hit, Rule
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 
 PAD = "torch.nn.utils.rnn.pad_sequence"
 COLLATORS = frozenset(
@@ -26,7 +27,7 @@ class PaddingToLongest(Rule):
     nodes, text = ("Call",), LONGEST
     only = staticmethod(prefilters.pads)
 
-    def visit(self, original, updated, file):
+    def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
         name = file.name(original.func)
         if name in COLLATORS:
             return self._collator(original, name, file)
@@ -34,13 +35,14 @@ class PaddingToLongest(Rule):
         return Hit(original.func, why, values=file.session.anew) if why else None
 
     @staticmethod
-    def _collator(original, name: str, file):
+    def _collator(original: cst.Call, name: str, file: RuleFile) -> Hit | None:
         says = file.source.says
         if any(a.star for a in original.args) or file.scene.apart or not says(TRAINS) or says(FIXED):
             return None
-        if positional(original, None, ("pad_to_multiple_of",))[1] is not None:
+        _, multiple = positional(original, None, ("pad_to_multiple_of",)) or (None, None)
+        if multiple is not None:
             return None
-        padding = positional(original, None, ("padding",))[1]
+        _, padding = positional(original, None, ("padding",)) or (None, None)
         if padding is not None and "max_length" in file.text(padding.value):
             return None
         return Hit(original.func, "collator", values=(("name", name.rpartition(".")[2]), *file.session.anew))

@@ -7,13 +7,17 @@ from __future__ import annotations
 
 import ast
 import re
+from typing import TYPE_CHECKING
 
 from porter.checks.performance import device_mismatch, elements, gradients, layer_lists, syncs
 from porter.python.blocks import once
 from porter.python.evidence import call_name
-from porter.python.index import Link, ancestors
+from porter.python.index import Link, Node, ancestors
 from porter.training import masks, order, padding, sizes
 from porter.training.loops import over_epochs
+
+if TYPE_CHECKING:
+    from porter.training.scene import Scene
 
 _TRAINS = re.compile(rb"(?i)train|shuffle")
 _BATCHES = re.compile(
@@ -22,16 +26,16 @@ _BATCHES = re.compile(
 _WORKER = re.compile(r"^__(?:getitem|iter)__$|(?i:collat)")
 
 
-def works_for_loader(scene, link: Link) -> bool:
+def works_for_loader(scene: Scene, link: Link) -> bool:
     if call_name(link[0]) not in ("cuda", "npu", "to") and all(k.arg != "device" for k in link[1][0].keywords):
         return False
     function = scene.function(link)
-    owner = function and function[1] and function[1][0]
+    owner: Node = function and function[1] and function[1][0]
     named = owner.name if owner.__class__ is ast.ClassDef else ""
     return function is not None and bool(_WORKER.search(function[0].name) or _WORKER.search(named))
 
 
-def makes_without_device(scene, link: Link) -> bool:
+def makes_without_device(scene: Scene, link: Link) -> bool:
     named = {k.arg for k in link[1][0].keywords}
     return (
         named.isdisjoint({"device", "out"})
@@ -40,18 +44,18 @@ def makes_without_device(scene, link: Link) -> bool:
     )
 
 
-def is_flattened(scene, link: Link) -> bool:
+def is_flattened(scene: Scene, link: Link) -> bool:
     call = link[1][0]
     return len(call.args) == 2 and not call.keywords and call.args[0].__class__ is ast.Call
 
 
-def trains(scene, link: Link) -> bool:
+def trains(scene: Scene, link: Link) -> bool:
     statement = next(a[0] for a in ancestors(link) if isinstance(a[0], ast.stmt))
     function = scene.function_name(link) if statement.__class__ is ast.Return else ""
     return not scene.file.tested and (scene.file.source.says(_TRAINS, statement) or "train" in function)
 
 
-def waits(scene, link: Link) -> bool:
+def waits(scene: Scene, link: Link) -> bool:
     if not scene.matters(link):
         return False
     if link[0].__class__ is ast.Name:
@@ -61,7 +65,7 @@ def waits(scene, link: Link) -> bool:
     return syncs.condition(scene, link) is not None
 
 
-def prefetches(scene, link: Link) -> bool:
+def prefetches(scene: Scene, link: Link) -> bool:
     """A stream of a class that takes batches from a loader, copies them on it, and lets the step wait for it."""
     owner = scene.owner(link)
     return owner is not None and _copies_batches(owner)
@@ -74,43 +78,43 @@ def _copies_batches(owner: ast.ClassDef) -> bool:
     return copies and bool(_BATCHES.search(words)) and "def backward" not in words
 
 
-def pads(scene, link: Link) -> bool:
+def pads(scene: Scene, link: Link) -> bool:
     """A collator of a library, wherever it is made; anything else in a function that collates."""
     name = call_name(link[0].func if link[0].__class__ is ast.Call else link[0])
     return name.startswith("DataCollator") or padding.collates(scene, link)
 
 
-def in_step(scene, link: Link) -> bool:
+def in_step(scene: Scene, link: Link) -> bool:
     return bool(scene.where(link))
 
 
-def in_epoch(scene, link: Link) -> bool:
+def in_epoch(scene: Scene, link: Link) -> bool:
     return over_epochs(link) is not None
 
 
-def may_fork(scene, link: Link) -> bool:
+def may_fork(scene: Scene, link: Link) -> bool:
     return scene.file.source.says(b"fork") or order.woken(scene, link) is not None
 
 
-def loops_over_batches(scene, link: Link) -> bool:
+def loops_over_batches(scene: Scene, link: Link) -> bool:
     return scene.loops_over_batches and not scene.file.tested
 
 
-def has_sizes(scene, link: Link) -> bool:
+def has_sizes(scene: Scene, link: Link) -> bool:
     return bool(sizes.found(scene, link))
 
 
-def assigns_by_mask(scene, link: Link) -> bool:
+def assigns_by_mask(scene: Scene, link: Link) -> bool:
     return masks.assigned(scene, link) is not None
 
 
-def is_activated(scene, link: Link) -> bool:
+def is_activated(scene: Scene, link: Link) -> bool:
     return layer_lists.activated(scene, link)
 
 
-def adds_up_gradients(scene, link: Link) -> bool:
+def adds_up_gradients(scene: Scene, link: Link) -> bool:
     return bool(gradients.of_total(link))
 
 
-def takes_rows(scene, link: Link) -> bool:
+def takes_rows(scene: Scene, link: Link) -> bool:
     return elements.rows(scene, link) is not None

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
 from porter.checks.performance import mask_idioms
 from porter.engine.nodes import positional
-from porter.engine.rule import Hit, Rule
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
+from porter.python.index import Node
+
+if TYPE_CHECKING:
+    from porter.values.patterns import Match
 
 SDPA = "torch.nn.functional.scaled_dot_product_attention"
 SWITCHES = frozenset(
@@ -18,31 +27,28 @@ class SdpaMask(Rule):
     edits = False
     calls = {SDPA, *SWITCHES}
 
-    def visit(self, original, updated, file):
+    def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
         name = file.name(original.func)
         if name in SWITCHES:
             return None if file.scene.apart else Hit(original.func, "switch", values=(("name", name),))
         if file.tested:
             return None
         found, given = positional(original, 3, ("attn_mask",)), self._given(original, file)
-        mask = found and found[1] and found[1].value
-        if (
-            mask is not None
-            and given is not None
-            and mask_idioms.adds_infinity(given, file.scene, file.scene.link(original))
-        ):
+        mask = found[1].value if found and found[1] else None
+        scene: Any = file.scene
+        if mask is not None and given is not None and mask_idioms.adds_infinity(given, scene, scene.link(original)):
             return Hit(mask, "added", optional=True)
         return [self._hit(match.why, original, mask, given, file) for match in self._misses(original, file)]
 
     @staticmethod
-    def _hit(why, original, mask, given, file):
+    def _hit(why: str, original: cst.Call, mask: cst.BaseExpression | None, given: Node, file: RuleFile) -> Hit:
         named = getattr(given, "id", "")
         if why == "bias" and mask is not None and named and mask_idioms.only_masks(file.tree, named):
             return Hit(mask, "added", optional=True)
         return Hit(original.func, why, optional=True)
 
     @staticmethod
-    def _given(original, file):
+    def _given(original: cst.Call, file: RuleFile) -> ast.expr | None:
         """The mask."""
         link = file.scene.link(original)
         call = link and link[1][0]
@@ -52,6 +58,6 @@ class SdpaMask(Rule):
         return next(named, call.args[3] if len(call.args) > 3 else None)
 
     @staticmethod
-    def _misses(original, file):
+    def _misses(original: cst.Call, file: RuleFile) -> Iterable[Match]:
         matches = [] if file.scene.apart else file.matches(original, ("sdpa",))
         return {match.why: match for match in matches}.values()

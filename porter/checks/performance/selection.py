@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from porter.engine.rule import cst
+from porter.engine.rule_file import RuleFile
 
 LONGEST = 40  # of a piece of source in a message
 
 
-def chosen(selection, file):
+def chosen(selection: Any, file: RuleFile) -> cst.Call:
     """`torch.where(mask, x, 0)` for `x[mask]`."""
     inner = (selection.slice[0].slice.value, selection.value, cst.Integer("0"))
-    return cst.Call(cst.Attribute(cst.Name(file.names.torch), cst.Name("where")), [cst.Arg(node) for node in inner])
+    return cst.Call(
+        cst.Attribute(cst.Name(file.names.torch or "torch"), cst.Name("where")), [cst.Arg(node) for node in inner]
+    )
 
 
-def averaged(call, file):
+def averaged(call: Any, file: RuleFile) -> cst.Call:
     """`torch.where(mask, x, 0).sum().div(mask.sum())` for `x[mask].mean()`."""
     mask = call.func.value.slice[0].slice.value
     mask = mask if isinstance(mask, cst.Name) else mask.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
@@ -21,15 +26,16 @@ def averaged(call, file):
     return cst.Call(cst.Attribute(total, cst.Name("div")), [cst.Arg(number)])
 
 
-def counted(call, file):
+def counted(call: Any, file: RuleFile) -> cst.Call:
     """`torch.count_nonzero(mask).item()` for `len(x[mask])`, `mask.nonzero().size(0)`."""
-    selection = call.args[0].value if isinstance(call.func, cst.Name) else call.func.value
+    selection: Any = call.args[0].value if isinstance(call.func, cst.Name) else call.func.value
     if isinstance(selection, cst.Subscript):
-        what = selection.slice[0].slice.value
+        index: Any = selection.slice[0].slice
+        what = index.value
     else:
         what = selection.args[0].value if selection.args else selection.func.value
     what = what.with_changes(lpar=[], rpar=[])
-    count = cst.Call(cst.Attribute(cst.Name(file.names.torch), cst.Name("count_nonzero")), [cst.Arg(what)])
+    count = cst.Call(cst.Attribute(cst.Name(file.names.torch or "torch"), cst.Name("count_nonzero")), [cst.Arg(what)])
     return cst.Call(cst.Attribute(count, cst.Name("item")))
 
 

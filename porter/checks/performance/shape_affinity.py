@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
+from typing import Any
 
 from porter.checks.performance import prefilters
 from porter.engine.rule import Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 from porter.values.shapes import KINDS
 
 TYPES = {"Call": ast.Call, "Dict": ast.Dict, "Assign": ast.Assign, "AnnAssign": ast.AnnAssign}
@@ -18,7 +21,9 @@ class ShapeAffinity(Rule):
     text = tuple(rf"\b{key}(?:[ \t]*:[ \t]*int)?[\"']?[ \t]*[=:][ \t]*\d\d" for key in sorted(KINDS))
     only = staticmethod(prefilters.has_sizes)
 
-    def visit(self, original, updated, file):
+    def visit(
+        self, original: cst.Call | cst.Dict | cst.Assign | cst.AnnAssign | cst.FunctionDef, updated: Any, file: RuleFile
+    ) -> Iterator[Hit]:
         own = [(key, node) for key, node in _own(original) if key in KINDS]
         if not own or _aside(file):
             return
@@ -32,19 +37,20 @@ class ShapeAffinity(Rule):
                 yield Hit(node, why, optional=True, values=values)
 
 
-def _aside(file) -> bool:
+def _aside(file: RuleFile) -> bool:
     return file.scene.apart or "docs" in file.path.split("/")
 
 
-def _own(node) -> list[tuple]:
+def _own(node: Any) -> list[tuple[str, cst.CSTNode]]:
     """(name, the number's node) of what stands in it."""
+    pairs: list[tuple[Any, Any]]
     if isinstance(node, cst.Call):
         pairs = [(a.keyword.value, a.value) for a in node.args if a.keyword]
     elif isinstance(node, cst.Dict):
         pairs = [
             (e.key.evaluated_value, e.value)
             for e in node.elements
-            if isinstance(getattr(e, "key", 0), cst.SimpleString)
+            if isinstance(e, cst.DictElement) and isinstance(e.key, cst.SimpleString)
         ]
     elif isinstance(node, cst.FunctionDef):
         pairs = [(p.name.value, p.default) for p in (*node.params.params, *node.params.kwonly_params)]

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import ast
 import re
+from typing import TYPE_CHECKING, Any
 
 from porter.finding import Change
 from porter.python.evidence import call_name
-from porter.python.index import FUNCTIONS, Link, ancestors
+from porter.python.index import FUNCTIONS, Link, Node, ancestors
 from porter.training import value_uses
 from porter.training.frequency import asks_now_and_then, asks_training
 from porter.training.loops import loops_around
 from porter.training.placement import DEVICE
+
+if TYPE_CHECKING:
+    from porter.training.scene import Scene
 
 _LOGS = re.compile(r"^(?:set_postfix|set_description|add_scalar|log(?:_|$)|print|info$|write$)")
 _KEEPS = frozenset({"append", "update", "add", "extend"})
@@ -19,12 +23,12 @@ _TEXTS = frozenset({"round", "float", "str", "format", "int", "dict", "OrderedDi
 _COMPARING = frozenset({"torch.equal", "torch.allclose"})
 
 
-def condition(scene, link: Link) -> ast.expr | None:
+def condition(scene: Scene, link: Link) -> ast.expr | None:
     """What an `if`, a `while` or an `assert` asks of a tensor on the device."""
     return _asked(link[0].test, scene, (link[0].test, link))
 
 
-def _asked(test: ast.expr, scene, link: Link) -> ast.expr | None:
+def _asked(test: Node, scene: Scene, link: Link) -> ast.expr | None:
     if test.__class__ is ast.UnaryOp and test.op.__class__ is ast.Not:
         return _asked(test.operand, scene, link)
     if test.__class__ is ast.BoolOp:
@@ -39,7 +43,7 @@ def _asked(test: ast.expr, scene, link: Link) -> ast.expr | None:
     return test if test.__class__ in (ast.Call, ast.Compare) and scene.natures.of(test, link) == DEVICE else None
 
 
-def number(scene, link: Link) -> bool:
+def number(scene: Scene, link: Link) -> bool:
     """Whether `float(...)`, `int(...)` or `bool(...)` reads what was computed on the device."""
     call = link[1][0]
     if len(call.args) != 1 or call.keywords or call.args[0].__class__ not in (ast.Call, ast.BinOp, ast.Subscript):
@@ -47,20 +51,20 @@ def number(scene, link: Link) -> bool:
     return scene.natures.of(call.args[0], link) == DEVICE
 
 
-def is_answer(scene, link: Link) -> bool:
+def is_answer(scene: Scene, link: Link) -> bool:
     """`return loss.item()` of a function that takes one step: how often it runs, its callers know."""
     function = scene.function(link)
     returned = any(a[0].__class__ is ast.Return for a in ancestors(link))
     return returned and function is not None and function[0] in scene.steps
 
 
-def takes_loss(scene, link: Link) -> bool:
+def takes_loss(scene: Scene, link: Link) -> bool:
     """Whether a function is called with a tensor of which the step takes gradients."""
     losses = scene.losses(link) - {"self"}
     return bool(losses) and value_uses.hands_on(link[1][0], losses)
 
 
-def told(scene, link: Link) -> bool:
+def told(scene: Scene, link: Link) -> bool:
     """Whether a progress bar or a writer of summaries is handed the loss itself, which it reads."""
     call, losses = link[1][0], scene.losses(link) - {"self"}
     values = [*call.args, *(k.value for k in call.keywords)]
@@ -68,7 +72,7 @@ def told(scene, link: Link) -> bool:
     return bool(losses) and any(value_uses.bare(v, losses) for v in values)
 
 
-def purpose(scene, link: Link) -> str:
+def purpose(scene: Scene, link: Link) -> str:
     """What a value that is read back is wanted for: "logged", "summed", or "" for anything else."""
     child = link[1][0]
     for above in ancestors(link[1]):
@@ -93,9 +97,9 @@ def purpose(scene, link: Link) -> str:
     return ""
 
 
-def _logged_by_name(scene, node: ast.Assign, link: Link) -> str:
+def _logged_by_name(scene: Scene, node: ast.Assign, link: Link) -> str:
     """`logs = {"loss": loss.item()}` that only a log, or a progress bar, is handed."""
-    target = node.targets[0]
+    target: Node = node.targets[0]
     if len(node.targets) != 1 or target.__class__ is not ast.Name:
         return ""
     uses = scene.names.readers(target.id, (target, link))
@@ -115,7 +119,7 @@ def _taker(link: Link) -> str:
     return ""
 
 
-def first_wait(scene, link: Link) -> bool:
+def first_wait(scene: Scene, link: Link) -> bool:
     """Whether nothing in the same statement, or the one right above, waits for the device before. A sum that can be kept
     on the device is no wait: once it is, the next line would be the first."""
     statement = next((above for above in ancestors(link) if isinstance(above[0], ast.stmt)), None)
@@ -127,18 +131,19 @@ def first_wait(scene, link: Link) -> bool:
     return before is None or _can_be_kept(scene, scene.link_to(before))
 
 
-def _can_be_kept(scene, link: Link | None) -> bool:
+def _can_be_kept(scene: Scene, link: Link | None) -> bool:
     if link is None or link[0].attr != "item" or purpose(scene, link) != "summed":
         return False
     return read_after_loop(scene, link) is not None
 
 
-def read_after_loop(scene, link: Link) -> Change | None:
+def read_after_loop(scene: Scene, link: Link) -> Change | None:
     """Of `total += loss.item()` in a loop that reads `total` nowhere: what reads the sum behind the loop."""
-    statement = link[1][1]
+    statement: Any = link[1][1]  # a Link: mypy falls over where two of them are compared
     if statement[0].__class__ is ast.BinOp:  # weighed by the size of the batch
         statement = statement[1]
-    loop, function = next(iter(loops_around(link)), None), scene.function(link)
+    loop: Node = next(iter(loops_around(link)), None)
+    function = scene.function(link)
     if loop.__class__ is not ast.For or function is None or not value_uses.bare(link[0].value, scene.losses(link)):
         return None
     if statement[0].__class__ is not ast.AugAssign or statement[0].target.__class__ is not ast.Name:
@@ -164,7 +169,7 @@ def _begins(at: Link) -> bool:
     return above.__class__ is ast.Assign and above.value.__class__ is ast.Constant
 
 
-def _apart(link: Link, scene, function: Link, loop: ast.AST) -> bool:
+def _apart(link: Link, scene: Scene, function: Link, loop: Node) -> bool:
     """Whether a place lies in this function, and not in the loop."""
     around = scene.function(link)
     return around is not None and around[0] is function[0] and not loop.lineno <= link[0].lineno <= loop.end_lineno

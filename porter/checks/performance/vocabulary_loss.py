@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 
 from porter.checks.performance import prefilters
-from porter.checks.performance.opportunity import Opportunity
+from porter.checks.performance.opportunity import Opportunity, Seen
 from porter.engine.rule import cst
+from porter.engine.rule_file import RuleFile
 
 VOCABULARY = re.compile(r"(?i)vocab|logits\.(?:size\(-1\)|shape\[-1\])|n_?tokens?\b")
 
@@ -17,7 +18,7 @@ class VocabularyLoss(Opportunity):
     calls = {"torch.nn.functional.cross_entropy"}
     only = staticmethod(prefilters.is_flattened)
 
-    def find(self, original, file):
+    def find(self, original: cst.Call, file: RuleFile) -> Seen | None:
         if len(original.args) != 2 or any(a.star or a.keyword for a in original.args):
             return None  # for a backward pass the operator takes the defaults alone
         logits = original.args[0].value

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from porter.checks.performance.opportunity import Opportunity
+from porter.checks.performance.opportunity import Opportunity, Seen
 from porter.engine.nodes import positional
 from porter.engine.rule import cst
+from porter.engine.rule_file import RuleFile
 
 
 class WindowRoll(Opportunity):
@@ -12,7 +13,7 @@ class WindowRoll(Opportunity):
     offers = "torch_npu.contrib.function.roll"
     calls = {"torch.roll"}
 
-    def find(self, original, file):
+    def find(self, original: cst.Call, file: RuleFile) -> Seen | None:
         shifts, dims = (positional(original, at, (name,)) for at, name in ((1, "shifts"), (2, "dims")))
         if shifts is None or dims is None or shifts[1] is None or dims[1] is None:
             return None

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from porter.engine.rule import Hit, Rule, cst
+from typing import Any
+
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 
 CALLS = {  # torch.X -> what takes a device there, and how many arguments X takes
     "is_autocast_enabled": ("is_autocast_enabled", 0),
@@ -17,8 +20,8 @@ class AutocastState(Rule):
     code = "PRT301"
     calls = frozenset(f"torch.{name}" for name in CALLS)
 
-    def visit(self, original, updated, file):
-        old = file.name(original.func).rpartition(".")[2]
+    def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
+        old = (file.name(original.func) or "").rpartition(".")[2]
         new, count = CALLS[old]
         if len(original.args) > count and not any(a.star for a in original.args):
             return None  # names its device already
@@ -32,7 +35,8 @@ class AutocastState(Rule):
         known = takes_device or file.session.has(f"{file.target.namespace}.{new}")
         if not plain or not known or not isinstance(original.func, cst.Attribute):
             return Hit(original.func, "by-hand", values=values)
-        func = updated.func.with_changes(attr=updated.func.attr.with_changes(value=new))
+        func: Any = updated.func
+        func = func.with_changes(attr=func.attr.with_changes(value=new))
         if takes_device:
             call = updated.with_changes(func=func, args=[cst.Arg(cst.SimpleString(f'"{device}"')), *updated.args])
         else:

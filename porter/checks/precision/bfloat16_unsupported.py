@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+from typing import Any
 
-from porter.engine.rule import Hit, Rule, cst
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 
 
 class Bfloat16Unsupported(Rule):
@@ -14,7 +16,7 @@ class Bfloat16Unsupported(Rule):
     references = frozenset({"torch.bfloat16"})
     methods = {"bfloat16"}
 
-    def visit(self, original, updated, file):
+    def visit(self, original: cst.Call | cst.Attribute | cst.Name, updated: Any, file: RuleFile) -> Answer:
         if isinstance(original, cst.Call):
             if original.args or file.receiver(original) in ("other", "own"):
                 return None
@@ -23,7 +25,7 @@ class Bfloat16Unsupported(Rule):
         return Hit(original, "used", values=(("soc", file.target.soc),))
 
     @staticmethod
-    def _is_bound(original, file) -> bool:
+    def _is_bound(original: cst.Attribute | cst.Name, file: RuleFile) -> bool:
         """`dtype = torch.bfloat16`, alone or as one side of a choice."""
         above = file.link(original)
         while above is not None and above[0].__class__ in (ast.Name, ast.Attribute, ast.IfExp):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from porter.engine.rule import Hit, Rule
+from typing import Any
+
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 
 MAKERS = frozenset({"torch.view_as_complex", "torch.polar", "torch.complex"})
 DTYPES = frozenset(f"torch.{name}" for name in ("complex32", "complex64", "complex128", "chalf", "cfloat", "cdouble"))
@@ -14,8 +17,8 @@ class ComplexTensor(Rule):
     calls = MAKERS
     references = DTYPES
 
-    def visit(self, original, updated, file):
-        name = file.name(getattr(original, "func", original))
+    def visit(self, original: cst.Call | cst.Attribute | cst.Name, updated: Any, file: RuleFile) -> Answer:
+        name = file.name(getattr(original, "func", original)) or ""
         if name in MAKERS:
             rotary = name == "torch.polar" or bool(file.matches(original, ("complex-rotation",)))
             return Hit(original, "rotary" if rotary else "made", values=(("name", name),))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from porter.engine.rule import Hit, Rule, cst
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 
 CUDNN, CUDA = "torch.backends.cudnn", "torch.backends.cuda"
 NO_EFFECT = frozenset(
@@ -24,8 +25,8 @@ class CudaBackendSetting(Rule):
     code = "PRT305"
     references = frozenset({*WHY, DETERMINISTIC})
 
-    def visit(self, original, updated, file):
-        name = file.name(original)
+    def visit(self, original: cst.Attribute | cst.Name, updated: cst.Attribute | cst.Name, file: RuleFile) -> Answer:
+        name = file.name(original) or ""
         values = (("name", name),)
         if name == DETERMINISTIC:
             return self._deterministic(original, values, file)
@@ -34,7 +35,9 @@ class CudaBackendSetting(Rule):
         return Hit(original, WHY[name], values=values)
 
     @staticmethod
-    def _deterministic(original, values, file):
+    def _deterministic(
+        original: cst.Attribute | cst.Name, values: tuple[tuple[str, str], ...], file: RuleFile
+    ) -> Hit | None:
         value = file.around.assigned(original)
         if getattr(value, "value", None) is False or file.around.is_read(original) or isinstance(original, cst.Name):
             return Hit(original, "no-effect", values=values) if NO_EFFECT.isdisjoint(file.apis) else None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from porter.engine.rule import Hit, Rule, cst
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 
 
 class DeterministicAlgorithms(Rule):
@@ -10,7 +11,7 @@ class DeterministicAlgorithms(Rule):
     edits = False
     calls = {"torch.use_deterministic_algorithms"}
 
-    def visit(self, original, updated, file):
+    def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
         value = original.args[0].value if original.args else None
         if isinstance(value, cst.Name) and value.value == "False" or file.tested:
             return None

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 
-from porter.engine.rule import Hit, Rule
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 from porter.python.evidence import constant
+from porter.python.index import Link
 
 NAMES = frozenset({"torch.nn.GELU", "torch.nn.functional.gelu"})
 
@@ -15,7 +17,7 @@ class ExactGelu(Rule):
     edits = False
     references = NAMES
 
-    def visit(self, original, updated, file):
+    def visit(self, original: cst.Attribute | cst.Name, updated: cst.Attribute | cst.Name, file: RuleFile) -> Answer:
         if file.tested or file.facts.gelu not in ("", file.path):
             return None
         exact = [link for link in file.meaning.mentions.of(NAMES) if self._is_exact(link)]
@@ -24,7 +26,7 @@ class ExactGelu(Rule):
         return Hit(original, "once", values=(("name", file.text(original)),))
 
     @staticmethod
-    def _is_exact(link) -> bool:
+    def _is_exact(link: Link) -> bool:
         call = link[1][0]
         if call.__class__ is not ast.Call or call.func is not link[0]:
             return False  # a default, an entry of a table, a comparison: not where it is computed

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
+from typing import Any
 
-from porter.engine.rule import Hit, Rule, cst
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 from porter.python.evidence import DEVICES, call_name, constant, device_like
+from porter.python.index import Link
 from porter.python.waits import COPIES
 
 DTYPES = frozenset({"torch.float64", "torch.double"})
@@ -21,7 +24,7 @@ class Float64Tensor(Rule):
     references = DTYPES
     methods = {"double"}
 
-    def visit(self, original, updated, file):
+    def visit(self, original: Any, updated: Any, file: RuleFile) -> Answer:
         if isinstance(original, cst.Call):
             link = file.scene.link(original)
             if (
@@ -32,10 +35,11 @@ class Float64Tensor(Rule):
                 or _on_cpu(link)
             ):
                 return None
-            end = file.span(original.func.attr)[0]
+            func: Any = original.func
+            end = file.span(func.attr)[0]
             if file.source.utf8.find(b".double()", file.source.starts[file.source.line(end) - 1], end) >= 0:
                 return None  # one for a line
-            return Hit(original, "cast", values=(("old", file.text(original.func.attr) + "()"),))
+            return Hit(original, "cast", values=(("old", file.text(func.attr) + "()"),))
         found = file.around.argument(original)
         if found is None or not isinstance(original, cst.Attribute):
             return None
@@ -44,7 +48,7 @@ class Float64Tensor(Rule):
         return Hit(original, why, values=(("old", file.text(original)),)) if why else None
 
     @staticmethod
-    def _why(link, place, file) -> str | None:
+    def _why(link: Link, place: str | int, file: RuleFile) -> str | None:
         call = link[0]
         last, name = call_name(call.func), file.names.resolve(call.func, link)
         if name == "torch.set_default_dtype":
@@ -61,7 +65,7 @@ class Float64Tensor(Rule):
         return "made" if moved(link) else None
 
 
-def _on_cpu(link) -> bool:
+def _on_cpu(link: Link) -> bool:
     """Whether the words before or behind a call in its chain say that it is computed on the CPU."""
     node = link[0]
     while node.__class__ in (ast.Call, ast.Attribute, ast.Subscript):
@@ -85,7 +89,7 @@ def _to_cpu(call: ast.Call) -> bool:
     return call_name(call.func) in ("to", "device") and any(constant(a) == "cpu" for a in given)
 
 
-def moved(link) -> bool:
+def moved(link: Link) -> bool:
     """`torch.linspace(...).to(device)`, `.cuda()`, anywhere behind in the chain."""
     while link[1] is not None and link[1][0].__class__ in (ast.Call, ast.Attribute):
         link = link[1]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from porter.engine.nodes import dotted
-from porter.engine.rule import Hit, Rule, cst
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 from porter.project.said_once import first_fused
 
 _MODULES = ("torch.cuda.amp", "torch.cuda.amp.grad_scaler", "torch.npu.amp", "torch_npu.npu.amp")
@@ -13,7 +14,7 @@ class FusedOptimizerScaled(Rule):
     code = "PRT316"
     calls = {f"{module}.GradScaler" for module in _MODULES}
 
-    def visit(self, original, updated, file):
+    def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
         place = file.facts.fused or first_fused({file.path: file.source.utf8})
         if not place or file.tested:
             return None
@@ -24,7 +25,7 @@ class FusedOptimizerScaled(Rule):
         return Hit(original.func, "scaled", new=new, values=(("place", place),), loads=True)
 
 
-def _is_below_torch(node) -> bool:
+def _is_below_torch(node: cst.BaseExpression) -> bool:
     while isinstance(node, cst.Attribute):
         node = node.value
     return isinstance(node, cst.Name) and node.value == "torch"

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from porter.engine.nodes import positional
-from porter.engine.rule import Hit, Rule, cst
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 
 
 class GradScalerDevice(Rule):
     code = "PRT302"
     calls = {"torch.amp.GradScaler", "torch.amp.grad_scaler.GradScaler", "torch.GradScaler"}
 
-    def visit(self, original, updated, file):
+    def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
         found = positional(original, 0, ("device",))
         if found is None:
             return Hit(original.func, "starred")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from porter.engine.rule import Hit, Rule, cst
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 
 FUNCTIONS = frozenset(
     [
@@ -24,7 +25,7 @@ class HalfReduction(Rule):
         for name in ("softmax", "cross_entropy", "nll_loss", "kl_div", "mse_loss", "norm", "logsumexp")
     )
 
-    def visit(self, original, updated, file):
+    def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
         name = file.name(original.func)
         if name not in FUNCTIONS:
             return None
@@ -36,7 +37,7 @@ class HalfReduction(Rule):
         return None
 
     @staticmethod
-    def _is_half(node, file) -> bool:
+    def _is_half(node: cst.BaseExpression, file: RuleFile) -> bool:
         """`x.half()`, `x.to(torch.float16)`."""
         if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
             return False

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from porter.engine.rule import Hit, Rule
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 
 _INFINITE = re.compile(r"""-?\s*(?:float\(\s*["'][-+]?inf(?:inity)?["']\s*\)|(?:math|np|numpy|torch)\.inf)""")
 
@@ -15,7 +16,7 @@ class InfiniteMask(Rule):
     socs = ("910", "310P")
     methods = {"masked_fill", "masked_fill_"}
 
-    def visit(self, original, updated, file):
+    def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
         value = next(
             (a.value for at, a in enumerate(original.args) if at == 1 or a.keyword and a.keyword.value == "value"), None
         )

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from porter.checks.precision.tf32_switch import SWITCHES
 from porter.engine.nodes import positional
-from porter.engine.rule import Hit, Rule, cst
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 
 
 class MatmulPrecision(Rule):
     code = "PRT304"
     calls = {"torch.set_float32_matmul_precision"}
 
-    def visit(self, original, updated, file):
+    def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
         switch = f"{file.target.namespace}.matmul.allow_hf32"
         said = {switch, next(n for n, part in SWITCHES.items() if part == "matmul")}
         if not said.isdisjoint(file.apis):

@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 
 from porter.checks.precision.float64_tensor import moved
-from porter.engine.rule import Hit, Rule
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 from porter.python.evidence import call_name
+from porter.python.index import Link, Node
 
 TAKERS = frozenset({"torch.from_numpy", "torch.tensor", "torch.as_tensor"})
 MAKERS = frozenset(
@@ -23,7 +25,7 @@ class NumpyFloat64(Rule):
     nodes = ("Call",)
     text = (r"from_numpy\s*\(\s*\w+\.", r"tensor\s*\(\s*(?:np|numpy)\.")
 
-    def visit(self, original, updated, file):
+    def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
         name = file.name(original.func)
         if name not in TAKERS or len(original.args) == 0:
             return None
@@ -36,15 +38,15 @@ class NumpyFloat64(Rule):
         return Hit(original, "moved", values=(("old", file.text(original)),)) if on_device or moved(link) else None
 
     @staticmethod
-    def _is_double(link, file) -> bool:
+    def _is_double(link: Link, file: RuleFile) -> bool:
         call = link[0]
-        source = call.args[0] if call.args else None
+        source: Node = call.args[0] if call.args else None
         if source.__class__ is not ast.Call or any(k.arg == "dtype" for k in [*call.keywords, *source.keywords]):
             return False
-        return file.names.resolve(source.func, (source, link)) in MAKERS
+        return (file.names.resolve(source.func, (source, link)) or "") in MAKERS
 
     @staticmethod
-    def _narrowed(link) -> bool:
+    def _narrowed(link: Link) -> bool:
         """Another type is named further behind in the chain."""
         while link[1] is not None and link[1][0].__class__ in (ast.Call, ast.Attribute):
             link = link[1]

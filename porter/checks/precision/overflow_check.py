@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from porter.engine.rule import Hit, Rule
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 
 CHECKS = ("isnan", "isinf", "isfinite")
 
@@ -14,7 +15,7 @@ class OverflowCheck(Rule):
     calls = frozenset(f"torch.{name}" for name in CHECKS)
     methods = frozenset(CHECKS)
 
-    def visit(self, original, updated, file):
+    def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
         if file.tested:
             return None
         name = file.name(original.func)

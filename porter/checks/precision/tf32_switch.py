@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 
 from porter.engine.nodes import chain, dotted
-from porter.engine.rule import Hit, Rule, cst
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 
 SWITCHES = {"torch.backends.cuda.matmul.allow_tf32": "matmul", "torch.backends.cudnn.allow_tf32": "conv"}
 NEWER = {  # "tf32" or "ieee", from torch 2.9
@@ -14,15 +15,20 @@ NEWER = {  # "tf32" or "ieee", from torch 2.9
     "torch.backends.cudnn.fp32_precision": "conv",
     "torch.backends.cudnn.conv.fp32_precision": "conv",
 }
-SEVERITY = {("conv", False): "wrong", ("matmul", True): "slow", ("conv", True): "note", ("matmul", False): "note"}
+SEVERITY: dict[tuple[str, object], str] = {
+    ("conv", False): "wrong",
+    ("matmul", True): "slow",
+    ("conv", True): "note",
+    ("matmul", False): "note",
+}
 
 
 class Tf32Switch(Rule):
     code = "PRT303"
     references = frozenset({*SWITCHES, *NEWER})
 
-    def visit(self, original, updated, file):
-        name = file.name(original)
+    def visit(self, original: cst.Attribute | cst.Name, updated: cst.Attribute | cst.Name, file: RuleFile) -> Answer:
+        name = file.name(original) or ""
         if isinstance(original, cst.Name):  # bound by an import of its own: a copy that switches nothing
             return None
         part = SWITCHES.get(name) or NEWER[name]
@@ -40,7 +46,7 @@ class Tf32Switch(Rule):
         )
 
 
-def _handed_on(name: str, file) -> bool:
+def _handed_on(name: str, file: RuleFile) -> bool:
     """Whether the file reads a switch into more than a name: what is set back from there later is in no sight."""
     into = (ast.Call, ast.keyword, ast.List, ast.Tuple, ast.Dict, ast.Return, ast.Yield)
     found = file.meaning.mentions.of(frozenset({name}))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from porter.engine.nodes import positional
-from porter.engine.rule import Hit, Rule
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 
 CALLS = ("torch.autocast", "torch.amp.autocast", "torch.amp.autocast_mode.autocast", "torch.cuda.amp.autocast")
 HALVES = frozenset({"torch.float16", "torch.half"})
@@ -17,7 +18,7 @@ class UnscaledFloat16(Rule):
     edits = False
     calls = frozenset(CALLS)
 
-    def visit(self, original, updated, file):
+    def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
         if not file.source.says(b".backward(") or file.source.says(_SCALES) or file.tested:
             return None
         if any(arg.keyword is not None and arg.keyword.value == "enabled" for arg in original.args):

@@ -28,7 +28,7 @@ class Heredocs(TextRule):
             found = _SAYS.search(script.text, start, end)
             head = script.text[script.text.rfind("\n", 0, start - 1) + 1 : start]
             reader = _READ.search(head) if found else None
-            if reader is not None:
+            if found and reader is not None:
                 values = named(name=found[1], reader=reader["program"] or reader["file"])
                 yield Hit(
                     (found.start(1), found.end(1)),

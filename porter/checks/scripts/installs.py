@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
 from porter.engine.rule import Hit, TextRule, named
+from porter.engine.session import RuleSet
+from porter.rulebook.table import Package
 from porter.text.document import Document
 from porter.text.shells.script import Command, Script, Word
 
@@ -45,9 +47,9 @@ def _installed(command: Command) -> int | None:
 
 
 @lru_cache(maxsize=2)
-def _rows(rules) -> dict:
+def _rows(rules: RuleSet) -> dict[str, Package]:
     """Package rows that say something, by the name that is installed."""
-    found: dict = {}
+    found: dict[str, Package] = {}
     for imported, row in rules.tables.packages.items():
         if row.why and "." not in imported:  # of a package with a part for GPUs, the rest may be what is wanted
             for name in (*row.names, imported):
@@ -96,7 +98,7 @@ def _found(document: Document, words: tuple[Word, ...]) -> Iterator[Hit]:
             yield from _package(word, name[0].lower().replace("_", "-"), rows)
 
 
-def _package(word: Word, name: str, rows: dict) -> Iterator[Hit]:
+def _package(word: Word, name: str, rows: Mapping[str, Package]) -> Iterator[Hit]:
     if (row := rows.get(name)) is not None:
         values = (("name", name),)
         yield Hit(

@@ -47,9 +47,9 @@ def _look(document: Document, script: Script, safe: bool) -> Iterator[Hit]:
     for text in script.texts:
         if not text.command:  # what a variable holds: the options of a command further down
             yield from _options(document, text.word.start, text.word.text, False, safe, None)
-    arrays = [n for n in script.names if n.role == "set" and n.value and n.value.text[:1] == "("]
-    for name in arrays:
-        yield from _options(document, name.value.start, name.value.text, False, safe, None)
+    arrays = [n.value for n in script.names if n.role == "set" and n.value and n.value.text[:1] == "("]
+    for value in arrays:
+        yield from _options(document, value.start, value.text, False, safe, None)
 
 
 def _program(command: Command) -> str:
@@ -63,7 +63,9 @@ def _is_file(word: Word) -> bool:
     return word.text.rstrip("\"'").endswith(".py")
 
 
-def _options(document, start: int, text: str, known: bool, safe: bool, command: Command | None) -> Iterator[Hit]:
+def _options(
+    document: Document, start: int, text: str, known: bool, safe: bool, command: Command | None
+) -> Iterator[Hit]:
     session = document.session
     alone = _alone(command) if command is not None else None
     for found in _OPTION.finditer(re.sub(r"\\\n", "  ", text)):

@@ -10,9 +10,10 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from porter.engine.rule import Hit, TextRule
-from porter.rulebook.table import Tables
+from porter.rulebook.table import Tables, Variable
 from porter.rulebook.variable_values import is_list, is_ordered, to_megabytes
 from porter.text.document import Document
 from porter.text.shells.script import Script, Word
@@ -43,7 +44,7 @@ class ShellVariables(TextRule):
     code = "PRT801"
     reads = "script"
 
-    def __init__(self, tables: Tables):
+    def __init__(self, tables: Tables) -> None:
         self.codes = tuple(sorted({"PRT801", "PRT803", *(row.code for row in tables.variables.values())}))
 
     def look(self, document: Document, script: Script) -> Iterator[Hit]:
@@ -109,11 +110,11 @@ def _mentioned(start: int, text: str) -> Iterator[tuple[str, Place]]:
         yield found[0], Place(start + found.start(), start + found.end(), "text", None, False)
 
 
-def _renamed(name: str, row, places: list[Place], safe: bool) -> Iterator[Hit]:
+def _renamed(name: str, row: Variable, places: list[Place], safe: bool) -> Iterator[Hit]:
     if row.value == "bytes-to-mb":
         yield from _converted(name, row, places)
         return
-    values = (("new", row.to), ("old", name))
+    values = (("new", row.to or ""), ("old", name))
     if row.to == "ASCEND_VISIBLE_DEVICES" and any(not _CARDS.fullmatch(_given(place) or "") for place in places):
         yield Hit(
             (places[0].start, places[0].end), row.why, code=row.code, values=values
@@ -122,12 +123,12 @@ def _renamed(name: str, row, places: list[Place], safe: bool) -> Iterator[Hit]:
     wrong = {place: v for place in places if is_list(row) and (v := _given(place)) and not is_ordered(v)}
     certain = safe and row.fix == "safe" and not wrong and all(place.role != "text" for place in places)
     for place in places:
-        edits = ((place.start, place.end, row.to),)
+        edits = ((place.start, place.end, row.to or ""),)
         if place in wrong:
             said = (*values, ("value", wrong[place]))
             yield Hit((place.start, place.end), "order", code="PRT801", values=said, edits=edits)
             continue
-        weight = {"severity": row.severity, "effort": row.effort}
+        weight: dict[str, Any] = {"severity": row.severity, "effort": row.effort}
         yield Hit((place.start, place.end), row.why, code=row.code, values=values, edits=edits, safe=certain, **weight)
 
 
@@ -135,24 +136,23 @@ def _given(place: Place) -> str | None:
     return place.value.value if place.value else None
 
 
-def _converted(name: str, row, places: list[Place]) -> Iterator[Hit]:
+def _converted(name: str, row: Variable, places: list[Place]) -> Iterator[Hit]:
     """Bytes to MB, where every place says how many: a number, or one that stands in where none is given."""
-    values = (("new", row.to), ("old", name))
+    values = (("new", row.to or ""), ("old", name))
     inner = [p.start for p in places if p.role == "read" and to_megabytes(_given(p))]  # sorted, as `places` are
     edits = []
     for place in places:
         number = to_megabytes(_given(place))
-        through = place.role == "set" and _holds(place.value, inner, len(name))
+        through = place.role == "set" and place.value is not None and _holds(place.value, inner, len(name))
         if not number and not through and place.role != "named":
             yield Hit((place.start, place.end), "computed", code=row.code, values=values)
             return
-        changed = [(place.start, place.end, row.to)]
-        if number:
-            old = place.value
+        changed = [(place.start, place.end, row.to or "")]
+        if number and (old := place.value):
             changed.append((old.start, old.end, old.text.replace(old.value or "", number)))
         edits.append((place, tuple(changed)))
-    for place, changed in edits:
-        yield Hit((place.start, place.end), row.why, code=row.code, values=values, edits=changed)
+    for place, written in edits:
+        yield Hit((place.start, place.end), row.why, code=row.code, values=values, edits=written)
 
 
 def _holds(value: Word, starts: list[int], length: int) -> bool:

@@ -7,13 +7,15 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from fnmatch import fnmatch
 from functools import cached_property, lru_cache
+from typing import TypeAlias
 
 from porter.checks.settings import variables_set
 from porter.engine.rule import Hit, TextRule, named
+from porter.engine.session import RuleSet
 from porter.engine.styles import STYLES
 from porter.python.evidence import CUDA_LIBRARIES, like
 from porter.python.strings.holders import field
-from porter.rulebook.table import Tables
+from porter.rulebook.table import Option, Setting, Tables, Variable
 from porter.text.document import Document
 from porter.text.settings.entries import ITEM, Entry, Settings
 from porter.text.settings.scope import PROJECT, scope
@@ -23,12 +25,15 @@ _FLAG = re.compile(r"(--?[A-Za-z][\w-]*)=(cuda(?::\d+)?|nccl)")
 _NAMED = ("_target_", "class_path", "target", "_partial_target_", "_type_")
 
 
+_Row: TypeAlias = tuple[int, Setting, re.Pattern[str]]  # in the order of the table
+
+
 class DeviceSettings(TextRule):
     code = "PRT830"
     reads = "settings"
 
-    def __init__(self, tables: Tables):
-        rows = (
+    def __init__(self, tables: Tables) -> None:
+        rows: tuple[Setting | Variable | Option, ...] = (
             *tables.settings,
             *tables.variables.values(),
             *(row for several in tables.options.values() for row in several),
@@ -45,10 +50,10 @@ def word(key: str) -> str:
 
 
 @lru_cache(maxsize=4)
-def _rows(rules) -> tuple[dict[str, list], list]:
+def _rows(rules: RuleSet) -> tuple[dict[str, list[_Row]], list[_Row]]:
     """By key; and those for any key, or for any that is named like a device."""
-    named: dict[str, list] = {}
-    wild = []
+    named: dict[str, list[_Row]] = {}
+    wild: list[_Row] = []
     for number, row in enumerate(rules.tables.settings):
         made = (number, row, re.compile(row.value))
         for key in row.keys:
@@ -59,7 +64,7 @@ def _rows(rules) -> tuple[dict[str, list], list]:
 
 
 class _Look:
-    def __init__(self, document: Document, settings: Settings):
+    def __init__(self, document: Document, settings: Settings) -> None:
         session = document.session
         self.document, self.settings, self.target = document, settings, session.target
         self.style = STYLES[session.target.style](session.target, session.has)
@@ -115,7 +120,7 @@ class _Look:
                 return self._hit(row, entry, found)
         return None
 
-    def _fits(self, row, entry: Entry, key: str) -> bool:
+    def _fits(self, row: Setting, entry: Entry, key: str) -> bool:
         last = key.rpartition(".")[2]
         if row.kind and not like(last, row.kind):
             return False
@@ -153,8 +158,9 @@ class _Look:
             self._said[owner, key] = [e for e in near if word(e.name) == key and self._setting(e, key)]
         return self._said[owner, key]
 
-    def _hit(self, row, entry: Entry, found: re.Match[str]) -> Hit:
-        new, edits = "", ()
+    def _hit(self, row: Setting, entry: Entry, found: re.Match[str]) -> Hit:
+        new = ""
+        edits: tuple[tuple[int, int, str], ...] = ()
         if row.to is not None:
             rest = found[1] if found.re.groups else ""
             new = self._spelled(row.to, rest or "")

@@ -4,21 +4,40 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any, Protocol, TypeAlias
 
 from porter.engine.rule import Hit, named
 from porter.python.strings.environ import UNKNOWN
+from porter.rulebook.table import Tables
 from porter.rulebook.variable_values import is_list, is_ordered, to_megabytes
-from porter.text.settings.entries import ITEM, Entry
+from porter.text.settings.entries import ITEM, Entry, Settings
 
 _NAME = re.compile(r"[A-Z][A-Z0-9_]+$")
 _SET = re.compile(r"([A-Z][A-Z0-9_]+)=([^\r\n]*)")
 _ENVIRONMENT = re.compile(
     r"(?i)(?:^|[._-]|container|remote|build|job|runtime)env(?:s|iron(?:ment)?s?)?(?:_?(?:vars?|variables|dict|map|overrides))?$"
 )
-Span = tuple[int, int]
+Span: TypeAlias = tuple[int, int]
 
 
-def look(finder, entry: Entry) -> Iterator[Hit]:
+class Finder(Protocol):
+    """What looks at the settings: device_settings.py."""
+
+    settings: Settings
+    tables: Tables
+    known: bool  # the file chooses between GPUs and NPUs
+
+    @property
+    def style(self) -> Writes: ...
+
+
+class Writes(Protocol):
+    """A style, as far as variables ask it."""
+
+    def writes(self, code: str) -> bool: ...
+
+
+def look(finder: Finder, entry: Entry) -> Iterator[Hit]:
     """`finder` is what looks at the settings: it knows target, tables and style."""
     above = [part for part in entry.path[:-1] if part != ITEM]
     last = entry.path[-1] if entry.path else ""
@@ -31,19 +50,27 @@ def look(finder, entry: Entry) -> Iterator[Hit]:
             value = (entry.start + found.start(2), entry.end)
             yield from _variable(finder, entry, found[1], name, found[2], value, True)
     elif last == "name" and sure and _NAME.match(entry.value) and entry.exact:
-        value = next((e for e in finder.settings.named(entry.owner).get("value", ()) if e.name == "value"), None)
-        text = value.value if value else None
-        yield from _variable(finder, entry, entry.value, (entry.start, entry.end), text, value, True)
+        other = next((e for e in finder.settings.named(entry.owner).get("value", ()) if e.name == "value"), None)
+        text = other.value if other else None
+        yield from _variable(finder, entry, entry.value, (entry.start, entry.end), text, other, True)
 
 
-def _variable(finder, entry: Entry, name: str, span: Span | None, value: str | None, where, sure: bool):
+def _variable(
+    finder: Finder,
+    entry: Entry,
+    name: str,
+    span: Span | None,
+    value: str | None,
+    where: Entry | Span | None,
+    sure: bool,
+) -> Iterator[Hit]:
     row = finder.tables.variables.get(name)
     at = span or (entry.start, entry.end)
     if row is None:
         if sure and UNKNOWN.match(name):
             yield Hit(at, "unknown", code="PRT803", values=named(old=name))
         return
-    weight = {"severity": row.severity, "effort": row.effort}
+    weight: dict[str, Any] = {"severity": row.severity, "effort": row.effort}
     if row.to is None:
         yield Hit(at, row.why, code=row.code, values=named(old=name, new=""), **weight)
         return
@@ -68,12 +95,12 @@ def _variable(finder, entry: Entry, name: str, span: Span | None, value: str | N
     yield Hit(at, row.why, code=row.code, values=values, edits=edits, safe=safe and bool(edits), **weight)
 
 
-def _place(where) -> Span | None:
+def _place(where: Entry | Span | None) -> Span | None:
     if isinstance(where, Entry):
         return (where.start, where.end) if where.exact else None
     return where
 
 
-def _has(finder, entry: Entry, name: str) -> bool:
+def _has(finder: Finder, entry: Entry, name: str) -> bool:
     """Whether the variable for NPUs is set beside it already."""
     return any(other is not entry for other in finder.settings.named(entry.owner).get(name, ()))

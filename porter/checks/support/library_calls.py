@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from porter.checks.native.gpu_package import row_of
+from porter.engine.libraries import Fact
 from porter.engine.rule import Hit, IndexRule, named
+from porter.engine.rule_file import RuleFile
 from porter.python.blocks import within
 from porter.python.evaluate import fallback, truth
 from porter.python.guards import asked, guard
@@ -17,11 +20,11 @@ from porter.python.inventory import first
 class LibraryCalls(IndexRule):
     code = "PRT705"
 
-    def look(self, file) -> Iterator[Hit]:
+    def look(self, file: RuleFile) -> Iterator[Hit]:
         return _reached(file)
 
 
-def _reached(file) -> Iterator[Hit]:
+def _reached(file: RuleFile) -> Iterator[Hit]:
     libraries = file.session.libraries
     if not libraries.names or not libraries.concern(file.source.utf8):
         return
@@ -45,9 +48,10 @@ def _reached(file) -> Iterator[Hit]:
         yield Hit(first(links), fact.verdict, values=_values(name, fact, len(links)))
 
 
-def _guarded(file, link: Link) -> bool:
+def _guarded(file: RuleFile, link: Link) -> bool:
     """Whether the program asks first, has something else by the same name, or runs there only where there are GPUs."""
-    names, word = file.names, link[0].id
+    names: Any = file.names
+    word = link[0].id
     imported = [at for _, at in names.imports.get(word, ())]
     if names.bindings(word, link) or any(guard(at) is not None or asked(at) for at in imported):
         return True
@@ -78,7 +82,7 @@ def _called(link: Link) -> list[str] | None:
     return words if above[0].__class__ is ast.Call and above[0].func is top else None
 
 
-def _imported(file, roots: set[str], facts: dict) -> Iterator[Hit]:
+def _imported(file: RuleFile, roots: set[str], facts: Mapping[str, Fact]) -> Iterator[Hit]:
     """Imports of modules that fail; what porter's own table says of the package says more."""
     said: set[str] = set()
     for kind in (ast.Import, ast.ImportFrom):
@@ -101,5 +105,5 @@ def _imported(file, roots: set[str], facts: dict) -> Iterator[Hit]:
                 break
 
 
-def _values(name: str, fact, count: int) -> tuple[tuple[str, str], ...]:
+def _values(name: str, fact: Fact, count: int) -> tuple[tuple[str, str], ...]:
     return named(name=name, library=fact.library, end=fact.end, chain=fact.chain, count=str(count))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from porter.engine.rule import Hit, IndexRule, named
+from porter.engine.rule_file import RuleFile
 from porter.native.python_to_kernels import mentions
 from porter.native.uses import uses
 
@@ -12,7 +13,7 @@ from porter.native.uses import uses
 class NativeCalls(IndexRule):
     code = "PRT411"
 
-    def look(self, file) -> Iterator[Hit]:
+    def look(self, file: RuleFile) -> Iterator[Hit]:
         exports = file.facts.native.exports
         if not exports or not mentions(file.source.utf8, exports) or file.facts.accelerators.also_npu(file.path):
             return

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from porter.engine.rule import Hit, Rule, cst
+from typing import Any
+
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 
 _BUILTINS = {name: name for name in ("float", "int", "bool", "object", "str", "complex")} | {
     "long": "int",
@@ -20,7 +23,7 @@ class NumpyNames(Rule):
     code = "PRT708"
     references = frozenset(f"numpy.{name}" for name in (*_BUILTINS, *_RENAMED))
 
-    def visit(self, original, updated, file):
+    def visit(self, original: cst.Attribute | cst.Name, updated: Any, file: RuleFile) -> Answer:
         if file.names.torch is None:  # where nothing is computed with torch, the numpy of today is no matter of ours
             return None
         if not isinstance(original, cst.Attribute) or not isinstance(original.value, cst.Name):

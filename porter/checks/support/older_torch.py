@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from porter.engine.rule import Hit, Rule, cst
+from typing import Any
+
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 
 _SCHEDULERS = frozenset(
     f"torch.optim.lr_scheduler.{name}"
@@ -16,16 +19,16 @@ class OlderTorch(Rule):
     calls = _SCHEDULERS | {"torch.stft"}
     methods = {"stft"}
 
-    def visit(self, original, updated, file):
+    def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
         name = file.name(original.func)
-        if name in _SCHEDULERS:
+        if name is not None and name in _SCHEDULERS:
             return self._verbose(original, updated, name, file)
         if name not in (None, "torch.stft"):
             return None
         return self._stft(original, updated, name is None, file)
 
     @staticmethod
-    def _verbose(original, updated, name, file):
+    def _verbose(original: Any, updated: cst.Call, name: str, file: RuleFile) -> Hit | None:
         at = next((n for n, a in enumerate(original.args) if a.keyword and a.keyword.value == "verbose"), None)
         if at is None or "verbose" in file.session.catalogue.signature(name):
             return None
@@ -39,7 +42,7 @@ class OlderTorch(Rule):
         return Hit(original.args[at], "verbose", new=new, safe=plain, values=values)
 
     @staticmethod
-    def _stft(original, updated, method, file):
+    def _stft(original: cst.Call, updated: cst.Call, method: bool, file: RuleFile) -> Hit | None:
         given = {a.keyword.value for a in original.args if a.keyword}
         if "return_complex" in given or any(a.star for a in original.args) or len(original.args) + method > 9:
             return None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from porter.engine.rule import Hit, Rule
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 
 
 class SparseProduct(Rule):
@@ -13,5 +14,5 @@ class SparseProduct(Rule):
         "torch.sparse.sampled_addmm", "torch.sparse.softmax", "torch.sparse.log_softmax",
     }  # fmt: skip
 
-    def visit(self, original, updated, file):
-        return Hit(original.func, "default", values=(("name", file.name(original.func)),))
+    def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
+        return Hit(original.func, "default", values=(("name", file.name(original.func) or ""),))

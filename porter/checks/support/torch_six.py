@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from porter.checks.device.import_parts import renamed
+from collections.abc import Iterable
+from typing import Any
+
+from porter.checks.device.import_parts import Alias, renamed
 from porter.engine.nodes import chain, dotted
-from porter.engine.rule import Hit, Rule, cst
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 
 _MODULE = "torch._six"
 _MOVED = {"inf": ("math", "inf"), "nan": ("math", "nan"), "container_abcs": ("collections", "abc")}
@@ -18,7 +22,9 @@ class TorchSix(Rule):
     prefixes = {_MODULE}
     text = r"torch\._six\b"
 
-    def visit(self, original, updated, file):
+    def visit(
+        self, original: cst.Attribute | cst.Name | cst.Import | cst.ImportFrom, updated: Any, file: RuleFile
+    ) -> Answer:
         if isinstance(original, (cst.Import, cst.ImportFrom)):
             if file.imported.import_guard() or file.imported.asked_first():
                 return None
@@ -26,7 +32,7 @@ class TorchSix(Rule):
         return self._mention(original)
 
     @staticmethod
-    def _mention(original):
+    def _mention(original: cst.BaseExpression) -> Hit | None:
         if not isinstance(original, cst.Attribute) or chain(original)[:2] != ["torch", "_six"]:
             return None  # the import answers for its names
         name = original.attr.value
@@ -34,7 +40,7 @@ class TorchSix(Rule):
         return Hit(original, "default", new=new, safe=True, values=(("name", f"{_MODULE}.{name}"),))
 
     @staticmethod
-    def _module(original, updated):
+    def _module(original: cst.Import, updated: cst.Import) -> Hit | None:
         """`import torch._six` binds `torch`."""
         if not any(".".join(chain(alias.name)) == _MODULE for alias in original.names):
             return None
@@ -49,7 +55,7 @@ class TorchSix(Rule):
         return Hit(original, "default", new=new, safe=True, values=(("name", _MODULE),))
 
     @staticmethod
-    def _names(original):
+    def _names(original: cst.ImportFrom) -> Hit | None:
         if original.relative or original.module is None or ".".join(chain(original.module)) != _MODULE:
             return None
         if isinstance(original.names, cst.ImportStar):
@@ -59,14 +65,16 @@ class TorchSix(Rule):
         if lines is None:
             return Hit(original, "default", values=(("name", names),))
         first, *rest = lines
-        new = cst.parse_statement(first).body[0]
+        parsed: Any = cst.parse_statement(first)
+        new = parsed.body[0]
         return Hit(original, "default", new=new, safe=True, after=tuple(rest), values=(("name", names),))
 
 
-def _lines(aliases):
+def _lines(aliases: Iterable[Alias]) -> list[str] | None:
     """What says the same without torch._six, a statement for each package and each value; None where a name has no
     successor."""
-    moved, values = {}, []
+    moved: dict[str, list[Alias]] = {}
+    values: list[str] = []
     for alias in aliases:
         name, bound = alias.name.value, alias.asname.name.value if alias.asname else alias.name.value
         if name in _MOVED:

@@ -9,14 +9,17 @@ import ast
 import re
 from collections.abc import Iterator
 
-from porter.catalog.read.verdict import MISSING, ON_CPU, UNKNOWN, Verdict
+from porter.catalog.read.verdict import MISSING, ON_CPU, UNKNOWN, Support, Verdict
+from porter.checks.nodes import walk
 from porter.engine.rule import Hit, IndexRule, named
+from porter.engine.rule_file import RuleFile
 from porter.python.blocks import once_for_file
 from porter.python.evidence import call_name, constant
 from porter.python.guards import asked, guard
-from porter.python.index import Link, ancestors, methods
+from porter.python.index import Link, Node, ancestors, methods
 from porter.python.inventory import first
 from porter.python.waits import COPIES
+from porter.target import Target
 from porter.training.loops import loops_around
 
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -43,7 +46,7 @@ class UnsupportedApi(IndexRule):
     code = "PRT701"
     codes = ("PRT701", "PRT702", "PRT703")
 
-    def look(self, file) -> Iterator[Hit]:
+    def look(self, file: RuleFile) -> Iterator[Hit]:
         support = file.session.support
         for name, links in sorted(file.apis.items()):
             verdict = support.of(name)
@@ -51,8 +54,8 @@ class UnsupportedApi(IndexRule):
                 continue
             if verdict.kind in (UNKNOWN, MISSING):
                 if at := _places(file, name, links):
-                    why, values = _missing(verdict, support, len(at))
-                    yield Hit(first(at), why, code="PRT701", values=named(**values))
+                    why, said = _missing(verdict, support, len(at))
+                    yield Hit(first(at), why, code="PRT701", values=named(**said))
             elif verdict.kind == ON_CPU:
                 if name not in file.rules.keys.calls and (at := [k for k in links if _computes(file, k)]):
                     values = _values(verdict, file.target, at)
@@ -61,7 +64,7 @@ class UnsupportedApi(IndexRule):
                 yield from _of_types(file, name, links, verdict)
 
 
-def _of_types(file, name: str, links: list[Link], verdict: Verdict) -> Iterator[Hit]:
+def _of_types(file: RuleFile, name: str, links: list[Link], verdict: Verdict) -> Iterator[Hit]:
     at = [(k, dtype) for k in links if (dtype := _dtype(file, k)) in _DOUBTFUL and dtype not in verdict.dtypes]
     if at := [(k, dtype) for k, dtype in at if _computes(file, k)]:
         place = first([k for k, _ in at])
@@ -69,7 +72,7 @@ def _of_types(file, name: str, links: list[Link], verdict: Verdict) -> Iterator[
         yield Hit(place, "default", code="PRT703", values=values)
 
 
-def missing(file) -> Iterator[tuple[str, list[Link]]]:
+def missing(file: RuleFile) -> Iterator[tuple[str, list[Link]]]:
     """What the target lacks of what a file calls, with all places."""
     for name, links in sorted(file.apis.items()):
         verdict = file.session.support.of(name)
@@ -77,11 +80,11 @@ def missing(file) -> Iterator[tuple[str, list[Link]]]:
             yield verdict.api, at
 
 
-def _places(file, name: str, links: list[Link]) -> list[Link]:
+def _places(file: RuleFile, name: str, links: list[Link]) -> list[Link]:
     return [] if name.startswith("torch.cuda") else [k for k in links if _read(k) and not _guarded(file, k)]
 
 
-def _missing(verdict: Verdict, support, count: int) -> tuple[str, dict[str, str]]:
+def _missing(verdict: Verdict, support: Support, count: int) -> tuple[str, dict[str, str]]:
     values = {"name": verdict.api, "count": str(count)}
     if verdict.kind == UNKNOWN:
         gone = support.catalogue.surface.gone(verdict.api)
@@ -90,7 +93,7 @@ def _missing(verdict: Verdict, support, count: int) -> tuple[str, dict[str, str]
     return "cuda" if verdict.operators else "npu", {**values, "version": support.catalogue.torch_npu}
 
 
-def _values(verdict: Verdict, target, at: list[Link]) -> tuple[tuple[str, str], ...]:
+def _values(verdict: Verdict, target: Target, at: list[Link]) -> tuple[tuple[str, str], ...]:
     operators = ", ".join(dict.fromkeys(name.partition(".")[0] for name in verdict.operators))
     return named(name=verdict.api, version=target.torch_npu, operators=operators, count=str(len(at)))
 
@@ -102,7 +105,7 @@ def _read(link: Link) -> bool:
     return link[0].ctx.__class__ is ast.Load
 
 
-def _guarded(file, link: Link) -> bool:
+def _guarded(file: RuleFile, link: Link) -> bool:
     """Whether the code asks first if there is such a thing, or catches that there is none."""
     names, word = file.names, getattr(link[0], "id", "")
     imported = names.imports.get(word, ()) if word != "torch" else ()
@@ -111,7 +114,7 @@ def _guarded(file, link: Link) -> bool:
     return asked(link)
 
 
-def _computes(file, link: Link) -> bool:
+def _computes(file: RuleFile, link: Link) -> bool:
     """Whether what stands here plausibly computes with tensors of the device, and more than once."""
     scene = file.scene
     if file.tested or file.awareness.covers_link(link):
@@ -129,14 +132,14 @@ def _computes(file, link: Link) -> bool:
 
 
 @once_for_file
-def _runs_once(file, function: Link, depth: int = 0) -> bool:
+def _runs_once(file: RuleFile, function: Link, depth: int = 0) -> bool:
     """Whether a function makes parameters, tables or samples, by its own name or by those of all that use it here."""
     if _ONCE.search(function[0].name):
         return True
     if depth > 3 or function[1][0].__class__ is ast.ClassDef:
         return False
-    above = map(file.scene.function, file.names.spelled(function[0].name))
-    above = [at for at in above if at is None or at[0] is not function[0]]
+    around = map(file.scene.function, file.names.spelled(function[0].name))
+    above = [at for at in around if at is None or at[0] is not function[0]]
     return bool(above) and all(at is not None and _runs_once(file, at, depth + 1) for at in above)
 
 
@@ -147,7 +150,7 @@ def _on_host(link: Link) -> bool:
         if above[0].__class__ not in (ast.Call, ast.Attribute, ast.Subscript, ast.BinOp, ast.keyword, ast.Starred):
             break
         top = above[0]
-    for node in ast.walk(top) if top is not None else ():
+    for node in walk(top) if top is not None else ():
         if node.__class__ is ast.Call and call_name(node.func) in _HOST:
             return True
         if node.__class__ is ast.Constant and node.value == "cpu" or getattr(node, "id", "").endswith("_cpu"):
@@ -155,7 +158,7 @@ def _on_host(link: Link) -> bool:
     return False
 
 
-def _dtype(file, link: Link) -> str | None:
+def _dtype(file: RuleFile, link: Link) -> str | None:
     """The type that a call names, or that its first argument or its receiver has just been cast to."""
     while link[1][0].__class__ is ast.Attribute:
         link = link[1]
@@ -165,7 +168,7 @@ def _dtype(file, link: Link) -> str | None:
     for keyword in call.keywords:
         if keyword.arg == "dtype":
             return _named(file, keyword.value, link)
-    value = call.args[0] if call.args else None
+    value: Node = call.args[0] if call.args else None
     if getattr(link[0], "attr", None) and file.names.resolve(link[0], link) is None:
         value = link[0].value
     if value.__class__ is not ast.Call or value.func.__class__ is not ast.Attribute:
@@ -177,7 +180,7 @@ def _dtype(file, link: Link) -> str | None:
     return None
 
 
-def _named(file, node: ast.expr, link: Link) -> str | None:
+def _named(file: RuleFile, node: ast.expr, link: Link) -> str | None:
     full = file.names.resolve(node, link) or ""
     last = full.removeprefix("torch.")
     return None if last == full or constant(node) is not None else _ALIASES.get(last, last)
