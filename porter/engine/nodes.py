@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from porter.engine.rule import cst
 
 if TYPE_CHECKING:
-    Given: TypeAlias = tuple[int, cst.Arg] | tuple[None, None] | None
+    Given: TypeAlias = tuple[int, cst.Arg] | tuple[None, None] | None  # what `positional` says of an argument
 
 
 def dotted(name: str) -> cst.Attribute | cst.Name:

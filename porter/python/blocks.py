@@ -52,9 +52,8 @@ def once_for_file(ask: Callable[..., _Answer]) -> Callable[..., _Answer]:
 
 def place(owner: Node, child: Node) -> tuple[str, int]:
     """The field of a node whose list holds another, and its place there; ("", -1) where none does."""
-    known: dict[Node, tuple[str, int]] | None = owner.__dict__.get(
-        "_places"
-    )  # kept as long as the node: it goes with its tree
+    # kept as long as the node: it goes with its tree
+    known: dict[Node, tuple[str, int]] | None = owner.__dict__.get("_places")
     if known is None:
         fields: Iterator[tuple[str, Any]] = ((name, getattr(owner, name, None)) for name in owner._fields)
         lists = [(name, value) for name, value in fields if value.__class__ is list]

@@ -6,7 +6,7 @@ import io
 import tokenize
 from bisect import bisect_left
 from collections.abc import Iterator
-from typing import Protocol
+from typing import Any, Protocol
 
 from porter.engine.suppress import SPOKEN, Comment
 from porter.python.stored import LINE_END, Stored
@@ -40,10 +40,11 @@ def comments(utf8: bytes) -> list[tuple[int, int, str]]:
     return found
 
 
-def on_lines(source: _Commented, first: int, last: int) -> list[tuple[int, int, str]]:
-    """The comments on these lines."""
-    begin = bisect_left(source.comments, (first, 0, ""))
-    return source.comments[begin : bisect_left(source.comments, (last + 1, 0, ""), begin)]
+def on_lines(source: Any, first: int, last: int) -> list[tuple[int, int, str]]:
+    """The comments on these lines of a Source."""
+    found: list[tuple[int, int, str]] = source.comments
+    begin = bisect_left(found, (first, 0, ""))
+    return found[begin : bisect_left(found, (last + 1, 0, ""), begin)]
 
 
 def to_porter(source: _Commented) -> Iterator[Comment]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING, Any, Protocol
 
 from porter.engine.rule_file import RuleFile
@@ -10,16 +11,24 @@ from porter.engine.rule_file import Style as AnyStyle
 if TYPE_CHECKING:
     import libcst as cst
 
+    from porter.engine.facts import Facts
     from porter.engine.refusals import Failures
     from porter.engine.rule import Rule
+    from porter.engine.session import RuleSet, Session
     from porter.python.index import Link
     from porter.python.names import Names
     from porter.python.source import Source
 
 
-class File(RuleFile, Protocol):
-    """analysis/file.py."""
+class Parsed(Protocol):
+    """Before anything is asked of LibCST's nodes: analysis/parsed.py."""
 
+    path: str
+    tree: ast.Module
+    buckets: dict[type, list[Link]]
+    session: Session
+    rules: RuleSet
+    facts: Facts
     answers: dict[str, dict[Any, Any]]  # by question: see blocks.once_for_file
     failures: Failures
 
@@ -27,6 +36,11 @@ class File(RuleFile, Protocol):
     def source(self) -> Source: ...
     @property
     def names(self) -> Names: ...
+
+
+class File(Parsed, RuleFile, Protocol):
+    """analysis/file.py."""
+
     @property
     def style(self) -> Style: ...
     @property

@@ -28,7 +28,7 @@ _SKIPPED = frozenset(
 )
 _ONLY = {ast.keyword: ("value",), ast.arg: ("annotation",), ast.Attribute: ("value",)}
 
-walk: Callable[[Node], Iterator[Node]] = ast.walk
+walk: Callable[[Node], Iterator[Node]] = ast.walk  # for who asks for the class of what it gives
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 STATEMENTS = tuple(

@@ -12,7 +12,7 @@ from porter.python.evidence import OTHER_LIBRARIES
 from porter.python.index import Link, Node, ancestors
 
 if TYPE_CHECKING:
-    from porter.python.file import File
+    from porter.python.file import Parsed
 
 
 TORCH, OTHER, OWN, UNKNOWN = "torch", "other", "own", "unknown"
@@ -36,7 +36,7 @@ def _first(found: set[str]) -> str:
 
 
 class Receivers:
-    def __init__(self, file: File) -> None:
+    def __init__(self, file: Parsed) -> None:
         self.tree, self.names = file.tree, file.names
         self._own = {
             "cuda": frozenset(entry.rpartition(":")[2] for entry in file.facts.own.cuda),

@@ -10,7 +10,7 @@ from porter.python.evidence import constant
 from porter.python.index import Link, Node
 
 if TYPE_CHECKING:
-    from porter.python.file import File
+    from porter.engine.rule_file import RuleFile
 
 
 class Use(NamedTuple):
@@ -20,7 +20,7 @@ class Use(NamedTuple):
     starred: bool
 
 
-def uses(file: File, full: str) -> list[Use]:
+def uses(file: RuleFile, full: str) -> list[Use]:
     """Every mention of a resolved name, imports aside."""
     return [_use(link[0], link[1][0]) for link in file.meaning.mentions.of(frozenset({full}))]
 
@@ -34,7 +34,7 @@ def _use(node: Node, above: Node) -> Use:
 
 
 @blocks.once_for_file
-def imports_of(file: File, package: str, apart: tuple[str, ...] = ()) -> list[Link]:
+def imports_of(file: RuleFile, package: str, apart: tuple[str, ...] = ()) -> list[Link]:
     """The import statements of a package or of a dotted part of one, in the order of the file; `apart`: parts of it that
     are looked at for themselves, each with its dot."""
     found = []

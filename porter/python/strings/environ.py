@@ -16,7 +16,7 @@ from porter.python.index import FUNCTIONS, Link, Node, ancestors, strings
 from porter.python.searches import Sought, lines_with
 
 if TYPE_CHECKING:
-    from porter.python.file import File
+    from porter.python.file import Parsed
 
 
 HEADS = r"(?:CUDA|NCCL|CUDNN|CUBLAS|NVIDIA|NVCC|TORCH|PYTORCH|TF_CUDNN|VLLM_WORKER|FORCE_CUDA|DISABLE_ADDMM_CUDA)"
@@ -46,14 +46,14 @@ class Variable(NamedTuple):
     value: str | None  # what stands beside it, where it is a literal
 
 
-def variables(file: File) -> dict[int, Variable]:
+def variables(file: Parsed) -> dict[int, Variable]:
     """By offset. Costs a walk of its own, and only where the bytes hold such a name."""
     lines = lines_with(file.source, *_BYTES)
     return Environment(file, lines).found if lines else {}
 
 
 class Environment:
-    def __init__(self, file: File, lines: list[int]) -> None:
+    def __init__(self, file: Parsed, lines: list[int]) -> None:
         self.file, self.names = file, file.names
         self.wanted = file.rules.tables.variables
         self.found: dict[int, Variable] = {}

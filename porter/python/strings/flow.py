@@ -30,14 +30,14 @@ from porter.python.strings.enums import Enums
 from porter.python.strings.sinks import INDEXED, Role, Sinks
 
 if TYPE_CHECKING:
-    from porter.python.file import File
+    from porter.python.file import Parsed
 
 
 _TYPES = frozenset("Literal Optional Union Annotated Final ClassVar List list Sequence Tuple tuple Set set".split())
 
 
 class Flow(Sinks):
-    def __init__(self, file: File) -> None:
+    def __init__(self, file: Parsed) -> None:
         self.names, self.buckets, self.tables = file.names, file.buckets, file.rules.tables
         self.calls = {name: s for s in self.tables.sinks for name in s.calls}
         self.methods = {name: s for s in self.tables.sinks for name in s.methods}

@@ -14,7 +14,7 @@ from porter.python.strings.flow import Flow
 from porter.python.strings.sinks import INDEXED, Role
 
 if TYPE_CHECKING:
-    from porter.python.file import File
+    from porter.python.file import Parsed
 
 
 # lines with a string that starts so, in lower case; plain letters come first, which is what makes a search fast
@@ -37,7 +37,7 @@ class Literal(NamedTuple):
     certain: bool
 
 
-def literals(file: File) -> dict[int, Literal]:
+def literals(file: Parsed) -> dict[int, Literal]:
     """By offset. Costs a walk of its own, and only where the bytes hold such a word."""
     found: dict[int, Literal] = {}
     lines = lines_with(file.source, *BYTES, lowered=True)
