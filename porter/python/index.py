@@ -10,11 +10,14 @@ import ast
 import re
 import sys
 from bisect import bisect_left
+from collections.abc import Callable, Iterator
 from operator import attrgetter
+from typing import Any, TypeAlias
 
 from porter.python.blocks import once, within
 
-Link = tuple  # (ast.AST, Link | None)
+Node: TypeAlias = Any  # a node of ast: which kind is asked by its class, by which mypy does not narrow
+Link: TypeAlias = "tuple[Node, Link]"  # a node, and the link of its parent; the module's parent is None
 
 _LEAVES = frozenset(
     [ast.Constant, ast.Load, ast.Store, ast.Del, ast.Pass, ast.Break, ast.Continue, int, str, type(None)]
@@ -118,6 +121,9 @@ def collect(tree: ast.AST, wanted: frozenset[type]) -> tuple[dict[type, list[Lin
             elif kind not in leaves:
                 push((value, link))
     return buckets, names
+
+
+walk: Callable[[Node], Iterator[Node]] = ast.walk  # each node below one, and itself
 
 
 def on_lines(node: ast.AST, lines: list[int]) -> bool:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from porter.python.assigned import values_of
 from porter.python.blocks import once
 from porter.python.evidence import call_name
-from porter.python.index import Link, ancestors
+from porter.python.index import Link, ancestors, walk
 
 _MOVED = frozenset("to cuda npu cpu eval train half float bfloat16 double requires_grad_".split())
 _WRAPPED = frozenset("DistributedDataParallel DDP DataParallel FullyShardedDataParallel FSDP compile".split())
@@ -98,7 +98,7 @@ def _is_none(node: ast.expr) -> bool:
 @once
 def first_calls(around: ast.AST) -> dict[str, ast.expr]:
     """What is called first by each name."""
-    functions = [n.func for n in ast.walk(around) if n.__class__ is ast.Call]
+    functions = [n.func for n in walk(around) if n.__class__ is ast.Call]
     found: dict[str, ast.expr] = {}
     for function in sorted(functions, key=lambda f: (f.end_lineno, f.end_col_offset)):
         found.setdefault(call_name(function), function)

@@ -9,7 +9,7 @@ from functools import cached_property
 from porter.files import paths
 from porter.python.blocks import place, within
 from porter.python.evidence import call_name
-from porter.python.index import FUNCTIONS, Link, ancestors, owner_of
+from porter.python.index import FUNCTIONS, Link, ancestors, owner_of, walk
 from porter.training import (
     frequency,
 )
@@ -48,7 +48,7 @@ class Context:
                     (a[0] for a in ancestors(link) if a[0].__class__ in LOOPS or a[0].__class__ in FUNCTIONS), None
                 )
                 if around is not None and not self._defines_gradient(around):
-                    losses = {n.id for n in ast.walk(link[1][0]) if n.__class__ is ast.Name}
+                    losses = {n.id for n in walk(link[1][0]) if n.__class__ is ast.Name}
                     found.setdefault(around, set()).update(losses - self.names.imports.keys())
         return found
 

@@ -13,7 +13,7 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from porter.python.evidence import call_name, other_library
-from porter.python.index import Link, owner_of
+from porter.python.index import Link, owner_of, walk
 from porter.training.loops import loops_around
 from porter.training.value_uses import SIZED, is_size
 from porter.values.operations import World
@@ -124,7 +124,7 @@ class Flows:
         """Every `x[...]` that is read, by its index."""
         if around not in self._reads:
             found = self._reads[around] = {}
-            for node in ast.walk(around):
+            for node in walk(around):
                 if node.__class__ is ast.Subscript and node.ctx.__class__ is ast.Load:
                     found.setdefault(ast.dump(node.slice), []).append(node)
         return self._reads[around]

@@ -7,7 +7,7 @@ import re
 
 from porter.python.blocks import BODIES, once, place, within
 from porter.python.evidence import call_name
-from porter.python.index import Link, ancestors
+from porter.python.index import Link, ancestors, walk
 
 _NOW_AND_THEN = re.compile(
     r"(?i)log|print|verbose|debug|eval|valid|save|ckpt|checkpoint|profil|summary|tensorboard|wandb|nan|isinf|is_?finite|interval|every"
@@ -67,11 +67,11 @@ def counts_epochs(loop: ast.AST) -> bool:
     """`for epoch in ...`, `for _ in trange(args.epochs)`."""
     if loop.__class__ is not ast.For:
         return False
-    if any(_EPOCH.search(n.id) for n in ast.walk(loop.target) if n.__class__ is ast.Name):
+    if any(_EPOCH.search(n.id) for n in walk(loop.target) if n.__class__ is ast.Name):
         return True
-    counts = [n for n in ast.walk(loop.iter) if n.__class__ is ast.Call and call_name(n.func) in _RANGES and n.args]
+    counts = [n for n in walk(loop.iter) if n.__class__ is ast.Call and call_name(n.func) in _RANGES and n.args]
     last = (c.args[min(len(c.args), 2) - 1] for c in counts)
-    words = (n.id if n.__class__ is ast.Name else getattr(n, "attr", "") for a in last for n in ast.walk(a))
+    words = (n.id if n.__class__ is ast.Name else getattr(n, "attr", "") for a in last for n in walk(a))
     return any(_EPOCHS.search(word) for word in words)
 
 
@@ -136,7 +136,7 @@ def _mostly(test: ast.expr, leaves: ast.stmt) -> bool:
     if test.__class__ is ast.BoolOp and test.op.__class__ is ast.Or:
         return any(_mostly(v, leaves) for v in test.values)
     if test.__class__ is ast.UnaryOp and test.op.__class__ is ast.Not:
-        words = (getattr(n, "attr", "") or getattr(n, "id", "") for n in ast.walk(test.operand))
+        words = (getattr(n, "attr", "") or getattr(n, "id", "") for n in walk(test.operand))
         return any(_REPORTS.search(word) for word in words)
     if test.__class__ is ast.Compare and len(test.ops) == 1:
         return _is_remainder(test.left) and test.ops[0].__class__ in (ast.NotEq, ast.Gt)
@@ -165,7 +165,7 @@ def asks_training(test: ast.expr) -> int:
 
 @once
 def asks_now_and_then(test: ast.expr) -> bool:
-    for node in ast.walk(test):
+    for node in walk(test):
         if node.__class__ is ast.BinOp and node.op.__class__ is ast.Mod:
             return True
         if _NOW_AND_THEN.search(

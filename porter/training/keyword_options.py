@@ -6,7 +6,7 @@ import ast
 
 from porter.python.assigned import values_of
 from porter.python.evidence import call_name, constant
-from porter.python.index import FUNCTIONS, Link, ancestors, parents
+from porter.python.index import FUNCTIONS, Link, ancestors, parents, walk
 
 Given = dict[str, ast.expr]
 _DEPTH = 4
@@ -100,7 +100,7 @@ def _attribute(scene, name: str, link: Link, depth: int) -> Given | None:
     """`options = {...}` of the class, or the one place that sets `self.options`."""
     owner = next((a for a in parents(link) if a.__class__ is ast.ClassDef), None)
     values = []
-    for node in ast.walk(owner) if owner is not None else ():
+    for node in walk(owner) if owner is not None else ():
         if node.__class__ is ast.Assign:
             values += [node.value for target in node.targets if _sets(target, name, node in owner.body)]
         grows = node.__class__ is ast.Subscript and node.ctx.__class__ is ast.Store

@@ -6,7 +6,7 @@ from __future__ import annotations
 import ast
 
 from porter.python.evidence import call_name, constant
-from porter.python.index import Link
+from porter.python.index import Link, walk
 from porter.python.waits import SEARCHES
 from porter.training import masks, value_uses
 
@@ -55,7 +55,7 @@ def _counted_by_len(selection, call, scene, link) -> str | None:
 
 
 def _averaged(selection, call, scene, link) -> str | None:
-    twice = not any(n.__class__ in (ast.Call, ast.Await, ast.NamedExpr) for n in ast.walk(selection.slice))
+    twice = not any(n.__class__ in (ast.Call, ast.Await, ast.NamedExpr) for n in walk(selection.slice))
     plain = twice and not call.args and not call.keywords
     return "averaged" if plain and masks.same_shape(selection.slice, selection.value, scene, link) else None
 

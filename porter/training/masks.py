@@ -7,7 +7,7 @@ import ast
 from porter.python.assigned import values_of
 from porter.python.blocks import within
 from porter.python.evidence import call_name
-from porter.python.index import Link, ancestors, methods
+from porter.python.index import Link, ancestors, methods, walk
 from porter.training.frequency import is_beside
 from porter.training.same_shape import covers, is_moved_to_host, made_on_host
 
@@ -113,12 +113,12 @@ def taken(statement: ast.Assign) -> ast.expr | None:
 def _is_trouble(link: Link) -> bool:
     """Behind `if torch.isnan(loss)`: hardly ever."""
     tests = (a[0].test for a in ancestors(link) if a[0].__class__ is ast.If)
-    return any(n.__class__ is ast.Call and call_name(n.func) in ("isnan", "isinf") for t in tests for n in ast.walk(t))
+    return any(n.__class__ is ast.Call and call_name(n.func) in ("isnan", "isinf") for t in tests for n in walk(t))
 
 
 def _asks_numpy(index: ast.expr, scene, link: Link) -> bool:
     """`x[np.isnan(x)]`: numpy answers, about an array."""
-    calls = (n.func for n in ast.walk(index) if n.__class__ is ast.Call)
+    calls = (n.func for n in walk(index) if n.__class__ is ast.Call)
     return any((scene.names.resolve(f, link) or "").partition(".")[0] in ("numpy", "scipy") for f in calls)
 
 

@@ -6,7 +6,7 @@ import ast
 import re
 
 from porter.python.evidence import constant
-from porter.python.index import Link
+from porter.python.index import Link, walk
 from porter.training.dynamic_sizes import SIZE
 
 _COLLATES = re.compile(r"(?i)collat")
@@ -21,7 +21,7 @@ def padded(scene, link: Link) -> str | None:
         return None
     known = scene.flows.padding
     if function[0] not in known:
-        links = filter(None, map(scene.link_to, (n for n in ast.walk(function[0]) if n.__class__ is ast.Call)))
+        links = filter(None, map(scene.link_to, (n for n in walk(function[0]) if n.__class__ is ast.Call)))
         known[function[0]] = min(_place(other[0]) for other in links if _decides(scene, other, function))
     return why if known[function[0]] == _place(link[0]) else None
 

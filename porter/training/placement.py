@@ -12,7 +12,7 @@ import weakref
 from types import NoneType
 
 from porter.python.evidence import device_like
-from porter.python.index import Link, owner_of
+from porter.python.index import Link, owner_of, walk
 from porter.values.value import Value
 from porter.values.values import Body
 
@@ -266,7 +266,7 @@ class Natures:
         known = self._asked.get(function)
         if known is None:
             known = self._asked[function] = {}, set()
-            for node in ast.walk(function):
+            for node in walk(function):
                 if node.__class__ is ast.Attribute and node.value.__class__ is ast.Name:
                     known[0].setdefault(node.value.id, set()).add(node.attr)
                 elif node.__class__ is ast.Name and node.ctx.__class__ is ast.Store:

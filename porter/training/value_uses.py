@@ -8,7 +8,7 @@ import re
 from porter.python.assigned import values_of
 from porter.python.blocks import BODIES, once, place, within
 from porter.python.evidence import call_name, constant
-from porter.python.index import Link, ancestors
+from porter.python.index import Link, ancestors, walk
 from porter.python.waits import READS
 from porter.training.placement import HOST, NUMBER, UNKNOWN
 
@@ -147,7 +147,7 @@ def _taker(link: Link) -> str:
 def first_wait(statement: ast.stmt) -> ast.AST | None:
     """The function of the first call in a statement, or the header of a compound one, that waits for the device."""
     body = getattr(statement, "body", None)
-    walked = (n for part in _head(statement) for n in ast.walk(part))
+    walked = (n for part in _head(statement) for n in walk(part))
     inside = [n for n in walked if n.__class__ is ast.Call and getattr(n.func, "attr", "") in READS]
     if body.__class__ is list and body:
         inside = [n for n in inside if n.lineno < body[0].lineno]
@@ -227,7 +227,7 @@ def asked_above(link: Link) -> bool:
 
 @once
 def _calls(test: ast.expr) -> frozenset[str]:
-    return frozenset(ast.dump(n) for n in ast.walk(test) if n.__class__ is ast.Call)
+    return frozenset(ast.dump(n) for n in walk(test) if n.__class__ is ast.Call)
 
 
 def settled_by_kind(link: Link) -> bool:
@@ -248,7 +248,7 @@ def settled_by_kind(link: Link) -> bool:
 @once
 def _told_by_kind(test: ast.expr) -> frozenset[str]:
     """The names that a condition asks for what they are."""
-    asks = (n for n in ast.walk(test) if n.__class__ is ast.Call and n.args and call_name(n.func) in _KINDS)
+    asks = (n for n in walk(test) if n.__class__ is ast.Call and n.args and call_name(n.func) in _KINDS)
     return frozenset(getattr(n.args[0], "id", "") for n in asks)
 
 
@@ -281,5 +281,5 @@ def is_wanted_there(link: Link) -> bool:
     to ask about them in an assert."""
     if any(a[0].__class__ is ast.Assert for a in ancestors(link)):
         return False
-    words = {n.id for n in ast.walk(link[0]) if n.__class__ is ast.Name} | {target(link)}
+    words = {n.id for n in walk(link[0]) if n.__class__ is ast.Name} | {target(link)}
     return any(_WANTED.search(word) for word in words)
