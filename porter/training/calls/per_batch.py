@@ -43,7 +43,7 @@ def served(
 
 def _served(
     texts: Mapping[str, bytes], modules: frozenset[str], asked: Iterable[str], remember: Remember, calls: Calls
-):
+) -> list[Served]:
     from porter.training.calls.paths import Graph
     from porter.training.calls.propagate import Walk
 
