@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, TypeAlias
+
 from porter.engine.rule import cst
 
+if TYPE_CHECKING:
+    Given: TypeAlias = tuple[int, cst.Arg] | tuple[None, None] | None
 
-def dotted(name: str):
+
+def dotted(name: str) -> cst.Attribute | cst.Name:
     """`a.b.c` as an expression."""
     first, *rest = name.split(".")
-    node = cst.Name(first)
+    node: cst.Attribute | cst.Name = cst.Name(first)
     for part in rest:
         node = cst.Attribute(node, cst.Name(part))
     return node
 
 
-def chain(node) -> list[str]:
+def chain(node: cst.CSTNode) -> list[str]:
     """The words of `a.b.c`; empty where it is no plain chain."""
     words = []
     while isinstance(node, cst.Attribute):
@@ -23,7 +28,7 @@ def chain(node) -> list[str]:
     return [*reversed([*words, node.value])] if isinstance(node, cst.Name) else []
 
 
-def positional(call, position: int | None, keywords: tuple[str, ...] = ()):
+def positional(call: cst.Call, position: int | None, keywords: tuple[str, ...] = ()) -> Given:
     """(index, Arg) of an argument by place or name; (None, None) where it is absent; None where stars may hide it."""
     for at, arg in enumerate(call.args):
         if arg.keyword is not None and arg.keyword.value in keywords:
@@ -36,13 +41,13 @@ def positional(call, position: int | None, keywords: tuple[str, ...] = ()):
     return None, None
 
 
-def quoted(node, new: str):
+def quoted(node: cst.SimpleString, new: str) -> cst.SimpleString:
     """A plain string with other text in the author's prefix and quotes."""
     mark = node.quote
     return node.with_changes(value=f"{node.prefix}{mark}{new}{mark}")
 
 
-def imported(node) -> list[str]:
+def imported(node: cst.Import | cst.ImportFrom) -> list[str]:
     """What an import statement names: ["a.b", "a.c"] for `from a import b, c`, ["a"] for its star; nothing relative."""
     if isinstance(node, cst.Import):
         return [".".join(chain(alias.name)) for alias in node.names]
@@ -52,26 +57,25 @@ def imported(node) -> list[str]:
     return [module] if isinstance(node.names, cst.ImportStar) else [f"{module}.{a.name.value}" for a in node.names]
 
 
-def with_keyword(call, keyword: str, value):
+def with_keyword(call: cst.Call, keyword: str, value: cst.BaseExpression) -> cst.Call:
     """A call with one more argument at its end, in a line of its own where the others have theirs."""
     none = cst.SimpleWhitespace("")
     new = cst.Arg(value, cst.Name(keyword), equal=cst.AssignEqual(whitespace_before=none, whitespace_after=none))
     *rest, last = call.args
-    lines = isinstance(call.whitespace_before_args, cst.ParenthesizedWhitespace)
+    before = call.whitespace_before_args
+    between: cst.BaseParenthesizableWhitespace
     if (
         isinstance(last.comma, cst.Comma)
         and isinstance(last.comma.whitespace_after, cst.ParenthesizedWhitespace)
-        and lines
+        and isinstance(before, cst.ParenthesizedWhitespace)
     ):
         end = last.comma.whitespace_after
-        between = end.with_changes(
-            indent=call.whitespace_before_args.indent, last_line=call.whitespace_before_args.last_line
-        )
+        between = end.with_changes(indent=before.indent, last_line=before.last_line)
         last = last.with_changes(comma=cst.Comma(last.comma.whitespace_before, between))
         bare = cst.TrailingWhitespace(newline=end.first_line.newline)
         new = new.with_changes(comma=cst.Comma(whitespace_after=end.with_changes(first_line=bare, empty_lines=[])))
     elif isinstance(last.whitespace_after_arg, cst.ParenthesizedWhitespace):
-        between = call.whitespace_before_args if lines else cst.SimpleWhitespace(" ")
+        between = before if isinstance(before, cst.ParenthesizedWhitespace) else cst.SimpleWhitespace(" ")
         new = new.with_changes(whitespace_after_arg=last.whitespace_after_arg)
         last = last.with_changes(whitespace_after_arg=none, comma=cst.Comma(whitespace_after=between))
     return call.with_changes(args=[*rest, last, new])

@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from typing import TypeVar
 
-from porter.engine.rule import Hit, named
+from porter.engine.rule import AnyRule, Hit, named
 from porter.engine.session import Session
 from porter.engine.suppress import Suppressions
 from porter.errors import Unreadable
 from porter.files.read import digest
 from porter.finding import Change, FileResult, Finding
+
+_Made = TypeVar("_Made")
 
 
 def own(path: str, line: int, code: str, why: str, session: Session, /, *, column: int = 1, **values: str) -> Finding:
@@ -42,7 +45,7 @@ def finding(
 
 
 def refusal(path: str, why: str, session: Session, **values: str) -> FileResult:
-    return FileResult(path, (own(path, 1, "PRT003", why, session, **values),))
+    return FileResult(path, (finding(session, path, Hit(None, why, values=named(**values)), "PRT003", (1, 1)),))
 
 
 def guarded(path: str, data: bytes, session: Session, look: Callable[[FileResult], FileResult]) -> FileResult:
@@ -75,27 +78,24 @@ def failure(error: Exception) -> str:
 class Failures:
     """What failed in a file and cost its own findings alone: a rule, by its code; a part of the analysis, by its name."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.first: dict[str, tuple[int, str]] = {}  # the first line, and what was raised there
 
     def note(self, codes: str, line: int, error: Exception) -> None:
         said = (line, failure(error))
         self.first[codes] = min(said, self.first.get(codes, said))
 
-    def guard(self, blamed: str | Iterable, line: int, make: Callable[[], object]) -> object:
+    def guard(self, blamed: str | Iterable[AnyRule], line: int, make: Callable[[], _Made]) -> _Made | None:
         """What `make` makes; None where it fails, for which rules or a part of the analysis are to blame."""
         try:
             return make()
         except (RecursionError, MemoryError, Unreadable):
             raise
         except Exception as error:
-            self.note(
-                blamed
-                if isinstance(blamed, str)
-                else ", ".join(sorted({code for r in blamed for code in r.codes or (r.code,)})),
-                line,
-                error,
-            )
+            if not isinstance(blamed, str):
+                blamed = ", ".join(sorted({code for rule in blamed for code in rule.codes or (rule.code,)}))
+            self.note(blamed, line, error)
+            return None
 
     def findings(self, path: str, session: Session) -> list[Finding]:
         return [

@@ -10,28 +10,32 @@ import importlib.util
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 if TYPE_CHECKING:
-    import libcst as cst
+    import libcst
 
     from porter.engine.rule_file import Glance, RuleFile
     from porter.finding import Change
     from porter.rulebook.table import Tables
 
 
-def _lazily(name: str):
+def _lazily(name: str) -> ModuleType:
     """A module that runs on its first use: rules are loaded for every file, LibCST (0.1 s) only for one with a hit."""
     if name in sys.modules:
         return sys.modules[name]
     spec = importlib.util.find_spec(name)
+    assert spec is not None and spec.loader is not None
     spec.loader = importlib.util.LazyLoader(spec.loader)
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
-if not TYPE_CHECKING:
+if TYPE_CHECKING:
+    cst = libcst
+else:
     cst = _lazily("libcst")
 
 NOTHING: frozenset[str] = frozenset()
@@ -41,7 +45,7 @@ NOTHING: frozenset[str] = frozenset()
 class Hit:
     """One thing found, by whatever looks: the only answer there is."""
 
-    at: object  # what to point at: a node of the original tree, a link of the index, (start, end) in characters of a text
+    at: Any  # what to point at: a node of the original tree, a link of the index, (start, end) in characters of a text
     why: str  # key of a message in the rule's stanza in rules/*.toml
     new: cst.CSTNode | None = None  # what takes the place of the visited node; built from `updated`
     safe: bool = False  # meaning is kept: may be applied without a person looking
@@ -57,6 +61,9 @@ class Hit:
     optional: bool = False
     holder: str = ""  # of a file that is not Python: what holds the device or the backend that is edited, and as what
     role: str = ""
+
+
+Answer: TypeAlias = "Hit | Iterable[Hit] | None"
 
 
 def named(**values: str) -> tuple[tuple[str, str], ...]:
@@ -87,7 +94,7 @@ class TextRule(AnyRule):
 
     reads: ClassVar[str]  # script | settings | requirements | source
 
-    def look(self, document, tree) -> Iterable[Hit]:
+    def look(self, document: Any, tree: Any) -> Iterable[Hit]:
         raise NotImplementedError
 
 
@@ -112,11 +119,11 @@ class Rule(AnyRule):
     # that other rules want either
     spelled: ClassVar[bool] = False
     # of calls, methods, builtins and nodes, only the places that this look at the index lets through, as `staticmethod(...)`
-    only: ClassVar[Glance | None] = None
+    only: Glance | None = None  # of the class, but no ClassVar: a checker would take it for a method
     # False: it only tells, and a ported text is not asked for it again; "fuse": it writes where Session.fuse asks for it
     edits: ClassVar[bool | str] = True
 
-    def visit(self, original, updated, file: RuleFile) -> Hit | Iterable[Hit] | None:
+    def visit(self, original: Any, updated: Any, file: RuleFile) -> Answer:
         raise NotImplementedError
 
 

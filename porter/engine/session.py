@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from porter.engine.facts import Facts
 from porter.engine.libraries import Libraries
@@ -14,16 +14,50 @@ from porter.finding import Change, Held
 from porter.target import Target
 
 if TYPE_CHECKING:
+    from porter.catalog.read.load import Catalogue
+    from porter.catalog.read.verdict import Support
     from porter.rulebook.table import Tables
     from porter.rulebook.texts import Texts
+
+
+_Rules: TypeAlias = list[Any]  # engine/rule.py knows of sessions and is not known here
+
+
+class Keys(Protocol):
+    """The rules by what they ask for: checks/keys.py."""
+
+    calls: dict[str, _Rules]
+    references: dict[str, _Rules]
+    prefixes: dict[str, _Rules]
+    methods: dict[str, _Rules]
+    builtins: dict[str, _Rules]
+    attributes: dict[str, _Rules]
+    imports: dict[str, _Rules]
+    literals: dict[str, _Rules]
+    patterns: dict[str, _Rules]
+    nodes: dict[str, _Rules]
+    only: dict[str, tuple[Any, ...]]  # glances, by name
+    node_filters: list[tuple[Any, tuple[type, ...], tuple[Any, ...]]]  # rules, types of nodes, what is sought
+    node_types: frozenset[type]
+
+    def mentioned(self, name: str) -> bool: ...
 
 
 class RuleSet(Protocol):
     """The rules for one chip: checks/registry.py."""
 
     tables: Tables
-    texts: Texts
     codes: frozenset[str]
+    all: _Rules
+    of_index: _Rules
+    of_text: dict[str, _Rules]
+    roots: frozenset[str]
+
+    @property
+    def texts(self) -> Texts: ...
+    @property
+    def keys(self) -> Keys: ...
+    def writing(self, fuse: bool) -> RuleSet: ...
 
     def weights(self, code: str, why: str) -> tuple[str, str]: ...
     def once(self, code: str, why: str) -> bool: ...
@@ -79,14 +113,14 @@ class Session:
         return self.rules_for(self.target.soc)
 
     @cached_property
-    def catalogue(self):
+    def catalogue(self) -> Catalogue:
         from porter.catalog.read.load import load, nearest, versions
 
         wanted = self.target.torch_npu
         return load(wanted if wanted in versions() else nearest(wanted))
 
     @cached_property
-    def support(self):
+    def support(self) -> Support:
         """What each API of torch is on the target."""
         from porter.catalog.read import documents
         from porter.catalog.read.verdict import Support
@@ -107,7 +141,7 @@ class Session:
         """Whether the target offers a name."""
         return self.catalogue.has(name)
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         made = ("rules", "catalogue", "support", "_held")
         return {k: v for k, v in self.__dict__.items() if k not in made}
 

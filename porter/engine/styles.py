@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from porter.engine.rule import cst
 from porter.target import Target
+
+if TYPE_CHECKING:
+    from porter.engine.rule_file import RuleFile
 
 
 class Rename:
@@ -29,7 +33,7 @@ class Rename:
         full = f"{self.target.namespace}.{tail}"
         return full if self.has(full) else None
 
-    def device(self, node, file):
+    def device(self, node: cst.BaseExpression, file: RuleFile) -> cst.BaseExpression | None:
         """A string that starts with cuda, in the author's quotes; None where it cannot be rewritten in place."""
         device = self.target.device
         if isinstance(node, cst.SimpleString):
@@ -40,7 +44,7 @@ class Rename:
             return node.with_changes(parts=[first.with_changes(value=device + first.value[4:]), *node.parts[1:]])
         return None  # implicitly concatenated
 
-    def backend(self, node, file):
+    def backend(self, node: cst.BaseExpression, file: RuleFile) -> cst.BaseExpression | None:
         """A string that holds nccl, alone or behind `cuda:`."""
         if not isinstance(node, cst.SimpleString):
             return None
@@ -50,22 +54,23 @@ class Rename:
         value = value.replace("nccl", backend).replace("NCCL", backend.upper())
         return node.with_changes(value=value) if value != node.value else None
 
-    def method(self, call, file):
+    def method(self, call: cst.Call, file: RuleFile) -> cst.Call | None:
         """`x.cuda(...)`."""
-        return call.with_changes(func=self.attribute(call.func))
+        called: Any = call.func  # an attribute, as it is a method
+        return call.with_changes(func=self.attribute(called))
 
-    def attribute(self, node):
+    def attribute(self, node: cst.Attribute) -> cst.Attribute | None:
         """`x.cuda` that is not called."""
         return node.with_changes(attr=node.attr.with_changes(value=self.target.device))
 
-    def on_device(self, node, file):
+    def on_device(self, node: cst.Attribute, file: RuleFile) -> cst.BaseExpression | None:
         """`x.is_cuda`."""
         if file.meaning.is_scripted():  # its tensors have no attribute that torch_npu added
             return self._has_type(node, f'"{self.target.device}"')
         return node.with_changes(attr=node.attr.with_changes(value=f"is_{self.target.device}"))
 
     @staticmethod
-    def _has_type(node, type_text: str):
+    def _has_type(node: cst.Attribute, type_text: str) -> cst.Comparison:
         kind = cst.Attribute(cst.Attribute(node.value, cst.Name("device")), cst.Name("type"))
         here = cst.ComparisonTarget(cst.Equal(), cst.parse_expression(type_text))
         return cst.Comparison(kind, [here], lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
@@ -104,42 +109,43 @@ class Portable(Rename):
         new, since = self._NAMES.get(tail, ("", (99,)))
         return f"torch.accelerator.{new}" if self.target.torch >= since else None
 
-    def device(self, node, file):
+    def device(self, node: cst.BaseExpression, file: RuleFile) -> cst.BaseExpression | None:
         plain = isinstance(node, cst.SimpleString) and node.raw_value == "cuda"
         return self._expression(f"{self._HERE}.type", node) if plain and self._reachable(file) else None
 
-    def backend(self, node, file):
+    def backend(self, node: cst.BaseExpression, file: RuleFile) -> cst.BaseExpression | None:
         plain = isinstance(node, cst.SimpleString) and node.raw_value.lower() == "nccl"
         if not plain or not self._reachable(file):
             return None
         return self._expression(f"torch.distributed.get_default_backend_for_device({self._HERE})", node)
 
-    def method(self, call, file):
+    def method(self, call: cst.Call, file: RuleFile) -> cst.Call | None:
         if not self._reachable(file) or any(a.keyword is None or a.keyword.value == "device" for a in call.args):
             return None
         first = cst.Arg(
             cst.parse_expression(self._HERE),
             comma=cst.Comma(whitespace_after=cst.SimpleWhitespace(" ")) if call.args else cst.MaybeSentinel.DEFAULT,
         )
-        func = call.func.with_changes(attr=call.func.attr.with_changes(value="to"))
+        called: Any = call.func
+        func = called.with_changes(attr=called.attr.with_changes(value="to"))
         return call.with_changes(func=func, args=[first, *call.args])
 
-    def attribute(self, node):
+    def attribute(self, node: cst.Attribute) -> cst.Attribute | None:
         return None
 
-    def on_device(self, node, file):
+    def on_device(self, node: cst.Attribute, file: RuleFile) -> cst.BaseExpression | None:
         if not self._reachable(file) or file.meaning.is_scripted():
             return None
         return self._has_type(node, f"{self._HERE}.type")
 
     @staticmethod
-    def _reachable(file) -> bool:
+    def _reachable(file: RuleFile) -> bool:
         """Whether the word torch means torch everywhere in the file."""
         imported = {target for target, _ in file.names.imports.get("torch", ())}
         return imported == {"torch"} and "torch" not in file.names.others
 
     @staticmethod
-    def _expression(text: str, old):
+    def _expression(text: str, old: cst.BaseExpression) -> cst.BaseExpression:
         return cst.parse_expression(text).with_changes(lpar=old.lpar, rpar=old.rpar)
 
 

@@ -4,66 +4,76 @@ from __future__ import annotations
 
 import ast
 import weakref
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from porter.python.blocks import place, within
 from porter.python.evidence import call_name, given_flags
-from porter.python.index import Link, parents
+from porter.python.index import Link, Node, parents
+
+if TYPE_CHECKING:
+    from porter.python.file import File
 
 
 class Around:
-    def __init__(self, file):
-        self.file = weakref.proxy(file)  # the file keeps this: see Scene
+    def __init__(self, file: File) -> None:
+        self.file: File = weakref.proxy(file)  # the file keeps this: see Scene
         self._members: dict[ast.ClassDef, frozenset[str]] = {}
 
-    def passed_to(self, node) -> tuple[str, int]:
+    def passed_to(self, node: Node) -> tuple[str, int]:
         """("getattr", 0) for `torch.cuda` in `getattr(torch.cuda, name)`; ("", -1) where it is no plain argument."""
         link = self.file.chain(node)
-        call = link and link[1] and link[1][0]
-        if call.__class__ is ast.Call and within(call, link[0], "args"):
+        call: Node = link and link[1] and link[1][0]
+        if link is not None and call.__class__ is ast.Call and within(call, link[0], "args"):
             return call_name(call.func), place(call, link[0])[1]
         return "", -1
 
-    def argument(self, node) -> tuple[Link, str | int] | None:
+    def argument(self, node: Node) -> tuple[Link, str | int] | None:
         """The call that a chain is an argument of, or one side of a choice that is one, and its keyword or place."""
         link = self.file.chain(node)
         while link is not None and link[1] is not None and link[1][0].__class__ is ast.IfExp:
             if link[0] is link[1][0].test:
                 return None
             link = link[1]
-        above = link and link[1]
-        if above is None:
+        if link is None or (above := link[1]) is None:
             return None
         if above[0].__class__ is ast.keyword:
             return (above[1], above[0].arg or "**") if above[1][0].__class__ is ast.Call else None
         handed = above[0].__class__ is ast.Call and within(above[0], link[0], "args")
         return (above, place(above[0], link[0])[1]) if handed else None
 
-    def assigned(self, node) -> ast.expr | None:
+    def assigned(self, node: Node) -> ast.expr | None:
         """What a chain is set to, where it is the one target of its statement."""
         link = self.file.chain(node)
-        above = link and link[1] and link[1][0]
-        return above.value if above.__class__ is ast.Assign and above.targets == [link[0]] else None
+        above: Node = link and link[1] and link[1][0]
+        assigned = link is not None and above.__class__ is ast.Assign and above.targets == [link[0]]
+        return above.value if assigned else None
 
-    def is_read(self, node) -> bool:
+    def is_read(self, node: Node) -> bool:
         link = self.file.chain(node)
         return link is not None and link[0].ctx.__class__ is ast.Load
 
-    def looked_up(self, node, lookups: tuple[str, ...]) -> bool:
+    def looked_up(self, node: Node, lookups: tuple[str, ...]) -> bool:
         """`torch.cuda` in `getattr(torch.cuda, "x")`, if that is the builtin."""
         callee, at = self.passed_to(node)
         if at != 0 or callee not in lookups:
             return False
-        call = self.file.chain(node)[1]
-        return call[0].func.__class__ is ast.Name and not self.file.names.bindings(callee, (call[0].func, call))
+        link = self.file.chain(node)
+        call = link and link[1]
+        return (
+            call is not None
+            and call[0].func.__class__ is ast.Name
+            and not self.file.names.bindings(callee, (call[0].func, call))
+        )
 
-    def is_within(self, node, callee: str) -> bool:
+    def is_within(self, node: Node, callee: str) -> bool:
         """Whether a chain or string stands in the arguments of a call of this name."""
         for above in parents(self.file.chain(node)):
             if above.__class__ is ast.Call and call_name(above.func) == callee:
                 return True
         return False
 
-    def is_kept(self, node) -> bool:
+    def is_kept(self, node: Node) -> bool:
         """Whether a string is put under a name, or given back, as it is: where it goes from there is not looked at."""
         for above in parents(self.file.chain(node)):
             if above.__class__ in (ast.Assign, ast.AnnAssign, ast.NamedExpr, ast.Return, ast.arguments):
@@ -72,19 +82,19 @@ class Around:
                 return False
         return False
 
-    def positionals(self, node) -> int:
+    def positionals(self, node: Node) -> int:
         """How many positional arguments a chain is called with."""
         link = self.file.chain(node)
-        call = link and link[1] and link[1][0]
-        return len(call.args) if call.__class__ is ast.Call and call.func is link[0] else 0
+        call: Node = link and link[1] and link[1][0]
+        return len(call.args) if link is not None and call.__class__ is ast.Call and call.func is link[0] else 0
 
-    def is_function(self, node) -> bool:
+    def is_function(self, node: Node) -> bool:
         """Whether a chain is what a call calls."""
         link = self.file.chain(node)
-        call = link and link[1] and link[1][0]
-        return call.__class__ is ast.Call and call.func is link[0]
+        call: Node = link and link[1] and link[1][0]
+        return link is not None and call.__class__ is ast.Call and call.func is link[0]
 
-    def is_value(self, attribute) -> bool:
+    def is_value(self, attribute: Node) -> bool:
         """An attribute that is handed on: an argument, an element, what a name is bound to or a function returns."""
         link = self.file.receivers.link(self.file.span(attribute)[1])
         if link is None or link[0].ctx.__class__ is not ast.Load:
@@ -94,7 +104,7 @@ class Around:
             return above.func is not link[0] and call_name(above.func) not in ("bool", "print", "str", "int", "repr")
         return above.__class__ in (ast.keyword, ast.List, ast.Tuple, ast.Assign, ast.Return, ast.Lambda)
 
-    def is_statement(self, call) -> bool:
+    def is_statement(self, call: Node) -> bool:
         """Whether a call makes up its statement."""
         link = self.file.chain(call.func)
         return (
@@ -104,16 +114,16 @@ class Around:
     def method(self) -> tuple[frozenset[str], list[str]] | None:
         """Of a method's header that is walked, all that its class binds, and its decorators; None of a function."""
         link, statement = self.file.scene.link_to(self.file.statement), self.file.statement
-        if statement.__class__ not in (ast.FunctionDef, ast.AsyncFunctionDef):
+        if not isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
             return None
-        above = next((n for n in parents(link) if n.__class__ not in (ast.If, ast.Try, ast.With)), None)
+        above: Node = next((n for n in parents(link) if n.__class__ not in (ast.If, ast.Try, ast.With)), None)
         if above.__class__ is not ast.ClassDef:
             return None
         if above not in self._members:
             self._members[above] = frozenset(_bound(above.body))
         return self._members[above], [call_name(getattr(d, "func", d)) for d in statement.decorator_list]
 
-    def options(self, node) -> list[str]:
+    def options(self, node: Node) -> list[str]:
         """`["-d", "--device"]` for a string somewhere in `add_argument("-d", "--device", default="cuda")`."""
         literal = self.file.literal(node)
         for above in parents(literal.link) if literal else ():
@@ -122,18 +132,18 @@ class Around:
                     return [*flags]
         return []
 
-    def member(self, node) -> str | None:
+    def member(self, node: Node) -> str | None:
         """`Options` for the chain `dist.ProcessGroupNCCL` in `dist.ProcessGroupNCCL.Options`."""
         link = self.file.chain(node)
-        above = link and link[1] and link[1][0]
+        above: Node = link and link[1] and link[1][0]
         return above.attr if above.__class__ is ast.Attribute else None
 
 
-def _bound(body: list[ast.stmt]):
+def _bound(body: list[ast.stmt]) -> Iterator[str]:
     for statement in body:
         if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             yield statement.name
         elif isinstance(statement, ast.Assign):
-            yield from (t.id for t in statement.targets if t.__class__ is ast.Name)
+            yield from (t.id for t in statement.targets if isinstance(t, ast.Name))
         elif isinstance(statement, (ast.If, ast.Try)):
             yield from _bound([*statement.body, *statement.orelse])

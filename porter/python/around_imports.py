@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import weakref
+from typing import TYPE_CHECKING
 
 from porter.python.guards import asked, guard
-from porter.python.index import Link
+from porter.python.index import Link, Node
 from porter.python.uses import imports_of
+
+if TYPE_CHECKING:
+    from porter.python.file import File
 
 
 class AroundImports:
-    def __init__(self, file):
-        self.file = weakref.proxy(file)  # the file keeps this: see Scene
+    def __init__(self, file: File) -> None:
+        self.file: File = weakref.proxy(file)  # the file keeps this: see Scene
 
     def import_guard(self) -> str | None:
         """Why it does no harm if the import that is walked fails: "type-checking", "try", "if"; None where it does."""
@@ -19,7 +23,8 @@ class AroundImports:
 
     def asked_first(self) -> bool:
         """Whether the import that is walked runs only where the code looked what there is: versions, names, packages."""
-        return asked(self._statement())
+        link = self._statement()
+        return link is not None and asked(link)
 
     def _statement(self) -> Link | None:
         return self.file.scene.link_to(self.file.statement)
@@ -31,7 +36,7 @@ class AroundImports:
         first, role = self.file.names.once("spoken for", imports, lambda: _spokesman(imports))
         return role if first is not None and first[0] is self.file.statement else None
 
-    def optional(self, node) -> bool:
+    def optional(self, node: Node) -> bool:
         """Whether the program goes on without what the first word of a chain is imported from."""
         link = self.file.link(node)
         bound = self.file.names.imports.get(link[0].id, []) if link else []

@@ -5,10 +5,16 @@ from __future__ import annotations
 import ast
 import re
 from bisect import bisect_right
+from collections.abc import Iterator
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
-from porter.python.index import Link, on_lines
+from porter.python.index import Link, Node, on_lines, walk
 from porter.python.searches import Sought, lines_with
+
+if TYPE_CHECKING:
+    from porter.python.file import File
+
 
 _NPU = re.compile(r"(?i)(?:^|[._])(?:npu|torch_npu|hccl|ascend)(?:$|[._:])|_npu_|npu_avail|is_npu|use_npu|has_npu")
 # other accelerators: in a project that runs on NPUs too, a ladder of theirs chooses among devices as well
@@ -30,8 +36,8 @@ def _as_npu(text: bytes) -> bytes:
     return text.replace(b"cuda", b"npu").replace(b"nccl", b"hccl")
 
 
-def _words(node: ast.AST):
-    for inner in ast.walk(node):
+def _words(node: Node) -> Iterator[str]:
+    for inner in walk(node):
         kind = inner.__class__
         if kind is ast.Name:
             yield inner.id
@@ -41,7 +47,7 @@ def _words(node: ast.AST):
             yield inner.value
 
 
-def _mentions(node: ast.AST, pattern: re.Pattern[str]) -> bool:
+def _mentions(node: Node, pattern: re.Pattern[str]) -> bool:
     return any(pattern.search(word) for word in _words(node))
 
 
@@ -52,14 +58,15 @@ def _leaves(body: list[ast.stmt]) -> bool:
 class Awareness:
     """Ranges of offsets in which CUDA code stands beside its NPU twin."""
 
-    def __init__(self, file):
+    def __init__(self, file: File) -> None:
         known = file.facts.accelerators
         self.source, self._project = file.source, known.also_npu(file.path)
         self._among = file.path in known.rivals  # one of several accelerators: NPUs want a file of their own
         self.ranges: list[tuple[int, int]] = []
         self._ladders = False
         self.whole = file.path in known.shims or file.path in known.npu_twins
-        self._devices, self._texts, told = _NPU, _TEXTS, _BYTES
+        self._devices, told = _NPU, _BYTES
+        self._texts: tuple[str, ...] = _TEXTS
         if self._project:
             self._devices, self._texts, told = _OTHERS, _OTHER_TEXTS, _BYTES + _OTHER_BYTES
         if not self.whole and (lines := lines_with(file.source, *told, lowered=True)):
@@ -67,7 +74,8 @@ class Awareness:
             self._find(file.tree)
         if _LOOKED_UP.search(file.source.utf8):
             self._looked_up(file)
-        self._starts, self._reach = [], []  # of the ranges, and how far those up to here go
+        self._starts: list[int] = []  # of the ranges
+        self._reach: list[int] = []  # how far those up to here go
         for start, end in sorted(self.ranges):
             self._starts.append(start)
             self._reach.append(max([end, *self._reach[-1:]]))
@@ -90,7 +98,7 @@ class Awareness:
             node = link[0]
         return self.covers(self.source.offset(node.lineno, node.col_offset))
 
-    def _looked_up(self, file) -> None:
+    def _looked_up(self, file: File) -> None:
         """`getattr(torch, device_type, torch.cuda)`: the last word is what else is left, not what is meant."""
         for link in file.buckets[ast.Call]:
             call = link[0]
@@ -102,10 +110,10 @@ class Awareness:
                 if file.names.resolve(call.args[0], link) == "torch":
                     self.ranges.append(self.source.span(call.args[2]))
 
-    def _find(self, node: ast.AST) -> None:
+    def _find(self, node: Node) -> None:
         """Down through statements only, and only where a line speaks of an NPU at all."""
         for field in ("body", "orelse", "finalbody", "handlers", "cases"):
-            block = getattr(node, field, None)
+            block: Any = getattr(node, field, None)
             if block.__class__ is not list:
                 continue
             if block and isinstance(block[0], ast.stmt):
@@ -117,8 +125,9 @@ class Awareness:
                     self._find(inner)
 
     def _block(self, block: list[ast.stmt], elif_of: ast.If | None) -> None:
-        branches: list[tuple[ast.AST | None, list[ast.stmt]]] = []
+        branches: list[tuple[ast.expr | None, list[ast.stmt]]] = []
         self._twins(block)
+        statement: Node
         for statement in block:
             near = on_lines(statement, self._lines)
             if statement.__class__ is ast.If and not (elif_of and len(block) == 1):
@@ -148,11 +157,11 @@ class Awareness:
 
     def _text(self, statement: ast.stmt) -> bytes:
         """Of an `if` the condition, of a simple statement all."""
-        node = statement.test if statement.__class__ is ast.If else statement
+        node = statement.test if isinstance(statement, ast.If) else statement
         start, end = self.source.span(node)
         return b"" if hasattr(node, "body") else self.source.utf8[start:end]
 
-    def _ladder(self, branches: list[tuple[ast.AST | None, list[ast.stmt]]]) -> None:
+    def _ladder(self, branches: list[tuple[ast.expr | None, list[ast.stmt]]]) -> None:
         npu = [test is not None and _mentions(test, self._devices) for test, _ in branches]
         if not any(npu):
             return
@@ -164,16 +173,16 @@ class Awareness:
                 self.ranges += [self.source.span(part) for part in parts]
                 self._ladders = True
 
-    def _match(self, node) -> None:
+    def _match(self, node: Node) -> None:
         self._ladder([(case.pattern, case.body) for case in node.cases])
 
     def _statement(self, statement: ast.stmt) -> None:
         """One expression that speaks of both: `x in ("cuda", "npu")`, `{"cuda": ..., "npu": ...}`, `a if npu else b`."""
         if getattr(statement, "body", None).__class__ is list:
             return
-        for node in ast.walk(statement):
+        for node in walk(statement):
             if node.__class__ in (ast.Tuple, ast.List, ast.Set, ast.Dict, ast.Compare, ast.BoolOp):
-                parts = list(ast.iter_child_nodes(node))
+                parts: list[Node] = list(ast.iter_child_nodes(node))
                 texts = [p.value for p in parts if p.__class__ is ast.Constant and isinstance(p.value, str)]
                 pair = any(t.startswith(self._texts) for t in texts) and any(
                     t.startswith(("cuda", "nccl")) for t in texts
@@ -188,19 +197,19 @@ class Awareness:
                         self.ranges.append(self.source.span(node))
 
 
-def _ladder(node: ast.If):
+def _ladder(node: ast.If) -> Iterator[tuple[ast.expr | None, list[ast.stmt]]]:
     """(test, body) of `if`, each `elif`, and (None, body) of `else`."""
     while True:
         yield node.test, node.body
-        if len(node.orelse) == 1 and node.orelse[0].__class__ is ast.If:
-            node = node.orelse[0]
+        if len(node.orelse) == 1 and isinstance(inner := node.orelse[0], ast.If):
+            node = inner
             continue
         if node.orelse:
             yield None, node.orelse
         return
 
 
-def _choices(node: ast.IfExp):
+def _choices(node: Node) -> Iterator[tuple[ast.expr | None, ast.expr]]:
     while node.__class__ is ast.IfExp:
         yield node.test, node.body
         node = node.orelse

@@ -4,12 +4,20 @@ a search."""
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from functools import wraps
-from typing import TypeVar
+from typing import Any, Protocol, TypeVar
+
+from porter.engine.rule_file import Node
 
 BODIES = ("body", "orelse", "finalbody")
 _Answer = TypeVar("_Answer")
+
+
+class _Answers(Protocol):
+    """python/file.py."""
+
+    answers: dict[str, dict[Any, Any]]
 
 
 def once(ask: Callable[..., _Answer]) -> Callable[..., _Answer]:
@@ -17,11 +25,12 @@ def once(ask: Callable[..., _Answer]) -> Callable[..., _Answer]:
     key = f"_{ask.__module__}.{ask.__qualname__}"
 
     @wraps(ask)
-    def answer(node: ast.AST, *rest: object) -> _Answer:
+    def answer(node: Node, *rest: object) -> _Answer:
         known = node.__dict__  # kept as long as the node: it goes with its tree
         if key not in known:
             known[key] = ask(node, *rest)
-        return known[key]
+        found: _Answer = known[key]
+        return found
 
     return answer
 
@@ -31,31 +40,34 @@ def once_for_file(ask: Callable[..., _Answer]) -> Callable[..., _Answer]:
     question = f"{ask.__module__}.{ask.__qualname__}"
 
     @wraps(ask)
-    def answer(file, *rest: Hashable) -> _Answer:
+    def answer(file: _Answers, *rest: Hashable) -> _Answer:
         known = file.answers[question]
         if rest not in known:
             known[rest] = ask(file, *rest)
-        return known[rest]
+        found: _Answer = known[rest]
+        return found
 
     return answer
 
 
-def place(owner: ast.AST, child: ast.AST) -> tuple[str, int]:
+def place(owner: Node, child: Node) -> tuple[str, int]:
     """The field of a node whose list holds another, and its place there; ("", -1) where none does."""
-    known = owner.__dict__.get("_places")  # kept as long as the node: it goes with its tree
+    known: dict[Node, tuple[str, int]] | None = owner.__dict__.get(
+        "_places"
+    )  # kept as long as the node: it goes with its tree
     if known is None:
-        fields = ((name, getattr(owner, name, None)) for name in owner._fields)
+        fields: Iterator[tuple[str, Any]] = ((name, getattr(owner, name, None)) for name in owner._fields)
         lists = [(name, value) for name, value in fields if value.__class__ is list]
         known = owner._places = {one: (name, at) for name, value in lists for at, one in enumerate(value)}
     return known.get(child, ("", -1))
 
 
-def within(owner: ast.AST, child: ast.AST, *fields: str) -> bool:
+def within(owner: Node, child: Node, *fields: str) -> bool:
     """Whether one of these lists holds a node."""
     return place(owner, child)[0] in fields
 
 
-def above(owner: ast.AST, child: ast.AST, finds: Callable[[ast.stmt], object], key: object) -> object:
+def above(owner: Node, child: Node, finds: Callable[[ast.stmt], object], key: object) -> object:
     """What `finds` says of the first statement of which it says something, in the block of `child` and above it. Each
     block is gone over once for a `key`."""
     field, at = place(owner, child)

@@ -6,10 +6,15 @@ import ast
 import re
 from collections import deque
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from porter.python.blocks import BODIES, once, once_for_file, place
 from porter.python.evidence import CUDA_LIBRARIES, call_name, constant, device_like
-from porter.python.index import FUNCTIONS, Link
+from porter.python.index import FUNCTIONS, Link, Node, walk
+
+if TYPE_CHECKING:
+    from porter.python.file import File
+
 
 # packages and plug-ins that come in a CUDA flavour: onnxruntime-gpu, cupy-cuda12x, jax[cuda12], CUDAExecutionProvider
 _FLAVOUR = re.compile(r"[a-z][\w.]*(?:-gpu|-cuda\d\w*|\[cuda\w*\])(?:$|[=<>~!])|(?:CUDA|Tensorrt)ExecutionProvider$")
@@ -38,7 +43,7 @@ _NO_KERNEL = re.compile(  # to_cuda, init_cuda, sync_cuda, ...: verbs of Python 
 _TRUTH = (ast.BoolOp, ast.UnaryOp, ast.Compare, ast.NamedExpr)
 
 
-def asked_for(file, link: Link | None, depth: int = 0) -> str | None:
+def asked_for(file: File, link: Link | None, depth: int = 0) -> str | None:
     """Of `torch.cuda.is_available`, the other library or package for which CUDA is asked: `onnxruntime`."""
     if link is None:
         return None
@@ -68,7 +73,7 @@ def asked_for(file, link: Link | None, depth: int = 0) -> str | None:
     return None
 
 
-def _first_asked_for(file, uses: list[Link]) -> str | None:
+def _first_asked_for(file: File, uses: list[Link]) -> str | None:
     ordered = sorted(uses, key=lambda at: (at[0].lineno, at[0].col_offset))
     return next((found for use in ordered if (found := asked_for(file, use, 1))), None)
 
@@ -94,12 +99,12 @@ def _asking_capability(test: ast.BoolOp) -> tuple[ast.expr, ...]:
     return tuple(filter(_asks_capability, test.values))
 
 
-def _asks_capability(node: ast.AST) -> bool:
-    words = {n.attr for n in ast.walk(node) if n.__class__ is ast.Attribute}
+def _asks_capability(node: Node) -> bool:
+    words = {n.attr for n in walk(node) if n.__class__ is ast.Attribute}
     return "get_device_capability" in words or "get_device_properties" in words and not words.isdisjoint(_NO_FIELD)
 
 
-def kernel(file, link: Link | None) -> str | None:
+def kernel(file: File, link: Link | None) -> str | None:
     """Of a question about a tensor's device, the CUDA kernel that is called, or thought of, where the answer is yes."""
     if link is None:
         return None
@@ -118,7 +123,7 @@ def kernel(file, link: Link | None) -> str | None:
                 parts = [*above.body, *above.orelse]
             return _kernel(file, parts, up) or _kernel_after(file, above, up) or _asking(file, above, up)
         if isinstance(above, ast.stmt):
-            if kind is ast.Assign and (word := _CHOOSES.search(getattr(above.targets[0], "id", ""))):
+            if isinstance(above, ast.Assign) and (word := _CHOOSES.search(getattr(above.targets[0], "id", ""))):
                 return word.string
             return _asking(file, above, up) if kind is ast.Return else None
         child = above
@@ -126,17 +131,17 @@ def kernel(file, link: Link | None) -> str | None:
 
 
 @once_for_file
-def compiled(file) -> str | None:
+def compiled(file: File) -> str | None:
     """What compiles the CUDA kernels that a file holds as Python functions."""
     targets = (target for found in file.names.imports.values() for target, _ in found)
     return "numba.cuda" if any(t == "numba.cuda" or t.startswith("numba.cuda.") for t in targets) else None
 
 
-def _kernel(file, parts: list[ast.AST], link: Link) -> str | None:
+def _kernel(file: File, parts: list[ast.AST], link: Link) -> str | None:
     return next((name for part in parts for name in kernels_called(file, part, link)), None)
 
 
-def _kernel_after(file, node: ast.AST, link: Link) -> str | None:
+def _kernel_after(file: File, node: Node, link: Link) -> str | None:
     """One that runs after `if not x.is_cuda: return slow(x)` where x is on the device; a refusal refuses as before. Each
     block is gone over once."""
     if node.__class__ is not ast.If or node.body[-1].__class__ not in (ast.Return, ast.Continue, ast.Break):
@@ -146,6 +151,7 @@ def _kernel_after(file, node: ast.AST, link: Link) -> str | None:
     if field not in BODIES:
         return None
     block, known = getattr(owner, field), file.answers["kernels"]
+    name: str | None
     begin, end, name = known.get((owner, field), (len(block), len(block), None))
     if not begin <= at + 1 <= end:
         stop = begin if at + 1 < begin else len(block)
@@ -155,7 +161,7 @@ def _kernel_after(file, node: ast.AST, link: Link) -> str | None:
     return name
 
 
-def _fresh(file, question: str, part: ast.AST, link: Link) -> Iterator[ast.AST]:
+def _fresh(file: File, question: str, part: Node, link: Link) -> Iterator[Node]:
     """Its nodes in the order of `ast.walk`, without the statements that have been gone over in vain: an `elif` holds all
     that follow it."""
     barren = file.answers["barren"].setdefault((question, file.names.scopes.around(link)), set())
@@ -172,16 +178,16 @@ def _fresh(file, question: str, part: ast.AST, link: Link) -> Iterator[ast.AST]:
 
 
 @once
-def _conditions_of(test: ast.BoolOp, file, link: Link) -> tuple[tuple[ast.expr, str], ...]:
+def _conditions_of(test: ast.BoolOp, file: File, link: Link) -> tuple[tuple[ast.expr, str], ...]:
     """What each part of it asks for beside CUDA."""
     words = ((value, next(_conditions(file, value, link), None)) for value in test.values)
     return tuple((value, word) for value, word in words if word)
 
 
-def _conditions(file, node: ast.AST, link: Link):
+def _conditions(file: File, node: Node, link: Link) -> Iterator[str]:
     """What else is asked in one condition: `HAS_TRITON and x.is_cuda`, `impl == "cuda" and x.is_cuda`."""
     yield from kernels_called(file, node, link)
-    for inner in ast.walk(node):
+    for inner in walk(node):
         word = inner.attr if inner.__class__ is ast.Attribute else getattr(inner, "id", "")
         if _BUILT.search(word) or word in _CAPABILITY:
             yield word
@@ -190,7 +196,7 @@ def _conditions(file, node: ast.AST, link: Link):
                 yield f'{ast.unparse(inner.left)} == "cuda"'
 
 
-def _asking(file, node: ast.AST, link: Link) -> str | None:
+def _asking(file: File, node: Node, link: Link) -> str | None:
     """The function that answers whether a kernel can be used, by returning True, False or a condition."""
     if node.__class__ is ast.If and node.body[-1].__class__ is ast.Raise:
         return None
@@ -205,7 +211,7 @@ def _asking(file, node: ast.AST, link: Link) -> str | None:
     return owner.name if owner is not None and _ASKING.search(owner.name) else None
 
 
-def _above(link: Link):
+def _above(link: Link) -> Iterator[Link]:
     while (link := link[1]) is not None:
         yield link[0], link
 
@@ -215,7 +221,7 @@ def _library(full: str | None) -> str | None:
     return root if root in CUDA_LIBRARIES else None
 
 
-def _theirs(file, parts: list, link: Link) -> str | None:
+def _theirs(file: File, parts: list[Node], link: Link) -> str | None:
     for part in parts:
         for node in part if part.__class__ is list else [part]:
             for inner in _fresh(file, "library", node, link):
@@ -235,7 +241,7 @@ def _theirs(file, parts: list, link: Link) -> str | None:
     return None
 
 
-def kernels_called(file, part: ast.AST, link: Link):
+def kernels_called(file: File, part: Node, link: Link) -> Iterator[str]:
     for call in _fresh(file, "kernel", part, link):
         if call.__class__ in (ast.Import, ast.ImportFrom):
             names = [getattr(call, "module", None) or "", *(a.name for a in call.names)]
@@ -248,7 +254,7 @@ def kernels_called(file, part: ast.AST, link: Link):
                 yield word
 
 
-def is_kernel(file, node: ast.expr, link: Link) -> bool:
+def is_kernel(file: File, node: Node, link: Link) -> bool:
     """Whether a chain of names is a CUDA kernel, by the package that it is from or by its words."""
     words, first = _words(node)
     full = (file.names.resolve(first, link) if first.__class__ is ast.Name else None) or ""
@@ -258,7 +264,7 @@ def is_kernel(file, node: ast.expr, link: Link) -> bool:
     return root in _KERNELS_OF or any(_KERNEL.search(word) and not _NO_KERNEL.search(word) for word in words)
 
 
-def _words(node: ast.expr) -> tuple[list[str], ast.expr]:
+def _words(node: Node) -> tuple[list[str], Node]:
     """The words of a chain from its end, and what it begins with."""
     words = []
     while node.__class__ in (ast.Attribute, ast.Call, ast.Subscript):
@@ -267,7 +273,7 @@ def _words(node: ast.expr) -> tuple[list[str], ast.expr]:
     return words + ([node.id] if node.__class__ is ast.Name else []), node
 
 
-def _is_called(file, target: ast.expr, link: Link) -> bool:
+def _is_called(file: File, target: Node, link: Link) -> bool:
     readers = file.names.readers(target.id, (target, link)) if target.__class__ is ast.Name else []
     called = (above[0].__class__ is ast.Call and above[0].func is use for use, above in readers)
     return file.names.once("called", readers, lambda: any(called))

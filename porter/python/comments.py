@@ -6,9 +6,23 @@ import io
 import tokenize
 from bisect import bisect_left
 from collections.abc import Iterator
+from typing import Protocol
 
 from porter.engine.suppress import SPOKEN, Comment
-from porter.python.stored import LINE_END
+from porter.python.stored import LINE_END, Stored
+
+
+class _Commented(Protocol):
+    """python/source.py."""
+
+    stored: Stored
+    utf8: bytes
+
+    @property
+    def starts(self) -> list[int]: ...
+    @property
+    def comments(self) -> list[tuple[int, int, str]]: ...
+    def line_end(self, offset: int) -> tuple[int, int]: ...
 
 
 def comments(utf8: bytes) -> list[tuple[int, int, str]]:
@@ -26,13 +40,13 @@ def comments(utf8: bytes) -> list[tuple[int, int, str]]:
     return found
 
 
-def on_lines(source, first: int, last: int) -> list[tuple[int, int, str]]:
+def on_lines(source: _Commented, first: int, last: int) -> list[tuple[int, int, str]]:
     """The comments on these lines."""
     begin = bisect_left(source.comments, (first, 0, ""))
     return source.comments[begin : bisect_left(source.comments, (last + 1, 0, ""), begin)]
 
 
-def to_porter(source) -> Iterator[Comment]:
+def to_porter(source: _Commented) -> Iterator[Comment]:
     """The comments in which the user may speak to porter; none is looked for where nothing does."""
     if SPOKEN in source.stored.data:
         for line, column, text in source.comments:

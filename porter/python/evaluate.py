@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Sequence
+
+from porter.python.index import Node
 
 _NEVER = re.compile(
     r"(?:\.is_cuda(?:\(\))?|cuda\.is_available\(\)|cuda\.device_count\(\)|TYPE_CHECKING|torch\.version\.(?:cuda|hip)"
@@ -27,7 +30,7 @@ _CATCHES = frozenset(
 )
 
 
-def truth(test: ast.expr) -> bool | None:
+def truth(test: Node) -> bool | None:
     kind = test.__class__
     if kind is ast.UnaryOp and test.op.__class__ is ast.Not:
         inner = truth(test.operand)
@@ -44,7 +47,7 @@ def truth(test: ast.expr) -> bool | None:
     return bool(test.value) if kind is ast.Constant else None
 
 
-def _compared(left: ast.expr, op: ast.cmpop, right: ast.expr) -> bool | None:
+def _compared(left: ast.expr, op: ast.cmpop, right: Node) -> bool | None:
     same = {ast.Eq: True, ast.NotEq: False, ast.Is: True, ast.IsNot: False}.get(op.__class__)
     if same is None or right.__class__ is not ast.Constant:
         return None
@@ -72,7 +75,7 @@ def raises(body: list[ast.stmt]) -> bool:
 def fallback(block: ast.Try) -> ast.ExceptHandler | None:
     """What takes over where something is not there."""
     for handler in block.handlers:
-        kinds = handler.type.elts if handler.type.__class__ is ast.Tuple else [handler.type]
+        kinds: Sequence[ast.expr | None] = handler.type.elts if isinstance(handler.type, ast.Tuple) else (handler.type,)
         if any(k is None or getattr(k, "id", getattr(k, "attr", "")) in _CATCHES for k in kinds):
             return None if raises(handler.body) else handler
     return None

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from porter.python.blocks import once
+from porter.python.index import Node
 
 DEVICES = frozenset({"cpu", "cuda", "mps", "xpu", "meta", "hpu", "mlu", "musa", "npu", "ipu", "xla", "auto"})
 OTHER_LIBRARIES = frozenset(
@@ -30,14 +31,15 @@ _LOGS = frozenset(
 )
 
 
-def constant(node) -> object:
+def constant(node: Node) -> Any:
     """The value of a constant, None for anything else."""
     return node.value if node.__class__ is ast.Constant else None
 
 
-def call_name(func: ast.AST) -> str:
+def call_name(func: Node) -> str:
     """The last word of what is called."""
-    return func.attr if func.__class__ is ast.Attribute else getattr(func, "id", "")
+    name: str = func.attr if func.__class__ is ast.Attribute else getattr(func, "id", "")
+    return name
 
 
 class Listed(NamedTuple):
@@ -49,7 +51,7 @@ class Listed(NamedTuple):
 
 
 @once
-def listed(node: ast.AST) -> Listed:
+def listed(node: Node) -> Listed:
     values = [constant(e) for e in node.elts]
     npu, hccl = (any(str(v).startswith(word) for v in values) for word in ("npu", "hccl"))
     devices = len(values) > 1 and all(isinstance(v, str) and v.partition(":")[0] in DEVICES for v in values)
@@ -71,12 +73,12 @@ def trainer(resolved: str | None) -> bool:
     return (resolved or "").partition(".")[0] in ("lightning", "pytorch_lightning", "lightning_fabric")
 
 
-def target_name(node: ast.AST) -> str:
+def target_name(node: Node) -> str:
     """`x` of `x = ...`, `self.x = ...`."""
     return getattr(node, "attr", "") or getattr(node, "id", "")
 
 
-def flag(node: ast.AST) -> str | None:
+def flag(node: Node) -> str | None:
     """`--dist-backend` as a name."""
     text = constant(node)
     return text.lstrip("-").replace("-", "_") if isinstance(text, str) else None
@@ -89,7 +91,7 @@ def given_flags(call: ast.Call) -> tuple[str, ...]:
     return tuple(text for text in texts if isinstance(text, str) and text.startswith("-"))
 
 
-def device_like(node: ast.AST) -> bool:
+def device_like(node: Node) -> bool:
     """`device`, `x.device.type`, `str(device)`, `cfg["device"]`, `get_device()`, `args.get("device")`."""
     kind = node.__class__
     if kind is ast.Name:
@@ -111,7 +113,7 @@ def device_like(node: ast.AST) -> bool:
     return False
 
 
-def backend_like(node: ast.AST) -> bool:
+def backend_like(node: Node) -> bool:
     kind = node.__class__
     if kind is ast.Call:
         if call_name(node.func) in ("lower", "str", "strip", "upper", "get", "getattr"):
@@ -127,11 +129,11 @@ def backend_like(node: ast.AST) -> bool:
     return like(getattr(node, "attr", "") or getattr(node, "id", ""), "backend")
 
 
-def named(node: ast.AST, kind: str) -> bool:
+def named(node: Node, kind: str) -> bool:
     return device_like(node) if kind == "device" else backend_like(node)
 
 
-def is_log(func: ast.AST, last: str) -> bool:
+def is_log(func: Node, last: str) -> bool:
     return last in _LOGS or last.endswith(("Error", "Warning", "Exception"))
 
 

@@ -22,7 +22,7 @@ def reached(start: Iterable[Node], edges: Callable[[Node], Iterable[Node]]) -> s
 class ClassTree(Generic[Node]):
     """Of classes whose bases are known; a class belongs to its own line and to its own heirs."""
 
-    def __init__(self, bases: Mapping[Node, Iterable[Node]]):
+    def __init__(self, bases: Mapping[Node, Iterable[Node]]) -> None:
         self._bases = bases
         self._derived: dict[Node, list[Node]] = {}
         for one, parents in bases.items():

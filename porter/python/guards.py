@@ -7,7 +7,7 @@ import re
 
 from porter.python import blocks
 from porter.python.imports import handler_of
-from porter.python.index import Link, parents
+from porter.python.index import Link, Node, parents
 
 _DECORATED = re.compile(r"(?i)require|with_?package|skip")
 _AVAILABLE = re.compile(r"(?i)avail|install|find_spec|(?:^|_)(?:has|have|is|can|use|with|enable)_")
@@ -54,12 +54,12 @@ def _catches(block: ast.Try) -> bool:
 
 
 @blocks.once
-def _is_marked(function: ast.AST) -> bool:
+def _is_marked(function: Node) -> bool:
     """`@skipif(not hasattr(torch, "x"))`"""
     return any(_asks(d) or "skip" in ast.unparse(d) for d in function.decorator_list)
 
 
-def _turns_back(statement: ast.stmt) -> bool:
+def _turns_back(statement: Node) -> bool:
     """`if not hasattr(torch, "x"): return`, `assert hasattr(torch, "x")`."""
     if statement.__class__ is ast.Assert:
         return _asks(statement.test)
@@ -92,12 +92,12 @@ def _told(test: ast.expr) -> str | None:
 
 
 @blocks.once
-def _is_required(function: ast.AST) -> bool:
+def _is_required(function: Node) -> bool:
     """`@require_apex`"""
     return any(_DECORATED.search(ast.unparse(d)) for d in function.decorator_list)
 
 
-def _leaves(statement: ast.AST) -> bool:
+def _leaves(statement: Node) -> bool:
     """`if not is_x_available(): return`."""
     if statement.__class__ is not ast.If or statement.body[-1].__class__ not in (ast.Return, ast.Continue):
         return False

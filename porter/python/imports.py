@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from porter.finding import Change
 from porter.python.blocks import once, within
-from porter.python.index import FUNCTIONS, Link, ancestors
+from porter.python.index import FUNCTIONS, Link, Node, ancestors
+
+if TYPE_CHECKING:
+    from porter.python.file import File
+    from porter.python.rewrite import Found
+
 
 _BLANKS = re.compile(rb"[ \t\f]*")
 _CATCHES_IMPORT_ERROR = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
 
 
-def _imports(file, package: str) -> list[Link]:
+def _imports(file: File, package: str) -> list[Link]:
     """Imports that load a package, in the order of the file."""
     found = []
     for kind in (ast.Import, ast.ImportFrom):
@@ -46,17 +53,17 @@ def obstacle(link: Link) -> str | None:
 def handler_of(block: ast.Try) -> ast.ExceptHandler | None:
     """What catches an import that fails in the block."""
     for handler in block.handlers:
-        kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+        kinds: Sequence[ast.expr | None] = handler.type.elts if isinstance(handler.type, ast.Tuple) else (handler.type,)
         if any(k is None or getattr(k, "id", getattr(k, "attr", "")) in _CATCHES_IMPORT_ERROR for k in kinds):
             return handler
     return None
 
 
-def _function(link: Link | None) -> ast.AST | None:
+def _function(link: Link | None) -> Node:
     return next((above[0] for above in ancestors(link) if isinstance(above[0], FUNCTIONS)), None)
 
 
-def _hosts(file, users: list) -> tuple[list[Link], list[tuple[int, str]]]:
+def _hosts(file: File, users: list[Found]) -> tuple[list[Link], list[tuple[int, str]]]:
     """Imports that `import torch_npu` follows, and (line, obstacle) where it should but cannot."""
     if not users or not file.style.loads or file.names.bound(file.target.module) or _loaded(file):
         return [], []
@@ -66,13 +73,13 @@ def _hosts(file, users: list) -> tuple[list[Link], list[tuple[int, str]]]:
     outside = [link for link in imports if _function(link) is None]
     if free := [link for link in outside if obstacle(link) is None]:
         return [free[0]], []
-    if outside:
-        return [], [(outside[0][0].lineno, obstacle(outside[0]))]
+    if outside and (why := obstacle(outside[0])):
+        return [], [(outside[0][0].lineno, why)]
     # torch is imported inside functions only: in those whose edits need it
     return _hosts_within(file, imports, sorted({user.piece.unit.start for user in users})), []
 
 
-def _hosts_within(file, imports: list[Link], places: list[int]) -> list[Link]:
+def _hosts_within(file: File, imports: list[Link], places: list[int]) -> list[Link]:
     """For each place the first import in the functions around it."""
     first: dict[ast.AST, int] = {}
     for at, link in enumerate(imports):
@@ -94,7 +101,7 @@ def _hosts_within(file, imports: list[Link], places: list[int]) -> list[Link]:
     return [imports[at] for at in sorted(hosts)]
 
 
-def _last_before(file, place: int) -> list[Link]:
+def _last_before(file: File, place: int) -> list[Link]:
     """The last import of the module's own body that stands before a place."""
     found = [
         link
@@ -105,35 +112,36 @@ def _last_before(file, place: int) -> list[Link]:
     return sorted(found, key=lambda link: link[0].lineno)[-1:]
 
 
-def _loaded(file) -> bool:
+def _loaded(file: File) -> bool:
     """A module-level import loads torch_npu already, though it may bind another name."""
     return any(_function(link) is None and obstacle(link) is None for link in _imports(file, file.target.module))
 
 
-def place_imports(file, users: list) -> list[Change]:
+def place_imports(file: File, users: list[Found]) -> list[Change]:
     """`import torch_npu` right behind the first torch import, in the same block, once."""
     return [
         _insert_below(file, link[0], f"import {file.target.module}  # noqa: F401") for link in _hosts(file, users)[0]
     ]
 
 
-def not_inserted(file, users: list) -> list[tuple[int, str]]:
+def not_inserted(file: File, users: list[Found]) -> list[tuple[int, str]]:
     return _hosts(file, users)[1]
 
 
-def below(file, found) -> list[Change]:
+def below(file: File, found: Found) -> list[Change]:
     """The statements that a hit wants behind the one it stands in."""
     statement = found.piece.unit.statement
     return [_insert_below(file, statement, "\n".join(found.hit.after))] if found.hit.after else []
 
 
-def _insert_below(file, statement: ast.stmt, text: str) -> Change:
+def _insert_below(file: File, statement: ast.stmt, text: str) -> Change:
     source = file.source
     start, end = source.span(statement)
     indent = source.indentation(start)
     begin = source.starts[source.line(start) - 1]
     before, behind = source.line_end(end)
-    follows = _BLANKS.match(source.utf8, end, before).end()
+    blanks = _BLANKS.match(source.utf8, end, before)
+    follows = blanks.end() if blanks else end
     # others share its lines
     if begin + len(indent) != start or follows < before and source.utf8[follows : follows + 1] != b"#":
         code = "; ".join(line.partition("  #")[0] for line in text.split("\n") if line)

@@ -12,12 +12,12 @@ import sys
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from operator import attrgetter
-from typing import Any, TypeAlias
+from typing import Any
 
+from porter.engine.rule_file import Link as Link
+from porter.engine.rule_file import Node as Node
+from porter.engine.rule_file import Source
 from porter.python.blocks import once, within
-
-Node: TypeAlias = Any  # a node of ast: which kind is asked by its class, by which mypy does not narrow
-Link: TypeAlias = "tuple[Node, Link]"  # a node, and the link of its parent; the module's parent is None
 
 _LEAVES = frozenset(
     [ast.Constant, ast.Load, ast.Store, ast.Del, ast.Pass, ast.Break, ast.Continue, int, str, type(None)]
@@ -28,6 +28,7 @@ _SKIPPED = frozenset(
 )
 _ONLY = {ast.keyword: ("value",), ast.arg: ("annotation",), ast.Attribute: ("value",)}
 
+walk: Callable[[Node], Iterator[Node]] = ast.walk
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 STATEMENTS = tuple(
@@ -74,7 +75,7 @@ TYPES: dict[str, tuple[type, ...]] = {
 }
 
 
-def _getter(kind: type):
+def _getter(kind: type[ast.AST]) -> Callable[[Node], tuple[Any, ...]] | None:
     fields = _ONLY.get(kind) or tuple(f for f in kind._fields if f not in _SKIPPED)
     if kind in (ast.Global, ast.Nonlocal, ast.Import, ast.ImportFrom, ast.alias, ast.MatchSingleton) or not fields:
         return None
@@ -91,7 +92,7 @@ _CHILDREN = {
 }
 
 
-def collect(tree: ast.AST, wanted: frozenset[type]) -> tuple[dict[type, list[Link]], list[Link]]:
+def collect(tree: Node, wanted: frozenset[type]) -> tuple[dict[type, list[Link]], list[Link]]:
     """Links by node type for the types wanted, and the links of every Name."""
     buckets: dict[type, list[Link]] = {kind: [] for kind in wanted}
     takers = {kind: (buckets[kind].append if kind in buckets else None, get) for kind, get in _CHILDREN.items()}
@@ -123,10 +124,7 @@ def collect(tree: ast.AST, wanted: frozenset[type]) -> tuple[dict[type, list[Lin
     return buckets, names
 
 
-walk: Callable[[Node], Iterator[Node]] = ast.walk  # each node below one, and itself
-
-
-def on_lines(node: ast.AST, lines: list[int]) -> bool:
+def on_lines(node: Node, lines: list[int]) -> bool:
     """Whether a node covers one of the lines; one without a position may."""
     first = getattr(node, "lineno", None)
     if first is None:
@@ -145,7 +143,7 @@ def standing_on(links: list[Link], lines: list[int]) -> list[Link]:
     return [link for link in links if beyond[bisect_left(lines, link[0].lineno)] <= link[0].end_lineno]
 
 
-def strings(tree: ast.AST, lines: list[int], pattern: re.Pattern[str]) -> list[Link]:
+def strings(tree: Node, lines: list[int], pattern: re.Pattern[str]) -> list[Link]:
     """Links of the string constants on these lines that match. Whole functions without such a line are not entered."""
     found: list[Link] = []
     stack: list[Link] = [(tree, None)]
@@ -155,7 +153,7 @@ def strings(tree: ast.AST, lines: list[int], pattern: re.Pattern[str]) -> list[L
         link = pop()
         node = link[0]
         for name in node._fields:
-            value = getattr(node, name, None)
+            value: Node = getattr(node, name, None)
             for item in value if value.__class__ is list else (value,):
                 if item.__class__ is Constant:
                     if item.value.__class__ is str and search(item.value):
@@ -174,22 +172,22 @@ def owner_of(function: Link) -> ast.ClassDef | None:
 @once
 def methods(owner: ast.ClassDef) -> frozenset[str]:
     """The names of those that stand in the class itself."""
-    return frozenset(s.name for s in owner.body if s.__class__ in FUNCTIONS[:2])
+    return frozenset(s.name for s in owner.body if isinstance(s, FUNCTIONS[:2]))
 
 
-def parents(link: Link | None):
+def parents(link: Link | None) -> Iterator[Node]:
     """The nodes around, from the inside out."""
     while link is not None and (link := link[1]) is not None:
         yield link[0]
 
 
-def ancestors(link: Link | None):
+def ancestors(link: Link | None) -> Iterator[Link]:
     """The links around, from the inside out."""
     while link is not None and (link := link[1]) is not None:
         yield link
 
 
-def chain_span(link: Link, source) -> tuple[int, int]:
+def chain_span(link: Link, source: Source) -> tuple[int, int]:
     """Of the whole chain of names, in offsets."""
     while link[1][0].__class__ is ast.Attribute:
         link = link[1]
@@ -203,6 +201,7 @@ def lines_of(link: Link) -> tuple[int, int]:
         if node.__class__ in (*FUNCTIONS[:2], ast.ClassDef) and within(node, below, "decorator_list"):
             return below.lineno, below.end_lineno
         if isinstance(node, ast.stmt):
-            return node.lineno, link[0].end_lineno if hasattr(node, "body") else node.end_lineno
+            last: Node = link[0] if hasattr(node, "body") else node
+            return node.lineno, last.end_lineno
         below = node
     return link[0].lineno, link[0].end_lineno

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import ast
+from typing import TYPE_CHECKING
 
 from porter.python.index import Link
 from porter.python.receivers import TORCH
 
+if TYPE_CHECKING:
+    from porter.python.file import File
+
+
 _TENSOR = "torch.Tensor."
 
 
-def add_methods(file) -> None:
+def add_methods(file: File) -> None:
     """Put the methods of tensors into `file.apis`, as torch.Tensor.X."""
     is_method, apis, known, receivers = file.session.support.is_method, file.apis, file.names.known, file.receivers
     for link in file.buckets[ast.Attribute]:
@@ -26,7 +31,7 @@ def add_methods(file) -> None:
             apis.setdefault(_TENSOR + node.attr, []).append(link)
 
 
-def inventory(file) -> tuple[tuple[str, int, int], ...]:
+def inventory(file: File) -> tuple[tuple[str, int, int], ...]:
     """Name, how often, and the first line; sorted by name."""
     return tuple(
         (name, len(links), min(link[0].end_lineno for link in links)) for name, links in sorted(file.apis.items())

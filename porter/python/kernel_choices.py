@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from porter.python.branches import is_kernel, kernels_called
-from porter.python.index import FUNCTIONS, Link, ancestors
+from porter.python.index import FUNCTIONS, Link, Node, ancestors, walk
+
+if TYPE_CHECKING:
+    from porter.python.file import File
+
 
 _BUILDS = frozenset({"CUDAExtension", "CUDA_HOME", "CUDNN_HOME"})  # of torch.utils.cpp_extension, in setup.py
 _CHOSEN = re.compile(
@@ -21,7 +27,7 @@ _CHOICES = (
 )  # a branch of nothing else decides, and runs nothing
 
 
-def chosen(file, link: Link | None) -> str | None:
+def chosen(file: File, link: Link | None) -> str | None:
     """The CUDA kernel that a question for a GPU decides about."""
     child = link[0] if link else None
     for above, up in ((above[0], above) for above in ancestors(link)):
@@ -34,25 +40,25 @@ def chosen(file, link: Link | None) -> str | None:
         elif kind is ast.If and child is above.test:
             return _decided(file, above, up)
         elif kind is ast.Assign:
-            name = getattr(above.targets[0], "id", "")
-            return name if _CHOSEN.search(name) else None
+            target: str = getattr(above.targets[0], "id", "")
+            return target if _CHOSEN.search(target) else None
         elif kind is ast.Call and child is not above.func or isinstance(above, ast.stmt):
             return None
         child = above
     return None
 
 
-def _asked(value: ast.expr):
+def _asked(value: ast.expr) -> Iterator[str]:
     """What else one condition asks for: `torch.cuda.is_available() and CUDA_HOME is not None`."""
-    words = (n.id if n.__class__ is ast.Name else getattr(n, "attr", "") for n in ast.walk(value))
+    words = (n.id if n.__class__ is ast.Name else getattr(n, "attr", "") for n in walk(value))
     return (word for word in words if word in _BUILDS)
 
 
-def _decided(file, node: ast.If, link: Link) -> str | None:
+def _decided(file: File, node: ast.If, link: Link) -> str | None:
     """Of a branch that imports or assigns a kernel and does nothing else, or that builds one."""
     for body in (node.body, node.orelse):
         for statement in body:
-            words = (getattr(n, "id", "") or getattr(n, "attr", "") for n in ast.walk(statement))
+            words = (getattr(n, "id", "") or getattr(n, "attr", "") for n in walk(statement))
             if found := next((word for word in words if word in _BUILDS), None):
                 return found
     if not all(isinstance(statement, _CHOICES) for statement in node.body):
@@ -67,7 +73,7 @@ def _decided(file, node: ast.If, link: Link) -> str | None:
     return None
 
 
-def _kernel(file, part: ast.expr, link: Link) -> str | None:
+def _kernel(file: File, part: Node, link: Link) -> str | None:
     """The kernel that an expression calls or names; of a function of the file, what its body calls."""
     functions = {at[0].name: at for kind in FUNCTIONS[:2] for at in file.buckets[kind]}
     node = part.func if part.__class__ is ast.Call else part

@@ -6,14 +6,19 @@ import ast
 import re
 import weakref
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from porter.python import branches, kernel_choices
 from porter.python.blocks import within
 from porter.python.evidence import call_name, constant
-from porter.python.index import FUNCTIONS, Link, parents
+from porter.python.index import FUNCTIONS, Link, Node, parents
 from porter.python.mentions import Mentions
 from porter.python.parameters import defaults
 from porter.python.ranks import Ranks
+
+if TYPE_CHECKING:
+    from porter.python.file import File
+
 
 _RANK = re.compile(r"(?:^|_)(?:local_?)?rank$", re.IGNORECASE)
 _SCRIPT = frozenset(
@@ -24,12 +29,12 @@ _INTS = frozenset({"torch.cuda.current_device", "torch.distributed.get_rank", "t
 
 
 class Meaning:
-    def __init__(self, file):
-        self.file = weakref.proxy(file)  # the file keeps this: see Scene
+    def __init__(self, file: File) -> None:
+        self.file: File = weakref.proxy(file)  # the file keeps this: see Scene
         self.mentions = Mentions(self.file)
         self._ranks = Ranks(self.file)
 
-    def is_builtin(self, node) -> bool:
+    def is_builtin(self, node: Node) -> bool:
         """A bare name that nothing in sight binds."""
         link = self.file.link(node)
         return (
@@ -38,7 +43,7 @@ class Meaning:
             and not self.file.names.bindings(node.value, link)
         )
 
-    def made_by(self, node) -> str | None:
+    def made_by(self, node: Node) -> str | None:
         """`torch.cuda.get_device_properties` for a name that only calls of it bind."""
         link = self.file.link(node) if type(node).__name__ == "Name" else None
         bound = self.file.names.bindings(node.value, link) if link else []
@@ -47,18 +52,20 @@ class Meaning:
 
     def _maker(self, at: Link) -> str | None:
         above = at[1] and at[1][0]
-        value = above.value if above.__class__ in (ast.Assign, ast.NamedExpr) and at[0] is not above.value else None
+        value: Node = (
+            above.value if above.__class__ in (ast.Assign, ast.NamedExpr) and at[0] is not above.value else None
+        )
         return self.file.names.resolve(value.func, at) if value.__class__ is ast.Call else None
 
-    def local_rank(self, node) -> str | None:
+    def local_rank(self, node: Node) -> str | None:
         """How the rank of this process on its machine is spelled at a place, if it is in sight there."""
         return self._ranks.local_rank(self.file.link(node))
 
-    def module_name(self, node, module: str) -> str | None:
+    def module_name(self, node: Node, module: str) -> str | None:
         """What a module is called at a place; None where it is not imported under one name."""
         return self._ranks.module(self.file.link(node), module)
 
-    def dtype(self, node) -> str | None:
+    def dtype(self, node: Node) -> str | None:
         """`float64` for a name that is given `torch.tensor(..., dtype=torch.float64)` or `x.double()`, `x.byte()`."""
         link = self.file.chain(node) if type(node).__name__ == "Name" else None
         bound = self.file.names.bindings(link[0].id, link) if link else []
@@ -67,7 +74,7 @@ class Meaning:
     def _dtype(self, bindings: list[Link]) -> str | None:
         for at in bindings:
             above = at[1] and at[1][0]
-            call = above.value if above.__class__ is ast.Assign and within(above, at[0], "targets") else None
+            call: Node = above.value if above.__class__ is ast.Assign and within(above, at[0], "targets") else None
             if call.__class__ is not ast.Call:
                 continue
             moved = call.args if call_name(call.func) in ("to", "type") else ()
@@ -79,15 +86,15 @@ class Meaning:
                 return full.rpartition(".")[2] if full else call_name(call.func)
         return None
 
-    def asked_for(self, node) -> str | None:
+    def asked_for(self, node: Node) -> str | None:
         """Of `torch.cuda.is_available`, the other library for whose use of CUDA it is asked."""
         return branches.asked_for(self.file, self.file.chain(node))
 
-    def kernel_choice(self, node) -> str | None:
+    def kernel_choice(self, node: Node) -> str | None:
         """Of `torch.cuda.is_available`, the CUDA kernel that is chosen where the answer is yes."""
         return kernel_choices.chosen(self.file, self.file.chain(node))
 
-    def capability(self, node) -> str | None:
+    def capability(self, node: Node) -> str | None:
         """How a chain depends on a compute capability: "field" of the answer itself, "capability" in one condition."""
         return branches.capability(self.file.chain(node))
 
@@ -95,23 +102,23 @@ class Meaning:
         """Whether the file speaks of TorchScript, which knows PyTorch's own names only."""
         return bool(self.mentions.of(_SCRIPT))
 
-    def is_fallback(self, node) -> bool:
+    def is_fallback(self, node: Node) -> bool:
         """Whether a chain stands in an `except` block: what runs where the call of a newer torch failed."""
         return any(above.__class__ is ast.ExceptHandler for above in parents(self.file.link(node)))
 
-    def kernel(self, node) -> str | None:
+    def kernel(self, node: Node) -> str | None:
         """Of `x.is_cuda` or `device.type == "cuda"`, the CUDA kernel that is called where it is so."""
         literal = self.file.literal(node)
         link = literal.link if literal else self.file.receivers.link(self.file.span(node)[1])
         return branches.kernel(self.file, link) or branches.compiled(self.file)
 
-    def may_be_none(self, node) -> bool:
+    def may_be_none(self, node: Node) -> bool:
         """A parameter that is None where nobody gives it."""
         link = self.file.chain(node) if type(node).__name__ == "Name" else None
         bound = self.file.names.bindings(link[0].id, link) if link else []
         return any(at[0].__class__ is ast.arg and _defaults_to_none(at) for at in bound)
 
-    def int_kind(self, node) -> str:
+    def int_kind(self, node: Node) -> str:
         """Whether an expression is an int: 'known' by what binds it, 'likely' by its name, '' otherwise."""
         kind = type(node).__name__
         if kind == "Integer":
@@ -145,7 +152,7 @@ class Meaning:
             and call_name(getattr(above.iter, "func", node)) == "range"
         )
 
-    def _is_int(self, value: ast.AST, link: Link) -> bool:
+    def _is_int(self, value: Node, link: Link) -> bool:
         if value.__class__ is ast.Call:
             return getattr(value.func, "id", "") == "int" or self.file.names.resolve(value.func, link) in _INTS
         return type(constant(value)) is int
@@ -167,5 +174,5 @@ class Meaning:
 
 def _defaults_to_none(parameter: Link) -> bool:
     function = next((above for above in parents(parameter) if isinstance(above, FUNCTIONS)), None)
-    default = defaults(function).get(parameter[0].arg) if function is not None else None
+    default: Node = defaults(function).get(parameter[0].arg) if function is not None else None
     return default.__class__ is ast.Constant and default.value is None

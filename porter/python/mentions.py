@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from porter.python.index import Link
+from porter.python.index import Link, Node
+
+if TYPE_CHECKING:
+    from porter.python.file import File
 
 
 class Mentions:
-    def __init__(self, file):
+    def __init__(self, file: File) -> None:
         self.file = file
         self._found: dict[frozenset[str], list[Link]] = {}
 
@@ -18,7 +23,7 @@ class Mentions:
             self._found[names] = sorted(self._search(names), key=lambda link: self.file.source.span(link[0]))
         return self._found[names]
 
-    def _search(self, names: frozenset[str]):
+    def _search(self, names: frozenset[str]) -> Iterator[Link]:
         resolve = self.file.names.resolve
         for link in self.file.names.uses:
             if link[0].ctx.__class__ is not ast.Load or not self.file.names.known(link[0].id):
@@ -29,7 +34,7 @@ class Mentions:
                     break
                 link = link[1]
 
-    def is_first(self, node, names: frozenset[str]) -> bool:
+    def is_first(self, node: Node, names: frozenset[str]) -> bool:
         """Whether no mention of one of these names stands before this one."""
         first = next(iter(self.of(names)), None)
         return first is not None and self.file.source.span(first[0])[0] == self.file.span(node)[0]

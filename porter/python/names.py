@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from porter.python.index import Link
+from porter.python.index import Link, Node
 from porter.python.scopes import Scopes
 
 _OTHER = "<other>"
@@ -16,13 +16,13 @@ _Answer = TypeVar("_Answer")
 
 
 class Names:
-    def __init__(self, buckets: dict[type, list[Link]], uses: list[Link]):
+    def __init__(self, buckets: dict[type, list[Link]], uses: list[Link]) -> None:
         self.imports: dict[str, list[tuple[str, Link]]] = defaultdict(
             list
         )  # name -> (what it is, its import statement)
         self.others: dict[str, list[Link]] = defaultdict(list)  # name -> links of whatever else binds it
         self.uses, self.scopes = uses, Scopes(buckets)
-        self._tables: dict[str, dict] = {}
+        self._tables: dict[str, dict[Node, set[str]]] = {}
         for link in buckets[ast.Import]:
             for a in link[0].names:
                 first = a.name.partition(".")[0]
@@ -34,8 +34,8 @@ class Names:
                 self.imports[a.asname or a.name].append((base + a.name, link))
         for link in buckets[ast.arg]:
             self.others[link[0].arg].append(link)
-        for kind in (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef):
-            for link in buckets[kind]:
+        for definition in (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef):
+            for link in buckets[definition]:
                 self.others[link[0].name].append(link[1])  # bound outside itself
         for kind, field in (
             (ast.ExceptHandler, "name"),
@@ -49,9 +49,9 @@ class Names:
         for link in uses:
             if link[0].ctx.__class__ is not ast.Load:
                 self.others[link[0].id].append(link)
-        self._homes: dict[str, dict] = {}
-        self._readers: dict[str, dict] = {}
-        self._said: dict[tuple[int, Hashable], tuple[list[Link], object]] = {}
+        self._homes: dict[str, dict[Node, list[Link]]] = {}
+        self._readers: dict[str, dict[Node, list[Link]]] = {}
+        self._said: dict[tuple[int, Hashable], tuple[Sequence[object], Any]] = {}
 
     @cached_property
     def torch(self) -> str | None:
@@ -88,10 +88,11 @@ class Names:
         """Whether a chain that starts with this name can resolve at all."""
         return name in self.imports or name in self.aliases
 
-    def resolve(self, node: ast.AST, link: Link) -> str | None:
+    def resolve(self, node: Node, link: Link) -> str | None:
         """'torch.cuda.synchronize' for `tc.synchronize`; None when unknown, local, or behind a call. `link` is the
         link of `node` itself or of any parent inside the same expression."""
-        tail, top = [], node
+        tail: list[str] = []
+        top = node
         while node.__class__ is ast.Attribute:
             tail.append(node.attr)
             node = node.value
@@ -100,22 +101,24 @@ class Names:
         base = self.root(node.id, link, top if link[0] is not top else None)
         return base and ".".join((base, *reversed(tail)))
 
-    def root(self, name: str, link: Link, below: ast.AST | None = None) -> str | None:
+    def root(self, name: str, link: Link, below: Node = None) -> str | None:
         """What a bare name refers to, seen from `link`."""
         if name not in self.imports:
-            return self.__dict__.get("aliases", {}).get(name)
+            aliases: dict[str, str] = self.__dict__.get("aliases", {})
+            return aliases.get(name)
         return self.plain.get(name) or self._by_scope(name, link, below)
 
     # Only for ambiguous roots from here on. A scope is its link; the module is None.
 
-    def _by_scope(self, name: str, link: Link, below) -> str | None:
+    def _by_scope(self, name: str, link: Link, below: Node) -> str | None:
         nearest, home = self.scopes.nearest, self.scopes.home
         if name not in self._tables:
-            table = self._tables[name] = defaultdict(set)
+            made: dict[Node, set[str]] = defaultdict(set)
+            self._tables[name] = made
             for target, at in self.imports[name]:
-                table[home(name, at)].add(target)
+                made[home(name, at)].add(target)
             for at in self.others.get(name, ()):
-                table[home(name, at)].add(_OTHER)
+                made[home(name, at)].add(_OTHER)
         table, scope, first = self._tables[name], nearest(link, below), True
         while True:
             node = scope and scope[0]
@@ -132,9 +135,10 @@ class Names:
             return []
         nearest, home = self.scopes.nearest, self.scopes.home
         if name not in self._homes:
-            homes = self._homes[name] = defaultdict(list)
+            made: dict[Node, list[Link]] = defaultdict(list)
+            self._homes[name] = made
             for at in self.others[name]:
-                homes[home(name, at)].append(at)
+                made[home(name, at)].append(at)
         homes, scope, first = self._homes[name], nearest(link), True
         while True:
             node = scope and scope[0]
@@ -158,17 +162,19 @@ class Names:
     def readers(self, name: str, link: Link) -> list[Link]:
         """Where the binding that stands at `link` may be read: the uses that see its scope."""
         if name not in self._readers:
-            readers = self._readers[name] = defaultdict(list)
+            readers: dict[Node, list[Link]] = defaultdict(list)
+            self._readers[name] = readers
             for use in self.spelled(name):
                 if use[0].ctx.__class__ is ast.Load and (bound := self.bindings(name, use)):
                     readers[self.scopes.home(name, bound[0])].append(use)
         return self._readers[name].get(self.scopes.home(name, link), [])
 
-    def once(self, question: Hashable, links: list[Link], ask: Callable[[], _Answer]) -> _Answer:
+    def once(self, question: Hashable, links: Sequence[object], ask: Callable[[], _Answer]) -> _Answer:
         """What is asked of all `bindings` or `readers` of a name together: every use asks it, and it is answered once."""
         if not links:
             return ask()
         key = id(links), question
         if key not in self._said:
             self._said[key] = links, ask()  # with the list, whose number is nobody else's as long as it lives
-        return self._said[key][1]
+        found: _Answer = self._said[key][1]
+        return found

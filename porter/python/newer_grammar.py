@@ -13,6 +13,7 @@ from bisect import bisect_right
 import libcst as cst
 
 from porter.errors import Unreadable
+from porter.python.index import Node
 from porter.python.source import Source
 from porter.python.trees import fits_libcst, tree_of
 from porter.python.units import positions
@@ -51,8 +52,9 @@ def parse_around(source: Source, refusal: Unreadable) -> tuple[ast.Module, list[
             break
         line = min(line, len(lines) - 1)
         around = [r for r in ranges if r[0] < lines[line] and r[1] > lines[line - 1]]
-        if not around or (smallest := min(around, key=lambda r: r[1] - r[0]))[2] is None:
+        if not around:
             break
+        smallest = min(around, key=lambda r: r[1] - r[0])
         ranges.remove(smallest)
         first, last, cover = smallest
         hidden.append(bisect_right(lines, first))
@@ -77,22 +79,24 @@ def _nests(text: str) -> bool:
     return text.count("elif ") > _DEEPEST or _INDENTED.search(text) is not None
 
 
-def _ranges(module: cst.Module) -> list[tuple[int, int, str | None]]:
+def _ranges(module: cst.Module) -> list[tuple[int, int, str]]:
     """(start, end, what may stand there instead) of every simple statement and of every header."""
-    where, code, found = positions(module), module.code, []
+    where, code = positions(module), module.code
+    found: list[tuple[int, int, str]] = []
 
     class Collect(cst.CSTVisitor):
-        def visit_SimpleStatementLine(self, node) -> bool:
+        def visit_SimpleStatementLine(self, node: Node) -> bool:
             found.append((where(node.body[0])[0], where(node.body[-1])[1], "pass"))
             return False
 
-        def on_visit(self, node) -> bool:
+        def on_visit(self, node: Node) -> bool:
             body = getattr(node, "body", None)
             if isinstance(body, (cst.IndentedBlock, cst.SimpleStatementSuite)) and isinstance(node, cst.CSTNode):
                 if isinstance(node, (cst.FunctionDef, cst.ClassDef)):
-                    start = where(node.asynchronous)[0] if getattr(node, "asynchronous", None) else where(node.name)[0]
+                    start = where(getattr(node, "asynchronous", None) or node.name)[0]
                     start = max(code.rfind(end, 0, start) for end in "\r\n") + 1
-                    start = _BLANK.match(code, start).end()
+                    blank = _BLANK.match(code, start)
+                    start = blank.end() if blank else start
                 else:
                     start = where(node)[0]
                 handler = isinstance(node, (cst.ExceptHandler, cst.ExceptStarHandler))

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from porter.python.blocks import place
 from porter.python.evidence import constant
+from porter.python.index import Node
 
 _Value = TypeVar("_Value")
 
 
-def parameters(function: ast.AST) -> list[str]:
+def parameters(function: Node) -> list[str]:
     a = function.args
     return [p.arg for p in (*a.posonlyargs, *a.args, *a.kwonlyargs, a.vararg, a.kwarg) if p is not None]
 
@@ -28,11 +29,13 @@ def positional(a: ast.arguments, at: int) -> ast.arg | None:
 def defaulted(a: ast.arguments, default: ast.expr) -> ast.arg:
     """The parameter that a default is for."""
     field, at = place(a, default)
-    return positional(a, at - len(a.defaults)) if field == "defaults" else a.kwonlyargs[at]
+    if field != "defaults":
+        return a.kwonlyargs[at]
+    return (a.posonlyargs + a.args)[at - len(a.defaults)]
 
 
 def given_to(
-    function: ast.AST, args: list[_Value], keywords: dict[str, _Value], make: Callable[..., _Value]
+    function: Node, args: list[_Value], keywords: dict[str, _Value], make: Callable[..., _Value]
 ) -> dict[str, _Value] | None:
     """What the parameters of a function are in a call of it; None where the call does not fit."""
     a = function.args
@@ -53,26 +56,26 @@ def given_to(
     return given
 
 
-def number(node: ast.AST):
+def number(node: Node) -> Any:
     if node.__class__ is ast.UnaryOp and node.op.__class__ is ast.USub and type(constant(node.operand)) in (int, float):
         return -constant(node.operand)
     return constant(node)
 
 
-def default_of(function, name: str):
+def default_of(function: Node, name: str) -> Any:
     """What a parameter is where a call does not give it."""
     found = defaults(function)
     return number(found[name]) if name in found else None
 
 
-def defaults(function) -> dict[str, ast.expr]:
+def defaults(function: Node) -> dict[str, ast.expr]:
     a = function.args
     named = [p.arg for p in (*a.posonlyargs, *a.args)]
     found = dict(zip(named[len(named) - len(a.defaults) :], a.defaults))
     return found | {p.arg: d for p, d in zip(a.kwonlyargs, a.kw_defaults) if d is not None}
 
 
-def dotted(node: ast.AST) -> str:
+def dotted(node: Node) -> str:
     """`a.b.c` as text; "" where it is no plain chain."""
     words = []
     while node.__class__ is ast.Attribute:

@@ -6,15 +6,20 @@ import ast
 import math
 import re
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-from porter.python.index import FUNCTIONS, Link, ancestors
+from porter.python.index import FUNCTIONS, Link, Node, ancestors
+
+if TYPE_CHECKING:
+    from porter.python.file import File
+
 
 _LOCAL_RANK = re.compile(r"_?local_?rank", re.IGNORECASE)
 _FROM_ENVIRONMENT = re.compile(rb"environ(?:\.get\(|\[)\s*[\"']LOCAL_RANK[\"']")
 
 
 class Ranks:
-    def __init__(self, file):
+    def __init__(self, file: File) -> None:
         self.file = file
 
     @cached_property
@@ -45,9 +50,9 @@ class Ranks:
         return None
 
     @cached_property
-    def _modules(self) -> dict[str, list[tuple[str, list]]]:
+    def _modules(self) -> dict[str, list[tuple[str, list[Node]]]]:
         """By module, the names that stand for it alone, and the functions around their imports."""
-        found: dict[str, list[tuple[str, list]]] = {}
+        found: dict[str, list[tuple[str, list[Node]]]] = {}
         for bound, imports in sorted(self.file.names.imports.items()):
             targets = {target for target, _ in imports}
             if bound not in self.file.names.others and len(targets) == 1:
@@ -63,7 +68,7 @@ class Ranks:
         return None
 
 
-def _bound_before(file, name: str, link: Link) -> bool:
+def _bound_before(file: File, name: str, link: Link) -> bool:
     bindings = file.names.bindings(name, link)
     always, lines = file.names.once("bound before", bindings, lambda: _firsts(bindings))
     here = _around(link)
@@ -81,5 +86,5 @@ def _firsts(bindings: list[Link]) -> tuple[bool, dict[ast.AST | None, float]]:
     return always, lines
 
 
-def _around(link: Link | None) -> ast.AST | None:
+def _around(link: Link | None) -> Node:
     return next((above[0] for above in ancestors(link) if isinstance(above[0], FUNCTIONS)), None)

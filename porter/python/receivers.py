@@ -5,10 +5,15 @@ from __future__ import annotations
 import ast
 from bisect import bisect_left
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from porter.python.blocks import BODIES, place, within
 from porter.python.evidence import OTHER_LIBRARIES
-from porter.python.index import Link, ancestors
+from porter.python.index import Link, Node, ancestors
+
+if TYPE_CHECKING:
+    from porter.python.file import File
+
 
 TORCH, OTHER, OWN, UNKNOWN = "torch", "other", "own", "unknown"
 
@@ -31,7 +36,7 @@ def _first(found: set[str]) -> str:
 
 
 class Receivers:
-    def __init__(self, file):
+    def __init__(self, file: File) -> None:
         self.tree, self.names = file.tree, file.names
         self._own = {
             "cuda": frozenset(entry.rpartition(":")[2] for entry in file.facts.own.cuda),
@@ -66,7 +71,7 @@ class Receivers:
         self.own = self._own["cuda"]
         return self._expression(link[0], link, 0)
 
-    def _expression(self, node: ast.AST, link: Link, depth: int) -> str:
+    def _expression(self, node: Node, link: Link, depth: int) -> str:
         if depth > 6:
             return UNKNOWN
         kind = node.__class__
@@ -97,7 +102,7 @@ class Receivers:
     def _call(self, node: ast.Call, link: Link, depth: int) -> str:
         if full := self.names.resolve(node.func, link):
             return self._resolved(full)
-        func = node.func
+        func: Node = node.func
         if func.__class__ is ast.Name:
             return self._class(func.id, link, depth)
         if func.__class__ is ast.Attribute:
@@ -189,7 +194,7 @@ class Receivers:
         node, up = at[0], at[1]
         if node.__class__ is ast.arg:
             return self._annotation(node.annotation, at)
-        parent = up[0] if up else None
+        parent: Node = up[0] if up else None
         if parent.__class__ is ast.Assign and within(parent, node, "targets"):
             return (
                 self._expression(parent.value, (parent.value, up), depth + 1) if parent.value is not node else UNKNOWN
@@ -203,7 +208,7 @@ class Receivers:
             return self._expression(parent.value, up, depth + 1)
         return UNKNOWN
 
-    def _annotation(self, node: ast.AST | None, link: Link) -> str:
+    def _annotation(self, node: Node, link: Link) -> str:
         if node.__class__ is ast.Constant and isinstance(node.value, str):
             try:
                 node = ast.parse(node.value, mode="eval").body
@@ -224,7 +229,7 @@ class Receivers:
         if getattr(node.value, "id", "") != "self":
             return UNKNOWN
         owner = next((a for a in ancestors(link) if a[0].__class__ is ast.ClassDef), None)
-        values = self.members(owner[0]).get(node.attr, ()) if owner else ()
+        values = self.members(owner[0]).get(node.attr, []) if owner else []
         kinds = (self._expression(value, (value, owner), depth + 3) for value in values)
         return self.names.once(("kind", depth, self.own), values, lambda: _strongest({*kinds}))
 
@@ -245,7 +250,7 @@ class Receivers:
         return found
 
 
-def _set_to(link: Link) -> ast.expr | None:
+def _set_to(link: Link) -> Node:
     """The value of a target of an assignment, also in `self.a, self.b = x, y`."""
     node, above = link[0], link[1][0]
     if above.__class__ is ast.Assign:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from operator import is_not
+from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
@@ -14,7 +15,12 @@ from porter.engine.refusals import failure
 from porter.engine.rule import Hit, Rule
 from porter.errors import Broken
 from porter.finding import SHARED, Change, apply
+from porter.python.index import Node
 from porter.python.units import Piece, Unit
+
+if TYPE_CHECKING:
+    from porter.python.file import File
+
 
 # nodes are compared by class and not by isinstance: they are abstract classes, whose check runs in Python
 _TRIVIA = frozenset(
@@ -57,7 +63,8 @@ class Found:
 
     def let_go(self) -> None:
         """Keep what is told of the hit and none of LibCST's nodes: the trees of a whole file would fill the memory."""
-        self.place = self.piece.span(self.hit.at)
+        if isinstance(self.piece, Piece):
+            self.place = self.piece.span(self.hit.at)
         self.hit, self.node = replace(self.hit, at=None, new=None), None
         self.piece = Cut(self.piece.unit, self.piece.exact)
 
@@ -80,7 +87,7 @@ def _children(kind: type[cst.CSTNode]) -> tuple[str, ...]:
 class _Walk:
     """A transformer that leaves nodes as they are where nothing below them changes: LibCST's own makes all of them anew."""
 
-    def __init__(self, file, piece: Piece, wanted: Callable[[Rule, Hit, Piece], bool]):
+    def __init__(self, file: File, piece: Piece, wanted: Callable[[Rule, Hit, Piece], bool]) -> None:
         self.file, self.piece, self.wanted = file, piece, wanted
         self.keys, self.nodes = file.rules.keys, file.by_node
         self.patterns = file.patterns if self.keys.patterns and not file.scene.apart else {}
@@ -103,7 +110,7 @@ class _Walk:
         kind = node.__class__
         if kind in _CHAIN and node not in self._inner:
             self._mention(node)
-        changed = {}
+        changed: dict[str, Any] = {}
         for name in _children(kind):
             value = getattr(node, name)
             of = value.__class__
@@ -111,19 +118,19 @@ class _Walk:
                 inner = [self.visit(one) if one.__class__ not in _TRIVIA else one for one in value]
                 if any(map(is_not, inner, value)):
                     changed[name] = inner
-            elif of not in _TRIVIA and (inner := self.visit(value)) is not value:
-                changed[name] = inner
+            elif of not in _TRIVIA and (new := self.visit(value)) is not value:
+                changed[name] = new
         return self._leave(node, node.with_changes(**changed) if changed else node)
 
-    def _mention(self, node) -> None:
+    def _mention(self, node: Node) -> None:
         """Only the longest chain is a mention: `torch.cuda` in `torch.cuda.synchronize` is none of its own."""
         chain = [node]
         while chain[-1].__class__ is cst.Attribute:
             self._inner.add(chain[-1].attr)
             chain.append(chain[-1].value)
             self._inner.add(chain[-1])
-        name = self.file.name(node)
-        if name is None:
+        name = full = self.file.name(node)
+        if name is None or full is None:
             return
         for part in chain:
             if rules := self.keys.references.get(name):
@@ -132,13 +139,13 @@ class _Walk:
             if part.__class__ is not cst.Attribute:
                 break
             name = name.rpartition(".")[0]
-        full = self.file.name(node)
         for prefix, rules in self.keys.prefixes.items():
             if full == prefix or full.startswith(prefix + "."):
                 self._mentions[node] = rules
 
-    def _leave(self, original: cst.CSTNode, updated: cst.CSTNode) -> cst.CSTNode:
-        keys, asked, kind = self.keys, (), original.__class__
+    def _leave(self, original: Any, updated: cst.CSTNode) -> cst.CSTNode:
+        keys, kind = self.keys, original.__class__
+        asked: Iterable[Rule] = ()
         if kind is cst.Call:
             name = self.file.name(original.func)
             asked = keys.calls.get(name, ()) if name else ()
@@ -169,13 +176,13 @@ class _Walk:
             updated = self._ask(rule, original, updated)
         return updated
 
-    def _ask(self, rule: Rule, original, updated):
+    def _ask(self, rule: Rule, original: cst.CSTNode, updated: cst.CSTNode) -> cst.CSTNode:
         for hit in self._answers(rule, original, updated):
             hit = self._with_others(rule, hit)
-            edits = hit.new is not None or hit.after or hit.more
+            edits = bool(hit.new is not None or hit.after or hit.more)
             if edits and not (rule.edits and self.file.style.writes(hit.code or rule.code)):
                 hit, edits = replace(hit, new=None, after=(), more=()), False
-            found = Found(rule, hit, original, self.piece, edit=hit.more, edits=bool(edits))
+            found = Found(rule, hit, original, self.piece, edit=hit.more, edits=edits)
             self.found.append(found)
             if edits and self.wanted(rule, hit, self.piece):
                 found.applied = True
@@ -196,7 +203,7 @@ class _Walk:
             return replace(hit, safe=False, values=values)
         return replace(hit, new=None, after=(), more=(), safe=False, values=values)
 
-    def _answers(self, rule: Rule, original, updated) -> tuple[Hit, ...]:
+    def _answers(self, rule: Rule, original: cst.CSTNode, updated: cst.CSTNode) -> tuple[Hit, ...]:
         """What a rule says; one that raises, or says what no finding can be made of, loses this hit and no other."""
         try:
             answer = rule.visit(original, updated, self.file)
@@ -214,11 +221,13 @@ class _Walk:
             return ()
 
 
-def rewrite(file, piece: Piece, wanted: Callable[[Rule, Hit, Piece], bool]) -> tuple[list[Found], tuple[Change, ...]]:
+def rewrite(
+    file: File, piece: Piece, wanted: Callable[[Rule, Hit, Piece], bool]
+) -> tuple[list[Found], tuple[Change, ...]]:
     """All hits in the piece, and the edits of those that `wanted` lets through, in offsets of the UTF-8 text."""
     walk = _Walk(file, piece, wanted)
     try:
-        module = walk.visit(piece.module)
+        module: Any = walk.visit(piece.module)
         if not walk.replaced:
             return walk.found, ()
         text, reach = piece.render(module)

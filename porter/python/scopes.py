@@ -6,18 +6,18 @@ import ast
 from collections import defaultdict
 
 from porter.python.blocks import within
-from porter.python.index import COMPREHENSIONS, FUNCTIONS, Link
+from porter.python.index import COMPREHENSIONS, FUNCTIONS, Link, Node
 
 
 class Scopes:
-    def __init__(self, buckets: dict[type, list[Link]]):
+    def __init__(self, buckets: dict[type, list[Link]]) -> None:
         self.functions: dict[str, list[Link]] = defaultdict(list)  # name -> its definitions, those of coroutines last
         for kind in (ast.FunctionDef, ast.AsyncFunctionDef):
             for link in buckets[kind]:
                 self.functions[link[0].name].append(link)
         self._declared: dict[str, list[Link]] = defaultdict(list)  # name -> its `global` and `nonlocal` statements
-        for kind in (ast.Global, ast.Nonlocal):
-            for link in buckets[kind]:
+        for word in (ast.Global, ast.Nonlocal):
+            for link in buckets[word]:
                 for name in link[0].names:
                     self._declared[name].append(link)
         self._around: dict[ast.AST, Link | None] = {}
@@ -28,7 +28,7 @@ class Scopes:
         scope = self.nearest(link)
         return scope and scope[0]
 
-    def nearest(self, link: Link | None, below=None) -> Link | None:
+    def nearest(self, link: Link | None, below: Node = None) -> Link | None:
         """Nearest scope around; defaults, decorators, annotations and a first iterable live outside theirs."""
         path = [below, None, None]  # child, grandchild, great-grandchild on the way up
         ifs: list[ast.AST] = []  # all in one scope: each `elif` stands in the one before it
@@ -37,7 +37,7 @@ class Scopes:
             self._around[node] = found
         return found
 
-    def _nearest(self, link: Link | None, path: list[ast.AST | None], ifs: list[ast.AST]) -> Link | None:
+    def _nearest(self, link: Link | None, path: list[Node], ifs: list[ast.AST]) -> Link | None:
         while link is not None:
             node, (child, grand, great) = link[0], path
             if node.__class__ in FUNCTIONS:
@@ -69,7 +69,7 @@ class Scopes:
             path, link = [node, child, grand], link[1]
         return None
 
-    def home(self, name: str, link: Link | None):
+    def home(self, name: str, link: Link | None) -> Node:
         """The node of the scope that a binding belongs to; None is the module."""
         scope = self.nearest(link)
         if link is not None and link[1] is not None and link[1][0].__class__ is ast.NamedExpr:

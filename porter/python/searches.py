@@ -6,6 +6,24 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable
 from functools import cached_property
+from typing import Protocol
+
+from porter.python.index import Node
+
+
+class Searched(Protocol):
+    """python/source.py."""
+
+    utf8: bytes
+
+    @property
+    def starts(self) -> list[int]: ...
+    @property
+    def words(self) -> frozenset[bytes]: ...
+    @property
+    def vocabulary(self) -> bytes: ...
+    def span(self, node: Node) -> tuple[int, int]: ...
+
 
 _TOKEN = re.compile(r"\\x..|\\\d+|\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{[\d,]*\}|.", re.DOTALL)
 _WORD = re.compile(r"\\b([A-Za-z_]\w*)(?=\\[(bs]|\(\?:\[|$)")
@@ -14,7 +32,7 @@ _WORD = re.compile(r"\\b([A-Za-z_]\w*)(?=\\[(bs]|\(\?:\[|$)")
 class Sought:
     """A pattern, and what has to be among the words of a text that it matches: a whole word, or letters of some."""
 
-    def __init__(self, text: str):
+    def __init__(self, text: str) -> None:
         word = _WORD.match(text)
         self.word = word[1].encode() if word else None
         # without the edge before it a pattern only lets more through, and plain letters are found in a tenth of the time
@@ -49,7 +67,9 @@ def letters(pattern: str) -> list[bytes]:
     return [run.encode() for run in sorted(filter(None, runs), key=len, reverse=True) or [""]]
 
 
-def matched(source, sought: Iterable[Sought], lowered: bool = False) -> tuple[list[re.Pattern[bytes]], list[int]]:
+def matched(
+    source: Searched, sought: Iterable[Sought], lowered: bool = False
+) -> tuple[list[re.Pattern[bytes]], list[int]]:
     """Those that match the bytes, and the lines, from 1, on which they do: sorted, each once."""
     words, among = source.words, source.vocabulary
     if lowered:
@@ -69,11 +89,11 @@ def matched(source, sought: Iterable[Sought], lowered: bool = False) -> tuple[li
     return patterns, sorted(lines)
 
 
-def lines_with(source, *sought: Sought, lowered: bool = False) -> list[int]:
+def lines_with(source: Searched, *sought: Sought, lowered: bool = False) -> list[int]:
     return matched(source, sought, lowered)[1]
 
 
-def says(source, node, patterns: Iterable[re.Pattern[bytes]]) -> bool:
+def says(source: Searched, node: Node, patterns: Iterable[re.Pattern[bytes]]) -> bool:
     """Whether one of them matches the text of a statement, of a compound one up to its body."""
     start, end = source.span(node)
     body = getattr(node, "body", None)

@@ -8,6 +8,7 @@ from functools import cached_property
 from itertools import accumulate
 
 from porter.python.comments import comments
+from porter.python.index import Node
 from porter.python.stored import LINE_END, Stored
 
 _STEP, _INNER = 4096, bytes(range(0x80, 0xC0))  # what stands inside of a character
@@ -17,7 +18,7 @@ _SPACES = bytes(c if c < 128 and chr(c).isalnum() or c == ord("_") else ord(" ")
 class Source:
     """`utf8` is what offsets point into: the file without its BOM, in UTF-8 whatever it was stored in."""
 
-    def __init__(self, data: bytes):
+    def __init__(self, data: bytes) -> None:
         self.stored = Stored(data)
         self.utf8 = self.stored.utf8
         self._said: dict[tuple[re.Pattern[bytes] | bytes, int, int], bool] = {}
@@ -32,15 +33,16 @@ class Source:
         """The same in a row, a tenth of the text: letters that the text has beside each other, it has, too."""
         return b" ".join(self.words)
 
-    def says(self, what: re.Pattern[bytes] | bytes, node=None) -> bool:
+    def says(self, what: re.Pattern[bytes] | bytes, node: Node = None) -> bool:
         """Whether something stands anywhere, or in a node: every hit of a rule asks, and the text is gone over once."""
         start, end = self.span(node) if node is not None else (0, len(self.utf8))
         known = self._said.get((what, start, end))
         if known is None:
-            found = (
-                self.utf8.find(what, start, end) >= 0 if what.__class__ is bytes else what.search(self.utf8, start, end)
-            )
-            known = self._said[what, start, end] = bool(found)
+            if isinstance(what, bytes):
+                known = self.utf8.find(what, start, end) >= 0
+            else:
+                known = what.search(self.utf8, start, end) is not None
+            self._said[what, start, end] = known
         return known
 
     @cached_property
@@ -52,7 +54,7 @@ class Source:
     def offset(self, line: int, column: int) -> int:
         return self.starts[line - 1] + column
 
-    def span(self, node) -> tuple[int, int]:
+    def span(self, node: Node) -> tuple[int, int]:
         starts = self.starts
         return starts[node.lineno - 1] + node.col_offset, starts[node.end_lineno - 1] + node.end_col_offset
 
@@ -89,7 +91,8 @@ class Source:
 
     def indentation(self, offset: int) -> bytes:
         start = self.starts[self.line(offset) - 1]
-        return re.compile(rb"[ \t\f]*").match(self.utf8, start, offset)[0]
+        found = re.compile(rb"[ \t\f]*").match(self.utf8, start, offset)
+        return found[0] if found else b""
 
     @cached_property
     def comments(self) -> list[tuple[int, int, str]]:

@@ -36,7 +36,7 @@ def _decoded(data: bytes, encoding: str) -> str:
 class Stored:
     """`utf8` is the file without its BOM, in UTF-8 whatever it was stored in."""
 
-    def __init__(self, data: bytes):
+    def __init__(self, data: bytes) -> None:
         self.data = data
         self.bom = BOM if data.startswith(BOM) else b""
         self.encoding = "utf-8"

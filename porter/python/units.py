@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -15,7 +16,7 @@ import libcst as cst
 from libcst._nodes.internal import CodegenState
 
 from porter.python.blocks import once, within
-from porter.python.index import Link
+from porter.python.index import Link, Node
 from porter.python.source import Source
 from porter.python.trees import fits_libcst
 
@@ -29,7 +30,7 @@ _COLON = re.compile(rb"(?:#[^\r\n]*|[^:#])*:")
 class Unit:
     start: int  # offsets into source.utf8
     end: int
-    statement: ast.AST  # the statement that the piece belongs to
+    statement: Node  # the statement that the piece belongs to
     prefix: str = ""
     suffix: str = ""
     whole: bool = True  # the piece is the whole statement
@@ -46,7 +47,7 @@ def unit_of(link: Link, source: Source) -> Unit | None:
     return None
 
 
-def _cut(node: ast.AST, child: ast.AST | None, source: Source) -> Unit | None:
+def _cut(node: Node, child: Node, source: Source) -> Unit | None:
     if getattr(node, "decorator_list", None) and within(node, child, "decorator_list"):
         return Unit(*source.span(child), node, whole=False)
     if _header(node) is None:
@@ -63,12 +64,14 @@ def _cut(node: ast.AST, child: ast.AST | None, source: Source) -> Unit | None:
 
 
 @once
-def _bounds(node: ast.AST, source: Source) -> tuple[int, int] | None:
+def _bounds(node: Node, source: Source) -> tuple[int, int] | None:
     """Where the header of a compound statement begins, and where its colon ends."""
     start = source.offset(node.lineno, node.col_offset) if node.__class__ is not ast.match_case else _case(node, source)
-    last = max((source.offset(n.end_lineno, n.end_col_offset) for n in _header(node)), default=start)
+    if start is None:
+        return None
+    last = max((source.offset(n.end_lineno, n.end_col_offset) for n in _header(node) or ()), default=start)
     colon = _COLON.match(source.utf8, last)
-    return None if colon is None or start is None else (start, colon.end())
+    return None if colon is None else (start, colon.end())
 
 
 def _case(node: ast.match_case, source: Source) -> int | None:
@@ -83,7 +86,7 @@ def _case(node: ast.match_case, source: Source) -> int | None:
 
 
 @once
-def _header(node: ast.AST) -> tuple[ast.AST, ...] | None:
+def _header(node: Node) -> tuple[Node, ...] | None:
     """The nodes of a compound statement before its colon; None for a simple statement."""
     kind = node.__class__
     if kind in (ast.If, ast.While):
@@ -112,7 +115,7 @@ def _header(node: ast.AST) -> tuple[ast.AST, ...] | None:
 class _Positions(CodegenState):
     """Where each node begins and ends in the generated text, with and without the whitespace and brackets it owns."""
 
-    def __init__(self, module: cst.Module):
+    def __init__(self, module: cst.Module) -> None:
         super().__init__(default_indent=module.default_indent, default_newline=module.default_newline)
         self.at = 0
         self.outer: dict[cst.CSTNode, tuple[int, int]] = {}
@@ -127,13 +130,15 @@ class _Positions(CodegenState):
         self.tokens.append(value)
         self.at += len(value)
 
-    def before_codegen(self, node) -> None:
+    def before_codegen(self, node: cst.CSTNode) -> None:
         self._stack.append(self.at)
 
-    def after_codegen(self, node) -> None:
+    def after_codegen(self, node: cst.CSTNode) -> None:
         self.outer[node] = (self._stack.pop(), self.at)
 
-    def record_syntactic_position(self, node, *, start_node=None, end_node=None):
+    def record_syntactic_position(  # type: ignore[override]  # no generator, see _Mark
+        self, node: cst.CSTNode, *, start_node: cst.CSTNode | None = None, end_node: cst.CSTNode | None = None
+    ) -> _Mark:
         return _Mark(self, node, start_node, end_node)
 
 
@@ -142,13 +147,15 @@ class _Mark:
 
     __slots__ = ("state", "node", "first", "last", "start")
 
-    def __init__(self, state: _Positions, node, first, last):
+    def __init__(
+        self, state: _Positions, node: cst.CSTNode, first: cst.CSTNode | None, last: cst.CSTNode | None
+    ) -> None:
         self.state, self.node, self.first, self.last = state, node, first, last
 
     def __enter__(self) -> None:
         self.start = self.state.at
 
-    def __exit__(self, *error) -> None:
+    def __exit__(self, *error: object) -> None:
         if error[0] is not None:  # the nodes asked for below were not reached
             return
         state = self.state
@@ -157,7 +164,7 @@ class _Mark:
         state.inner[self.node] = (start, end)
 
 
-def positions(module: cst.Module):
+def positions(module: cst.Module) -> Callable[[cst.CSTNode], tuple[int, int]]:
     """A function from node to (start, end) in the module's text, in characters."""
     state = _Positions(module)
     module._codegen(state)
@@ -167,7 +174,8 @@ def positions(module: cst.Module):
 def _deeper(unit: Unit, limit: int) -> bool:
     """Whether LibCST's tree of the piece has more levels; a chain of `and` is flat here and one level each there."""
     node = unit.statement
-    stack = [(n, 0) for n in ([node] if unit.whole else _header(node) if unit.suffix else node.decorator_list)]
+    tops = [node] if unit.whole else _header(node) or () if unit.suffix else node.decorator_list
+    stack: list[tuple[Node, int]] = [(n, 0) for n in tops]
     while stack:
         node, depth = stack.pop()
         if node.__class__ is ast.BoolOp:
@@ -181,7 +189,7 @@ def _deeper(unit: Unit, limit: int) -> bool:
 class Piece:
     """A unit as LibCST sees it. `span` is what a reader would mark, `reach` what the node owns."""
 
-    def __init__(self, unit: Unit, source: Source):
+    def __init__(self, unit: Unit, source: Source) -> None:
         text = source.utf8[unit.start : unit.end].decode("utf-8")
         if len(text) > _DEEPEST and (_deeper(unit, _DEEPEST) or not fits_libcst(text)):
             raise RecursionError
@@ -210,7 +218,7 @@ class Piece:
     def knows(self, node: cst.CSTNode) -> bool:
         return node in self._state.outer
 
-    def render(self, module: cst.Module) -> tuple[str, dict]:
+    def render(self, module: cst.Module) -> tuple[str, dict[cst.CSTNode, tuple[int, int]]]:
         """The text of a rewritten tree and where its nodes lie in it, prefix included."""
         state = _Positions(module)
         module._codegen(state)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ast
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from porter.python import blocks
 from porter.python.evidence import constant
-from porter.python.index import Link
+from porter.python.index import Link, Node
+
+if TYPE_CHECKING:
+    from porter.python.file import File
 
 
 class Use(NamedTuple):
@@ -17,12 +20,12 @@ class Use(NamedTuple):
     starred: bool
 
 
-def uses(file, full: str) -> list[Use]:
+def uses(file: File, full: str) -> list[Use]:
     """Every mention of a resolved name, imports aside."""
     return [_use(link[0], link[1][0]) for link in file.meaning.mentions.of(frozenset({full}))]
 
 
-def _use(node: ast.AST, above: ast.AST) -> Use:
+def _use(node: Node, above: Node) -> Use:
     if above.__class__ is not ast.Call or above.func is not node:
         return Use(False, 0, (), False)
     given = tuple((k.arg, constant(k.value)) for k in above.keywords if k.arg)
@@ -31,7 +34,7 @@ def _use(node: ast.AST, above: ast.AST) -> Use:
 
 
 @blocks.once_for_file
-def imports_of(file, package: str, apart: tuple[str, ...] = ()) -> list[Link]:
+def imports_of(file: File, package: str, apart: tuple[str, ...] = ()) -> list[Link]:
     """The import statements of a package or of a dotted part of one, in the order of the file; `apart`: parts of it that
     are looked at for themselves, each with its dot."""
     found = []
@@ -47,6 +50,6 @@ def imports_of(file, package: str, apart: tuple[str, ...] = ()) -> list[Link]:
 
 def packages_of(node: ast.Import | ast.ImportFrom) -> list[str]:
     """The top-level packages that a statement imports from; none for a relative one."""
-    if node.__class__ is ast.ImportFrom:
+    if isinstance(node, ast.ImportFrom):
         return [] if node.level or not node.module else [node.module.partition(".")[0]]
     return [a.name.partition(".")[0] for a in node.names]

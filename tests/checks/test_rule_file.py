@@ -18,8 +18,9 @@ CHECKS = Path(porter.__file__).parent / "checks"
 MOST, MOST_IN_A_VIEW = 30, 15
 VIEWS = {
     name: kind
-    for name, text in rule_file.RuleFile.__annotations__.items()
-    if getattr(kind := getattr(rule_file, text, None), "_is_protocol", False)
+    for name, asked in vars(rule_file.RuleFile).items()
+    if isinstance(asked, property) and asked.fget
+    if getattr(kind := getattr(rule_file, asked.fget.__annotations__["return"], None), "_is_protocol", False)
 }
 
 

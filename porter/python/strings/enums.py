@@ -12,14 +12,15 @@ from functools import cached_property
 
 from porter.python.blocks import once, place, within
 from porter.python.evidence import DEVICES, call_name, constant, like
-from porter.python.index import Link
+from porter.python.index import Link, Node
+from porter.python.names import Names
 from porter.python.parameters import defaulted, positional
 
 _SUFFIX = re.compile(r"(?<=[a-z])(?:Enum|Options?|Choices?|Kinds?)$")
 
 
 class Enums:
-    def __init__(self, names, buckets):
+    def __init__(self, names: Names, buckets: dict[type, list[Link]]) -> None:
         self._names, self._buckets = names, buckets
 
     @cached_property
@@ -62,20 +63,20 @@ class Enums:
             )
         return False
 
-    def _typed(self, annotation: ast.AST | None, text: str) -> bool:
+    def _typed(self, annotation: Node, text: str) -> bool:
         """Whether an annotation names one of them: `Timer`, `Optional[Timer]`, `Timer | str`."""
         return any(text in self._known[name] for name in self._named(annotation))
 
-    def _named(self, annotation: ast.AST | None) -> set[str]:
+    def _named(self, annotation: Node) -> set[str]:
         """The Enums of the file in an annotation."""
         return {call_name(n) for n in ast.walk(annotation)} & self._known.keys() if annotation is not None else set()
 
-    def _made(self, value: ast.AST | None) -> set[str]:
+    def _made(self, value: Node) -> set[str]:
         """That of `Timer(x)`, `Timer.CUDA`."""
         made = value.func if value.__class__ is ast.Call else getattr(value, "value", None)
         return {call_name(made)} & self._known.keys() if made is not None else set()
 
-    def _holds(self, node: ast.AST, link: Link, text: str) -> bool:
+    def _holds(self, node: Node, link: Link, text: str) -> bool:
         """Whether an expression is a member, or its value."""
         if node.__class__ is ast.Attribute and node.attr == "value":
             return any(text in values for values in self._known.values())
@@ -96,7 +97,7 @@ class Enums:
         name = call_name(call.func)
         if functions := self._names.scopes.functions.get(name):
             args = functions[0][0].args
-            if which.__class__ is int:
+            if isinstance(which, int):
                 first = positional(args, 0)
                 parameter = positional(args, which + (first is not None and first.arg in ("self", "cls")))
                 return parameter is not None and self._typed(parameter.annotation, text)

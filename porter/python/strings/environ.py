@@ -7,12 +7,17 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from porter.python.blocks import BODIES, once, place, within
 from porter.python.evidence import call_name, constant, is_log
-from porter.python.index import FUNCTIONS, Link, ancestors, strings
+from porter.python.index import FUNCTIONS, Link, Node, ancestors, strings
 from porter.python.searches import Sought, lines_with
+
+if TYPE_CHECKING:
+    from porter.python.file import File
+
 
 HEADS = r"(?:CUDA|NCCL|CUDNN|CUBLAS|NVIDIA|NVCC|TORCH|PYTORCH|TF_CUDNN|VLLM_WORKER|FORCE_CUDA|DISABLE_ADDMM_CUDA)"
 _WORDS = ("CUDA", "NCCL", "CUDNN", "CUBLAS", "NVIDIA", "NVCC", "TORCH", "VLLM_WORKER")  # every head holds one of them
@@ -33,7 +38,7 @@ KNOWN, NAMED = "known", "named"
 
 class Variable(NamedTuple):
     link: Link  # of the string, or of the keyword argument
-    kind: str  # variable
+    kind: Literal["variable"]
     role: str  # key | keyword
     certain: bool
     name: str
@@ -41,14 +46,14 @@ class Variable(NamedTuple):
     value: str | None  # what stands beside it, where it is a literal
 
 
-def variables(file) -> dict[int, Variable]:
+def variables(file: File) -> dict[int, Variable]:
     """By offset. Costs a walk of its own, and only where the bytes hold such a name."""
     lines = lines_with(file.source, *_BYTES)
     return Environment(file, lines).found if lines else {}
 
 
 class Environment:
-    def __init__(self, file, lines: list[int]):
+    def __init__(self, file: File, lines: list[int]) -> None:
         self.file, self.names = file, file.names
         self.wanted = file.rules.tables.variables
         self.found: dict[int, Variable] = {}
@@ -66,7 +71,7 @@ class Environment:
     def _wanted(self, name: str) -> bool:
         return name in self.wanted or UNKNOWN.match(name) is not None
 
-    def _take(self, link: Link, role: str, name: str, said: str, value: ast.AST | None) -> None:
+    def _take(self, link: Link, role: str, name: str, said: str, value: Node) -> None:
         row = self.wanted.get(name)
         if row is None or row.to is None or not self._paired(link, name, row.to):
             text = constant(value)
@@ -86,15 +91,15 @@ class Environment:
                 return wanted in self._texts(above[1][0])
         return False
 
-    def _texts(self, owner: ast.AST) -> frozenset[bytes]:
+    def _texts(self, owner: Node) -> frozenset[bytes]:
         """Of all statements in the blocks of one."""
         if owner not in self._known:
-            blocks = (getattr(owner, field, None) for field in BODIES)
+            blocks: Iterator[Node] = (getattr(owner, field, None) for field in BODIES)
             inside = (s for block in blocks if block.__class__ is list for s in block if isinstance(s, ast.stmt))
             self._known[owner] = frozenset(map(self._text, inside))
         return self._known[owner]
 
-    def _text(self, statement: ast.AST) -> bytes:
+    def _text(self, statement: Node) -> bytes:
         start, end = self.file.source.span(statement)
         return self.file.source.utf8[start:end]
 
@@ -108,14 +113,14 @@ class Environment:
         if kind is ast.Subscript and parent.slice is node:
             said, above = self._is(parent.value, up), up[1] and up[1][0]
             value = above.value if above.__class__ is ast.Assign and within(above, parent, "targets") else None
-            return said and (said, value)
+            return (said, value) if said else None
         if kind is ast.Compare and node is parent.left and isinstance(parent.ops[0], (ast.In, ast.NotIn)):
             said = self._is(parent.comparators[0], up)
-            return said and (said, None)
+            return (said, None) if said else None
         if kind is ast.Dict and within(parent, node, "keys"):
             value = parent.values[place(parent, node)[1]]
             said = KNOWN if self._echoes(node, value, up) else self._mapping(up, 0)
-            return said and (said, value)
+            return (said, value) if said else None
         if kind is ast.Call and parent.args and parent.args[0] is node:
             return self._argument(parent, up)
         if kind is ast.keyword and parent.arg in ("envvar", "env_var"):
@@ -124,27 +129,28 @@ class Environment:
             return self._constant(parent, up)
         return None
 
-    def _echoes(self, key: ast.AST, value: ast.AST, link: Link) -> bool:
+    def _echoes(self, key: Node, value: Node, link: Link) -> bool:
         """`{"X": os.getenv("X", "1")}`: handed on under its own name."""
         if value.__class__ is not ast.Call or not value.args or constant(value.args[0]) != constant(key):
             return False
         return self.names.resolve(value.func, link) in (*_FUNCTIONS, "os.environ.get")
 
     def _argument(self, call: ast.Call, link: Link) -> tuple[str, ast.AST | None] | None:
-        func, value = call.func, call.args[1] if len(call.args) > 1 else None
+        func: Node = call.func
+        value = call.args[1] if len(call.args) > 1 else None
         last = call_name(func)
         if self.names.resolve(func, link) in _FUNCTIONS:
             return KNOWN, value
         if func.__class__ is ast.Attribute and last in _METHODS:
             said = self._is(func.value, link)
-            return said and (said, value)
+            return (said, value) if said else None
         if func.__class__ is ast.Attribute and last in ("setenv", "delenv"):  # pytest's monkeypatch
             return KNOWN, value
         if _HELPER.search(last) and not is_log(func, last):
             return NAMED, value
         return None
 
-    def _constant(self, statement: ast.AST, link: Link) -> tuple[str, None] | None:
+    def _constant(self, statement: Node, link: Link) -> tuple[str, None] | None:
         """`KEY = "CUDA_VISIBLE_DEVICES"`, where each use of KEY is a key."""
         targets = statement.targets if statement.__class__ is ast.Assign else [statement.target]
         if len(targets) != 1 or targets[0].__class__ is not ast.Name:
@@ -161,7 +167,7 @@ class Environment:
 
     # ---- what is an environment
 
-    def _is(self, node: ast.AST, link: Link, depth: int = 0) -> str | None:
+    def _is(self, node: Node, link: Link, depth: int = 0) -> str | None:
         if depth > 4:
             return None
         kind = node.__class__
@@ -182,9 +188,10 @@ class Environment:
 
     def _made(self, call: ast.Call, link: Link, depth: int) -> str | None:
         """`dict(os.environ, X="1")`, `os.environ.copy()`, `copy.copy(os.environ)`."""
-        last = call_name(call.func)
-        if last == "copy" and call.func.__class__ is ast.Attribute and not call.args:
-            return self._is(call.func.value, link, depth + 1)
+        func: Node = call.func
+        last = call_name(func)
+        if last == "copy" and func.__class__ is ast.Attribute and not call.args:
+            return self._is(func.value, link, depth + 1)
         if last not in _COPIES:
             return None
         inside = [*call.args, *(k.value for k in call.keywords if k.arg is None)]
@@ -246,7 +253,8 @@ class Environment:
         return None
 
     def _handed(self, call: ast.Call, link: Link, at: int, depth: int) -> str | None:
-        last, func = call_name(call.func), call.func
+        func: Node = call.func
+        last = call_name(func)
         if last == "update" and func.__class__ is ast.Attribute:
             return self._is(func.value, link)
         if func.__class__ is ast.Attribute and last == "dict" and at == 1:  # mock.patch.dict(os.environ, {...})
@@ -258,10 +266,11 @@ class Environment:
 
     def _keywords(self, link: Link | None) -> str | None:
         """Of `dict(os.environ, X="1")`, `os.environ.update(X="1")`: whether the keywords are variables."""
-        call = link[0] if link else None
-        if call.__class__ is not ast.Call:
+        if link is None or link[0].__class__ is not ast.Call:
             return None
-        last, func = call_name(call.func), call.func
+        call = link[0]
+        func: Node = call.func
+        last = call_name(func)
         if last == "update" and func.__class__ is ast.Attribute:
             return self._is(func.value, link)
         if func.__class__ is ast.Attribute and last == "dict" and call.args:
@@ -274,5 +283,5 @@ class Environment:
 @once
 def _entries(node: ast.Dict | ast.Call) -> frozenset[str]:
     """The names of the values that stand beside each other."""
-    names = map(constant, node.keys) if node.__class__ is ast.Dict else (k.arg for k in node.keywords)
+    names = map(constant, node.keys) if isinstance(node, ast.Dict) else (k.arg for k in node.keywords)
     return frozenset(name for name in names if isinstance(name, str))

@@ -7,6 +7,7 @@ sink. What reaches none is no device: paths, keys, log texts and flag names stay
 from __future__ import annotations
 
 import ast
+from typing import TYPE_CHECKING
 
 from porter.python.blocks import once, place
 from porter.python.evidence import (
@@ -22,16 +23,20 @@ from porter.python.evidence import (
     other_library,
     target_name,
 )
-from porter.python.index import FUNCTIONS, Link, ancestors
+from porter.python.index import FUNCTIONS, Link, Node, ancestors, walk
 from porter.python.parameters import defaulted
 from porter.python.strings.enums import Enums
 from porter.python.strings.sinks import INDEXED, Role, Sinks
+
+if TYPE_CHECKING:
+    from porter.python.file import File
+
 
 _TYPES = frozenset("Literal Optional Union Annotated Final ClassVar List list Sequence Tuple tuple Set set".split())
 
 
 class Flow(Sinks):
-    def __init__(self, file):
+    def __init__(self, file: File) -> None:
         self.names, self.buckets, self.tables = file.names, file.buckets, file.rules.tables
         self.calls = {name: s for s in self.tables.sinks for name in s.calls}
         self.methods = {name: s for s in self.tables.sinks for name in s.methods}
@@ -52,7 +57,7 @@ class Flow(Sinks):
 
     # ---- what only passes the value on
 
-    def _ifexp(self, node, parent, up, kind, text, depth):
+    def _ifexp(self, node: Node, parent: Node, up: Link, kind: str, text: str, depth: int) -> Role | None:
         if node is parent.test:
             return None
         role = self.role(up, kind, text, depth + 1)
@@ -67,18 +72,18 @@ class Flow(Sinks):
             return None if up[1][0].__class__ is ast.FormattedValue or self.logged(up) else Role("assigned", asked)
         return role
 
-    def _in_cuda(self, node: ast.AST, link: Link) -> bool:
+    def _in_cuda(self, node: Node, link: Link) -> bool:
         """Whether something of torch.cuda is called: `torch.cuda.is_available()`."""
-        calls = (n for n in ast.walk(node) if n.__class__ is ast.Call)
+        calls = (n for n in walk(node) if n.__class__ is ast.Call)
         return any((self.names.resolve(c.func, link) or "").startswith("torch.cuda.") for c in calls)
 
-    def _boolop(self, node, parent, up, kind, text, depth):
+    def _boolop(self, node: Node, parent: Node, up: Link, kind: str, text: str, depth: int) -> Role | None:
         return self.role(up, kind, text, depth + 1)
 
-    def _lambda(self, node, parent, up, kind, text, depth):
+    def _lambda(self, node: Node, parent: Node, up: Link, kind: str, text: str, depth: int) -> Role | None:
         return self.role(up, kind, text, depth + 1) if node is parent.body else None
 
-    def _binop(self, node, parent, up, kind, text, depth):
+    def _binop(self, node: Node, parent: Node, up: Link, kind: str, text: str, depth: int) -> Role | None:
         if node.__class__ in (ast.List, ast.Tuple) and parent.op.__class__ is ast.Add:  # ["cpu"] + ["cuda"]
             return self.role(up, kind, text, depth + 1)
         if node.__class__ is ast.Subscript and parent.op.__class__ is ast.BitOr:  # Literal["nccl"] | None
@@ -87,7 +92,7 @@ class Flow(Sinks):
             return None
         return self.role(up, kind, "cuda:{}", depth + 1)
 
-    def _attribute(self, node, parent, up, kind, text, depth):
+    def _attribute(self, node: Node, parent: Node, up: Link, kind: str, text: str, depth: int) -> Role | None:
         call = up[1]
         if call and call[0].__class__ is ast.Call and call[0].func is parent:
             if parent.attr == "format" and text.startswith("cuda:"):
@@ -96,17 +101,17 @@ class Flow(Sinks):
                 return self.role(call, kind, text, depth + 1)
         return None
 
-    def _listcomp(self, node, parent, up, kind, text, depth):
+    def _listcomp(self, node: Node, parent: Node, up: Link, kind: str, text: str, depth: int) -> Role | None:
         return self.role(up, kind, text, depth + 1) if node is parent.elt else None
 
     _setcomp = _generatorexp = _listcomp
 
-    def _dictcomp(self, node, parent, up, kind, text, depth):
+    def _dictcomp(self, node: Node, parent: Node, up: Link, kind: str, text: str, depth: int) -> Role | None:
         return Role("mapped", INDEXED.match(text) is not None or text == "cuda:{}") if node is parent.value else None
 
     # ---- containers
 
-    def _list(self, node, parent, up, kind, text, depth):
+    def _list(self, node: Node, parent: Node, up: Link, kind: str, text: str, depth: int) -> Role | None:
         words = listed(parent)
         if words.npu if kind == "device" else words.hccl:
             return None
@@ -125,18 +130,18 @@ class Flow(Sinks):
     _tuple = _set = _list
 
     @staticmethod
-    def _computed(key: ast.AST) -> bool:
+    def _computed(key: Node) -> bool:
         """`"cuda:%d" % 0` and its like."""
-        first = next((n.value for n in ast.walk(key) if isinstance(constant(n), str)), "")
+        first = next((n.value for n in walk(key) if isinstance(constant(n), str)), "")
         return first.startswith("cuda:")
 
-    def _for(self, node, parent, up, kind, text, depth):
+    def _for(self, node: Node, parent: Node, up: Link, kind: str, text: str, depth: int) -> Role | None:
         """`for device in ["cpu", "cuda"]`, in a loop and in a comprehension."""
         return self._target(parent.target, up, kind, text, depth) if node is parent.iter else None
 
     _asyncfor = _comprehension = _for
 
-    def _dict(self, node, parent, up, kind, text, depth):
+    def _dict(self, node: Node, parent: Node, up: Link, kind: str, text: str, depth: int) -> Role | None:
         side, at = place(parent, node)
         if side == "keys":
             whole = self.role(up, kind, text, depth + 1)
@@ -160,7 +165,7 @@ class Flow(Sinks):
 
     # ---- what gives the value a name
 
-    def _assign(self, node, parent, up, kind, text, depth):
+    def _assign(self, node: Node, parent: Node, up: Link, kind: str, text: str, depth: int) -> Role | None:
         if node.__class__ in (ast.List, ast.Tuple, ast.Set) and parent.targets[0].__class__ is ast.Name:
             used = self._used(parent.targets[0].id, up, kind, text, depth)  # BACKENDS = [...], choices=BACKENDS
             if used is not None and used.role == "choices":
@@ -169,34 +174,34 @@ class Flow(Sinks):
             return Role("member", False) if member else None
         return next((r for t in parent.targets if (r := self._target(t, up, kind, text, depth))), None)
 
-    def _annassign(self, node, parent, up, kind, text, depth):
+    def _annassign(self, node: Node, parent: Node, up: Link, kind: str, text: str, depth: int) -> Role | None:
         if node is parent.annotation:
             return Role("choices", True) if named(parent.target, kind) else None
         return self._target(parent.target, up, kind, text, depth) if node is parent.value else None
 
-    def _augassign(self, node, parent, up, kind, text, depth):
+    def _augassign(self, node: Node, parent: Node, up: Link, kind: str, text: str, depth: int) -> Role | None:
         """`devices += ["cuda"]`."""
         return self._target(parent.target, up, kind, text, depth)
 
-    def _arg(self, node, parent, up, kind, text, depth):
+    def _arg(self, node: Node, parent: Node, up: Link, kind: str, text: str, depth: int) -> Role | None:
         return Role("choices", True) if like(parent.arg, kind) else None
 
-    def _functiondef(self, node, parent, up, kind, text, depth):
+    def _functiondef(self, node: Node, parent: Node, up: Link, kind: str, text: str, depth: int) -> Role | None:
         return Role("choices", True) if node is parent.returns and like(parent.name, kind) else None
 
     _asyncfunctiondef = _functiondef
 
-    def _subscript(self, node, parent, up, kind, text, depth):
+    def _subscript(self, node: Node, parent: Node, up: Link, kind: str, text: str, depth: int) -> Role | None:
         """`backend: Literal["nccl", "gloo"]`: a type that lists what is allowed."""
         if node is not parent.slice or call_name(parent.value) not in _TYPES:
             return None
         role = self.role(up, kind, text, depth + 1)
         return role and Role("choices", role.certain)
 
-    def _namedexpr(self, node, parent, up, kind, text, depth):
+    def _namedexpr(self, node: Node, parent: Node, up: Link, kind: str, text: str, depth: int) -> Role | None:
         return self._target(parent.target, up, kind, text, depth) or self.role(up, kind, text, depth + 1)
 
-    def _target(self, target: ast.AST, up: Link, kind: str, text: str, depth: int) -> Role | None:
+    def _target(self, target: Node, up: Link, kind: str, text: str, depth: int) -> Role | None:
         if named(target, kind):
             return Role("assigned", True)
         if kind == "device" and lightning(target_name(target)):
@@ -217,7 +222,7 @@ class Flow(Sinks):
                     return Role("assigned", r.certain)
         return None
 
-    def _arguments(self, node, parent, up, kind, text, depth):
+    def _arguments(self, node: Node, parent: Node, up: Link, kind: str, text: str, depth: int) -> Role | None:
         name = defaulted(parent, node).arg
         if like(name, kind):
             return Role("default", True)
@@ -226,12 +231,12 @@ class Flow(Sinks):
         role = self._used(name, (up[0], up), kind, text, depth) if up[1] else None
         return role and Role("default", role.certain)
 
-    def _return(self, node, parent, up, kind, text, depth):
+    def _return(self, node: Node, parent: Node, up: Link, kind: str, text: str, depth: int) -> Role | None:
         while up and not isinstance(up[0], FUNCTIONS):
             up = up[1]
         if up is None or up[0].__class__ is ast.Lambda:
             return None
-        function = up[0]
+        function: Node = up[0]
         if like(function.name, kind):
             return Role("returned", True)
         devices = kind == "device" and _returns_devices(function)
@@ -261,7 +266,7 @@ def _maps_devices(node: ast.Dict) -> bool:
 
 
 @once
-def _returns_devices(function: ast.AST) -> bool:
+def _returns_devices(function: Node) -> bool:
     """Whether it returns one that is not CUDA's."""
-    values = (n.value for n in ast.walk(function) if n.__class__ is ast.Return and n.value is not None)
+    values = (n.value for n in walk(function) if n.__class__ is ast.Return and n.value is not None)
     return not (DEVICES - {"cuda"}).isdisjoint(map(constant, values))

@@ -8,11 +8,16 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Callable
 from functools import cached_property
+from typing import TypeAlias
 
 from porter.python.evidence import call_name, constant, flag, like
-from porter.python.index import FUNCTIONS, Link, ancestors, owner_of
+from porter.python.index import FUNCTIONS, Link, Node, ancestors, owner_of
+from porter.python.names import Names
 from porter.python.parameters import positional
+
+Handler: TypeAlias = "Callable[[Node, Link], str | None]"  # of a type of node
 
 LOOKUPS = ("get", "pop", "setdefault", "getattr", "get_option")
 _SAME = ("lower", "upper", "strip", "casefold")  # methods whose result is the text they are asked of
@@ -27,12 +32,12 @@ def field(name: str) -> str:
 class Holders:
     """Of one file."""
 
-    def __init__(self, names):
+    def __init__(self, names: Names) -> None:
         self._names = names
 
-    def of(self, node: ast.AST | None, link: Link) -> str | None:
+    def of(self, node: Node, link: Link) -> str | None:
         """What an expression reads, or a target binds; `link` is its own link or that of a parent."""
-        handler = getattr(self, f"_{node.__class__.__name__.lower()}", None)
+        handler: Handler | None = getattr(self, f"_{node.__class__.__name__.lower()}", None)
         return handler(node, link) if handler else None
 
     def _name(self, node: ast.Name, link: Link) -> str | None:
@@ -76,14 +81,15 @@ class Holders:
         return field(key) if isinstance(key, str) else None
 
     def _call(self, node: ast.Call, link: Link) -> str | None:
-        last = call_name(node.func)
+        func: Node = node.func
+        last = call_name(func)
         if key := looked_up(node):
             return ("env:" if self.environment(node, link) else "field:") + field(key)[6:]
-        if last in _SAME and node.func.__class__ is ast.Attribute:
-            return self.of(node.func.value, link)
+        if last in _SAME and func.__class__ is ast.Attribute:
+            return self.of(func.value, link)
         if last == "str" and len(node.args) == 1:
             return self.of(node.args[0], link)
-        found = self.of(node.func, link) if node.func.__class__ in (ast.Name, ast.Attribute) else None
+        found = self.of(func, link) if func.__class__ in (ast.Name, ast.Attribute) else None
         if not found or found.startswith("local:") or found.startswith("field:") and not _asks(last):
             return None
         return found
@@ -123,7 +129,7 @@ class Holders:
                 if isinstance(which, str):
                     return self.parameter(function, which)
                 parameter = positional(function[0].args, which + (owner is not None))
-                return parameter and self.parameter(function, parameter.arg)
+                return self.parameter(function, parameter.arg) if parameter else None
         if not isinstance(which, str) or call.func.__class__ not in (ast.Name, ast.Attribute):
             return None
         return self.named(self.of(call.func, link), which)

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import NamedTuple
+import typing
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from porter.python.evidence import constant
 from porter.python.index import Link, ancestors, strings
 from porter.python.searches import Sought, lines_with
 from porter.python.strings.flow import Flow
 from porter.python.strings.sinks import INDEXED, Role
+
+if TYPE_CHECKING:
+    from porter.python.file import File
+
 
 # lines with a string that starts so, in lower case; plain letters come first, which is what makes a search fast
 BYTES = tuple(map(Sought, (r"cuda(?<=[\"']cuda)", r"torch\.cuda\.(?<=[\"']torch\.cuda\.)\w+tensor", r"nccl")))
@@ -22,14 +27,17 @@ HANDED = ("argument", "assigned", "mapped")
 PROSE = ("help", "description", "metavar", "title", "msg", "message", "reason")
 
 
+Kind: TypeAlias = typing.Literal["device", "backend", "tensor-type"]
+
+
 class Literal(NamedTuple):
     link: Link  # of the string as a whole: a Constant, a JoinedStr
-    kind: str  # device | backend | tensor-type
+    kind: Kind
     role: str  # argument | default | option | choices | assigned | compared | stripped | returned | mapped | case | member
     certain: bool
 
 
-def literals(file) -> dict[int, Literal]:
+def literals(file: File) -> dict[int, Literal]:
     """By offset. Costs a walk of its own, and only where the bytes hold such a word."""
     found: dict[int, Literal] = {}
     lines = lines_with(file.source, *BYTES, lowered=True)
@@ -38,6 +46,7 @@ def literals(file) -> dict[int, Literal]:
     flow = Flow(file)
     for link in strings(file.tree, lines, CANDIDATE):
         text, parent = link[0].value, link[1][0]
+        kind: Kind
         if parent.__class__ is ast.JoinedStr:
             link = link[1]
             if parent.values[0].__class__ is not ast.Constant or not _pure(parent):

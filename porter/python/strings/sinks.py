@@ -25,8 +25,10 @@ from porter.python.evidence import (
     target_name,
     trainer,
 )
-from porter.python.index import Link, parents
+from porter.python.index import Link, Node, parents
+from porter.python.names import Names
 from porter.python.parameters import positional
+from porter.rulebook.table import Sink
 
 _VENDOR = re.compile(r"(?i)nvidia|hopper|blackwell|ampere|volta")
 INDEXED = re.compile(r"cuda:\d+$")
@@ -67,9 +69,22 @@ class Role(NamedTuple):
 class Sinks:
     """Handlers by the type of the node around a value; each says what the value is there, or nothing."""
 
+    names: Names
+    calls: dict[str, Sink]
+    methods: dict[str, Sink]
+
+    def role(self, link: Link, kind: str, text: str, depth: int = 0) -> Role | None:
+        raise NotImplementedError
+
+    def _target(self, target: Node, up: Link, kind: str, text: str, depth: int) -> Role | None:
+        raise NotImplementedError
+
+    def _used(self, name: str, up: Link, kind: str, text: str, depth: int) -> Role | None:
+        raise NotImplementedError
+
     # ---- arguments
 
-    def _keyword(self, node, parent, up, kind, text, depth):
+    def _keyword(self, node: Node, parent: Node, up: Link, kind: str, text: str, depth: int) -> Role | None:
         call = up[1]
         if call is None or call[0].__class__ is not ast.Call:
             return None
@@ -91,7 +106,7 @@ class Sinks:
             return Role("argument", False)
         return None
 
-    def _any_array(self, func: ast.AST, link: Link) -> bool:
+    def _any_array(self, func: Node, link: Link) -> bool:
         """`xp.zeros(..., device="cuda")`: a function of whatever array library `xp` stands for, of NumPy's as well."""
         root = func.value if func.__class__ is ast.Attribute else func
         while root.__class__ is ast.Attribute:
@@ -111,7 +126,7 @@ class Sinks:
         target = self.role(call, kind, text, depth + 1)  # field(default=...) of an annotated name
         return Role(role, target.certain) if target else Role(role, False)
 
-    def _call(self, node, parent, up, kind, text, depth):
+    def _call(self, node: Node, parent: Node, up: Link, kind: str, text: str, depth: int) -> Role | None:
         if node is parent.func:
             return None
         func = parent.func
@@ -166,7 +181,7 @@ class Sinks:
             return Role("argument", False)
         return None
 
-    def _chosen(self, func: ast.Name, link: Link):
+    def _chosen(self, func: ast.Name, link: Link) -> Sink | None:
         """The sink of `scope = autocast if mixed else nullcontext`, where the other callables are known too."""
         bindings = self.names.bindings(func.id, link)
         bound = self.names.once("parents", bindings, lambda: [at[1][0] for at in bindings if at[1] is not None])
@@ -175,7 +190,7 @@ class Sinks:
         names = [self.names.resolve(side, link) for side in (bound[0].value.body, bound[0].value.orelse)]
         return next((self.calls[n] for n in names if n in self.calls), None) if all(names) else None
 
-    def _parameter(self, func: ast.AST, at: int, link: Link) -> str | None:
+    def _parameter(self, func: Node, at: int, link: Link) -> str | None:
         """The name of a parameter, where the function or method called is defined in this file."""
         method = func.__class__ is ast.Attribute and getattr(func.value, "id", "") in ("self", "cls")
         if func.__class__ is not ast.Name and not method:
@@ -185,12 +200,12 @@ class Sinks:
             return None
         bound = method and not any(getattr(d, "id", "") == "staticmethod" for d in function.decorator_list)
         parameter = positional(function.args, at + bound)
-        return parameter and parameter.arg
+        return parameter.arg if parameter else None
 
     @cached_property
-    def _first_of(self) -> tuple[dict[str, ast.AST], dict[str, ast.AST]]:
+    def _first_of(self) -> tuple[dict[str, Node], dict[str, Node]]:
         """The first function of each name, and the first method."""
-        found: tuple[dict[str, ast.AST], dict[str, ast.AST]] = {}, {}
+        found: tuple[dict[str, Node], dict[str, Node]] = {}, {}
         for name, links in self.names.scopes.functions.items():
             for link in links:
                 found[link[1][0].__class__ is ast.ClassDef].setdefault(name, link[0])
@@ -198,7 +213,7 @@ class Sinks:
 
     # ---- conditions
 
-    def _compare(self, node, parent, up, kind, text, depth):
+    def _compare(self, node: Node, parent: Node, up: Link, kind: str, text: str, depth: int) -> Role | None:
         at = place(parent, node)[1] + 1
         op = parent.ops[at - 1 if at else 0]
         sides = sides_of(parent)
@@ -223,14 +238,14 @@ class Sinks:
             return None
         return Role("compared", False)
 
-    def _other_words(self, node: ast.Name, link: Link) -> bool:
+    def _other_words(self, node: Node, link: Link) -> bool:
         """Whether what is compared also has values that are no devices: `impl in ("ref", "cuda")`."""
         uses = self.names.readers(node.id, link)
         compared = (use[1][0] for use in uses if use[1][0].__class__ is ast.Compare)
         sides = (side for one in compared for side in (one.left, *one.comparators))
         return self.names.once("other words", uses, lambda: any(map(has_other_words, sides)))
 
-    def _asks(self, node: ast.AST, up: Link, kind: str, text: str, depth: int) -> bool:
+    def _asks(self, node: Node, up: Link, kind: str, text: str, depth: int) -> bool:
         """Whether an expression is a device by its words, or a name by its other uses."""
         if named(node, kind):
             return True
@@ -240,12 +255,14 @@ class Sinks:
             return True
         bindings = self.names.bindings(node.id, up)
         # b = dist.get_backend()
-        if bindings and self.names.once(("given", kind), bindings, lambda: all(_is_given(at, kind) for at in bindings)):
+        if self.names.once(
+            ("given", kind), bindings, lambda: bool(bindings) and all(_is_given(at, kind) for at in bindings)
+        ):
             return True
         used = self._used(node.id, up, kind, text, depth)
         return used is not None and used.certain and used.role != "compared"
 
-    def _matchvalue(self, node, parent, up, kind, text, depth):
+    def _matchvalue(self, node: Node, parent: Node, up: Link, kind: str, text: str, depth: int) -> Role | None:
         while up and up[0].__class__.__name__ != "Match":
             if up[0].__class__.__name__ not in ("MatchValue", "MatchOr", "MatchAs", "match_case"):
                 return None  # a part of something larger
@@ -264,7 +281,7 @@ def _is_array_module(at: Link) -> bool:
     up = at[1]
     if up is not None and up[0].__class__ is ast.Tuple and up[1]:
         up = up[1]
-    value = getattr(up and up[0], "value", None)
+    value: Node = getattr(up and up[0], "value", None)
     return value.__class__ is ast.Call and bool(_NAMESPACE.search(call_name(value.func)))
 
 

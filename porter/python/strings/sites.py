@@ -6,13 +6,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 from porter.engine.suppress import Suppressions
 from porter.finding import SHARED, Finding, Site
 from porter.python.blocks import once, place
 from porter.python.evidence import call_name, constant, listed
-from porter.python.index import FUNCTIONS, Link, ancestors, strings
+from porter.python.index import FUNCTIONS, Link, Node, ancestors, strings
 from porter.python.parameters import defaulted
 from porter.python.searches import lines_with
 from porter.python.source import Source
@@ -21,12 +22,19 @@ from porter.python.strings.literals import BACKEND, BYTES, CANDIDATE, DEVICE
 from porter.python.strings.sinks import OPTIONS, PUT
 from porter.python.strings.ties import Ties
 
+if TYPE_CHECKING:
+    from porter.python.file import File
+
+
+_Home: TypeAlias = "tuple[str | None, str]"  # a holder and a role
+_Homes: TypeAlias = "Sequence[_Home] | bool | None"  # True: the value goes on as what stands around it
+
 _ASKED = ("startswith", "endswith", "__eq__")
 _OPTION = ("default", "choices", "const", "enum_values", "default_factory")
 _MOST = 200  # holders that are followed in one file
 
 
-def sites_of(file) -> tuple[tuple[Site, ...], tuple[tuple[str, str], ...]]:
+def sites_of(file: File) -> tuple[tuple[Site, ...], tuple[tuple[str, str], ...]]:
     """The sites, whose status nobody knows yet, and pairs of holders with the same value."""
     lines = lines_with(file.source, *BYTES, lowered=True)
     if not lines:
@@ -72,7 +80,7 @@ def with_status(
 
 
 class _Sites:
-    def __init__(self, file):
+    def __init__(self, file: File) -> None:
         self.file, self.names = file, file.names
         self.holders = Holders(file.names)
         self.sites: dict[tuple[str, int], Site] = {}
@@ -89,7 +97,7 @@ class _Sites:
                 line = self.file.source.line(offset)
                 self.sites.setdefault((holder, offset), Site(holder, offset, line, role))
 
-    def _homes(self, link: Link):
+    def _homes(self, link: Link) -> Iterator[_Home]:
         """(holder, role) pairs of the value at a link."""
         listed = False
         for _ in range(40):
@@ -101,7 +109,7 @@ class _Sites:
             if handler is None:
                 return
             answer = handler(node, above, up)
-            if answer is not True:  # True: the value goes on as what stands around it
+            if answer is not True:
                 yield from ((holder, "listed" if listed and role != "used" else role) for holder, role in answer or ())
                 return
             listed |= above.__class__ in (ast.List, ast.Tuple, ast.Set, ast.Subscript)
@@ -109,28 +117,28 @@ class _Sites:
 
     # ---- what passes the value on
 
-    def _starred(self, node, above, up):
+    def _starred(self, node: Node, above: Node, up: Link) -> _Homes:
         return True
 
     _boolop = _lambda = _formattedvalue = _await = _starred
 
-    def _list(self, node, above, up):
+    def _list(self, node: Node, above: Node, up: Link) -> _Homes:
         words = listed(above)
         return not words.npu and not words.hccl
 
     _tuple = _set = _list
 
-    def _ifexp(self, node, above, up):
+    def _ifexp(self, node: Node, above: Node, up: Link) -> _Homes:
         return node is not above.test
 
-    def _binop(self, node, above, up):
+    def _binop(self, node: Node, above: Node, up: Link) -> _Homes:
         return isinstance(above.op, (ast.Add, ast.BitOr))
 
-    def _attribute(self, node, above, up):
+    def _attribute(self, node: Node, above: Node, up: Link) -> _Homes:
         """`"cuda".lower()`."""
         return up[1] is not None and up[1][0].__class__ is ast.Call and up[1][0].func is above
 
-    def _subscript(self, node, above, up):
+    def _subscript(self, node: Node, above: Node, up: Link) -> _Homes:
         return node is above.slice and call_name(above.value) in (
             "Literal",
             "Optional",
@@ -144,39 +152,39 @@ class _Sites:
 
     # ---- where it is compared
 
-    def _compare(self, node, above, up):
+    def _compare(self, node: Node, above: Node, up: Link) -> _Homes:
         return [(self.holders.of(s, up), "used") for s in _holding(above) if s is not node]
 
-    def _match(self, node, above, up):
+    def _match(self, node: Node, above: Node, up: Link) -> _Homes:
         return [(self.holders.of(above.subject, up), "used")]
 
     # ---- where it is given
 
-    def _assign(self, node, above, up):
+    def _assign(self, node: Node, above: Node, up: Link) -> _Homes:
         return [(self.holders.of(t, up), "declared") for t in above.targets]
 
-    def _annassign(self, node, above, up):
+    def _annassign(self, node: Node, above: Node, up: Link) -> _Homes:
         return [(self.holders.of(above.target, up), "declared")]
 
     _namedexpr = _augassign = _for = _asyncfor = _comprehension = _annassign
 
-    def _arg(self, node, above, up):
+    def _arg(self, node: Node, above: Node, up: Link) -> _Homes:
         function = next(a for a in ancestors(up) if isinstance(a[0], FUNCTIONS))
         return [(self.holders.parameter(function, above.arg), "declared")]
 
-    def _arguments(self, node, above, up):
+    def _arguments(self, node: Node, above: Node, up: Link) -> _Homes:
         return [(self.holders.parameter(up[1], defaulted(above, node).arg), "declared")]
 
-    def _functiondef(self, node, above, up):
+    def _functiondef(self, node: Node, above: Node, up: Link) -> _Homes:
         return [(self.holders.result(up), "declared")] if node is above.returns else None
 
     _asyncfunctiondef = _functiondef
 
-    def _return(self, node, above, up):
+    def _return(self, node: Node, above: Node, up: Link) -> _Homes:
         function = next((a for a in ancestors(up) if isinstance(a[0], FUNCTIONS)), None)
         return [(self.holders.result(function), "declared")] if function else None
 
-    def _dict(self, node, above, up):
+    def _dict(self, node: Node, above: Node, up: Link) -> _Homes:
         side, at = place(above, node)
         if side == "values":
             key = constant(above.keys[at])
@@ -186,7 +194,7 @@ class _Sites:
             return [(self.holders.of(call[0].slice, up), "used")]
         return None
 
-    def _keyword(self, node, above, up):
+    def _keyword(self, node: Node, above: Node, up: Link) -> _Homes:
         call = up[1]
         if call[0].__class__ is not ast.Call or above.arg is None:
             return None
@@ -201,7 +209,7 @@ class _Sites:
     def _is_option(call: ast.Call) -> bool:
         return call_name(call.func) in OPTIONS or bool(call.args) and str(constant(call.args[0])).startswith("-")
 
-    def _call(self, node, above, up):
+    def _call(self, node: Node, above: Node, up: Link) -> _Homes:
         if node is above.func:
             return True
         last, method = call_name(above.func), above.func.__class__ is ast.Attribute

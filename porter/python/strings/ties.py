@@ -4,36 +4,43 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from porter.python.blocks import place, within
 from porter.python.evidence import call_name, constant
-from porter.python.index import FUNCTIONS, Link, ancestors
+from porter.python.index import FUNCTIONS, Link, Node, ancestors
 from porter.python.strings.holders import Holders, looked_up
+
+if TYPE_CHECKING:
+    from porter.python.file import File
+
 
 _MOST = 200  # holders that are followed in one file
 
 
 class Ties:
-    def __init__(self, file, holders: Holders):
+    def __init__(self, file: File, holders: Holders) -> None:
         self.names, self.buckets, self.holders = file.names, file.buckets, holders
         self._known: dict[str, dict[str | None, list[Link]]] = {}
 
     def of(self, holders: Iterable[str]) -> tuple[tuple[str, str], ...]:
         """Pairs, from these holders on to those that they are handed to or come from."""
-        found, seen, todo = set(), set(), sorted(holders)
+        found: set[tuple[str, str]] = set()
+        seen: set[str] = set()
+        todo = sorted(holders)
         while todo and len(seen) < _MOST:
             holder = todo.pop()
             if holder in seen:
                 continue
             seen.add(holder)
-            for other in sorted({*self._beside(holder)} - {holder, None}):
+            for other in sorted({one for one in self._beside(holder) if one is not None and one != holder}):
                 found.add((min(holder, other), max(holder, other)))
                 todo.append(other)
         return tuple(sorted(found))
 
-    def _beside(self, holder: str):
+    def _beside(self, holder: str) -> Iterator[str | None]:
         called, _, parameter = holder.rstrip(")").partition("(")
         for link in self._read(called.rpartition(":")[2].rpartition(".")[2], called) if parameter else ():
             if link[1] and link[1][0].__class__ is ast.Call:
@@ -75,7 +82,7 @@ class Ties:
                 found.setdefault(word, []).append(link)
         return found
 
-    def _handed(self, link: Link):
+    def _handed(self, link: Link) -> Iterator[str | None]:
         """The holders that have the value of the expression at `link`, too."""
         node, up = link
         while (
@@ -105,7 +112,7 @@ class Ties:
             yield of(above.target, up)
         yield from self._spawned(node, up)
 
-    def _spawned(self, node: ast.AST, up: Link | None):
+    def _spawned(self, node: Node, up: Link | None) -> Iterator[str | None]:
         """`spawn(worker, args=(rank, device))`, `run(device)`: the parameter of the same name."""
         name = getattr(node, "id", "") or getattr(node, "attr", "")
         while up is not None and up[0].__class__ in (ast.Tuple, ast.List, ast.keyword):
@@ -116,7 +123,7 @@ class Ties:
                     yield self.holders.named(self.holders.of(function, up), name)
 
 
-def _choices(value: ast.AST):
+def _choices(value: Node) -> Iterator[ast.expr]:
     if value.__class__ is ast.IfExp:
         yield from (*_choices(value.body), *_choices(value.orelse))
     elif value.__class__ is ast.BoolOp:

@@ -1,0 +1,54 @@
+"""A Python file as the modules of this room ask it: all that a rule may ask, and what is made for the whole file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from porter.engine.rule_file import RuleFile
+from porter.engine.rule_file import Style as AnyStyle
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from porter.engine.refusals import Failures
+    from porter.engine.rule import Rule
+    from porter.python.index import Link
+    from porter.python.names import Names
+    from porter.python.source import Source
+
+
+class File(RuleFile, Protocol):
+    """analysis/file.py."""
+
+    answers: dict[str, dict[Any, Any]]  # by question: see blocks.once_for_file
+    failures: Failures
+
+    @property
+    def source(self) -> Source: ...
+    @property
+    def names(self) -> Names: ...
+    @property
+    def style(self) -> Style: ...
+    @property
+    def receivers(self) -> Receivers: ...
+    @property
+    def awareness(self) -> Awareness: ...
+    @property
+    def by_node(self) -> dict[str, list[Rule]]: ...
+    @property
+    def patterns(self) -> dict[tuple[int, int], list[Any]]: ...  # values/patterns.py: Match
+    def chain(self, node: cst.CSTNode) -> Link | None: ...  # of a chain its whole, where `link` gives its first word
+
+
+class Receivers(Protocol):
+    def link(self, end: int) -> Link | None: ...
+    def kind(self, link: Link) -> str: ...
+
+
+class Awareness(Protocol):
+    def covers(self, offset: int) -> bool: ...
+    def covers_link(self, link: Link) -> bool: ...
+
+
+class Style(AnyStyle, Protocol):
+    def writes(self, code: str) -> bool: ...
