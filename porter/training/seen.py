@@ -23,10 +23,12 @@ class File(Protocol):
     buckets: dict[type, list[Link]]
     tested: bool
     facts: Facts
-    source: Source
-    names: Names
     answers: dict[str, dict[Any, Any]]
 
+    @property
+    def source(self) -> Source: ...
+    @property
+    def names(self) -> Names: ...
     @property
     def receivers(self) -> Receivers: ...
     @property

@@ -63,11 +63,13 @@ class _Scene(Protocol):
 class File(Protocol):
     """What is asked of the file whose computations are sought."""
 
-    source: Source
-    names: Names
     buckets: dict[type, list[Link]]
     session: Session
 
+    @property
+    def source(self) -> Source: ...
+    @property
+    def names(self) -> Names: ...
     @property
     def receivers(self) -> Receivers: ...
     @property
