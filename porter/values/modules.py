@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import ast
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from porter.python.evidence import constant
 from porter.python.index import Node
 from porter.python.parameters import default_of, dotted, number
 from porter.values.value import Value
 from porter.values.values import Body
-from porter.values.world import Operations
+
+if TYPE_CHECKING:
+    from porter.values.world import Operations
 
 _MODULES = {
     "SiLU": "silu", "GELU": "gelu", "Sigmoid": "sigmoid", "Softmax": "softmax", "Dropout": "dropout", "Linear": "linear",

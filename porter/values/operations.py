@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from porter.python.evidence import constant
 from porter.python.index import Node
@@ -14,7 +14,9 @@ from porter.values.functions import Call, named, sized
 from porter.values.modules import called
 from porter.values.value import Value
 from porter.values.values import Body
-from porter.values.world import Members, Owner
+
+if TYPE_CHECKING:
+    from porter.values.world import Members, Owner
 
 _UNARY = frozenset("square rsqrt sqrt sigmoid neg exp erf tanh silu relu view_as_complex view_as_real".split())
 _BINARY = frozenset("add sub mul div pow matmul".split())
