@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 from porter.analysis.session import open_session
 from porter.errors import Unreadable
@@ -14,9 +15,12 @@ from porter.training.callers import home, reads_back
 from porter.training.calls.rows import Row
 from porter.training.context import CALLED
 
+if TYPE_CHECKING:
+    from porter.training.scene import Scene
 
-def calls(path: str, text: bytes, names: frozenset[str]) -> tuple[Row, ...]:
-    """Plain values, which can be kept."""
+
+def calls(path: str, text: bytes, names: frozenset[str]) -> tuple[tuple[Any, ...], ...]:
+    """Rows as plain values, which can be kept."""
     from porter.analysis.file import File
     from porter.python.source import Source
 
@@ -27,7 +31,7 @@ def calls(path: str, text: bytes, names: frozenset[str]) -> tuple[Row, ...]:
         return ()
 
 
-def _rows(scene, names: frozenset[str]) -> Iterator[Row]:
+def _rows(scene: Scene, names: frozenset[str]) -> Iterator[Row]:
     objects = "__call__" in names
     said = {name for name, of in scene.names.imports.items() if any(full.rpartition(".")[2] in names for full, _ in of)}
     said |= names
@@ -46,7 +50,8 @@ def _rows(scene, names: frozenset[str]) -> Iterator[Row]:
 
 
 def _row(func: ast.expr, link: Link, of: Callee, name: str, always: bool) -> Row:
-    call, owner = link[0], of.owner
+    call = link[0]
+    owner: Any = of.owner
     given = ((str(at), value) for at, value in enumerate(call.args) if func is call.func)
     hosts = (key for key, value in (*given, *((k.arg or "", k.value) for k in call.keywords)) if reads_back(value))
     full = owner.name if owner.__class__ is ast.ClassDef else owner or ""

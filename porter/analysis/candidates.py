@@ -5,22 +5,27 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from functools import partial
+from typing import TYPE_CHECKING
 
 from porter.python.index import Link, standing_on
 from porter.python.searches import matched, says
 from porter.python.uses import packages_of
 
+if TYPE_CHECKING:
+    from porter.analysis.file import File
 
-def candidates(file) -> list[Link]:
+
+def candidates(file: File) -> list[Link]:
     """Their links."""
     found = [*_names(file), *_attributes(file), *_imports(file), *_statements(file)]
     found += [literal.link for literal in file.literals.values()]
     if file.rules.keys.patterns and not file.scene.apart:
-        found += [file.scene.link_to(several[0].anchor) for several in file.patterns.values()]
+        anchors = (file.scene.link_to(several[0].anchor) for several in file.patterns.values())
+        found += [link for link in anchors if link is not None]
     return [link for link in found if not file.awareness.covers_link(link)]
 
 
-def _names(file) -> Iterator[Link]:
+def _names(file: File) -> Iterator[Link]:
     """Mentions and calls of names that resolve, and of builtins; the inventory on the way."""
     keys, names, Attribute = file.rules.keys, file.names, ast.Attribute
     roots, aliases, origins, plain = names.imports, names.aliases, keys.origins, names.plain
@@ -48,7 +53,7 @@ def _names(file) -> Iterator[Link]:
             yield link
 
 
-def _attributes(file) -> Iterator[Link]:
+def _attributes(file: File) -> Iterator[Link]:
     keys, wanted = file.rules.keys, partial(_wanted, file)
     for link in file.buckets[ast.Attribute]:
         attr, above = link[0].attr, link[1][0]
@@ -58,7 +63,7 @@ def _attributes(file) -> Iterator[Link]:
             yield link
 
 
-def _imports(file) -> Iterator[Link]:
+def _imports(file: File) -> Iterator[Link]:
     packages = {name for name in file.rules.keys.imports if not file.facts.own.has_package(name, file.path)}
     for kind in (ast.Import, ast.ImportFrom):
         for link in file.buckets[kind]:
@@ -66,7 +71,7 @@ def _imports(file) -> Iterator[Link]:
                 yield link
 
 
-def _statements(file) -> Iterator[Link]:
+def _statements(file: File) -> Iterator[Link]:
     """Nodes of the types that rules ask for, where the text says what they look for."""
     for rule, kinds, patterns in file.rules.keys.node_filters:
         present, lines = matched(file.source, patterns)
@@ -81,7 +86,7 @@ def _statements(file) -> Iterator[Link]:
             yield from (link for link in links if file.glance(rule.only, link)) if rule.only else links
 
 
-def _wanted(file, name: str, link: Link) -> bool:
+def _wanted(file: File, name: str, link: Link) -> bool:
     """Whether one of the glances at a call, where the rules that ask for the name have some, lets it through."""
     only = file.rules.keys.only.get(name)
     return only is None or any(file.glance(look, link) for look in only)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from porter.analysis.nodes import Nodes
 from porter.engine.rule import Rule
@@ -19,6 +20,9 @@ from porter.python.meaning import Meaning
 from porter.python.source import Source
 from porter.training.scene import Scene
 from porter.training.tensors import Tensors
+
+if TYPE_CHECKING:
+    from porter.python.aware import Awareness
 
 
 class File(Nodes):
@@ -72,7 +76,7 @@ class File(Nodes):
         return AroundImports(self)
 
     @cached_property
-    def awareness(self):
+    def awareness(self) -> Awareness:
         from porter.python.aware import Awareness
 
         return Awareness(self)

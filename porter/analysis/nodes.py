@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from porter.analysis.parsed import Parsed
+from porter.python.file import File
 from porter.python.index import Link
 from porter.python.receivers import Receivers
 from porter.python.strings.environ import Variable, variables
@@ -14,23 +16,40 @@ from porter.python.strings.literals import Literal, literals
 from porter.values import experts
 from porter.values.patterns import Match, find
 
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from porter.python.units import Piece
+
+
+class _File(File, Protocol):
+    """analysis/file.py, of which this is a part."""
+
+    @property
+    def receivers(self) -> Receivers: ...
+
 
 class Nodes(Parsed):
-    _piece = None  # that is walked right now: where LibCST nodes lie
+    _piece: Piece  # that is walked right now: where LibCST nodes lie
 
-    def look_at(self, piece) -> None:
+    @property
+    def _whole(self) -> _File:
+        return cast("_File", self)
+
+    def look_at(self, piece: Piece) -> None:
         self._piece = piece
 
     @property
-    def statement(self) -> ast.AST:
+    def statement(self) -> ast.stmt:
         """The statement whose piece is walked."""
-        return self._piece.unit.statement
+        found: ast.stmt = self._piece.unit.statement
+        return found
 
-    def span(self, node) -> tuple[int, int]:
+    def span(self, node: cst.CSTNode) -> tuple[int, int]:
         """Where a node lies, in offsets of the UTF-8 text."""
         return self._piece.span(node)
 
-    def text(self, node) -> str:
+    def text(self, node: cst.CSTNode) -> str:
         start, end = self._piece.span(node)
         return self.source.utf8[start:end].decode("utf-8")
 
@@ -40,7 +59,7 @@ class Nodes(Parsed):
         starts = self.source.starts
         return {starts[(node := link[0]).lineno - 1] + node.col_offset: link for link in self.names.uses}
 
-    def link(self, node) -> Link | None:
+    def link(self, node: Any) -> Link | None:
         """The index's link of the name that a chain starts with."""
         while type(node).__name__ == "Attribute":
             node = node.value
@@ -48,7 +67,7 @@ class Nodes(Parsed):
             return None
         return self._names_at.get(self._piece.span(node)[0])
 
-    def chain(self, node) -> Link | None:
+    def chain(self, node: cst.CSTNode) -> Link | None:
         """Of a chain, its whole, where `File.link` gives its first word; of a string, the string."""
         literal = self.literal(node)
         if literal is not None:
@@ -60,9 +79,10 @@ class Nodes(Parsed):
             link = link[1]
         return link
 
-    def name(self, node) -> str | None:
+    def name(self, node: cst.CSTNode) -> str | None:
         """'torch.cuda.synchronize' for `tc.synchronize`; None when unknown, local, or behind a call."""
-        tail, root = [], node
+        tail: list[str] = []
+        root: Any = node
         while type(root).__name__ == "Attribute":
             tail.append(root.attr.value)
             root = root.value
@@ -72,7 +92,7 @@ class Nodes(Parsed):
         base = link and self.names.root(root.value, link)
         return base and ".".join((base, *reversed(tail)))
 
-    def is_object(self, node) -> bool:
+    def is_object(self, node: cst.CSTNode) -> bool:
         """Whether `node.method()` is a method of something, and no function of a module that is known."""
         name = self.name(node)
         return name is None or name.partition(".")[0] not in self.rules.roots
@@ -80,18 +100,18 @@ class Nodes(Parsed):
     @cached_property
     def literals(self) -> dict[int, Literal | Variable]:
         """Device and backend strings and names of environment variables, by offset."""
-        return literals(self) | variables(self)
+        return literals(self._whole) | variables(self._whole)
 
-    def literal(self, node) -> Literal | Variable | None:
+    def literal(self, node: cst.CSTNode) -> Literal | Variable | None:
         start, end = self._piece.span(node)
         literal = self.literals.get(start)  # the first part of an implicit concatenation starts where the whole does
         return literal if literal and self.source.span(literal.link[0])[1] == end else None
 
     @cached_property
     def receivers(self) -> Receivers:
-        return Receivers(self)
+        return Receivers(self._whole)
 
-    def receiver(self, node) -> str:
+    def receiver(self, node: Any) -> str:
         """Of `x.cuda` or `x.cuda()`, what x is: 'torch', 'other' (library), 'own' (class of the project) or 'unknown'."""
         node = node.func if type(node).__name__ == "Call" else node
         return self.receivers.judge(self._piece.span(node)[1])
@@ -100,8 +120,8 @@ class Nodes(Parsed):
     def patterns(self) -> dict[tuple[int, int], list[Match]]:
         """Computations that an operator of the target makes, by where they are seen."""
         rules = {rule for several in self.rules.keys.patterns.values() for rule in several}
-        return self.failures.guard(rules, 1, lambda: {**experts.find(self), **find(self)}) or {}
+        return self.failures.guard(rules, 1, lambda: {**experts.find(self._whole), **find(self._whole)}) or {}
 
-    def matches(self, node, kinds: Iterable[str]) -> list[Match]:
+    def matches(self, node: cst.CSTNode, kinds: Iterable[str]) -> list[Match]:
         """What is seen at a node, the fullest first."""
         return [match for match in self.patterns.get(self._piece.span(node), ()) if match.kind in kinds]

@@ -12,7 +12,7 @@ from porter.engine.refusals import guarded, own
 from porter.engine.session import Session
 from porter.engine.suppress import SPOKEN, Suppressions
 from porter.errors import Broken
-from porter.finding import STATUSES, FileResult, Finding, Site
+from porter.finding import STATUSES, Change, FileResult, Finding, Site
 from porter.python.comments import to_porter
 from porter.python.source import Source
 from porter.rulebook.gate import GATE
@@ -55,8 +55,15 @@ def analyse(result: FileResult, data: bytes, session: Session) -> FileResult:
     sites = tuple(sorted(_site(book, side, site, refused) for side in sides for site in side.result.sites))
     findings = sorted(_moved(book, finding) for finding in findings)
     apis = tuple((name, count, _place(book, line, 1)[0]) for name, count, line in code.apis)
-    shared = {"apis": apis, "sites": sites, "ties": code.ties}
-    return replace(result, findings=tuple(findings), auto=kept.auto, review=kept.review, **shared)
+    return replace(
+        result,
+        findings=tuple(findings),
+        auto=kept.auto,
+        review=kept.review,
+        apis=apis,
+        sites=sites,
+        ties=code.ties,
+    )
 
 
 @dataclass
@@ -70,9 +77,11 @@ class _Side:
     def __post_init__(self) -> None:
         said = self.result
         changes = {*said.auto, *said.review, *(change for finding in said.findings for change in finding.edit)}
-        self._edits = {change: self.view.edits(change) for change in changes}
-        refused = {change for change, edits in self._edits.items() if edits is None}
-        kept, lost = set(), set()
+        edited = {change: self.view.edits(change) for change in changes}
+        self._edits = {change: edits for change, edits in edited.items() if edits is not None}
+        refused = changes - self._edits.keys()
+        kept: set[Change] = set()
+        lost: set[Change] = set()
         self.findings: list[Finding] = []
         self.refused_lines: set[int] = set()
         for finding in said.findings:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
+from typing import Any
 
 from porter.engine.refusals import Failures
 from porter.engine.session import Session
@@ -41,4 +42,6 @@ class Parsed:
         self.names.aliases  # noqa: B018  computed before anything resolves through them
         self.tested = is_test(path)  # what only costs time in a file of tests, or drifts a little there, is no concern
         self.failures = Failures()
-        self.answers: dict[str, dict] = defaultdict(dict)  # by question: what many places ask is answered once
+        self.answers: dict[str, dict[Any, Any]] = defaultdict(
+            dict
+        )  # by question: what many places ask is answered once

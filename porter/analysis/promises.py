@@ -7,7 +7,7 @@ the promise and the rules.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from porter.engine.refusals import own, without
 from porter.engine.session import Session
@@ -51,7 +51,8 @@ def promised(
                 check(edits)
             kept.append(edits.stored)
         except Broken as broken:
-            findings.append(own(path, broken.line, broken.code, broken.key, session, **broken.values))
+            values: dict[str, Any] = broken.values
+            findings.append(own(path, broken.line, broken.code, broken.key, session, **values))
             findings, refused = without(findings, *("review",) if kept else ("auto", "review")), True
             break
     kept = kept or [()]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from porter.advice.observe import observed
 from porter.analysis.candidates import candidates
@@ -22,6 +23,11 @@ from porter.python.inventory import add_methods, inventory
 from porter.python.source import Source
 from porter.python.strings.sites import sites_of, with_status
 from porter.rulebook.gate import GATE
+
+if TYPE_CHECKING:
+    from porter.analysis.file import File
+    from porter.python.rewrite import Cut, Found
+    from porter.python.units import Piece, Unit
 
 _PYTHON = ".".join(map(str, sys.version_info[:2]))
 
@@ -62,7 +68,8 @@ def look(path: str, source: Source, session: Session, again: bool | None = None)
     analysis.own += [own(path, line, "PRT002", "newer", session, python=_PYTHON) for line in file.hidden]
     if file.suppressions.skip is not None:
         return analysis
-    links, units = candidates(file), {}
+    links = candidates(file)
+    units: dict[tuple[int, int], Unit] = {}
     if links:
         from porter.python.units import unit_of  # needs libcst, which costs more than all of this
     if again is None:
@@ -81,22 +88,22 @@ def look(path: str, source: Source, session: Session, again: bool | None = None)
 class Analysis:
     """What one look at a file found, and the edits that follow from it."""
 
-    def __init__(self, file, unsafe: bool = True):
+    def __init__(self, file: File, unsafe: bool = True) -> None:
         self._wants_unsafe = unsafe
         self.file, self._source, self.session = file, file.source, file.session
-        self.found: list = []
-        self._unsafe: list = []  # the second walk of the statements with something to review
+        self.found: list[Found] = []
+        self._unsafe: list[Found] = []  # the second walk of the statements with something to review
         self.of_index: list[tuple[str, Hit]] = []  # what rules say that need no LibCST
         self.own: list[Finding] = []  # porter's findings about its own work
         self._auto: list[Change] = []
         self._review: list[Change] = []
         self._reviews = False
         self._broken: dict[bool, Broken] = {}  # --unsafe -> a statement whose edits cannot be right
-        self._builds: dict = {}
+        self._builds: dict[Unit, bool] = {}
         self._leads = leads(file.path, file.source.utf8, file.facts.roads)
         self._torn: set[tuple[Rule, tuple[int, int]]] = set()  # edits that would leave half a condition
 
-    def walk(self, unit) -> None:
+    def walk(self, unit: Unit) -> None:
         import libcst as cst
 
         from porter.python.rewrite import rewrite
@@ -107,7 +114,7 @@ class Analysis:
             piece = Piece(unit, self._source)
             file.look_at(piece)
 
-            def wanted(rule: Rule, hit: Hit, piece) -> bool:
+            def wanted(rule: Rule, hit: Hit, piece: Piece) -> bool:
                 whole = not self._torn or (rule, piece.span(hit.at)) not in self._torn
                 return piece.exact and whole and self._safe(rule, hit, piece) and self._active(rule, hit, piece)
 
@@ -123,7 +130,7 @@ class Analysis:
             self._broken.setdefault(False, broken)
             found, auto = rewrite(file, piece, lambda r, h, p: False)
         unsafe, review = found, auto
-        if self._wants_unsafe and piece.exact and any(self._to_review(f) for f in found):
+        if self._wants_unsafe and piece.exact and any(self._to_review(f, piece) for f in found):
             self._reviews = True
             try:
                 unsafe, review = rewrite(file, piece, lambda r, h, p: self._active(r, h, p))
@@ -145,11 +152,11 @@ class Analysis:
         self._review += review
 
     @staticmethod
-    def _pair(found: list, unsafe: list) -> None:
+    def _pair(found: list[Found], unsafe: list[Found]) -> None:
         """What is to be reviewed gets its edits from the second walk; a rule that failed there has none."""
-        twins: dict[tuple, list] = {}
-        for twin in reversed(unsafe):
-            twins.setdefault((twin.rule, twin.node), []).append(twin)
+        twins: dict[object, list[Found]] = {}
+        for one in reversed(unsafe):
+            twins.setdefault((one.rule, one.node), []).append(one)
         for f in found:
             several = twins.get((f.rule, f.node))
             twin = several.pop() if several else None
@@ -158,12 +165,12 @@ class Analysis:
             elif not f.applied:
                 f.edit = twin.edit
 
-    def _to_review(self, found) -> bool:
-        rule, hit, piece = found.rule, found.hit, found.piece
+    def _to_review(self, found: Found, piece: Piece) -> bool:
+        rule, hit = found.rule, found.hit
         half = self._torn and (rule, piece.span(hit.at)) in self._torn
         return (half or not self._safe(rule, hit, piece)) and found.edits and self._active(rule, hit, piece)
 
-    def _active(self, rule: Rule, hit: Hit, piece) -> bool:
+    def _active(self, rule: Rule, hit: Hit, piece: Piece | Cut) -> bool:
         """Not switched off, not suppressed, and no mere opportunity; one that is asked for brings its edit."""
         code = hit.code or rule.code
         return (
@@ -173,7 +180,7 @@ class Analysis:
             and self._reason(code, hit, piece) is None
         )
 
-    def _safe(self, rule: Rule, hit: Hit, piece) -> bool:
+    def _safe(self, rule: Rule, hit: Hit, piece: Piece | Cut) -> bool:
         """Where CUDA sources are built, CUDA is meant, and not the accelerator in use; where a file speaks of NPUs
         already, what it says of CUDA may be meant so. A person looks at both."""
         if hit.optional:
@@ -184,7 +191,7 @@ class Analysis:
             self._builds[piece.unit] = builds_cuda(self.file, piece.unit)
         return hit.safe and not self._builds[piece.unit]
 
-    def _reason(self, code: str, hit: Hit, piece) -> str | None:
+    def _reason(self, code: str, hit: Hit, piece: Piece | Cut) -> str | None:
         first, last = self._source.line(piece.unit.start), self._source.line(piece.unit.end)
         return self.file.suppressions.reason(code, first, last)
 
@@ -269,7 +276,7 @@ class Analysis:
         out += self.file.failures.findings(path, session)
         return out + about(self.file.suppressions, path, session)
 
-    def _astray(self, found, code: str, start: int) -> list[Finding]:
+    def _astray(self, found: Found, code: str, start: int) -> list[Finding]:
         """An edit that is not made as nothing leads to torch: a word about it where the project is torch's."""
         reason = self._reason(code, found.hit, found.piece)
         if (

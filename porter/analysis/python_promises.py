@@ -5,15 +5,18 @@ from __future__ import annotations
 import builtins
 from collections import Counter
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from porter.analysis.promises import Edits, applied
 from porter.engine.session import Session
 from porter.engine.suppress import Suppressions
 from porter.errors import Broken, Unreadable
-from porter.finding import apply
+from porter.finding import Change, apply
 from porter.python.source import Source
 from porter.python.stored import LINE_END
+
+if TYPE_CHECKING:
+    from porter.analysis.file import File
 
 
 class Before(NamedTuple):
@@ -28,13 +31,21 @@ class Before(NamedTuple):
     failed: frozenset[str]
 
     @classmethod
-    def of(cls, file) -> Before:
+    def of(cls, file: File) -> Before:
         free = frozenset(name for link in file.names.uses if not file.names.bound(name := link[0].id))
         failed = frozenset(file.failures.first)
         return cls(file.path, file.source, file.session, file.suppressions, free, len(file.hidden), failed)
 
 
-def check(before: Before, edits: Edits, look: Callable) -> None:
+class Look(Protocol):
+    """analysis/python.py: Analysis."""
+
+    file: File
+
+    def changes(self, unsafe: bool) -> tuple[Change, ...]: ...
+
+
+def check(before: Before, edits: Edits, look: Callable[..., Look]) -> None:
     """`look`: the one at the old text, for the new one."""
     source, changes, codes, unsafe = before.source, edits.stored, edits.codes, edits.unsafe
     data = applied(source.stored.data, edits)
@@ -76,9 +87,10 @@ def comments(source: Source) -> Counter[str]:
     return Counter(text for _, _, text in source.comments)
 
 
-def unbound(before: Before, after) -> str | None:
+def unbound(before: Before, after: File) -> str | None:
     """A name that is used after the edits and bound nowhere, although it was bound, or was not there, before."""
-    for name in dict.fromkeys(link[0].id for link in after.names.uses):
+    names: dict[str, None] = dict.fromkeys(link[0].id for link in after.names.uses)
+    for name in names:
         if after.names.bound(name) or hasattr(builtins, name) or name.startswith("__"):
             continue
         if name not in before.free:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
+from typing import cast
 
 from porter.analysis.promises import Edits, applied, promised
 from porter.engine.refusals import Failures, about, finding, folded
@@ -13,14 +14,14 @@ from porter.engine.session import Session
 from porter.errors import Broken, Unreadable
 from porter.finding import SHARED, Change, FileResult, Finding, Held, Site
 from porter.project.roads import leads
-from porter.text.document import Document
+from porter.text.document import Document, Format
 
 
-def _format(kind):
+def _format(kind: str | Format) -> Format:
     """The module of a kind, or what stands for one: MARK begins a comment, `read(document)` parses or raises Unreadable,
     READS says for which rules, `settled(document, tree, hits)`, where it has one, which of their hits stay, and
     `same(before, after)`, where it has one, compares what edits must not touch."""
-    return import_module(f"porter.text.formats.{kind}") if isinstance(kind, str) else kind
+    return cast("Format", import_module(f"porter.text.formats.{kind}")) if isinstance(kind, str) else kind
 
 
 @dataclass
@@ -31,7 +32,8 @@ class _Look:
     failures: Failures
 
     def changes(self, unsafe: bool) -> tuple[Change, ...]:
-        document, found = self.document, set()
+        document = self.document
+        found: set[Change] = set()
         for hit in self.hits:
             if hit.edits and not hit.optional and (hit.safe or unsafe) and _applies(document, hit):
                 found.update(
@@ -47,10 +49,10 @@ class _Look:
         return made if alike else [*made, Edits((), review, self._codes(True), True)]
 
     def _codes(self, unsafe: bool) -> str:
-        return ", ".join(sorted({hit.code for hit in self.hits if hit.edits and (hit.safe or unsafe)}))
+        return ", ".join(sorted({hit.code or "" for hit in self.hits if hit.edits and (hit.safe or unsafe)}))
 
 
-def _document(path: str, data: bytes, kind, session: Session) -> Document:
+def _document(path: str, data: bytes, kind: str | Format, session: Session) -> Document:
     return Document(path, data, kind, session, _format(kind).MARK)
 
 
@@ -65,10 +67,10 @@ def _look(document: Document) -> _Look:
         hits = [replace(hit, edits=()) for hit in hits]
     held = session.held_in(document.path) if session.held else {}
     hits = [_with_others(hit, held.get(hit.at[0])) for hit in hits]
-    return _Look(document, tree, sorted(hits, key=lambda hit: (hit.at[0], hit.code, hit.why)), failures)
+    return _Look(document, tree, sorted(hits, key=lambda hit: (hit.at[0], hit.code or "", hit.why)), failures)
 
 
-def _asked(document: Document, form, tree: object, failures: Failures) -> list[Hit]:
+def _asked(document: Document, form: Format, tree: object, failures: Failures) -> list[Hit]:
     """What the rules say that read such a tree; one that fails loses its own."""
     found: list[Hit] = []
     for rule in document.session.rules.of_text[form.READS]:
@@ -92,10 +94,10 @@ def _applies(document: Document, hit: Hit) -> bool:
 
 def _reason(document: Document, hit: Hit) -> str | None:
     first, last = (document.place(offset)[0] for offset in (hit.at[0], max(hit.at[0], hit.at[1] - 1)))
-    return document.suppressions.reason(hit.code, first, last)
+    return document.suppressions.reason(hit.code or "", first, last)
 
 
-def examine(kind, result: FileResult, data: bytes, session: Session) -> FileResult:
+def examine(kind: str | Format, result: FileResult, data: bytes, session: Session) -> FileResult:
     """Raises Unreadable."""
     document = _document(result.path, data, kind, session)
     if document.suppressions.skip is not None:
@@ -109,8 +111,8 @@ def examine(kind, result: FileResult, data: bytes, session: Session) -> FileResu
     findings += about(document.suppressions, result.path, session)
     first = {(f.line, f.column, f.code): f for f in reversed(findings)}
     sites = tuple(sorted(_site(document, hit, first, kept.refused) for hit in looked.hits if hit.holder))
-    findings = folded(findings, session)
-    return replace(result, parsed=True, findings=findings, auto=kept.auto, review=kept.review, sites=sites)
+    found = folded(findings, session)
+    return replace(result, parsed=True, findings=found, auto=kept.auto, review=kept.review, sites=sites)
 
 
 def _skipped(document: Document) -> tuple[Site, ...]:
@@ -124,7 +126,7 @@ def _skipped(document: Document) -> tuple[Site, ...]:
 
 def _site(document: Document, hit: Hit, findings: dict[tuple[int, int, str], Finding], refused: bool) -> Site:
     place = document.place(hit.at[0])
-    here = findings.get((*place, hit.code))
+    here = findings.get((*place, hit.code or ""))
     if here is None:
         status = "quiet"
     elif here.suppressed is not None:
@@ -142,7 +144,7 @@ def _finding(document: Document, hit: Hit) -> Finding:
         document.session,
         document.path,
         hit,
-        hit.code,
+        hit.code or "",
         document.place(hit.at[0]),
         document.place(hit.at[1]),
         status="manual" if not hit.edits else "auto" if hit.safe else "review",

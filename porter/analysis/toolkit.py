@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import ast
 import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from porter.analysis.file import File
+    from porter.python.units import Unit
 
 _TOOLKIT = re.compile(rb"\bCUDA_HOME\b|\bCUDA_PATH\b|CUDAExtension|\bnvcc\b|TORCH_CUDA_ARCH_LIST|version\.cuda\b")
 
 
-def builds_cuda(file, unit) -> bool:
+def builds_cuda(file: File, unit: Unit) -> bool:
     """A build script, or a condition that asks for nvcc."""
     source = file.source
     if file.path.rpartition("/")[2] == "setup.py" or _TOOLKIT.search(source.utf8, unit.start, unit.end):

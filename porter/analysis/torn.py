@@ -8,12 +8,20 @@ from __future__ import annotations
 
 import ast
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from porter.finding import SHARED
+from porter.python.index import Node
+
+if TYPE_CHECKING:
+    from porter.engine.rule import Rule
+    from porter.python.rewrite import Found
+    from porter.python.source import Source
+    from porter.python.units import Piece
 
 
-def torn(source, piece, found: list) -> set[tuple[object, tuple[int, int]]]:
+def torn(source: Source, piece: Piece, found: Sequence[Found]) -> set[tuple[Rule, tuple[int, int]]]:
     """(rule, place) of the edits that were applied in a condition of which a device stays as it is."""
     left = [f for f in found if not f.applied and (f.hit.code or f.rule.code) in SHARED]
     made = {(f.rule, piece.span(f.hit.at)) for f in found if f.applied and not f.hit.optional} if left else ()
@@ -27,9 +35,9 @@ def torn(source, piece, found: list) -> set[tuple[object, tuple[int, int]]]:
     return {one for one in made if (at := bisect_left(halves, (one[1][0] + 1,))) and one[1][0] < halves[at - 1][1]}
 
 
-def _conditions(statement: ast.stmt) -> Iterator[ast.expr]:
+def _conditions(statement: ast.stmt) -> Iterator[Node]:
     """`a and b`, `a or b`, `a if b else c` in a statement; of a compound one, in its header."""
-    todo: list[ast.AST] = [statement]
+    todo: list[Node] = [statement]
     while todo:
         node = todo.pop()
         if node.__class__ in (ast.BoolOp, ast.IfExp):

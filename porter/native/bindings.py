@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
 
 MODULES = frozenset(
     {"PYBIND11_MODULE", "NB_MODULE", "TORCH_LIBRARY", "TORCH_LIBRARY_FRAGMENT", "TORCH_LIBRARY_IMPL"}
@@ -48,7 +51,7 @@ def referred(code: bytes) -> frozenset[str]:
     return frozenset(words | {LAUNCH} if b"<<<" in code else words)
 
 
-def exports(data: bytes, bare: bytes, functions: list) -> Iterator[Export]:
+def exports(data: bytes, bare: bytes, functions: Sequence[tuple[str, Node, Node]]) -> Iterator[Export]:
     """`functions`: (name, node, body) of all of a source; the macros that define modules look like functions."""
     handed = b".def(" in bare and b"odule" in bare
     for name, node, body in functions:
@@ -77,8 +80,9 @@ def _export(module: str, library: bool, name: str, said: bytes, key: str = "") -
     return Export(module, library, name, words, key or next(iter(sorted(words & _KEYS)), "").removeprefix("k"))
 
 
-def _defined(data: bytes, body, module: str, library: bool, key: str = "") -> Iterator[Export]:
-    todo, chained = [body], set()
+def _defined(data: bytes, body: Node, module: str, library: bool, key: str = "") -> Iterator[Export]:
+    todo = [body]
+    chained: set[int] = set()
     made = {found.start(): found[1] for found in _CLASS.finditer(data, body.start_byte, body.end_byte)}
     classes = list(made)
     while todo:
@@ -95,22 +99,29 @@ def _defined(data: bytes, body, module: str, library: bool, key: str = "") -> It
                 continue
         called, arguments = node.child_by_field_name("function"), node.child_by_field_name("arguments")
         field = called.child_by_field_name("field") if called and called.type == "field_expression" else None
-        if field is None or arguments is None or _text(data, field).decode("ascii", "replace") not in _DEFINES:
+        if (
+            called is None
+            or field is None
+            or arguments is None
+            or _text(data, field).decode("ascii", "replace") not in _DEFINES
+        ):
             todo.extend(reversed(node.named_children))
             continue
         holder = called.child_by_field_name("argument")
         if holder is None or holder.type != "identifier":  # a method of a class
             continue
-        first, *rest = arguments.named_children or [None]
-        text = _STRING.search(_text(data, first)) if first is not None else None
+        given = arguments.named_children
+        text = _STRING.search(_text(data, given[0])) if given else None
         if text is None:
             continue
         name = text[1].partition(b"(")[0].rpartition(b"::")[2].decode("utf-8", "replace").strip()
         if name.isidentifier():
-            yield _export(module, library, name, b" ".join(TOKEN.sub(b"", _text(data, part)) for part in rest), key)
+            yield _export(
+                module, library, name, b" ".join(TOKEN.sub(b"", _text(data, part)) for part in given[1:]), key
+            )
 
 
-def _chain(call) -> list:
+def _chain(call: Node) -> list[Node]:
     """`a(...).b(...).c(...)`: the calls, the last of them first."""
     calls = [call]
     while (called := calls[-1].child_by_field_name("function")) is not None and called.type == "field_expression":
@@ -121,7 +132,7 @@ def _chain(call) -> list:
     return calls
 
 
-def _class(data: bytes, calls: list, name: str, module: str) -> Iterator[Export]:
+def _class(data: bytes, calls: list[Node], name: str, module: str) -> Iterator[Export]:
     """`py::class_<Scale>(m, "Scaler").def("run", &Scale::run)`: whoever makes one may call all of it."""
     words = {f"{name}::{name}"}
     *methods, made = [call.child_by_field_name("arguments") for call in calls]
@@ -135,5 +146,5 @@ def _class(data: bytes, calls: list, name: str, module: str) -> Iterator[Export]
         yield Export(module, False, text, frozenset(words))
 
 
-def _text(data: bytes, node) -> bytes:
+def _text(data: bytes, node: Node) -> bytes:
     return data[node.start_byte : node.end_byte]

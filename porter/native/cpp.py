@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from porter.native import grammar
 from porter.native.bindings import AICORE, MODULES, TOKEN, Export, exports, referred
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser
 
 LARGEST = 1_000_000  # what is longer was generated: its words are read, and no tree is built
 # where functions may be defined; everything else is not looked into
@@ -58,7 +61,7 @@ class Cpp(NamedTuple):
 
 
 @lru_cache(maxsize=1)
-def _parser():
+def _parser() -> Parser:
     import tree_sitter_cuda
     from tree_sitter import Language, Parser
 
@@ -75,7 +78,10 @@ def read(data: bytes) -> Cpp:
     if tree.root_node.has_error and (plain := _unconditional(data, bare)) != data:
         tree = grammar.tree(_parser(), plain) or tree
     defined, declared = _definitions(tree.root_node)
-    kernels, functions, bodies, spans = {}, [], [], []
+    kernels: dict[str, int] = {}
+    functions: list[Function] = []
+    bodies: list[tuple[str, Node, Node]] = []
+    spans: list[tuple[int, int]] = []
     for node, owner in defined:
         (named, scope), body = _named(node), node.child_by_field_name("body")
         if named is None or body is None:
@@ -95,10 +101,10 @@ def read(data: bytes) -> Cpp:
         functions += [Function(other, words) for other in _names(name, _class(bare, owner, scope), owner, bare)]
     spans += [(start, end) for start, end in declared if b"__global__" in bare[start:end]]
     functions += [Function(words[0], frozenset(words[1:])) for words in _registered(bare)]
-    macros = list(_MACRO.finditer(bare)) if b"define" in bare else []
-    made = {found[1].decode("ascii", "replace"): referred(found[2]) for found in macros}
+    defines = list(_MACRO.finditer(bare)) if b"define" in bare else []
+    made = {found[1].decode("ascii", "replace"): referred(found[2]) for found in defines}
     functions = _expanded(functions, made, _MOST * len(data)) if made else functions
-    makers = [found for found in macros if b"__global__" in found[2]]
+    makers = [found for found in defines if b"__global__" in found[2]]
     spans += [found.span() for found in makers]
     kernels |= {k.name: k.start for k in (*_by_words(bare, kernels, spans), *_made(bare, makers))}
     ordered = sorted((Kernel(name, start) for name, start in kernels.items()), key=lambda k: k.start)
@@ -133,9 +139,11 @@ def _unconditional(data: bytes, bare: bytes) -> bytes:
     return bytes(plain)
 
 
-def _definitions(root) -> tuple[list[tuple], list[tuple[int, int]]]:
+def _definitions(root: Node) -> tuple[list[tuple[Node, Node | None]], list[tuple[int, int]]]:
     """The functions, each with the class around it, and the places of what is declared only."""
-    defined, declared, todo = [], [], [(root, None)]
+    defined: list[tuple[Node, Node | None]] = []
+    declared: list[tuple[int, int]] = []
+    todo: list[tuple[Node, Node | None]] = [(root, None)]
     while todo:
         node, owner = todo.pop()
         kind = node.type
@@ -149,7 +157,7 @@ def _definitions(root) -> tuple[list[tuple], list[tuple[int, int]]]:
     return defined, declared
 
 
-def _named(function) -> tuple:
+def _named(function: Node) -> tuple[Node | None, Node | None]:
     """The node of a function's own name, and of what it is a member of where that is written before it."""
     node, scope = function.child_by_field_name("declarator"), None
     while node is not None and node.type != "function_declarator":
@@ -163,14 +171,14 @@ def _named(function) -> tuple:
     return (node if node is not None and node.type in _NAMES else None), scope
 
 
-def _class(bare: bytes, owner, scope) -> str:
+def _class(bare: bytes, owner: Node | None, scope: Node | None) -> str:
     """What a method is a member of."""
     node = scope if scope is not None else owner and owner.child_by_field_name("name")
     found = _WORD.search(bare, node.start_byte, node.end_byte) if node else None
     return found[0].decode("ascii", "replace") if found else ""
 
 
-def _names(name: str, holder: str, owner, bare: bytes) -> Iterator[str]:
+def _names(name: str, holder: str, owner: Node | None, bare: bytes) -> Iterator[str]:
     """What a function is called by: for `Scale<T>()(x)` the operator of a class is the class, for `Scale::apply(x)` its `forward`."""
     if name.startswith("operator"):
         if holder and name.endswith(")"):

@@ -64,8 +64,7 @@ def found(path: str, tree: ast.Module) -> Iterator[Extension]:
     values = _assigned(tree)
     known: dict[str, Parts] = {}
     for node in ast.walk(tree):
-        last = _called(node) if isinstance(node, ast.Call) else "setup"
-        if last == "setup":  # what it is handed speaks for itself
+        if not isinstance(node, ast.Call) or (last := _called(node)) == "setup":  # what it is handed speaks for itself
             continue
         named = next((k.value for k in node.keywords if k.arg in _NAMES), node.args[0] if node.args else None)
         name = text_of(named, values)
@@ -109,7 +108,7 @@ def text_of(node: ast.expr | None, values: dict[str, list[ast.expr]]) -> str:
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value
     if isinstance(node, ast.JoinedStr):
-        parts = [part.value if isinstance(part, ast.Constant) else "*" for part in node.values]
+        parts = [str(part.value) if isinstance(part, ast.Constant) else "*" for part in node.values]
         return "".join(parts) if any(part.strip("*.") for part in parts) else ""
     given = values.get(node.id, ()) if isinstance(node, ast.Name) else ()
     return next(filter(None, (text_of(value, {}) for value in given)), "")

@@ -6,22 +6,27 @@ again from ever more places.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tree_sitter import Parser, Tree
+
 _PIECE = 4096  # bytes of the text that the lexer is handed at once
 # Pieces handed out and hundreds of steps taken, each some ten microseconds: of 16,000 sources that people wrote, none
 # takes more than one for every 45 bytes.
 _LEAST, _BYTES = 1000, 24
 
 
-def tree(parser, data: bytes):
+def tree(parser: Parser, data: bytes) -> Tree | None:
     """None where the grammar would take more steps than sources that people write ever do."""
     left = _LEAST + len(data) // _BYTES
 
-    def spent(*_) -> bool:
+    def spent(*_: object) -> bool:
         nonlocal left
         left -= 1
         return left < 0
 
-    def piece(at: int, _) -> bytes:
+    def piece(at: int, _: object) -> bytes:
         return b"" if spent() else data[at : at + _PIECE]
 
     try:

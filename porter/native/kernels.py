@@ -9,7 +9,7 @@ import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from porter.files.kinds import NATIVE, kind_of
 from porter.files.read import beginning
@@ -34,7 +34,7 @@ _OURS = re.compile(r"(?i)(?:^|_)(?:npu|ascend|aclnn)(?:_|$)")  # of a function t
 _CANN = re.compile(r"EXEC_NPU_\w+$|OpCommand$|aclnn[A-Z]|__aicore__$")
 _HEADERS = (".h", ".hpp", ".cuh", ".hh", ".hxx")  # what is defined there, others may use
 _ROOTS = ("csrc", "src", "cuda", "cpp")
-Remember = Callable[[str, Callable[[], tuple]], tuple]
+Remember = Callable[[str, Callable[[], tuple[Any, ...]]], tuple[Any, ...]]
 Reached = dict[str, str]  # kernel -> its file
 Listed = Sequence[tuple[Extension, frozenset[str]]]
 
@@ -74,11 +74,12 @@ def built_by(texts: Mapping[str, bytes], parse: Parse) -> list[Extension]:
     return builders.with_heirs(found, texts, parse)
 
 
-class _Read(Mapping):
+class _Read(Mapping[str, "Cpp"]):
     """Sources by path, parsed when they are asked for: what no binding is linked with never is."""
 
     def __init__(self, sources: Mapping[str, bytes]):
-        self._sources, self._read = sources, {}
+        self._sources = sources
+        self._read: dict[str, Cpp] = {}
 
     def __getitem__(self, path: str) -> Cpp:
         if path not in self._read:
@@ -94,7 +95,7 @@ class _Read(Mapping):
         return len(self._sources)
 
 
-def anew(key: str, make: Callable[[], tuple]) -> tuple:
+def anew(key: str, make: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
     return make()
 
 
@@ -150,14 +151,15 @@ def inline(extension: Extension) -> dict[str, Reached]:
     return found
 
 
-def _extensions(path: str, listed: Listed) -> Listed | list[tuple[None, frozenset[str]]]:
+def _extensions(path: str, listed: Listed) -> Sequence[tuple[Extension | None, frozenset[str]]]:
     """What a binding goes into: those that list the file, or else the one that lists none and stands nearest above."""
     ordered = sorted(listed, key=lambda item: (len(item[0].folder), item[0].name), reverse=True)
     lists = {e.module: (e, files) for e, files in reversed(ordered) if path in files}
     if lists:
         return list(lists.values())
     near = ((e, files) for e, files in ordered if not e.sources and path.startswith(f"{e.folder}/".lstrip("/")))
-    return [next(near, (None, frozenset()))]
+    nothing: tuple[None, frozenset[str]] = None, frozenset()
+    return [next(near, nothing)]
 
 
 def _group(path: str, own: frozenset[str], read: Mapping[str, Cpp]) -> list[str]:

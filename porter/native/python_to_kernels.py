@@ -37,7 +37,7 @@ def gather(
     return natives, tuple(sorted(_dying(reached, texts, parse)))
 
 
-def mentions(data: bytes, exports: Mapping[str, Mapping]) -> bool:
+def mentions(data: bytes, exports: Mapping[str, Mapping[str, object]]) -> bool:
     """Whether a file can use any of them: most cannot."""
     return any(
         module.removeprefix(OPS).strip("*").encode() in data and any(name.encode() in data for name in names)
@@ -72,7 +72,7 @@ def _places(places: list[tuple[str, str]]) -> str:
     return "; ".join(said) + _more(len(places) - _PLACES)
 
 
-def _functions(tree: ast.Module, head: str = "") -> list[tuple[int, int, str]]:
+def _functions(tree: ast.AST, head: str = "") -> list[tuple[int, int, str]]:
     found = []
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):

@@ -8,15 +8,18 @@ from collections.abc import Iterator, Mapping
 
 from porter.native.builders import LOAD, loaded
 from porter.native.extensions import text_of
+from porter.python.index import Node
 
 OPS = "torch.ops."
 _PICKS = re.compile(r"(?i)lazy|getattr|func|load_op|get_op")
 
 _KEPT = frozenset({ast.Name, ast.Import, ast.ImportFrom, ast.Assign})
 Exports = Mapping[str, Mapping[str, object]]  # last word of the module, or "torch.ops.ns" -> name -> whatever
+_Modules = dict[str, str]  # what an extension is called -> the last word of its name
+_Names = dict[str, tuple[str, str]]  # what one of its functions is called -> (module, name)
 
 
-def uses(tree: ast.Module, exports: Exports) -> Iterator[tuple[ast.Name, str, str]]:
+def uses(tree: ast.Module, exports: Exports) -> Iterator[tuple[Node, str, str]]:
     """(the name that the expression starts with, module, what is used of it), in the order of the tree."""
     nodes, above = _walked(tree)
     modules, names = _bound(nodes, exports)
@@ -24,6 +27,7 @@ def uses(tree: ast.Module, exports: Exports) -> Iterator[tuple[ast.Name, str, st
         if node.__class__ is not ast.Name or node.ctx.__class__ is not ast.Load:
             continue
         chain, at = [node.id], node
+        parent: Node
         while (parent := above.get(at)).__class__ is ast.Attribute:
             at = parent
             chain.append(at.attr)
@@ -34,9 +38,11 @@ def uses(tree: ast.Module, exports: Exports) -> Iterator[tuple[ast.Name, str, st
                 yield node, *found
 
 
-def _walked(tree: ast.Module) -> tuple[list[ast.AST], dict[ast.AST, ast.AST]]:
+def _walked(tree: ast.Module) -> tuple[list[Node], dict[Node, Node]]:
     """Names, imports and assignments in the order of the text, and what stands around each node of an expression."""
-    kept, above, todo = [], {}, [tree]
+    kept: list[Node] = []
+    above: dict[Node, Node] = {}
+    todo: list[Node] = [tree]
     while todo:
         node = todo.pop()
         kind = node.__class__
@@ -44,7 +50,7 @@ def _walked(tree: ast.Module) -> tuple[list[ast.AST], dict[ast.AST, ast.AST]]:
             kept.append(node)
         if kind is ast.Name or kind is ast.Constant:
             continue
-        below = []
+        below: list[Node] = []
         for value in node.__dict__.values():
             if value.__class__ is list:
                 below += [item for item in value if isinstance(item, ast.AST)]
@@ -56,10 +62,10 @@ def _walked(tree: ast.Module) -> tuple[list[ast.AST], dict[ast.AST, ast.AST]]:
     return kept, above
 
 
-def _bound(nodes: list[ast.AST], exports: Exports) -> tuple[dict[str, str], dict[str, tuple[str, str]]]:
+def _bound(nodes: list[Node], exports: Exports) -> tuple[_Modules, _Names]:
     """Names, or dotted names, that are an extension; and names that are one of its functions."""
-    modules: dict[str, str] = {}
-    names: dict[str, tuple[str, str]] = {}
+    modules: _Modules = {}
+    names: _Names = {}
     for node in nodes:
         if isinstance(node, ast.Import):
             for alias in node.names:
@@ -86,7 +92,7 @@ def _bound(nodes: list[ast.AST], exports: Exports) -> tuple[dict[str, str], dict
     return modules, names
 
 
-def _of_chain(chain: list[str], modules, names, exports: Exports) -> tuple[str, str] | None:
+def _of_chain(chain: list[str], modules: _Modules, names: _Names, exports: Exports) -> tuple[str, str] | None:
     if chain[:2] == ["torch", "ops"] and len(chain) > 3:
         space = OPS + chain[2]
         return (space, chain[3]) if chain[3] in exports.get(space, ()) else None
@@ -97,18 +103,18 @@ def _of_chain(chain: list[str], modules, names, exports: Exports) -> tuple[str, 
     return names.get(chain[0])
 
 
-def _of_builder(at: ast.AST, above: dict[ast.AST, ast.AST], name: str, exports: Exports) -> tuple[str, str] | None:
+def _of_builder(at: Node, above: dict[Node, Node], name: str, exports: Exports) -> tuple[str, str] | None:
     """`Builder().load().fn`, where `at` is the builder."""
     if name not in exports:
         return None
-    made = above.get(at)
-    load = above.get(made) if made.__class__ is ast.Call and made.func is at else None
+    made: Node = above.get(at)
+    load: Node = above.get(made) if made.__class__ is ast.Call and made.func is at else None
     call = above.get(load) if load.__class__ is ast.Attribute and load.attr == LOAD else None
-    used = above.get(call)
+    used: Node = above.get(call)
     return (name, used.attr) if used.__class__ is ast.Attribute and used.attr in exports[name] else None
 
 
-def _picked(call: ast.Call, modules: dict[str, str], exports: Exports) -> tuple[str, str] | None:
+def _picked(call: ast.Call, modules: _Modules, exports: Exports) -> tuple[str, str] | None:
     """`getattr(_C, "fn")`, `lazily("fn")` in a file that imports the extension."""
     last = call.args[-1] if call.args and not call.keywords else None
     if not isinstance(last, ast.Constant) or not isinstance(last.value, str) or len(call.args) > 2:

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from porter.engine.refusals import without
 from porter.finding import FileResult, Held, Site
+
+if TYPE_CHECKING:
+    from porter.project.unedited_places import Partners
 
 EDITED = ("auto", "review")
 # where something depends on what the value is called; a default and what a caller gives instead may well differ
@@ -43,7 +46,7 @@ class Place(NamedTuple):
 class Groups:
     """Holders that have one value."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._above: dict[Node, Node] = {}
 
     def top(self, node: Node) -> Node:
@@ -58,7 +61,7 @@ class Groups:
 
 
 def consistent(
-    results: Iterable[FileResult], partners, again: Callable[[Sequence[Held]], list[FileResult]]
+    results: Iterable[FileResult], partners: Partners, again: Callable[[Sequence[Held]], list[FileResult]]
 ) -> list[FileResult]:
     """The results with what has to wait for others taken back; `again` analyses the files in which something waits.
 
@@ -81,7 +84,7 @@ def _left_alone(result: FileResult) -> FileResult:
     return replace(result, findings=tuple(without(result.findings, *EDITED)), auto=(), review=(), sites=sites)
 
 
-def held(results: Iterable[FileResult], partners) -> tuple[Held, ...]:
+def held(results: Iterable[FileResult], partners: Partners) -> tuple[Held, ...]:
     """The places whose edits have to wait, sorted; `partners`: a Partners of the project."""
     results = tuple(results)
     found = {result.path: result for result in results if result.sites}
@@ -108,7 +111,7 @@ def held(results: Iterable[FileResult], partners) -> tuple[Held, ...]:
     return tuple(sorted(out.values()))
 
 
-def _groups(results: Mapping[str, FileResult], partners) -> Groups:
+def _groups(results: Mapping[str, FileResult], partners: Partners) -> Groups:
     groups = Groups()
     for path, result in sorted(results.items()):
         for pair in result.ties:
@@ -125,7 +128,7 @@ def _groups(results: Mapping[str, FileResult], partners) -> Groups:
     return groups
 
 
-def _fields(results: Mapping[str, FileResult], partners) -> Iterator[tuple[Node, Node]]:
+def _fields(results: Mapping[str, FileResult], partners: Partners) -> Iterator[tuple[Node, Node]]:
     """An attribute, a key or an option that is given its value in another file than it is read in."""
     given: dict[str, dict[str, set[str]]] = {}  # holder -> role -> files
     read: dict[str, set[str]] = {}

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from porter.files.errors import FilesError
 from porter.files.read import read
@@ -27,7 +27,8 @@ class Definition(NamedTuple):
     kind: str  # "value", "function", "class"; "module" where the name itself is one
 
 
-Answer = tuple[Definition, tuple[str, ...]] | None
+Answer: TypeAlias = "tuple[Definition, tuple[str, ...]] | None"
+_Module: TypeAlias = "tuple[str, tuple[str, ...]] | None"  # the file of one, and the words behind its name
 # what each name of a module is ("value", "function", "class"), or what is imported by it; and its star imports
 Table = tuple[dict[str, tuple[str, str]], list[str]]
 
@@ -36,7 +37,7 @@ class Definitions:
     def __init__(self, root: Path, files: Iterable[str]):
         """`files`: all of the project that are known, relative to its root; others are looked for on disk."""
         self.root, self.files = root, frozenset(files)
-        self._modules: dict[tuple[str, str], tuple[str, tuple[str, ...]] | None] = {}
+        self._modules: dict[tuple[str, str], _Module] = {}
         self._tables: dict[str, Table] = {}
         self._answers: dict[tuple[str, str], Answer] = {}
 
@@ -64,7 +65,7 @@ class Definitions:
         ways = (self.find(joined(star, name), user, depth + 1) for star in self._table(user)[1])
         return next(filter(None, ways), None)
 
-    def module(self, full: str, user: str) -> tuple[str, tuple[str, ...]] | None:
+    def module(self, full: str, user: str) -> _Module:
         """The file of the module that `full` begins with, and what is left of it."""
         key = (full, user.rpartition("/")[0])
         if key not in self._modules:
@@ -79,7 +80,7 @@ class Definitions:
         inside = os.path.relpath(os.path.realpath(self.root / path), os.path.realpath(self.root)).replace(os.sep, "/")
         return path if inside.startswith("../") else inside
 
-    def _module(self, full: str, user: str, exists: Callable[[str], bool]) -> tuple[str, tuple[str, ...]] | None:
+    def _module(self, full: str, user: str, exists: Callable[[str], bool]) -> _Module:
         bare = full.lstrip(".")
         level, words = len(full) - len(bare), tuple(filter(None, bare.split(".")))
         folder = user.split("/")[:-1]
@@ -89,11 +90,11 @@ class Definitions:
             if found := self._below(folder[:above], words, exists):
                 return found
         tops = self._folders.get(words[0], ()) if words else ()
-        found = [place for top in tops if (place := self._below(top.split("/"), words, exists))]
-        return found[0] if len(found) == 1 else None  # two answers are no answer
+        places = [place for top in tops if (place := self._below(top.split("/"), words, exists))]
+        return places[0] if len(places) == 1 else None  # two answers are no answer
 
     @staticmethod
-    def _below(folder: list[str], words: tuple[str, ...], exists: Callable[[str], bool], least: int = 1):
+    def _below(folder: list[str], words: tuple[str, ...], exists: Callable[[str], bool], least: int = 1) -> _Module:
         """The longest beginning of `words`, of so many words at least, that is a module or a package in a folder."""
         for size in range(len(words), least - 1, -1):
             parts = [*folder, *words[:size]]
@@ -135,8 +136,7 @@ class Definitions:
 
     def imported(self, path: str, data: bytes) -> set[str]:
         """The files of the project that a file imports."""
-        wanted = imported_names(data)
-        wanted = (full for full in wanted if full[:1] == "." or full.partition(".")[0] in self._words)
+        wanted = (full for full in imported_names(data) if full[:1] == "." or full.partition(".")[0] in self._words)
         found = (self._module(full, path, self.files.__contains__) for full in sorted(wanted))
         return {place[0] for place in found if place} - {path}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from porter.files.kinds import kind_of
 from porter.files.script_texts import ASIDE, LARGEST, MARK, SPEAKS
@@ -34,7 +34,7 @@ class World(NamedTuple):
     data: Data
 
 
-def exports(rows: Iterable[dict], world: World, cards: int = 0, cores: int = 0) -> list[Export]:
+def exports(rows: Iterable[dict[str, Any]], world: World, cards: int = 0, cores: int = 0) -> list[Export]:
     said = _spoken(world)
     found = []
     for row in rows:
@@ -82,7 +82,7 @@ def _is_distributed(world: World) -> bool:
     return data is not None and _DISTRIBUTED.search(data) is not None
 
 
-def _order(place: str) -> tuple:
+def _order(place: str) -> tuple[bool, int, str]:
     """What trains before what tests it, and a line before a bare file."""
     path = place.partition(":")[0]
     return bool(ASIDE.search(path)), path.count("/"), place

@@ -38,14 +38,13 @@ def imports(text: bytes) -> Iterator[Import]:
         if found is None and not _PLAIN.search(before):
             continue
         outermost = found.start() == 0 and before.startswith(b"from") if found else not before
-        named = [tuple(_called(part)) for part in _listed(match[0][len(b"import") :])]
+        named = [pair for part in _listed(match[0][len(b"import") :]) if (pair := _called(part))]
         if found:
             module = found[1].decode("utf-8", "replace").replace(" ", "").replace("\t", "")
-            yield Import(module, tuple(pair for pair in named if pair), outermost, start)
+            yield Import(module, tuple(named), outermost, start)
         else:
             for pair in named:
-                if pair:
-                    yield Import(pair[0], (), outermost, start)
+                yield Import(pair[0], (), outermost, start)
 
 
 def _listed(text: bytes) -> list[bytes]:
@@ -54,11 +53,12 @@ def _listed(text: bytes) -> list[bytes]:
     return _NOISE.sub(b" ", text).split(b",")
 
 
-def _called(part: bytes) -> Iterator[str]:
+def _called(part: bytes) -> tuple[str, str] | None:
+    """What is imported, and what it is called."""
     words = part.decode("utf-8", "replace").split()
-    if words and (words[0] == "*" or words[0].replace(".", "_").isidentifier()):
-        yield words[0]
-        yield words[2] if len(words) > 2 and words[1] == "as" else words[0]
+    if not words or words[0] != "*" and not words[0].replace(".", "_").isidentifier():
+        return None
+    return words[0], words[2] if len(words) > 2 and words[1] == "as" else words[0]
 
 
 class Project:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import lru_cache
 
 from porter.engine.facts import Options
 from porter.files.kinds import MAKEFILE, SHELL, kind_of
+from porter.python.trees import Parse
 
 # options are made of fields and parameters, too: dataclasses of HfArgumentParser, functions of typer, click and fire
 _BY_NAME = re.compile(
@@ -31,7 +32,7 @@ _SIDE = re.compile(
 _TRAINS = re.compile(r"(?i)train|tune|launch|run")
 
 
-def takes(passed: Iterable[tuple[str, str, str]], texts: dict[str, bytes], parse: Callable) -> Options:
+def takes(passed: Iterable[tuple[str, str, str]], texts: dict[str, bytes], parse: Parse) -> Options:
     """(option, kind, file that declares it), where no declaration of the name in the project means something else."""
     wanted = {_plain(flag): _kind(value) for flag, value, script in passed if kind_of(script) in (SHELL, MAKEFILE)}
     wanted = {name: kind for name, kind in wanted.items() if name}
@@ -86,7 +87,8 @@ def _declared(tree: ast.Module | None, wanted: dict[str, str], by_name: bool) ->
 
 def _takes(call: ast.Call, name: str, kind: str) -> bool:
     said = {k.arg: k.value for k in call.keywords}
-    if "action" in said or isinstance(said.get("type"), ast.Name) and said["type"].id not in ("str",):
+    made = said.get("type")
+    if "action" in said or isinstance(made, ast.Name) and made.id != "str":
         return False
     choices, old = said.get("choices"), "nccl" if kind == "backend" else "cuda"
     if choices is not None:
@@ -124,6 +126,6 @@ def launcher(scripts: dict[str, bytes]) -> str:
     return min((path for path, data in scripts.items() if start(data)), key=order, default="")
 
 
-def order(path: str) -> tuple:
+def order(path: str) -> tuple[bool, bool, int, str]:
     """What looks most like the start of a training first."""
     return bool(_SIDE.search(path)), not _TRAINS.search(path), path.count("/"), path

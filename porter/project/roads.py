@@ -77,7 +77,7 @@ class Survey:
 
     def roads(self, constants: Iterable[tuple[str, str]]) -> Roads:
         """`constants`: (path, user) of each that a file has from another."""
-        lost = self.asked - self.own
+        lost = set(self.asked) - self.own
         if self.torch:
             lost = {path for path in lost if any(word in self.texts[path] for word in _WORDS)}
         if lost and self.torch:

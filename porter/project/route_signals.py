@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from porter.files.paths import SIDE
 from porter.project.entry_scripts import Scripts, own_folders
@@ -37,7 +37,7 @@ class Gathered(NamedTuple):
     entries: tuple[str, ...] = ()  # scripts that start something with torch
 
 
-def gather(paths: Iterable[str], data: Data, signals: dict[str, dict], packages: Iterable[str]) -> Gathered:
+def gather(paths: Iterable[str], data: Data, signals: dict[str, dict[str, Any]], packages: Iterable[str]) -> Gathered:
     """One pass over the bytes; nothing is parsed."""
     paths = tuple(paths)
     patterns = {name: _pattern(signal) for name, signal in signals.items()}
@@ -75,7 +75,7 @@ def _ranked(counts: Counter[str]) -> tuple[tuple[str, int], ...]:
     return tuple(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
-def _pattern(signal: dict) -> re.Pattern[bytes]:
+def _pattern(signal: dict[str, Any]) -> re.Pattern[bytes]:
     if "import" in signal:
         return _imports(signal["import"])
     return re.compile(signal["pattern"].encode(), re.MULTILINE)
@@ -126,7 +126,7 @@ def _first(pattern: re.Pattern[bytes], text: bytes) -> int:
     return 0
 
 
-def _order(place: tuple[str, int]) -> tuple:
+def _order(place: tuple[str, int]) -> tuple[bool, int, str]:
     path = place[0]
     return (bool(SIDE.search(path)), path.count("/"), path)
 

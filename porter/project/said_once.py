@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 
 from porter.files.paths import is_test
+from porter.python.index import Node
 
 _FUSED = re.compile(rb"\bfused[ \t]*=[ \t]*True\b")
 _JIT = re.compile(rb"\bset_compile_mode\(\s*jit_compile\s*=\s*(True|False)\b")
@@ -34,8 +35,8 @@ def first_fused(texts: Mapping[str, bytes]) -> str:
     return ""
 
 
-def _is_exact(node: ast.AST) -> bool:
-    func = getattr(node, "func", None)
+def _is_exact(node: Node) -> bool:
+    func: Node = getattr(node, "func", None)
     if func.__class__ is not ast.Attribute or func.attr not in ("GELU", "gelu"):
         return False
     if ast.unparse(func) not in (

@@ -9,19 +9,29 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
+from porter.engine.facts import Options
 from porter.files.errors import FilesError
 from porter.files.read import read
 from porter.finding import FileResult, Site
-from porter.project.definitions import Definition, Definitions, imported_names, joined
+from porter.project.definitions import Answer, Definition, Definitions, imported_names, joined
 from porter.python.graphs import reached
 
 _VALUE = re.compile(rb"(?i)\bcuda\b|nccl")
 _LARGEST = 2_000_000  # a file of more bytes is data
 Glance = Callable[[str, bytes], FileResult]
+Excluded = Callable[[str], bool]
 
 
 class Partners:
-    def __init__(self, root: Path, files: Sequence[str], named: frozenset[str], takes, glance: Glance, excluded):
+    def __init__(
+        self,
+        root: Path,
+        files: Sequence[str],
+        named: frozenset[str],
+        takes: Options,
+        glance: Glance,
+        excluded: Excluded,
+    ) -> None:
         """`files`: all of the project; `named`: those that the run is about; `glance` finds the sites of a file;
         `excluded` tells whether a run leaves a path out."""
         self.root, self.files, self.named = root, files, named
@@ -45,6 +55,7 @@ class Partners:
 
     def _found(self, path: str, kind: str, name: str) -> tuple[str, str] | None:
         full, _, parameter = name.rstrip(")").partition("(")
+        found: Answer
         if kind == "own":
             said = self._definitions.kind(path, full)
             found = Definition(path, full, said or "function"), ()
@@ -66,10 +77,12 @@ class Partners:
     def of(self, results: Mapping[str, FileResult], refused: Iterable[str]) -> dict[str, FileResult]:
         """Those with places of the values that `results` edit, by path; of `refused` ones nothing but the bytes is known."""
         found: dict[str, FileResult] = {}
-        todo, words = dict(results), set()
+        todo = dict(results)
+        words: set[str] = set()
         unread = {path: data for path in refused if (data := self._data(path)) and _VALUE.search(data)}
         while todo:
-            fresh, mine = {}, set()
+            fresh: dict[str, None] = {}
+            mine: set[str] = set()
             for path, result in sorted(todo.items()):
                 for holder in _holders(result):
                     if not holder.startswith("local:"):
@@ -91,7 +104,8 @@ class Partners:
     @staticmethod
     def _guessed(data: bytes, words: set[str]) -> Iterator[Site]:
         """Of a file that nobody can parse: every word that stands beside a value may be one of its holders."""
-        line = data.count(b"\n", 0, _VALUE.search(data).start()) + 1
+        value = _VALUE.search(data)
+        line = data.count(b"\n", 0, value.start() if value else 0) + 1
         imports = imported_names(data)
         for word in words:
             if re.search(rb"\b%s\b" % re.escape(word).encode(), data):

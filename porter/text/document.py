@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
+from typing import Any, Protocol
 
 from porter.engine.session import Session
 from porter.engine.suppress import SPOKEN, Comment, Suppressions
@@ -17,11 +18,21 @@ _BLANK = re.compile(r"\s*")
 _BOM = b"\xef\xbb\xbf"
 
 
+class Format(Protocol):
+    """A module of text/formats, or what stands for one (analysis/text.py)."""
+
+    @property
+    def MARK(self) -> str: ...
+    @property
+    def READS(self) -> str: ...
+    def read(self, document: Document) -> Any: ...
+
+
 @dataclass
 class Document:
     path: str
     data: bytes
-    kind: object  # a name, or what reads it: analysis/text.py
+    kind: str | Format  # a name, or what reads it
     session: Session
     mark: str = "#"  # what begins a comment; "" where the format has none
 
@@ -49,7 +60,7 @@ class Document:
     def indent(self, offset: int) -> str | None:
         """What stands before a character in its line, if that is blank."""
         blank = _BLANK.match(self.text, self.starts[bisect_right(self.starts, offset) - 1], offset)
-        return blank[0] if blank.end() == offset else None
+        return blank[0] if blank and blank.end() == offset else None
 
     def line_end(self, offset: int) -> int:
         """Where the line of a character ends, without its line end."""

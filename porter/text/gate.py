@@ -30,6 +30,7 @@ _PATTERNS = {
 }
 _ESCAPED = r"\\u00[4-7]"  # JSON may spell a letter as \u0063; nobody who has no reason to does
 _RECORDS = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[")  # a list is data
+_Search = Callable[[bytes], "re.Match[bytes] | None"]
 KINDS = frozenset({*_PATTERNS, *_WORDS})  # what porter reads beside Python
 
 # what porter itself wrote: findings, baselines, results of `verify`, as JSON or SARIF
@@ -49,14 +50,14 @@ def concerns(kind: str, data: bytes) -> bool:
 
 
 @lru_cache(maxsize=None)
-def _search(kind: str) -> Callable:
+def _search(kind: str) -> _Search:
     """Words that some rule of that kind starts from, in any case."""
     pattern = opening()[_PATTERNS[kind]] + (f"|{_ESCAPED}" if kind == kinds.NOTEBOOK else "")
     return re.compile(pattern.encode(), re.IGNORECASE).search
 
 
 @lru_cache(maxsize=None)
-def _lowered(kind: str) -> tuple[tuple[bytes, ...], tuple[Callable, ...]]:
+def _lowered(kind: str) -> tuple[tuple[bytes, ...], tuple[_Search, ...]]:
     tables = [opening()[name] for name in _WORDS[kind]]
     words = dict.fromkeys(word.encode() for words, _ in tables for word in words)
     return tuple(words), tuple(re.compile(pattern.encode()).search for _, patterns in tables for pattern in patterns)

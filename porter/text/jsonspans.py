@@ -112,7 +112,8 @@ class _Reader:
         """A value of which only the end is looked for: megabytes of numbers cost no node each."""
         if self.text[at : at + 1] not in ("{", "["):
             return self.value(at, 0)
-        due, found = [], None
+        due: list[str] = []
+        found = None
         while due or found is None:
             found = _BRACKET.search(self.text, found.end() if found else at)
             if found is None:
@@ -135,7 +136,7 @@ class _Reader:
         return at
 
     def space(self, at: int) -> int:
-        return _SPACE.match(self.text, at).end()  # type: ignore[union-attr]  it matches nothing at all, too
+        return _SPACE.match(self.text, at).end()  # type: ignore[union-attr]  # it matches nothing at all, too
 
     def error(self, at: int, what: str) -> Unreadable:
         return Unreadable("text", f"JSON: {what}", self.text.count("\n", 0, at) + 1)

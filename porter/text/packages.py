@@ -6,8 +6,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 from porter.engine.rule import Hit, named
+from porter.engine.session import RuleSet
+from porter.rulebook.table import Package
 from porter.text.document import Document
 from porter.versions import allows, base, release
 
@@ -47,7 +50,7 @@ class Wanted:
     locked: bool = False  # by hashes
 
 
-def wanted(text: str, start: int, end: int, **more) -> Wanted | None:
+def wanted(text: str, start: int, end: int, **more: Any) -> Wanted | None:
     """The requirement that these characters hold."""
     found = _REQUIREMENT.match(text, start, end)
     if not found:
@@ -151,7 +154,7 @@ def _companion(document: Document, want: Wanted) -> Iterator[Hit]:
         yield Hit((want.start, want.end), "companion", code="PRT840", values=values, edits=edits)
 
 
-def _package(document: Document, want: Wanted, imported: str, row) -> Iterator[Hit]:
+def _package(document: Document, want: Wanted, imported: str, row: Package) -> Iterator[Hit]:
     facts = document.session.facts
     if facts.own.has_package(imported.partition(".")[0], document.path):
         return
@@ -173,9 +176,9 @@ def _package(document: Document, want: Wanted, imported: str, row) -> Iterator[H
 
 
 @lru_cache(maxsize=4)
-def _rows(rules) -> dict[str, tuple[str, object]]:
+def _rows(rules: RuleSet) -> dict[str, tuple[str, Package]]:
     """By the name that is installed: what is imported, and its row."""
-    found: dict[str, tuple[str, object]] = {}
+    found: dict[str, tuple[str, Package]] = {}
     for imported, row in rules.tables.packages.items():
         for name in row.names:
             name = re.sub(r"[-_.]+", "-", name).lower()

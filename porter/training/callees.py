@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from porter.python.assigned import values_of
 from porter.python.blocks import once
 from porter.python.evidence import call_name
-from porter.python.index import Link, ancestors
+from porter.python.index import Link, Node, ancestors, walk
+
+if TYPE_CHECKING:
+    from porter.training.seen import AnyContext
 
 _MOVED = frozenset("to cuda npu cpu eval train half float bfloat16 double requires_grad_".split())
 _WRAPPED = frozenset("DistributedDataParallel DDP DataParallel FullyShardedDataParallel FSDP compile".split())
@@ -24,14 +27,14 @@ class Callee(NamedTuple):
     own: bool = False  # it is `self` whose method is called, which classes above and below may define
 
 
-def called(call: ast.Call) -> Iterator[ast.expr]:
+def called(call: ast.Call) -> Iterator[Node]:
     """What a call calls, and a function that it is handed to call."""
     yield call.func
     if call_name(call.func) in _CALLING:
         yield from (a for a in call.args[:1] if a.__class__ in (ast.Name, ast.Attribute))
 
 
-def callee(scene, func: ast.expr, link: Link) -> Callee | None:
+def callee(scene: AnyContext, func: Node, link: Link) -> Callee | None:
     """Of what the call at a link calls; None where nobody knows."""
     if func.__class__ is ast.Name:
         if full := scene.names.resolve(func, link):
@@ -50,7 +53,7 @@ def callee(scene, func: ast.expr, link: Link) -> Callee | None:
         return Callee(func.attr, around, own=True) if owner is None else Callee("__call__", owner)
     if func.value.__class__ is ast.Call and call_name(func.value.func) == "super":
         around = _class(link)
-        return around and Callee(func.attr, around, own=True)
+        return Callee(func.attr, around, own=True) if around is not None else None
     owner = _made(func.value, scene, link)
     return Callee(func.attr, owner) if owner is not None else None
 
@@ -59,25 +62,26 @@ def _class(link: Link) -> ast.ClassDef | None:
     return next((a[0] for a in ancestors(link) if a[0].__class__ is ast.ClassDef), None)
 
 
-def _made(node: ast.expr, scene, link: Link) -> ast.ClassDef | str | None:
+def _made(node: Node, scene: AnyContext, link: Link) -> ast.ClassDef | str | None:
     """The class of an object, where all that a name or an attribute is set to makes one of the same."""
+    values: Sequence[Node]
     if node.__class__ is ast.Name:
         values = values_of(scene.names, node, link)
     elif node.__class__ is ast.Attribute and getattr(node.value, "id", "") == "self":
         owner = _class(link)
-        values = scene.file.receivers.members(owner).get(node.attr, ()) if owner is not None else ()
+        values = scene.file.receivers.members(owner).get(node.attr, []) if owner is not None else []
     else:
         return _class_of(node, scene, link)
     question = "class", scene.names.scopes.around(link) if values else None
     return scene.names.once(question, values, lambda: _shared_class(values, scene, link))
 
 
-def _shared_class(values, scene, link: Link) -> ast.ClassDef | str | None:
+def _shared_class(values: Iterable[Node], scene: AnyContext, link: Link) -> ast.ClassDef | str | None:
     found = {_class_of(value, scene, link) for value in values if not _is_none(value)}
     return found.pop() if len(found) == 1 else None
 
 
-def _class_of(node: ast.expr, scene, link: Link, depth: int = 0) -> ast.ClassDef | str | None:
+def _class_of(node: Node, scene: AnyContext, link: Link, depth: int = 0) -> ast.ClassDef | str | None:
     if node.__class__ is not ast.Call or depth > _DEEPEST:
         return None
     func, name = node.func, call_name(node.func)
@@ -91,15 +95,15 @@ def _class_of(node: ast.expr, scene, link: Link, depth: int = 0) -> ast.ClassDef
     return full if full and not full.startswith("torch.") else None
 
 
-def _is_none(node: ast.expr) -> bool:
+def _is_none(node: Node) -> bool:
     return node.__class__ is ast.Constant and node.value is None
 
 
 @once
-def first_calls(around: ast.AST) -> dict[str, ast.expr]:
+def first_calls(around: Node) -> dict[str, Node]:
     """What is called first by each name."""
-    functions = [n.func for n in ast.walk(around) if n.__class__ is ast.Call]
-    found: dict[str, ast.expr] = {}
+    functions = [n.func for n in walk(around) if n.__class__ is ast.Call]
+    found: dict[str, Node] = {}
     for function in sorted(functions, key=lambda f: (f.end_lineno, f.end_col_offset)):
         found.setdefault(call_name(function), function)
     return found

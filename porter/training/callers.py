@@ -5,40 +5,46 @@ from __future__ import annotations
 import ast
 import weakref
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from porter.python.evidence import call_name
 from porter.python.graphs import ClassTree
-from porter.python.index import Link, ancestors, owner_of
+from porter.python.index import Link, Node, ancestors, owner_of
 from porter.python.parameters import parameters
 from porter.python.waits import COPIES
 from porter.training.callees import called, callee
 from porter.training.frequency import STEPS, is_aside, is_beside
+
+if TYPE_CHECKING:
+    from porter.training.seen import AnyContext
 
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 class _Call(NamedTuple):
     at: int  # among those by its name
-    func: ast.expr
+    func: Node
     link: Link
     own: bool  # it is `self` whose method is called
 
 
 class Callers:
-    def __init__(self, scene):
-        self._file, self._scene = scene.file, weakref.proxy(scene)  # which keeps this
-        self._known: dict[ast.AST, bool] = {}
-        self._hosts: dict[ast.AST, frozenset[str]] = {}
-        self._given: dict[tuple[str, ast.ClassDef | None], dict[int | str | None, bool]] = {}
+    def __init__(self, scene: AnyContext) -> None:
+        self._file = scene.file
+        self._scene: AnyContext = weakref.proxy(scene)  # which keeps this
+        self._known: dict[Node, bool] = {}
+        self._hosts: dict[Node, frozenset[str]] = {}
+        self._given: dict[tuple[str, ast.ClassDef | None], dict[Any, bool]] = {}
         self._by_class: dict[str, dict[ast.ClassDef | None, list[_Call]]] = {}
-        self._by_function: dict[str, dict[ast.AST, list[_Call]]] = {}
+        self._by_function: dict[str, dict[Node, list[_Call]]] = {}
         self._elsewhere = {one.name: one for one in self._file.facts.served_by(self._file.path)}
 
     @cached_property
-    def _calls(self) -> dict[str, list[tuple[ast.expr, Link]]]:
+    def _calls(self) -> dict[str, list[tuple[Node, Link]]]:
         """What is called, with the call, of the functions that the file defines, by its last word; of objects, by "__call__"."""
-        found = {link[0].name: [] for kind in _DEFS for link in self._file.buckets[kind]}
+        found: dict[str, list[tuple[Node, Link]]] = {
+            link[0].name: [] for kind in _DEFS for link in self._file.buckets[kind]
+        }
         for link in self._file.buckets[ast.Call]:
             for func in called(link[0]):
                 if (calls := found.get(call_name(func))) is not None:
@@ -76,7 +82,7 @@ class Callers:
             return False
         if self._elsewhere and home(link) in self._elsewhere:
             return True
-        calls = self._of(function.name, owner) if around is None else self._inside(function.name).get(around[0], ())
+        calls = self._of(function.name, owner) if around is None else self._inside(function.name).get(around[0], [])
         return any(self._scene.matters((one.link[0].func, one.link)) for one in calls)
 
     def read_back(self, function: Link) -> frozenset[str]:
@@ -94,7 +100,7 @@ class Callers:
             self._hosts[function[0]] = frozenset(name for name, values in given.items() if all(values))
         return self._hosts[function[0]]
 
-    def _handed(self, name: str, owner: ast.ClassDef | None) -> dict[int | str | None, bool]:
+    def _handed(self, name: str, owner: ast.ClassDef | None) -> dict[Any, bool]:
         """By place or by name, whether all calls hand over what has been read back; asked for all functions of a name."""
         if (name, owner) not in self._given:
             found = self._given[name, owner] = {}
@@ -121,8 +127,9 @@ class Callers:
             found = self._by_class[name] = {}
             for at, (func, call) in enumerate(self._calls.get(name, ())):
                 of = callee(self._scene, func, call)
-                if of is not None and (of.owner.__class__ is ast.ClassDef or of.owner is None and not of.full):
-                    found.setdefault(of.owner, []).append(_Call(at, func, call, of.own))
+                owner: Any = of and of.owner
+                if of is not None and (owner.__class__ is ast.ClassDef or owner is None and not of.full):
+                    found.setdefault(owner, []).append(_Call(at, func, call, of.own))
         return self._by_class[name]
 
     def _of(self, name: str, owner: ast.ClassDef | None) -> list[_Call]:
@@ -135,7 +142,7 @@ class Callers:
         below = meant.keys() & self._tree.heirs(owner)
         return sorted(call for one in above | below for call in meant[one] if call.own or one in below)
 
-    def _inside(self, name: str) -> dict[ast.AST, list[_Call]]:
+    def _inside(self, name: str) -> dict[Node, list[_Call]]:
         """The calls by this name of functions of the file, by the functions that they stand in."""
         if name not in self._by_function:
             found = self._by_function[name] = {}
@@ -164,5 +171,5 @@ def home(link: Link) -> str | None:
     return link[0].name if above[0].__class__ is ast.Module else None
 
 
-def reads_back(node: ast.expr) -> bool:
+def reads_back(node: Node) -> bool:
     return node.__class__ is ast.Call and call_name(node.func) in COPIES

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import ast
 import weakref
+from collections.abc import Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from porter.files import paths
 from porter.python.blocks import place, within
 from porter.python.evidence import call_name
-from porter.python.index import FUNCTIONS, Link, ancestors, owner_of
-from porter.training import (
-    frequency,
-)
+from porter.python.index import FUNCTIONS, Link, Node, ancestors, owner_of, walk
+from porter.training import frequency
 from porter.training.callers import Callers
 from porter.training.frequency import (
     TROUBLE,
@@ -27,34 +27,38 @@ from porter.training.frequency import (
 from porter.training.loops import LOOPS
 from porter.training.placement import Natures
 
+if TYPE_CHECKING:
+    from porter.training.seen import File
+
 STEP, FORWARD, CALLED = "step", "forward", "called"
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 class Context:
-    def __init__(self, file):
+    def __init__(self, file: File) -> None:
         # the file keeps this; a real reference back would keep its trees alive until the collector comes
-        self.file, self.names = weakref.proxy(file), file.names
-        self._where: dict[ast.AST, str] = {}
+        self.file: File = weakref.proxy(file)
+        self.names = file.names
+        self._where: dict[Node, str] = {}
         self._blocks = Blocks()
 
     @cached_property
-    def steps(self) -> dict[ast.AST, set[str]]:
+    def steps(self) -> dict[Node, set[str]]:
         """The innermost loop, or the function without one, around every `x.backward()`, and the names of the x."""
-        found: dict[ast.AST, set[str]] = {}
+        found: dict[Node, set[str]] = {}
         for link in self.file.buckets[ast.Attribute]:
             if link[0].attr == "backward" and link[1][0].__class__ is ast.Call and link[1][0].func is link[0]:
                 around = next(
                     (a[0] for a in ancestors(link) if a[0].__class__ in LOOPS or a[0].__class__ in FUNCTIONS), None
                 )
                 if around is not None and not self._defines_gradient(around):
-                    losses = {n.id for n in ast.walk(link[1][0]) if n.__class__ is ast.Name}
+                    losses = {n.id for n in walk(link[1][0]) if n.__class__ is ast.Name}
                     found.setdefault(around, set()).update(losses - self.names.imports.keys())
         return found
 
     @staticmethod
-    def _defines_gradient(function: ast.AST) -> bool:
-        arguments = getattr(getattr(function, "args", None), "args", ())
+    def _defines_gradient(function: Node) -> bool:
+        arguments: Sequence[Node] = getattr(getattr(function, "args", None), "args", ())
         return bool(arguments) and arguments[0].arg == "ctx"
 
     def where(self, link: Link) -> str:

@@ -10,16 +10,19 @@ import ast
 import builtins
 from collections import deque
 from itertools import takewhile
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from porter.python.evidence import call_name, other_library
-from porter.python.index import Link, owner_of
+from porter.python.index import Link, Node, owner_of, walk
 from porter.training.loops import loops_around
 from porter.training.value_uses import SIZED, is_size
 from porter.values.operations import World
 from porter.values.value import Value
 from porter.values.values import Body
 from porter.values.views import Users
+
+if TYPE_CHECKING:
+    from porter.training.seen import AnyContext, File
 
 SHAPE, SIZE = "shape", "size"
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -79,19 +82,17 @@ class Reach(NamedTuple):
 class Flows:
     """The values of those functions of a file that somebody asks for."""
 
-    def __init__(self, file):
+    def __init__(self, file: File) -> None:
         self._owners = {link[0]: owner_of(link) for kind in _DEFS for link in file.buckets[kind]}
         self._world = World(file.names, file.receivers.members, self._owners, traces=True)
-        self._bodies: dict[ast.AST, tuple[Body, Users] | None] = {}
+        self._bodies: dict[Node, tuple[Body, Users] | None] = {}
         self._followers: dict[Body, _Follower] = {}
-        self._reads: dict[ast.AST, dict[str, list[ast.Subscript]]] = {}
+        self._reads: dict[Node, dict[str, list[ast.Subscript]]] = {}
         self.summed: dict[ast.Subscript, str | None] = {}  # what masks.summed has said
-        self.padding: dict[
-            ast.AST, tuple[int, int]
-        ] = {}  # of functions: where padding.padded saw the first that decides
-        self.hosted: dict[ast.AST, bool] = {}  # of functions: what value_uses.says_host has said
+        self.padding: dict[Node, tuple[int, int]] = {}  # of functions: where padding.padded saw the first that decides
+        self.hosted: dict[Node, bool] = {}  # of functions: what value_uses.says_host has said
         self.kept: dict[
-            tuple[ast.AST, str], ast.Subscript | None
+            tuple[Node, str], ast.Subscript | None
         ] = {}  # the first to read by a mask, and not to be summed
 
     def body(self, function: Link | None) -> tuple[Body, Users] | None:
@@ -106,7 +107,7 @@ class Flows:
                 self._bodies[node] = None
         return self._bodies[node]
 
-    def reach(self, function: Link | None, node: ast.expr, kind: str) -> Reach | None:
+    def reach(self, function: Link | None, node: Node, kind: str) -> Reach | None:
         """What follows from an expression; None where that cannot be seen."""
         found = self.body(function)
         if found is None or (origin := found[0].at.get(node)) is None:
@@ -120,16 +121,16 @@ class Flows:
             follower.known[origin, kind] = follower.follow(origin, kind)
         return follower.known[origin, kind]
 
-    def reads(self, around: ast.AST) -> dict[str, list[ast.Subscript]]:
+    def reads(self, around: Node) -> dict[str, list[ast.Subscript]]:
         """Every `x[...]` that is read, by its index."""
         if around not in self._reads:
             found = self._reads[around] = {}
-            for node in ast.walk(around):
+            for node in walk(around):
                 if node.__class__ is ast.Subscript and node.ctx.__class__ is ast.Load:
                     found.setdefault(ast.dump(node.slice), []).append(node)
         return self._reads[around]
 
-    def said(self, scene, link: Link, kind: str) -> tuple[tuple[str, str], ...] | None:
+    def said(self, scene: AnyContext, link: Link, kind: str) -> tuple[tuple[str, str], ...] | None:
         """What a finding says of it; None where nothing follows."""
         reach = self.reach(scene.function(link), link[0], kind)
         if reach is None:
@@ -141,7 +142,7 @@ class Flows:
 
 
 class _Follower:
-    def __init__(self, body: Body, users: Users):
+    def __init__(self, body: Body, users: Users) -> None:
         self.body, self.users = body, users
         self.sizes: dict[Value, list[Value]] = {}
         for made, given in body.traces.sizes.items():
@@ -172,7 +173,7 @@ class _Follower:
                 if becomes is not None and (user not in known or known[user] == SIZE and becomes == SHAPE):
                     known[user] = becomes
                     todo.append(user)
-        names = [_named(value) for value in sorted(reached, key=self.order.get)]
+        names = [_named(value) for value in sorted(reached, key=self.order.__getitem__)]
         lines = sorted({value.node.lineno for value in reached if hasattr(value.node, "lineno")})
         return Reach((*names, *["index_put"] * writes), leaves, tuple(lines))
 
@@ -256,7 +257,8 @@ def _indexed(user: Value, value: Value, kind: str, first: bool) -> tuple[str | N
     if user.op == "slice":
         flags = (True,)
     if value is not user.args[0]:  # it says where
-        bounds, at = set(), 1
+        bounds: set[Value] = set()
+        at = 1
         for sliced in flags:
             bounds.update(user.args[at : at + 3] if sliced else ())
             at += 3 if sliced else 1
@@ -286,7 +288,7 @@ def _named(value: Value) -> str:
     return "index" if node.__class__ is ast.Subscript else _NAMES.get(node.__class__, value.op)
 
 
-def _header(loop: ast.AST) -> str:
+def _header(loop: Node) -> str:
     if loop.__class__ is ast.While:
         return f"while {ast.unparse(loop.test)}"[:_WIDE]
     return f"for {ast.unparse(loop.target)} in {ast.unparse(loop.iter)}"[:_WIDE]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterable
 
 from porter.python.blocks import BODIES, once, place, within
 from porter.python.evidence import call_name
-from porter.python.index import Link, ancestors
+from porter.python.index import Link, Node, ancestors, walk
 
 _NOW_AND_THEN = re.compile(
     r"(?i)log|print|verbose|debug|eval|valid|save|ckpt|checkpoint|profil|summary|tensorboard|wandb|nan|isinf|is_?finite|interval|every"
@@ -49,7 +50,7 @@ def fills_once(node: ast.If) -> frozenset[str]:
     return frozenset(name for name in ("body", "orelse") if _fills(node.test, getattr(node, name), name == "body"))
 
 
-def _fills(test: ast.Compare, block: list[ast.stmt], inside: bool) -> bool:
+def _fills(test: Node, block: list[Node], inside: bool) -> bool:
     op, right = test.ops[0].__class__, test.comparators[0]
     missing = op is ast.Is and inside and test.left.__class__ is ast.Attribute and getattr(right, "value", 0) is None
     if not missing and op is not (ast.NotIn if inside else ast.In):
@@ -63,19 +64,19 @@ def _fills(test: ast.Compare, block: list[ast.stmt], inside: bool) -> bool:
     return False
 
 
-def counts_epochs(loop: ast.AST) -> bool:
+def counts_epochs(loop: Node) -> bool:
     """`for epoch in ...`, `for _ in trange(args.epochs)`."""
     if loop.__class__ is not ast.For:
         return False
-    if any(_EPOCH.search(n.id) for n in ast.walk(loop.target) if n.__class__ is ast.Name):
+    if any(_EPOCH.search(n.id) for n in walk(loop.target) if n.__class__ is ast.Name):
         return True
-    counts = [n for n in ast.walk(loop.iter) if n.__class__ is ast.Call and call_name(n.func) in _RANGES and n.args]
+    counts = [n for n in walk(loop.iter) if n.__class__ is ast.Call and call_name(n.func) in _RANGES and n.args]
     last = (c.args[min(len(c.args), 2) - 1] for c in counts)
-    words = (n.id if n.__class__ is ast.Name else getattr(n, "attr", "") for a in last for n in ast.walk(a))
+    words = (n.id if n.__class__ is ast.Name else getattr(n, "attr", "") for a in last for n in walk(a))
     return any(_EPOCHS.search(word) for word in words)
 
 
-def happens_once(link: Link, loop: ast.AST) -> bool:
+def happens_once(link: Link, loop: Node) -> bool:
     """Whether a flag lets a place of a loop run no more than once: `if not done: ...; done = True`."""
     child = link[0]
     for above in ancestors(link):
@@ -90,10 +91,10 @@ def happens_once(link: Link, loop: ast.AST) -> bool:
 
 
 @once
-def _flags(node: ast.If) -> bool:
+def _flags(node: Node) -> bool:
     """Whether the body makes its condition false."""
-    test = node.test
-    terms = test.values if test.__class__ is ast.BoolOp and test.op.__class__ is ast.And else [test]
+    test: Node = node.test
+    terms: list[Node] = test.values if test.__class__ is ast.BoolOp and test.op.__class__ is ast.And else [test]
     asked = {ast.unparse(t) for t in terms}
     sets = (s for s in node.body if s.__class__ is ast.Assign and s.value.__class__ is ast.Constant)
     return any(
@@ -101,7 +102,7 @@ def _flags(node: ast.If) -> bool:
     )
 
 
-def fails(node: ast.If, child: ast.AST) -> bool:
+def fails(node: ast.If, child: Node) -> bool:
     """Whether a branch ends in an error: it runs once at most."""
     field = place(node, child)[0]
     return field in ("body", "orelse") and getattr(node, field)[-1].__class__ is ast.Raise
@@ -111,17 +112,17 @@ class Blocks:
     """What each block leaves over, gathered once: a long one is asked for every statement in it."""
 
     def __init__(self) -> None:
-        self._left: dict[ast.AST, frozenset[ast.stmt]] = {}
+        self._left: dict[Node, frozenset[Node]] = {}
 
-    def leave_over(self, node: ast.AST, child: ast.stmt) -> bool:
+    def leave_over(self, node: Node, child: ast.stmt) -> bool:
         """Whether `if self.training: return ...` or `if not should_log: return` stands above in the same block."""
         if node not in self._left:
-            blocks = (getattr(node, name, None) for name in BODIES)
+            blocks: Iterable[Node] = (getattr(node, name, None) for name in BODIES)
             self._left[node] = frozenset(s for block in blocks if block.__class__ is list for s in _below(block))
         return child in self._left[node]
 
 
-def _below(block: list[ast.stmt]) -> list[ast.stmt]:
+def _below(block: list[Node]) -> list[Node]:
     """The statements behind the first that leaves in nearly every step."""
     for n, s in enumerate(block):
         if s.__class__ is ast.If and s.body[-1].__class__ in _LEAVES and _mostly(s.test, s.body[-1]):
@@ -129,26 +130,26 @@ def _below(block: list[ast.stmt]) -> list[ast.stmt]:
     return []
 
 
-def _mostly(test: ast.expr, leaves: ast.stmt) -> bool:
+def _mostly(test: Node, leaves: Node) -> bool:
     """Whether a condition holds in nearly every step."""
     if asks_training(test) == 1:
         return leaves.__class__ is ast.Return
     if test.__class__ is ast.BoolOp and test.op.__class__ is ast.Or:
         return any(_mostly(v, leaves) for v in test.values)
     if test.__class__ is ast.UnaryOp and test.op.__class__ is ast.Not:
-        words = (getattr(n, "attr", "") or getattr(n, "id", "") for n in ast.walk(test.operand))
+        words = (getattr(n, "attr", "") or getattr(n, "id", "") for n in walk(test.operand))
         return any(_REPORTS.search(word) for word in words)
     if test.__class__ is ast.Compare and len(test.ops) == 1:
         return _is_remainder(test.left) and test.ops[0].__class__ in (ast.NotEq, ast.Gt)
     return _is_remainder(test)
 
 
-def _is_remainder(node: ast.expr) -> bool:
+def _is_remainder(node: Node) -> bool:
     return node.__class__ is ast.BinOp and node.op.__class__ is ast.Mod
 
 
 @once
-def asks_training(test: ast.expr) -> int:
+def asks_training(test: Node) -> int:
     """1 for `self.training`, -1 for `not self.training` and `stage != Stage.TRAIN`, 0 for anything else."""
     sign = 1
     while test.__class__ is ast.UnaryOp and test.op.__class__ is ast.Not:
@@ -164,8 +165,8 @@ def asks_training(test: ast.expr) -> int:
 
 
 @once
-def asks_now_and_then(test: ast.expr) -> bool:
-    for node in ast.walk(test):
+def asks_now_and_then(test: Node) -> bool:
+    for node in walk(test):
         if node.__class__ is ast.BinOp and node.op.__class__ is ast.Mod:
             return True
         if _NOW_AND_THEN.search(
@@ -176,7 +177,7 @@ def asks_now_and_then(test: ast.expr) -> bool:
 
 
 @once
-def needs_no_gradients(node: ast.AST) -> bool:
+def needs_no_gradients(node: Node) -> bool:
     """`@torch.no_grad()`"""
     marks = (call_name(getattr(d, "func", d)) for d in getattr(node, "decorator_list", ()))
     return any(map(_NO_GRAD.search, marks))

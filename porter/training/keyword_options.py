@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, TypeAlias
 
 from porter.python.assigned import values_of
 from porter.python.evidence import call_name, constant
-from porter.python.index import FUNCTIONS, Link, ancestors, parents
+from porter.python.index import FUNCTIONS, Link, Node, ancestors, parents, walk
 
-Given = dict[str, ast.expr]
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from porter.training.scene import Scene
+
+Given: TypeAlias = "dict[str, Node]"
 _DEPTH = 4
 
 
-def spread(scene, call) -> dict[str, str] | None:
+def spread(scene: Scene, call: cst.Call) -> dict[str, str] | None:
     """Of a LibCST call, as text; None where stars may hide something."""
     found: Given = {}
     if (link := scene.link(call)) is None:
@@ -26,7 +33,7 @@ def spread(scene, call) -> dict[str, str] | None:
     return {key: ast.unparse(value) for key, value in found.items()}
 
 
-def _mapping(scene, node: ast.expr, link: Link, depth: int) -> Given | None:
+def _mapping(scene: Scene, node: Node, link: Link, depth: int) -> Given | None:
     if depth == 0:
         return None
     if node.__class__ is ast.Dict:
@@ -35,8 +42,8 @@ def _mapping(scene, node: ast.expr, link: Link, depth: int) -> Given | None:
         pairs = ((k.arg and ast.Constant(k.arg), k.value) for k in node.keywords)
         return _literal(scene, pairs, link, depth)
     if node.__class__ is ast.IfExp:  # `{...} if use_cuda else {}`: what one side says may be said
-        sides = [_mapping(scene, side, link, depth - 1) for side in (node.orelse, node.body)]
-        return None if None in sides else {**sides[0], **sides[1]}
+        other, found = (_mapping(scene, side, link, depth - 1) for side in (node.orelse, node.body))
+        return None if other is None or found is None else {**other, **found}
     if node.__class__ is ast.Name:
         return _named(scene, node, link, depth)
     if node.__class__ is ast.Attribute and getattr(node.value, "id", "") in ("self", "cls"):
@@ -44,7 +51,7 @@ def _mapping(scene, node: ast.expr, link: Link, depth: int) -> Given | None:
     return None
 
 
-def _literal(scene, pairs, link: Link, depth: int) -> Given | None:
+def _literal(scene: Scene, pairs: Iterable[tuple[Node, Node]], link: Link, depth: int) -> Given | None:
     found: Given = {}
     for key, value in pairs:
         if key is None:
@@ -59,7 +66,7 @@ def _literal(scene, pairs, link: Link, depth: int) -> Given | None:
     return found
 
 
-def _named(scene, node: ast.Name, link: Link, depth: int) -> Given | None:
+def _named(scene: Scene, node: ast.Name, link: Link, depth: int) -> Given | None:
     """All that is put into it in its scope; None where it is handed to somebody who may put more there."""
     values = values_of(scene.names, node, link)
     bound = scene.names.bindings(node.id, link)
@@ -87,7 +94,7 @@ def _named(scene, node: ast.Name, link: Link, depth: int) -> Given | None:
     return found
 
 
-def _updated(scene, use: Link, depth: int) -> Given | None:
+def _updated(scene: Scene, use: Link, depth: int) -> Given | None:
     call = use[1][1][0]
     if call.__class__ is not ast.Call or use[1][0].attr != "update" or len(call.args) > 1:
         return None
@@ -96,11 +103,11 @@ def _updated(scene, use: Link, depth: int) -> Given | None:
     return None if more is None or len(found) < len(call.keywords) else {**more, **found}
 
 
-def _attribute(scene, name: str, link: Link, depth: int) -> Given | None:
+def _attribute(scene: Scene, name: str, link: Link, depth: int) -> Given | None:
     """`options = {...}` of the class, or the one place that sets `self.options`."""
-    owner = next((a for a in parents(link) if a.__class__ is ast.ClassDef), None)
-    values = []
-    for node in ast.walk(owner) if owner is not None else ():
+    owner: Node = next((a for a in parents(link) if a.__class__ is ast.ClassDef), None)
+    values: list[Node] = []
+    for node in walk(owner) if owner is not None else ():
         if node.__class__ is ast.Assign:
             values += [node.value for target in node.targets if _sets(target, name, node in owner.body)]
         grows = node.__class__ is ast.Subscript and node.ctx.__class__ is ast.Store
@@ -113,7 +120,7 @@ def _attribute(scene, name: str, link: Link, depth: int) -> Given | None:
     return _mapping(scene, values[0], around, depth - 1)
 
 
-def _sets(target: ast.expr, name: str, shared: bool) -> bool:
+def _sets(target: Node, name: str, shared: bool) -> bool:
     if target.__class__ is ast.Name:
         return shared and target.id == name
     return getattr(target, "attr", "") == name and getattr(target.value, "id", "") == "self"

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import ast
 
-from porter.python.index import FUNCTIONS, Link, ancestors
+from porter.python.index import FUNCTIONS, Link, Node, ancestors
 from porter.training import frequency
 
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
 
-def loops_around(link: Link) -> list[ast.AST]:
+def loops_around(link: Link) -> list[Node]:
     """Those in the same function, from the inside out."""
-    found = []
+    found: list[Node] = []
     for above in ancestors(link):
         if above[0].__class__ in FUNCTIONS:
             break

@@ -4,23 +4,27 @@ or a number that becomes a size."""
 from __future__ import annotations
 
 import ast
+from typing import TYPE_CHECKING
 
 from porter.python.evidence import call_name, constant
-from porter.python.index import Link
+from porter.python.index import Link, Node, walk
 from porter.python.waits import SEARCHES
 from porter.training import masks, value_uses
+
+if TYPE_CHECKING:
+    from porter.training.scene import Scene
 
 SIZES = frozenset({"max", "min", "sum"})
 ASKED = SIZES | {"mean", "size", "numel", "len"}
 
 
-def asks(scene, link: Link) -> str | None:
+def asks(scene: Scene, link: Link) -> str | None:
     """Of what is called: 'size' where the value says how large a tensor becomes, 'counted', 'averaged', or None."""
     call, name = link[1][0], call_name(link[0])
     if name in SIZES:
         plain = not call.args and not call.keywords
         return "size" if plain and scene.matters(link) and value_uses.is_size(scene.names, link) else None
-    selection = call.args[0] if name == "len" and call.args else getattr(link[0], "value", None)
+    selection: Node = call.args[0] if name == "len" and call.args else getattr(link[0], "value", None)
     if selection.__class__ is ast.Subscript:
         node = selection.slice
         if node.__class__ in (ast.Constant, ast.Slice) or not scene.matters(link):
@@ -34,33 +38,33 @@ def asks(scene, link: Link) -> str | None:
     )
 
 
-def _searches(call: ast.Call, scene, link: Link) -> bool:
+def _searches(call: Node, scene: Scene, link: Link) -> bool:
     """`x.nonzero()`, `torch.nonzero(x)`, whose rows are counted."""
     if call_name(call.func) not in SEARCHES or call.keywords or not scene.matters(link):
         return False
     return len(call.args) == (scene.names.resolve(call.func, link) in ("torch.nonzero", "torch.argwhere"))
 
 
-def _counted(selection, call, scene, link) -> str | None:
+def _counted(selection: Node, call: Node, scene: Scene, link: Link) -> str | None:
     if call_name(link[0]) == "size":
         return "counted" if len(call.args) == 1 and constant(call.args[0]) == 0 and not call.keywords else None
     same = selection.__class__ is ast.Subscript and masks.same_shape(selection.slice, selection.value, scene, link)
     return "counted" if same == "certain" and not call.args else None
 
 
-def _counted_by_len(selection, call, scene, link) -> str | None:
+def _counted_by_len(selection: Node, call: Node, scene: Scene, link: Link) -> str | None:
     """A list has no masks, and an array of numpy answers nonzero() in another way."""
     of = selection.value if selection.__class__ is ast.Subscript else (selection.args or [selection.func.value])[0]
     return "counted" if masks.is_tensor(of, link, scene) else None
 
 
-def _averaged(selection, call, scene, link) -> str | None:
-    twice = not any(n.__class__ in (ast.Call, ast.Await, ast.NamedExpr) for n in ast.walk(selection.slice))
+def _averaged(selection: Node, call: Node, scene: Scene, link: Link) -> str | None:
+    twice = not any(n.__class__ in (ast.Call, ast.Await, ast.NamedExpr) for n in walk(selection.slice))
     plain = twice and not call.args and not call.keywords
     return "averaged" if plain and masks.same_shape(selection.slice, selection.value, scene, link) else None
 
 
-def is_asked(scene, link: Link) -> bool:
+def is_asked(scene: Scene, link: Link) -> bool:
     """Whether what is asked of a selection speaks for it: `x[mask].mean()`, `len(x.nonzero())`."""
     up = link[1]
     call = up[1] and up[1][0]
@@ -71,7 +75,7 @@ def is_asked(scene, link: Link) -> bool:
     return False
 
 
-def depends_on_data(scene, link: Link) -> bool:
+def depends_on_data(scene: Scene, link: Link) -> bool:
     """Whether the size of what is selected or asked here is the data's, for every batch."""
     if link[0].__class__ is ast.Subscript:
         return masks.picks(scene, link) and not is_asked(scene, link)

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import ast
+from typing import TYPE_CHECKING
 
 from porter.python.assigned import values_of
 from porter.python.blocks import within
 from porter.python.evidence import call_name
-from porter.python.index import Link, ancestors, methods
+from porter.python.index import Link, Node, ancestors, methods, walk
 from porter.training.frequency import is_beside
 from porter.training.same_shape import covers, is_moved_to_host, made_on_host
+
+if TYPE_CHECKING:
+    from porter.training.scene import Scene
+    from porter.values.value import Value
+    from porter.values.values import Body
+    from porter.values.views import Users
 
 _COMPARISONS = frozenset(
     "eq ne gt lt ge le isnan isinf isfinite isclose logical_not logical_and logical_or logical_xor bool".split()
@@ -18,7 +25,7 @@ _ELEMENTWISE = frozenset("eq ne gt lt ge le isnan isinf isfinite".split())
 _VALUES = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
 
-def is_mask(node: ast.expr, scene, link: Link, depth: int = 0) -> bool:
+def is_mask(node: Node, scene: Scene, link: Link, depth: int = 0) -> bool:
     """Whether an index expression is boolean by what is in sight: `x > 0`, `~m`, `m.bool()`, a name set to such."""
     kind = node.__class__
     if kind is ast.Compare:
@@ -40,7 +47,7 @@ def is_mask(node: ast.expr, scene, link: Link, depth: int = 0) -> bool:
     return False
 
 
-def of_itself(index: ast.expr, target: ast.expr) -> bool:
+def of_itself(index: Node, target: Node) -> bool:
     """Whether a mask has the shape of the tensor it indexes, as it compares that tensor: `x[x > 0]`, `x[torch.isnan(x)]`."""
     if target.__class__ not in (ast.Name, ast.Attribute) or not is_plain(target):
         return False
@@ -51,28 +58,31 @@ def of_itself(index: ast.expr, target: ast.expr) -> bool:
         sides = (index.left, *index.comparators)
         return len(sides) == 2 and isinstance(index.ops[0], _VALUES) and any(ast.dump(s) == wanted for s in sides)
     if index.__class__ is ast.Call and not index.keywords and call_name(index.func) in _ELEMENTWISE:
-        first = index.args[0] if index.args else getattr(index.func, "value", index)
-        return ast.dump(first) == wanted or ast.dump(getattr(index.func, "value", index)) == wanted
+        receiver: Node = getattr(index.func, "value", index)
+        first = index.args[0] if index.args else receiver
+        return ast.dump(first) == wanted or ast.dump(receiver) == wanted
     return False
 
 
-def same_shape(index: ast.expr, target: ast.expr, scene, link: Link) -> str | None:
+def same_shape(index: Node, target: Node, scene: Scene, link: Link) -> str | None:
     """'certain' or 'likely' that a mask has the shape of the tensor it indexes, by what is in sight or made of what."""
     if of_itself(index, target):
         return "certain"
-    found = is_mask(index, scene, link) and scene.flows.body(scene.function(link))
-    values = [found[0].at.get(node) for node in (index, target)] if found else [None]
-    return None if None in values else covers(*values)
+    found = scene.flows.body(scene.function(link)) if is_mask(index, scene, link) else None
+    if found is None:
+        return None
+    mask, x = found[0].at.get(index), found[0].at.get(target)
+    return covers(mask, x) if mask is not None and x is not None else None
 
 
-def is_plain(node: ast.expr) -> bool:
+def is_plain(node: Node) -> bool:
     """A name or a chain of attributes."""
     while node.__class__ is ast.Attribute:
         node = node.value
     return node.__class__ is ast.Name
 
 
-def assigned(scene, link: Link) -> str | None:
+def assigned(scene: Scene, link: Link) -> str | None:
     """Of an assignment, if it sets a scalar, or what another tensor has there, where a mask is true: 'certain' that a
     fill does the same, 'likely', 'other' where the mask may have another shape; None for everything else."""
     statement = link[0]
@@ -102,7 +112,7 @@ def assigned(scene, link: Link) -> str | None:
     return "other" if scene.matters((target, link)) else None
 
 
-def taken(statement: ast.Assign) -> ast.expr | None:
+def taken(statement: Node) -> Node | None:
     """y of `x[mask] = y[mask]`."""
     target, value = statement.targets[0], statement.value
     if target.__class__ is not ast.Subscript or value.__class__ is not ast.Subscript or not is_plain(value.value):
@@ -113,16 +123,16 @@ def taken(statement: ast.Assign) -> ast.expr | None:
 def _is_trouble(link: Link) -> bool:
     """Behind `if torch.isnan(loss)`: hardly ever."""
     tests = (a[0].test for a in ancestors(link) if a[0].__class__ is ast.If)
-    return any(n.__class__ is ast.Call and call_name(n.func) in ("isnan", "isinf") for t in tests for n in ast.walk(t))
+    return any(n.__class__ is ast.Call and call_name(n.func) in ("isnan", "isinf") for t in tests for n in walk(t))
 
 
-def _asks_numpy(index: ast.expr, scene, link: Link) -> bool:
+def _asks_numpy(index: Node, scene: Scene, link: Link) -> bool:
     """`x[np.isnan(x)]`: numpy answers, about an array."""
-    calls = (n.func for n in ast.walk(index) if n.__class__ is ast.Call)
+    calls = (n.func for n in walk(index) if n.__class__ is ast.Call)
     return any((scene.names.resolve(f, link) or "").partition(".")[0] in ("numpy", "scipy") for f in calls)
 
 
-def is_scalar(node: ast.expr) -> bool:
+def is_scalar(node: Node) -> bool:
     if node.__class__ is ast.UnaryOp and node.op.__class__ is ast.USub:
         node = node.operand
     if node.__class__ is ast.Constant:
@@ -132,7 +142,7 @@ def is_scalar(node: ast.expr) -> bool:
     return node.__class__ is ast.Attribute and node.attr in ("inf", "nan", "pi")
 
 
-def is_tensor(node: ast.expr, link: Link, scene) -> bool:
+def is_tensor(node: Node, link: Link, scene: Scene) -> bool:
     """A name that nothing but torch's functions, or an annotation, gives its value."""
     if node.__class__ is not ast.Name:
         return False
@@ -140,7 +150,7 @@ def is_tensor(node: ast.expr, link: Link, scene) -> bool:
     return bool(bound) and scene.names.once("tensor", bound, lambda: all(_binds_tensor(at, scene) for at in bound))
 
 
-def _binds_tensor(at: Link, scene) -> bool:
+def _binds_tensor(at: Link, scene: Scene) -> bool:
     node, above = at[0], at[1] and at[1][0]
     if node.__class__ is ast.arg:
         return node.annotation is not None and scene.names.resolve(node.annotation, at) == "torch.Tensor"
@@ -150,7 +160,7 @@ def _binds_tensor(at: Link, scene) -> bool:
     return scene.file.receivers.kind((above.value, at[1])) == "torch" and full not in ("torch.load", "torch.jit.load")
 
 
-def picks(scene, link: Link) -> bool:
+def picks(scene: Scene, link: Link) -> bool:
     """Whether `x[...]` reads by a mask, for every batch, and is the first line of its function to read by this one."""
     node = link[0]
     if node.slice.__class__ in (ast.Constant, ast.Slice) or node.ctx.__class__ is not ast.Load or not scene.where(link):
@@ -169,7 +179,7 @@ def picks(scene, link: Link) -> bool:
     )
 
 
-def _lies_on_host(scene, link: Link) -> bool:
+def _lies_on_host(scene: Scene, link: Link) -> bool:
     """`torch.arange(n) != 3`: what says where lies on the host, so that nobody waits for it."""
     found, index = scene.flows.body(scene.function(link)), link[0].slice
     parts = index.elts if index.__class__ is ast.Tuple else [index]
@@ -177,7 +187,7 @@ def _lies_on_host(scene, link: Link) -> bool:
     return any(mask is not None and made_on_host(mask) for mask in masks)
 
 
-def summed(scene, link: Link) -> str | None:
+def summed(scene: Scene, link: Link) -> str | None:
     """Of `x[x > 0].sum()`, whose value needs no selection: 'certain' that it is a tensor, 'likely', or None; also where
     the selection has a name in between, if all that is done with it is to sum it."""
     known = scene.flows.summed
@@ -186,12 +196,14 @@ def summed(scene, link: Link) -> str | None:
     return known[link[0]]
 
 
-def _summed(scene, link: Link) -> str | None:
+def _summed(scene: Scene, link: Link) -> str | None:
     node, function, flows = link[0], scene.function(link), scene.flows
     if not (_is_summed(link) or _only_summed(node, flows.body(function), flows.reads(function[0]) if function else {})):
         return None
     same = same_shape(node.slice, node.value, scene, link)
-    return "certain" if same == "certain" and is_tensor(node.value, link, scene) else same and "likely"
+    if same is None:
+        return None
+    return "certain" if same == "certain" and is_tensor(node.value, link, scene) else "likely"
 
 
 def _is_summed(link: Link) -> bool:
@@ -201,7 +213,7 @@ def _is_summed(link: Link) -> bool:
     return called and up[0].attr == "sum" and not call.args and not call.keywords
 
 
-def _only_summed(node: ast.Subscript, found, reads: dict[str, list[ast.Subscript]]) -> bool:
+def _only_summed(node: ast.Subscript, found: tuple[Body, Users] | None, reads: dict[str, list[ast.Subscript]]) -> bool:
     if found is None or (picked := found[0].at.get(node)) is None:
         return False
     body, users = found
@@ -218,23 +230,24 @@ def _only_summed(node: ast.Subscript, found, reads: dict[str, list[ast.Subscript
     return all(body.at.get(n) is not picked for n in same)  # equal values are one
 
 
-def _is_total(value) -> bool:
+def _is_total(value: Value) -> bool:
     return value.op == "call" and value.info[0] in ("sum", "torch.sum") and len(value.args) == 1
 
 
-def _first_use(scene, link: Link) -> bool:
+def _first_use(scene: Scene, link: Link) -> bool:
     """Whether no line of the function above selects by the same mask; what is rewritten says nothing for others."""
     index, function = ast.dump(link[0].slice), scene.function(link)
     around = scene.file.tree if function is None else function[0]
     flows, place = scene.flows, (link[0].lineno, link[0].col_offset)
     if (around, index) not in flows.kept:
         same = sorted(flows.reads(around).get(index, ()), key=lambda n: (n.lineno, n.col_offset))
-        flows.kept[around, index] = next((n for n in same if not summed(scene, scene.link_to(n))), None)
+        links = ((n, scene.link_to(n)) for n in same)
+        flows.kept[around, index] = next((n for n, at in links if at is None or not summed(scene, at)), None)
     first = flows.kept[around, index]
     return first is None or place <= (first.lineno, first.col_offset) or summed(scene, link) is not None
 
 
-def _is_near(scene, link: Link) -> bool:
+def _is_near(scene: Scene, link: Link) -> bool:
     """In a step or `forward`, in another method of a class that has one, or in a function that makes a loss."""
     if scene.file.tested:
         return False

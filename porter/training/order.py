@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import ast
 import re
+from typing import TYPE_CHECKING
 
 from porter.python import blocks
 from porter.python.evidence import call_name
-from porter.python.index import FUNCTIONS, Link, ancestors
+from porter.python.index import FUNCTIONS, Link, Node, ancestors
+
+if TYPE_CHECKING:
+    from porter.python.names import Names
+    from porter.training.scene import Scene
+    from porter.training.seen import File
 
 _OTHERWISE = re.compile(rb"spawn|forkserver|set_start_method")
 _STARTS = ("Process", "Pool", "start_processes")
@@ -18,20 +24,20 @@ _TOUCHES = re.compile(
 )
 
 
-def touched_before(names, link: Link) -> str | None:
+def touched_before(names: Names, link: Link) -> str | None:
     """The call that wakes the device in a statement above, in the same function or at the top of the module."""
     child = link[0]
     for above in ancestors(link):
         node = above[0]
         if found := blocks.above(node, child, lambda statement: _touch(statement, (statement, above), names), _touch):
-            return found
+            return str(found)
         if node.__class__ in FUNCTIONS:
             return None
         child = node
     return None
 
 
-def woken(scene, link: Link) -> str | None:
+def woken(scene: Scene, link: Link) -> str | None:
     """Of a process that is forked and works on the device: what its parent has asked of the device before."""
     names = scene.names
     if scene.file.source.says(_OTHERWISE) or (found := touched_before(names, link)) is None:
@@ -39,7 +45,7 @@ def woken(scene, link: Link) -> str | None:
     return found if _works(scene, link) else None
 
 
-def children_work(scene, link: Link) -> bool | None:
+def children_work(scene: Scene, link: Link) -> bool | None:
     """Whether a process that the file starts works on the device; None where what it runs is not in sight."""
     around = scene.function(link)
     if around is not None and _is_host_only(around[0]):
@@ -49,17 +55,17 @@ def children_work(scene, link: Link) -> bool | None:
 
 
 @blocks.once
-def _is_host_only(function: ast.AST) -> bool:
+def _is_host_only(function: Node) -> bool:
     return bool(_HOST_ONLY.search(ast.unparse(function)))
 
 
-def _started(scene, link: Link, around: Link | None) -> list[Link]:
+def _started(scene: Scene, link: Link, around: Link | None) -> list[Link]:
     """The calls that start what a start method is for: this one, those of its context, or all of the file."""
     if call_name(link[0]) == "start_processes":
         return [link[1]]
     calls = _processes(scene.file)
     above = link[1][1] and link[1][1][0]
-    name = above.targets[0] if above.__class__ is ast.Assign else None  # `context = get_context("fork")`
+    name: Node = above.targets[0] if above.__class__ is ast.Assign else None  # `context = get_context("fork")`
     if name.__class__ is not ast.Name:
         return calls
     named = [at for at in calls if getattr(getattr(at[0].func, "value", None), "id", "") == name.id]
@@ -67,29 +73,30 @@ def _started(scene, link: Link, around: Link | None) -> list[Link]:
 
 
 @blocks.once_for_file
-def _processes(file) -> list[Link]:
+def _processes(file: File) -> list[Link]:
     return [at for at in file.buckets[ast.Call] if call_name(at[0].func) in _STARTS]
 
 
-def _works(scene, link: Link) -> bool | None:
+def _works(scene: Scene, link: Link) -> bool | None:
     """Whether the function that a process runs asks for the device."""
     call = link[1][0]
     given = [k.value for k in call.keywords if k.arg in ("target", "initializer", "fn")]
     target = next(iter([*given, *(call.args[:1] if call_name(call.func) == "start_processes" else ())]), None)
     # `work`, `self.work`, `Worker.launch`: the only function of this name
     name = getattr(target, "id", None) or getattr(target, "attr", None)
-    functions = [at[0] for at in scene.names.scopes.functions.get(name, ())]
+    functions = [at[0] for at in scene.names.scopes.functions.get(name or "", ())]
     functions = [one for one in functions if one.__class__ is ast.FunctionDef]
     if len(functions) != 1:
         return None
-    known, key = scene.file.answers["works"], (functions[0], scene.names.scopes.around(link))
+    known: dict[object, bool] = scene.file.answers["works"]
+    key = (functions[0], scene.names.scopes.around(link))
     if key not in known:
         known[key] = any(_touch(statement, link, scene.names) for statement in functions[0].body)
     return known[key]
 
 
-def _touch(statement: ast.stmt, link: Link, names) -> str | None:
-    stack = [statement]
+def _touch(statement: Node, link: Link, names: Names) -> str | None:
+    stack: list[Node] = [statement]
     while stack:
         node = stack.pop()
         if node.__class__ in FUNCTIONS or node.__class__ is ast.ClassDef:

@@ -4,34 +4,40 @@ from __future__ import annotations
 
 import ast
 import re
+from typing import TYPE_CHECKING
 
 from porter.python.evidence import constant
-from porter.python.index import Link
+from porter.python.index import Link, Node, walk
 from porter.training.dynamic_sizes import SIZE
+
+if TYPE_CHECKING:
+    from porter.training.scene import Scene
 
 _COLLATES = re.compile(r"(?i)collat")
 _ROUNDS = re.compile(rb"[^\"']%|//|(?i:multiple|bucket|ceil|round)")
 _PAD = "torch.nn.utils.rnn.pad_sequence"
 
 
-def padded(scene, link: Link) -> str | None:
+def padded(scene: Scene, link: Link) -> str | None:
     """Of the call of a function that first says how long a batch becomes, how: 'collate', 'tokenizer', 'by-hand'."""
     function = scene.function(link)
-    if scene.file.tested or not collates(scene, link) or not (why := _decides(scene, link, function)):
+    if scene.file.tested or function is None or not collates(scene, link):
+        return None
+    if not (why := _decides(scene, link, function)):
         return None
     known = scene.flows.padding
     if function[0] not in known:
-        links = filter(None, map(scene.link_to, (n for n in ast.walk(function[0]) if n.__class__ is ast.Call)))
+        links = filter(None, map(scene.link_to, (n for n in walk(function[0]) if n.__class__ is ast.Call)))
         known[function[0]] = min(_place(other[0]) for other in links if _decides(scene, other, function))
     return why if known[function[0]] == _place(link[0]) else None
 
 
-def collates(scene, link: Link) -> bool:
+def collates(scene: Scene, link: Link) -> bool:
     function, owner = scene.function(link), scene.owner(link)
     return function is not None and bool(_COLLATES.search(function[0].name) or owner and _COLLATES.search(owner.name))
 
 
-def _decides(scene, link: Link, function: Link) -> str | None:
+def _decides(scene: Scene, link: Link, function: Link) -> str | None:
     call = link[0]
     if scene.names.resolve(call.func, link) == _PAD:
         return "collate"
@@ -46,5 +52,5 @@ def _decides(scene, link: Link, function: Link) -> str | None:
     return "by-hand" if reach is not None and reach.operators else None
 
 
-def _place(call: ast.Call) -> tuple[int, int]:
+def _place(call: Node) -> tuple[int, int]:
     return call.func.end_lineno, call.func.end_col_offset

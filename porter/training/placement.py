@@ -9,12 +9,17 @@ from __future__ import annotations
 import ast
 import re
 import weakref
+from collections.abc import Iterable
 from types import NoneType
+from typing import TYPE_CHECKING
 
 from porter.python.evidence import device_like
-from porter.python.index import Link, owner_of
+from porter.python.index import Link, Node, owner_of, walk
 from porter.values.value import Value
 from porter.values.values import Body
+
+if TYPE_CHECKING:
+    from porter.training.seen import AnyContext
 
 _NOTHING: frozenset[str] = frozenset()
 DEVICE, HOST, NUMBER, UNKNOWN = "device", "host", "number", ""
@@ -61,27 +66,30 @@ _HOST_TARGET = re.compile(r"['\"]cpu['\"]")
 
 
 class Natures:
-    def __init__(self, scene):
-        self._file, self._scene = scene.file, weakref.proxy(scene)  # which keeps this
-        self._bodies: dict[ast.AST, Body | None] = {}
-        self._known: dict[tuple[ast.AST, Value], str] = {}
-        self._given: dict[tuple[ast.AST, str], str] = {}
-        self._asked: dict[ast.AST, tuple[dict[str, set[str]], set[str]]] = {}
+    def __init__(self, scene: AnyContext) -> None:
+        self._file = scene.file
+        self._scene: AnyContext = weakref.proxy(scene)  # which keeps this
+        self._bodies: dict[Node, Body | None] = {}
+        self._known: dict[tuple[Node, Value], str] = {}
+        self._given: dict[tuple[Node, str], str] = {}
+        self._asked: dict[Node, tuple[dict[str, set[str]], set[str]]] = {}
         self._default_is_device = b"set_default_" in self._file.source.utf8
 
-    def of(self, node: ast.expr, link: Link) -> str:
+    def of(self, node: Node, link: Link) -> str:
         """Of an expression that stands at, or below, this link."""
         function = self._scene.function(link)
-        body = function and self._body(function)
-        value = body and body.at.get(node)
-        return self._nature(value, function) if value else UNKNOWN
+        value = self._value(node, function)
+        return self._nature(value, function) if function is not None and value is not None else UNKNOWN
 
-    def is_length(self, node: ast.expr, link: Link) -> bool:
+    def is_length(self, node: Node, link: Link) -> bool:
         """Whether a number says how large a tensor is: `x.size(0)`, a name that is set to `x.shape[1]`, the smaller of two."""
         function = self._scene.function(link)
-        body = function and self._body(function)
-        value = body and body.at.get(node)
-        return bool(value) and self._is_length(value, function)
+        value = self._value(node, function)
+        return function is not None and value is not None and self._is_length(value, function)
+
+    def _value(self, node: Node, function: Link | None) -> Value | None:
+        body = self._body(function) if function is not None else None
+        return body.at.get(node) if body is not None else None
 
     def _is_length(self, value: Value, function: Link) -> bool:
         if value.op == "item" and value.args[0].op in ("attribute", "call"):
@@ -145,8 +153,8 @@ class Natures:
                 return NUMBER
             return self._combined(value.args, function)
         if op == "choice":
-            found = {self._nature(v, function) for v in value.args if not (v.op == "const" and v.info is None)}
-            return found.pop() if len(found) == 1 else UNKNOWN
+            kinds = {self._nature(v, function) for v in value.args if not (v.op == "const" and v.info is None)}
+            return kinds.pop() if len(kinds) == 1 else UNKNOWN
         if op in _COMBINED or op in _MADE:
             full = self._torch_name(value.node)
             found = self._combined(value.args, function)
@@ -155,7 +163,7 @@ class Natures:
             return self._call(value, function)
         return UNKNOWN
 
-    def _combined(self, values, function: Link) -> str:
+    def _combined(self, values: Iterable[Value], function: Link) -> str:
         """What an operator makes of several: where one is a tensor, a tensor."""
         found = {self._nature(v, function) for v in values}
         if UNKNOWN in found:
@@ -176,9 +184,10 @@ class Natures:
                 return DEVICE
         return base
 
-    def _torch_name(self, node: ast.AST) -> str:
+    def _torch_name(self, node: Node) -> str:
         """The resolved name of what is called, if it is one of torch."""
-        words, func = [], getattr(node, "func", node)
+        words: list[str] = []
+        func: Node = getattr(node, "func", node)
         while func.__class__ is ast.Attribute:
             words.append(func.attr)
             func = func.value
@@ -261,12 +270,12 @@ class Natures:
         used = not self.asked(function[0])[0].get(name, _NOTHING).isdisjoint(_OF_TENSORS)
         return DEVICE if named or used else UNKNOWN
 
-    def asked(self, function: ast.AST) -> tuple[dict[str, set[str]], set[str]]:
+    def asked(self, function: Node) -> tuple[dict[str, set[str]], set[str]]:
         """The attributes that a function asks of each name, and the names that it binds."""
         known = self._asked.get(function)
         if known is None:
             known = self._asked[function] = {}, set()
-            for node in ast.walk(function):
+            for node in walk(function):
                 if node.__class__ is ast.Attribute and node.value.__class__ is ast.Name:
                     known[0].setdefault(node.value.id, set()).add(node.attr)
                 elif node.__class__ is ast.Name and node.ctx.__class__ is ast.Store:

@@ -138,4 +138,4 @@ def is_moved_to_host(value: Value) -> bool:
 
 
 def _last(value: Value) -> str:
-    return value.info[0].rpartition(".")[2]
+    return str(value.info[0]).rpartition(".")[2]

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from porter.python.evidence import call_name
-from porter.python.index import Link
+from porter.python.index import Link, Node
 from porter.training import sizes
 from porter.training.context import Context
 from porter.training.dynamic_sizes import Flows
 
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from porter.training.seen import File
+
 
 class Scene(Context):
-    def __init__(self, file):
+    def __init__(self, file: File) -> None:
         super().__init__(file)
         self._places: dict[type, dict[tuple[int, int], Link]] = {}
-        self._links: dict[type, dict[ast.AST, Link]] = {}
+        self._links: dict[type, dict[Node, Link]] = {}
 
-    def link(self, call) -> Link | None:
+    def link(self, call: cst.Call) -> Link | None:
         """The index's link of what a LibCST call calls."""
         file = self.file
         if type(call.func).__name__ == "Attribute":
@@ -27,24 +32,23 @@ class Scene(Context):
                 return found
         return file.chain(call.func)
 
-    def at(self, node, kind: type) -> Link | None:
+    def at(self, node: cst.CSTNode, kind: type) -> Link | None:
         """The index's link of a LibCST node that it keeps by this type."""
         if kind not in self._places:
             span = self.file.source.span
             self._places[kind] = {span(link[0]): link for link in self.file.buckets[kind]}
         return self._places[kind].get(self.file.span(node))
 
-    def link_to(self, node: ast.AST) -> Link | None:
+    def link_to(self, node: Node) -> Link | None:
         """Of a node of the index."""
         if node.__class__ not in self._links:
             self._links[node.__class__] = {link[0]: link for link in self.file.buckets.get(node.__class__, ())}
         return self._links[node.__class__].get(node)
 
-    def inside(self, call, pattern: re.Pattern[str], *, dataset: bool = False) -> bool:
+    def inside(self, call: cst.Call, pattern: re.Pattern[str], *, dataset: bool = False) -> bool:
         """Whether a call stands in a function, or a method of a class, with such a name; in one of a dataset."""
         link = self.link(call)
-        function = self.function(link) if link else None
-        if function is None:
+        if link is None or (function := self.function(link)) is None:
             return False
         owner = self.owner(link)
         if dataset and function[0].name in ("__getitem__", "__iter__"):

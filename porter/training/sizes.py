@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from porter.python.evidence import call_name, constant, target_name
-from porter.python.index import Link
+from porter.python.index import Link, Node
 from porter.values.shapes import misfits
+
+if TYPE_CHECKING:
+    from porter.training.seen import AnyScene
 
 _CONFIG = re.compile(r"(?i)conf(?:ig)?|args|arguments|params|settings|cfg")
 _FOLDER = re.compile(r"(?i)(?:^|/)(?:\w+_)?(?:configs?|conf|cfg)(?:/|[\w-]*\.py$)")
@@ -19,16 +24,17 @@ _PADDED = re.compile(
     rb"pad(?:ding|ded)?_(?:to_multiple|multiple|vocab|token_embed)|\bcutoffs\b|vocab_size_(?:divisible|multiple)|_vocab_size_with_padding"
 )
 _GIVEN = re.compile(r"(?i)pretrained|convert|load|import|checkpoint|download|ckpt")
+_Misfits: TypeAlias = "list[tuple[str, tuple[str, int, int], tuple[int, int]]]"  # see shapes.misfits, and where
 _KINDS = (ast.Call, ast.Dict, ast.FunctionDef, ast.AsyncFunctionDef, ast.Assign, ast.AnnAssign)
 
 
-def found(scene, link: Link) -> dict[str, tuple[str, int, int]]:
+def found(scene: AnyScene, link: Link) -> dict[str, tuple[str, int, int]]:
     """What does not fit of the settings that a node belongs to, by name; the first place in a file speaks for a value."""
     first = scene.first_sizes
     return {key: row for key, row, at in _misfits(scene, link) if first.get((key, row[1])) == at}
 
 
-def first(scene) -> dict[tuple[str, int], tuple[int, int]]:
+def first(scene: AnyScene) -> dict[tuple[str, int], tuple[int, int]]:
     """Where each name first has a value that does not fit."""
     places: dict[tuple[str, int], tuple[int, int]] = {}
     for kind in _KINDS:
@@ -38,20 +44,21 @@ def first(scene) -> dict[tuple[str, int], tuple[int, int]]:
     return places
 
 
-def _misfits(scene, link: Link) -> list[tuple[str, tuple[str, int, int], tuple[int, int]]]:
+def _misfits(scene: AnyScene, link: Link) -> _Misfits:
     """Of all settings that stand beside each other; each line of a block asks."""
     alone = link[0].__class__ in (
         ast.Call,
         ast.Dict,
         *_DEFS,
     )  # else a block's: that of a function, whose defaults are others
-    known, key = scene.file.answers["sizes"], (link[0] if alone else link[1][0], alone)
+    known: dict[object, _Misfits] = scene.file.answers["sizes"]
+    key = (link[0] if alone else link[1][0], alone)
     if key not in known:
         known[key] = _look_at(scene, link)
     return known[key]
 
 
-def _look_at(scene, link: Link) -> list[tuple[str, tuple[str, int, int], tuple[int, int]]]:
+def _look_at(scene: AnyScene, link: Link) -> _Misfits:
     sizes = _sizes(scene, link)
     if len(sizes) < 2 or _GIVEN.search(scene.function_name(link)) or _GIVEN.match(scene.file.path.rpartition("/")[2]):
         return []
@@ -61,7 +68,7 @@ def _look_at(scene, link: Link) -> list[tuple[str, tuple[str, int, int], tuple[i
     return [(key, row, (sizes[key].lineno, sizes[key].col_offset)) for key, row in rows.items()]
 
 
-def _sizes(scene, link: Link) -> dict[str, ast.Constant]:
+def _sizes(scene: AnyScene, link: Link) -> dict[str, Node]:
     node = link[0]
     if node.__class__ is ast.Call:
         return _numbers((k.arg, k.value) for k in node.keywords)
@@ -69,8 +76,8 @@ def _sizes(scene, link: Link) -> dict[str, ast.Constant]:
         return _numbers((constant(k), v) for k, v in zip(node.keys, node.values))
     if node.__class__ in _DEFS:
         args = node.args
-        pairs = zip([*args.posonlyargs, *args.args][::-1], args.defaults[::-1])
-        pairs = [*((a.arg, v) for a, v in pairs), *((a.arg, v) for a, v in zip(args.kwonlyargs, args.kw_defaults))]
+        given = zip([*args.posonlyargs, *args.args][::-1], args.defaults[::-1])
+        pairs = [*((a.arg, v) for a, v in given), *((a.arg, v) for a, v in zip(args.kwonlyargs, args.kw_defaults))]
         return _numbers(pairs) if _is_config(link[1][0]) else {}
     block = link[1][0]
     if not _is_settings(scene, block, link):
@@ -83,18 +90,18 @@ def _sizes(scene, link: Link) -> dict[str, ast.Constant]:
     )
 
 
-def _is_settings(scene, block: ast.AST, link: Link) -> bool:
+def _is_settings(scene: AnyScene, block: Node, link: Link) -> bool:
     if block.__class__ in _DEFS:
         return _is_config(link[1][1][0])
     return _is_config(block) or block.__class__ is ast.Module and bool(_FOLDER.search(scene.file.path))
 
 
-def _is_config(node: ast.AST) -> bool:
+def _is_config(node: Node) -> bool:
     if node.__class__ is not ast.ClassDef:
         return False
     made = any("dataclass" in call_name(getattr(d, "func", d)) for d in node.decorator_list)
     return made or bool(_CONFIG.search(node.name))
 
 
-def _numbers(pairs) -> dict[str, ast.Constant]:
+def _numbers(pairs: Iterable[tuple[Any, Node]]) -> dict[str, Node]:
     return {key: value for key, value in pairs if key.__class__ is str and constant(value).__class__ is int}

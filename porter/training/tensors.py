@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import ast
+from typing import TYPE_CHECKING, Any
 
 from porter.python.index import Link
 from porter.training import keyword_options, mask_queries, masks, order, padding, sizes, transfers, value_uses
 from porter.training.scene import Scene
 
+if TYPE_CHECKING:
+    import libcst as cst
+
 
 class Tensors:
-    def __init__(self, scene: Scene):
+    def __init__(self, scene: Scene) -> None:
         self.scene = scene
 
-    def reads_mask(self, subscript) -> bool:
+    def reads_mask(self, subscript: cst.Subscript) -> bool:
         """Whether `x[...]` picks by a boolean mask, for every batch."""
         link = self.scene.at(subscript, ast.Subscript)
         return link is not None and self.scene.file.glance(mask_queries.depends_on_data, link)
 
-    def summed(self, subscript) -> str | None:
+    def summed(self, subscript: cst.Subscript) -> str | None:
         """See masks.summed."""
         link = self.scene.at(subscript, ast.Subscript)
         return link and masks.summed(self.scene, link)
@@ -28,28 +32,31 @@ class Tensors:
         link = self.scene.link_to(self.scene.file.statement)
         return masks.assigned(self.scene, link) if link else None
 
-    def padded(self, call) -> str | None:
+    def padded(self, call: cst.Call) -> str | None:
         """See padding.padded."""
         link = self.scene.at(call, ast.Call)
         return link and padding.padded(self.scene, link)
 
-    def followed(self, node, kind: str) -> tuple[tuple[str, str], ...] | None:
+    def followed(self, node: Any, kind: str) -> tuple[tuple[str, str], ...] | None:
         """What follows from a size that depends on the data, for a message; None where nothing does."""
         scene = self.scene
-        link = scene.link(node)[1] if type(node).__name__ == "Call" else scene.at(node, ast.Subscript)
-        return scene.flows.said(scene, link, kind)
+        if type(node).__name__ == "Call":
+            link = called[1] if (called := scene.link(node)) is not None else None
+        else:
+            link = scene.at(node, ast.Subscript)
+        return scene.flows.said(scene, link, kind) if link is not None else None
 
-    def target(self, call) -> str:
+    def target(self, call: cst.Call) -> str:
         """What the value of a call is called by the place it goes to."""
         link = self.scene.link(call)
         return value_uses.target(link) if link else ""
 
-    def moves(self, call) -> bool:
+    def moves(self, call: cst.Call) -> bool:
         """Whether `x.to(...)`, or a call with `device=`, names a device."""
         link = self.scene.link(call)
         return link is not None and transfers.moves(link[1][0])
 
-    def receiver_of_result(self, call) -> str:
+    def receiver_of_result(self, call: cst.Call) -> str:
         """The functions that the value of a call is handed to."""
         link = self.scene.link(call)
         return value_uses.read_by(self.scene.names, link) if link else ""
@@ -58,18 +65,18 @@ class Tensors:
         """What wakes the device above a place."""
         return order.touched_before(self.scene.names, link)
 
-    def sizes(self, link: Link):
+    def sizes(self, link: Link) -> dict[str, tuple[str, int, int]]:
         """See sizes.found."""
         return sizes.found(self.scene, link)
 
-    def spread(self, call):
+    def spread(self, call: cst.Call) -> dict[str, str] | None:
         """See keyword_options.spread."""
         return keyword_options.spread(self.scene, call)
 
-    def woken(self, link: Link):
+    def woken(self, link: Link) -> str | None:
         """See order.woken."""
         return order.woken(self.scene, link)
 
-    def children_work(self, link: Link):
+    def children_work(self, link: Link) -> bool | None:
         """See order.children_work."""
         return order.children_work(self.scene, link)

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
+from typing import TYPE_CHECKING
 
 from porter.python.evidence import call_name, constant, device_like
-from porter.python.index import Link, ancestors
+from porter.python.index import Link, Node, ancestors, walk
+
+if TYPE_CHECKING:
+    from porter.engine.rule_file import RuleFile
 
 _HOLDERS = re.compile(
     r"(?i)^(?:self|args|cfg|conf|config|opts?|options|hparams|hps|accelerator|fabric|trainer)$|model|net|encoder|decoder"
@@ -23,11 +27,11 @@ def moves(call: ast.Call) -> bool:
     return any(_is_device(v) for v in given)
 
 
-def dataset_moves(file) -> bool:
+def dataset_moves(file: RuleFile) -> bool:
     """Whether a `__getitem__` of the file puts its samples on the device."""
     for link in file.buckets[ast.FunctionDef]:
         if link[0].name == "__getitem__":
-            for node in ast.walk(link[0]):
+            for node in walk(link[0]):
                 if node.__class__ is ast.Call and node.func.__class__ is ast.Attribute:
                     if node.func.attr in ("cuda", "npu") or moves(node):
                         return True
@@ -37,7 +41,7 @@ def dataset_moves(file) -> bool:
 def follows_data(link: Link) -> bool:
     """Whether a condition around asks where something else lies: `if graph.device != cpu`, `if graph_device != cpu`."""
     tests = (a[0].test for a in ancestors(link) if a[0].__class__ is ast.If)
-    asked = (n for test in tests for c in ast.walk(test) if c.__class__ is ast.Compare for n in ast.walk(c))
+    asked = (n for test in tests for c in walk(test) if c.__class__ is ast.Compare for n in walk(c))
     return any(_lies_at(n) if n.__class__ is ast.Attribute else call_name(n).endswith("_device") for n in asked)
 
 
@@ -46,9 +50,10 @@ def _lies_at(node: ast.Attribute) -> bool:
     return node.attr == "device" and not _HOLDERS.search(call_name(node.value))
 
 
-def _is_device(node: ast.expr) -> bool:
-    if isinstance(constant(node), str):
-        return bool(_DEVICE.match(constant(node)))
+def _is_device(node: Node) -> bool:
+    text = constant(node)
+    if isinstance(text, str):
+        return bool(_DEVICE.match(text))
     if node.__class__ is ast.Attribute and _lies_at(node):
         return False
-    return device_like(node) and not any(constant(n) == "cpu" for n in ast.walk(node))
+    return device_like(node) and not any(constant(n) == "cpu" for n in walk(node))

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import ast
 import re
+from typing import TYPE_CHECKING
 
 from porter.python.assigned import values_of
 from porter.python.blocks import BODIES, once, place, within
 from porter.python.evidence import call_name, constant
-from porter.python.index import Link, ancestors
+from porter.python.index import Link, Node, ancestors, walk
 from porter.python.waits import READS
 from porter.training.placement import HOST, NUMBER, UNKNOWN
+
+if TYPE_CHECKING:
+    from porter.python.names import Names
+    from porter.training.seen import AnyScene
 
 SIZED = frozenset(
     """zeros ones empty full rand randn randint arange linspace eye new_zeros new_ones new_full new_empty view reshape expand
@@ -42,7 +47,7 @@ def waits_again(link: Link) -> bool:
     return False
 
 
-def is_size(names, link: Link) -> bool:
+def is_size(names: Names, link: Link) -> bool:
     """Whether the value of a call says how large a tensor becomes, at once or through one name."""
     call = link[1]
     if _sized(call):
@@ -81,7 +86,7 @@ def hands_on(call: ast.Call, names: set[str]) -> bool:
     return any(bare(a, names) for a in call.args)
 
 
-def bare(node: ast.AST, names: set[str]) -> bool:
+def bare(node: Node, names: set[str]) -> bool:
     kind = node.__class__
     if kind is ast.Name:
         return node.id in names
@@ -114,13 +119,13 @@ def target(link: Link) -> str:
     return ""
 
 
-def _last(node: ast.expr) -> str:
+def _last(node: Node) -> str:
     if node.__class__ is ast.Subscript:
         return str(constant(node.slice) or "")
     return getattr(node, "attr", "") or getattr(node, "id", "")
 
 
-def read_by(names, link: Link) -> str:
+def read_by(names: Names, link: Link) -> str:
     """What the value of a call is handed to, at once or through its name: `load_state_dict` of `m.load_state_dict(...)`."""
     found = [_taker(link[1])]
     above = link[1][1] and link[1][1][0]
@@ -144,10 +149,10 @@ def _taker(link: Link) -> str:
 
 
 @once
-def first_wait(statement: ast.stmt) -> ast.AST | None:
+def first_wait(statement: ast.stmt) -> Node | None:
     """The function of the first call in a statement, or the header of a compound one, that waits for the device."""
     body = getattr(statement, "body", None)
-    walked = (n for part in _head(statement) for n in ast.walk(part))
+    walked = (n for part in _head(statement) for n in walk(part))
     inside = [n for n in walked if n.__class__ is ast.Call and getattr(n.func, "attr", "") in READS]
     if body.__class__ is list and body:
         inside = [n for n in inside if n.lineno < body[0].lineno]
@@ -156,7 +161,7 @@ def first_wait(statement: ast.stmt) -> ast.AST | None:
     return min(inside, key=lambda c: (c.func.end_lineno, c.func.end_col_offset)).func if inside else None
 
 
-def _head(statement: ast.stmt) -> list[ast.AST]:
+def _head(statement: ast.stmt) -> list[Node]:
     """What a statement holds, but for its blocks: an `elif` holds all that follow it."""
     if getattr(statement, "body", None).__class__ is not list:
         return [statement]
@@ -164,7 +169,7 @@ def _head(statement: ast.stmt) -> list[ast.AST]:
     return [n for n in ast.iter_child_nodes(statement) if not isinstance(n, blocks)]
 
 
-def made_on_host(scene, link: Link) -> bool:
+def made_on_host(scene: AnyScene, link: Link) -> bool:
     """`torch.rand(1).item()`: what a factory without `device` makes lies on the host."""
     node = link[0].value
     for call in [node, *_chain(node)] if node.__class__ is ast.Call and node.func.__class__ is ast.Attribute else ():
@@ -186,7 +191,7 @@ def lies_on_host(link: Link) -> bool:
     return link[0].attr == "numpy" and not any(call_name(c.func) in ("cpu", "to") for c in _chain(link[1][0]))
 
 
-def says_host(scene, link: Link) -> bool:
+def says_host(scene: AnyScene, link: Link) -> bool:
     """Whether the function around makes anything on the host, or is handed it: the look at its values costs more."""
     function, known = scene.function(link), scene.flows.hosted
     if function is None:
@@ -198,7 +203,7 @@ def says_host(scene, link: Link) -> bool:
     return known[function[0]]
 
 
-def _is_host(node: ast.expr, scene, link: Link) -> bool:
+def _is_host(node: Node, scene: AnyScene, link: Link) -> bool:
     if node.__class__ is ast.BinOp:
         sides = [s for s in (node.left, node.right) if s.__class__ is not ast.Constant]
         return bool(sides) and all(_is_host(s, scene, link) for s in sides)
@@ -226,8 +231,8 @@ def asked_above(link: Link) -> bool:
 
 
 @once
-def _calls(test: ast.expr) -> frozenset[str]:
-    return frozenset(ast.dump(n) for n in ast.walk(test) if n.__class__ is ast.Call)
+def _calls(test: Node) -> frozenset[str]:
+    return frozenset(ast.dump(n) for n in walk(test) if n.__class__ is ast.Call)
 
 
 def settled_by_kind(link: Link) -> bool:
@@ -246,15 +251,16 @@ def settled_by_kind(link: Link) -> bool:
 
 
 @once
-def _told_by_kind(test: ast.expr) -> frozenset[str]:
+def _told_by_kind(test: Node) -> frozenset[str]:
     """The names that a condition asks for what they are."""
-    asks = (n for n in ast.walk(test) if n.__class__ is ast.Call and n.args and call_name(n.func) in _KINDS)
+    asks = (n for n in walk(test) if n.__class__ is ast.Call and n.args and call_name(n.func) in _KINDS)
     return frozenset(getattr(n.args[0], "id", "") for n in asks)
 
 
-def _chain(call: ast.Call) -> list[ast.Call]:
+def _chain(call: Node) -> list[ast.Call]:
     """The calls of a chain before its last."""
-    found, node = [], call.func.value
+    found: list[ast.Call] = []
+    node: Node = call.func.value
     while node.__class__ in (ast.Attribute, ast.Call):
         if node.__class__ is ast.Call:
             found.append(node)
@@ -262,7 +268,7 @@ def _chain(call: ast.Call) -> list[ast.Call]:
     return found
 
 
-def wait_above(statement: Link) -> ast.AST | None:
+def wait_above(statement: Link) -> Node | None:
     """What the plain statement right above waits for the device with."""
     field, at = place(statement[1][0], statement[0])
     if at < 1 or field not in BODIES:
@@ -281,5 +287,5 @@ def is_wanted_there(link: Link) -> bool:
     to ask about them in an assert."""
     if any(a[0].__class__ is ast.Assert for a in ancestors(link)):
         return False
-    words = {n.id for n in ast.walk(link[0]) if n.__class__ is ast.Name} | {target(link)}
+    words = {n.id for n in walk(link[0]) if n.__class__ is ast.Name} | {target(link)}
     return any(_WANTED.search(word) for word in words)

@@ -75,7 +75,7 @@ def _under(value: Value, through: tuple[str, ...], until: Value | None = None) -
 class _Scores:
     """What lies between a product and its softmax."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.product: Value | None = None
         self.biased = self.odd = False
         self.parts: dict[str, Value] = {}
@@ -165,7 +165,8 @@ def _is_parameter(value: Value) -> bool:
 
 
 def holds_product(value: Value) -> bool:
-    known, stack = set(), [value]
+    known: set[Value] = set()
+    stack = [value]
     while stack:
         value = base(stack.pop())
         if value in known:

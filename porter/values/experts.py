@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from porter.python.evidence import call_name, constant
-from porter.python.index import COMPREHENSIONS, Link
-from porter.values.patterns import Match
+from porter.python.index import COMPREHENSIONS, Link, Node, walk
+from porter.values.patterns import File, Match
 
 _LOOPS = (ast.For, *COMPREHENSIONS)
 _EQUAL = re.compile(rb"== ?[a-z_]\w*\s*[)\]\n]")  # chosen == i
@@ -18,7 +18,7 @@ _PRODUCTS = frozenset({"linear", "matmul", "mm"})
 _SELECTS = frozenset({"index_select", "gather", "take_along_dim", "masked_select"})
 
 
-def find(file) -> dict[tuple[int, int], list[Match]]:
+def find(file: File) -> dict[tuple[int, int], list[Match]]:
     """One match for each loop, at the first call of an expert."""
     data = file.source.utf8
     if b"torch" not in data or b"xpert" not in data and not (b"ModuleList(" in data and _EQUAL.search(data)):
@@ -39,9 +39,9 @@ def find(file) -> dict[tuple[int, int], list[Match]]:
     return found
 
 
-def _calls(loop: ast.AST) -> Iterator[ast.Call | ast.BinOp]:
+def _calls(loop: Node) -> Iterator[Node]:
     """Of modules and products, in the order of the text."""
-    calls = [n for n in ast.walk(loop) if n.__class__ is ast.Call and n.args or n.__class__ is ast.BinOp]
+    calls = [n for n in walk(loop) if n.__class__ is ast.Call and n.args or n.__class__ is ast.BinOp]
     for call in sorted(calls, key=lambda n: (n.lineno, n.col_offset)):
         if call.__class__ is ast.BinOp:
             if call.op.__class__ is ast.MatMult:
@@ -53,18 +53,18 @@ def _calls(loop: ast.AST) -> Iterator[ast.Call | ast.BinOp]:
 class _Loop:
     """What the names of a loop stand for."""
 
-    def __init__(self, link: Link, file):
+    def __init__(self, link: Link, file: File) -> None:
         self.node = link[0]
         self.owner = file.scene.owner(link)
-        self.members = file.receivers.members(self.owner) if self.owner is not None else {}
+        self.members: dict[str, list[Node]] = file.receivers.members(self.owner) if self.owner is not None else {}
         names = [getattr(self.owner, "name", ""), file.scene.function_name(link)]
-        self.elements: dict[str, ast.expr] = {}  # what is taken from which list
+        self.elements: dict[str, Node] = {}  # what is taken from which list
         self.counters: set[str] = set()
         for made in [self.node] if self.node.__class__ is ast.For else self.node.generators:
             self._bind(made.target, made.iter)
         self.named = any("xpert" in name for name in (*names, *self.counters))
 
-    def _bind(self, target: ast.expr, values: ast.expr) -> None:
+    def _bind(self, target: Node, values: Node) -> None:
         called = call_name(values.func) if values.__class__ is ast.Call else ""
         parts = target.elts if target.__class__ is ast.Tuple else []
         if called == "enumerate" and len(parts) == 2 and values.args:
@@ -80,10 +80,10 @@ class _Loop:
                 self.counters.add(target.id)
 
     @cached_property
-    def assigned(self) -> dict[str, list[ast.expr]]:
+    def assigned(self) -> dict[str, list[Node]]:
         """What names are set to inside."""
-        found: dict[str, list[ast.expr]] = {}
-        for node in ast.walk(self.node) if self.node.__class__ is ast.For else ():
+        found: dict[str, list[Node]] = {}
+        for node in walk(self.node) if self.node.__class__ is ast.For else ():
             if node.__class__ is ast.Assign:
                 for target in node.targets:
                     for part in target.elts if target.__class__ is ast.Tuple else [target]:
@@ -96,13 +96,13 @@ class _Loop:
         """Names of the number of the turn, also where it was made an int."""
         found = set(self.counters)
         for name, values in self.assigned.items():
-            names = {n.id for v in values for n in ast.walk(v) if n.__class__ is ast.Name} - {"int"}
+            names = {n.id for v in values for n in walk(v) if n.__class__ is ast.Name} - {"int"}
             plain = all(v.__class__ in (ast.Call, ast.Subscript, ast.Name) for v in values)
             if (
                 plain
                 and names
                 and names <= self.counters
-                and not any(call_name(getattr(v, "func", v)) in _PICKS for v in values)
+                and not any(call_name(v.func if v.__class__ is ast.Call else v) in _PICKS for v in values)
             ):
                 found.add(name)
         return found
@@ -122,7 +122,7 @@ class _Loop:
         """The same of `rows @ self.up[e]`."""
         return self._multiplied([product.left, product.right])
 
-    def _multiplied(self, sides: list[ast.expr]) -> str:
+    def _multiplied(self, sides: list[Node]) -> str:
         ways = [self._way(side) for side in sides if not self._is_weight(side)]
         if len(ways) == len(sides):
             return ""
@@ -131,13 +131,13 @@ class _Loop:
     @property
     def pick(self) -> ast.Call | None:
         """The call that finds the rows, or that the loop runs over."""
-        calls = [n for n in ast.walk(self.node) if n.__class__ is ast.Call]
+        calls = [n for n in walk(self.node) if n.__class__ is ast.Call]
         return next((n for n in calls if call_name(n.func) in _PICKS), calls[0] if calls else None)
 
-    def _behind(self, func: ast.expr) -> Iterator[str]:
+    def _behind(self, func: Node) -> Iterator[str]:
         """The name of the list of modules that a callee is taken from."""
         if func.__class__ is ast.Subscript and self._counts(func.slice):
-            words = (str(constant(n)) for n in ast.walk(func.slice))  # self[f"expert_{e}"]
+            words = (str(constant(n)) for n in walk(func.slice))  # self[f"expert_{e}"]
             yield "experts" if any("xpert" in word for word in words) else self._bank(func.value)
         elif func.__class__ is ast.Name:
             if func.id in self.elements:
@@ -146,24 +146,24 @@ class _Loop:
                 if value.__class__ is ast.Subscript:
                     yield from self._behind(value)
 
-    def _bank(self, node: ast.expr) -> str:
+    def _bank(self, node: Node) -> str:
         name = node.attr if node.__class__ is ast.Attribute else getattr(node, "id", "")
         made = any(v.__class__ is ast.Call and call_name(v.func) == "ModuleList" for v in self.members.get(name, ()))
         return name if made or "xpert" in name else ""
 
-    def _is_weight(self, node: ast.expr, depth: int = 0) -> bool:
+    def _is_weight(self, node: Node, depth: int = 0) -> bool:
         """`self.w1[e]`, turned or cast."""
         if node.__class__ is ast.Name and depth < 3:
             return any(self._is_weight(v, depth + 1) for v in self.assigned.get(node.id, ()))
-        for inner in ast.walk(node):
+        for inner in walk(node):
             if inner.__class__ is ast.Subscript and inner.slice.__class__ is ast.Name and self._counts(inner.slice):
                 return inner.value.__class__ in (ast.Attribute, ast.Name)
         return False
 
-    def _counts(self, index: ast.expr) -> bool:
-        return any(n.__class__ is ast.Name and n.id in self.turns for n in ast.walk(index))
+    def _counts(self, index: Node) -> bool:
+        return any(n.__class__ is ast.Name and n.id in self.turns for n in walk(index))
 
-    def _way(self, row: ast.expr, depth: int = 0) -> str:
+    def _way(self, row: Node, depth: int = 0) -> str:
         kind = row.__class__
         if kind is ast.Name and depth < 4:
             if row.id in self.elements:
@@ -185,16 +185,16 @@ class _Loop:
 
     def _follows(self, call: ast.Call) -> bool:
         """Whether what is asked depends on the turn: `where(mask[e])`, `nonzero(chosen == e)`, a mask that the loop takes."""
-        for node in ast.walk(call):
+        for node in walk(call):
             if node.__class__ is ast.Name and (node.id in self.turns or node.id in self.elements):
                 return True
             if node.__class__ is ast.Name and any(map(self._counts, self.assigned.get(node.id, ()))):
                 return True
         return False
 
-    def _compares(self, index: ast.expr, depth: int = 0) -> bool:
+    def _compares(self, index: Node, depth: int = 0) -> bool:
         """Whether an index follows from which tokens chose the expert."""
-        for node in ast.walk(index):
+        for node in walk(index):
             if node.__class__ is ast.Compare and node.ops[0].__class__ is ast.Eq and self._counts(node):
                 return True
             if node.__class__ is ast.Call and call_name(node.func) in _PICKS and self._follows(node):

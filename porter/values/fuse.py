@@ -7,38 +7,43 @@ the place where the operator stands.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 from porter.finding import Change
 from porter.values.fuse_attention import attention, functional
 from porter.values.patterns import Match
-from porter.values.place import Place
+from porter.values.place import Place, place_for
 from porter.values.value import Value
 from porter.values.views import Users, base
+
+if TYPE_CHECKING:
+    from porter.engine.rule_file import RuleFile
+    from porter.values.values import Body
+    from porter.values.world import Operations, Owner
 
 _FRESH = frozenset({"call", "linear", "module"})  # results of modules, which lie in memory without gaps
 
 
-def fused(file, match: Match) -> tuple[Change, ...]:
+def fused(file: RuleFile, match: Match) -> tuple[Change, ...]:
     """The edits, or nothing where they cannot be shown to be right."""
     write = _WRITERS.get((match.kind, match.why))
-    if write is None or match.root is None:
-        return ()
-    place = Place(file, match)
-    if place.expression is None or not place.settled:
+    place = place_for(file, match) if write is not None else None
+    if write is None or place is None or not place.settled:
         return ()
     new = write(place, match)
     return place.edits(new) if new else ()
 
 
 def _rms_norm(place: Place, match: Match) -> str | None:
-    parts, world, owner = match.parts, match.body.world, match.body.owner
+    parts, world, owner = match.parts, place.body.world, place.body.owner
     if not {"eps", "weight"} <= parts.keys() or not _is_vector(parts["weight"], world, owner):
         return None
     eps = base(parts["eps"])
     if (
         eps.op == "leaf"
         and eps.info[0] == "attribute"
+        and owner is not None
         and any(v.__class__ is ast.Call for v in world.members(owner).get(eps.info[1], ()))
     ):
         return None  # perhaps a tensor
@@ -48,7 +53,7 @@ def _rms_norm(place: Place, match: Match) -> str | None:
     return f"torch_npu.npu_rms_norm({x}, {weight}, {number})[0]" if None not in (x, weight, number) else None
 
 
-def _is_vector(weight: Value, world, owner) -> bool:
+def _is_vector(weight: Value, world: Operations[Body], owner: Owner) -> bool:
     """A parameter that is made with one length."""
     weight = base(weight)
     if weight.op == "add":
@@ -74,8 +79,8 @@ def _keeps_type(place: Place, match: Match) -> bool:
     back = [v for v in casts if base(v) is not x and base(v).op == "mul"]
     if any(not _is_type_of(x, v) for v in back):
         return False
-    users = Users(match.body).of(match.root)
-    later = bool(users) and all(u.op == "cast" and u.args[0] is match.root for u in users)
+    users = Users(place.body).of(place.root)
+    later = bool(users) and all(u.op == "cast" and u.args[0] is place.root for u in users)
     return bool(back) or later or all(base(v) is not x for v in casts)
 
 
@@ -94,15 +99,15 @@ def _swiglu(place: Place, match: Match) -> str | None:
 
 
 def _geglu(place: Place, match: Match) -> str | None:
-    x, form = _whole(place, match), _activation(match)
+    x, form = _whole(place, match), _activation(place)
     if not x or form not in ("none", "tanh"):
         return None
     left = ", activate_left=True" if match.parts["activated"].info == 0 else ""
     return f"torch_npu.npu_geglu({x}, dim=-1, approximate={int(form == 'tanh')}{left})[0]"
 
 
-def _activation(match: Match):
-    return next((base(a).info for a in match.root.args if base(a).op == "gelu"), None)
+def _activation(place: Place) -> Any:
+    return next((base(a).info for a in place.root.args if base(a).op == "gelu"), None)
 
 
 def _whole(place: Place, match: Match) -> str | None:
@@ -114,7 +119,7 @@ def _whole(place: Place, match: Match) -> str | None:
 
 
 def _rotary(place: Place, match: Match) -> str | None:
-    if any(v.op == "cast" and (v in place.inside or base(v) is match.root) for v in match.body.made):
+    if any(v.op == "cast" and (v in place.inside or base(v) is place.root) for v in place.body.made):
         return None  # the operator wants one type
     x, cos, sin = (place.spell(match.parts.get(name)) for name in ("x", "cos", "sin"))
     mode = ', rotary_mode="interleave"' if match.why == "interleave" else ""
@@ -122,7 +127,7 @@ def _rotary(place: Place, match: Match) -> str | None:
 
 
 def _gelu(place: Place, match: Match) -> str | None:
-    x, prefix = place.spell(match.parts["x"]), functional(place.file)
+    x, prefix = place.spell(match.parts["x"]), functional(place)
     if x is None or any(v.op == "cast" for v in place.inside):
         return None
     if match.why == "sigmoid":
@@ -132,8 +137,9 @@ def _gelu(place: Place, match: Match) -> str | None:
 
 
 def _group_norm_swish(place: Place, match: Match) -> str | None:
-    norm, x = base(match.root.args[0]), place.spell(match.parts["x"])
-    made = match.body.world.members(match.body.owner).get(norm.info, ()) if norm.info.__class__ is str else ()
+    norm, x = base(place.root.args[0]), place.spell(match.parts["x"])
+    owner = place.body.owner if norm.info.__class__ is str else None
+    made = place.body.world.members(owner).get(norm.info, ()) if owner is not None else ()
     if len(made) != 1 or not x or not x.isidentifier() or any(v.op == "cast" for v in place.inside):
         return None
     layer = f"self.{norm.info}"  # its weights are float32 where autocast hands it something shorter
@@ -141,7 +147,7 @@ def _group_norm_swish(place: Place, match: Match) -> str | None:
     return f"torch_npu.npu_group_norm_swish({x}, {layer}.num_groups, {weights}, {layer}.eps)[0]"
 
 
-_WRITERS = {
+_WRITERS: dict[tuple[str, str], Callable[[Place, Match], str | None]] = {
     ("attention", "written-out"): attention,
     ("rms-norm", "written-out"): _rms_norm,
     ("gate", "silu"): _swiglu,
@@ -155,7 +161,7 @@ _WRITERS = {
 }
 
 
-def every(file, matches: list[Match]) -> Iterator[Change]:
+def every(file: RuleFile, matches: list[Match]) -> Iterator[Change]:
     """Of all matches that are seen at one place: one function turns queries and keys of several callers."""
     taken: list[Change] = []
     for match in matches:

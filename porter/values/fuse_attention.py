@@ -5,7 +5,10 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
+from porter.python.index import Node
 from porter.values.attention import is_least
+from porter.values.patterns import Match
+from porter.values.place import Place
 from porter.values.value import Value
 from porter.values.views import base
 
@@ -22,8 +25,8 @@ class _Parts:
     mask: Value | None = None
 
 
-def attention(place, match) -> str | None:
-    product = match.root
+def attention(place: Place, match: Match) -> str | None:
+    product = place.root
     if product.op != "matmul" or product.info == "bmm":
         return None  # what has three dimensions does not reach the fused kernel
     weights, value = product.args
@@ -31,36 +34,14 @@ def attention(place, match) -> str | None:
     if softmax is None or softmax.info != -1:
         return None
     parts = _scores(place, softmax.args[0])
-    function = functional(place.file)
+    function = functional(place)
     if parts is None or function is None:
         return None
     names = [place.spell(v) for v in (parts.query, parts.key, value)]
     more = [_mask(place, parts.mask), _dropout(place, dropped), f"scale={parts.scale}" if parts.scale else ""]
     if None in (*names, *more):
         return None
-    return f"{function}.scaled_dot_product_attention({', '.join([*names, *filter(None, more)])})"
-
-
-def operands(match) -> set[Value]:
-    """Where what falls away ends: the three tensors, a mask, and what the scale is made of."""
-    found, stack = {match.root.args[1]} if match.root.op == "matmul" else set(), [match.root.args[0]]
-    known: set[Value] = set()
-    while stack:
-        value = stack.pop()
-        if value in known:
-            continue
-        known.add(value)
-        if value.op == "matmul":
-            found.add(value.args[0])
-            key = value.args[1]
-            found.add(key.args[0] if key.op == "transpose" else key)
-        elif value.op == "masked_fill":
-            mask = value.args[1]
-            stack.append(value.args[0])
-            found.add(mask.args[0] if mask.op == "not" else mask)
-        else:
-            stack += value.args
-    return found
+    return f"{function}.scaled_dot_product_attention({', '.join(filter(None, (*names, *more)))})"
 
 
 def _down(value: Value) -> tuple[Value | None, Value | None]:
@@ -75,7 +56,7 @@ def _down(value: Value) -> tuple[Value | None, Value | None]:
     return (value, dropped) if value.op == "softmax" else (None, None)
 
 
-def _scores(place, value: Value) -> _Parts | None:
+def _scores(place: Place, value: Value) -> _Parts | None:
     scale, mask = None, None
     while value.op != "matmul":
         if value.op == "masked_fill" and mask is None:
@@ -108,7 +89,7 @@ def _holds(value: Value, depth: int = 0) -> bool:
     return value.op == "matmul"
 
 
-def _scale(place, op: str, by: Value, tensors: tuple[Value, Value]) -> str | None:
+def _scale(place: Place, op: str, by: Value, tensors: tuple[Value, Value]) -> str | None:
     """What the scores are multiplied with, as text; "" where it may be no plain number."""
     if by.op == "rsqrt":
         if _is_width(by.args[0], tensors):
@@ -140,7 +121,7 @@ def _is_width(value: Value, tensors: tuple[Value, Value]) -> bool:
     return of in tensors
 
 
-def _mask(place, mask: Value | None) -> str | None:
+def _mask(place: Place, mask: Value | None) -> str | None:
     """It says what takes part, where the other said what is left out."""
     if mask is None:
         return ""
@@ -151,7 +132,7 @@ def _mask(place, mask: Value | None) -> str | None:
     return text and (f"attn_mask=~{text}" if text.replace(".", "").isidentifier() else f"attn_mask=~({text})")
 
 
-def _dropout(place, dropped: Value | None) -> str | None:
+def _dropout(place: Place, dropped: Value | None) -> str | None:
     if dropped is None:
         return ""
     name = dropped.info[0] if dropped.info.__class__ is tuple else None
@@ -162,9 +143,9 @@ def _dropout(place, dropped: Value | None) -> str | None:
     return f"dropout_p=self.{name}.p if self.training else 0.0" if made == "torch.nn.Dropout" else None
 
 
-def functional(file) -> str | None:
+def functional(place: Place) -> str | None:
     """How the file may call what lies in torch.nn.functional."""
-    plain = file.names.plain
+    plain = place.body.world.names.plain
     for module, rest in (("torch.nn.functional", ""), ("torch", ".nn.functional")):
         name = next((n for n, full in sorted(plain.items()) if full == module), None)
         if name:
@@ -172,7 +153,7 @@ def functional(file) -> str | None:
     return None
 
 
-def _text(place, node) -> str | None:
+def _text(place: Place, node: Node) -> str | None:
     if node not in place.body.at:
         return None
     start, end = place.source.span(node)

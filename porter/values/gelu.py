@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from porter.values.value import Value
 from porter.values.views import Users, base
@@ -13,12 +13,12 @@ _NEAR = 2e-6  # 1.41421 stands for the root of two in some models
 _NUMBERS = {"math.pi": math.pi, "numpy.pi": math.pi, "torch.pi": math.pi}
 _HIGHEST = 1e9
 _LARGEST = 40  # values between the function and x
-KINDS = {
+KINDS: dict[str, Callable[[float], float]] = {
     "erf": lambda x: 0.5 * x * (1 + math.erf(x / math.sqrt(2))),
     "tanh": lambda x: 0.5 * x * (1 + math.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))),
     "sigmoid": lambda x: x / (1 + math.exp(-1.702 * x)),
 }
-_OPERATIONS = {
+_OPERATIONS: dict[str, Callable[..., float]] = {
     "add": lambda a, b: a + b,
     "sub": lambda a, b: a - b,
     "mul": lambda a, b: a * b,
@@ -39,7 +39,8 @@ def of(value: Value, users: Users) -> Iterator[tuple[str, Value, Value]]:
     atoms = _atoms(value)
     if not atoms or len(users.of(value)) > 1 or value.op == "sigmoid" and base(value.args[0]).op not in ("mul", "div"):
         return
-    around, level = [], [value]
+    around: list[Value] = []
+    level = [value]
     for _ in range(5):  # halved, raised by one, times x: each is a step up
         level = list(dict.fromkeys(u for v in level for u in users.through_casts(v) if u.op in ("mul", "div", "add")))
         around += level
@@ -47,14 +48,15 @@ def of(value: Value, users: Users) -> Iterator[tuple[str, Value, Value]]:
     for root in around:
         for x in atoms:
             results = [_number(root, x, point, {}) for point in _POINTS]
-            if None not in results and all(abs(r - wanted(p)) < _NEAR for r, p in zip(results, _POINTS)):
+            if all(r is not None and abs(r - wanted(p)) < _NEAR for r, p in zip(results, _POINTS)):
                 yield value.op, root, x
                 return
 
 
 def _atoms(value: Value) -> list[Value]:
     """What may be x: everything below that is no number."""
-    found, stack = [], list(map(base, value.args))
+    found: list[Value] = []
+    stack = list(map(base, value.args))
     while stack and len(found) < _LARGEST:
         inner = stack.pop()
         if inner in found or inner.op == "const" or inner.op == "leaf" and inner.info[1] in _NUMBERS:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
+from typing import Any
 
 from porter.python.evidence import call_name, constant
+from porter.python.index import Node
 from porter.values.value import Value
 from porter.values.views import base, factors
 
@@ -47,7 +49,7 @@ def is_alone(product: Value) -> bool:
     )
 
 
-def _is_row(node: ast.expr, product: object) -> bool:
+def _is_row(node: Node, product: object) -> bool:
     """`q.unsqueeze(-2)`, `q[..., None, :]`, and `q.unsqueeze(1)` where there are three dimensions."""
     if node.__class__ is ast.Subscript:
         parts = node.slice.elts if node.slice.__class__ is ast.Tuple else []
@@ -58,7 +60,7 @@ def _is_row(node: ast.expr, product: object) -> bool:
     return at == "-2" or at == "1" and product == "bmm"
 
 
-def _is_new(node: ast.expr) -> bool:
+def _is_new(node: Node) -> bool:
     """`None` in an index."""
     return node.__class__ is ast.Constant and node.value is None
 
@@ -78,7 +80,7 @@ def _positions_last(value: Value) -> bool | None:
     if name == "rearrange":
         return _rearranged(value.node)
     if name == "permute" and _splits_features(base(value.args[0])):
-        order = [constant(a) for a in value.node.args[-5:]]
+        order: list[Any] = [constant(a) for a in value.node.args[-5:]]
         return order[-1] != max(order) if len(order) >= 4 and all(type(i) is int for i in order) else None
     return None
 
@@ -92,7 +94,7 @@ def _splits_features(value: Value) -> bool:
 
 def _rearranged(call: ast.Call) -> bool | None:
     """Of `b n (h d) -> b h n d`: what a dimension of features was cut into ends with the width of a head."""
-    pattern = next((constant(a) for a in call.args if isinstance(constant(a), str)), "")
+    pattern: Any = next((constant(a) for a in call.args if isinstance(constant(a), str)), "")
     before, arrow, after = pattern.partition("->")
     axes, features = _AXES.findall(after), set()
     for group in _AXES.findall(before):

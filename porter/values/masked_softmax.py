@@ -32,11 +32,11 @@ def of(body: Body, softmax: Value, users: Users) -> Iterator[dict[str, Value]]:
 class _Filled:
     """What a mask is filled into, through casts, scales and changes of shape."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.mask: Value | None = None
         self.below: list[Value] = []
         self.changed = False  # by something between the mask and the softmax
-        self._seen: set[Value] = set()
+        self._seen: set[tuple[Value, bool]] = set()
 
     def read(self, value: Value, filled: bool = False) -> None:
         value = base(value)

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import ast
+from typing import TYPE_CHECKING, Any
 
 from porter.python.evidence import constant
+from porter.python.index import Node
 from porter.python.parameters import default_of, dotted, number
 from porter.values.value import Value
 from porter.values.values import Body
+
+if TYPE_CHECKING:
+    from porter.values.world import Operations
 
 _MODULES = {
     "SiLU": "silu", "GELU": "gelu", "Sigmoid": "sigmoid", "Softmax": "softmax", "Dropout": "dropout", "Linear": "linear",
@@ -16,7 +21,9 @@ _MODULES = {
 _NAMED = {"silu": "silu", "swish": "silu", "gelu": "gelu"}  # by a word that chooses an activation
 
 
-def called(world, body: Body, made: ast.Call, args: list[Value], node, name: str = "") -> Value | None:
+def called(
+    world: Operations[Body], body: Body, made: ast.Call, args: list[Value], node: Node, name: str = ""
+) -> Value | None:
     """The result of a module that is made like this; `name` is its attribute."""
     made, kind = _inner(world, made)
     full = world.resolve(kind) or kind
@@ -39,17 +46,17 @@ def called(world, body: Body, made: ast.Call, args: list[Value], node, name: str
     return body.make(op, tuple(args), name if op != "dropout" else (name, id(node)), node)
 
 
-def _inner(world, made: ast.Call) -> tuple[ast.Call, str]:
+def _inner(world: Operations[Body], made: ast.Call) -> tuple[ast.Call, str]:
     """Of `Normalize(channels)`, a function of the file, the module that it returns."""
     kind = dotted(made.func)
     function = world.functions.get((None, kind))
-    last = function.body[-1] if function is not None else None
+    last: Node = function.body[-1] if function is not None else None
     if last.__class__ is ast.Return and last.value.__class__ is ast.Call:
         return last.value, dotted(last.value.func)
     return made, kind
 
 
-def _word(body: Body, node: ast.expr):
+def _word(body: Body, node: Node) -> Any:
     """A string, also as what a parameter of `__init__` is unless a caller says otherwise."""
     if node.__class__ is ast.Name and body.owner is not None:
         for method in body.owner.body:

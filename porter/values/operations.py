@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from porter.python.evidence import constant
+from porter.python.index import Node
+from porter.python.names import Names
 from porter.python.parameters import default_of, dotted, given_to, number
+from porter.values.functions import Call, named, sized
 from porter.values.modules import called
-from porter.values.traces import sized
 from porter.values.value import Value
 from porter.values.values import Body
+
+if TYPE_CHECKING:
+    from porter.values.world import Members, Owner
 
 _UNARY = frozenset("square rsqrt sqrt sigmoid neg exp erf tanh silu relu view_as_complex view_as_real".split())
 _BINARY = frozenset("add sub mul div pow matmul".split())
@@ -25,29 +30,21 @@ _ALIASES = {
     "negative": "neg", "concat": "cat", "concatenate": "cat", "tensor_split": "chunk", "vector_norm": "norm",
 }  # fmt: skip
 _ROOTS = ("torch.", "einops.", "math.", "numpy.")
-_OTHER = object()  # no operation of this kind
-
-
-class _Call(NamedTuple):
-    name: str
-    spelt: str  # before aliases
-    args: list[Value]
-    keywords: dict[str, Value]
-    node: ast.AST
-
-    def get(self, at: int, *names: str) -> Value | None:
-        found = next((self.keywords[n] for n in names if n in self.keywords), None)
-        return found if found is not None else self.args[at] if at < len(self.args) else None
-
-    def plain(self, at: int, default, *names: str):
-        found = self.get(at, *names)
-        return default if found is None else _plain(found)
+_Keywords: TypeAlias = "dict[str, Value]"
+_OTHER = Value("", (), None, None)  # no operation of this kind
 
 
 class World:
     """What the functions of a file share: imported names, functions and methods worth entering, members of classes."""
 
-    def __init__(self, names, members: Callable, entered: Mapping, remembers: bool = False, traces: bool = False):
+    def __init__(
+        self,
+        names: Names,
+        members: Members,
+        entered: Mapping[Node, Owner],
+        remembers: bool = False,
+        traces: bool = False,
+    ) -> None:
         self.names, self.members = names, members
         self.remembers = remembers  # what names stood for at each statement: only edits ask for it
         self.traces = traces  # where values go that nothing is made of, for those who follow one
@@ -58,9 +55,11 @@ class World:
         base = self.names.plain.get(root) or self.names.aliases.get(root)
         return base and base + dot + rest
 
-    def settled(self, owner: ast.ClassDef | None, attribute: str):
+    def settled(self, owner: Owner, attribute: str) -> Any:
         """What `self.attribute` is unless a caller says otherwise: a constant, or the default of an argument of `__init__`."""
-        values = self.members(owner).get(attribute, ()) if owner is not None else ()
+        if owner is None:
+            return None
+        values = self.members(owner).get(attribute, ())
         if len(values) != 1:
             return None
         if values[0].__class__ is ast.Name:
@@ -71,7 +70,7 @@ class World:
 
     # ---- operators and indices
 
-    def binary(self, body: Body, op: str, left: Value, right: Value, node) -> Value:
+    def binary(self, body: Body, op: str, left: Value, right: Value, node: Node) -> Value:
         if op == "mul":
             if left is right:
                 return body.make("square", (left,), None, node)
@@ -87,7 +86,7 @@ class World:
             return root if left.op == "const" and left.info == 1 else body.make("mul", (left, root), None, node)
         return body.make(op, (left, right), None, node)
 
-    def part(self, body: Body, value: Value, at: int, count: int, node) -> Value:
+    def part(self, body: Body, value: Value, at: int, count: int, node: Node) -> Value:
         """One of `a, b = value`."""
         if value.op == "tuple" and len(value.args) == count and -count <= at < count:
             return value.args[at]
@@ -111,9 +110,9 @@ class World:
         return body.make("attribute", (value,), node.attr, node)
 
     def subscript(self, body: Body, value: Value, node: ast.Subscript) -> Value:
-        index = node.slice
+        index: Node = node.slice
         inner = index.elts if index.__class__ is ast.Tuple else [index]
-        bounds = [
+        bounds: list[Any] = [
             [body.value(e) if e is not None else body.make("const", (), None, node) for e in (i.lower, i.upper, i.step)]
             if i.__class__ is ast.Slice
             else body.value(i)
@@ -137,9 +136,10 @@ class World:
     # ---- calls
 
     def call(self, body: Body, node: ast.Call) -> Value:
-        func = node.func
+        func: Node = node.func
         if any(a.__class__ is ast.Starred for a in node.args) or any(k.arg is None for k in node.keywords):
-            for part in (*node.args, *(k.value for k in node.keywords)):
+            given: Iterable[Node] = (*node.args, *(k.value for k in node.keywords))
+            for part in given:
                 body.value(part.value if part.__class__ is ast.Starred else part)
             if func.__class__ is ast.Attribute and func.attr in (*_VIEWS, "transpose"):  # x.view(*shape)
                 return body.make("view", (body.value(func.value),), id(node), node)
@@ -149,7 +149,7 @@ class World:
         if name == "map" and len(node.args) == 2:
             return body.make("mapped", (body.value(node.args[1]),), id(node), node)
         args = [body.value(a) for a in node.args]
-        keywords = {k.arg: body.value(k.value) for k in node.keywords}
+        keywords = {k.arg: body.value(k.value) for k in node.keywords if k.arg is not None}
         if name and root not in body.env:
             full = self.resolve(name)
             if full is not None:
@@ -166,38 +166,35 @@ class World:
             return made
         return body.make("call", (*args, *keywords.values()), (name, id(node)), node)
 
-    def _resolved(self, body: Body, full: str, args, keywords, node) -> Value:
+    def _resolved(self, body: Body, full: str, args: list[Value], keywords: _Keywords, node: Node) -> Value:
         last = full.rpartition(".")[2]
         found = self._operation(body, last, args, keywords, node) if full.startswith(_ROOTS) else None
         if found is None and last == "rearrange" and args:
             found = body.make("view", (args[0],), id(node), node)
         return found or body.make("call", (*args, *keywords.values()), (full, id(node)), node)
 
-    def _applied(self, body: Body, function: ast.expr, to: Value) -> Value:
+    def _applied(self, body: Body, function: Node, to: Value) -> Value:
         """One of the results of `map(function, ...)`."""
         if function.__class__ is ast.Lambda:
             return body.within(function, to) if len(function.args.args) == 1 else body.opaque(function)
         found = self._enter(body, function.id, None, [to], {}) if function.__class__ is ast.Name else None
         return found or body.make("call", (to,), (dotted(function), id(function)), function)
 
-    def _enter(self, body: Body, name: str, owner, args, keywords) -> Value | None:
+    def _enter(self, body: Body, name: str, owner: Owner, args: list[Value], keywords: _Keywords) -> Value | None:
         function = self.functions.get((owner, name))
         if function is None:
             return None
         static = any(getattr(d, "id", "") == "staticmethod" for d in function.decorator_list)
-        first = (
-            [body.env.get("self") or body.make("leaf", (), ("parameter", "self"), function)]
-            if owner and not static
-            else []
-        )
-        given = given_to(function, [*first, *args], keywords, body.make)
+        if owner and not static:
+            args = [body.env.get("self") or body.make("leaf", (), ("parameter", "self"), function), *args]
+        given = given_to(function, args, keywords, body.make)
         return body.enter(function, given) if given is not None else None
 
-    def _own(self, body: Body, name: str, args, keywords, node) -> Value:
+    def _own(self, body: Body, name: str, args: list[Value], keywords: _Keywords, node: Node) -> Value:
         """`self.name(...)`: a method of the class, or a module that it keeps."""
         if (result := self._enter(body, name, body.owner, args, keywords)) is not None:
             return result
-        values = self.members(body.owner).get(name, ()) if body.owner is not None else ()
+        values: Sequence[Node] = self.members(body.owner).get(name, ()) if body.owner is not None else ()
         if len(values) == 1 and values[0].__class__ is ast.Call:
             made = called(self, body, values[0], args, node, name)
             if made is not None:
@@ -206,7 +203,7 @@ class World:
             return body.make("dropout", tuple(args), (name, id(node)), node)
         return body.make("call", (*args, *keywords.values()), (f"self.{name}", id(node)), node)
 
-    def _operation(self, body: Body, name: str, args: list[Value], keywords: dict[str, Value], node) -> Value | None:
+    def _operation(self, body: Body, name: str, args: list[Value], keywords: _Keywords, node: Node) -> Value | None:
         name, spelt = name.rstrip("_") if not name.startswith("_") else name, name
         name = _ALIASES.get(name, name)
         if not args:
@@ -214,12 +211,12 @@ class World:
         if not args:
             return None
 
-        call = _Call(name, spelt, args, keywords, node)
+        call = Call(name, spelt, args, keywords, node)
         found = self._arithmetic(body, call)
-        return _named(body, call) if found is _OTHER else found
+        return named(body, call) if found is _OTHER else found
 
-    def _arithmetic(self, body: Body, call: _Call) -> Value | None | object:
-        """Of operators, casts and views."""
+    def _arithmetic(self, body: Body, call: Call) -> Value | None:
+        """Of operators, casts and views; `_OTHER` of the rest."""
         name, spelt, args, keywords, node = call
         first, make, get, plain = args[0], body.make, call.get, call.plain
         if name in _BINARY:
@@ -243,57 +240,5 @@ class World:
         return _OTHER
 
 
-def _named(body: Body, call: _Call) -> Value | None:
-    """Of functions that are one operation each."""
-    name, _, args, keywords, node = call
-    first, make, get, plain = args[0], body.make, call.get, call.plain
-    if name == "gelu":
-        return make("gelu", (first,), plain(1, "none", "approximate"), node)
-    if name == "softmax":
-        return make("softmax", (first,), plain(1, None, "dim", "axis"), node)
-    if name in ("mean", "norm"):
-        dims, keep = (
-            plain(2 if name == "norm" else 1, None, "dim", "axis"),
-            plain(3 if name == "norm" else 2, False, "keepdim"),
-        )
-        return make(name, (first,), (dims if type(dims) is tuple else (dims,), keep), node)
-    if name == "normalize":
-        return make("normalize", (first,), plain(2, 1, "dim"), node)
-    if name == "chunk":
-        return make("parts", (first,), (plain(1, None, "chunks", "sections") or 0, plain(2, 0, "dim")), node)
-    if name == "split":
-        sizes, dim = get(1, "split_size", "split_size_or_sections"), plain(2, 0, "dim")
-        uneven = sizes is not None and sizes.op == "tuple" and len({*sizes.args}) != 1
-        return sized(body, "parts", first, (0 if uneven else None, dim), [sizes] if sizes else [], node)
-    if name == "unbind":
-        return make("unbound", (first,), plain(1, 0, "dim"), node)
-    if name in ("cat", "stack") and first.op == "tuple":
-        return make(name, first.args, plain(1, 0, "dim", "axis"), node)
-    if name == "einsum" and first.op == "const":
-        return make("einsum", tuple(args[1:]), first.info, node)
-    if name == "masked_fill":
-        rest = [get(1, "mask"), get(2, "value")]
-        return make("masked_fill", (first, *rest), None, node) if None not in rest else None
-    if name == "scaled_dot_product_attention":
-        given = [get(at, word) for at, word in enumerate(("query", "key", "value", "attn_mask"))]
-        return make("sdpa", tuple(v for v in given if v is not None), id(node), node)
-    if name in ("where", "baddbmm", "addcmul") and len(args) == 3:
-        return make(name, tuple(args), None, node)
-    if name == "dropout":
-        return make("dropout", (first, *args[1:], *keywords.values()), id(node), node)
-    if name in ("layer_norm", "group_norm", "rms_norm"):
-        return make(name, (first,), id(node), node)
-    return None
-
-
-def _plain(value: Value):
-    """A constant, or a tuple of them; of anything else its place, which equals no constant."""
-    if value.op == "const":
-        return value.info
-    if value.op == "tuple" and all(v.op == "const" for v in value.args):
-        return tuple(v.info for v in value.args)
-    return value
-
-
-def _is_full(node: ast.AST) -> bool:
+def _is_full(node: Node) -> bool:
     return node.__class__ is ast.Slice and node.lower is None and node.upper is None and node.step is None

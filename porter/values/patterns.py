@@ -10,15 +10,22 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
 
 from porter.python.evidence import call_name
-from porter.python.index import Link, on_lines, owner_of
+from porter.python.index import Link, Node, on_lines, owner_of
 from porter.python.searches import Sought, lines_with
 from porter.values import attention, gelu, masked_softmax, rotary, sdpa
 from porter.values.operations import World
 from porter.values.value import Value
 from porter.values.values import Body
 from porter.values.views import Users, base, factors, halves, is_weight
+
+if TYPE_CHECKING:
+    from porter.engine.session import Session
+    from porter.python.names import Names
+    from porter.python.receivers import Receivers
+    from porter.python.source import Source
 
 _SPREAD = re.compile(r"(?i)emb|pos(?!t)|bias|type")
 _LONGEST = 2_000  # lines of a function that a person wrote
@@ -48,17 +55,38 @@ _MODULES = (Sought(r"LU\((?<=SiLU\(|GELU\()"), Sought(r"Norm\((?<=LayerNorm\(|Gr
 _COPIES = Sought(r"\.(?:expand|repeat)\(|repeat_interleave\(")  # heads, for a call of scaled_dot_product_attention
 
 
+class _Scene(Protocol):
+    def function_name(self, link: Link) -> str: ...
+    def owner(self, link: Link) -> ast.ClassDef | None: ...
+
+
+class File(Protocol):
+    """What is asked of the file whose computations are sought."""
+
+    buckets: dict[type, list[Link]]
+    session: Session
+
+    @property
+    def source(self) -> Source: ...
+    @property
+    def names(self) -> Names: ...
+    @property
+    def receivers(self) -> Receivers: ...
+    @property
+    def scene(self) -> _Scene: ...
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Match:
     kind: str  # of pattern: what rules ask for
     why: str
     anchor: ast.Call  # the expression that the finding points at
-    body: Body
+    body: Body | None  # whose values these are, where they are any
     root: Value | None = None  # what one operator would make
     parts: dict[str, Value] = field(default_factory=dict)
 
 
-def find(file) -> dict[tuple[int, int], list[Match]]:
+def find(file: File) -> dict[tuple[int, int], list[Match]]:
     """All matches of a file, by the place of their anchor; of several ways to see one anchor, the fullest first."""
     data = file.source.utf8
     if b"torch" not in data:
@@ -88,13 +116,13 @@ def find(file) -> dict[tuple[int, int], list[Match]]:
     }
 
 
-def _functions(file, lines: list[int]) -> dict[ast.AST, ast.ClassDef | None]:
+def _functions(file: File, lines: list[int]) -> dict[Node, ast.ClassDef | None]:
     """Functions that stand on these lines, or call one that does, with the class that they are a method of; in the order of lines."""
     if not lines:
         return {}
     links = sorted((link for kind in _DEFS for link in file.buckets[kind]), key=lambda link: link[0].lineno)
     starts = [link[0].lineno for link in links]
-    chosen: dict[ast.AST, Link] = {}
+    chosen: dict[Node, Link] = {}
     for line in lines:
         at = bisect_right(starts, line) - 1
         while at >= 0 and links[at][0].end_lineno < line:
@@ -136,7 +164,7 @@ def matches(body: Body) -> Iterator[Match]:
         elif value.op in gelu.KINDS:
             for why, root, x in gelu.of(value, users):
                 yield Match("gelu", why, value.node, body, root, {"x": x})
-    said = set()
+    said: set[str] = set()
     for why, anchor, root, parts in rotary.of(body, users):
         if root is not None or why not in said:
             said.add(why)
@@ -172,14 +200,14 @@ def _rms_norm(body: Body, value: Value) -> Iterator[Match]:
             root, weight = made, rest[0]
     if root is None:
         return
-    parts = {"x": x, **({"eps": eps} if eps is not None else {}), **({"weight": weight} if weight is not None else {})}
+    found = {"x": x, **({"eps": eps} if eps is not None else {}), **({"weight": weight} if weight is not None else {})}
     anchor = value.node if value.node.__class__ is ast.Call else under.node
-    yield Match("rms-norm", "written-out", anchor, body, root, parts)
+    yield Match("rms-norm", "written-out", anchor, body, root, found)
 
 
-def _is_last(dims: tuple, body: Body) -> bool:
+def _is_last(dims: tuple[Any, ...], body: Body) -> bool:
     if len(dims) == 1 and isinstance(dims[0], Value) and dims[0].op == "leaf" and dims[0].info[0] == "attribute":
-        return body.world.settled(body.owner, dims[0].info[1]) == -1
+        return bool(body.world.settled(body.owner, dims[0].info[1]) == -1)
     return dims == (-1,)
 
 

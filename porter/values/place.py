@@ -3,58 +3,86 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from functools import cached_property
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from porter.finding import Change
 from porter.python.comments import on_lines
-from porter.values.fuse_attention import operands
+from porter.python.index import Node, walk
 from porter.values.patterns import Match
 from porter.values.value import Value
+from porter.values.values import Body
+
+if TYPE_CHECKING:
+    from porter.engine.rule_file import RuleFile
+    from porter.python.source import Source
 
 # values that cost nothing if they stay
 _FREE = frozenset({"leaf", "const", "attribute", "item", "tuple", "parts", "opaque", "FloorDiv"})
+_Homes: TypeAlias = "dict[Node, list[Node]]"  # the block that each statement of a function stands in
 _SIMPLE = (ast.Assign, ast.Return, ast.Expr, ast.AugAssign, ast.AnnAssign)
+
+
+def place_for(file: RuleFile, match: Match) -> Place | None:
+    """None where the computation is not one expression of one simple statement."""
+    body, root = match.body, match.root
+    expression = _expression(body, root) if body is not None and root is not None else None
+    if body is None or root is None or expression is None:
+        return None
+    homes = _homes(body.function)
+    home = _home(homes, expression)
+    return Place(file, match, body, root, expression, homes, *home) if home is not None else None
+
+
+def _expression(body: Body, root: Value) -> Node:
+    """The one expression of the function that makes the root; not a call of another function that makes it."""
+    made = [n for n, v in body.at.items() if v is root and n.__class__ not in (ast.Name, ast.Attribute)]
+    return made[0] if len(made) == 1 and made[0] is root.node else None
+
+
+def _homes(function: Node) -> _Homes:
+    homes: _Homes = {}
+    for node in walk(function):
+        for field in ("body", "orelse", "finalbody"):
+            block: Node = getattr(node, field, None)
+            if block.__class__ is list:
+                homes.update((s, block) for s in block if isinstance(s, ast.stmt))
+    return homes
+
+
+def _home(homes: _Homes, node: Node) -> tuple[list[Node], Node] | None:
+    """The simple statement that an expression stands in, with its block."""
+    for statement, block in homes.items():
+        if statement.__class__ in _SIMPLE and any(n is node for n in walk(statement)):
+            return block, statement
+    return None
 
 
 class Place:
     """Where the operator will stand, and what falls away above it."""
 
-    def __init__(self, file, match: Match):
-        self.file, self.source, self.match, self.body = file, file.source, match, match.body
-        self.block, self.statement = None, None
-        self.expression = self._expression()
-        if self.expression is not None:
-            self.block, self.statement = self._home(self.expression)
-
-    def _expression(self) -> ast.expr | None:
-        """The one expression of the function that makes the root; not a call of another function that makes it."""
-        made = [
-            n for n, v in self.body.at.items() if v is self.match.root and n.__class__ not in (ast.Name, ast.Attribute)
-        ]
-        return made[0] if len(made) == 1 and made[0] is self.match.root.node else None
-
-    @cached_property
-    def _homes(self) -> dict[ast.stmt, list[ast.stmt]]:
-        """The block that each simple statement of the function stands in."""
-        homes = {}
-        for node in ast.walk(self.body.function):
-            for field in ("body", "orelse", "finalbody"):
-                block = getattr(node, field, None)
-                if block.__class__ is list:
-                    homes.update((s, block) for s in block if isinstance(s, ast.stmt))
-        return homes
-
-    def _home(self, node: ast.expr):
-        for statement, block in self._homes.items():
-            if statement.__class__ in _SIMPLE and any(n is node for n in ast.walk(statement)):
-                return block, statement
-        return None, None
+    def __init__(
+        self,
+        file: RuleFile,
+        match: Match,
+        body: Body,
+        root: Value,
+        expression: Node,
+        homes: _Homes,
+        block: list[Node],
+        statement: Node,
+    ) -> None:
+        self.source = cast("Source", file.source)  # of which rules see less
+        self.match, self.body, self.root = match, body, root
+        self.expression, self._homes, self.block, self.statement = expression, homes, block, statement
 
     @cached_property
     def inside(self) -> set[Value]:
         """The values between the operands and the root."""
-        stop = operands(self.match) if self.match.kind == "attention" else set(self.match.parts.values())
-        found, stack = set(), [self.match.root]
+        stop = _operands(self.root) if self.match.kind == "attention" else set(self.match.parts.values())
+        found: set[Value] = set()
+        stack = [self.root]
         while stack:
             value = stack.pop()
             if value not in found and value not in stop:
@@ -63,9 +91,9 @@ class Place:
         return found
 
     @cached_property
-    def removed(self) -> list[ast.stmt]:
+    def removed(self) -> list[Node]:
         """Statements that make only what nothing else reads."""
-        removed: list[ast.stmt] = []
+        removed: list[Node] = []
         above = self.block[: self.block.index(self.statement)]
         for statement in reversed(above):
             names = _targets(statement)
@@ -73,7 +101,7 @@ class Place:
                 removed.append(statement)
         return removed
 
-    def _makes_inside(self, statement: ast.stmt) -> bool:
+    def _makes_inside(self, statement: Node) -> bool:
         value = self.body.at.get(statement.value)
         if value is None or value.op == "leaf":
             return False
@@ -81,13 +109,13 @@ class Place:
         halved = value.op in ("parts", "unbound") and value.args[0] in self.inside | set(self.match.parts.values())
         return halved or all(p in self.inside for p in parts)
 
-    def _read(self, name: str, by: ast.stmt, removed: list[ast.stmt]) -> bool:
+    def _read(self, name: str, by: Node, removed: list[Node]) -> bool:
         """Whether what a statement binds a name to is read by what stays."""
         at = self.block.index(by)
         for statement in self.block[at + 1 :]:
             rebinds = statement.__class__ is ast.Assign and name in _targets(statement)
             if statement not in removed:
-                for node in ast.walk(statement):
+                for node in walk(statement):
                     if node.__class__ is ast.Name and node.id == name and node.ctx.__class__ is not ast.Store:
                         if not self._within(node, statement):
                             return True
@@ -95,15 +123,13 @@ class Place:
                 return False
         return self.block is not self.body.function.body
 
-    def _within(self, node: ast.AST, statement: ast.stmt) -> bool:
-        return statement is self.statement and any(n is node for n in ast.walk(self.expression))
+    def _within(self, node: Node, statement: Node) -> bool:
+        return statement is self.statement and any(n is node for n in walk(self.expression))
 
     @cached_property
     def settled(self) -> bool:
         """Whether all of the computation falls away, and no remark with it."""
-        if self.block is None:
-            return False
-        gone = {n for s in (*self.removed, self.expression) for n in ast.walk(s)}
+        gone = {n for s in (*self.removed, self.expression) for n in walk(s)}
         if any(
             v in self.inside and v.op not in _FREE and n not in gone and n.__class__ is not ast.Name
             for n, v in self.body.at.items()
@@ -112,16 +138,16 @@ class Place:
         return not any(on_lines(self.source, n.lineno, n.end_lineno - 1) for n in (*self.removed, self.expression))
 
     @cached_property
-    def names(self) -> dict[str, Value]:
+    def names(self) -> Mapping[str, Value | None]:
         """What names stand for at the place, once the statements above have fallen away."""
         before, at = self.body.before, self.block.index(self.statement)
         if not self.removed:
             return before[self.statement]
         first = self.block.index(self.removed[-1])
-        names = dict(before[self.block[first]])
+        names: dict[str, Value | None] = {**before[self.block[first]]}
         for statement, following in zip(self.block[first:at], self.block[first + 1 :]):
             if statement not in self.removed:
-                for node in ast.walk(statement):
+                for node in walk(statement):
                     if node.__class__ is ast.Name and node.ctx.__class__ is ast.Store:
                         names[node.id] = before[following].get(node.id)
         return names
@@ -136,12 +162,12 @@ class Place:
             return repr(value.info)
         held = sorted(name for name, v in self.names.items() if v is value and "." not in name)
         if held:
-            used = {n.id for n in ast.walk(self.expression) if n.__class__ is ast.Name}
+            used = {n.id for n in walk(self.expression) if n.__class__ is ast.Name}
             return next((n for n in held if n in used), held[0])
         if value.node in self.body.at and isinstance(value.node, ast.expr):
-            home = self._home(value.node)[1]
+            home: Node = (_home(self._homes, value.node) or (None, None))[1]
             if home is self.statement or home in self.removed:
-                loads = {n.id for n in ast.walk(value.node) if n.__class__ is ast.Name}
+                loads = {n.id for n in walk(value.node) if n.__class__ is ast.Name}
                 before = self.body.before[home]
                 if all(self.names.get(name) is before.get(name) for name in loads):
                     start, end = self.source.span(value.node)
@@ -153,7 +179,7 @@ class Place:
         start, end = self.source.span(self.expression)
         return tuple(sorted([Change(start, end, new.encode()), *map(self._removal, self.removed)]))
 
-    def _removal(self, statement: ast.stmt) -> Change:
+    def _removal(self, statement: Node) -> Change:
         """With its lines, where it has them for itself; a remark behind it keeps its own."""
         source = self.source
         start, end = source.span(statement)
@@ -166,10 +192,32 @@ class Place:
         return Change(start, end + len(rest) - len(rest.lstrip(b" \t;")), b"")
 
 
-def _targets(statement: ast.stmt) -> list[str]:
+def _targets(statement: Node) -> list[str]:
     """The names that a plain assignment gives; none where it gives something else, too."""
     if statement.__class__ is not ast.Assign or len(statement.targets) != 1:
         return []
     target = statement.targets[0]
     parts = target.elts if target.__class__ in (ast.Tuple, ast.List) else [target]
     return [p.id for p in parts] if all(p.__class__ is ast.Name for p in parts) else []
+
+
+def _operands(root: Value) -> set[Value]:
+    """Where what falls away ends: the three tensors, a mask, and what the scale is made of."""
+    found, stack = {root.args[1]} if root.op == "matmul" else set[Value](), [root.args[0]]
+    known: set[Value] = set()
+    while stack:
+        value = stack.pop()
+        if value in known:
+            continue
+        known.add(value)
+        if value.op == "matmul":
+            found.add(value.args[0])
+            key = value.args[1]
+            found.add(key.args[0] if key.op == "transpose" else key)
+        elif value.op == "masked_fill":
+            mask = value.args[1]
+            stack.append(value.args[0])
+            found.add(mask.args[0] if mask.op == "not" else mask)
+        else:
+            stack += value.args
+    return found

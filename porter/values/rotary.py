@@ -10,7 +10,7 @@ from porter.values.values import Body
 from porter.values.views import Users, base, factors, half, halves, seen
 
 
-def of(body: Body, users: Users) -> Iterator[tuple[str, ast.AST, Value | None, dict[str, Value]]]:
+def of(body: Body, users: Users) -> Iterator[tuple[str, ast.Call, Value | None, dict[str, Value]]]:
     """(message, place, what one operator would make, its parts)."""
     for value in body.made:
         if value.op in ("cat", "stack") and len(value.args) == 2:
@@ -70,7 +70,7 @@ def _apart(value: Value) -> str:
         return ""
     (a, b), (c, d) = minus.args, plus.args
     first, second, third, fourth = (_halved(v) for v in (a, b, c, d))
-    if None in (first, second, third, fourth):
+    if first is None or second is None or third is None or fourth is None:
         return ""
     if halves(first[0], second[0]) is None or {id(first[0]), id(second[0])} != {id(third[0]), id(fourth[0])}:
         return ""
@@ -78,7 +78,8 @@ def _apart(value: Value) -> str:
     crossed = first[0] is fourth[0]
     if ({id(v) for v in third[1]}, {id(v) for v in fourth[1]}) != ((cos, sin) if crossed else (sin, cos)):
         return ""
-    return half(first[0])[2]
+    cut = half(first[0])
+    return cut[2] if cut else ""
 
 
 def _halved(value: Value) -> tuple[Value, list[Value]] | None:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from porter.python.evidence import call_name, constant
+from porter.python.index import Node
 from porter.values.attention import is_least
 from porter.values.value import Value
 from porter.values.views import base
@@ -53,7 +54,8 @@ def _is_bias(value: Value, depth: int = 0) -> bool:
 
 def _is_repeated(value: Value) -> bool:
     """Heads of keys or values that were copied for their groups of queries: `repeat_interleave`, or a dimension put in and expanded."""
-    stack, known = [base(value)], set()
+    stack = [base(value)]
+    known: set[Value] = set()
     while stack and len(known) < _LARGEST:
         value = stack.pop()
         if value in known:
@@ -71,7 +73,7 @@ def _is_repeated(value: Value) -> bool:
 
 def _repeats_heads(call: ast.Call) -> bool:
     """`repeat(k, "b h n d -> b (h r) n d", r=4)`."""
-    after = next((constant(a).partition("->")[2] for a in call.args if isinstance(constant(a), str)), "")
+    after = next((t.partition("->")[2] for t in map(constant, call.args) if isinstance(t, str)), "")
     return "(" in after.strip().partition(" ")[2] and not after.strip().startswith("(")
 
 
@@ -83,4 +85,7 @@ def _is_put_in(value: Value) -> bool:
     inner = base(value.args[0])
     if inner.op != "view":
         return False
-    return inner.node.__class__ is ast.Subscript or call_name(getattr(inner.node, "func", inner.node)) == "unsqueeze"
+    made: Node = inner.node
+    return (
+        made.__class__ is ast.Subscript or call_name(made.func if made.__class__ is ast.Call else made) == "unsqueeze"
+    )

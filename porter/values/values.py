@@ -8,10 +8,16 @@ class are entered where their result matters. Built only for functions that some
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
+from porter.python.index import Node, walk
 from porter.python.parameters import dotted, parameters
 from porter.values.traces import Traces
 from porter.values.value import Value
+
+if TYPE_CHECKING:
+    from porter.values.world import Operations, Owner
 
 _DEEPEST = 2  # of functions that call functions
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -22,21 +28,21 @@ _BINARY = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.
 class Body:
     """The values of one function."""
 
-    def __init__(self, function: ast.AST, owner: ast.ClassDef | None, world):
+    def __init__(self, function: Node, owner: Owner, world: Operations[Body]) -> None:
         self.function, self.owner, self.world = function, owner, world
         self.at: dict[ast.AST, Value] = {}  # what each expression of the function itself is
         self.made: list[Value] = []
         self.returned: list[Value] = []
         self.before: dict[ast.stmt, dict[str, Value]] = {}  # what names stand for where a statement begins
         self.traces = Traces()
-        self._known: dict[tuple, Value] = {}
-        self._inside: list[ast.AST] = [function]
+        self._known: dict[tuple[object, ...], Value] = {}
+        self._inside: list[Node] = [function]
         self.env: dict[str, Value] = {}
         for name in parameters(function):
             self.env[name] = self.make("leaf", (), ("parameter", name), function)
         self._block(function.body if function.__class__ in _DEFS else [])
 
-    def make(self, op: str, args: tuple[Value, ...], info=None, node=None) -> Value:
+    def make(self, op: str, args: tuple[Value, ...], info: Any = None, node: Node = None) -> Value:
         key = (op, info.__class__, info, *map(id, args))
         found = self._known.get(key)
         if found is None:
@@ -44,13 +50,13 @@ class Body:
             self.made.append(found)
         return found
 
-    def opaque(self, node) -> Value:
+    def opaque(self, node: Node) -> Value:
         if self.world.traces and node.__class__ is ast.Dict:
             self.traces.handed += [self.value(v) for v in node.values]
         elif self.world.traces and node.__class__ is ast.JoinedStr:  # what is only said goes nowhere
             [self.value(v.value) for v in node.values if v.__class__ is ast.FormattedValue]
         elif self.world.traces:
-            names = (n.id for n in ast.walk(node) if n.__class__ is ast.Name and n.ctx.__class__ is ast.Load)
+            names = (n.id for n in walk(node) if n.__class__ is ast.Name and n.ctx.__class__ is ast.Load)
             self.traces.handed += [self.env[name] for name in names if name in self.env]
         return self.make("opaque", (), id(node), node)
 
@@ -88,7 +94,7 @@ class Body:
         old, new, op = self.value(node.target), self.value(node.value), _BINARY.get(node.op.__class__)
         self._bind(node.target, self.world.binary(self, op, old, new, node) if op else self.opaque(node))
 
-    def _bind(self, target: ast.AST, value: Value) -> None:
+    def _bind(self, target: Node, value: Value) -> None:
         kind = target.__class__
         if kind is ast.Name:
             self.env[target.id] = value
@@ -113,7 +119,8 @@ class Body:
         self.returned.append(self.value(node.value) if node.value is not None else self.make("const", (), None, node))
 
     def _expr(self, node: ast.Expr) -> None:
-        value, call = self.value(node.value), node.value
+        call: Node = node.value
+        value = self.value(call)
         if call.__class__ is ast.Call and call.func.__class__ is ast.Attribute and call.func.attr.endswith("_"):
             if call.func.value.__class__ is ast.Name and not call.func.attr.startswith("_"):
                 self._bind(call.func.value, value)
@@ -131,25 +138,24 @@ class Body:
         new, self.env = self.env, old
         return new, ends
 
-    def _join(self, first: dict[str, Value], second: dict[str, Value], node) -> dict[str, Value]:
-        joined = {}
+    def _join(self, first: dict[str, Value], second: dict[str, Value], node: Node) -> dict[str, Value]:
+        joined: dict[str, Value] = {}
         for name in {**first, **second}:
             a, b = first.get(name), second.get(name)
-            if a is None or b is None:
-                if "." not in name:  # an attribute that one branch sets is what it was in the other
-                    joined[name] = a or b
-            else:
+            if a is not None and b is not None:
                 joined[name] = a if a is b else self.choice((a, b), node)
+            elif "." not in name:  # an attribute that one branch sets is what it was in the other
+                joined[name] = a if a is not None else second[name]
         return joined
 
-    def choice(self, values: tuple[Value, ...], node) -> Value:
+    def choice(self, values: tuple[Value, ...], node: Node) -> Value:
         flat = dict.fromkeys(v for value in values for v in (value.args if value.op == "choice" else (value,)))
         return values[0] if len(flat) == 1 else self.make("choice", tuple(flat), None, node)
 
-    def _loop(self, node) -> None:
+    def _loop(self, node: Node) -> None:
         if hasattr(node, "iter"):
             self.traces.handed.append(self.value(node.iter))
-        changed = {n.id for n in ast.walk(node) if n.__class__ is ast.Name and n.ctx.__class__ is ast.Store}
+        changed = {n.id for n in walk(node) if n.__class__ is ast.Name and n.ctx.__class__ is ast.Store}
         for name in sorted(changed):
             self.env[name] = self.make("opaque", (), (id(node), name), node)
         if hasattr(node, "test"):
@@ -160,7 +166,7 @@ class Body:
 
     _for = _asyncfor = _while = _loop
 
-    def _with(self, node) -> None:
+    def _with(self, node: Node) -> None:
         for item in node.items:
             value = self.value(item.context_expr)
             if item.optional_vars is not None:
@@ -169,7 +175,7 @@ class Body:
 
     _asyncwith = _with
 
-    def _try(self, node) -> None:
+    def _try(self, node: Node) -> None:
         start = self.env
         done, _ = self._branch([*node.body, *node.orelse])
         for handler in node.handlers:
@@ -181,12 +187,12 @@ class Body:
 
     _trystar = _try
 
-    def _functiondef(self, node) -> None:
+    def _functiondef(self, node: Node) -> None:
         self.env[node.name] = self.opaque(node)
 
     _asyncfunctiondef = _classdef = _functiondef
 
-    def _import(self, node) -> None:
+    def _import(self, node: Node) -> None:
         """Names are resolved by the file's own table."""
 
     _importfrom = _global = _nonlocal = _import
@@ -238,7 +244,7 @@ class Body:
         self.value(node.test)
         return self.choice((self.value(node.body), self.value(node.orelse)), node)
 
-    def _sequence(self, node) -> Value:
+    def _sequence(self, node: Node) -> Value:
         return self.make("tuple", tuple(map(self.value, node.elts)), None, node)
 
     def _starred(self, node: ast.Starred) -> Value:
@@ -256,7 +262,7 @@ class Body:
     def _call(self, node: ast.Call) -> Value:
         return self.world.call(self, node)
 
-    def enter(self, function: ast.AST, given: dict[str, Value]) -> Value | None:
+    def enter(self, function: Node, given: dict[str, Value]) -> Value | None:
         """The result of a function of this file that is called with these values."""
         if len(self._inside) > _DEEPEST or function in self._inside:
             return None
@@ -282,7 +288,7 @@ class Body:
         return found
 
 
-_EXPRESSIONS = {
+_EXPRESSIONS: dict[type, Callable[[Body, Node], Value]] = {
     getattr(ast, name): getattr(Body, f"_{name.lower()}")
     for name in "Constant Name Attribute BinOp UnaryOp Compare BoolOp IfExp Starred NamedExpr Subscript Call".split()
 } | {ast.Tuple: Body._sequence, ast.List: Body._sequence}

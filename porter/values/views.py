@@ -69,16 +69,12 @@ def half(value: Value) -> tuple[Value, int, str, object] | None:
     if value.op == "index" and value.info[1] in (-1, 3, 4) and value.info[0] in (0, 1):
         return seen(value.args[0]), value.info[0], "interleave", None
     if value.op == "slice":
-        x, low, high, step = value.args
-        low, high, step = (None if v.op == "const" and v.info is None else v for v in (low, high, step))
-        first = low is None or low.op == "const" and low.info == 0
+        x, *bounds = value.args
+        low, high, step = (None if v.op == "const" and v.info is None else v for v in bounds)
+        start = 0 if low is None else low.info if low.op == "const" else None
+        first = start == 0
         if step is not None:
-            if (
-                step.op == "const"
-                and step.info == 2
-                and high is None
-                and (first or low.op == "const" and low.info == 1)
-            ):
+            if step.op == "const" and step.info == 2 and high is None and (first or start == 1):
                 return base(x), int(not first), "interleave", None
         elif first and high is not None:
             return base(x), 0, "half", high
@@ -98,7 +94,7 @@ def halves(a: Value, b: Value) -> tuple[Value, int, str] | None:
 class Users:
     """What the values of a function go into."""
 
-    def __init__(self, body: Body):
+    def __init__(self, body: Body) -> None:
         self.body = body
         self._of: dict[Value, list[Value]] = defaultdict(list)
         for value in body.made:

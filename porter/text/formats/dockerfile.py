@@ -30,7 +30,9 @@ _IMAGE = re.compile(
 
 def read(document: Document) -> Script:
     text = masked(document.text)
-    parts, names, images = [], [], []
+    parts: list[tuple[int, int]] = []
+    names: list[Name] = []
+    images: list[tuple[int, int, str]] = []
     for start, end, name in _instructions(text):
         body = text[start:end]
         if name in ("RUN", "CMD", "ENTRYPOINT"):
@@ -85,8 +87,8 @@ def _names(start: int, body: str, name: str) -> Iterator[Name]:
             value = Word(start + found.start(2), start + found.end(2), found[2])
             yield Name(start + found.start(1), start + found.end(1), found[1], "set", value, exported=True)
             spans.append(found.span(1))
-        if not spans and (found := re.match(r"[ \t]*ARG[ \t]+(\w+)", body, re.IGNORECASE)):
-            yield Name(start + found.start(1), start + found.end(1), found[1], "named")
+        if not spans and (bare := re.match(r"[ \t]*ARG[ \t]+(\w+)", body, re.IGNORECASE)):
+            yield Name(start + bare.start(1), start + bare.end(1), bare[1], "named")
     for found in _READ.finditer(body):
         yield Name(start + found.start(1), start + found.end(1), found[1], "read")
 
@@ -95,7 +97,7 @@ def _without(text: str, parts: list[tuple[int, int]]) -> str:
     """Only the shell, where it stands; a line between two of one command goes on as they do."""
     out = list(re.sub(r"[^\n]", " ", text))
     for start, end in parts:
-        head = _INSTRUCTION.match(text, start).end()  # type: ignore[union-attr]  it is why the part begins here
+        head = _INSTRUCTION.match(text, start).end()  # type: ignore[union-attr]  # it is why the part begins here
         body = _SHELL.match(text, head, end)
         if body is None:
             continue  # a list of words, or a here-document

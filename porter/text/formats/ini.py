@@ -48,7 +48,7 @@ def read(document: Document) -> Settings:
 
 def _value(text: str, start: int) -> tuple[int, int]:
     """Up to the end of the line, or to a remark, without the blanks before it."""
-    line = _LINE.match(text, start)[0]  # type: ignore[index]  it matches nothing at all, too
+    line = _LINE.match(text, start)[0]  # type: ignore[index]  # it matches nothing at all, too
     remark = _REMARK.search(line)
     return start, start + len((line[: remark.start()] if remark else line).rstrip(" \t"))
 

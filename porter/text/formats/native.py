@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from porter.errors import Unreadable
 from porter.native import cpp
+from porter.native.bindings import AICORE
 from porter.text.document import Document
 
 MARK, READS = "//", "source"
@@ -46,8 +47,9 @@ _FEATURES = {
 def _searches(patterns: dict[str, str]) -> dict[str, tuple[bytes, re.Pattern[bytes]]]:
     """With the first plain letters of each, which are found at a hundred times the speed."""
     return {
-        name: (re.match(r"(?:\\b)?(?:\(\?:gpu\)\?\[aA\])?(\w+)", text)[1].encode(), re.compile(text.encode()))
+        name: (found[1].encode(), re.compile(text.encode()))
         for name, text in patterns.items()
+        if (found := re.match(r"(?:\\b)?(?:\(\?:gpu\)\?\[aA\])?(\w+)", text))
     }
 
 
@@ -72,7 +74,7 @@ def read(document: Document) -> Native:
         raise Unreadable("text", "binary", 1)
     source = cpp.read(data)
     bare = _unguarded(source.bare)
-    ours = cpp.AICORE.encode() in bare  # what is launched there are kernels for NPUs
+    ours = AICORE.encode() in bare  # what is launched there are kernels for NPUs
     launched = not ours and any(start in bare for start in _STARTS)
     exports = dict.fromkeys(export.name for export in source.exports)
     device = bool(source.kernels) or document.path.endswith(_DEVICE) or b"__device__" in bare

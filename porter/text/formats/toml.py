@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from porter.errors import Unreadable
 from porter.text.document import Document
@@ -35,13 +36,14 @@ def read(document: Document) -> Settings:
 
 
 class _Reader:
-    """Of text that is known to be TOML."""
+    """Of text that is known to be TOML, so that what is looked for is there: a match is never None."""
 
     def __init__(self, builder: Builder):
         self.builder, self.text, self.at, self.owners = builder, builder.text, 0, 0
 
     def _skip(self, pattern: re.Pattern[str] = _BLANK) -> None:
-        self.at = pattern.match(self.text, self.at).end()
+        found: Any = pattern.match(self.text, self.at)
+        self.at = found.end()
 
     def document(self) -> None:
         table: list[str] = []
@@ -72,7 +74,7 @@ class _Reader:
             if self.text[self.at] in "\"'":
                 name, start, end = self._string()
             else:
-                match = _BARE.match(self.text, self.at)
+                match: Any = _BARE.match(self.text, self.at)
                 name, (start, end), self.at = match[0], match.span(), match.end()
             found.append((name, (start, end)))
             self._skip(_SPACE)
@@ -84,7 +86,7 @@ class _Reader:
         """Value and what is between the quotes."""
         import tomli
 
-        match = _STRING.match(self.text, self.at)
+        match: Any = _STRING.match(self.text, self.at)
         written, self.at = match[0], match.end()
         width = 3 if written[:3] in ('"""', "'''") else 1
         start, end = match.start() + width, match.end() - width
@@ -112,6 +114,6 @@ class _Reader:
                     self._skip()
             self.at += 1
         else:
-            match = _OTHER.match(self.text, self.at)
+            match: Any = _OTHER.match(self.text, self.at)
             self.at = match.end()
             self.builder.add(path, match[0], *match.span(), key=key, owner=owner)

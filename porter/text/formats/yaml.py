@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 from porter.errors import Unreadable
 from porter.text.document import Document
 from porter.text.settings.entries import ITEM, Builder, Settings, same
@@ -42,7 +45,7 @@ class _Values:
         self.frames: list[_Frame] = []
         self.owners = 0
 
-    def take(self, events) -> None:
+    def take(self, events: Iterable[Any]) -> None:
         import yaml
 
         scalar, start_map, start_list = yaml.ScalarEvent, yaml.MappingStartEvent, yaml.SequenceStartEvent
@@ -77,7 +80,7 @@ class _Values:
             frame = self.frames[-1]
             frame.key, frame.span = (key if key is not None else "?", span) if frame.key is None else (None, None)
 
-    def _scalar(self, event) -> None:
+    def _scalar(self, event: Any) -> None:
         quoted, end = event.style in ("'", '"'), event.end_mark.index
         end -= quoted
         start = end - len(event.value)
@@ -90,6 +93,6 @@ class _Values:
             return
         self.builder.add(
             self._path(), event.value, start, end,
-            key=top and top.span, owner=self._owner(), quoted=bool(event.style), tag=event.tag or "",
+            key=top.span if top is not None else None, owner=self._owner(), quoted=bool(event.style), tag=event.tag or "",
         )  # fmt: skip
         self._done(None)

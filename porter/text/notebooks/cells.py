@@ -143,7 +143,8 @@ def read(document: Document) -> Notebook:
     found = [value for value in (node.get("cells") for node in held) if value is not None]
     if not found:
         raise Unreadable("text", "JSON, but no notebook: it has no cells")
-    kernel, cells = _kernel(tree), []
+    kernel = _kernel(tree)
+    cells: list[Cell] = []
     for node in (node for value in found for node in value.items):
         kind, source = node.get("cell_type"), node.get("source") or node.get("input")
         if kind is None or kind.value != "code" or source is None or source.kind == "other" and source.value == "null":
@@ -185,7 +186,10 @@ def _language(cell: Node) -> str:
 
 def _viewed(document: Document, cells: tuple[Cell, ...]) -> Notebook:
     book = Notebook(document, cells)
-    lines, python, shields, commands = [], [], [], []
+    lines: list[Line] = []
+    python: list[str] = []
+    shields: list[int | None] = []
+    commands: list[magics.Command] = []
     for cell in cells:
         ends = pieces(cell.text)
         texts = [HALF.sub("\ufffd", body) for body, _ in ends]

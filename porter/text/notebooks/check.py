@@ -60,7 +60,8 @@ def _is_ported(book: Notebook, again: Notebook, old: Cell, new: Cell, edits: lis
 
 def _applied(text: str, begin: int, edits: list[Edit]) -> str:
     """A part of a cell's text, which begins at `begin`, after edits inside it."""
-    out, at = [], 0
+    out: list[str] = []
+    at = 0
     for edit in edits:
         out += (text[at : edit.start - begin], edit.new)
         at = edit.end - begin

@@ -79,8 +79,8 @@ class CellShell:
                 script.names += (Name(at + m.start(), at + m.end(), m[0], "text") for m in _VARIABLE.finditer(found[0]))
             lines[number] = _FILLED.sub(lambda found: "$" + "_" * (len(found[0]) - 1), lines[number])
             lines[number] = lines[number].replace("$$", "_$")
-        if command.kind == "env" and (found := _SET.match(lines[command.first], command.column)) and found[2]:
-            at = found.start(2)
+        if command.kind == "env" and (equal := _SET.match(lines[command.first], command.column)) and equal[2]:
+            at = equal.start(2)
             lines[command.first] = f"{lines[command.first][:at]}={lines[command.first][at + 1 :]}"
 
     def _add(self, script: Script, command: Command, begin: int, end: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from operator import attrgetter
@@ -100,7 +100,18 @@ class Builder:
     def __init__(self, document: Document):
         self.text, self.settings = document.text, Settings()
 
-    def add(self, path, value: str, start: int, end: int, *, key=None, owner: int = 0, quoted=False, tag="") -> None:
+    def add(
+        self,
+        path: Iterable[str],
+        value: str,
+        start: int,
+        end: int,
+        *,
+        key: tuple[int, int] | None = None,
+        owner: int = 0,
+        quoted: bool = False,
+        tag: str = "",
+    ) -> None:
         exact = self.text[start:end] == value
         self.settings.entries.append(Entry(tuple(path), value, start, end, quoted, exact, key, owner, tag))
 

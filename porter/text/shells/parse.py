@@ -9,10 +9,14 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from porter.errors import Unreadable
 from porter.native import grammar
 from porter.text.shells.script import Command, Name, Script, Text, Word
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser
 
 # whatever a rule starts from; only statements with one of them are walked
 WORDS = re.compile(
@@ -27,7 +31,7 @@ _DEFAULTS = frozenset({":-", "-", ":=", "="})
 
 
 @lru_cache(maxsize=1)
-def _parser():
+def _parser() -> Parser:
     import tree_sitter
     import tree_sitter_bash
 
@@ -65,8 +69,8 @@ def add(script: Script, begin: int, end: int, above: tuple[str, ...] = ()) -> No
 def finish(script: Script) -> None:
     """Once everything is there: strings that are run as commands, and all in the order of the text."""
     programs, walk = set(_RUN.findall(script.text)), _Walk(script, "", 0)
-    for name in [n for n in script.names if n.role == "set" and n.value and n.value.text.startswith(("'", '"'))]:
-        if name.name in programs:
+    for name in [*script.names]:
+        if name.role == "set" and name.value and name.value.text.startswith(("'", '"')) and name.name in programs:
             walk.inner(name.value, ("text",))
     script.texts = [text for text in script.texts if text.word.start not in script.ran]
     script.names = sorted({name.start: name for name in script.names}.values(), key=lambda n: n.start)
@@ -89,7 +93,7 @@ class _Walk:
     def at(self, offset: int) -> int:
         return self.base + offset - bisect_left(self.behind, offset)
 
-    def parse(self):
+    def parse(self) -> Node | None:
         tree = grammar.tree(_parser(), self.data)
         if tree is None:
             return None
@@ -97,7 +101,7 @@ class _Walk:
         self._shape(tree.root_node)
         return tree.root_node
 
-    def _shape(self, root) -> None:
+    def _shape(self, root: Node) -> None:
         """Comments and what stands in here-documents stay; nothing breaks that was whole."""
         stack = [root]
         counts = self.script.shape
@@ -114,11 +118,11 @@ class _Walk:
             if node.type in _COUNTED:
                 counts[node.type] = counts.get(node.type, 0) + 1
 
-    def _holds(self, node) -> bool:
+    def _holds(self, node: Node) -> bool:
         at = bisect_left(self.hits, node.start_byte)
         return at < len(self.hits) and self.hits[at] < node.end_byte
 
-    def walk(self, node, parents: list, around: tuple[str, ...], condition: bool) -> None:
+    def walk(self, node: Node, parents: list[Node], around: tuple[str, ...], condition: bool) -> None:
         """`parents`: the nodes around it, outermost first; to ask a node for its own is to look for it from the root."""
         kind, inside = node.type, len(self.around)
         if kind in ("comment", "ERROR"):
@@ -138,12 +142,12 @@ class _Walk:
         parents.pop()
         del self.around[inside:]
 
-    def word(self, node) -> Word:
+    def word(self, node: Node) -> Word:
         start, end = self.at(node.start_byte), self.at(node.end_byte)
         text = self.text[start - self.base : end - self.base]
         return Word(start, end, text)
 
-    def _command(self, node, around, condition) -> None:
+    def _command(self, node: Node, around: tuple[str, ...], condition: bool) -> None:
         words = [
             self.word(child)
             for child in node.children
@@ -159,7 +163,7 @@ class _Walk:
                 if word.text.startswith(("'", '"')) and " " in word.text and WORDS.search(word.text):
                     self.inner(word, (*around, kind_of_text(command)))
 
-    def _string(self, node, around) -> None:
+    def _string(self, node: Node, around: tuple[str, ...]) -> None:
         word = self.word(node)
         if word.start in self.script.ran:
             return
@@ -183,14 +187,15 @@ class _Walk:
         self.script.ran.add(word.start)
         self.script.texts += walk.script.texts
 
-    def _name(self, node, parents: list) -> None:
+    def _name(self, node: Node, parents: list[Node]) -> None:
         above, holder = parents[-1], parents[-2] if parents[1:] else None
         start, end = self.at(node.start_byte), self.at(node.end_byte)
         name = self.text[start - self.base : end - self.base]
         role, value, exported = "read", None, False
         if above.type == "variable_assignment":
             kind = holder.type if holder else ""
-            declared = kind == "declaration_command" and holder.children[0].type in ("export", "declare", "typeset")
+            first = holder.children[0].type if holder and kind == "declaration_command" else ""
+            declared = first in ("export", "declare", "typeset")
             exported = kind == "command" or declared
             role, given = "set", above.child_by_field_name("value")
             value = self.word(given) if given else Word(end + 1, end + 1, "")

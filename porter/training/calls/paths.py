@@ -87,7 +87,7 @@ class Graph:
         text = outline.text
         places = [m.start() for word in _WAITS if word in text for m in re.finditer(re.escape(word), text)]
         places += [m.start() for m in _PICKS.finditer(text)]
-        homes = {outline.home(place) for place in places} - {None, ""}
+        homes = {home for place in places if (home := outline.home(place))}
         return [(path, home) for home in sorted(homes) if _passes((path, home))]
 
     def _is_step(self, node: Node) -> bool:
@@ -120,8 +120,8 @@ class Graph:
                     (file, call.home) for word in self._objects(outline, names) for call in outline.calls(word)
                 )
             elif calls := outline.calls(last):
-                words = {*self._objects(outline, names), *names, *(("self", "super()") if file in homes else ())}
-                found.update((file, call.home) for call in calls if call.receiver in words)
+                receivers = {*self._objects(outline, names), *names, *(("self", "super()") if file in homes else ())}
+                found.update((file, call.home) for call in calls if call.receiver in receivers)
         return sorted(found)
 
     @staticmethod

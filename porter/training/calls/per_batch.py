@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from porter.engine.facts import Served
 from porter.files.paths import never_trains
@@ -16,7 +17,7 @@ from porter.project.modules import module_of
 from porter.training.calls.rows import Row
 
 _LARGEST = 500_000
-Calls = Callable[[str, bytes, frozenset[str]], tuple[Row, ...]]  # of a path, its text, and names
+Calls = Callable[[str, bytes, frozenset[str]], tuple[tuple[Any, ...], ...]]  # of a path, its text, and names: rows
 
 
 def served(
@@ -43,7 +44,7 @@ def served(
 
 def _served(
     texts: Mapping[str, bytes], modules: frozenset[str], asked: Iterable[str], remember: Remember, calls: Calls
-):
+) -> list[Served]:
     from porter.training.calls.paths import Graph
     from porter.training.calls.propagate import Walk
 

@@ -1,0 +1,85 @@
+"""Functions of torch that are one operation each (values/operations.py), with their arguments by place or by name."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from porter.python.index import Node
+from porter.values.value import Value
+from porter.values.values import Body
+
+
+class Call(NamedTuple):
+    name: str
+    spelt: str  # before aliases
+    args: list[Value]
+    keywords: dict[str, Value]
+    node: Node
+
+    def get(self, at: int, *names: str) -> Value | None:
+        found = next((self.keywords[n] for n in names if n in self.keywords), None)
+        return found if found is not None else self.args[at] if at < len(self.args) else None
+
+    def plain(self, at: int, default: Any, *names: str) -> Any:
+        found = self.get(at, *names)
+        return default if found is None else _plain(found)
+
+
+def named(body: Body, call: Call) -> Value | None:
+    """Of functions that are one operation each."""
+    name, _, args, keywords, node = call
+    first, make, get, plain = args[0], body.make, call.get, call.plain
+    if name == "gelu":
+        return make("gelu", (first,), plain(1, "none", "approximate"), node)
+    if name == "softmax":
+        return make("softmax", (first,), plain(1, None, "dim", "axis"), node)
+    if name in ("mean", "norm"):
+        at = 2 if name == "norm" else 1
+        dims, keep = plain(at, None, "dim", "axis"), plain(at + 1, False, "keepdim")
+        return make(name, (first,), (dims if type(dims) is tuple else (dims,), keep), node)
+    if name == "normalize":
+        return make("normalize", (first,), plain(2, 1, "dim"), node)
+    if name == "chunk":
+        return make("parts", (first,), (plain(1, None, "chunks", "sections") or 0, plain(2, 0, "dim")), node)
+    if name == "split":
+        sizes, dim = get(1, "split_size", "split_size_or_sections"), plain(2, 0, "dim")
+        uneven = sizes is not None and sizes.op == "tuple" and len({*sizes.args}) != 1
+        return sized(body, "parts", first, (0 if uneven else None, dim), [sizes] if sizes else [], node)
+    if name == "unbind":
+        return make("unbound", (first,), plain(1, 0, "dim"), node)
+    if name in ("cat", "stack") and first.op == "tuple":
+        return make(name, first.args, plain(1, 0, "dim", "axis"), node)
+    if name == "einsum" and first.op == "const":
+        return make("einsum", tuple(args[1:]), first.info, node)
+    if name == "masked_fill":
+        mask, filled = get(1, "mask"), get(2, "value")
+        return (
+            make("masked_fill", (first, mask, filled), None, node) if mask is not None and filled is not None else None
+        )
+    if name == "scaled_dot_product_attention":
+        given = [get(at, word) for at, word in enumerate(("query", "key", "value", "attn_mask"))]
+        return make("sdpa", tuple(v for v in given if v is not None), id(node), node)
+    if name in ("where", "baddbmm", "addcmul") and len(args) == 3:
+        return make(name, tuple(args), None, node)
+    if name == "dropout":
+        return make("dropout", (first, *args[1:], *keywords.values()), id(node), node)
+    if name in ("layer_norm", "group_norm", "rms_norm"):
+        return make(name, (first,), id(node), node)
+    return None
+
+
+def _plain(value: Value) -> Any:
+    """A constant, or a tuple of them; of anything else its place, which equals no constant."""
+    if value.op == "const":
+        return value.info
+    if value.op == "tuple" and all(v.op == "const" for v in value.args):
+        return tuple(v.info for v in value.args)
+    return value
+
+
+def sized(body: Body, op: str, value: Value, info: Any, sizes: list[Value], node: Node) -> Value:
+    """A view or a split of a value, with the sizes that it is given."""
+    made = body.make(op, (value,), info, node)
+    if sizes and body.world.traces:
+        body.traces.sizes[made] = sizes
+    return made
