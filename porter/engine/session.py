@@ -39,6 +39,7 @@ class Keys(Protocol):
     only: dict[str, tuple[Any, ...]]  # glances, by name
     node_filters: list[tuple[Any, tuple[type, ...], tuple[Any, ...]]]  # rules, types of nodes, what is sought
     node_types: frozenset[type]
+    origins: frozenset[str]  # packages of which some rule asks for a name
 
     def mentioned(self, name: str) -> bool: ...
 
