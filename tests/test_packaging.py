@@ -18,6 +18,8 @@ import porter
 from porter.checks.registry import discover
 from porter.engine.rule import Rule
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[1]
 SHIPPED = (".ci", "benchmarks", "docs", "examples", "porter", "reports", "rules", "tests")
 MADE = {"__pycache__", ".hypothesis", ".pytest_cache", ".ruff_cache"}

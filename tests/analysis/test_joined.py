@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from command_line import Porter, git, process, write
+from drawn import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -310,6 +311,7 @@ def test_being_held_is_no_broken_promise(project):
     assert answer.code == 0 and "PRT003" not in answer.text + answer.err
 
 
+@pytest.mark.slow
 def test_any_number_of_processes_any_order_of_hashes_and_the_cache(project):
     suppressed = {f"m{n}/use.py": USER.replace("config", f"m{n}.config") for n in range(6)}
     constants = {
@@ -383,7 +385,7 @@ def hinder(text: str, path: str, how: str) -> str:
     return text + "print 'python 2'\n" if how == "refused" and path.endswith(".py") else text
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.too_slow])
 @given(made=projects(), unsafe=st.booleans())
 def test_never_half_a_group(made, unsafe):
     files, hindered = made

@@ -273,6 +273,7 @@ def test_versions_differ() -> None:
     assert not old.has("torch.cuda.GreenContext") and new.has("torch.cuda.GreenContext")
 
 
+@pytest.mark.slow
 def test_the_static_names_of_torch_are_those_of_a_living_one(needs_torch: None) -> None:
     """What `__all__` of torch.cuda and its submodules lists, where a catalogue of the installed torch is shipped."""
     code = (

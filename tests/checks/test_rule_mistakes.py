@@ -175,6 +175,7 @@ def checkout(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_the_user_gets_one_line(checkout: Path):
     rule = checkout / "porter/checks/performance/element_loop.py"
     text, ran = rule.read_text("utf-8"), []

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import tomli
 from command_line import Porter, write
+from drawn import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -208,7 +209,7 @@ PIECES += [
 ]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(st.sampled_from(PIECES) | st.binary(max_size=8), max_size=60), st.sampled_from([3, 64, 1 << 18]))
 def test_any_bytes_in_blocks_of_any_size(pieces, size):
     data = b"".join(pieces)

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import libcst as cst
 import pytest
+from drawn import examples
 from engine_modules import modules
 from engine_world import CORE_SESSION, look
 from hypothesis import HealthCheck, given, settings
@@ -83,7 +84,7 @@ def agree(data: bytes) -> int:
     return len(other.seen)
 
 
-@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(60), suppress_health_check=list(HealthCheck))
 @given(modules())
 def test_generated_modules(data: bytes) -> None:
     kept = cst.parse_module(data).bytes == data  # LibCST alone does not keep every lone \r
@@ -126,6 +127,7 @@ def sampled(files: list[Path], size: int) -> list[Path]:
     return files[::step][:size]
 
 
+@pytest.mark.slow
 def test_installed_torch(needs_torch: None) -> None:
     root = Path(importlib.util.find_spec("torch").origin).parent
     cuda = [p for p in python_files(root) if WANTED.search(p.read_bytes())]
@@ -212,13 +214,14 @@ def names_over(files: list[Path]) -> tuple[int, int, int]:
     return looked, chains, unclear
 
 
-@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(60), suppress_health_check=list(HealthCheck))
 @given(modules())
 def test_names_of_generated_modules(data: bytes) -> None:
     if b"def load" not in data:
         names_agree(data)
 
 
+@pytest.mark.slow
 def test_names_of_the_libraries() -> None:
     looked, chains, unclear = names_over(sampled(libraries(), 110))
     assert looked >= 80 and chains >= 2_000 and unclear > 0

@@ -123,6 +123,7 @@ class Page(HTMLParser):
             self.files.add(given["href"].partition("=")[2])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FORMATS)
 def test_every_format_is_whole(porter, tmp_path, sarif_schema, name):  # noqa: F811
     answer = porter("analyze", ".", "--format", name)
@@ -147,6 +148,7 @@ def test_a_terminal_gets_nothing_raw(porter):
     assert quiet(re.sub(r"\x1b\[[\d;]*m", "", coloured)) and "title" in coloured and "\x1b]" not in coloured
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("locale", ["C", "C.UTF-8", "POSIX"])
 def test_in_any_locale(porter, tmp_path, locale):
     """The same bytes, where Python would have names in ASCII."""
@@ -203,6 +205,7 @@ def test_the_diff_is_one_that_git_applies(porter, tmp_path):
     assert all(b"torch.npu.synchronize()" in written[n] for n, data in NAMES.items() if data == PYTHON)
 
 
+@pytest.mark.slow
 def test_named_outright(porter):
     for name in NAMES:
         shown = "./" + os.fsdecode(name)
