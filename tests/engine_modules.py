@@ -142,11 +142,11 @@ BOTH = [  # (before, after) of a leaf
     ("[torch.cuda.Stream]", "[torch.npu.Stream]"), ("q.is_cuda", "q.is_npu"), ("torch.cuda.CUDAGraph()", "torch.npu.NPUGraph()"),
 ]  # fmt: skip
 GROWTH = [
-    ("({a}).cuda({b})", "({a}).npu({b})"), ("f({a}, k=({b}))",) * 2, ("({a} if {b} else {a})",) * 2, ("[{a}, {b}]",) * 2,
+    ("({a}).cuda(non_blocking={b})", "({a}).npu(non_blocking={b})"), ("f({a}, k=({b}))",) * 2, ("({a} if {b} else {a})",) * 2, ("[{a}, {b}]",) * 2,
     ("(lambda p={a}, *q: {b})",) * 2, ("[i for i in ({a}) if {b}]",) * 2, ("(w := {a})",) * 2, ("{{'k': {a}, **({b})}}",) * 2,
     ("torch.cuda.amp.autocast({a}, {b})", "torch.npu.amp.autocast({a}, {b})"), ("g[{a}:{b}]",) * 2, ("(  # cuda one\n  {a}  # two\n  , {b},\n  )",) * 2,
     ("torch.cuda.amp.autocast(  # c\n {a},\n k={b})", "torch.npu.amp.autocast(  # c\n {a},\n k={b})"), ("({a}) @ ({b})",) * 2, ("(yield {a})",) * 2,
-    ("m.to({a}).cuda(device='cuda')", "m.to({a}).npu(device='npu')"), ("torch . cuda \\\n .device_count ( )", "torch . npu \\\n .device_count ( )"),
+    ("m.to({a}).cuda(device='cuda')", "m.to({a}).to(device='npu')"), ("torch . cuda \\\n .device_count ( )", "torch . npu \\\n .device_count ( )"),
     ("[torch.cuda.synchronize({a}) for torch in {b}]",) * 2, ("(lambda torch: torch.cuda.synchronize({a}))",) * 2,
 ]  # fmt: skip
 ROUND = [

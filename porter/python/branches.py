@@ -14,7 +14,7 @@ from porter.python.index import FUNCTIONS, Link
 # packages and plug-ins that come in a CUDA flavour: onnxruntime-gpu, cupy-cuda12x, jax[cuda12], CUDAExecutionProvider
 _FLAVOUR = re.compile(r"[a-z][\w.]*(?:-gpu|-cuda\d\w*|\[cuda\w*\])(?:$|[=<>~!])|(?:CUDA|Tensorrt)ExecutionProvider$")
 _KERNEL = re.compile(
-    r"_cuda(?:_ext|_kernels?|_ops|_fwd|_bwd|_forward|_backward)?$|[a-z0-9]Cuda$|^_C$|triton(?:_|$)|cudnn(?!$)|cutlass|tilelang"
+    r"_cuda(?:_ext|_kernels?|_ops|_fwd|_bwd|_forward|_backward)?$|[a-z0-9]Cuda$|^_C$|^ext_module$|triton(?:_|$)|cudnn(?!$)|cutlass|tilelang"
 )
 # a name that says that such kernels were built or installed, and a function that asks whether they can be used
 _BUILT = re.compile(
@@ -241,7 +241,7 @@ def kernels_called(file, part: ast.AST, link: Link):
             names = [getattr(call, "module", None) or "", *(a.name for a in call.names)]
             yield from (n for n in names if n.partition(".")[0] in _KERNELS_OF or _KERNEL.search(n))
         elif call.__class__ is ast.Call:
-            if is_kernel(file, call.func, link):
+            if is_kernel(file, call.func, link) or _ends_in_kernel(file, call.func, link):
                 yield ".".join(reversed(_words(call.func)[0]))
         elif call.__class__ is ast.Assign and (word := call_name(call.value)):  # run = blur_cuda
             if _KERNEL.search(word) and not _NO_KERNEL.search(word) and _is_called(file, call.targets[0], link):
@@ -256,6 +256,23 @@ def is_kernel(file, node: ast.expr, link: Link) -> bool:
     if root == "torch":
         return False
     return root in _KERNELS_OF or any(_KERNEL.search(word) and not _NO_KERNEL.search(word) for word in words)
+
+
+def _ends_in_kernel(file, node: ast.expr, link: Link) -> bool:
+    """`Fused.apply(x)` of a class of the file whose methods call a kernel; `self.norm.apply(x)` of what is a kernel."""
+    if node.__class__ is not ast.Attribute or node.attr != "apply":
+        return False
+    if getattr(node.value, "attr", "") and getattr(node.value.value, "id", "") == "self":
+        owner = next((above for above, _ in _above(link) if above.__class__ is ast.ClassDef), None)
+        values = file.receivers.members(owner).get(node.value.attr, ()) if owner is not None else ()
+        return any(v.__class__ in (ast.Name, ast.Attribute) and is_kernel(file, v, link) for v in values)
+    known = file.answers["classes with kernels"]
+    name = getattr(node.value, "id", "")
+    if name not in known:
+        found = next((at for at in file.buckets[ast.ClassDef] if at[0].name == name), None)
+        calls = (n for n in ast.walk(found[0]) if n.__class__ is ast.Call) if found is not None else ()
+        known[name] = any(is_kernel(file, call.func, found) for call in calls)
+    return known[name]
 
 
 def _words(node: ast.expr) -> tuple[list[str], ast.expr]:

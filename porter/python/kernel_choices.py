@@ -76,4 +76,4 @@ def _kernel(file, part: ast.expr, link: Link) -> str | None:
         return next((name for s in inner[0].body for name in kernels_called(file, s, inner)), None)
     if node.__class__ in (ast.Name, ast.Attribute) and is_kernel(file, node, link):
         return ast.unparse(node)
-    return None
+    return next(kernels_called(file, part, link), None)

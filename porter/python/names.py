@@ -49,6 +49,8 @@ class Names:
         for link in uses:
             if link[0].ctx.__class__ is not ast.Load:
                 self.others[link[0].id].append(link)
+        if "*" in self.imports and not self.bound("torch") and any(link[0].id == "torch" for link in uses):
+            self.imports["torch"].append(("torch", self.imports["*"][0][1]))  # nothing else is called so
         self._homes: dict[str, dict] = {}
         self._readers: dict[str, dict] = {}
         self._said: dict[tuple[int, Hashable], tuple[list[Link], object]] = {}

@@ -193,13 +193,22 @@ class Plain(cst.CSTTransformer):
             updated = updated.with_changes(args=args)
         if self.methods and isinstance(func, cst.Attribute) and func.attr.value == "cuda" and self.object(func.value):
             self.see(node, "PRT130")
-            updated = updated.with_changes(func=updated.func.with_changes(attr=cst.Name("npu")))
+            word = "to" if _is_device(node) else "npu"
+            updated = updated.with_changes(func=updated.func.with_changes(attr=cst.Name(word)))
         return updated
 
     def string(self, arg, made, code: str, text: str):
         self.see(arg.value, code)
         value = arg.value
         return made.with_changes(value=value.with_changes(value=f"{value.prefix}{value.quote}{text}{value.quote}"))
+
+
+def _is_device(call) -> bool:
+    """Of `x.cuda(device)`: a module's `npu()` takes an index and nothing else."""
+    given = next((a.value for a in call.args if a.keyword is None or a.keyword.value == "device"), None)
+    word = getattr(getattr(given, "attr", given), "value", "")
+    text = isinstance(given, (cst.SimpleString, cst.FormattedString))
+    return text or isinstance(word, str) and word.rpartition("_")[2] == "device"
 
 
 def answer(data: bytes, moves, has, methods: bool) -> Answer:

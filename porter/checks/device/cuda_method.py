@@ -73,7 +73,9 @@ def _device(call, file) -> str | None:
     if not isinstance(word, str) or word == "None" or _INDEX.search(word):
         return None
     made = file.name(last) if isinstance(given, cst.Call) else file.meaning.made_by(given)
-    return "known" if made == "torch.device" or _DEVICE.search(word) else "likely"
+    if made == "torch.device" or _DEVICE.search(word):
+        return "known"
+    return None if isinstance(given, cst.Call) else "likely"
 
 
 def _moved_to(call):

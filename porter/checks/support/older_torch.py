@@ -1,11 +1,7 @@
-"""Calls as an older torch took them: `StepLR(verbose=True)`, `torch.stft(x, 400)`, masks of uint8."""
+"""Calls as an older torch took them: `StepLR(verbose=True)`, `torch.stft(x, 400)`."""
 
 from __future__ import annotations
 
-import ast
-import re
-
-from porter.engine.nodes import chain
 from porter.engine.rule import Hit, Rule, cst
 
 _SCHEDULERS = frozenset(
@@ -13,36 +9,20 @@ _SCHEDULERS = frozenset(
     for name in """ConstantLR CosineAnnealingLR CosineAnnealingWarmRestarts CyclicLR ExponentialLR LambdaLR LinearLR MultiStepLR
     MultiplicativeLR OneCycleLR PolynomialLR ReduceLROnPlateau SequentialLR StepLR""".split()
 )
-_MAKES = re.compile(rb"\bbyte\(|\buint8\b")
-_MASKED = ("masked_fill", "masked_fill_", "masked_select")
-
-
-def _stores(scene, link) -> bool:
-    """`x[mask] = 0`, in a file that makes masks of uint8."""
-    if link[0].ctx.__class__ is not ast.Store or link[0].slice.__class__ not in (ast.Name, ast.Call):
-        return False
-    return scene.file.source.says(_MAKES)
 
 
 class OlderTorch(Rule):
     code = "PRT707"
-    calls = _SCHEDULERS | {"torch.stft", *(f"torch.{name}" for name in _MASKED)}
-    methods = frozenset({"stft", *_MASKED})
-    nodes = ("Subscript",)
-    only = staticmethod(lambda scene, link: link[0].__class__ is not ast.Subscript or _stores(scene, link))
+    calls = _SCHEDULERS | {"torch.stft"}
+    methods = {"stft"}
 
     def visit(self, original, updated, file):
-        if isinstance(original, cst.Subscript):
-            return self._stored(original, updated, file)
         name = file.name(original.func)
         if name in _SCHEDULERS:
             return self._verbose(original, updated, name, file)
-        method = name is None
-        if not method and not name.startswith("torch."):
+        if name not in (None, "torch.stft"):
             return None
-        if original.func.attr.value == "stft" if method else name == "torch.stft":
-            return self._stft(original, updated, method, file)
-        return self._masked(original, updated, 0 if method else 1, file)
+        return self._stft(original, updated, name is None, file)
 
     @staticmethod
     def _verbose(original, updated, name, file):
@@ -73,35 +53,3 @@ class OlderTorch(Rule):
         none = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
         args.append(cst.Arg(cst.Name("False"), keyword=cst.Name("return_complex"), equal=none, comma=last.comma))
         return Hit(original.func, "stft", new=updated.with_changes(args=args))
-
-    def _masked(self, original, updated, place, file):
-        if len(original.args) <= place or any(a.star for a in original.args):
-            return None
-        mask = original.args[place]
-        if mask.keyword is not None and mask.keyword.value != "mask" or not _is_uint8(mask.value, file):
-            return None
-        args = list(updated.args)
-        args[place] = args[place].with_changes(value=_as_bool(args[place].value))
-        return Hit(mask, "mask", new=updated.with_changes(args=args), safe=True)
-
-    def _stored(self, original, updated, file):
-        if len(original.slice) != 1 or not isinstance(original.slice[0].slice, cst.Index):
-            return None
-        mask = original.slice[0].slice.value
-        if not _is_uint8(mask, file):
-            return None
-        (element,) = updated.slice
-        index = element.slice.with_changes(value=_as_bool(element.slice.value))
-        return Hit(mask, "mask", new=updated.with_changes(slice=[element.with_changes(slice=index)]), safe=True)
-
-
-def _is_uint8(node, file) -> bool:
-    if isinstance(node, cst.Call):
-        return isinstance(node.func, cst.Attribute) and node.func.attr.value == "byte" and not node.args
-    return isinstance(node, cst.Name) and file.meaning.dtype(node) in ("uint8", "byte")
-
-
-def _as_bool(node):
-    if isinstance(node, cst.Call) and chain(node.func)[-1:] in (["byte"], []):
-        return node.with_changes(func=node.func.with_changes(attr=cst.Name("bool")))
-    return cst.Call(cst.Attribute(node, cst.Name("bool")))

@@ -7,6 +7,7 @@ sink. What reaches none is no device: paths, keys, log texts and flag names stay
 from __future__ import annotations
 
 import ast
+from functools import cached_property
 
 from porter.python.blocks import once, place
 from porter.python.evidence import (
@@ -59,7 +60,7 @@ class Flow(Sinks):
         other = constant(parent.orelse if node is parent.body else parent.body)
         if kind == "device" and isinstance(other, str) and other and other.partition(":")[0] not in DEVICES | {"gpu"}:
             return role and role._replace(certain=False)  # `"device" if new else "cuda"` is part of another name
-        asked = kind == "device" and self._in_cuda(parent.test, up)
+        asked = kind == "device" and self.in_cuda(parent.test, up)
         if kind == "device" and (asked or other in DEVICES):
             if role is not None:
                 registry = lightning(getattr(up[1][0], "arg", None) or "")
@@ -67,7 +68,7 @@ class Flow(Sinks):
             return None if up[1][0].__class__ is ast.FormattedValue or self.logged(up) else Role("assigned", asked)
         return role
 
-    def _in_cuda(self, node: ast.AST, link: Link) -> bool:
+    def in_cuda(self, node: ast.AST, link: Link) -> bool:
         """Whether something of torch.cuda is called: `torch.cuda.is_available()`."""
         calls = (n for n in ast.walk(node) if n.__class__ is ast.Call)
         return any((self.names.resolve(c.func, link) or "").startswith("torch.cuda.") for c in calls)
@@ -145,7 +146,7 @@ class Flow(Sinks):
                 return Role("mapped", constant(parent.values[at]) != "cpu")
             if kind != "device" or not _maps_devices(parent):
                 return None
-            return Role("mapped", self._in_cuda(parent.values[at], up))  # {"cuda": torch.cuda.is_available(), ...}
+            return Role("mapped", self.in_cuda(parent.values[at], up))  # {"cuda": torch.cuda.is_available(), ...}
         key = parent.keys[at]
         name = constant(key)
         if name is None and key is not None and kind == "device" and self._computed(key):
@@ -205,11 +206,24 @@ class Flow(Sinks):
             if (target.id, kind) in self.constants:
                 return Role("assigned", True)
             return self._used(target.id, up, kind, text, depth)
+        if target.__class__ is ast.Attribute and getattr(target.value, "id", "") == "self":
+            return self._shown(self._read_of_self.get(target.attr, []), kind, text, depth)
         return None
 
+    @cached_property
+    def _read_of_self(self) -> dict[str, list[Link]]:
+        found: dict[str, list[Link]] = {}
+        for link in self.names.spelled("self"):
+            if link[1][0].__class__ is ast.Attribute and link[1][0].ctx.__class__ is ast.Load:
+                found.setdefault(link[1][0].attr, []).append(link[1])
+        return found
+
     def _used(self, name: str, up: Link, kind: str, text: str, depth: int) -> Role | None:
-        """A local or constant is what its uses say."""
-        for use in self.names.readers(name, (ast.Name(name), up))[:40]:
+        return self._shown(self.names.readers(name, (ast.Name(name), up)), kind, text, depth)
+
+    def _shown(self, uses: list[Link], kind: str, text: str, depth: int) -> Role | None:
+        """A local, a constant or an attribute is what its uses say."""
+        for use in uses[:40]:
             if r := self.role(use, kind, text, depth + 3):
                 if r.role == "choices":
                     return r

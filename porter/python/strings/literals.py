@@ -58,9 +58,11 @@ def literals(file) -> dict[int, Literal]:
 
 
 def _plain(flow: Flow, link: Link, text: str) -> Role | None:
-    """`"cuda:0"` that goes where nobody can follow it: hardly anything but a device, for a person to look at."""
+    """`"cuda:0"` that goes where nobody can follow it: hardly anything but a device, for a person to look at, unless it is
+    counted by torch itself."""
     if (
         not INDEXED.match(text)
+        and text != "cuda:{}"
         or flow.foreign
         or link[1][0].__class__ not in (ast.Tuple, ast.List, ast.Assign, ast.keyword)
     ):
@@ -73,7 +75,7 @@ def _plain(flow: Flow, link: Link, text: str) -> Role | None:
         if node.__class__ is ast.keyword and node.arg in PROSE or node.__class__ is ast.JoinedStr:
             return None
         child = above
-    return None if flow.logged(link) else Role("argument", False)
+    return None if flow.logged(link) else Role("argument", flow.in_cuda(link[0], link))
 
 
 def _typed(flow: Flow, link: Link) -> Role | None:
