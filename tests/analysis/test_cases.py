@@ -484,6 +484,7 @@ DEEP = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DEEP)
 def test_deep_statement(name: str) -> None:
     before = f"{T}x.cuda()\n{DEEP[name]}\ny.cuda()\n"
@@ -512,6 +513,7 @@ def test_what_knows_npus_is_left_alone(ladder: str) -> None:
     assert look(T + ladder).findings == ()
 
 
+@pytest.mark.slow
 def test_many_elifs() -> None:
     """Each one lies inside the other for a parser, though not for a reader."""
     before = "if a: pass\n" + f"elif b: {SYNC}\n" * 500

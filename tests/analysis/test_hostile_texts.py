@@ -191,6 +191,7 @@ def test_a_rule_for_scripts_that_fails_costs_its_own_findings_and_the_edits_of_t
     assert {f.status for f in result.findings} == {"manual"}
 
 
+@pytest.mark.slow
 def test_no_slice_is_looked_for_in_a_string():
     """`text[:1] in "ab"` is true of an empty text."""
     found = []

@@ -129,6 +129,7 @@ REASONS = {  # what is done to the project, what the call says, what the finding
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reason", REASONS)
 def test_a_comparison_stays_with_the_constant(project, reason):
     change, call, said = REASONS[reason]
@@ -187,6 +188,7 @@ USES = {  # another way to speak of the constant of config.py, in a file or more
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("use", USES)
 def test_ways_to_use_a_constant(project, use):
     """Named alone, the user waits; suppressed, it keeps the constant; together, both move."""
@@ -385,6 +387,7 @@ def hinder(text: str, path: str, how: str) -> str:
     return text + "print 'python 2'\n" if how == "refused" and path.endswith(".py") else text
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(60), suppress_health_check=[HealthCheck.too_slow])
 @given(made=projects(), unsafe=st.booleans())
 def test_never_half_a_group(made, unsafe):

@@ -94,6 +94,7 @@ def catalog(*arguments: str | Path, **env: str) -> subprocess.CompletedProcess[s
     )
 
 
+@pytest.mark.slow
 def test_same_wheels_same_bytes_whatever_the_hash_seed(tmp_path: Path) -> None:
     pair(tmp_path)
     made = set()

@@ -405,6 +405,7 @@ def test_explain(porter):
     assert api.text.startswith("torch.cuda.synchronize becomes torch.npu.synchronize  auto\n")
 
 
+@pytest.mark.slow
 def test_what_explain_says_of_a_name_is_one_story(porter):
     """The headline, and what wheel and documents say below."""
     stories = {

@@ -73,6 +73,7 @@ def test_what_the_findings_call_for(project):
             assert text.splitlines()[text.splitlines().index(line) - 1].startswith("# ")
 
 
+@pytest.mark.slow
 def test_a_repository_without_any_of_it(tmp_path):
     (tmp_path / "a.py").write_text("import torch\nprint(torch.ones(2).cuda())\n")
     assert set(exported(made(tmp_path))) == {"ASCEND_GLOBAL_LOG_LEVEL", "ASCEND_SLOG_PRINT_TO_STDOUT"}

@@ -427,6 +427,7 @@ def test_annotation_and_edits_at_one_place():
     assert apply(data, annotated(data, port, notes)) == b"import torch\nimport torch_npu\n# PRT110: t\nx = 2\n"
 
 
+@pytest.mark.slow
 def test_diff_of_stdin_bytes(porter):
     done = process("migrate", "-", "--stdin-filename", "gbk.py", cwd=porter.folder, stdin=CASES["gbk.py"])
     assert done.returncode == 0 and "设备".encode("gbk") in done.stdout

@@ -99,6 +99,7 @@ def test_every_line_of_a_cause_is_seen_in_an_example():
             assert any(re.search(line, text) for line in cause["lines"]), name
 
 
+@pytest.mark.slow
 def test_what_is_said_is_heard_in_a_long_log_too():
     """Of a long log only lines with certain letters are looked at: all of these are."""
     said = [(cause["name"], line) for cause in CAUSES.values() for line in cause.get("example", ())]
@@ -432,6 +433,7 @@ def test_numbers(text, wanted):
     assert names(text) == wanted
 
 
+@pytest.mark.slow
 def test_a_long_log_takes_little_memory_and_is_read_to_its_end():
     def stream():
         line = "[rank1]: step {n} {{'loss': {loss}, 'grad_norm': 0.5}} [ERROR] HCCL({n}) nothing that is known {n}\n"

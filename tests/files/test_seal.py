@@ -130,6 +130,7 @@ SWAPS = {
 }
 
 
+@pytest.mark.slow
 @POSIX
 @pytest.mark.parametrize("what", SWAPS)
 @pytest.mark.parametrize("name", ["committed", "manifest.json", "after"])

@@ -140,6 +140,7 @@ def test_every_format_is_whole(porter, tmp_path, sarif_schema, name):  # noqa: F
         whole(name, porter("analyze", ".", "--format", name, "--lang", "zh").out, sarif_schema)
 
 
+@pytest.mark.slow
 def test_a_terminal_gets_nothing_raw(porter):
     for args in (["analyze", ".", "--verbose"], ["migrate", ".", "--check"], ["advise", "."], ["env", "."]):
         answer = porter(*args)
@@ -161,6 +162,7 @@ def test_in_any_locale(porter, tmp_path, locale):
         assert done.stdout == want
 
 
+@pytest.mark.slow
 def test_a_baseline_knows_them_again(porter, tmp_path):
     file = str(tmp_path / "b.json")
     assert porter("analyze", ".", "--write-baseline", file).code == 0
@@ -183,6 +185,7 @@ def ported(folder: Path) -> dict[bytes, bytes]:
     return found
 
 
+@pytest.mark.slow
 def test_written_copied_and_taken_back(porter, tmp_path):
     answer = porter("migrate", ".", "--out", str(tmp_path / "o"))
     assert answer.code == 0 and quiet(answer.err), answer.err

@@ -130,6 +130,7 @@ def counted(monkeypatch):
     return look
 
 
+@pytest.mark.slow
 def test_second_run_analyses_nothing_and_says_the_same(many, tmp_path, counted):
     plain = analysed(many)
     counted()
