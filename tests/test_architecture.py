@@ -6,6 +6,7 @@ import ast
 import re
 from pathlib import Path
 
+import pytest
 import tomli
 
 ROOT = Path(__file__).parents[1]
@@ -55,6 +56,7 @@ def is_module(name: str) -> bool:
     return path.is_dir() or path.with_suffix(".py").is_file()
 
 
+@pytest.mark.slow
 def test_the_places_that_import_by_string() -> None:
     listed = PAGE.partition("## Places that import by string")[2]
     assert set(re.findall(r"^- `(porter/[\w/]+\.py)`: ", listed, re.MULTILINE)) == by_string()
@@ -73,6 +75,7 @@ def test_what_it_names_is_there() -> None:
     assert len(PAGE.splitlines()) <= 95  # one page
 
 
+@pytest.mark.slow
 def test_no_class_has_too_many_members() -> None:
     large = set()
     for path in (ROOT / "porter").rglob("*.py"):

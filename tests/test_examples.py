@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 SAMPLE = Path(__file__).parents[1] / "examples" / "gpt_cnn"
 SOURCES = sorted(path.relative_to(SAMPLE).as_posix() for path in SAMPLE.rglob("*.py"))
 GPU_WORDS = re.compile(r"cuda|nccl", re.IGNORECASE)

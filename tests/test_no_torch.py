@@ -13,6 +13,8 @@ from porter.analysis.session import open_session
 from porter.rulebook.gate import GATE
 from porter.run.gather import gather
 
+pytestmark = pytest.mark.slow
+
 # packages whose files are about torch or CUDA, wherever they are installed
 ABOUT = re.compile(
     r"/(?:torch|torchgen|torchvision|torchaudio|functorch|triton|torch_npu|nvidia|transformers|accelerate|porter)(?:/|-)"

@@ -10,6 +10,8 @@ import sys
 import pytest
 from command_line import ROOT, TESTED, git, write
 
+pytestmark = pytest.mark.slow
+
 yaml = pytest.importorskip("yaml", reason="pre-commit is not installed: it is in the `dev` extra")
 pytest.importorskip("pre_commit", reason="pre-commit is not installed: it is in the `dev` extra")
 

@@ -23,6 +23,7 @@ def rows(lang: str) -> list[tuple[str, list[tuple[str, str]]]]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name, function", sorted({test for _, held in rows("en") for test in held}))
 def test_what_holds_a_promise_exists(name: str, function: str) -> None:
     tree = ast.parse((ROOT / name).read_bytes())

@@ -119,6 +119,7 @@ def test_what_a_requirement_takes(spec, taken, refused):
     assert (allows(spec, taken), allows(spec, refused)) == (True, False)
 
 
+@pytest.mark.slow
 def test_packaging_is_imported_where_there_is_a_version_to_read():
     code = (
         "import sys, porter.target, porter.project.pins, porter.doctor.judge, porter.catalog.read.documents\n"

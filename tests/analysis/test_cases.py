@@ -484,6 +484,7 @@ DEEP = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DEEP)
 def test_deep_statement(name: str) -> None:
     before = f"{T}x.cuda()\n{DEEP[name]}\ny.cuda()\n"
@@ -512,6 +513,7 @@ def test_what_knows_npus_is_left_alone(ladder: str) -> None:
     assert look(T + ladder).findings == ()
 
 
+@pytest.mark.slow
 def test_many_elifs() -> None:
     """Each one lies inside the other for a parser, though not for a reader."""
     before = "if a: pass\n" + f"elif b: {SYNC}\n" * 500
@@ -577,12 +579,14 @@ SHAPES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 def test_work_grows_with_the_lines(shape: str) -> None:
     small, large = (calls(SHAPES[shape](n)) for n in (100, 800))
     assert large < small * 8 * 1.3, f"{small} calls for 100 lines, {large} for 800"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", ["one dict", "latin-1", "suppressed", "one name"])
 def test_one_long_statement_ends(shape: str) -> None:
     """What is quadratic in C shows in no count of calls: here it would take minutes."""
@@ -590,6 +594,7 @@ def test_one_long_statement_ends(shape: str) -> None:
     assert len(result.findings) >= 5_000
 
 
+@pytest.mark.slow
 def test_50_000_lines() -> None:
     rest = "".join(f"def plain_{i}(a):\n    return a + {i}\n" for i in range(20_000))
     text = generated(10_000) + rest

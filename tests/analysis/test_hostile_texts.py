@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from drawn import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -76,7 +77,7 @@ READERS = [of for of in NAMES if of != "notebook"]  # of a notebook, see test_no
 
 
 @pytest.mark.parametrize("of", READERS)
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(parts=st.lists(st.one_of(st.sampled_from(TOKENS), st.text(max_size=8)), max_size=40))
 def test_any_text(of, parts):
     # the word in front lets it through the gate of every kind
@@ -116,7 +117,7 @@ def spoiled(dice: random.Random, data: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("of", READERS)
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(seed=st.integers(0, 2**32))
 def test_any_damage_to_a_real_file(of, seed):
     dice = random.Random(seed)
@@ -190,6 +191,7 @@ def test_a_rule_for_scripts_that_fails_costs_its_own_findings_and_the_edits_of_t
     assert {f.status for f in result.findings} == {"manual"}
 
 
+@pytest.mark.slow
 def test_no_slice_is_looked_for_in_a_string():
     """`text[:1] in "ab"` is true of an empty text."""
     found = []

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from command_line import Porter, git, process, write
+from drawn import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -128,6 +129,7 @@ REASONS = {  # what is done to the project, what the call says, what the finding
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reason", REASONS)
 def test_a_comparison_stays_with_the_constant(project, reason):
     change, call, said = REASONS[reason]
@@ -186,6 +188,7 @@ USES = {  # another way to speak of the constant of config.py, in a file or more
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("use", USES)
 def test_ways_to_use_a_constant(project, use):
     """Named alone, the user waits; suppressed, it keeps the constant; together, both move."""
@@ -310,6 +313,7 @@ def test_being_held_is_no_broken_promise(project):
     assert answer.code == 0 and "PRT003" not in answer.text + answer.err
 
 
+@pytest.mark.slow
 def test_any_number_of_processes_any_order_of_hashes_and_the_cache(project):
     suppressed = {f"m{n}/use.py": USER.replace("config", f"m{n}.config") for n in range(6)}
     constants = {
@@ -383,7 +387,8 @@ def hinder(text: str, path: str, how: str) -> str:
     return text + "print 'python 2'\n" if how == "refused" and path.endswith(".py") else text
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@pytest.mark.slow
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.too_slow])
 @given(made=projects(), unsafe=st.booleans())
 def test_never_half_a_group(made, unsafe):
     files, hindered = made

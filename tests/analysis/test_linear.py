@@ -16,6 +16,8 @@ from porter.analysis.session import open_session
 from porter.engine.session import Session
 from porter.python import blocks
 
+pytestmark = pytest.mark.slow
+
 PORTER = str(Path(blocks.__file__).parents[1])
 
 

@@ -9,6 +9,7 @@ from collections import Counter
 
 import libcst as cst
 import pytest
+from drawn import examples
 from engine_modules import modules, nest
 from engine_world import CORE_SESSION, OURS, look, port
 from hypothesis import HealthCheck, given, settings
@@ -62,19 +63,19 @@ def holds(data: bytes, session: Session) -> FileResult:
     return result
 
 
-@settings(max_examples=120, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(120), suppress_health_check=list(HealthCheck))
 @given(modules())
 def test_promises_with_the_core_rules(data: bytes) -> None:
     holds(data, CORE_SESSION)
 
 
-@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(60), suppress_health_check=list(HealthCheck))
 @given(modules())
 def test_promises_with_all_rules(data: bytes) -> None:
     holds(data, ALL_RULES)
 
 
-@settings(max_examples=25, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(25), suppress_health_check=list(HealthCheck))
 @given(modules())
 def test_the_path_is_only_a_label(data: bytes) -> None:
     one, other = look(data, path="a/b.py"), look(data, path="x.py")
@@ -82,7 +83,7 @@ def test_the_path_is_only_a_label(data: bytes) -> None:
     assert [(f.line, f.column, f.code) for f in one.findings] == [(f.line, f.column, f.code) for f in other.findings]
 
 
-@settings(max_examples=25, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(25), suppress_health_check=list(HealthCheck))
 @given(modules())
 def test_a_suppression_of_everything_leaves_everything(data: bytes) -> None:
     codes = sorted({f.code for f in look(data).findings if not f.code.startswith("PRT00")})
@@ -91,6 +92,7 @@ def test_a_suppression_of_everything_leaves_everything(data: bytes) -> None:
     assert look(data, quiet).auto == look(data, quiet).review == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", range(20))
 def test_random_nests(block: int) -> None:
     """The expected text is built beside the input, so nothing is judged by the engine itself."""

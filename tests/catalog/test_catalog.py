@@ -94,6 +94,7 @@ def catalog(*arguments: str | Path, **env: str) -> subprocess.CompletedProcess[s
     )
 
 
+@pytest.mark.slow
 def test_same_wheels_same_bytes_whatever_the_hash_seed(tmp_path: Path) -> None:
     pair(tmp_path)
     made = set()
@@ -273,6 +274,7 @@ def test_versions_differ() -> None:
     assert not old.has("torch.cuda.GreenContext") and new.has("torch.cuda.GreenContext")
 
 
+@pytest.mark.slow
 def test_the_static_names_of_torch_are_those_of_a_living_one(needs_torch: None) -> None:
     """What `__all__` of torch.cuda and its submodules lists, where a catalogue of the installed torch is shipped."""
     code = (

@@ -16,6 +16,8 @@ from porter.engine.session import Quiet, Session
 from porter.finding import apply
 from porter.target import Target
 
+pytestmark = pytest.mark.slow
+
 LOOP = """\
 import torch
 from apex import amp

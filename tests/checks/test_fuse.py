@@ -303,6 +303,7 @@ def differences(virtual_npu) -> dict[str, list[str]]:
     return virtual_npu.differences(programs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_the_operator_computes_what_stood_there(differences, name: str) -> None:
     assert differences[name][0] == ""

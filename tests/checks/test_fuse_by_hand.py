@@ -9,6 +9,8 @@ import pytest
 
 from porter.rulebook.texts import Texts
 
+pytestmark = pytest.mark.slow
+
 
 class Case(NamedTuple):
     model: str  # a Model of the example, and its inputs

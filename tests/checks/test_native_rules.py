@@ -150,6 +150,7 @@ def test_every_option_passes_the_filter():
 # ---- apex
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("full", sorted(COUNTERPARTS))
 def test_a_counterpart_takes_what_porter_leaves(needs_torch, full):
     import torch

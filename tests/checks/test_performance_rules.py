@@ -203,6 +203,7 @@ def test_a_sum_that_is_read_behind_the_loop_is_the_same_number(needs_torch, weig
     assert type(sums[1]) is float and sums[1] == pytest.approx(sums[0], rel=1e-5)
 
 
+@pytest.mark.slow
 def test_what_nobody_wrote_by_hand_is_read_in_good_time():
     """Sums of a thousand parts, values that double in every line, functions of many lines."""
     head = "import torch\n\n\ndef f(x, y, k):\n    z = torch.softmax(x @ k, -1)\n"

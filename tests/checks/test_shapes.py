@@ -190,6 +190,7 @@ def test_a_project_says_once_whether_it_compiles(tmp_path):
     assert (said("True"), said("False"), said("True", "False"), said()) == ("on", "off", "", "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line", SELECTIONS.values(), ids=SELECTIONS)
 def test_work_grows_with_the_selections(line):
     """Counted is what porter itself runs: functions, and the rounds of what they generate."""

@@ -56,6 +56,7 @@ def test_version_among_other_options(porter):
     assert porter("-V", "analyze").out == f"porter {__version__}\n".encode()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "args", [["analyze", "train.py"], ["migrate", "train.py"], ["analyze", "clean.py", "--format", "json"]]
 )
@@ -324,6 +325,7 @@ def test_interrupt_before_anything_is_imported(monkeypatch):
     assert ended.value.code == 130
 
 
+@pytest.mark.slow
 def test_interrupt_from_the_keyboard(tmp_path):
     write(tmp_path / "r", {f"m{n}.py": TRAIN * 50 for n in range(300)})
     for delay in (1.5, 1.0, 0.7, 0.4, 0.2):  # a fast machine is through before a long one
@@ -345,6 +347,7 @@ def test_interrupt_from_the_keyboard(tmp_path):
     pytest.fail("no run was interrupted")
 
 
+@pytest.mark.slow
 def test_nobody_reads_on(porter):
     done = subprocess.run(
         f"{sys.executable} -m porter analyze . | head -1; echo ${{PIPESTATUS[0]}}",
@@ -365,12 +368,14 @@ def test_stdin(porter):
     assert porter("analyze", "-", "-q", stdin=b"").code == 0
 
 
+@pytest.mark.slow
 def test_output_that_the_terminal_cannot_show(porter):
     write(porter.folder, {"设备.py": TRAIN})
     done = process("analyze", ".", "-q", cwd=porter.folder, PYTHONIOENCODING="ascii", PYTHONUTF8="0")
     assert done.returncode == 1 and b"\\u8bbe\\u5907.py:5:5" in done.stdout
 
 
+@pytest.mark.slow
 def test_same_bytes_for_any_hash_seed_and_any_number_of_processes(porter, monkeypatch):
     files = {f"p{n}/m{n}.py": TRAIN + f"y = 'cuda:{n}'\ntorch.zeros(1, device=y)\n" * (n % 5) for n in range(30)}
     write(porter.folder, files)
@@ -400,6 +405,7 @@ def test_explain(porter):
     assert api.text.startswith("torch.cuda.synchronize becomes torch.npu.synchronize  auto\n")
 
 
+@pytest.mark.slow
 def test_what_explain_says_of_a_name_is_one_story(porter):
     """The headline, and what wheel and documents say below."""
     stories = {
@@ -424,6 +430,7 @@ def test_what_explain_says_of_a_name_is_one_story(porter):
     assert "By hand" in porter("explain", "torch.cuda.temperature").text
 
 
+@pytest.mark.slow
 def test_explain_a_package(porter):
     got = porter("explain", "flash_attn")
     assert got.code == 0 and got.text.startswith("flash_attn  has to be replaced\n")
@@ -437,6 +444,7 @@ def test_explain_a_package(porter):
     assert "did you mean xformers" in porter("explain", "xformer").err
 
 
+@pytest.mark.slow
 def test_every_code_can_be_explained_in_both_languages(porter):
     rules = json.loads(porter("rules", "--format", "json").out)["rules"]
     assert [rule["code"] for rule in rules] == sorted({rule["code"] for rule in rules})

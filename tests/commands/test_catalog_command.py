@@ -33,6 +33,7 @@ def facts(porter: Porter, api: str) -> dict:
     return json.loads(shown(porter, api, *GOAL, "--format", "json"))
 
 
+@pytest.mark.slow
 def test_list(porter: Porter) -> None:
     rows = porter("catalog", "list").text.splitlines()
     assert [row.split()[0] for row in rows] == versions()
@@ -73,6 +74,7 @@ def test_an_operator_of_torch_npu(porter: Porter) -> None:
     assert facts(porter, "aten::add.Tensor")["operators"][0]["kernel"] == "native"
 
 
+@pytest.mark.slow
 def test_what_nobody_knows(porter: Porter) -> None:
     done = porter("catalog", "show", "torch_npu.npu_fusion_atention")
     assert done.code == 2 and "did you mean 'torch_npu.npu_fusion_attention'?" in done.err
@@ -80,6 +82,7 @@ def test_what_nobody_knows(porter: Porter) -> None:
     assert "in no version from" in shown(porter, "torch.accelerator.nothing_here")
 
 
+@pytest.mark.slow
 def test_diff(porter: Porter) -> None:
     done = porter("catalog", "diff", "2.7.1", "2.13.0")
     assert done.code == 0 and "  - torch.npu.MemPoolContext\n" in done.text

@@ -55,6 +55,7 @@ def project(tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_what_the_findings_call_for(project):
     text = made(project)
     assert exported(text) == {
@@ -72,11 +73,13 @@ def test_what_the_findings_call_for(project):
             assert text.splitlines()[text.splitlines().index(line) - 1].startswith("# ")
 
 
+@pytest.mark.slow
 def test_a_repository_without_any_of_it(tmp_path):
     (tmp_path / "a.py").write_text("import torch\nprint(torch.ones(2).cuda())\n")
     assert set(exported(made(tmp_path))) == {"ASCEND_GLOBAL_LOG_LEVEL", "ASCEND_SLOG_PRINT_TO_STDOUT"}
 
 
+@pytest.mark.slow
 def test_cores_are_shared_among_cards(project):
     found = exported(made(project, "--cards", "8", "--cores", "192"))["CPU_AFFINITY_CONF"]
     assert found.startswith("1,npu0:0-23,npu1:24-47,") and found.endswith(",npu7:168-191")
@@ -85,6 +88,7 @@ def test_cores_are_shared_among_cards(project):
     )
 
 
+@pytest.mark.slow
 def test_what_python_sets_is_a_conflict_too(project):
     (project / "setup_env.py").write_text(
         'import os\nimport torch\n\nos.environ["PYTORCH_CUDA_ALLOC_CONF"] = "max_split_size_mb:64"\ntorch.ones(2).cuda()\n'
@@ -94,6 +98,7 @@ def test_what_python_sets_is_a_conflict_too(project):
     assert re.search(r"# export PYTORCH_NPU_ALLOC_CONF=.*setup_env\.py:4", text)
 
 
+@pytest.mark.slow
 def test_conflicts_are_respected(project):
     (project / "run.sh").write_text(
         "# numactl -C 0 is one way\nexport PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:128\ntaskset -c 0-3 python train.py\n"
@@ -104,6 +109,7 @@ def test_conflicts_are_respected(project):
     assert re.search(r"# export CPU_AFFINITY_CONF=.*run\.sh:3", text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_a_shell_sources_it(project, lang):
     done = env(project, "--cards", "2", "--cores", "8", "--lang", lang)
@@ -124,6 +130,7 @@ def test_a_shell_sources_it(project, lang):
     assert (project / "ascend_env.sh").read_bytes() == before  # its own file forbids nothing
 
 
+@pytest.mark.slow
 def test_what_it_refuses(project):
     (project / "ascend_env.sh").write_text("export MINE=1\n")
     done = env(project)

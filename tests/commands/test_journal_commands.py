@@ -55,6 +55,7 @@ def lines_about_the_journal(err: str) -> list[str]:
     return [line for line in err.splitlines() if line.startswith("porter: ")]
 
 
+@pytest.mark.slow
 @POSIX
 @pytest.mark.parametrize("journal", ["none", "interrupted", "interrupted, not kept", "foreign", "finished", "a link"])
 def test_commands_that_read_never_write(porter, journal):
@@ -112,6 +113,7 @@ def test_no_copy_of_a_tree_that_is_half_written(porter, kept):
     assert porter("migrate", ".", "--out", "../copy").code == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["committed", "failed", "finished", "undone"])
 @pytest.mark.parametrize(
     "sealed", [b"", b"2 0001 " + b"0" * 64 + b" 1 9 " + b"0" * 64 + b" " + b"0" * 64 + b"\n"], ids=["older", "guessed"]
@@ -225,6 +227,7 @@ def test_two_users_of_one_tree(porter, monkeypatch):
     assert porter("undo").code == 0
 
 
+@pytest.mark.slow
 @POSIX
 def test_a_process_of_its_own_finds_the_secret_again(porter):
     assert process("migrate", ".", "--inplace", cwd=porter.folder).returncode == 0

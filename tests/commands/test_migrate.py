@@ -9,6 +9,7 @@ import subprocess
 
 import pytest
 from command_line import Porter, git, process, write
+from drawn import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -406,7 +407,7 @@ def test_annotation_anywhere_is_never_inside_a_string_or_an_expression(source, l
 STATEMENTS = st.sampled_from(SOURCES[:7] + SOURCES[11:12] + ["y = 1\n", "# comment\n", "\n", "# PRT101: old\n"])
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(st.lists(STATEMENTS, max_size=6), st.lists(st.integers(1, 40), max_size=5))
 def test_annotations_of_any_file(parts, lines):
     data = "".join(parts).encode()
@@ -426,6 +427,7 @@ def test_annotation_and_edits_at_one_place():
     assert apply(data, annotated(data, port, notes)) == b"import torch\nimport torch_npu\n# PRT110: t\nx = 2\n"
 
 
+@pytest.mark.slow
 def test_diff_of_stdin_bytes(porter):
     done = process("migrate", "-", "--stdin-filename", "gbk.py", cwd=porter.folder, stdin=CASES["gbk.py"])
     assert done.returncode == 0 and "设备".encode("gbk") in done.stdout

@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from verify_world import virtual_npu
 
+pytestmark = pytest.mark.slow
+
 OK, FOUND, USAGE = 0, 1, 2
 TRAINS = """
     import torch

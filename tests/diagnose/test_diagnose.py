@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import tomli
 from command_line import Porter, write
+from drawn import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -98,6 +99,7 @@ def test_every_line_of_a_cause_is_seen_in_an_example():
             assert any(re.search(line, text) for line in cause["lines"]), name
 
 
+@pytest.mark.slow
 def test_what_is_said_is_heard_in_a_long_log_too():
     """Of a long log only lines with certain letters are looked at: all of these are."""
     said = [(cause["name"], line) for cause in CAUSES.values() for line in cause.get("example", ())]
@@ -208,7 +210,7 @@ PIECES += [
 ]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(st.sampled_from(PIECES) | st.binary(max_size=8), max_size=60), st.sampled_from([3, 64, 1 << 18]))
 def test_any_bytes_in_blocks_of_any_size(pieces, size):
     data = b"".join(pieces)
@@ -431,6 +433,7 @@ def test_numbers(text, wanted):
     assert names(text) == wanted
 
 
+@pytest.mark.slow
 def test_a_long_log_takes_little_memory_and_is_read_to_its_end():
     def stream():
         line = "[rank1]: step {n} {{'loss': {loss}, 'grad_norm': 0.5}} [ERROR] HCCL({n}) nothing that is known {n}\n"

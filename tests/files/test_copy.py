@@ -153,6 +153,7 @@ def test_links_in_the_copy_are_not_written_through(tmp_path):
     assert (victim / "b.py").read_text() == "precious"
 
 
+@pytest.mark.slow
 @POSIX
 def test_what_cannot_be_read_stops_the_copy_with_one_line():
     with common_folder() as folder:
@@ -551,6 +552,7 @@ def trees(folder: Path) -> tuple[Path, Path, dict[str, bytes | str]]:
 PORTS = {"a.py": b"port 2", "b/c.py": b"port"}
 
 
+@pytest.mark.slow
 @POSIX
 @pytest.mark.parametrize("first", [True, False])
 def test_kill_before_every_single_step(in_memory, first):
@@ -576,6 +578,7 @@ def test_kill_before_every_single_step(in_memory, first):
     assert step > 25
 
 
+@pytest.mark.slow
 @POSIX
 @pytest.mark.parametrize("first", [True, False])
 def test_what_was_edited_after_a_kill_is_somebodys(in_memory, first):
@@ -607,6 +610,7 @@ def test_what_was_edited_after_a_kill_is_somebodys(in_memory, first):
     assert seen >= {"a.py", "b/c.py", "h.py", "f/g.py", "link.py"}
 
 
+@pytest.mark.slow
 @POSIX
 @pytest.mark.parametrize("path", ["a.py", "h.py", "swap", "f/g.py", "old/d.py", "link.py"])
 def test_what_somebody_writes_during_the_run(in_memory, path):
@@ -670,6 +674,7 @@ def test_a_folder_that_cannot_be_written_to_gets_one_line():
         ]
 
 
+@pytest.mark.slow
 @POSIX
 def test_nobody_else_reads_a_file_before_it_has_its_mode(in_memory):
     root, out = in_memory / "root", in_memory / "copied"
@@ -725,6 +730,7 @@ def test_one_at_a_time(tmp_path):
     assert write_copy(root, out, {"a.py": b"ported"}) == 1 and not (out / LOCK).exists()
 
 
+@pytest.mark.slow
 @POSIX
 def test_of_a_run_that_was_cut_off_all_but_the_last_file_are_settled(in_memory):
     """Who takes an older port back, from a repository of the copies, does something, too."""

@@ -89,6 +89,7 @@ ATOMS = [
 PARTS = ["a", "b", "c", "foo", "a.py", "ab", "*", "a b", "é", "fooa", "-", "a]", "[", "#a", "!a", "a ", "a*b*c"]
 
 
+@pytest.mark.slow
 @POSIX
 @pytest.mark.parametrize("seed", range(4))
 def test_ignore_semantics_are_those_of_git(tmp_path, seed):
@@ -218,6 +219,7 @@ def test_find_root(tmp_path, monkeypatch):
     assert find_root([]) == find_root(["x.py"]) == tmp_path / "one"
 
 
+@pytest.mark.slow
 def test_a_very_deep_tree(tmp_path):
     if os.name == "nt":
         pytest.skip("short paths")
@@ -238,6 +240,7 @@ def test_a_very_deep_tree(tmp_path):
         subprocess.run(["rm", "-rf", str(tmp_path / "d")], check=True)
 
 
+@pytest.mark.slow
 def test_twenty_thousand_files_take_no_time(tmp_path):
     for folder in range(100):
         (tmp_path / f"p{folder}").mkdir()

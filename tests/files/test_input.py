@@ -89,6 +89,7 @@ READ = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @POSIX
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_file_that_is_none_neither_hangs_nor_ends_a_run(repo, kind, monkeypatch):
@@ -116,6 +117,7 @@ def test_a_file_that_is_none_neither_hangs_nor_ends_a_run(repo, kind, monkeypatc
     assert "a.py" in {f["path"] for f in json.loads(all_of_it.out)["findings"]}
 
 
+@pytest.mark.slow
 @POSIX
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "folder"])
 def test_what_is_named_is_a_regular_file(repo, kind, monkeypatch):
@@ -146,6 +148,7 @@ def test_what_is_named_is_a_regular_file(repo, kind, monkeypatch):
     assert "PRT003" in alone.out + alone.err or alone.refused, alone
 
 
+@pytest.mark.slow
 @POSIX
 def test_an_output_that_nobody_reads_is_refused(repo):
     os.mkfifo(repo / "report.txt")
@@ -155,6 +158,7 @@ def test_an_output_that_nobody_reads_is_refused(repo):
         assert answer.code == 2 and "report.txt" in answer.err, answer
 
 
+@pytest.mark.slow
 @POSIX
 def test_a_log_comes_through_a_pipe_and_a_report_goes_through_one(repo):
     command = f"{sys.executable} -m porter diagnose <(sleep 0.2; echo 'RuntimeError: CUDA error: x'); "
@@ -184,6 +188,7 @@ def _bounded() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))
 
 
+@pytest.mark.slow
 def test_an_archive_that_holds_itself_is_no_log(tmp_path):
     data = b"RuntimeError: CUDA error\n"
     for layer in range(6):
@@ -267,6 +272,7 @@ def _opened(tree: ast.AST):
                 yield node.lineno
 
 
+@pytest.mark.slow
 def test_one_reader_is_the_way_to_every_file():
     places = {}
     for file in sorted((CHECKOUT / "porter").rglob("*.py")):
@@ -313,6 +319,7 @@ NESTED = {
 }
 
 
+@pytest.mark.slow
 def test_nesting_without_a_bottom_is_a_finding_and_no_failure(repo):
     for name, (head, opening, closing) in NESTED.items():
         make(repo, name, text=head + opening * DEEP + "\n" + closing * DEEP + "\n")
@@ -327,6 +334,7 @@ def test_nesting_without_a_bottom_is_a_finding_and_no_failure(repo):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     ['x.cuda() if y else ' * 700 + "z", "[" * 150 + '"cuda"' + "]" * 150, "x" + ".a" * 900 + ".cuda()", "1" + " + 'cuda'" * 900],
@@ -346,6 +354,7 @@ def test_what_python_can_read_and_porter_cannot_go_down_ends_no_run(repo, text, 
     assert not [why for code, why in found["deep.py"] if code == "PRT003" and why != "joined"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["pyproject.toml", "porter.toml"])
 def test_a_configuration_that_is_nested_too_deeply_is_refused(repo, name):
     make(repo, name, text="[tool.porter]\nx = " + "[" * DEEP)
@@ -353,6 +362,7 @@ def test_a_configuration_that_is_nested_too_deeply_is_refused(repo, name):
     assert answer.refused and name in answer.err, answer
 
 
+@pytest.mark.slow
 def test_what_porter_wrote_is_refused_where_it_is_nested_too_deeply(repo):
     make(repo, "deep", text="[" * 200_000)
     make(repo, "facts/porter.toml", text='facts = ["../deep"]\n')

@@ -6,7 +6,10 @@ import re
 import subprocess
 import sys
 
+import pytest
 from files_world import CHECKOUT, POSIX
+
+pytestmark = pytest.mark.slow
 
 
 @POSIX

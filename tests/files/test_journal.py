@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from files_world import CHECKOUT, POSIX, as_user, common_folder, git, interrupted, make, python
+from files_world import CHECKOUT, POSIX, as_user, common_folder, forked, git, interrupted, make, python
 
 from porter.files.errors import FilesError
 from porter.files.journal import Transaction, Undone, last_written, recover, undo
@@ -279,12 +279,13 @@ def test_two_at_a_time_where_the_file_system_has_no_locks(tmp_path):
 
 # --- what an interrupted run leaves
 
+MANY = 120
 VICTIM = (
     ROUND
     + """
 with Transaction('.') as run:
     print('start', flush=True)
-    for number in range(300):
+    for number in range(len(sys.argv) - 1):
         run.add(f'd{number % 7}/m{number}.py', (f'new {number}\\n' * 20).encode(), sys.argv[1 + number])
     run.commit()
 """
@@ -292,12 +293,13 @@ with Transaction('.') as run:
 NEXT = ROUND + "message = recover('.')\nprint(message.text() if message else '')\n"
 
 
+@pytest.mark.slow
 @POSIX
 def test_kill_at_random_points(in_memory):
     """Every file is old or new, and the next command makes that all old or all new."""
     tmp_path = in_memory
-    files = {f"d{n % 7}/m{n}.py": (f"old {n}\n" * 30).encode() for n in range(300)}
-    new = {f"d{n % 7}/m{n}.py": (f"new {n}\n" * 20).encode() for n in range(300)}
+    files = {f"d{n % 7}/m{n}.py": (f"old {n}\n" * 30).encode() for n in range(MANY)}
+    new = {f"d{n % 7}/m{n}.py": (f"new {n}\n" * 20).encode() for n in range(MANY)}
     digests = [digest(data) for data in files.values()]
     for path, data in files.items():
         (tmp_path / path).parent.mkdir(exist_ok=True)
@@ -320,7 +322,7 @@ def test_kill_at_random_points(in_memory):
         assert all(Path(path).name.startswith(".porter-") for path in stray)
         assert all(now[path] in (files[path], new[path]) for path in files)
         changed = sum(now[path] == new[path] for path in files)
-        mixed += 0 < changed < 300
+        mixed += 0 < changed < MANY
         if round_number % 2:
             message = recover(tmp_path)
         else:
@@ -328,13 +330,13 @@ def test_kill_at_random_points(in_memory):
                 message = run.recovered
         after = tree(tmp_path)
         assert after == new if changed else after in (files, new)
-        assert (message is not None) or changed in (0, 300)
+        assert (message is not None) or changed in (0, MANY)
         assert recover(tmp_path) is None
         assert all(stat.S_IMODE((tmp_path / path).stat().st_mode) == 0o755 for path in files)
         outcomes.append(after == new)
         if after == new:
             assert last_written(tmp_path) == {path: digest(data) for path, data in new.items()}
-            assert len(undo(tmp_path).restored) == 300
+            assert len(undo(tmp_path).restored) == MANY
         assert tree(tmp_path) == files and last_written(tmp_path) == {}
     assert mixed >= 5 and 5 < sum(outcomes[1:]) < 50, (mixed, outcomes)
 
@@ -353,6 +355,7 @@ for name in ("open", "replace", "rename", "unlink", "fsync", "mkdir", "rmdir"):
 """
 
 
+@pytest.mark.slow
 @POSIX
 @pytest.mark.parametrize("action", ["migrate", "undo", "recover", "put-back"])
 def test_kill_before_every_single_step(in_memory, action):
@@ -381,11 +384,11 @@ def test_kill_before_every_single_step(in_memory, action):
         if action == "undo":
             migrate(root, new)
         elif action == "recover":
-            python(ROUND + half, cwd=root)
+            assert forked(ROUND + half, cwd=root) == -signal.SIGKILL
             assert [tree(root)[path] == new[path] for path in files] == [True, True, False, False]
-        run = python(code, step, cwd=root)
-        dead = run.returncode == -signal.SIGKILL
-        assert dead or run.returncode == 0, run.stderr
+        status = forked(code, step, cwd=root)
+        dead = status == -signal.SIGKILL
+        assert dead or status == 0
         message = recover(root)
         now = tree(root)
         if action == "put-back" and now["m2.py"] == b"mine":

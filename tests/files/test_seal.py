@@ -130,6 +130,7 @@ SWAPS = {
 }
 
 
+@pytest.mark.slow
 @POSIX
 @pytest.mark.parametrize("what", SWAPS)
 @pytest.mark.parametrize("name", ["committed", "manifest.json", "after"])
@@ -321,6 +322,7 @@ def test_where_the_state_is_kept(monkeypatch, tmp_path):
         assert state_dir() == tmp_path / ".local/state/porter"
 
 
+@pytest.mark.slow
 @POSIX
 def test_porters_that_start_at_once_agree_on_one_secret(root, state):
     code = f"import sys\nsys.path.insert(0, {str(CHECKOUT)!r})\nfrom porter.files.seal import make_secret\n"
@@ -440,6 +442,7 @@ def test_a_run_without_undo_leaves_the_others_on_record(root):
 # --- one porter at a time, although the lock goes with the journal
 
 
+@pytest.mark.slow
 @POSIX
 def test_entering_while_others_clear_away(root):
     """Never two at once, and nobody fails for another reason than that."""

@@ -133,6 +133,7 @@ def test_a_submodule_begins_afresh(tmp_path):
     assert names(outer) == ["deps/sub/new.py", "deps/sub/x.py"]
 
 
+@pytest.mark.slow
 def test_any_index_is_survived(tmp_path):
     root = tmp_path / "r"
     make(root, "gen_a.py", "data/x.py", "a.py")

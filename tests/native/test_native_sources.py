@@ -94,6 +94,7 @@ def test_a_kernel_is_found_at_its_name_whatever_the_bytes_around_it(data):
     assert line[finding.column - 1] == "f"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "data",
     [

@@ -356,6 +356,7 @@ def test_a_kept_result_is_not_believed_when_the_road_is_gone(tmp_path):
     assert not analysed(root, cache=cache)["options.py"].review
 
 
+@pytest.mark.slow
 def test_in_several_processes(tmp_path, monkeypatch):
     root = project(tmp_path, TREE)
     monkeypatch.setattr("porter.run.run.PARALLEL_FROM", 2)
@@ -396,6 +397,7 @@ def test_imports_that_go_in_circles(tmp_path):
     assert edited(root) == {"p/m3.py"}
 
 
+@pytest.mark.slow
 def test_a_long_row_of_modules_is_followed(tmp_path):
     files = {f"m{n}.py": f"from m{n + 1} import x\n" for n in range(1500)}
     root = project(tmp_path, {**files, "m1500.py": TORCH, "m0.py": "from m1 import x\n" + USES})

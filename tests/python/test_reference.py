@@ -15,6 +15,7 @@ from pathlib import Path
 
 import libcst as cst
 import pytest
+from drawn import examples
 from engine_modules import modules
 from engine_world import CORE_SESSION, look
 from hypothesis import HealthCheck, given, settings
@@ -83,7 +84,8 @@ def agree(data: bytes) -> int:
     return len(other.seen)
 
 
-@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@pytest.mark.slow
+@settings(max_examples=examples(60), suppress_health_check=list(HealthCheck))
 @given(modules())
 def test_generated_modules(data: bytes) -> None:
     kept = cst.parse_module(data).bytes == data  # LibCST alone does not keep every lone \r
@@ -114,18 +116,20 @@ def over(files: list[Path]) -> tuple[int, int]:
     return compared, total
 
 
+@pytest.mark.slow
 def test_the_sample() -> None:
     compared, total = over(python_files(EXAMPLES))
     assert compared >= 5 and total >= 10
 
 
-def sampled(files: list[Path], size: int) -> list[Path]:
+def sampled(files: list[Path], size: int, longest: int = 60_000) -> list[Path]:
     """The same files on every run, spread over the whole list, and none so long that it takes seconds alone."""
-    files = [p for p in files if p.stat().st_size < 60_000]
+    files = [p for p in files if p.stat().st_size < longest]
     step = max(1, len(files) // size)
     return files[::step][:size]
 
 
+@pytest.mark.slow
 def test_installed_torch(needs_torch: None) -> None:
     root = Path(importlib.util.find_spec("torch").origin).parent
     cuda = [p for p in python_files(root) if WANTED.search(p.read_bytes())]
@@ -212,18 +216,20 @@ def names_over(files: list[Path]) -> tuple[int, int, int]:
     return looked, chains, unclear
 
 
-@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(60), suppress_health_check=list(HealthCheck))
 @given(modules())
 def test_names_of_generated_modules(data: bytes) -> None:
     if b"def load" not in data:
         names_agree(data)
 
 
+@pytest.mark.slow
 def test_names_of_the_libraries() -> None:
-    looked, chains, unclear = names_over(sampled(libraries(), 110))
+    looked, chains, unclear = names_over(sampled(libraries(), 110, longest=15_000))
     assert looked >= 80 and chains >= 2_000 and unclear > 0
 
 
+@pytest.mark.slow
 def test_names_of_the_sample() -> None:
     assert names_over(python_files(EXAMPLES))[1] > 200
 

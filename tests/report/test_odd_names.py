@@ -123,6 +123,7 @@ class Page(HTMLParser):
             self.files.add(given["href"].partition("=")[2])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FORMATS)
 def test_every_format_is_whole(porter, tmp_path, sarif_schema, name):  # noqa: F811
     answer = porter("analyze", ".", "--format", name)
@@ -139,6 +140,7 @@ def test_every_format_is_whole(porter, tmp_path, sarif_schema, name):  # noqa: F
         whole(name, porter("analyze", ".", "--format", name, "--lang", "zh").out, sarif_schema)
 
 
+@pytest.mark.slow
 def test_a_terminal_gets_nothing_raw(porter):
     for args in (["analyze", ".", "--verbose"], ["migrate", ".", "--check"], ["advise", "."], ["env", "."]):
         answer = porter(*args)
@@ -147,6 +149,7 @@ def test_a_terminal_gets_nothing_raw(porter):
     assert quiet(re.sub(r"\x1b\[[\d;]*m", "", coloured)) and "title" in coloured and "\x1b]" not in coloured
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("locale", ["C", "C.UTF-8", "POSIX"])
 def test_in_any_locale(porter, tmp_path, locale):
     """The same bytes, where Python would have names in ASCII."""
@@ -159,6 +162,7 @@ def test_in_any_locale(porter, tmp_path, locale):
         assert done.stdout == want
 
 
+@pytest.mark.slow
 def test_a_baseline_knows_them_again(porter, tmp_path):
     file = str(tmp_path / "b.json")
     assert porter("analyze", ".", "--write-baseline", file).code == 0
@@ -181,6 +185,7 @@ def ported(folder: Path) -> dict[bytes, bytes]:
     return found
 
 
+@pytest.mark.slow
 def test_written_copied_and_taken_back(porter, tmp_path):
     answer = porter("migrate", ".", "--out", str(tmp_path / "o"))
     assert answer.code == 0 and quiet(answer.err), answer.err
@@ -203,6 +208,7 @@ def test_the_diff_is_one_that_git_applies(porter, tmp_path):
     assert all(b"torch.npu.synchronize()" in written[n] for n, data in NAMES.items() if data == PYTHON)
 
 
+@pytest.mark.slow
 def test_named_outright(porter):
     for name in NAMES:
         shown = "./" + os.fsdecode(name)

@@ -15,6 +15,8 @@ from porter.finding import SEVERITIES
 from porter.report import render_document
 from porter.resources import templates_dir
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def browser(needs_chromium):

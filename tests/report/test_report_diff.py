@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from drawn import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -146,7 +147,7 @@ def read_back(patch: bytes, data: bytes) -> bytes:
     return b"".join(out + old[at:])
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=examples(600), deadline=None)
 @given(st.data())
 def test_any_edits(data):
     text = b"".join(data.draw(PIECES))

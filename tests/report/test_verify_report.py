@@ -127,6 +127,7 @@ class Tail(nn.Module):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("compared", [True, False], ids=["original", "port alone"])
 def test_late_shapes_are_joined_with_what_foretells_them(porter, tmp_path, compared):
     (tmp_path / "project" / "head.py").write_text(MODEL)

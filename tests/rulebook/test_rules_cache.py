@@ -64,6 +64,7 @@ def test_a_cache_under_another_name_is_not_believed(cache, folder):
     assert _fresh(folder(ALL.replace("synchronize", "synchronise"))) == right
 
 
+@pytest.mark.slow
 def test_every_damage_is_noticed(cache, folder):
     place = folder(ALL)
     right = _fresh(place)
@@ -132,6 +133,7 @@ def test_where_the_cache_is(tmp_path, monkeypatch):
     assert cache_dir() == tmp_path / "local" / "porter"
 
 
+@pytest.mark.slow
 def test_no_hash_seed_shows(tmp_path):
     program = (
         "from porter.rulebook import table; from porter.rulebook.texts import Texts;"
@@ -151,6 +153,7 @@ def test_no_hash_seed_shows(tmp_path):
     assert len(outputs) == 1 and outputs.pop()
 
 
+@pytest.mark.slow
 def test_a_warm_start_imports_no_parser(cache):
     _fresh(rules_dir())
     program = "import sys; from porter.rulebook import table; table.load(); print(*sys.modules)"

@@ -121,6 +121,7 @@ def test_what_is_made_is_closed_to_others(porter):
     assert {stat.S_IMODE(file.stat().st_mode) for file in folder.iterdir()} == {0o600}
 
 
+@pytest.mark.slow
 @POSIX
 @pytest.mark.parametrize("what", ["open", "link", "pipe", "folder", "journal"])
 def test_a_file_that_is_not_ours_is_not_read(porter, tmp_path, what):
@@ -170,6 +171,7 @@ def test_links_and_owners(tmp_path):
         assert not is_ours(tmp_path / "real") and not is_ours(tmp_path / "link")
 
 
+@pytest.mark.slow
 @POSIX
 def test_rules_of_others_are_not_used(porter):
     """Compiled rules say what is written; they lie beside the results."""
@@ -202,6 +204,7 @@ def test_a_row_of_other_bytes_is_noticed(porter):
     assert porter("analyze", ".", "--format", "json").out == said
 
 
+@pytest.mark.slow
 @POSIX
 def test_programs_of_others_are_not_run(porter, needs_torch):
     """What a verified run loads lies in the cache, too."""

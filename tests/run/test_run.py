@@ -30,6 +30,7 @@ def analysed(root: Path, jobs: int = 1, **more):
     return run(root, [str(root)], Settings(jobs=jobs), open_session(), **more)
 
 
+@pytest.mark.slow
 def test_serial_and_pool_are_the_same(many, monkeypatch):
     one = analysed(many)
     monkeypatch.setattr("porter.run.run.PARALLEL_FROM", 2)
@@ -39,6 +40,7 @@ def test_serial_and_pool_are_the_same(many, monkeypatch):
     assert sum(f.parsed for f in one.files) == 60 and sum(bool(f.auto) for f in one.files) == 60
 
 
+@pytest.mark.slow
 def test_progress_counts_every_file(many, monkeypatch):
     for jobs in (1, 3):
         monkeypatch.setattr("porter.run.run.PARALLEL_FROM", 2)
@@ -47,6 +49,7 @@ def test_progress_counts_every_file(many, monkeypatch):
         assert [done for done, _ in seen] == list(range(4, 64)) and {total for _, total in seen} == {63}
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_takes_one_file_with_it(many, monkeypatch, tmp_path):
     want = analysed(many)
     write(many, {"p3/deadly.py": BODY})
@@ -127,6 +130,7 @@ def counted(monkeypatch):
     return look
 
 
+@pytest.mark.slow
 def test_second_run_analyses_nothing_and_says_the_same(many, tmp_path, counted):
     plain = analysed(many)
     counted()
@@ -134,6 +138,7 @@ def test_second_run_analyses_nothing_and_says_the_same(many, tmp_path, counted):
     assert cached(many, tmp_path / "c.sqlite") == plain and counted() == []
 
 
+@pytest.mark.slow
 def test_what_a_result_depends_on(many, tmp_path, counted):
     file = tmp_path / "c.sqlite"
     cached(many, file)
@@ -153,6 +158,7 @@ def test_what_a_result_depends_on(many, tmp_path, counted):
     assert got == analysed(many)
 
 
+@pytest.mark.slow
 def test_a_moved_file_is_another_one(many, tmp_path, counted):
     file = tmp_path / "c.sqlite"
     cached(many, file)
@@ -183,6 +189,7 @@ def test_what_is_read_of_native_sources_is_kept(tmp_path, monkeypatch):
     assert "PRT411" not in str(cached(root, file)) and len(seen) == 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", ["text", "cut", "flipped", "folder", "no room"])
 def test_a_cache_that_cannot_be_used_is_not_there(many, tmp_path, damage):
     want, file = analysed(many), tmp_path / "c" / "c.sqlite"
@@ -217,6 +224,7 @@ def test_refusals_are_not_kept(tmp_path, monkeypatch):
     assert not cached(root, file).broken
 
 
+@pytest.mark.slow
 def test_commands(tmp_path, monkeypatch):
     (tmp_path / "r").mkdir()
     porter = Porter(monkeypatch, write(tmp_path / "r", {"a.py": BODY}))
@@ -269,6 +277,7 @@ ODD = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ODD)
 def test_an_odd_file_is_a_finding_and_no_failure(tmp_path, monkeypatch, name):
     (tmp_path / "r").mkdir()

@@ -100,6 +100,7 @@ _CASES = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", _CASES)
 def test_work_grows_as_the_text_does(name):
     path, make = _CASES[name]

@@ -7,6 +7,7 @@ import random
 import re
 
 import pytest
+from drawn import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -597,7 +598,7 @@ def notebooks(draw):
     return pieces, wanted
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(notebooks())
 def test_any_notebook(made):
     pieces, wanted = made
@@ -648,7 +649,7 @@ def soups(draw):
     return '{"cells": [%s]}' % ",".join('{"cell_type": "code", "source": %s}' % source for source in cells)
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(soups())
 def test_whatever_it_holds_a_notebook_breaks_no_promise(text):
     data = text.encode("utf-8")

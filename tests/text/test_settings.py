@@ -314,6 +314,7 @@ def test_both_parsers_of_yaml_give_the_same(monkeypatch):
     assert found("a.yaml", text) == fast
 
 
+@pytest.mark.slow
 def test_a_large_or_binary_file_is_a_note(tmp_path):
     (tmp_path / "large.yaml").write_bytes(b"device: cuda\n" + b"# x\n" * 600_000)
     (tmp_path / "binary.json").write_bytes(b'{"device": "cuda"\0}')

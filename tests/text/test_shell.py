@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from drawn import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -159,6 +160,7 @@ def test_what_is_broken_before_is_no_broken_promise():
     assert not result.auto and not result.review and all(f.status == "manual" for f in result.findings)
 
 
+@pytest.mark.slow
 def test_a_long_generated_script():
     data = b"export A_1=1 # x\npython train.py --lr 0.1 --x $FOO\n" * 20_000 + b"nvidia-smi\n"
     result = analyse("run.sh", data, ABOUT)
@@ -178,7 +180,7 @@ PIECES = (
 )  # fmt: skip
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=8), st.booleans(), st.booleans(), st.booleans())
 def test_bytes_outside_the_edits_stay(pieces, windows, bom, unsafe):
     text = "".join(pieces).replace("\n", "\r\n" if windows else "\n")
@@ -216,7 +218,7 @@ MAKE = (
 )  # fmt: skip
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.sampled_from([("Dockerfile", DOCKER), ("Makefile", MAKE)]), st.data(), st.booleans(), st.booleans())
 def test_around_the_shell_nothing_moves(kind, data, windows, unsafe):
     name, pieces = kind
@@ -231,6 +233,7 @@ def test_around_the_shell_nothing_moves(kind, data, windows, unsafe):
     assert after.count(b"\n") == source.count(b"\n") and after.count(b"#") == source.count(b"#")
 
 
+@pytest.mark.slow
 def test_a_line_without_end_costs_no_time():
     """Data in a script's clothes: every search over it is linear."""
     import time

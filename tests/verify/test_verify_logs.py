@@ -16,6 +16,8 @@ from porter.verify.logs import Logs
 from porter.verify.records import Point, written
 from porter.verify.runtime.named_numbers import is_gauge, numbers
 
+pytestmark = pytest.mark.slow
+
 RUNTIME = Path(__file__).parents[2] / "porter" / "verify" / "runtime"
 # tensorboard's own EventFileWriter wrote it: train/loss at steps 1 and 300, and acc at 2 as TensorFlow writes scalars
 EVENTS = base64.b85decode(

@@ -23,6 +23,8 @@ from porter.verify.records import Operator, Point, Records, read
 from porter.verify.result import Result, as_json, data
 from porter.verify.show import text
 
+pytestmark = pytest.mark.slow
+
 OURS = Interpreter(
     "/py", "3.11.9", "cpython-311", "x86_64", "Linux", Path("/h"), Path("/t"), "2.13.0", None, "", True, ()
 )

@@ -21,6 +21,8 @@ from porter.verify.compare import compare
 from porter.verify.result import Result, data
 from porter.verify.show import text
 
+pytestmark = pytest.mark.slow
+
 HERE = Path(__file__).parents[1] / "programs"
 LIMIT = 150
 

@@ -11,6 +11,8 @@ from virtual_device import VirtualNpu, names
 
 from porter.catalog.read import traced
 
+pytestmark = pytest.mark.slow
+
 _BARE = {"VIRTUAL_NPU_LIBRARY": ""}  # torch_npu on the stand-ins, with its own kernels
 _BACKWARD = """
 import torch, torch_npu

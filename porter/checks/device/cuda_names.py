@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from porter.checks.device.dynamic_name import LOOKUPS
 from porter.checks.device.typed_tensor import SETTER, TypedTensor
@@ -11,6 +11,7 @@ from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.rulebook.table import Move, Tables
 
+Mention: TypeAlias = "cst.Attribute | cst.Name"
 ASKS = frozenset({"torch.cuda.is_available", "torch.cuda.device_count"})
 
 
@@ -22,7 +23,7 @@ class CudaNames(Rule):
         self.moves = {name: row for name, row in tables.moves.items() if not name.startswith("torch_npu.")}
         self.parameters, self.references = tables.parameters, frozenset(self.moves)
 
-    def visit(self, original: cst.Attribute | cst.Name, updated: cst.Attribute | cst.Name, file: RuleFile) -> Answer:
+    def visit(self, original: Mention, updated: Mention, file: RuleFile) -> Answer:
         name = file.name(original) or ""
         if name in self.moves:
             return self._move(self.moves[name], name, original, updated, file)
@@ -34,19 +35,12 @@ class CudaNames(Rule):
             return None
         return Hit(original, "unknown", values=(("name", name),))
 
-    def _misplaced(self, name: str, original: cst.Attribute | cst.Name, file: RuleFile) -> bool:
+    def _misplaced(self, name: str, original: Mention, file: RuleFile) -> bool:
         """Called with more positional arguments than mean the same on the other side."""
         row = self.parameters.get(name)
         return row is not None and row.positional is not None and file.around.positionals(original) > row.positional
 
-    def _move(
-        self,
-        move: Move,
-        name: str,
-        original: cst.Attribute | cst.Name,
-        updated: cst.Attribute | cst.Name,
-        file: RuleFile,
-    ) -> Hit | None:
+    def _move(self, move: Move, name: str, original: Mention, updated: Mention, file: RuleFile) -> Hit | None:
         if move.code == TypedTensor.code and file.around.is_within(original, SETTER):
             return None  # PRT106 answers that call as a whole
         if move.stays and len(chain(original)) > name.count("."):
@@ -76,7 +70,7 @@ class CudaNames(Rule):
 
     @staticmethod
     def _spell(
-        original: cst.Attribute | cst.Name, updated: cst.Attribute | cst.Name, name: str, new: str, namespace: str
+        original: Mention, updated: Mention, name: str, new: str, namespace: str
     ) -> cst.BaseExpression | Literal[False] | None:
         """With the author's alias; None where nothing is to be written, as its import is ported, False where nothing can."""
         words, old, parts = chain(original), name.split("."), new.split(".")
@@ -102,7 +96,7 @@ class CudaNames(Rule):
         return node
 
     @staticmethod
-    def _module(original: cst.Attribute | cst.Name, updated: Any, file: RuleFile) -> Hit | None:
+    def _module(original: Mention, updated: Any, file: RuleFile) -> Hit | None:
         """`torch.cuda` itself, handed on: `cuda = torch.cuda`, `getattr(torch.cuda, name)`."""
         if not isinstance(original, cst.Attribute) or len(chain(original)) != 2:
             return None

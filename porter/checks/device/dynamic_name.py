@@ -37,7 +37,7 @@ class DynamicName(Rule):
                 return None
             of = file.name(args[0].value)
             if of == "torch" and self._text(args[1]) == "cuda":
-                return self._edit(original, updated, file, {1: file.target.namespace.rpartition(".")[2]}, True)
+                return self._edit(original, updated, file, {1: file.target.namespace.rpartition(".")[2]}, safe=True)
             return self._member(original, updated, file) if of == "torch.cuda" else None
         if args and file.name(original.func) == "importlib.import_module":
             return self._module(original, updated, self._text(args[0]), file)
@@ -56,7 +56,7 @@ class DynamicName(Rule):
         safe = isinstance(original.func, cst.Name) and original.func.value in ("getattr", "hasattr")
         module = {0: space} if len(chain(original.args[0].value)) == 2 else {}  # an alias is ported where it is bound
         if name is None:
-            return self._edit(original, updated, file, module, False, "computed") if module else None
+            return self._edit(original, updated, file, module, why="computed") if module else None
         move = self.moves.get(f"torch.cuda.{name}")
         if move and move.stays:
             return None
@@ -66,7 +66,7 @@ class DynamicName(Rule):
         renamed = {} if tail == name else {1: tail}
         if not module and not renamed:
             return None
-        return self._edit(original, updated, file, module | renamed, safe and (move is None or move.fix == "safe"))
+        return self._edit(original, updated, file, module | renamed, safe=safe and (not move or move.fix == "safe"))
 
     def _module(self, original: cst.Call, updated: cst.Call, name: str | None, file: RuleFile) -> Hit | None:
         if name is None or name != "torch.cuda" and not name.startswith("torch.cuda."):
@@ -74,7 +74,7 @@ class DynamicName(Rule):
         new = file.target.package + name.removeprefix("torch.cuda")
         if not file.session.has(new):
             return Hit(original, "missing", values=(("name", name),))
-        return self._edit(original, updated, file, {0: new}, True, loads=False)
+        return self._edit(original, updated, file, {0: new}, safe=True, loads=False)
 
     def _patched(self, original: cst.Call, updated: cst.Call, name: str, file: RuleFile) -> Hit | None:
         """`mock.patch("torch.cuda.is_available")`: whether what it pretends is true of NPUs, a person says."""
@@ -86,18 +86,11 @@ class DynamicName(Rule):
         new = f"{file.target.namespace}.{move.tail if move else name.removeprefix('torch.cuda.')}"
         if move and not move.tail or not file.session.has(new):
             return Hit(original, "missing", values=(("name", name),))
-        return self._edit(original, updated, file, {0: new}, False, "patched")
+        return self._edit(original, updated, file, {0: new}, why="patched")
 
     @staticmethod
-    def _edit(
-        original: cst.Call,
-        updated: cst.Call,
-        file: RuleFile,
-        words: dict[int, str],
-        safe: bool,
-        why: str = "known",
-        loads: bool = True,
-    ) -> Hit:
+    def _edit(original: cst.Call, updated: cst.Call, file: RuleFile, words: dict[int, str], **more: Any) -> Hit:
+        more = {"why": "known", "loads": True, **more}
         args = list(updated.args)
         for at, word in words.items():
             value: Any = args[at].value
@@ -106,4 +99,4 @@ class DynamicName(Rule):
             else:
                 args[at] = args[at].with_changes(value=value.with_changes(attr=value.attr.with_changes(value=word)))
         values = (("old", file.text(original)),)
-        return Hit(original, why, new=updated.with_changes(args=args), safe=safe, values=values, loads=loads)
+        return Hit(original, new=updated.with_changes(args=args), values=values, **more)
