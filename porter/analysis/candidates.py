@@ -27,7 +27,7 @@ def candidates(file: File) -> list[Link]:
 
 def _names(file: File) -> Iterator[Link]:
     """Mentions and calls of names that resolve, and of builtins; the inventory on the way."""
-    keys, names, Attribute = file.rules.keys, file.names, ast.Attribute
+    keys, names, Attribute = file.rules.keys, file.names, ast.Attribute  # noqa: N806
     roots, aliases, origins, plain = names.imports, names.aliases, keys.origins, names.plain
     calls, interesting, apis = keys.calls, file.rules.roots, file.apis
     builtins, wanted = keys.builtins, partial(_wanted, file)

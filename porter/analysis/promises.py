@@ -6,6 +6,7 @@ the promise and the rules.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
@@ -62,6 +63,6 @@ def promised(
 def applied(data: bytes, edits: Edits) -> bytes:
     """The port. Raises Broken where edits overlap or lie outside."""
     changes = edits.stored
-    if any(a.end > b.start for a, b in zip(changes, changes[1:])) or changes[-1].end > len(data):
+    if any(a.end > b.start for a, b in itertools.pairwise(changes)) or changes[-1].end > len(data):
         raise Broken("overlap", codes=edits.codes)
     return apply(data, changes)

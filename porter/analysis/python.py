@@ -75,7 +75,7 @@ def look(path: str, source: Source, session: Session, again: bool | None = None)
     if again is None:
         file.failures.guard("inventory", 1, lambda: add_methods(file))
         for rule in session.rules.of_index:
-            hits = file.failures.guard([rule], 1, lambda: list(rule.look(file))) or ()
+            hits = file.failures.guard([rule], 1, lambda: list(rule.look(file))) or ()  # noqa: B023
             analysis.of_index += [(hit.code or rule.code, hit) for hit in hits]
     for link in links:
         if (unit := unit_of(link, source)) is not None:

@@ -74,7 +74,7 @@ def _asked(document: Document, form: Format, tree: object, failures: Failures) -
     """What the rules say that read such a tree; one that fails loses its own."""
     found: list[Hit] = []
     for rule in document.session.rules.of_text[form.READS]:
-        hits = failures.guard([rule], 1, lambda: list(rule.look(document, tree))) or ()
+        hits = failures.guard([rule], 1, lambda: list(rule.look(document, tree))) or ()  # noqa: B023
         found += [hit if hit.code else replace(hit, code=rule.code) for hit in hits]
     settled = getattr(form, "settled", None)
     return found if settled is None else list(settled(document, tree, found))

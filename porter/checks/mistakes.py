@@ -151,5 +151,5 @@ def place(kind: type[AnyRule], key: str = "") -> str:
 def _shown(file: str) -> str:
     """As people open it who stand in the checkout."""
     path = file.replace("\\", "/")
-    head, found, tail = path.rpartition("/porter/checks/")
+    _head, found, tail = path.rpartition("/porter/checks/")
     return f"porter/checks/{tail}" if found else path

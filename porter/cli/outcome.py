@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
 from typing import Any
@@ -61,5 +62,5 @@ def _language() -> str:
     """Before the settings are known, the command line and PORTER_LANG are all there is to ask."""
     words = sys.argv[1:]
     if "--lang" in words or any(word.startswith("--lang=") for word in words):
-        return "zh" if "--lang=zh" in words or ("--lang", "zh") in zip(words, words[1:]) else "en"
+        return "zh" if "--lang=zh" in words or ("--lang", "zh") in itertools.pairwise(words) else "en"
     return "zh" if os.environ.get("PORTER_LANG") == "zh" else "en"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from statistics import median
 from typing import NamedTuple
@@ -75,7 +76,7 @@ def _wandering(numbers: Numbers) -> Iterator[Symptom]:
             continue
         quarter = len(values) // 4
         start, end = median(values[:quarter]), median(values[-quarter:])
-        jumps = sum(abs(b - a) > 0.5 * min(a, b) for a, b in zip(values, values[1:]))
+        jumps = sum(abs(b - a) > 0.5 * min(a, b) for a, b in itertools.pairwise(values))
         if end >= start and jumps > len(values) // 2:
             said = {"start": f"{start:.3g}", "end": f"{end:.3g}", "n": str(series.count)}
             yield Symptom("oscillating-loss", series.points[-1], said)

@@ -93,7 +93,7 @@ class Transaction:
         try:
             if self.run is None:
                 self.run = self.home.new_run()
-                self.packs = [open(self.run.file(name), "wb") for name in ("before", "after")]
+                self.packs = [open(self.run.file(name), "wb") for name in ("before", "after")]  # noqa: SIM115
             places = []
             for number, piece in enumerate((old, data)):
                 self.packs[number].write(piece)

@@ -87,7 +87,7 @@ class Record:
     def start(self, states: Mapping[str, State]) -> None:
         """Write down what is there, and go on from it."""
         self.close(states)
-        self.stream = open(self.file, "ab", buffering=0)
+        self.stream = open(self.file, "ab", buffering=0)  # noqa: SIM115
 
     def begin(self, path: str) -> None:
         self._add(path)

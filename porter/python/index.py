@@ -97,7 +97,7 @@ def collect(tree: Node, wanted: frozenset[type]) -> tuple[dict[type, list[Link]]
     buckets: dict[type, list[Link]] = {kind: [] for kind in wanted}
     takers = {kind: (buckets[kind].append if kind in buckets else None, get) for kind, get in _CHILDREN.items()}
     names: list[Link] = []
-    take_name, leaves, Name = names.append, _LEAVES, ast.Name
+    take_name, leaves, Name = names.append, _LEAVES, ast.Name  # noqa: N806
     stack: list[Link] = [(tree, None)]
     push, pop = stack.append, stack.pop
     while stack:
@@ -148,7 +148,7 @@ def strings(tree: Node, lines: list[int], pattern: re.Pattern[str]) -> list[Link
     found: list[Link] = []
     stack: list[Link] = [(tree, None)]
     push, pop = stack.append, stack.pop
-    Constant, AST, search = ast.Constant, ast.AST, pattern.search
+    Constant, AST, search = ast.Constant, ast.AST, pattern.search  # noqa: N806
     while stack:
         link = pop()
         node = link[0]

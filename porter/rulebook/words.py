@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache
 
 from porter.resources import rules_dir
 from porter.rulebook import compiled
 from porter.rulebook.table import LANGUAGES
 
 
-@lru_cache(maxsize=None)
+@cache
 def words(room: str, lang: str) -> dict[str, str]:
     """The texts of a room in one language, in the order of the file, with their {placeholders}."""
     found: dict[str, str] = compiled.section(rules_dir() / "words", room, "porter.rulebook.schema_words")[lang]

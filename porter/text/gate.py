@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache
 
 from porter.files import kinds
 from porter.rulebook.gate import GATE, opening
@@ -49,14 +49,14 @@ def concerns(kind: str, data: bytes) -> bool:
     return any(word in low for word in words) or any(search(low) for search in searches)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _search(kind: str) -> _Search:
     """Words that some rule of that kind starts from, in any case."""
     pattern = opening()[_PATTERNS[kind]] + (f"|{_ESCAPED}" if kind == kinds.NOTEBOOK else "")
     return re.compile(pattern.encode(), re.IGNORECASE).search
 
 
-@lru_cache(maxsize=None)
+@cache
 def _lowered(kind: str) -> tuple[tuple[bytes, ...], tuple[_Search, ...]]:
     tables = [opening()[name] for name in _WORDS[kind]]
     words = dict.fromkeys(word.encode() for words, _ in tables for word in words)

@@ -29,7 +29,7 @@ def touched_before(names: Names, link: Link) -> str | None:
     child = link[0]
     for above in ancestors(link):
         node = above[0]
-        if found := blocks.above(node, child, lambda statement: _touch(statement, (statement, above), names), _touch):
+        if found := blocks.above(node, child, lambda statement: _touch(statement, (statement, above), names), _touch):  # noqa: B023
             return str(found)
         if node.__class__ in FUNCTIONS:
             return None

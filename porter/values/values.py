@@ -64,10 +64,7 @@ class Body:
 
     def _block(self, body: list[ast.stmt]) -> bool:
         """Whether its end is reached."""
-        for statement in body:
-            if self._statement(statement):
-                return False
-        return True
+        return all(not self._statement(statement) for statement in body)
 
     def _statement(self, node: ast.stmt) -> bool:
         if self.world.remembers and len(self._inside) == 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -75,7 +76,7 @@ class _Writer:
                 self._put(link, Change(start, end, self.scaler.encode()))
         self._imports({p.guard: p.start for p in found if p.guard is not None})
         changes = sorted({c for some in self.pieces.values() for c in some})
-        if any(a.end > b.start or a.start == b.start for a, b in zip(changes, changes[1:])):
+        if any(a.end > b.start or a.start == b.start for a, b in itertools.pairwise(changes)):
             raise Unknown
         return Written(
             self.pieces, sum(1 + len(p.backwards) + len(p.clips) + len(p.steps) + len(p.states) for p in found)
@@ -244,7 +245,7 @@ class _Writer:
         )
 
     def _removed(self, statement: ast.stmt) -> Change:
-        start, end, indent = self._lines(statement)
+        start, end, _indent = self._lines(statement)
         first, last = self.source.line(start), self.source.line(end)
         if on_lines(self.source, first, last):
             raise Unknown

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 
@@ -15,7 +16,7 @@ from porter.text.notebooks.writer import Edit
 def fault(book: Notebook, python: set[Edit], shell: set[Edit], changes: tuple[Change, ...]) -> str:
     """What is not as it has to be; "" where all is well."""
     document = book.document
-    if any(a.end > b.start for a, b in zip(changes, changes[1:])):
+    if any(a.end > b.start for a, b in itertools.pairwise(changes)):
         return "overlap"
     try:
         again = read(Document(document.path, apply(document.data, changes), document.kind, document.session, ""))

@@ -43,8 +43,8 @@ class View:
         old, new = self.text[start:end], change.new.decode("utf-8")
         # the way JSON spells it now tells how it would be spelt anew
         alike = old == book.document.text[book.file_offset(start) : book.file_offset(end, True)]
-        for at, stop, new in [(start, end, new)] if alike else _differences(start, old, new):
-            if self._forbidden(at, stop, new) or (edit := self._edit(at, stop, new)) is None:
+        for at, stop, text in [(start, end, new)] if alike else _differences(start, old, new):
+            if self._forbidden(at, stop, text) or (edit := self._edit(at, stop, text)) is None:
                 return None
             found.append(edit)
         return tuple(found)
