@@ -147,8 +147,12 @@ def _required(report):
     return report
 
 
-# a process takes a whole file, for what is made once for its tests; the longest begin first
-LONGEST = ("test_verify_programs", "test_verify_command", "test_virtual_npu", "test_mutants", "test_fuse")
+# a process takes a whole file, for what is made once for its tests; the longest begin first, so that what comes last is
+# short enough for all processes to end together
+LONGEST = """
+test_verify_programs test_verify_command test_virtual_npu test_mutants test_apex test_examples test_fuse
+test_input test_cases test_run test_cli test_reference test_odd_names test_copy test_journal test_interrupted test_precommit
+""".split()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

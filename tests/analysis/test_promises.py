@@ -860,6 +860,7 @@ def test_no_import_where_the_edits_do_not_need_it() -> None:
     assert port(T + "x = 1\n") == (T + "x = 1\n").encode()
 
 
+@pytest.mark.slow
 def test_rules_that_are_said_to_tell_only_have_no_edits(monkeypatch) -> None:
     """What they would write is dropped: on every fixture of theirs, nothing is."""
     rules = [kind for kind in discover() if issubclass(kind, Rule)]

@@ -101,6 +101,7 @@ def test_encodings_stay(encoding, head):
     assert after[:3] == data[:3]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", ["2.1.0.post17", "2.7.1.post11", "2.14.0"])
 def test_a_name_that_the_catalogue_lacks_is_never_written(version):
     session = open_session(target=Target(torch_npu=version))

@@ -83,6 +83,32 @@ def test_what_portable_cannot_write_is_left_to_a_person() -> None:
     assert {(11, "PRT120"), (11, "PRT130"), (14, "PRT111")} <= left
 
 
+UNCERTAIN = b"""import torch
+import torch.distributed as dist
+
+def main(model, kw, rest):
+    dist.init_process_group("cpu:gloo,cuda:nccl")
+    dist.init_process_group(f"nccl")
+    dist.init_process_group("nc" "cl")
+    a = model.cuda(**kw)
+    b = model.cuda(*rest)
+    c = torch.zeros(3, device="cu" "da")
+
+@torch.jit.script
+def scripted(x):
+    return x if x.is_cuda else None
+"""
+
+
+def test_portable_writes_nothing_where_it_would_have_to_guess() -> None:
+    """Several backends, strings in parts, arguments that nobody sees, and what a compiler of TorchScript reads."""
+    result = analyse("a.py", UNCERTAIN, session("portable"))
+    assert not result.auto and not result.review
+    assert {f.line for f in result.findings} >= {5, 6, 7, 8, 9, 14} and {f.status for f in result.findings} == {
+        "manual"
+    }
+
+
 @pytest.mark.parametrize("style", NAMES)
 def test_both_find_the_same_places(style: str) -> None:
     places = [(f.line, f.column, f.code) for f in analyse("a.py", BEFORE.encode(), session(style)).findings]

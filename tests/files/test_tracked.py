@@ -163,6 +163,7 @@ def entry(name: bytes, mode: int = 0o100644, size: int = 20) -> bytes:
     return body + bytes(8 - len(body) % 8)
 
 
+@pytest.mark.slow
 def test_a_hostile_index(tmp_path):
     root = tmp_path / "r"
     make(root, "gen_a.py", "a.py", "../outside.py")

@@ -415,6 +415,7 @@ def test_imports_are_read_as_python_reads_them():
     ]
 
 
+@pytest.mark.slow
 def test_what_a_link_leads_to_and_what_is_long(tmp_path):
     root = project(tmp_path, {"long.py": JAX + "#" + "x" * 2_100_000 + "\n", "a/b.txt": USES, "n.py": "x = 1\n"})
     (root / "link.py").symlink_to("a/b.txt")

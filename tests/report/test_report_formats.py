@@ -73,6 +73,7 @@ def sarif_schema():
     return jsonschema.Draft4Validator(json.loads(data), format_checker=jsonschema.FormatChecker())
 
 
+@pytest.mark.slow
 def test_sarif_holds_the_official_schema(porter, sarif_schema, tmp_path, monkeypatch):
     hostile = made(monkeypatch, tmp_path / "hostile", {**HOSTILE, "train.py": ORDINARY["train.py"]})
     for lang in ("en", "zh"):
@@ -102,6 +103,7 @@ def test_fingerprints_survive_a_moved_line(porter):
     assert {f["fingerprint"] for f in document(porter)["findings"]} == before
 
 
+@pytest.mark.slow
 def test_a_cut_keeps_the_worst_and_is_said(porter):
     doc = many(document(porter), RESULTS + 7)
     run = json.loads(render_document(doc, "sarif"))["runs"][0]
@@ -192,6 +194,7 @@ def test_diff(porter, tmp_path):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["html", "sarif", "github", "markdown", "csv", "json"])
 def test_nothing_hostile_gets_through(hostile, name):
     out = hostile("analyze", ".", "--format", name).out.decode("utf-8")

@@ -215,6 +215,7 @@ def test_every_number_in_a_sentence(document):
     assert rooms == sentences.keys() | elsewhere | labels
 
 
+@pytest.mark.slow
 def test_numbers_of_other_repositories(tmp_path, monkeypatch):
     """Long tables say how long they are; a route of a framework says how many files speak for it."""
     files = {f"tool{n:02}.py": SCRIPT.format(n=n) for n in range(32)}

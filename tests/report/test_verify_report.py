@@ -57,6 +57,7 @@ def page(porter: Porter, result: Result, folder: Path) -> str:
     return (folder / "report.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("result", [PARTS, FAILED, NAN], ids=["parts", "failed", "nan"])
 def test_the_page_says_what_the_terminal_says(porter, tmp_path, result):
     html = page(porter, result, tmp_path)

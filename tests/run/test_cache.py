@@ -52,6 +52,7 @@ def without_findings(row: tuple) -> tuple:
     return (row[0], [], (), (), *row[4:])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", [with_edits, without_findings])
 @pytest.mark.parametrize("how", ["--inplace", "--out", "diff"])
 def test_a_forged_row_is_never_written(porter, tmp_path, change, how):
@@ -75,6 +76,7 @@ def test_a_run_that_writes_leaves_what_it_found_for_others(porter):
     assert "PRT101" in porter("analyze", ".").text and not seen
 
 
+@pytest.mark.slow
 @POSIX
 @pytest.mark.parametrize("mode", [0o777, 0o770, 0o707, 0o1777, 0o722])
 def test_a_folder_that_others_can_write_to_is_not_used(porter, mode):

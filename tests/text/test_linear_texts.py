@@ -136,6 +136,7 @@ def _parsers():
     return {"sh": shell(), "cu": cuda()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kind, unit",
     [
@@ -156,6 +157,7 @@ def test_a_grammar_takes_a_bounded_number_of_steps(kind, unit):
     assert grammar.tree(parser, b"x = 1;\n").root_node.end_byte == 7  # it is ready for another
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "path, text",
     [("a.sh", "export NCCL_A=1\n" + "<" * 200_000), ("a.cu", "__global__ void f(int a) {}\n" + "cuda:0 " * 20_000)],
