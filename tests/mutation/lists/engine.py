@@ -154,7 +154,7 @@ MUTANTS = [
     Mutant(
         "a journal of others is played back",
         "run/cache.py",
-        "all(map(is_ours, (self.file, *beside)))",
+        "all(map(is_ours, (str(self.file), *beside)))",
         "is_ours(self.file)",
         CACHE,
         "not_ours",

@@ -236,7 +236,7 @@ MUTANTS = [
     Mutant(
         "let edits overlap",
         "analysis/promises.py",
-        "if any(a.end > b.start for a, b in zip(changes, changes[1:])) or changes",
+        "if any(a.end > b.start for a, b in itertools.pairwise(changes)) or changes",
         "if changes",
         PROMISES,
         "engine_bug",
@@ -400,7 +400,7 @@ MUTANTS = [
     Mutant(
         "port a loop that backs another loss as well",
         "checks/apex/pattern.py",
-        'if not backwards or any(getattr(n, "attr", "") == "backward" and n not in made for n in ast.walk(top)):',
+        'if not backwards or any(getattr(n, "attr", "") == "backward" and n not in made for n in walk(top)):',
         "if not backwards:",
         "checks/test_apex.py",
         "one_unknown_piece",
