@@ -67,7 +67,8 @@ PYTHON = '''\
 
 from __future__ import annotations
 
-from porter.engine.rule import Hit, Rule
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
 
 
 class {name}(Rule):
@@ -75,7 +76,7 @@ class {name}(Rule):
     edits = False  # TODO leave it out where `visit` gives a `new`
     calls = {{"{called}"}}  # TODO the keys: CONTRIBUTING.md has an example of each
 
-    def visit(self, original, updated, file):
+    def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
         return Hit(original.func, "found", values=(("name", file.text(original.func)),))
 '''
 
@@ -85,8 +86,11 @@ TEXT = '''\
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from typing import Any
 
 from porter.engine.rule import Hit, TextRule, named
+from porter.text.document import Document
 
 _SAID = re.compile(r"\\b{called}\\b")
 
@@ -95,7 +99,7 @@ class {name}(TextRule):
     code = "{code}"
     reads = "{reads}"
 
-    def look(self, document, tree):
+    def look(self, document: Document, tree: Any) -> Iterator[Hit]:
         for at in _SAID.finditer(document.text):  # TODO ask the tree, which knows comments and quotes
             yield Hit(at.span(), "found", values=named(name=at[0]))
 '''
