@@ -51,7 +51,7 @@ LEAVES = [
     "f'cuda {n:>{w}}'",
 ]
 SHAPES = [
-    "({a}).cuda({b})", "f({a}, k=({b}))", "({a} if {b} else {a})", "[{a}, {b}]", "(lambda p={a}, *q: {b})", "[i for i in ({a}) if {b}]",
+    "({a}).cuda(non_blocking={b})", "f({a}, k=({b}))", "({a} if {b} else {a})", "[{a}, {b}]", "(lambda p={a}, *q: {b})", "[i for i in ({a}) if {b}]",
     "{{'k': {a}, **({b})}}", "g[{a}:{b}]", "({a}) @ ({b})", "m.to({a}, device='cuda')", "({a}).to('cuda:0')", "not ({a})", "f(*({a}), **{b})",
     "(  # cuda one\n  {a}  # two\n  , {b},\n  )", "({a}\n # three\n .cuda(  # four\n ))", "({a}) \\\n + ({b})", "{{j for j in {a}}}",
     "[torch for torch in {a}]", "{{torch: {b} for torch in {a} for cuda in {b}}}", "(w := {a})", "f'{{x.cuda()}}' 'cuda'",

@@ -189,7 +189,8 @@ def _conditions(file: File, node: Node, link: Link) -> Iterator[str]:
     yield from kernels_called(file, node, link)
     for inner in walk(node):
         word = inner.attr if inner.__class__ is ast.Attribute else getattr(inner, "id", "")
-        if _BUILT.search(word) or word in _CAPABILITY:
+        imported = file.names.imports.get(word, ()) if inner.__class__ is ast.Name else ()  # `triton is not None`
+        if _BUILT.search(word) or word in _CAPABILITY or any(target in _KERNELS_OF for target, _ in imported):
             yield word
         elif inner.__class__ is ast.Compare and len(inner.ops) == 1 and constant(inner.comparators[0]) == "cuda":
             if not device_like(inner.left) and getattr(inner.left, "attr", "") != "type":

@@ -50,6 +50,26 @@ def chosen(file: File, link: Link | None) -> str | None:
     return None
 
 
+def member_asked(link: Link | None) -> str | None:
+    """`TorchDevice.CUDA`, a member of somebody's Enum that is asked for in one condition with a question for a GPU, or that
+    the answer chooses."""
+    child = link[0] if link else None
+    for above in (at[0] for at in ancestors(link)):
+        parts: list[Node] = []
+        if above.__class__ is ast.BoolOp:
+            parts = [value for value in above.values if value is not child]
+        elif above.__class__ in (ast.If, ast.IfExp) and child is above.test:
+            body = above.body if above.__class__ is ast.If else [above.body]
+            parts = [getattr(s, "value", None) if above.__class__ is ast.If else s for s in body]
+        members = (n for part in parts if part is not None for n in walk(part) if getattr(n, "attr", "") == "CUDA")
+        if (member := next((n for n in members if n.value.__class__ is ast.Name), None)) is not None:
+            return ast.unparse(member)
+        if isinstance(above, ast.stmt):
+            return None
+        child = above
+    return None
+
+
 def _asked(value: ast.expr) -> Iterator[str]:
     """What else one condition asks for: `torch.cuda.is_available() and CUDA_HOME is not None`."""
     words = (n.id if n.__class__ is ast.Name else getattr(n, "attr", "") for n in walk(value))

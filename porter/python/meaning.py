@@ -94,6 +94,10 @@ class Meaning:
         """Of `torch.cuda.is_available`, the CUDA kernel that is chosen where the answer is yes."""
         return kernel_choices.chosen(self.file, self.file.chain(node))
 
+    def member_asked(self, node: Node) -> str | None:
+        """Of `torch.cuda.is_available`, the member of an Enum that is asked for with it, or chosen by it."""
+        return kernel_choices.member_asked(self.file.chain(node))
+
     def capability(self, node: Node) -> str | None:
         """How a chain depends on a compute capability: "field" of the answer itself, "capability" in one condition."""
         return branches.capability(self.file.chain(node))

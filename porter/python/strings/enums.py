@@ -16,6 +16,7 @@ from porter.python.index import Link, Node
 from porter.python.names import Names
 from porter.python.parameters import defaulted, positional
 
+_WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _SUFFIX = re.compile(r"(?<=[a-z])(?:Enum|Options?|Choices?|Kinds?)$")
 
 
@@ -41,7 +42,8 @@ class Enums:
         if above is None or above[0].__class__ is not ast.ClassDef or above[0].name not in self._known:
             return None
         values = self._known[above[0].name]
-        return like(_SUFFIX.sub("", above[0].name), "device") and "npu" not in values and DEVICES.issuperset(values)
+        name = _WORDS.sub("_", _SUFFIX.sub("", above[0].name))  # TorchDevice
+        return like(name, "device") and "npu" not in values and DEVICES.issuperset(values)
 
     def takes(self, link: Link, text: str) -> bool:
         """Whether the string at `link`, or the list that it stands in, is one that stands for a member of such an Enum."""
