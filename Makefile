@@ -73,7 +73,7 @@ test: $(STAMP) $(LAYERS)
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder $(ARGS)
 
 quick: $(STAMP)
-	@$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow" --hypothesis-profile=quick -q $(ARGS)
+	@$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow" --ignore tests/verify --ignore tests/mutation --hypothesis-profile=quick -q $(ARGS)
 
 coverage: $(STAMP)
 	$(BIN)/python -m pytest -n auto --dist worksteal --ignore tests/verify --ignore tests/mutation --cov --cov-report= $(ARGS)

@@ -5,6 +5,7 @@ With PORTER_REQUIRE=all a skip is a failure: continuous integration has everythi
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import os
 import shutil
@@ -157,3 +158,9 @@ test_input test_cases test_run test_cli test_reference test_odd_names test_copy 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: LONGEST.index(item.path.stem) if item.path.stem in LONGEST else len(LONGEST))
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of tests that stay to the end: no collection needs to walk them again and again."""
+    gc.collect()
+    gc.freeze()
