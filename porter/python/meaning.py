@@ -30,24 +30,24 @@ _INTS = frozenset({"torch.cuda.current_device", "torch.distributed.get_rank", "t
 
 class Meaning:
     def __init__(self, file: File) -> None:
-        self.file: File = weakref.proxy(file)  # the file keeps this: see Scene
-        self.mentions = Mentions(self.file)
-        self._ranks = Ranks(self.file)
+        self._file: File = weakref.proxy(file)  # the file keeps this: see Scene
+        self.mentions = Mentions(self._file)
+        self._ranks = Ranks(self._file)
 
     def is_builtin(self, node: Node) -> bool:
         """A bare name that nothing in sight binds."""
-        link = self.file.link(node)
+        link = self._file.link(node)
         return (
             link is not None
-            and node.value not in self.file.names.imports
-            and not self.file.names.bindings(node.value, link)
+            and node.value not in self._file.names.imports
+            and not self._file.names.bindings(node.value, link)
         )
 
     def made_by(self, node: Node) -> str | None:
         """`torch.cuda.get_device_properties` for a name that only calls of it bind."""
-        link = self.file.link(node) if type(node).__name__ == "Name" else None
-        bound = self.file.names.bindings(node.value, link) if link else []
-        found = self.file.names.once("made by", bound, lambda: {*map(self._maker, bound)})
+        link = self._file.link(node) if type(node).__name__ == "Name" else None
+        bound = self._file.names.bindings(node.value, link) if link else []
+        found = self._file.names.once("made by", bound, lambda: {*map(self._maker, bound)})
         return next(iter(found)) if len(found) == 1 else None
 
     def _maker(self, at: Link) -> str | None:
@@ -55,21 +55,21 @@ class Meaning:
         value: Node = (
             above.value if above.__class__ in (ast.Assign, ast.NamedExpr) and at[0] is not above.value else None
         )
-        return self.file.names.resolve(value.func, at) if value.__class__ is ast.Call else None
+        return self._file.names.resolve(value.func, at) if value.__class__ is ast.Call else None
 
     def local_rank(self, node: Node) -> str | None:
         """How the rank of this process on its machine is spelled at a place, if it is in sight there."""
-        return self._ranks.local_rank(self.file.link(node))
+        return self._ranks.local_rank(self._file.link(node))
 
     def module_name(self, node: Node, module: str) -> str | None:
         """What a module is called at a place; None where it is not imported under one name."""
-        return self._ranks.module(self.file.link(node), module)
+        return self._ranks.module(self._file.link(node), module)
 
     def dtype(self, node: Node) -> str | None:
         """`float64` for a name that is given `torch.tensor(..., dtype=torch.float64)` or `x.double()`, `x.byte()`."""
-        link = self.file.chain(node) if type(node).__name__ == "Name" else None
-        bound = self.file.names.bindings(link[0].id, link) if link else []
-        return self.file.names.once("dtype", bound, lambda: self._dtype(bound))
+        link = self._file.chain(node) if type(node).__name__ == "Name" else None
+        bound = self._file.names.bindings(link[0].id, link) if link else []
+        return self._file.names.once("dtype", bound, lambda: self._dtype(bound))
 
     def _dtype(self, bindings: list[Link]) -> str | None:
         for at in bindings:
@@ -80,7 +80,7 @@ class Meaning:
             moved = call.args if call_name(call.func) in ("to", "type") else ()
             given = [*moved, *(k.value for k in call.keywords if k.arg == "dtype")]
             full = next(
-                (f for f in (self.file.names.resolve(g, at) for g in given) if f and f.startswith("torch.")), None
+                (f for f in (self._file.names.resolve(g, at) for g in given) if f and f.startswith("torch.")), None
             )
             if full or call_name(call.func) in ("double", "byte"):
                 return full.rpartition(".")[2] if full else call_name(call.func)
@@ -88,19 +88,19 @@ class Meaning:
 
     def asked_for(self, node: Node) -> str | None:
         """Of `torch.cuda.is_available`, the other library for whose use of CUDA it is asked."""
-        return branches.asked_for(self.file, self.file.chain(node))
+        return branches.asked_for(self._file, self._file.chain(node))
 
     def kernel_choice(self, node: Node) -> str | None:
         """Of `torch.cuda.is_available`, the CUDA kernel that is chosen where the answer is yes."""
-        return kernel_choices.chosen(self.file, self.file.chain(node))
+        return kernel_choices.chosen(self._file, self._file.chain(node))
 
     def member_asked(self, node: Node) -> str | None:
         """Of `torch.cuda.is_available`, the member of an Enum that is asked for with it, or chosen by it."""
-        return kernel_choices.member_asked(self.file.chain(node))
+        return kernel_choices.member_asked(self._file.chain(node))
 
     def capability(self, node: Node) -> str | None:
         """How a chain depends on a compute capability: "field" of the answer itself, "capability" in one condition."""
-        return branches.capability(self.file.chain(node))
+        return branches.capability(self._file.chain(node))
 
     def is_scripted(self) -> bool:
         """Whether the file speaks of TorchScript, which knows PyTorch's own names only."""
@@ -108,18 +108,18 @@ class Meaning:
 
     def is_fallback(self, node: Node) -> bool:
         """Whether a chain stands in an `except` block: what runs where the call of a newer torch failed."""
-        return any(above.__class__ is ast.ExceptHandler for above in parents(self.file.link(node)))
+        return any(above.__class__ is ast.ExceptHandler for above in parents(self._file.link(node)))
 
     def kernel(self, node: Node) -> str | None:
         """Of `x.is_cuda` or `device.type == "cuda"`, the CUDA kernel that is called where it is so."""
-        literal = self.file.literal(node)
-        link = literal.link if literal else self.file.receivers.link(self.file.span(node)[1])
-        return branches.kernel(self.file, link) or branches.compiled(self.file)
+        literal = self._file.literal(node)
+        link = literal.link if literal else self._file.receivers.link(self._file.span(node)[1])
+        return branches.kernel(self._file, link) or branches.compiled(self._file)
 
     def may_be_none(self, node: Node) -> bool:
         """A parameter that is None where nobody gives it."""
-        link = self.file.chain(node) if type(node).__name__ == "Name" else None
-        bound = self.file.names.bindings(link[0].id, link) if link else []
+        link = self._file.chain(node) if type(node).__name__ == "Name" else None
+        bound = self._file.names.bindings(link[0].id, link) if link else []
         return any(at[0].__class__ is ast.arg and _defaults_to_none(at) for at in bound)
 
     def int_kind(self, node: Node) -> str:
@@ -128,10 +128,12 @@ class Meaning:
         if kind == "Integer":
             return "known"
         if kind == "Call":
-            name = self.file.name(node.func)
-            plain = type(node.func).__name__ == "Name" and node.func.value == "int" and not self.file.names.bound("int")
+            name = self._file.name(node.func)
+            plain = (
+                type(node.func).__name__ == "Name" and node.func.value == "int" and not self._file.names.bound("int")
+            )
             return "known" if plain or name in _INTS else ""
-        link = self.file.chain(node) if kind in ("Name", "Attribute") else None
+        link = self._file.chain(node) if kind in ("Name", "Attribute") else None
         if link is None:
             return ""
         last = link[0].attr if kind == "Attribute" else link[0].id
@@ -139,8 +141,8 @@ class Meaning:
         return "known" if known else "likely" if _RANK.search(last) else ""
 
     def _name_is_int(self, link: Link) -> bool:
-        bindings = self.file.names.bindings(link[0].id, link)
-        return bool(bindings) and self.file.names.once("int", bindings, lambda: all(map(self._binds_int, bindings)))
+        bindings = self._file.names.bindings(link[0].id, link)
+        return bool(bindings) and self._file.names.once("int", bindings, lambda: all(map(self._binds_int, bindings)))
 
     def _binds_int(self, at: Link) -> bool:
         node, above = at[0], at[1] and at[1][0]
@@ -158,14 +160,14 @@ class Meaning:
 
     def _is_int(self, value: Node, link: Link) -> bool:
         if value.__class__ is ast.Call:
-            return getattr(value.func, "id", "") == "int" or self.file.names.resolve(value.func, link) in _INTS
+            return getattr(value.func, "id", "") == "int" or self._file.names.resolve(value.func, link) in _INTS
         return type(constant(value)) is int
 
     @cached_property
     def _int_options(self) -> frozenset[str]:
         """`local_rank` for `add_argument("--local-rank", type=int, default=0)`, where the first that says so counts."""
         found: dict[str, bool] = {}
-        for link in self.file.buckets[ast.Call]:
+        for link in self._file.buckets[ast.Call]:
             call = link[0]
             if call_name(call.func) == "add_argument" and call.args:
                 given = {k.arg: k.value for k in call.keywords}
