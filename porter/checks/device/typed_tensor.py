@@ -13,7 +13,7 @@ DTYPES = {"Float": "float32", "Double": "float64", "Half": "float16", "BFloat16"
 SETTER = "set_default_tensor_type"
 # a default device does not move what these make, or stops them: a loader that shuffles has its generator on the CPU
 _UNMOVED = re.compile(
-    rb"\bDataLoader\s*\(|\brandom_split\s*\(|\b(?:Float|Long|Byte|Int|Double|Half)?Tensor\s*\(\s*[^\s)]"
+    rb"\bDataLoader\s*\(|\brandom_split\s*\(|(?<![.\w])(?:torch\.)?(?:Float|Long|Byte|Int|Double|Half)?Tensor\s*\(\s*[^\s)]"
 )
 
 
