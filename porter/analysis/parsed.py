@@ -42,6 +42,5 @@ class Parsed:
         self.names.aliases  # noqa: B018  computed before anything resolves through them
         self.tested = is_test(path)  # what only costs time in a file of tests, or drifts a little there, is no concern
         self.failures = Failures()
-        self.answers: dict[str, dict[Any, Any]] = defaultdict(
-            dict
-        )  # by question: what many places ask is answered once
+        # by question: what many places ask is answered once
+        self.answers: dict[str, dict[Any, Any]] = defaultdict(dict)

@@ -97,9 +97,8 @@ class Served(NamedTuple):
 
 @dataclass(frozen=True)
 class Roads:
-    astray: tuple[
-        str, ...
-    ] = ()  # Python files from which nothing leads to torch; of a project of torch's, if they say CUDA
+    # Python files from which nothing leads to torch; of a project of torch's, if they say CUDA
+    astray: tuple[str, ...] = ()
     torch: bool = True  # whether the project is torch's
 
 

@@ -90,13 +90,9 @@ class Meaning:
         """Of `torch.cuda.is_available`, the other library for whose use of CUDA it is asked."""
         return branches.asked_for(self._file, self._file.chain(node))
 
-    def kernel_choice(self, node: Node) -> str | None:
-        """Of `torch.cuda.is_available`, the CUDA kernel that is chosen where the answer is yes."""
-        return kernel_choices.chosen(self._file, self._file.chain(node))
-
-    def member_asked(self, node: Node) -> str | None:
-        """Of `torch.cuda.is_available`, the member of an Enum that is asked for with it, or chosen by it."""
-        return kernel_choices.member_asked(self._file.chain(node))
+    def decides(self, node: Node) -> tuple[str, str] | None:
+        """What `torch.cuda.is_available` decides about: ("kernel", its name), ("member", that of an Enum)."""
+        return kernel_choices.decided(self._file, self._file.chain(node))
 
     def capability(self, node: Node) -> str | None:
         """How a chain depends on a compute capability: "field" of the answer itself, "capability" in one condition."""

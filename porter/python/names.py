@@ -17,9 +17,8 @@ _Answer = TypeVar("_Answer")
 
 class Names:
     def __init__(self, buckets: dict[type, list[Link]], uses: list[Link]) -> None:
-        self.imports: dict[str, list[tuple[str, Link]]] = defaultdict(
-            list
-        )  # name -> (what it is, its import statement)
+        # name -> (what it is, its import statement)
+        self.imports: dict[str, list[tuple[str, Link]]] = defaultdict(list)
         self.others: dict[str, list[Link]] = defaultdict(list)  # name -> links of whatever else binds it
         self.uses, self.scopes = uses, Scopes(buckets)
         self._tables: dict[str, dict[Node, set[str]]] = {}

@@ -173,9 +173,9 @@ def _grouped(words: list[str]) -> list[str]:
         groups.setdefault(word[:_GROUPED], []).append(word)
     found = []
     for several in groups.values():
-        head = os.path.commonprefix(several)  # noqa: RUF071
-        tails = "|".join(re.escape(word[len(head) :]) for word in several)
-        found.append(re.escape(head) + (f"(?:{tails})" if len(several) > 1 else ""))
+        start = os.path.commonprefix(several)  # noqa: RUF071
+        tails = "|".join(re.escape(word[len(start) :]) for word in several)
+        found.append(re.escape(start) + (f"(?:{tails})" if len(several) > 1 else ""))
     return found
 
 

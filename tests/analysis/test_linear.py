@@ -55,6 +55,11 @@ def calls(data: bytes, session: Session) -> int:
         "waits in a statement",
         "a comparison",
         "branches that leave",
+        "questions in one condition",
+        "functions that are chosen",
+        "attributes that are devices",
+        "masks of bytes",
+        "questions of Ray",
     ],
 )
 def test_what_is_said_of_one_does_not_depend_on_how_many_there_are(name, session):

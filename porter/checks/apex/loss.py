@@ -5,9 +5,8 @@ from __future__ import annotations
 import ast
 from typing import NamedTuple
 
-from porter.checks.nodes import walk
 from porter.python.evidence import constant
-from porter.python.index import FUNCTIONS, Link, Node
+from porter.python.index import FUNCTIONS, Link, Node, walk
 
 
 class Unknown(Exception):

@@ -11,10 +11,9 @@ import re
 from typing import NamedTuple
 
 from porter.checks.apex.loss import Backward, Clip, Unknown, backward, clip, statement_of, suite_of
-from porter.checks.nodes import walk
 from porter.engine.rule_file import RuleFile
 from porter.python.evidence import constant
-from porter.python.index import FUNCTIONS, Link, Node, ancestors
+from porter.python.index import FUNCTIONS, Link, Node, ancestors, walk
 
 NAMES = ("initialize", "scale_loss", "master_params", "state_dict", "load_state_dict")
 _DROPPED = {

@@ -56,10 +56,8 @@ class CudaNames(Rule):
             return Hit(original, move.why, values=values, **weight) if known else Hit(original, "absent", values=values)
         if name in ASKS and (library := file.meaning.asked_for(original)):
             return Hit(original, "asked-elsewhere", values=(("name", name), ("library", library)), code=move.code)
-        if name in ASKS and (kernel := file.meaning.kernel_choice(original)):
-            return Hit(original, "kernel", values=(("name", name), ("kernel", kernel)), code=move.code)
-        if name in ASKS and (member := file.meaning.member_asked(original)):
-            return Hit(original, "member", values=(("name", name), ("member", member)), code=move.code)
+        if name in ASKS and (decided := file.meaning.decides(original)):
+            return Hit(original, decided[0], values=(("name", name), ("what", decided[1])), code=move.code)
         capability = file.meaning.capability(original) if name in ASKS or name.endswith("_properties") else None
         if capability == "field":
             return Hit(original, "field", code="PRT110", values=values)

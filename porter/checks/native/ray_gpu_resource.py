@@ -7,6 +7,7 @@ from typing import Any
 
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
+from porter.python.uses import imports_of
 
 _TAKES = re.compile(r"ray\.(?:\w+\.)*(?:remote|init|options)|\w[\w.]*\.(?:options|remote)")
 _COUNTED = re.compile(r"(?i)resource|bundle")  # node["Resources"]["GPU"], ray.cluster_resources().get("GPU")
@@ -15,10 +16,10 @@ _COUNTED = re.compile(r"(?i)resource|bundle")  # node["Resources"]["GPU"], ray.c
 class RayGpuResource(Rule):
     code = "PRT413"
     nodes = ("Call", "Dict", "Subscript")
-    text = ("num_gpus", "get_gpu_ids", r"[\"']GPU[\"']")
+    text = ("num_gpus", "get_gpu_ids", r"GPU[\"']")
 
     def visit(self, original: cst.Call | cst.Dict | cst.Subscript, updated: Any, file: RuleFile) -> Answer:
-        if not any(target.partition(".")[0] == "ray" for found in file.names.imports.values() for target, _ in found):
+        if not imports_of(file, "ray"):
             return None
         if isinstance(original, cst.Dict):
             return self._bundle(original, updated)

@@ -8,9 +8,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from porter.checks.nodes import walk
 from porter.python.evidence import call_name
-from porter.python.index import FUNCTIONS, Link, Node
+from porter.python.index import FUNCTIONS, Link, Node, walk
 from porter.python.waits import COPIES
 from porter.training.placement import DEVICE
 

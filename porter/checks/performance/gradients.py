@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from porter.checks.nodes import walk
 from porter.python.evidence import call_name
-from porter.python.index import COMPREHENSIONS, FUNCTIONS, Link, Node, ancestors
+from porter.python.index import COMPREHENSIONS, FUNCTIONS, Link, Node, ancestors, walk
 from porter.python.waits import READS
 
 _SUMS = frozenset({"sum", "stack", "max", "min", "mean", "cat", "hstack", "sqrt"})

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 
-from porter.checks.nodes import walk
 from porter.checks.performance import prefilters
 from porter.checks.performance.loader_arguments import LOADERS, ORDER, arguments
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
+from porter.python.index import walk
 from porter.training.frequency import happens_once
 from porter.training.loops import over_epochs
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from porter.checks.nodes import walk
 from porter.python.assigned import values_of
 from porter.python.blocks import once
 from porter.python.evidence import call_name, constant
-from porter.python.index import Link, Node
+from porter.python.index import Link, Node, walk
 
 if TYPE_CHECKING:
     from porter.training.scene import Scene

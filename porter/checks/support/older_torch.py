@@ -12,20 +12,16 @@ _SCHEDULERS = frozenset(
     for name in """ConstantLR CosineAnnealingLR CosineAnnealingWarmRestarts CyclicLR ExponentialLR LambdaLR LinearLR MultiStepLR
     MultiplicativeLR OneCycleLR PolynomialLR ReduceLROnPlateau SequentialLR StepLR""".split()
 )
+_BEFORE_COMPLEX = 9  # parameters of torch.stft that stand before `return_complex`
 
 
 class OlderTorch(Rule):
     code = "PRT707"
     calls = _SCHEDULERS | {"torch.stft"}
-    methods = {"stft"}
 
     def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
-        name = file.name(original.func)
-        if name is not None and name in _SCHEDULERS:
-            return self._verbose(original, updated, name, file)
-        if name not in (None, "torch.stft"):
-            return None
-        return self._stft(original, updated, name is None, file)
+        name = file.name(original.func) or ""
+        return self._stft(original, updated) if name == "torch.stft" else self._verbose(original, updated, name, file)
 
     @staticmethod
     def _verbose(original: Any, updated: cst.Call, name: str, file: RuleFile) -> Hit | None:
@@ -42,15 +38,13 @@ class OlderTorch(Rule):
         return Hit(original.args[at], "verbose", new=new, safe=plain, values=values)
 
     @staticmethod
-    def _stft(original: cst.Call, updated: cst.Call, method: bool, file: RuleFile) -> Hit | None:
+    def _stft(original: cst.Call, updated: cst.Call) -> Hit | None:
         given = {a.keyword.value for a in original.args if a.keyword}
-        if "return_complex" in given or any(a.star for a in original.args) or len(original.args) + method > 9:
+        if "return_complex" in given or not original.args or any(a.star for a in original.args):
             return None
-        if method and file.receiver(original.func) == "other":
+        if len(original.args) > _BEFORE_COMPLEX:
             return None
-        last = updated.args[-1] if updated.args else None
-        if last is None:
-            return None
+        last = updated.args[-1]
         comma = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
         args = [*updated.args[:-1], last.with_changes(comma=comma)]
         none = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))

@@ -10,13 +10,12 @@ import re
 from collections.abc import Iterator
 
 from porter.catalog.read.verdict import MISSING, ON_CPU, UNKNOWN, Support, Verdict
-from porter.checks.nodes import walk
 from porter.engine.rule import Hit, IndexRule, named
 from porter.engine.rule_file import RuleFile
 from porter.python.blocks import once_for_file
 from porter.python.evidence import call_name, constant
 from porter.python.guards import asked, guard
-from porter.python.index import Link, Node, ancestors, methods
+from porter.python.index import Link, Node, ancestors, methods, walk
 from porter.python.inventory import first
 from porter.python.waits import COPIES
 from porter.target import Target
