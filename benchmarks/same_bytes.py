@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import json
 import os
 import re
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).resolve().parent.parent)]
@@ -43,11 +45,15 @@ def main() -> int:
         except corpora.Missing as error:
             print(f"benchmarks: {error}", file=sys.stderr)
             return 2
-        now = digests(folder, HERE.parent)
-        wanted = digests(folder, Path(args.against)) if args.against else dict(zip(KINDS, known))
+        said = answers(folder, HERE.parent)
+        before = answers(folder, Path(args.against)) if args.against else {}
+        now = digests(said)
+        wanted = digests(before) or dict(zip(KINDS, known))
         differ = [kind for kind in KINDS if now[kind] != wanted.get(kind)]
         bad += bool(differ)
         print(f"{repository}: {'differs in ' + ', '.join(differ) if differ else 'the same'}", flush=True)
+        for line in told_apart(before, said) if differ and before else ():
+            print(f"    {line}", flush=True)
         out.append((repository, commit, *now.values()))
     if args.write:
         corpora.COMMITS.write_text("".join(" ".join(row) + "\n" for row in out))
@@ -56,7 +62,7 @@ def main() -> int:
     return 1 if bad else 0
 
 
-def digests(folder: Path, porter: Path) -> dict[str, str]:
+def answers(folder: Path, porter: Path) -> dict[str, bytes]:
     """What a checkout of porter says of a folder."""
     with tempfile.TemporaryDirectory() as name:
         work = Path(name)
@@ -64,7 +70,26 @@ def digests(folder: Path, porter: Path) -> dict[str, str]:
         said = {"json": (work / "r.json").read_bytes(), "html": (work / "r.html").read_bytes()}
         said["diff"] = run(porter, folder, work, "migrate")
         said["unsafe"] = run(porter, folder, work, "migrate", "--unsafe")
+    return said
+
+
+def digests(said: dict[str, bytes]) -> dict[str, str]:
     return {kind: hashlib.sha256(data).hexdigest()[:16] for kind, data in said.items()}
+
+
+def told_apart(before: dict[str, bytes], now: dict[str, bytes]) -> list[str]:
+    """Each finding that one side alone has, in words or place: `- PRT101 auto train.py:12 ...`."""
+    rows = [_findings(side["json"]) for side in (before, now)]
+    return [
+        f"{sign} {' '.join(row)}"
+        for sign, only in (("-", rows[0] - rows[1]), ("+", rows[1] - rows[0]))
+        for row in sorted(only.elements())
+    ]
+
+
+def _findings(report: bytes) -> Counter[tuple[str, ...]]:
+    found = json.loads(report)["findings"]
+    return Counter((f["code"], f["status"], f"{f['path']}:{f['line']}", f["message"][:90]) for f in found)
 
 
 def run(porter: Path, folder: Path, work: Path, *words: str) -> bytes:
