@@ -123,3 +123,13 @@ def test_aliases_of_the_cuda_module_stay_a_persons_job() -> None:
 
 def test_every_style_has_a_class() -> None:
     assert tuple(STYLES) == NAMES
+
+
+def test_a_call_is_not_moved_to_a_device_that_nobody_spelled() -> None:
+    data = b'import torch\n\nmodel = torch.nn.Linear(1, 1)\nmodel.cuda("cuda:1")\nd = torch.device("cuda:0")\nmodel.cuda(d)\n'
+    result = analyse("a.py", data, session("portable"))
+    assert [(f.code, f.status, f.line) for f in result.findings if f.code == "PRT130"] == [
+        ("PRT130", "manual", 4),
+        ("PRT130", "review", 6),
+    ]
+    assert {f.why for f in result.findings if f.code == "PRT120"} == {"unwritten"}

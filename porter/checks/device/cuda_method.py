@@ -37,7 +37,8 @@ class CudaMethod(Rule):
         if (given := _device(original, file)) is None:
             return Hit(original, "call", new=new, safe=True, loads=True)
         safe = given == "known" or file.target.int_is_npu
-        return Hit(original, "device", new=_moved_to(updated), safe=safe, loads=True)
+        new = None if _keeps_literal(original, updated) else _moved_to(updated)
+        return Hit(original, "device", new=new, safe=safe, loads=True)
 
     @staticmethod
     def _renamed(original: cst.BaseExpression, updated: Any, file: RuleFile) -> Any:
@@ -68,16 +69,23 @@ def _device(call: cst.Call, file: RuleFile) -> str | None:
         return None
     if isinstance(given, (cst.SimpleString, cst.FormattedString)):
         return "known"
+    made = file.name(given.func) if isinstance(given, cst.Call) else file.meaning.made_by(given)
+    if made == "torch.device":
+        return "known"
     while isinstance(given, cst.Subscript):  # device_ids[0]
         given = given.value
     last = given.func if isinstance(given, cst.Call) else given
     word = getattr(getattr(last, "attr", last), "value", "")
     if not isinstance(word, str) or word == "None" or _INDEX.search(word):
         return None
-    made = file.name(last) if isinstance(given, cst.Call) else file.meaning.made_by(given)
-    if made == "torch.device" or _DEVICE.search(word):
+    if _DEVICE.search(word):
         return "known"
     return None if isinstance(given, cst.Call) else "likely"
+
+
+def _keeps_literal(original: cst.Call, updated: cst.Call) -> bool:
+    """Whether the name of a device among the arguments stays as it is, as the style has no spelling for it."""
+    return any(isinstance(a.value, cst.BaseString) and a.value is b.value for a, b in zip(original.args, updated.args))
 
 
 def _moved_to(call: Any) -> Any:

@@ -29,11 +29,11 @@ class DeviceLiteral(Rule):
             return Hit(original, "kernel", values=(*values, ("kernel", kernel)), code=code)
         new = file.style.device(updated, file)
         if new is None:
-            why = "concatenated"
+            why = "concatenated" if isinstance(original, cst.ConcatenatedString) else "unwritten"
         elif script:
             why, values = "option-passed", (*values, ("script", script))
         elif not literal.certain:
             why = "uncertain" if why == "literal" else f"{why}-uncertain"
         safe = literal.certain and script is None
-        code = self.code if why == "concatenated" else code
+        code = self.code if new is None else code
         return Hit(original, why, new=new, safe=safe, values=values, code=code, loads=code == self.code)
