@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from porter.advice.observe import observed
 from porter.analysis.candidates import candidates
+from porter.analysis.left_over import LEFT, left_over
 from porter.analysis.promises import Edits, promised
 from porter.analysis.python_promises import Before, check
 from porter.analysis.toolkit import builds_cuda
@@ -273,17 +274,20 @@ class Analysis:
         unsafe = [f for f in self._unsafe if f.applied and f.hit.loads]
         out += [own(path, line, "PRT004", key, session) for line, key in not_inserted(self.file, unsafe)]
         out += [self._of_index(code, hit) for code, hit in self.of_index if code not in quiet]
+        out += self.file.failures.guard(LEFT, 1, lambda: left_over(self.file, self._told(out), self._leads)) or ()
         out += self.file.failures.findings(path, session)
         return out + about(self.file.suppressions, path, session)
+
+    def _told(self, findings: list[Finding]) -> set[int]:
+        """The lines that somebody speaks of, those included whose codes are switched off."""
+        spans = [(f.line, f.end_line) for f in findings] + [tuple(map(self._source.line, f.place)) for f in self.found]
+        return {line for first, last in spans for line in range(first, max(first, last) + 1)}
 
     def _astray(self, found: Found, code: str, start: int) -> list[Finding]:
         """An edit that is not made as nothing leads to torch: a word about it where the project is torch's."""
         reason = self._reason(code, found.hit, found.piece)
-        if (
-            not self.session.facts.roads.torch
-            or found.hit.optional
-            or "PRT006" in self.session.quiet.codes(self.file.path)
-        ):
+        quiet = "PRT006" in self.session.quiet.codes(self.file.path)
+        if not self.session.facts.roads.torch or found.hit.optional or quiet:
             return []
         line, column = self._source.place(start)
         said = own(self.file.path, line, "PRT006", "astray", self.session, column=column, code=code)

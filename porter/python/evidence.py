@@ -7,7 +7,7 @@ import re
 from typing import Any, NamedTuple
 
 from porter.python.blocks import once
-from porter.python.index import Node
+from porter.python.index import Link, Node
 
 DEVICES = frozenset({"cpu", "cuda", "mps", "xpu", "meta", "hpu", "mlu", "musa", "npu", "ipu", "xla", "auto"})
 OTHER_LIBRARIES = frozenset(
@@ -135,6 +135,15 @@ def named(node: Node, kind: str) -> bool:
 
 def is_log(func: Node, last: str) -> bool:
     return last in _LOGS or last.endswith(("Error", "Warning", "Exception"))
+
+
+def logged(link: Link | None) -> bool:
+    """Stands in a call that only tells a person."""
+    while link is not None and not isinstance(link[0], ast.stmt):
+        if link[0].__class__ is ast.Call and is_log(link[0].func, call_name(link[0].func)):
+            return True
+        link = link[1]
+    return link is not None and link[0].__class__ is ast.Raise
 
 
 def other_library(resolved: str | None) -> bool:

@@ -16,10 +16,10 @@ from porter.python.evidence import (
     OWN_DEVICES,
     call_name,
     constant,
-    is_log,
     lightning,
     like,
     listed,
+    logged,
     named,
     other_library,
     target_name,
@@ -70,7 +70,7 @@ class Flow(Sinks):
             if role is not None:
                 registry = lightning(getattr(up[1][0], "arg", None) or "")
                 return role._replace(certain=True) if not registry and (asked or role.role != "argument") else role
-            return None if up[1][0].__class__ is ast.FormattedValue or self.logged(up) else Role("assigned", asked)
+            return None if up[1][0].__class__ is ast.FormattedValue or logged(up) else Role("assigned", asked)
         return role
 
     def in_cuda(self, node: Node, link: Link) -> bool:
@@ -117,13 +117,7 @@ class Flow(Sinks):
         if words.npu if kind == "device" else words.hccl:
             return None
         role = self.role(up, kind, text, depth + 1)
-        if (
-            role is None
-            and kind == "device"
-            and words.devices
-            and not self.logged(up)
-            and not self.enums.takes(up, text)
-        ):
+        if role is None and kind == "device" and words.devices and not logged(up) and not self.enums.takes(up, text):
             typed = up[1] is not None and up[1][0].__class__ is ast.Subscript  # Literal["cpu", "cuda"]
             return Role("choices", False) if typed else Role("assigned", True)
         return role
@@ -262,14 +256,6 @@ class Flow(Sinks):
         return (
             call is not None and call[0].__class__ is ast.Call and other_library(self.names.resolve(call[0].func, call))
         )
-
-    def logged(self, link: Link) -> bool:
-        """Stands in a call that only tells a person."""
-        while link is not None and not isinstance(link[0], ast.stmt):
-            if link[0].__class__ is ast.Call and is_log(link[0].func, call_name(link[0].func)):
-                return True
-            link = link[1]
-        return link is not None and link[0].__class__ is ast.Raise
 
 
 @once

@@ -7,7 +7,7 @@ import re
 import typing
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from porter.python.evidence import constant
+from porter.python.evidence import constant, logged
 from porter.python.index import Link, ancestors, strings
 from porter.python.searches import Sought, lines_with
 from porter.python.strings.flow import Flow
@@ -37,14 +37,24 @@ class Literal(NamedTuple):
     certain: bool
 
 
+def named_strings(file: Parsed) -> list[Link]:
+    """The strings with such a text. Costs a walk of its own, once, and only where the bytes hold such a word."""
+    known = file.answers["named strings"]
+    if None not in known:
+        lines = lines_with(file.source, *BYTES, lowered=True)
+        known[None] = strings(file.tree, lines, CANDIDATE) if lines else []
+    found: list[Link] = known[None]
+    return found
+
+
 def literals(file: Parsed) -> dict[int, Literal]:
-    """By offset. Costs a walk of its own, and only where the bytes hold such a word."""
+    """By offset."""
     found: dict[int, Literal] = {}
-    lines = lines_with(file.source, *BYTES, lowered=True)
-    if not lines:
+    links = named_strings(file)
+    if not links:
         return found
     flow = Flow(file)
-    for link in strings(file.tree, lines, CANDIDATE):
+    for link in links:
         text, parent = link[0].value, link[1][0]
         kind: Kind
         if parent.__class__ is ast.JoinedStr:
@@ -84,13 +94,13 @@ def _plain(flow: Flow, link: Link, text: str) -> Role | None:
         if node.__class__ is ast.keyword and node.arg in PROSE or node.__class__ is ast.JoinedStr:
             return None
         child = above
-    return None if flow.logged(link) else Role("argument", flow.in_cuda(link[0], link))
+    return None if logged(link) else Role("argument", flow.in_cuda(link[0], link))
 
 
 def _typed(flow: Flow, link: Link) -> Role | None:
     """The name of a tensor type is one anywhere but in texts for people: `SIZES[x.type()]` has it as a key."""
     above = link[1][0].__class__
-    if above in (ast.Expr, ast.JoinedStr) or flow.logged(link) and above is not ast.Compare:
+    if above in (ast.Expr, ast.JoinedStr) or logged(link) and above is not ast.Compare:
         return None
     return Role("argument", True)
 

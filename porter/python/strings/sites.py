@@ -13,12 +13,11 @@ from porter.engine.suppress import Suppressions
 from porter.finding import SHARED, Finding, Site
 from porter.python.blocks import once, place
 from porter.python.evidence import call_name, constant, listed
-from porter.python.index import FUNCTIONS, Link, Node, ancestors, strings
+from porter.python.index import FUNCTIONS, Link, Node, ancestors
 from porter.python.parameters import defaulted
-from porter.python.searches import lines_with
 from porter.python.source import Source
 from porter.python.strings.holders import Holders, field, looked_up
-from porter.python.strings.literals import BACKEND, BYTES, CANDIDATE, DEVICE
+from porter.python.strings.literals import BACKEND, DEVICE, named_strings
 from porter.python.strings.sinks import OPTIONS, PUT
 from porter.python.strings.ties import Ties
 
@@ -36,11 +35,11 @@ _MOST = 200  # holders that are followed in one file
 
 def sites_of(file: File) -> tuple[tuple[Site, ...], tuple[tuple[str, str], ...]]:
     """The sites, whose status nobody knows yet, and pairs of holders with the same value."""
-    lines = lines_with(file.source, *BYTES, lowered=True)
-    if not lines:
+    links = named_strings(file)
+    if not links:
         return (), ()
     look = _Sites(file)
-    for link in strings(file.tree, lines, CANDIDATE):
+    for link in links:
         text = link[0].value
         if link[1][0].__class__ is ast.JoinedStr:
             link = link[1]

@@ -1,0 +1,89 @@
+"""What is left of CUDA once every rule was asked, and none has said a word about it: told, as nobody would look for it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from porter.engine.refusals import own
+from porter.finding import Finding
+from porter.python.evidence import call_name, logged
+from porter.python.index import Link, ancestors, lines_of, strings
+from porter.python.receivers import OTHER, OWN
+from porter.python.searches import Sought, lines_with
+from porter.python.strings.literals import BACKEND, DEVICE, TYPED, named_strings
+
+if TYPE_CHECKING:
+    from porter.analysis.file import File
+
+LEFT = "PRT007"
+_VARIABLES = tuple(map(Sought, (r"CUDA_(?<=[\"']CUDA_)", r"NCCL_(?<=[\"']NCCL_)")))
+_ATTRIBUTES = frozenset({"getattr", "hasattr", "setattr", "delattr"})  # a name of one's own
+_PATHS = frozenset({"join", "joinpath", "Path", "PurePath", "glob", "open", "makedirs", "exists"})
+_VARIABLE = re.compile(r"(?:CUDA|NCCL)_[A-Z0-9_]+$")
+
+
+def left_over(file: File, told: set[int], leads: bool) -> list[Finding]:
+    """Places on lines that no finding speaks of, where the file leads to torch; of those with the same text the first is shown."""
+    if not leads or file.suppressions.skip is not None or LEFT in file.session.quiet.codes(file.path):
+        return []
+    out = []
+    for link in (*_texts(file), *_attributes(file)):
+        if told.isdisjoint(_lines(link)) and not file.awareness.covers_link(link) and not _is_word(link):
+            start, end = file.source.span(link[0])
+            text = file.source.utf8[start:end].decode()
+            line, column = file.source.place(start)
+            reason = file.suppressions.reason(LEFT, *lines_of(link))
+            said = own(file.path, line, LEFT, "left", file.session, column=column, old=text)
+            out.append(replace(said, suppressed=reason))
+    return out
+
+
+def _is_word(link: Link) -> bool:
+    """Part of a text for people or of a path, the name of an attribute."""
+    above = link[1][0]
+    return logged(link) or above.__class__ is ast.Call and call_name(above.func) in _PATHS | _ATTRIBUTES
+
+
+def _lines(link: Link) -> set[int]:
+    """On which a finding would speak of it: its own, and those of the names that are called with it."""
+    lines = {*range(link[0].lineno, link[0].end_lineno + 1)}
+    for node, _ in ancestors(link):
+        if node.__class__ is ast.Call:
+            lines |= {*range(node.func.lineno, node.func.end_lineno + 1)}
+        elif isinstance(node, ast.stmt):
+            break
+    return lines
+
+
+def _texts(file: File) -> Iterator[Link]:
+    """Names of devices, backends and variables, but for those that say what a thing is called."""
+    for link in named_strings(file):
+        text, above = link[0].value, link[1][0]
+        if above.__class__ is ast.JoinedStr:
+            if above.values[0] is link[0]:
+                yield link[1]
+        elif above.__class__ is not ast.Expr and any(p.match(text) for p in (DEVICE, BACKEND, TYPED)):
+            yield link
+    lines = lines_with(file.source, *_VARIABLES)
+    for link in strings(file.tree, lines, _VARIABLE) if lines else ():
+        row = file.rules.tables.variables.get(link[0].value)
+        beside = row is not None and row.to is not None and row.to.encode() in file.source.utf8
+        if not beside and link[1][0].__class__ not in (ast.Expr, ast.JoinedStr):
+            yield link
+
+
+def _attributes(file: File) -> Iterator[Link]:
+    """`x.cuda()`, `x.is_cuda`, `torch.cuda.f`, unless x is known to be none of torch's, or the inventory counts it."""
+    if file.source.words.isdisjoint((b"cuda", b"is_cuda")):
+        return
+    counted = {link[0] for links in file.apis.values() for link in links}  # each by the name that it starts with
+    for link in file.buckets[ast.Attribute]:
+        node, above = link[0], link[1][0]
+        called = above.__class__ is ast.Call and above.func is node
+        if node.attr == "is_cuda" or node.attr == "cuda" and (called or getattr(node.value, "id", "") == "torch"):
+            if node.value not in counted and file.receivers.judge(file.source.span(node)[1]) not in (OTHER, OWN):
+                yield link
