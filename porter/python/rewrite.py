@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from operator import is_not
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import libcst as cst
 
@@ -16,6 +16,7 @@ from porter.engine.rule import Hit, Rule
 from porter.errors import Broken
 from porter.finding import SHARED, Change, apply
 from porter.python.index import Node
+from porter.python.quotes import fitting
 from porter.python.units import Piece, Unit
 
 if TYPE_CHECKING:
@@ -95,6 +96,7 @@ class _Walk:
         self.replaced: dict[cst.CSTNode, tuple[cst.CSTNode, Found]] = {}  # original -> what stands there now, and why
         self._mentions: dict[cst.CSTNode, list[Rule]] = {}
         self._inner: set[cst.CSTNode] = set()
+        self._quotes: list[str] = []  # of the f-strings around
         self.held = file.session.held_in(file.path) if file.session.held else {}
 
     @property
@@ -111,6 +113,8 @@ class _Walk:
         if kind in _CHAIN and node not in self._inner:
             self._mention(node)
         changed: dict[str, Any] = {}
+        if kind is cst.FormattedString:
+            self._quotes.append(cast("cst.FormattedString", node).quote)
         for name in _children(kind):
             value = getattr(node, name)
             of = value.__class__
@@ -120,6 +124,8 @@ class _Walk:
                     changed[name] = inner
             elif of not in _TRIVIA and (new := self.visit(value)) is not value:
                 changed[name] = new
+        if kind is cst.FormattedString:
+            self._quotes.pop()
         return self._leave(node, node.with_changes(**changed) if changed else node)
 
     def _mention(self, node: Node) -> None:
@@ -178,7 +184,7 @@ class _Walk:
 
     def _ask(self, rule: Rule, original: cst.CSTNode, updated: cst.CSTNode) -> cst.CSTNode:
         for hit in self._answers(rule, original, updated):
-            hit = self._with_others(rule, hit)
+            hit = self._with_others(rule, fitting(hit, self._quotes) if self._quotes else hit)
             edits = bool(hit.new is not None or hit.after or hit.more)
             if edits and not (rule.edits and self.file.style.writes(hit.code or rule.code)):
                 hit, edits = replace(hit, new=None, after=(), more=()), False

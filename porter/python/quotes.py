@@ -1,0 +1,35 @@
+"""A string inside an f-string has other quotes than the f-string: Python before 3.12 knows no way out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import libcst as cst
+
+from porter.engine.rule import Hit
+
+_OTHER = {'"': "'", "'": '"'}
+
+
+class _Requote(cst.CSTTransformer):
+    def __init__(self, taken: frozenset[str]) -> None:
+        self.taken, self.fits = taken, True
+
+    def leave_SimpleString(self, original_node: cst.SimpleString, updated_node: cst.SimpleString) -> cst.SimpleString:
+        quote = updated_node.quote
+        if quote not in self.taken:
+            return updated_node
+        other, text = _OTHER.get(quote, quote), updated_node.raw_value
+        self.fits &= other not in self.taken and other not in text and "\\" not in text
+        return updated_node.with_changes(value=f"{updated_node.prefix}{other}{text}{other}")
+
+
+def fitting(hit: Hit, around: Iterable[str]) -> Hit:
+    """The hit with quotes that may stand within these; without its edit where none are left."""
+    if hit.new is None:
+        return hit
+    requote = _Requote(frozenset(around))
+    new: Any = hit.new.visit(requote)
+    return replace(hit, new=new if requote.fits else None)
