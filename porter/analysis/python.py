@@ -251,7 +251,7 @@ class Analysis:
             if code in quiet:
                 continue
             start, end = f.place
-            if not self._leads and f.edits:
+            if not self._leads and (f.edits or hit.optional):
                 out += self._astray(f, code, start)
                 continue
             reason = self._reason(code, hit, f.piece)
