@@ -65,6 +65,11 @@ class Held(NamedTuple):
     status: str  # review | manual
     why: str  # what keeps the other place as it is
     partner: str  # the other place, "path:line"
+    files: str = ""  # all that have the value, where it is enough to name them in one run
+
+    def values(self) -> tuple[tuple[str, str], ...]:
+        """What the message of the place says of it."""
+        return ((f"with_{self.why}", self.partner), *([("files", self.files)] if self.files else ()))
 
 
 @dataclass(frozen=True, slots=True)

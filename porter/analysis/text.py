@@ -84,7 +84,7 @@ def _with_others(hit: Hit, held: Held | None) -> Hit:
     """As much of a hit as the other places with the same value allow."""
     if held is None or hit.code not in SHARED:
         return hit
-    values = (*hit.values, (f"with_{held.why}", held.partner))
+    values = (*hit.values, *held.values())
     return replace(hit, safe=False, values=values, edits=hit.edits if held.status == "review" else ())
 
 

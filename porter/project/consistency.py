@@ -7,6 +7,7 @@ They are looked for in files that the run leaves out, too (project/unedited_plac
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
@@ -34,6 +35,8 @@ ORDER = (
     "review",
     "auto",
 )
+APART = frozenset({"excluded", "unnamed"})  # would be edited, were their file named
+_NAMED = 8  # files; of more, nobody reads the command
 
 Node = tuple[str, str]  # (file, holder)
 
@@ -168,7 +171,10 @@ def _decided(places: list[Place], locked: set[str]) -> Iterator[Held]:
     why = status[weakest]
     if why == "auto":
         return
+    paths = sorted({place.path for place in places})
+    files = (" ".join(map(shlex.quote, paths)) if len(paths) <= _NAMED else ".") if why in APART else ""
     for place in places:
         if place.site.status in EDITED and (why != "review" or place.site.status == "auto"):
             end = "review" if why == "review" else "manual"
-            yield Held(place.path, place.site.offset, end, why.replace("-", "_"), f"{weakest.path}:{weakest.site.line}")
+            partner = f"{weakest.path}:{weakest.site.line}"
+            yield Held(place.path, place.site.offset, end, why.replace("-", "_"), partner, files)

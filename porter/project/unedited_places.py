@@ -97,12 +97,13 @@ class Partners:
             todo = {path: one for path in sorted(fresh) if (one := self._look(path)) and one.sites}
             found.update(todo)
         for path, data in sorted(unread.items()):
-            if sites := tuple(sorted(self._guessed(data, words))):
+            role = "unknown" if path.endswith((".py", ".ipynb", ".sh")) else "setting"
+            if sites := tuple(sorted(self._guessed(data, words, role))):
                 found[path] = FileResult(path, sites=sites)
         return found
 
     @staticmethod
-    def _guessed(data: bytes, words: set[str]) -> Iterator[Site]:
+    def _guessed(data: bytes, words: set[str], role: str) -> Iterator[Site]:
         """Of a file that nobody can parse: every word that stands beside a value may be one of its holders."""
         value = _VALUE.search(data)
         line = data.count(b"\n", 0, value.start() if value else 0) + 1
@@ -111,7 +112,7 @@ class Partners:
             if re.search(rb"\b%s\b" % re.escape(word).encode(), data):
                 full = {name if name.rpartition(".")[2] == word else joined(name, word) for name in imports}
                 for holder in (f"field:{word}", f"own:{word}", *(f"import:{name}" for name in sorted(full))):
-                    yield Site(holder, 0, line, "unknown", "refused")
+                    yield Site(holder, 0, line, role, "refused")
 
     def _saying(self, words: set[str]) -> list[str]:
         """Files that hold one of these words beside a value, and are not edited by this run."""

@@ -204,7 +204,7 @@ class _Walk:
         held = self.held.get(self.piece.span(hit.at)[0])
         if held is None:
             return hit
-        values = (*hit.values, (f"with_{held.why}", held.partner))
+        values = (*hit.values, *held.values())
         if held.status == "review":
             return replace(hit, safe=False, values=values)
         return replace(hit, new=None, after=(), more=(), safe=False, values=values)

@@ -115,7 +115,7 @@ REASONS = {  # what is done to the project, what the call says, what the finding
     "a link to outside": (outside, ["."], "outside"),
     "a folder that is a link to outside": (in_a_linked_folder, ["."], "outside"),
     "read-only": (lambda r: (r / "config.py").chmod(0o444), ["."], "read-only"),
-    "not named": (None, ["use.py"], "one call"),
+    "not named": (None, ["use.py"], "`porter migrate config.py use.py`"),
     "refused": (refused, ["."], "could not edit"),
     "left out for its folder": (
         lambda r: (
@@ -353,9 +353,24 @@ FORMS = {  # what a file says of the value NAME; every line with a value is mark
         "    print(3)",
     ),
     "read": ("import {0}_option", "def f_{0}(args):", '    return args.{0}_backend == "nccl"  # {0}'),
+    "settings": (
+        "import yaml",
+        's_{0} = yaml.safe_load(open("{0}.yaml"))',
+        'torch.zeros(1, device=s_{0}["{0}_device"])',
+        'if s_{0}["{0}_device"] == "cuda":  # {0}',
+        "    print(4)",
+    ),
+    "looked up": ("import {0}_settings", "def g_{0}(given):", '    return given["{0}_device"] == "cuda"  # {0}'),
 }  # fmt: skip
-SHELL = "python {0}_option.py --{0}-backend nccl  # {0}\n"
-GROUPS = {"constant": ("compared", "by module", "kept"), "option": ("read",)}
+MARK = re.compile(r'  # (\w+)$|^  "(\w+)_device":')  # JSON has no comments
+BESIDE = {  # files of other kinds that have the value
+    "option": {"{0}.sh": "python {0}_option.py --{0}-backend nccl  # {0}\n"},
+    "settings": {
+        "{0}.yaml": "{0}_device: cuda  # {0}\n",
+        "{0}.json": '{{\n  "{0}_device": "cuda",\n  "{0}": 0\n}}\n',
+    },
+}
+GROUPS = {"constant": ("compared", "by module", "kept"), "option": ("read",), "settings": ("looked up",)}
 HINDRANCES = ("", "", "", "suppressed", "skip-file", "excluded", "unnamed", "quiet", "read-only", "refused")
 CODES = "PRT120,PRT122,PRT123,PRT201,PRT202,PRT209,PRT825"
 
@@ -371,15 +386,20 @@ def projects(draw) -> tuple[dict[str, str], dict[str, str]]:
         for form in draw(st.lists(st.sampled_from(GROUPS[kind]), min_size=1, max_size=3, unique=True)):
             home = draw(st.sampled_from(["one.py", "two.py", f"{name}_three.py"]))
             files.setdefault(home, []).extend(line.format(name) for line in FORMS[form])
-        if kind == "option" and draw(st.booleans()):
-            scripts[f"{name}.sh"] = SHELL.format(name)
+        beside = BESIDE.get(kind, {})
+        several = (
+            draw(st.lists(st.sampled_from(sorted(beside)), min_size=kind == "settings", unique=True)) if beside else []
+        )
+        scripts |= {path.format(name): beside[path].format(name) for path in several}
     hindered = {path: draw(st.sampled_from(HINDRANCES)) for path in sorted({*files, *scripts})}
     return {**{path: "\n".join(["import torch", *lines, ""]) for path, lines in files.items()}, **scripts}, hindered
 
 
 def hinder(text: str, path: str, how: str) -> str:
     if how == "suppressed":
-        first = next(line for line in text.splitlines() if re.search(r"  # \w+$", line))
+        first = next((line for line in text.splitlines() if re.search(r"  # \w+$", line)), None)
+        if first is None:
+            return text
         indent = first[: len(first) - len(first.lstrip())]
         return text.replace(first, f"{indent}# porter: ignore[{CODES}] kept\n{first}", 1)
     if how == "skip-file":
@@ -409,9 +429,9 @@ def test_never_half_a_group(made, unsafe):
             edits = result.review if unsafe else result.auto
             after[result.path] = apply(written[result.path].encode(), edits).decode() if edits else written[result.path]
         assert not found or not found.broken
-        marked = [line for text in after.values() for line in text.splitlines() if re.search(r"  # \w+$", line)]
+        marked = [line for text in after.values() for line in text.splitlines() if MARK.search(line)]
         for name in NAMES:
-            mine = [line for line in marked if line.endswith(f"# {name}")]
+            mine = [line for line in marked if name in MARK.search(line).groups()]
             ported = ["npu" in line or "hccl" in line for line in mine]
             assert all(ported) or not any(ported), (hindered, mine)
             if mine and not any(hindered.values()):
