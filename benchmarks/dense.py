@@ -11,7 +11,6 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from statistics import median
 from typing import NamedTuple
 
 from benchmarks import corpora
@@ -79,7 +78,8 @@ def fetch(only: str = "") -> dict[str, Path]:
 
 
 def measured(folders: dict[str, Path], checkouts: Sequence[Path], rounds: int, work: Path) -> Iterator[Row]:
-    """A row for each, then their sum. The median of `rounds`, the checkouts of porter in turn; once with all cores."""
+    """A row for each, then their sum. The smallest of `rounds`, as what disturbs only adds; the checkouts of porter in turn;
+    once with all cores."""
 
     def analysis(checkout: Path, folder: Path, jobs: int) -> float:
         # python imports from the folder that it runs in before all others: never from somebody else's
@@ -103,7 +103,7 @@ def measured(folders: dict[str, Path], checkouts: Sequence[Path], rounds: int, w
                 times.append(analysis(checkout, folder, 1))
         cores = tuple(analysis(checkout, folder, 0) for checkout in checkouts)
         lines = sum(data.count(b"\n") for _, data in files)
-        rows.append(Row(name, len(files), lines, median(bare), tuple(map(median, one)), cores))
+        rows.append(Row(name, len(files), lines, min(bare), tuple(map(min, one)), cores))
         yield rows[-1]
     yield together(rows)
 
