@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from porter.python.file import File
 
 
+_OPTIONS = re.compile(
+    r"(?i)(?:^|_)(?:args?|arguments|opts?|options|hparams|hps|params|cfg|conf|config|flags|settings)$"
+)
 _RANK = re.compile(r"(?:^|_)(?:local_?)?rank$", re.IGNORECASE)
 _SCRIPT = frozenset(
     f"torch.jit.{name}"
@@ -133,8 +136,17 @@ class Meaning:
         if link is None:
             return ""
         last = link[0].attr if kind == "Attribute" else link[0].id
-        known = last in self._int_options if kind == "Attribute" else self._name_is_int(link)
+        known = last in self._int_options and self._is_parsed(link) if kind == "Attribute" else self._name_is_int(link)
         return "known" if known else "likely" if _RANK.search(last) else ""
+
+    def _is_parsed(self, link: Link) -> bool:
+        """Of `args.device`: not of `x.device`, which a tensor has as well."""
+        base = link[0].value
+        if _OPTIONS.search(getattr(base, "attr", "") or getattr(base, "id", "")):
+            return True
+        bound = self._file.names.bindings(base.id, link) if base.__class__ is ast.Name else []
+        makers = [getattr(at[1] and at[1][0], "value", None) for at in bound]
+        return bool(makers) and all(call_name(getattr(m, "func", None)) == "parse_args" for m in makers)
 
     def _name_is_int(self, link: Link) -> bool:
         bindings = self._file.names.bindings(link[0].id, link)

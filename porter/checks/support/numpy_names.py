@@ -28,6 +28,8 @@ class NumpyNames(Rule):
             return None
         if not isinstance(original, cst.Attribute) or not isinstance(original.value, cst.Name):
             return None
+        if not file.around.is_read(original):  # `np.float = np.float64`: somebody's own cure
+            return None
         name = original.attr.value
         new, version = _RENAMED.get(name, ""), "2.0"
         if name in _BUILTINS:
@@ -39,4 +41,6 @@ class NumpyNames(Rule):
             new, free = f"{original.value.value}.{new}", True
         values = (("new", new), ("old", file.text(original)), ("version", version))
         why = "between" if name in _BACK else "gone"
-        return Hit(original, why, new=node if free else None, safe=True, values=values)
+        # numpy 2's own is a type that Python's is no parent of
+        safe = name not in _BACK or not file.around.is_within(original, "isinstance")
+        return Hit(original, why, new=node if free else None, safe=safe, values=values)

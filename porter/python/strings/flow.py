@@ -27,7 +27,7 @@ from porter.python.evidence import (
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, walk
 from porter.python.parameters import defaulted
 from porter.python.strings.enums import Enums
-from porter.python.strings.sinks import INDEXED, Role, Sinks
+from porter.python.strings.sinks import INDEXED, MOVED, Role, Sinks
 
 if TYPE_CHECKING:
     from porter.python.file import Parsed
@@ -40,6 +40,7 @@ class Flow(Sinks):
     def __init__(self, file: Parsed) -> None:
         self.names, self.buckets, self.tables = file.names, file.buckets, file.rules.tables
         self.calls = {name: s for s in self.tables.sinks for name in s.calls}
+        self.moved = {name.rpartition(".")[2]: s for name, s in self.calls.items() if name.startswith(MOVED)}
         self.methods = {name: s for s in self.tables.sinks for name in s.methods}
         self.constants = {(name, kind) for path, name, kind, _ in file.facts.constants if path == file.path}
         imported = {target.partition(".")[0] for found in self.names.imports.values() for target, _ in found}

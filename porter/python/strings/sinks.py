@@ -61,6 +61,9 @@ _NAMES_OF_THINGS = frozenset(  # calls whose strings are names, paths or texts
 _KNOWN = frozenset({"torch", "transformers", "pytest", *sys.stdlib_module_names})
 
 
+MOVED = "torch.distributed."  # where the same function goes by the names of several modules
+
+
 class Role(NamedTuple):
     role: str
     certain: bool
@@ -71,6 +74,7 @@ class Sinks:
 
     names: Names
     calls: dict[str, Sink]
+    moved: dict[str, Sink]
     methods: dict[str, Sink]
 
     def role(self, link: Link, kind: str, text: str, depth: int = 0) -> Role | None:
@@ -81,6 +85,12 @@ class Sinks:
 
     def _used(self, name: str, up: Link, kind: str, text: str, depth: int) -> Role | None:
         raise NotImplementedError
+
+    def _sink(self, resolved: str | None) -> Sink | None:
+        if resolved is None:
+            return None
+        found = self.calls.get(resolved)
+        return found or (self.moved.get(resolved.rpartition(".")[2]) if resolved.startswith(MOVED) else None)
 
     # ---- arguments
 
@@ -94,7 +104,7 @@ class Sinks:
         option = last in OPTIONS or call[0].args and str(constant(call[0].args[0])).startswith("-")
         if option and name in ("default", "const", "choices", "enum_values", "default_factory"):
             return self._option(call, name, kind, text, depth)
-        sink = self.calls.get(resolved or "") or (self.methods.get(last) if resolved is None else None)
+        sink = self._sink(resolved) or (self.methods.get(last) if resolved is None else None)
         certain = kind != "device" or not self._any_array(func, call)
         if sink and sink.kind == kind and name in sink.keywords:
             return Role("argument", certain)
@@ -134,7 +144,7 @@ class Sinks:
         at = place(parent, node)[1]
         if is_log(func, last):
             return None
-        sink = self.calls.get(resolved or "")
+        sink = self._sink(resolved)
         if sink is None and func.__class__ is ast.Attribute and not (resolved or "").startswith("torch."):
             sink = self.methods.get(last)
         if resolved is None and func.__class__ is ast.Name:
