@@ -1,0 +1,34 @@
+"""`import xentropy_cuda_lib`: nobody knows the package, and its name says what it brings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from porter.checks.native.gpu_package import row_of
+from porter.engine.nodes import imported
+from porter.engine.rule import Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
+from porter.rulebook.table import Tables
+
+_NAMED = re.compile(r"(?i)(?:^|_)cuda\d*(?:$|_)")
+
+
+class CudaNamedPackage(Rule):
+    code = "PRT414"
+    edits = False
+    nodes = ("Import", "ImportFrom")
+    text = r"(?i)\bimport\b[^\n#]*cuda|\bfrom\s+\w*cuda"
+
+    def __init__(self, tables: Tables) -> None:
+        self.packages = tables.packages
+
+    def visit(self, original: cst.Import | cst.ImportFrom, updated: Any, file: RuleFile) -> Iterator[Hit]:
+        for name in imported(original):
+            top = name.partition(".")[0]
+            if _NAMED.search(top) and row_of(name, self.packages) is None:
+                own = file.facts.own.has_package(top, file.path) or top in file.facts.native.exports
+                if not own and (role := file.imported.speaks_for(top)):  # once in a file
+                    severity = "note" if role == "optional" else None
+                    yield Hit(original, "by-name", values=(("name", top),), severity=severity)
