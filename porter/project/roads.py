@@ -12,7 +12,8 @@ string, or starts a launcher of torch or is started by one. Where the project is
 A project is torch's where a file that is no test imports torch as soon as it runs, or where its requirements ask for torch.
 An import in a function or a `try` alone is an integration that may never run: jax has some, and none of its other files is
 about torch. It speaks for its own file, and for others where the project has no library whose "cuda" is not torch's. A
-file that imports such a library and not torch gets no road from others. Tests hand none on, as they import everything.
+file that imports such a library and not torch gets no road from others, unless it speaks of NCCL alone, which none of them
+is asked for by name. Tests hand none on, as they import everything.
 
 Files of other kinds have the road of the project, or their own where they speak of torch.
 """
@@ -41,6 +42,7 @@ _SPEAKS = re.compile(
 _FILES = re.compile(rb"[\w-]{1,80}\.py\b")
 _FOREIGN = tuple(sorted(name.encode() for name in OWN_DEVICES))
 _WORDS = (b"cuda", b"CUDA", b"nccl", b"NCCL", b"nvidia", b"NVIDIA", b"flash_att", b"load_in_", b"adamw_")
+_DEVICE = re.compile(rb"[\"']cuda|\.cuda\b|is_cuda")
 _RUN = re.compile(rb"-m[\"', \t]{1,6}([A-Za-z_][\w.]*)")
 _STARTS = (b"subprocess", b"os.system", b"os.exec", b"runpy", b"spawn", b"Popen")
 _LISTS = ("pyproject.toml", "setup.py", "setup.cfg", "Pipfile", "environment.yml", "environment.yaml")
@@ -81,7 +83,8 @@ class Survey:
         if self.torch:
             lost = {path for path in lost if any(word in self.texts[path] for word in _WORDS)}
         if lost and self.torch:
-            lost -= self._on_the_way(constants) - {path for path in lost if self._is_foreign(path)}
+            foreign = {path for path in lost if _DEVICE.search(self.texts[path]) and self._is_foreign(path)}
+            lost -= self._on_the_way(constants) - foreign
         return Roads(tuple(sorted(lost)), self.torch or self._speaks())
 
     def read(self, path: str) -> list[Import]:

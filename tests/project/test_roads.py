@@ -470,3 +470,12 @@ def test_what_explain_shows_is_a_program_of_torch(tmp_path):
             name = text.before.partition("\n")[0].removeprefix("# ")
             if not name.endswith((".yaml", ".txt", ".sh")):
                 assert loads(text.before.encode(), list(imports(text.before.encode()))), code
+
+
+def test_settings_that_another_library_holds_have_nccl_from_torch(tmp_path):
+    """Tacotron 2 keeps its settings in an HParams of TensorFlow; nothing there takes NCCL by its name."""
+    hparams = "import tensorflow as tf\n\ndef create():\n    return tf.contrib.training.HParams(dist_backend='nccl', cudnn_benchmark=False)\n"
+    train = "import torch\nfrom hparams import create\n\nh = create()\ntorch.distributed.init_process_group(backend=h.dist_backend)\n"
+    assert edited(project(tmp_path / "a", {"hparams.py": hparams, "train.py": train})) == {"hparams.py"}
+    device = hparams.replace("dist_backend", "device='cuda', dist_backend")
+    assert edited(project(tmp_path / "b", {"hparams.py": device, "train.py": train})) == set()

@@ -12,6 +12,7 @@ from porter.training import transfers
 
 WORKERS = re.compile(r"^__(?:getitem|iter)__$|(?i:collate)")
 MOVES = frozenset({"cuda", "npu", "to"})
+LOADER = frozenset({"torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader"})
 FACTORIES = "tensor as_tensor zeros ones empty full rand randn randint randperm arange linspace".split()
 
 
@@ -34,7 +35,12 @@ class DeviceInDataset(Rule):
         last = name or (f".{original.func.attr.value}" if isinstance(original.func, cst.Attribute) else "")
         if last not in (".cuda", ".npu") and not file.tensors.moves(original):
             return None
-        return Hit(original, "worker", values=(("name", f"{last}()"),))
+        why = "worker"
+        if _loads_itself(file):
+            if not file.scene.function_name(link).startswith("__"):
+                return None  # a whole batch, where it is trained with
+            why = "alone"
+        return Hit(original, why, values=(("name", f"{last}()"),))
 
     @staticmethod
     def _is_no_worker(file: RuleFile, link: Link) -> bool:
@@ -50,3 +56,16 @@ class DeviceInDataset(Rule):
         """`device=device` of a function that joins tensors, wherever they are."""
         given = next((k.value for k in link[1][0].keywords if k.arg == "device"), None)
         return hasattr(given, "id") and not file.scene.function_name(link).startswith("__")
+
+
+def _loads_itself(file: RuleFile) -> bool:
+    """The loaders of the file have no workers: what they load is made in the process that trains."""
+    calls = [link[1][0] for link in file.meaning.mentions.of(LOADER) if getattr(link[1][0], "func", None) is link[0]]
+    return bool(calls) and not any(map(_has_workers, calls))
+
+
+def _has_workers(call: Node) -> bool:
+    if len(call.args) > 5:
+        return True
+    given = {k.arg: k.value for k in call.keywords}
+    return None in given or getattr(given.get("num_workers"), "value", 0) != 0
