@@ -104,7 +104,7 @@ def test_what_a_chip_cannot_do_is_said_for_that_chip_only(soc: str) -> None:
     assert EARLY <= asked or not EARLY & asked
 
 
-OFF = "import torch\ntorch.jit.trace(model, x).save('m.pt')\ntorch.backends.cudnn.benchmark = True\n"
+OFF = "import torch\ntorch.jit.trace(model, x).save('m.pt')\ntorch.backends.cudnn.deterministic = True\n"
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,6 @@ def test_its_pages_say_so(porter: Porter) -> None:
     [
         ("torch.backends.cuda.matmul.allow_tf32 = True", "PRT303"),
         ("torch.set_float32_matmul_precision('high')", "PRT304"),
-        ("torch.backends.cudnn.benchmark = True", "PRT305"),
         ("torch.backends.cudnn.deterministic = True", "PRT305"),
         ("x = t.to(device).double()", "PRT307"),
         ("f = torch.compile(g, mode='max-autotune')", "PRT503"),

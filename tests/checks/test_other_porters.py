@@ -215,7 +215,7 @@ REPORTED = [
     ("from apex.optimizers import FusedLAMB", "PRT355"),
     ("from apex.parallel import DistributedDataParallel", "PRT355"),
     ("from apex import amp\n\nmodel = amp.initialize(nn.Linear(1, 1))", "PRT350"),
-    ("torch.backends.cudnn.benchmark = True", "PRT305"),
+    ("torch.backends.cudnn.deterministic = True", "PRT305"),
     ("script = torch.jit.script(nn.Linear(1, 1))", "PRT509"),
     ("new = torch.cuda.get_device_capability()[0] >= 8", "PRT110"),
     ("major = torch.cuda.get_device_properties(0).major", "PRT110"),

@@ -1,4 +1,7 @@
-"""`torch.backends.cudnn.benchmark = True` and its kin: settings of libraries that an NPU does not have."""
+"""`torch.backends.cudnn.deterministic = True` and its kin: settings of libraries that an NPU does not have.
+
+`benchmark` and `enabled` have no effect there and do no harm: the inventory counts them.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +9,10 @@ from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 
 CUDNN, CUDA = "torch.backends.cudnn", "torch.backends.cuda"
-NO_EFFECT = frozenset(
-    [f"{CUDNN}.{name}" for name in ("benchmark", "benchmark_limit", "enabled")]
-    + [f"{CUDA}.matmul.allow_{kind}_reduced_precision_reduction" for kind in ("fp16", "bf16")]
-    + [f"{CUDA}.matmul.allow_fp16_accumulation"]
-)
 ASKED = (f"{CUDNN}.is_available", f"{CUDA}.is_built")
 DETERMINISTIC = f"{CUDNN}.deterministic"
 ALGORITHMS = frozenset({"torch.use_deterministic_algorithms", "torch.set_deterministic_debug_mode"})
 WHY = {
-    **dict.fromkeys(NO_EFFECT, "no-effect"),
     **dict.fromkeys(ASKED, "asked"),
     f"{CUDNN}.flags": "flags",
 }
@@ -30,8 +27,6 @@ class CudaBackendSetting(Rule):
         values = (("name", name),)
         if name == DETERMINISTIC:
             return self._deterministic(original, values, file)
-        if WHY[name] == "no-effect" and not file.meaning.mentions.is_first(original, NO_EFFECT):
-            return None  # said once for a file
         return Hit(original, WHY[name], values=values)
 
     @staticmethod
@@ -40,7 +35,7 @@ class CudaBackendSetting(Rule):
     ) -> Hit | None:
         value = file.around.assigned(original)
         if getattr(value, "value", None) is False or file.around.is_read(original) or isinstance(original, cst.Name):
-            return Hit(original, "no-effect", values=values) if NO_EFFECT.isdisjoint(file.apis) else None
+            return None
         if not ALGORITHMS.isdisjoint(file.apis):
             return Hit(original, "deterministic-set", values=values)
         torch = file.meaning.module_name(original, "torch")
