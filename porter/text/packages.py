@@ -82,6 +82,9 @@ def hits(document: Document, requirements: list[Wanted]) -> Iterator[Hit]:
             others = others or want.kind == "pip"
         elif want.name in ("torchvision", "torchaudio"):
             yield from _companion(document, want)
+            if not others and names.isdisjoint(("torch", "pytorch")):
+                others = True
+                yield from _beside(document, want, "through")
         elif found := rows.get(want.name) or rows.get(_BUILD.sub("", want.name)):
             yield from _package(document, want, *found)
         elif _PARTS.fullmatch(want.name):
@@ -125,7 +128,14 @@ def _torch(document: Document, want: Wanted, others: bool) -> Iterator[Hit]:
     elif want.spec and not want.version and not allows(want.spec, target.torch_npu):
         yield Hit((want.start, want.end), "range", code="PRT840", values=values)
         others = others or want.kind == "pip"  # the two would never be installed together
-    if others or document.session.facts.accelerators.also_npu(document.path) or _DOCUMENTS.search(document.path):
+    if not others:
+        yield from _beside(document, want, "missing" if want.version else "loose")
+
+
+def _beside(document: Document, want: Wanted, why: str) -> Iterator[Hit]:
+    """torch_npu belongs beside torch, or beside what brings it."""
+    target = document.session.target
+    if document.session.facts.accelerators.also_npu(document.path) or _DOCUMENTS.search(document.path):
         return
     if not want.version and target.style == "portable":
         return  # nothing imports torch_npu there, and other accelerators stay welcome
@@ -134,8 +144,8 @@ def _torch(document: Document, want: Wanted, others: bool) -> Iterator[Hit]:
     elif want.more is not None and not want.locked and ("\n" not in want.more[1] or "\n" in document.text):
         at, head, tail = want.more
         edits = ((at, at, f"{head}{target.torch_npu}{tail}"),)
-        why = "missing" if want.version else "loose"
-        yield Hit((want.start, want.end), why, code="PRT840", values=named(npu=target.torch_npu), edits=edits)
+        values = named(npu=target.torch_npu, **({"name": want.name} if why == "through" else {}))
+        yield Hit((want.start, want.end), why, code="PRT840", values=values, edits=edits)
 
 
 def _companion(document: Document, want: Wanted) -> Iterator[Hit]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from porter.python.evidence import call_name
 from porter.python.graphs import ClassTree
-from porter.python.index import Link, Node, ancestors, owner_of
+from porter.python.index import Link, Node, ancestors, owner_of, walk
 from porter.python.parameters import parameters
 from porter.python.waits import COPIES
 from porter.training.callees import called, callee
@@ -76,14 +76,23 @@ class Callers:
             around = self._scene.function(link)
             if around is None:
                 return False
-        if owner is not None and is_beside(owner) or is_aside(function.name):
+        if owner is not None and is_beside(owner):
             return False
         if function.name.startswith("__") and function.name != "__call__":
             return False
-        if self._elsewhere and home(link) in self._elsewhere:
+        if self._elsewhere and home(link) in self._elsewhere and not is_aside(function.name):
             return True
         calls = self._of(function.name, owner) if around is None else self._inside(function.name).get(around[0], [])
-        return any(self._scene.matters((one.link[0].func, one.link)) for one in calls)
+        aside = is_aside(function.name)  # `get_batch_metrics` may bring the loss along
+        mattering = (one for one in calls if self._scene.matters((one.link[0].func, one.link)))
+        return any(not aside or self._brings_loss(one.link) for one in mattering)
+
+    def _brings_loss(self, call: Link) -> bool:
+        above = call[1] and call[1][0]
+        if above.__class__ is not ast.Assign:
+            return False
+        names = {n.id for target in above.targets for n in walk(target) if n.__class__ is ast.Name}
+        return not names.isdisjoint(self._scene.losses(call))
 
     def read_back(self, function: Link) -> frozenset[str]:
         """The parameters of a function that every call that is known hands what has been read back: `x.cpu()`."""

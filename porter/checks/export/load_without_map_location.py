@@ -32,7 +32,9 @@ class LoadWithoutMapLocation(Rule):
         if file.tested or given is not None and file.text(given.value) != "None":
             return None
         source = file.text(original.args[0].value)
-        about = " ".join([source, file.tensors.target(original), file.tensors.receiver_of_result(original)])
+        about = " ".join(
+            [source, file.tensors.target(original), file.tensors.receiver_of_result(original), _key(original, file)]
+        )
         if MEMORY.search(source) or not CHECKPOINT.search(about):
             return None
         if _written_here(original, file):
@@ -47,6 +49,13 @@ class LoadWithoutMapLocation(Rule):
             args[at] = args[at].with_changes(value=host)
             new = updated.with_changes(args=args)
         return Hit(original.func, "missing", new=new)
+
+
+def _key(original: cst.Call, file: RuleFile) -> str:
+    """Of `torch.load(path)["model"]`."""
+    link = file.scene.link(original)
+    above = link[1][1] if link is not None and link[1] is not None else None
+    return str(constant(getattr(above[0], "slice", None)) or "") if above is not None else ""
 
 
 def _written_here(original: cst.Call, file: RuleFile) -> bool:

@@ -7,14 +7,14 @@ from porter.engine.rule_file import RuleFile
 
 OPERATORS = ("nms", "batched_nms", "roi_align", "RoIAlign", "roi_pool", "RoIPool", "ps_roi_align", "PSRoIAlign",
              "ps_roi_pool", "PSRoIPool", "deform_conv2d", "DeformConv2d", "MultiScaleRoIAlign")  # fmt: skip
+MODULES = ("torch.ops.torchvision", "torchvision.ops",
+           *(f"torchvision.ops.{file}" for file in ("boxes", "roi_align", "roi_pool", "ps_roi_align", "ps_roi_pool", "poolers", "deform_conv")))  # fmt: skip
 
 
 class VisionOperator(Rule):
     code = "PRT410"
     edits = False
-    references = frozenset(
-        {f"torchvision.ops.{name}" for name in OPERATORS} | {f"torch.ops.torchvision.{name}" for name in OPERATORS}
-    )
+    references = frozenset(f"{module}.{name}" for module in MODULES for name in OPERATORS)
 
     def visit(self, original: cst.Attribute | cst.Name, updated: cst.Attribute | cst.Name, file: RuleFile) -> Answer:
         name = file.name(original) or ""

@@ -9,10 +9,12 @@ from functools import lru_cache
 from porter.engine.rule import Hit, TextRule, named
 from porter.engine.session import RuleSet
 from porter.rulebook.table import Package
+from porter.text import packages
 from porter.text.document import Document
 from porter.text.shells.script import Command, Script, Word
 
-_BUILD = re.compile(r"[\"']?(?:torch|torchvision|torchaudio|torchtext)(?:==|~=|>=)[\w.]*(\+cu\d+)")
+_BUILD = re.compile(r"[\"']?torchtext(?:==|~=|>=)[\w.]*(\+cu\d+)")
+_TORCHS = frozenset({"torch", "torchvision", "torchaudio"})
 _INDEX = re.compile(r"https?://[\w.]*pytorch\.org/whl/(?:nightly/|test/)?(cu\d+)\b|torch_stable\.html")
 _CUDA = re.compile(
     r"(?i)^(?:nvidia-(?:cuda|cudnn|cublas|cufft|cufile|curand|cusolver|cusparse|cusparselt|nccl|nvtx|nvjitlink|nvshmem"
@@ -58,6 +60,7 @@ def _rows(rules: RuleSet) -> dict[str, Package]:
 
 
 def _found(document: Document, words: tuple[Word, ...]) -> Iterator[Hit]:
+    yield from _versions(document, words)
     rows = _rows(document.session.rules)
     skip = False
     for word in words:
@@ -96,6 +99,15 @@ def _found(document: Document, words: tuple[Word, ...]) -> Iterator[Hit]:
             )
         elif name := _NAME.match(text.strip("\"'")):
             yield from _package(word, name[0].lower().replace("_", "-"), rows)
+
+
+def _versions(document: Document, words: tuple[Word, ...]) -> Iterator[Hit]:
+    """Of torch and what belongs to it, as a list of requirements has them."""
+    for word in words:
+        quoted = word.text[:1] in "\"'"
+        want = packages.wanted(document.text, word.start + quoted, word.end - quoted)
+        if want is not None and want.name in _TORCHS:
+            yield from packages.hits(document, [want])
 
 
 def _package(word: Word, name: str, rows: Mapping[str, Package]) -> Iterator[Hit]:
