@@ -100,6 +100,7 @@ class Roads:
     # Python files from which nothing leads to torch; of a project of torch's, if they say CUDA
     astray: tuple[str, ...] = ()
     torch: bool = True  # whether the project is torch's
+    device: bool = True  # whether any of its programs may use a device
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
@@ -81,6 +82,10 @@ class Quiet(NamedTuple):
         return self.everywhere.union(*(codes for pattern, codes in self.below if _patterns(pattern).leave_out(path)))
 
 
+# what costs time or precision on a device, and what has to be installed for one: of no interest to a project without
+_OF_DEVICES = re.compile(r"PRT6\d\d$|PRT30[789]$|PRT311$|PRT70[26]$|PRT840$")
+
+
 @dataclass(frozen=True)
 class Session:
     rules_for: Callable[[str], RuleSet] = field(
@@ -92,6 +97,11 @@ class Session:
     fuse: bool = False  # write fused operators in, where that can be shown to be right
     quiet: Quiet = Quiet()
     held: tuple[Held, ...] = ()  # places whose edits wait for others, in the offsets of the analysis
+
+    def knowing(self, facts: Facts) -> Session:
+        """For a project. Of one that nowhere speaks of a device, nothing is asked that matters on devices alone."""
+        idle = frozenset() if facts.roads.device else frozenset(filter(_OF_DEVICES.match, self.rules.codes))
+        return replace(self, facts=facts, quiet=self.quiet._replace(everywhere=self.quiet.everywhere | idle))
 
     def held_in(self, path: str) -> dict[int, Held]:
         return self._held.get(path, {})

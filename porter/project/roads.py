@@ -16,6 +16,8 @@ file that imports such a library and not torch gets no road from others, unless 
 is asked for by name. Tests hand none on, as they import everything.
 
 Files of other kinds have the road of the project, or their own where they speak of torch.
+
+A project in which nothing speaks of a device runs on the CPU: what would be slow or coarse on an NPU is no finding there.
 """
 
 from __future__ import annotations
@@ -38,6 +40,9 @@ _REQUIRED = re.compile(rb"[\"'](?:py)?torch(?![\w/.:-])")
 _ASKED = re.compile(rb"^[ \t\"'-]*(?:pytorch::)?(?:py)?torch(?![\w./:-])", re.MULTILINE)
 _SPEAKS = re.compile(
     rb"(?i)torch|(?:deepspeed|megatron|horovodrun|lightning|transformers|vllm|llama-?factory)\b|accelerate[ \t]+launch"
+)
+_DEVICES = re.compile(
+    rb"(?i)cuda|nccl|\bnpu|torch_npu|xpu|device|\.to\(|accelerat|lightning|deepspeed|horovod|megatron|trainer|colossal|mmengine"
 )
 _FILES = re.compile(rb"[\w-]{1,80}\.py\b")
 _FOREIGN = tuple(sorted(name.encode() for name in OWN_DEVICES))
@@ -68,7 +73,7 @@ class Survey:
 
     def __init__(self, root: Path, files: Iterable[str], texts: Mapping[str, bytes], loose: bool = False):
         self.root, self.files, self.texts = root, tuple(files), dict(texts)
-        self.asked = frozenset(self.texts)
+        self.asked, self.loose = frozenset(self.texts), loose
         self._read: dict[str, list[Import]] = {}
         if loose:
             self._follow()
@@ -85,7 +90,17 @@ class Survey:
         if lost and self.torch:
             foreign = {path for path in lost if _DEVICE.search(self.texts[path]) and self._is_foreign(path)}
             lost -= self._on_the_way(constants) - foreign
-        return Roads(tuple(sorted(lost)), self.torch or self._speaks())
+        return Roads(tuple(sorted(lost)), self.torch or self._speaks(), self._uses_device())
+
+    def _uses_device(self) -> bool:
+        """Of a project whose programs are all in sight; what trains on the CPU alone waits for nothing."""
+        if self.loose or any(map(_DEVICES.search, self.texts.values())):
+            return True
+        kinds = ((path, kind_of(path)) for path in self.files)
+        others = [
+            (path, _NOTEBOOK if kind == NOTEBOOK else _SCRIPT) for path, kind in kinds if kind not in ("", PYTHON)
+        ]
+        return any(_DEVICES.search(self._bytes(path, most)) for path, most in others)
 
     def read(self, path: str) -> list[Import]:
         found = self._read.get(path)

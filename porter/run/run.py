@@ -101,7 +101,7 @@ def run(
             given = dict([stdin]) if stdin and kind(stdin[0]) == PYTHON else {}
             listed, loose = _listed(root, paths, settings.exclude)
             remember = cache.remember if cache else anew
-            session = replace(session, facts=gather(root, listed, remember, asked, given=given, loose=loose))
+            session = session.knowing(gather(root, listed, remember, asked, given=given, loose=loose))
         if stdin:
             session.rules  # noqa: B018
             done.append(analyse(*stdin, session))

@@ -479,3 +479,16 @@ def test_settings_that_another_library_holds_have_nccl_from_torch(tmp_path):
     assert edited(project(tmp_path / "a", {"hparams.py": hparams, "train.py": train})) == {"hparams.py"}
     device = hparams.replace("dist_backend", "device='cuda', dist_backend")
     assert edited(project(tmp_path / "b", {"hparams.py": device, "train.py": train})) == set()
+
+
+def test_a_project_without_a_device_is_not_asked_to_save_time_on_one(tmp_path):
+    step = "import torch\n\ndef train(model, batches, optimizer):\n    for x in batches:\n        loss = model(x).sum()\n        loss.backward()\n        print(loss.item())\n"
+    files = {
+        "train.py": step,
+        "requirements.txt": "torch==1.3.1\n",
+        "model.py": "import torch\nx = torch.rfft(torch.zeros(3), 1)\n",
+    }
+    assert {f.code for r in analysed(project(tmp_path / "a", files)).values() for f in r.findings} == {"PRT701"}
+    files["main.py"] = "import torch\nfrom train import train\n\ntrain(torch.nn.Linear(1, 1).to('cuda'), [], None)\n"
+    found = {f.code for r in analysed(project(tmp_path / "b", files)).values() for f in r.findings}
+    assert {"PRT630", "PRT840", "PRT120", "PRT701"} <= found
