@@ -119,7 +119,8 @@ def _torch(document: Document, want: Wanted, others: bool) -> Iterator[Hit]:
     plain, written = ".".join(map(str, target.torch)), document.text[slice(*want.version)] if want.version else ""
     values = named(old=want.spec, new=plain, npu=target.torch_npu, known=_known())
     if want.version and release(written, _WIDTH) != target.torch:
-        edits = () if want.locked or want.kind == "conda" else ((*want.version, plain),)
+        # pytorch is the name of an empty package at PyPI
+        edits = () if want.locked or want.kind == "conda" or want.name == "pytorch" else ((*want.version, plain),)
         yield Hit((want.start, want.end), "pin", code="PRT840", values=values, edits=edits)
     elif want.version and "+cu" in written:
         edits = () if want.locked else ((want.version[0] + written.index("+"), want.version[1], ""),)
