@@ -12,14 +12,14 @@ from porter.engine.rule import Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.rulebook.table import Tables
 
-_NAMED = re.compile(r"(?i)(?:^|_)cuda\d*(?:$|_)")
+_NAMED = re.compile(r"(?:^|_)cuda\d*(?:$|_)")
 
 
 class CudaNamedPackage(Rule):
     code = "PRT414"
     edits = False
     nodes = ("Import", "ImportFrom")
-    text = r"(?i)\bimport\b[^\n#]*cuda|\bfrom\s+\w*cuda"
+    text = "cuda"
 
     def __init__(self, tables: Tables) -> None:
         self.packages = tables.packages
