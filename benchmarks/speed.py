@@ -52,9 +52,7 @@ class Row(NamedTuple):
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--sample", type=int, default=1, metavar="N", help="only every Nth file, and nothing dense")
-    parser.add_argument(
-        "--rounds", type=int, default=ROUNDS, metavar="N", help="the smallest counts"
-    )
+    parser.add_argument("--rounds", type=int, default=ROUNDS, metavar="N", help="the smallest counts")
     parser.add_argument("--write-readme", action="store_true", help="put the table into README.md")
     parser.add_argument("--dense", action="store_true", help="only the repositories that are dense with CUDA")
     parser.add_argument("--against", type=Path, metavar="DIR", help="with --dense: another checkout of porter")

@@ -80,7 +80,18 @@ def missing(file: RuleFile) -> Iterator[tuple[str, list[Link]]]:
 
 
 def _places(file: RuleFile, name: str, links: list[Link]) -> list[Link]:
-    return [] if name.startswith("torch.cuda") else [k for k in links if _read(k) and not _guarded(file, k)]
+    if name.startswith("torch.cuda") or _is_member(file, name):
+        return []
+    return [k for k in links if _read(k) and not _guarded(file, k)]
+
+
+def _is_member(file: RuleFile, name: str) -> bool:
+    """Of a class that the target has: the catalogue does not list `ProfilerActivity.NPU`, nor what torch_npu adds to torch's."""
+    above, _, last = name.rpartition(".")
+    if not above.rpartition(".")[2][:1].isupper():
+        return False
+    device = file.session.target.device
+    return above.startswith("torch_npu.") and file.session.has(above) or last in (device, f"is_{device}")
 
 
 def _missing(verdict: Verdict, support: Support, count: int) -> tuple[str, dict[str, str]]:
