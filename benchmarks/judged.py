@@ -1,0 +1,44 @@
+"""How many edits were right, by the judgements in ledgers/edits.jsonl: a line for each draw of fresh repositories.
+
+    python benchmarks/judged.py
+
+The repositories of a draw were listed before porter was run on them (ledgers/edits_fresh.txt, with the commit of porter). A
+wrong edit is mended after its draw, and counts as wrong. Of edits of the same shape in one repository some draws hold one row.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from pathlib import Path
+
+sys.path[:0] = [str(Path(__file__).resolve().parent.parent)]
+
+from benchmarks.tables import line, table
+
+LEDGERS = Path(__file__).resolve().parent / "ledgers"
+
+
+def main() -> int:
+    draws: dict[str, list[str]] = {}
+    for row in (LEDGERS / "edits_fresh.txt").read_text(encoding="utf-8").splitlines():
+        if row.startswith("# porter at "):
+            draws[row.removeprefix("# porter at ")] = []
+        elif row and not row.startswith("#"):
+            draws[[*draws][-1]].append(row.split()[0])
+    rows = [json.loads(row) for row in (LEDGERS / "edits.jsonl").read_text(encoding="utf-8").splitlines()]
+    for text in table(("porter at", "repositories", "automatic", "wrong", "for review", "wrong")):
+        print(text)
+    for commit, repositories in draws.items():
+        found = Counter((row["was"], row["verdict"]) for row in rows if row["repository"] in repositories)
+        counts = [
+            (sum(n for (was, _), n in found.items() if was == kind), found[kind, "wrong"])
+            for kind in ("auto", "review")
+        ]
+        print(line(commit, str(len(repositories)), *(f"{n:,}" for pair in counts for n in pair)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
