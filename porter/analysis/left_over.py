@@ -24,6 +24,11 @@ _VARIABLES = tuple(map(Sought, (r"CUDA_(?<=[\"']CUDA_)", r"NCCL_(?<=[\"']NCCL_)"
 _ATTRIBUTES = frozenset({"getattr", "hasattr", "setattr", "delattr"})  # a name of one's own
 _PATHS = frozenset({"join", "joinpath", "Path", "PurePath", "glob", "open", "makedirs", "exists"})
 _VARIABLE = re.compile(r"(?:CUDA|NCCL)_[A-Z0-9_]+$")
+_COMMAND = re.compile(r"\b(?:CUDA|NCCL)_[A-Z0-9_]+=|(?<= )--\w+[= ](?:cuda|nccl)\b")
+_COMMANDS = tuple(
+    map(Sought, (r"CUDA_[A-Z0-9_]+=", r"NCCL_[A-Z0-9_]+=", r"cuda\b(?<=[= ]cuda)", r"nccl\b(?<=[= ]nccl)"))
+)
+_SHELL = frozenset("system popen run call Popen check_call check_output getoutput getstatusoutput execvp".split())
 
 
 def left_over(file: File, told: set[int], leads: bool) -> list[Finding]:
@@ -34,7 +39,8 @@ def left_over(file: File, told: set[int], leads: bool) -> list[Finding]:
     for link in (*_texts(file), *_attributes(file)):
         if told.isdisjoint(_lines(link)) and not file.awareness.covers_link(link) and not _is_word(link):
             start, end = file.source.span(link[0])
-            text = file.source.utf8[start:end].decode()
+            command = _COMMAND.search(str(getattr(link[0], "value", "")))
+            text = command[0].strip() if command else file.source.utf8[start:end].decode()
             line, column = file.source.place(start)
             reason = file.suppressions.reason(LEFT, *lines_of(link))
             said = own(file.path, line, LEFT, "left", file.session, column=column, old=text)
@@ -73,6 +79,12 @@ def _texts(file: File) -> Iterator[Link]:
         row = file.rules.tables.variables.get(link[0].value)
         beside = row is not None and row.to is not None and row.to.encode() in file.source.utf8
         if not beside and link[1][0].__class__ not in (ast.Expr, ast.JoinedStr):
+            yield link
+    lines = lines_with(file.source, *_COMMANDS)
+    for link in strings(file.tree, lines, _COMMAND) if lines else ():
+        above = link[1] if link[1][0].__class__ is ast.JoinedStr else link
+        call = above[1][0]
+        if call.__class__ is ast.Call and call_name(call.func) in _SHELL:
             yield link
 
 

@@ -61,6 +61,7 @@ TYPES: dict[str, tuple[type, ...]] = {
     "Arg": (),
     "Comparison": (ast.Compare,),
     "Subscript": (ast.Subscript,),
+    "BinaryOperation": (ast.BinOp,),
     "With": (ast.With, ast.AsyncWith),
     "IfExp": (ast.IfExp,),
     "Assign": (ast.Assign,),

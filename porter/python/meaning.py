@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _OPTIONS = re.compile(
     r"(?i)(?:^|_)(?:args?|arguments|opts?|options|hparams|hps|params|cfg|conf|config|flags|settings)$"
 )
+_KEEPS = frozenset({"cuda", "npu", "to", "cpu", "coalesce", "float", "half", "double", "detach", "requires_grad_", "t"})
 _RANK = re.compile(r"(?:^|_)(?:local_?)?rank$", re.IGNORECASE)
 _SCRIPT = frozenset(
     f"torch.jit.{name}"
@@ -58,7 +59,14 @@ class Meaning:
         value: Node = (
             above.value if above.__class__ in (ast.Assign, ast.NamedExpr) and at[0] is not above.value else None
         )
-        return self._file.names.resolve(value.func, at) if value.__class__ is ast.Call else None
+        while value.__class__ is ast.Call:
+            if made := self._file.names.resolve(value.func, at):
+                return made
+            method = getattr(value.func, "attr", "")
+            if method.startswith("to_sparse"):
+                return "torch.Tensor.to_sparse"
+            value = value.func.value if method in _KEEPS else None  # `torch.sparse_coo_tensor(...).cuda()`
+        return None
 
     def local_rank(self, node: Node) -> str | None:
         """How the rank of this process on its machine is spelled at a place, if it is in sight there."""

@@ -2,8 +2,20 @@
 
 from __future__ import annotations
 
+import ast
+import re
+
+from porter.engine.nodes import positional
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
+
+_MAKERS = re.compile(r"torch\.(?:sparse_\w+_tensor|sparse\.\w+Tensor|Tensor\.to_sparse)$")
+_PRODUCTS = frozenset({"mm", "matmul", "bmm", "mv", "addmm"})
+_DENSE = frozenset(f"torch.{name}" for name in _PRODUCTS)  # of two dense ones they are fine
+_GRADIENTS = {
+    "torch.nn.Embedding": 6, "torch.nn.EmbeddingBag": 6,
+    "torch.nn.functional.embedding": 6, "torch.nn.functional.embedding_bag": 7,
+}  # fmt: skip
 
 
 class SparseProduct(Rule):
@@ -11,8 +23,46 @@ class SparseProduct(Rule):
     edits = False
     calls = {
         "torch.spmm", "torch.smm", "torch.hspmm", "torch.sspaddmm", "torch.sparse.mm", "torch.sparse.addmm",
-        "torch.sparse.sampled_addmm", "torch.sparse.softmax", "torch.sparse.log_softmax",
+        "torch.sparse.sampled_addmm", "torch.sparse.softmax", "torch.sparse.log_softmax", "torch.optim.SparseAdam",
+        *_DENSE, *_GRADIENTS,
     }  # fmt: skip
+    methods = _PRODUCTS
+    nodes = ("BinaryOperation",)
+    text = ("sparse", "@")
+    only = staticmethod(lambda scene, link: link[0].__class__ is not ast.BinOp or scene.file.source.says(b"sparse"))
 
-    def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
-        return Hit(original.func, "default", values=(("name", file.name(original.func) or ""),))
+    def visit(self, original: cst.Call | cst.BinaryOperation, updated: cst.CSTNode, file: RuleFile) -> Answer:
+        if isinstance(original, cst.BinaryOperation):
+            matrix = isinstance(original.operator, cst.MatrixMultiply)
+            if not matrix or not (_is_sparse(original.left, file) or _is_sparse(original.right, file)):
+                return None
+            return Hit(original, "default", values=(("name", file.text(original)),))
+        name = file.name(original.func) or ""
+        if name in _GRADIENTS:
+            return self._gradient(original, name, file)
+        if name == "torch.optim.SparseAdam":
+            return Hit(original.func, "optimizer")
+        if not name or name in _DENSE:
+            receiver = [original.func.value] if not name and isinstance(original.func, cst.Attribute) else []
+            if not any(_is_sparse(part, file) for part in (*receiver, *(a.value for a in original.args))):
+                return None
+        return Hit(original.func, "default", values=(("name", name or file.text(original.func)),))
+
+    @staticmethod
+    def _gradient(original: cst.Call, name: str, file: RuleFile) -> Hit | None:
+        """`nn.Embedding(..., sparse=True)`: the gradient of its weight is sparse."""
+        found = positional(original, _GRADIENTS[name], ("sparse",))
+        given = found[1] if found else None
+        wanted = given is not None and file.text(given.value) == "True"
+        return Hit(original.func, "gradient", values=(("name", name),)) if wanted else None
+
+
+def _is_sparse(node: cst.BaseExpression, file: RuleFile) -> bool:
+    """Made sparse where it stands, or a name that only sparse tensors are given."""
+    if isinstance(node, cst.Call):
+        if name := file.name(node.func):
+            return _MAKERS.match(name) is not None
+        if not isinstance(node.func, cst.Attribute) or node.func.attr.value in ("to_dense", "sum", "indices", "values"):
+            return False
+        return node.func.attr.value.startswith("to_sparse") or _is_sparse(node.func.value, file)
+    return _MAKERS.match(file.meaning.made_by(node) or "") is not None
