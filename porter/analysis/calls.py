@@ -20,12 +20,13 @@ if TYPE_CHECKING:
 
 
 def calls(path: str, text: bytes, names: frozenset[str]) -> tuple[tuple[Any, ...], ...]:
-    """Rows as plain values, which can be kept."""
+    """A row for each call of one of these `names` in a file: who calls, what, and whether it does for every batch (Row). As
+    tuples, which the cache can keep."""
     from porter.analysis.file import File
     from porter.python.source import Source
 
     try:
-        file = File(path, Source(text), open_session())  # kept: its scene does not keep it
+        file = File(path, Source(text), open_session())  # a name of its own: its scene holds it weakly
         return tuple(sorted({tuple(row) for row in _rows(file.scene, names)}))
     except (Unreadable, RecursionError):
         return ()
@@ -33,11 +34,12 @@ def calls(path: str, text: bytes, names: frozenset[str]) -> tuple[tuple[Any, ...
 
 def _rows(scene: Scene, names: frozenset[str]) -> Iterator[Row]:
     objects = "__call__" in names
-    said = {name for name, of in scene.names.imports.items() if any(full.rpartition(".")[2] in names for full, _ in of)}
-    said |= names
+    imports = scene.names.imports.items()
+    spelled = {name for name, bound in imports if any(full.rpartition(".")[2] in names for full, _ in bound)}
+    spelled |= names
     for link in scene.file.buckets[ast.Call]:
         for func in called(link[0]):
-            if not objects and call_name(func) not in said:
+            if not objects and call_name(func) not in spelled:
                 continue
             of = callee(scene, func, link)
             if of is None or of.name not in names:

@@ -98,7 +98,7 @@ def _reason(document: Document, hit: Hit) -> str | None:
 
 
 def examine(kind: str | Format, result: FileResult, data: bytes, session: Session) -> FileResult:
-    """Raises Unreadable."""
+    """What `analyse` guards. Raises Unreadable."""
     document = _document(result.path, data, kind, session)
     if document.suppressions.skip is not None:
         return replace(result, parsed=True, sites=_skipped(document))

@@ -1,4 +1,4 @@
-"""`porter undo`, `porter cache clean`, and what commands do about a journal before they begin."""
+"""`porter undo` and `porter cache clean`."""
 
 from __future__ import annotations
 

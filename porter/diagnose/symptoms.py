@@ -88,7 +88,7 @@ def _first_step(numbers: Numbers) -> Iterator[Symptom]:
             first, rest = series.points[0], median(series.values[1:])
             if first.value >= 20 and first.value >= 10 * rest:
                 yield Symptom("slow-first-step", first, {"first": f"{first.value:.0f}", "rest": f"{rest:.1f}"})
-    for _, series in numbers.beginning("bar "):
+    for _, series in numbers.beginning("bar "):  # a value is a step, with the seconds so far as its millionths
         steps = [(int(point.value), round(point.value % 1 * 1e6), point) for point in series.points]
         if len(steps) < 3 or steps[0][0] != 1 or steps[-1][0] < 6:
             continue

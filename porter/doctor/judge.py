@@ -20,7 +20,7 @@ class Release(NamedTuple):
 
 
 class Check(NamedTuple):
-    name: str  # python | torch | torch_npu | pair | cann | driver | devices | catalogue
+    name: str  # python | torch | torch_npu | cann | driver | devices | catalogue
     status: str  # ok | absent | note | wrong
     key: str  # of the words that say it
     values: tuple[tuple[str, str], ...] = ()

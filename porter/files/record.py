@@ -3,9 +3,9 @@
     ["a.py"]                              its new bytes are being gathered, in `TEMPORARY` beside it
     ["a.py", "file", SHA-256, mode]       they are whole and now take its place
 
-So after a kill every file is as the record says. Only the last that it names may still be what it was before. Any other
-bytes are somebody's. At the end the record is written anew, with one line a file. The order of lines and files is kept
-against kill -9. After a power cut a file may differ from its line, and then it counts as somebody's.
+So after a kill every file is as the record says, but for the last that it names: that one may still be as it was before. A
+file with any other bytes was changed by the user. At the end the record is written anew, with one line a file. The order of lines and files is kept
+against kill -9. After a power cut a file may differ from its line; it is then taken for changed by the user.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class Record:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def close(self, states: Mapping[str, State] | None = None) -> None:
-        """With `states` nothing else is on record from now on."""
+        """End the record. With `states` it is written anew, and holds nothing else."""
         if self.stream is not None:
             self.stream.close()
             self.stream = None

@@ -83,7 +83,7 @@ def _is_distributed(world: World) -> bool:
 
 
 def _order(place: str) -> tuple[bool, int, str]:
-    """What trains before what tests it, and a line before a bare file."""
+    """For sorting: what trains before what tests it, then the file nearest to the root, then by name."""
     path = place.partition(":")[0]
     return bool(ASIDE.search(path)), path.count("/"), place
 

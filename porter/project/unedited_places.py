@@ -23,6 +23,13 @@ Excluded = Callable[[str], bool]
 
 
 class Partners:
+    """Finds the places that have one value with those a run edits, in the files that it does not edit.
+
+    A place names what holds its value (python/strings/holders.py): `own:NAME` of this module, `own:f(p)` the parameter p of its
+    function f, `import:a.b` and `star:NAME` of another module, `field:NAME` an attribute, key or option, `env:NAME`,
+    `local:...` what no other file can see.
+    """
+
     def __init__(
         self,
         root: Path,

@@ -30,8 +30,8 @@ class AroundImports:
         return self.file.scene.link_to(self.file.statement)
 
     def speaks_for(self, package: str, apart: tuple[str, ...] = ()) -> str | None:
-        """Of the imports of a package, `apart` from some parts, one: "needed", or "optional" where the file says that it
-        may be missing."""
+        """A file imports a package several times and is told once: for the import that stands for all of them "needed", or
+        "optional" where the program goes on without it; None for the others. Imports of the parts `apart` do not count."""
         imports = imports_of(self.file, package, apart)
         first, role = self.file.names.once("spoken for", imports, lambda: _spokesman(imports))
         return role if first is not None and first[0] is self.file.statement else None

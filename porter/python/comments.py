@@ -48,7 +48,7 @@ def on_lines(source: Any, first: int, last: int) -> list[tuple[int, int, str]]:
 
 
 def to_porter(source: _Commented) -> Iterator[Comment]:
-    """The comments in which the user may speak to porter; none is looked for where nothing does."""
+    """The comments in which the user may speak to porter. The text is tokenized only if it says `porter:` at all."""
     if SPOKEN in source.stored.data:
         for line, column, text in source.comments:
             start = source.starts[line - 1]

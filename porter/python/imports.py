@@ -118,7 +118,8 @@ def _loaded(file: File) -> bool:
 
 
 def place_imports(file: File, users: list[Found]) -> list[Change]:
-    """`import torch_npu` right behind the first torch import, in the same block, once."""
+    """`import torch_npu` right behind an import of torch, in its block: the first of the module, or where that is none to
+    follow, one in each function that needs it."""
     return [
         _insert_below(file, link[0], f"import {file.target.module}  # noqa: F401") for link in _hosts(file, users)[0]
     ]

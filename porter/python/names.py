@@ -105,6 +105,7 @@ class Names:
     def root(self, name: str, link: Link, below: Node = None) -> str | None:
         """What a bare name refers to, seen from `link`."""
         if name not in self.imports:
+            # not self.aliases: while it is computed it asks for roots itself
             aliases: dict[str, str] = self.__dict__.get("aliases", {})
             return aliases.get(name)
         return self.plain.get(name) or self._by_scope(name, link, below)
@@ -171,11 +172,11 @@ class Names:
         return self._readers[name].get(self.scopes.home(name, link), [])
 
     def once(self, question: Hashable, links: Sequence[object], ask: Callable[[], _Answer]) -> _Answer:
-        """What is asked of all `bindings` or `readers` of a name together: every use asks it, and it is answered once."""
+        """The answer to a question about all these links, computed once: each use of a name asks it of the same list."""
         if not links:
             return ask()
         key = id(links), question
         if key not in self._said:
-            self._said[key] = links, ask()  # with the list, whose number is nobody else's as long as it lives
+            self._said[key] = links, ask()  # with the list: while it lives, no other has its id
         found: _Answer = self._said[key][1]
         return found

@@ -36,7 +36,7 @@ def _use(node: Node, above: Node) -> Use:
 @blocks.once_for_file
 def imports_of(file: RuleFile, package: str, apart: tuple[str, ...] = ()) -> list[Link]:
     """The import statements of a package or of a dotted part of one, in the order of the file; `apart`: parts of it that
-    are looked at for themselves, each with its dot."""
+    are left out, written with a dot at the end, as all names are compared here."""
     found = []
     for kind in (ast.Import, ast.ImportFrom):
         for link in file.buckets[kind]:

@@ -57,7 +57,7 @@ def _encoding(data: bytes) -> tuple[str, int]:
 
 
 def runs(text: Text, findings: Sequence[Finding], edits: Sequence[list[Json]]) -> list[Json]:
-    """The lines that the findings and their edits touch, with what stands around them; long ones cut."""
+    """Runs of lines, in order: those that the findings and their edits touch, with what stands around them; long ones cut."""
     wanted: set[int] = set()
     columns: dict[int, int] = {}
     for finding, edit in zip(findings, edits):

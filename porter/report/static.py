@@ -1,4 +1,5 @@
-"""Every finding as plain HTML in one language: for readers without a script. Paper gets the same from report.js."""
+"""Every finding as plain HTML in one language: what a browser without scripts shows, and what is printed (report.js prints the
+same where it runs)."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def _place(tree: Tree, prefix: str, x: float, y: float, w: float, h: float, foun
         if folder and bh > 3 * HEAD and bw > 3 * HEAD:
             _place(node, prefix + name, bx, by + HEAD, bw, bh - HEAD, found)
         elif folder:
-            found[-1] = found[-1]._replace(folder=False)
+            found[-1] = found[-1]._replace(folder=False)  # too small to be drawn with what is in it
 
 
 def _squares(sizes: list[int], x: float, y: float, w: float, h: float) -> list[tuple[float, float, float, float]]:

@@ -185,7 +185,7 @@ def codes(words: Iterable[str], slugs: Mapping[str, str]) -> frozenset[str]:
 
 
 def quiet(settings: Settings, slugs: Mapping[str, str], optional: frozenset[str] = frozenset()) -> frozenset[str]:
-    """Codes that are off everywhere. What porter says about itself (family 0) is never off by not being selected;
+    """Codes that are off everywhere. `select` without family 0, what porter says about itself, leaves that on;
     what is off by default (`optional`) is on only where its code or slug is selected, not by a shorter prefix."""
     chosen = codes(settings.select, slugs) if settings.select else frozenset(slugs)
     chosen -= {code for code in optional if not {code, slugs[code]} & {*settings.select}}

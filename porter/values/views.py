@@ -62,7 +62,8 @@ def is_weight(value: Value) -> bool:
 
 
 def half(value: Value) -> tuple[Value, int, str, object] | None:
-    """(of what, first or second, "half" or "interleave", where it is cut) along the last dimension."""
+    """One half of a value along the last dimension, as rotary embeddings take it: (of what, first or second, "half" or
+    "interleave", where it is cut). The last of four dimensions is -1 or 3; behind an inserted one, 4."""
     value = base(value)
     if value.op == "half" and value.info[1] in (-1, 3):
         return base(value.args[0]), value.info[0], "half", None

@@ -1,4 +1,5 @@
-"""What the values of a function (values/values.py) ask of what its file shares (values/operations.py)."""
+"""The interface through which values/values.py, which follows the values of one function, asks values/operations.py, which
+knows the file: a protocol, as the two import each other otherwise."""
 
 from __future__ import annotations
 

@@ -18,7 +18,8 @@ _BEHIND = {"torch.distributed.distributed_c10d._new_group_with_tag": "torch.dist
 
 
 def transfers(torch_npu: Wheel, reader: Reader) -> dict[str, str]:
-    """{name: effect} as porter.catalog.read.tables reads it; a name that is replaced and then wrapped counts as replaced."""
+    """{name: effect}: "=" wrapped, "-" made to do nothing, "!" shielded, "" replaced, or the dotted name of what takes its place.
+    A name that is replaced and then wrapped counts as replaced."""
     tree = torch_npu.parse(MODULE)
     if tree is None:
         return {}

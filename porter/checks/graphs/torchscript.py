@@ -1,4 +1,7 @@
-"""`@torch.jit.script` and settings of the fusers behind it: kept, and of less use on an NPU. Said once for a file."""
+"""`@torch.jit.script` and settings of the fusers behind it: kept, and of less use on an NPU. Told once for each file.
+
+Calls, `torch.jit.script(model)`, are the matter of PRT509 (torchscript_call.py): here only decorators and values count.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ class TorchScript(Rule):
         values = (("name", name),)
         if name in FUSERS:
             return Hit(original, "fuser", values=values) if file.meaning.mentions.is_first(original, FUSERS) else None
-        if file.around.is_function(original):  # PRT509
+        if file.around.is_function(original):  # what a call calls: PRT509
             return None
         first = next((link for link in file.meaning.mentions.of(MARKS) if not _called(link)), None)
         here = first is not None and file.source.span(first[0])[0] == file.span(original)[0]

@@ -54,13 +54,13 @@ class HostSync(BatchRule):
         if original.args and name != "cpu" or file.receiver(original) == "other":
             return None
         if (
-            value_uses.lies_on_host(link)
-            or value_uses.waits_again(link)
-            or value_uses.asked_above(link)
-            or value_uses.settled_by_kind(link)
+            value_uses.lies_on_host(link)  # x.numpy() alone: it is there, or a GPU would have failed
+            or value_uses.waits_again(link)  # loss.cpu().numpy(): told of the last call
+            or value_uses.asked_above(link)  # the condition of an `if` around waits for it already
+            or value_uses.settled_by_kind(link)  # `if isinstance(n, torch.Tensor): n = n.item()`
         ):
             return None
-        if value_uses.made_on_host(scene, link) and not file.source.says(b"set_default_"):
+        if value_uses.made_on_host(scene, link) and not file.source.says(b"set_default_"):  # set_default_device("cuda")
             return None
         if name in ("item", "tolist") and (said := file.tensors.followed(original, SIZE)) is not None:
             return Hit(

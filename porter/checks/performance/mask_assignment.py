@@ -21,20 +21,21 @@ class MaskAssignment(BatchRule):
         target = original.targets[0].target
         if len(original.targets) != 1 or not isinstance(target, cst.Subscript) or len(target.slice) != 1:
             return None
-        said = file.tensors.mask_assigned()
-        if said is None:
+        # of the statement: None | "other" (no mask of its own shape) | "likely" | "certain"; `x[mask] = y[mask]` has one mask
+        mask = file.tensors.mask_assigned()
+        if mask is None:
             return None
         value = file.text(original.value)
         if merges := isinstance(original.value, cst.Subscript):
             new = self._merged(updated, file)
         else:
             new = self._filled(updated)
-        if said == "other" or new is None or "#" in file.text(original):
+        if mask == "other" or new is None or "#" in file.text(original):  # a comment would be lost
             return Hit(target, "other-mask")
         values = (("new", " ".join(cst.Module([]).code_for_node(new).rstrip("; ").split())),)
         if merges:
-            return Hit(target, "merged", new=new, safe=said == "certain", values=values)
-        safe = said == "certain" and _is_small(value)
+            return Hit(target, "merged", new=new, safe=mask == "certain", values=values)
+        safe = mask == "certain" and _is_small(value)
         return Hit(target, "equal" if safe else "fill", new=new, safe=safe, values=values)
 
     @staticmethod

@@ -18,16 +18,19 @@ class Bfloat16Unsupported(Rule):
 
     def visit(self, original: cst.Call | cst.Attribute | cst.Name, updated: Any, file: RuleFile) -> Answer:
         if isinstance(original, cst.Call):
-            if original.args or file.receiver(original) in ("other", "own"):
+            if original.args or file.receiver(original) in (
+                "other",
+                "own",
+            ):  # no tensor: of another library, of the project
                 return None
         elif file.around.argument(original) is None and not self._is_bound(original, file):
-            return None
+            return None  # it is only compared or printed
         return Hit(original, "used", values=(("soc", file.target.soc),))
 
     @staticmethod
     def _is_bound(original: cst.Attribute | cst.Name, file: RuleFile) -> bool:
-        """`dtype = torch.bfloat16`, alone or as one side of a choice."""
-        above = file.link(original)
-        while above is not None and above[0].__class__ in (ast.Name, ast.Attribute, ast.IfExp):
-            above = above[1]
-        return above is not None and above[0].__class__ in (ast.Assign, ast.AnnAssign, ast.Return)
+        """`dtype = torch.bfloat16`, `return torch.bfloat16`, alone or as one side of a choice."""
+        link = file.link(original)
+        while link is not None and link[0].__class__ in (ast.Name, ast.Attribute, ast.IfExp):
+            link = link[1]
+        return link is not None and link[0].__class__ in (ast.Assign, ast.AnnAssign, ast.Return)

@@ -31,6 +31,7 @@ class LaunchOptions(TextRule):
 
 
 def _look(document: Document, script: Script, safe: bool) -> Iterator[Hit]:
+    """`safe`: the script may be edited. Of each command: `known`, it starts a Python program; `ours`, one of this project."""
     for command in script.commands:
         program = next((at for at in heads(command) if _RUNS.match(command.words[at].name)), None)
         name = command.words[0].name

@@ -33,7 +33,7 @@ def read(document: Document) -> list[Line]:
 
 
 def same(before: list[Line], after: list[Line]) -> bool:
-    """Names, extras, markers and options stay; versions and addresses may change, and torch-npu may come in."""
+    """Whether an edit changed no more than it may: the version of torch and its kin, `+cu118` and `/cu118`, a line for torch-npu."""
     known = {line.text for line in before}
     kept = [line for line in after if not line.text.startswith("torch-npu==") or line.text in known]
     return [_shape(line.text) for line in before] == [_shape(line.text) for line in kept]

@@ -92,14 +92,14 @@ class Line:
 
 @dataclass
 class Notebook:
-    """Its views are the lines of all cells in a row, each behind its own line end: one of Python, with stand-ins for
-    what is none, and one of shell. A character has the same offset in either and in `starts`."""
+    """All cells in a row, line by line. `python` has for each line its Python, or a placeholder of the same length where
+    the line is a magic or shell; `commands` are the shell ones. An offset in the joined text means the same line in all of them."""
 
     document: Document
     cells: tuple[Cell, ...] = ()
     lines: tuple[Line, ...] = ()
     python: tuple[str, ...] = ()
-    shields: tuple[int | None, ...] = ()
+    shields: tuple[int | None, ...] = ()  # of each line: from this column on it is a placeholder
     commands: tuple[magics.Command, ...] = ()
     broken: dict[int, int] = field(default_factory=dict)  # cells that are no Python: number, and first line
 

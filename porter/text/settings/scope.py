@@ -1,4 +1,5 @@
-"""Which settings files are about the training, which about the machines of a pipeline, and which are data."""
+"""Which settings files are about the training (PROJECT), which configure continuous integration (PIPELINE), and which are
+data or for NPUs already (NOTHING)."""
 
 from __future__ import annotations
 
