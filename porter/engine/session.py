@@ -98,11 +98,6 @@ class Session:
     quiet: Quiet = Quiet()
     held: tuple[Held, ...] = ()  # places whose edits wait for others, in the offsets of the analysis
 
-    def knowing(self, facts: Facts) -> Session:
-        """For a project. Of one that nowhere speaks of a device, nothing is asked that matters on devices alone."""
-        idle = frozenset() if facts.roads.device else frozenset(filter(_OF_DEVICES.match, self.rules.codes))
-        return replace(self, facts=facts, quiet=self.quiet._replace(everywhere=self.quiet.everywhere | idle))
-
     def held_in(self, path: str) -> dict[int, Held]:
         return self._held.get(path, {})
 
@@ -156,6 +151,13 @@ class Session:
     def __getstate__(self) -> dict[str, Any]:
         made = ("rules", "catalogue", "support", "_held")
         return {k: v for k, v in self.__dict__.items() if k not in made}
+
+
+def knowing(session: Session, facts: Facts) -> Session:
+    """For a project. Of one that nowhere speaks of a device, nothing is asked that matters on devices alone."""
+    idle = frozenset() if facts.roads.device else frozenset(filter(_OF_DEVICES.match, session.rules.codes))
+    quiet = session.quiet._replace(everywhere=session.quiet.everywhere | idle)
+    return replace(session, facts=facts, quiet=quiet)
 
 
 def moved(offset: int, changes: tuple[Change, ...]) -> int:

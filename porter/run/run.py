@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from porter.analysis.analyse import analyse, kind, may_concern, sites
 from porter.engine.facts import Facts
 from porter.engine.refusals import refusal
-from porter.engine.session import Session
+from porter.engine.session import Session, knowing
 from porter.files.all_files import everything
 from porter.files.discover import MARKERS, Walk, discover
 from porter.files.errors import FilesError
@@ -101,7 +101,7 @@ def run(
             given = dict([stdin]) if stdin and kind(stdin[0]) == PYTHON else {}
             listed, loose = _listed(root, paths, settings.exclude)
             remember = cache.remember if cache else anew
-            session = session.knowing(gather(root, listed, remember, asked, given=given, loose=loose))
+            session = knowing(session, gather(root, listed, remember, asked, given=given, loose=loose))
         if stdin:
             session.rules  # noqa: B018
             done.append(analyse(*stdin, session))

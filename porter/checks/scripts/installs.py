@@ -104,7 +104,7 @@ def _found(document: Document, words: tuple[Word, ...]) -> Iterator[Hit]:
 def _versions(document: Document, words: tuple[Word, ...]) -> Iterator[Hit]:
     """Of torch and what belongs to it, as a list of requirements has them."""
     for word in words:
-        quoted = word.text[:1] in "\"'"
+        quoted = word.text.startswith(('"', "'"))
         want = packages.wanted(document.text, word.start + quoted, word.end - quoted)
         if want is not None and want.name in _TORCHS:
             yield from packages.hits(document, [want])
