@@ -18,10 +18,8 @@ class Bfloat16Unsupported(Rule):
 
     def visit(self, original: cst.Call | cst.Attribute | cst.Name, updated: Any, file: RuleFile) -> Answer:
         if isinstance(original, cst.Call):
-            if original.args or file.receiver(original) in (
-                "other",
-                "own",
-            ):  # no tensor: of another library, of the project
+            kind = file.receiver(original)  # "other" and "own" are no tensors: of another library, of the project
+            if original.args or kind in ("other", "own"):
                 return None
         elif file.around.argument(original) is None and not self._is_bound(original, file):
             return None  # it is only compared or printed

@@ -4,18 +4,31 @@ from __future__ import annotations
 
 import ast
 import re
+from typing import TYPE_CHECKING
 
 from porter.engine.nodes import positional
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
+from porter.python.evidence import call_name
+from porter.python.index import Link
+
+if TYPE_CHECKING:
+    from porter.training.scene import Scene
 
 _MAKERS = re.compile(r"torch\.(?:sparse_\w+_tensor|sparse\.\w+Tensor|Tensor\.to_sparse)$")
 _PRODUCTS = frozenset({"mm", "matmul", "bmm", "mv", "addmm"})
+_FINE = _PRODUCTS | {"Embedding", "EmbeddingBag", "embedding", "embedding_bag"}
 _DENSE = frozenset(f"torch.{name}" for name in _PRODUCTS)  # of two dense ones they are fine
 _GRADIENTS = {
     "torch.nn.Embedding": 6, "torch.nn.EmbeddingBag": 6,
     "torch.nn.functional.embedding": 6, "torch.nn.functional.embedding_bag": 7,
 }  # fmt: skip
+
+
+def _may_be_sparse(scene: Scene, link: Link) -> bool:
+    """What is fine with dense tensors is looked at only where the file says sparse."""
+    fine = link[0].__class__ is ast.BinOp or call_name(link[0]) in _FINE
+    return not fine or scene.file.source.says(b"sparse")
 
 
 class SparseProduct(Rule):
@@ -29,7 +42,7 @@ class SparseProduct(Rule):
     methods = _PRODUCTS
     nodes = ("BinaryOperation",)
     text = ("sparse", "@")
-    only = staticmethod(lambda scene, link: link[0].__class__ is not ast.BinOp or scene.file.source.says(b"sparse"))
+    only = staticmethod(_may_be_sparse)
 
     def visit(self, original: cst.Call | cst.BinaryOperation, updated: cst.CSTNode, file: RuleFile) -> Answer:
         if isinstance(original, cst.BinaryOperation):
