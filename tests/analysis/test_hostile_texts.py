@@ -127,6 +127,10 @@ def test_any_damage_to_a_real_file(of, seed):
 
 FOUND = {
     "an empty word": ("run.sh", 'gpu=\nif true; then\necho "(${gpu})"\nfi\n'),
+    "characters that took the process down": (
+        "run.sh",
+        "cuda\n" + "".join(f"{{{chr(c)}\n" for c in range(0x1000, 0x110000, 0x1000) if not 0xD800 <= c < 0xE000),
+    ),
     "an empty value that is run": ("run.sh", "cuda=''\neval $cuda\nx=\neval $x\n"),
     "a line that goes on from nothing": ("a.ini", "[a]\ndevice\n  = cuda\n  cuda:0\n"),
     "a lone carriage return": ("a.ini", "[a]\ncuda =\r b\rdevice = cuda\r  x\r\n"),

@@ -27,6 +27,9 @@ _RUNS_TEXT = frozenset({"bash", "sh", "zsh", "dash", "ksh", "eval", "ssh", "su"}
 _RUN = re.compile(  # a variable as a command
     r"(?:^|[;&|(]|\b(?:eval|exec|then|do|else|sudo|time|srun)\b)[ \t]*\"?\${?(\w+)", re.MULTILINE
 )
+# The grammar's scanner asks the C library whether a character is a digit, which takes the process down where it is none of
+# the first 256. To a shell they are letters of a word as DEL is, never of a name; so bytes count as characters do.
+_ABROAD = re.compile(r"[^\x00-\x7f]")
 _DEFAULTS = frozenset({":-", "-", ":=", "="})
 
 
@@ -82,16 +85,13 @@ def finish(script: Script) -> None:
 class _Walk:
     def __init__(self, script: Script, text: str, base: int):
         self.script, self.text, self.base = script, text, base
-        self.data = text.encode("utf-8", "surrogatepass")
-        ascii = len(self.data) == len(text)
-        # of every byte that is no letter's first: how far bytes and characters are apart
-        self.behind = [] if ascii else [m.start() for m in re.finditer(rb"[\x80-\xbf]", self.data)]
+        self.data = _ABROAD.sub("\x7f", text).encode()
         self.hits: list[int] = []
         self.errors: list[tuple[int, int]] = []
         self.around: list[Command] = []  # the commands that the walk stands in
 
     def at(self, offset: int) -> int:
-        return self.base + offset - bisect_left(self.behind, offset)
+        return self.base + offset
 
     def parse(self) -> Node | None:
         tree = grammar.tree(_parser(), self.data)
