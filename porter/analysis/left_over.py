@@ -10,25 +10,25 @@ from typing import TYPE_CHECKING
 
 from porter.engine.refusals import own
 from porter.finding import Finding
-from porter.python.evidence import call_name, logged
+from porter.python.evidence import PROCESSES, call_name, logged
 from porter.python.index import Link, ancestors, lines_of, strings
 from porter.python.receivers import OTHER, OWN
 from porter.python.searches import Sought, lines_with
 from porter.python.strings.literals import BACKEND, DEVICE, TYPED, named_strings
+from porter.python.strings.sinks import ATTRIBUTES, PATHS
 
 if TYPE_CHECKING:
     from porter.analysis.file import File
 
 LEFT = "PRT007"
 _VARIABLES = tuple(map(Sought, (r"CUDA_(?<=[\"']CUDA_)", r"NCCL_(?<=[\"']NCCL_)")))
-_ATTRIBUTES = frozenset({"getattr", "hasattr", "setattr", "delattr"})  # a name of one's own
-_PATHS = frozenset({"join", "joinpath", "Path", "PurePath", "glob", "open", "makedirs", "exists"})
 _VARIABLE = re.compile(r"(?:CUDA|NCCL)_[A-Z0-9_]+$")
 _COMMAND = re.compile(r"\b(?:CUDA|NCCL)_[A-Z0-9_]+=|(?<= )--\w+[= ](?:cuda|nccl)\b")
 _COMMANDS = tuple(
     map(Sought, (r"CUDA_[A-Z0-9_]+=", r"NCCL_[A-Z0-9_]+=", r"cuda\b(?<=[= ]cuda)", r"nccl\b(?<=[= ]nccl)"))
 )
-_SHELL = frozenset("system popen run call Popen check_call check_output getoutput getstatusoutput execvp".split())
+_WORDS = PATHS | ATTRIBUTES
+_RUNS = PROCESSES | {"system", "popen", "execvp"}
 
 
 def left_over(file: File, told: set[int], leads: bool) -> list[Finding]:
@@ -51,7 +51,7 @@ def left_over(file: File, told: set[int], leads: bool) -> list[Finding]:
 def _is_word(link: Link) -> bool:
     """Part of a text for people or of a path, the name of an attribute."""
     above = link[1][0]
-    return logged(link) or above.__class__ is ast.Call and call_name(above.func) in _PATHS | _ATTRIBUTES
+    return logged(link) or above.__class__ is ast.Call and call_name(above.func) in _WORDS
 
 
 def _lines(link: Link) -> set[int]:
@@ -84,7 +84,7 @@ def _texts(file: File) -> Iterator[Link]:
     for link in strings(file.tree, lines, _COMMAND) if lines else ():
         above = link[1] if link[1][0].__class__ is ast.JoinedStr else link
         call = above[1][0]
-        if call.__class__ is ast.Call and call_name(call.func) in _SHELL:
+        if call.__class__ is ast.Call and call_name(call.func) in _RUNS:
             yield link
 
 

@@ -4,8 +4,9 @@
     ["a.py", "file", SHA-256, mode]       they are whole and now take its place
 
 So after a kill every file is as the record says, but for the last that it names: that one may still be as it was before. A
-file with any other bytes was changed by the user. At the end the record is written anew, with one line a file. The order of lines and files is kept
-against kill -9. After a power cut a file may differ from its line; it is then taken for changed by the user.
+file with any other bytes was changed by the user. At the end the record is written anew, with one line a file. The order
+of lines and files is kept against kill -9. After a power cut a file may differ from its line; it is then taken for
+changed by the user.
 """
 
 from __future__ import annotations

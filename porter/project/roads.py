@@ -41,13 +41,13 @@ _ASKED = re.compile(rb"^[ \t\"'-]*(?:pytorch::)?(?:py)?torch(?![\w./:-])", re.MU
 _SPEAKS = re.compile(
     rb"(?i)torch|(?:deepspeed|megatron|horovodrun|lightning|transformers|vllm|llama-?factory)\b|accelerate[ \t]+launch"
 )
-_DEVICES = re.compile(
+_SPEAKS_OF_DEVICES = re.compile(
     rb"(?i)cuda|nccl|\bnpu|torch_npu|xpu|device|\.to\(|accelerat|lightning|deepspeed|horovod|megatron|trainer|colossal|mmengine"
 )
 _FILES = re.compile(rb"[\w-]{1,80}\.py\b")
 _FOREIGN = tuple(sorted(name.encode() for name in OWN_DEVICES))
 _WORDS = (b"cuda", b"CUDA", b"nccl", b"NCCL", b"nvidia", b"NVIDIA", b"flash_att", b"load_in_", b"adamw_")
-_DEVICE = re.compile(rb"[\"']cuda|\.cuda\b|is_cuda")
+_NAMES_CUDA = re.compile(rb"[\"']cuda|\.cuda\b|is_cuda")
 _RUN = re.compile(rb"-m[\"', \t]{1,6}([A-Za-z_][\w.]*)")
 _STARTS = (b"subprocess", b"os.system", b"os.exec", b"runpy", b"spawn", b"Popen")
 _LISTS = ("pyproject.toml", "setup.py", "setup.cfg", "Pipfile", "environment.yml", "environment.yaml")
@@ -88,19 +88,19 @@ class Survey:
         if self.torch:
             lost = {path for path in lost if any(word in self.texts[path] for word in _WORDS)}
         if lost and self.torch:
-            foreign = {path for path in lost if _DEVICE.search(self.texts[path]) and self._is_foreign(path)}
+            foreign = {path for path in lost if _NAMES_CUDA.search(self.texts[path]) and self._is_foreign(path)}
             lost -= self._on_the_way(constants) - foreign
         return Roads(tuple(sorted(lost)), self.torch or self._speaks(), self._uses_device())
 
     def _uses_device(self) -> bool:
         """Of a project whose programs are all in sight; what trains on the CPU alone waits for nothing."""
-        if self.loose or any(map(_DEVICES.search, self.texts.values())):
+        if self.loose or not self.torch or any(map(_SPEAKS_OF_DEVICES.search, self.texts.values())):
             return True
         kinds = ((path, kind_of(path)) for path in self.files)
         others = [
             (path, _NOTEBOOK if kind == NOTEBOOK else _SCRIPT) for path, kind in kinds if kind not in ("", PYTHON)
         ]
-        return any(_DEVICES.search(self._bytes(path, most)) for path, most in others)
+        return any(_SPEAKS_OF_DEVICES.search(self._bytes(path, most)) for path, most in others)
 
     def read(self, path: str) -> list[Import]:
         found = self._read.get(path)

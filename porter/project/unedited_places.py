@@ -11,6 +11,7 @@ from pathlib import Path
 
 from porter.engine.facts import Options
 from porter.files.errors import FilesError
+from porter.files.kinds import NOTEBOOK, PYTHON, SHELL, kind_of
 from porter.files.read import read
 from porter.finding import FileResult, Site
 from porter.project.definitions import Answer, Definition, Definitions, imported_names, joined
@@ -104,7 +105,7 @@ class Partners:
             todo = {path: one for path in sorted(fresh) if (one := self._look(path)) and one.sites}
             found.update(todo)
         for path, data in sorted(unread.items()):
-            role = "unknown" if path.endswith((".py", ".ipynb", ".sh")) else "setting"
+            role = "unknown" if kind_of(path) in (PYTHON, NOTEBOOK, SHELL) else "setting"
             if sites := tuple(sorted(self._guessed(data, words, role))):
                 found[path] = FileResult(path, sites=sites)
         return found

@@ -20,6 +20,7 @@ CUDA_LIBRARIES = OWN_DEVICES | frozenset(
     """cuml cugraph cupyx rmm jaxlib flax tf keras numba tvm onnxruntime warp pycuda taichi dgl open3d tensorrt torch2trt
     pynvml nvidia ctranslate2 faster_whisper decord isaacgym isaacgymenvs isaacsim isaaclab omni brax genesis mujoco_warp""".split()
 )
+PROCESSES = frozenset("run call Popen check_call check_output getoutput getstatusoutput".split())  # of subprocess
 _DEVICE_NAME = re.compile(
     r"(?i)(?:^|_)(?:devices?|dev|device_?(?:types?|names?|str(?:ing)?|ids?|kind|map|spec)|map_?location)$|^(?:get|pick|select|choose|default|resolve|detect|best)_?\w*device\w*$"
 )

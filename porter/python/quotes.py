@@ -30,6 +30,9 @@ def fitting(hit: Hit, around: Iterable[str]) -> Hit:
     """The hit with quotes that may stand within these; without its edit where none are left."""
     if hit.new is None:
         return hit
-    requote = _Requote(frozenset(around))
+    taken, code = frozenset(around), cst.Module([]).code_for_node(hit.new)
+    if not any(quote in code for quote in taken):
+        return hit  # a visit would make every node anew
+    requote = _Requote(taken)
     new: Any = hit.new.visit(requote)
     return replace(hit, new=new if requote.fits else None)

@@ -145,7 +145,7 @@ def _beside(document: Document, want: Wanted, why: str) -> Iterator[Hit]:
     elif want.more is not None and not want.locked and ("\n" not in want.more[1] or "\n" in document.text):
         at, head, tail = want.more
         edits = ((at, at, f"{head}{target.torch_npu}{tail}"),)
-        values = named(npu=target.torch_npu, **({"name": want.name} if why == "through" else {}))
+        values = named(name=want.name, npu=target.torch_npu)
         yield Hit((want.start, want.end), why, code="PRT840", values=values, edits=edits)
 
 

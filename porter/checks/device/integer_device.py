@@ -7,7 +7,7 @@ from typing import Any
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 
-_INT = r"(?:\d+\b|int\s*\(|(?:\w+\.)*(?:\w*rank|current_device|gpu|gpu_id|device_id|(?<=args\.|opts\.)device|(?<=opt\.)device)\b)"
+_INT = r"(?:\d+\b|int\s*\(|(?:\w+\.)*(?:\w*rank|current_device|gpu|gpu_id|device_id)\b|(?:\w+\.)*\w*(?:args|opts?)\.device\b)"
 PLACES = {"torch.device": 0, "torch.set_default_device": 0}
 METHODS = ("to", "to_empty")
 

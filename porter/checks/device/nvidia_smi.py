@@ -7,10 +7,11 @@ from typing import Any
 from porter.engine.nodes import quoted
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
+from porter.python.evidence import PROCESSES
 
 TOOL, OURS = "nvidia-smi", "npu-smi"
 RUNS = frozenset(
-    [f"subprocess.{n}" for n in ("run", "Popen", "call", "check_call", "check_output", "getoutput", "getstatusoutput")]
+    [f"subprocess.{name}" for name in PROCESSES]
     + ["os.system", "os.popen", "shutil.which", "asyncio.create_subprocess_shell", "asyncio.create_subprocess_exec"]
 )
 READ = frozenset({"shutil.which", "subprocess.check_output", "subprocess.getoutput", "os.popen"})  # for what it answers

@@ -6,6 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
+from porter.checks.performance.selection import short
 from porter.engine.nodes import positional
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
@@ -49,7 +50,7 @@ class SparseProduct(Rule):
             matrix = isinstance(original.operator, cst.MatrixMultiply)
             if not matrix or not (_is_sparse(original.left, file) or _is_sparse(original.right, file)):
                 return None
-            return Hit(original, "default", values=(("name", file.text(original)),))
+            return Hit(original, "default", values=(("name", short(file.text(original))),))
         name = file.name(original.func) or ""
         if name in _GRADIENTS:
             return self._gradient(original, name, file)

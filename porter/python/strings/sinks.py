@@ -50,10 +50,12 @@ OPTIONS = {
 }
 PUT = ("append", "add", "insert", "extend")  # into a list or a set
 _LOOKUPS = {"get", "pop", "setdefault", "getenv", "getattr", "get_option"}
-_NAMES_OF_THINGS = frozenset(  # calls whose strings are names, paths or texts
-    """str hasattr setattr delattr isinstance append add remove discard insert replace split find index count join write encode
-    set_defaults Path joinpath glob format __import__ import_module skipif skipIf mark TypeVar NewType Literal Extension
-    set_title set_xlabel set_ylabel text legend add_parser add_scalar section register""".split()
+ATTRIBUTES = frozenset({"getattr", "hasattr", "setattr", "delattr"})  # calls with the name of an attribute
+PATHS = frozenset({"join", "joinpath", "Path", "PurePath", "glob", "open", "makedirs", "exists"})
+_NAMES_OF_THINGS = {*ATTRIBUTES, *PATHS}.union(  # calls whose strings are names, paths or texts
+    """str isinstance append add remove discard insert replace split find index count write encode set_defaults format
+    __import__ import_module skipif skipIf mark TypeVar NewType Literal Extension set_title set_xlabel set_ylabel text legend
+    add_parser add_scalar section register""".split()
 )
 
 
