@@ -22,6 +22,10 @@ _TENSOR_METHODS = frozenset(
     expand repeat requires_grad_ pin_memory type new_zeros new_ones new_tensor new_empty new_full eval train parameters state_dict
     flatten mean sum softmax matmul backward""".split()
 )
+# arrays, frames and sparse matrices have methods of these names
+_ARRAY_METHODS = frozenset(
+    "view reshape permute transpose squeeze expand repeat type flatten mean sum matmul to copy clone long int bool float".split()
+)
 _TORCH_ROOTS = frozenset({"torch", "torchvision", "torchaudio", "timm", "transformers", "diffusers", "torch_npu"})
 
 
@@ -43,9 +47,10 @@ class Receivers:
             "is_cuda": frozenset(entry.rpartition(":")[2] for entry in file.facts.own.is_cuda),
         }
         self.own: frozenset[str] = frozenset()  # of the attribute that is judged
+        self._given = _TENSOR_METHODS  # methods by which an unknown receiver is a tensor
         self._attributes, self._definitions = file.buckets[ast.Attribute], file.buckets[ast.ClassDef]
         self._orders: dict[ast.AST, tuple[list[Link], list[int]]] = {}
-        self._bindings: dict[tuple[ast.AST, int, frozenset[str]], str] = {}
+        self._bindings: dict[tuple[ast.AST, int, frozenset[str], frozenset[str]], str] = {}
         starts, rules = file.source.starts, file.session.rules  # of any rule: those that write ask for what others know
         methods, attributes = rules.keys.methods, rules.keys.attributes
         self._ends = {
@@ -70,6 +75,14 @@ class Receivers:
         """Of any expression, by its link."""
         self.own = self._own["cuda"]
         return self._expression(link[0], link, 0)
+
+    def is_surely_torch(self, link: Link) -> bool:
+        """The same, where an array of numpy must not be taken for a tensor."""
+        self._given = _TENSOR_METHODS - _ARRAY_METHODS
+        try:
+            return self.kind(link) == TORCH
+        finally:
+            self._given = _TENSOR_METHODS
 
     def _expression(self, node: Node, link: Link, depth: int) -> str:
         if depth > 6:
@@ -110,7 +123,7 @@ class Receivers:
             if base is OTHER or base is OWN and func.attr in ("copy", "get", "to", "cuda", "cpu", "astype", "reshape"):
                 return base  # no method of an array gives a tensor
             shared = self.own and func.attr in ("cuda", "cpu", "to")  # a class of the project has them too
-            if base is TORCH or func.attr in _TENSOR_METHODS and base is UNKNOWN and not shared:
+            if base is TORCH or func.attr in self._given and base is UNKNOWN and not shared:
                 return TORCH
         return UNKNOWN
 
@@ -184,7 +197,7 @@ class Receivers:
 
     def _binding(self, at: Link, depth: int) -> str:
         """What one assignment gives a name; a name is asked for wherever it is used."""
-        key = (at[0], depth, self.own)
+        key = (at[0], depth, self.own, self._given)
         found = self._bindings.get(key)
         if found is None:
             found = self._bindings[key] = self._bound(at, depth)
@@ -231,7 +244,7 @@ class Receivers:
         owner = next((a for a in ancestors(link) if a[0].__class__ is ast.ClassDef), None)
         values = self.members(owner[0]).get(node.attr, []) if owner else []
         kinds = (self._expression(value, (value, owner), depth + 3) for value in values)
-        return self.names.once(("kind", depth, self.own), values, lambda: _strongest({*kinds}))
+        return self.names.once(("kind", depth, self.own, self._given), values, lambda: _strongest({*kinds}))
 
     def members(self, owner: ast.ClassDef) -> dict[str, list[ast.expr]]:
         """What `self.x = ...` gives each attribute, anywhere in a class."""

@@ -96,7 +96,7 @@ def assigned(scene: Scene, link: Link) -> str | None:
         return None
     place = (target.value, (target, link))
     kind = scene.file.receivers.kind(place)
-    if kind in ("other", "own") or _asks_numpy(target.slice, scene, place):
+    if kind in ("other", "own") or _asks_numpy(target.slice, scene, place) or _is_array(target.value, scene, place):
         return None
     if not (of_itself(target.slice, target.value) or is_mask(target.slice, scene, place)) or _is_trouble(place):
         return None
@@ -128,8 +128,34 @@ def _is_trouble(link: Link) -> bool:
 
 def _asks_numpy(index: Node, scene: Scene, link: Link) -> bool:
     """`x[np.isnan(x)]`: numpy answers, about an array."""
-    calls = (n.func for n in walk(index) if n.__class__ is ast.Call)
-    return any((scene.names.resolve(f, link) or "").partition(".")[0] in ("numpy", "scipy") for f in calls)
+    return any(_is_of_numpy(n.func, scene, link) for n in walk(index) if n.__class__ is ast.Call)
+
+
+def _is_of_numpy(func: Node, scene: Scene, link: Link) -> bool:
+    return (scene.names.resolve(func, link) or "").partition(".")[0] in ("numpy", "scipy")
+
+
+def _is_array(node: Node, scene: Scene, link: Link) -> bool:
+    """A name that its function hands to numpy, as it stands or compared, or that goes with numpy's keyword: `x.sum(axis=0)`."""
+    function = scene.function(link)
+    if node.__class__ is not ast.Name or function is None:
+        return False
+    for value in values_of(scene.names, node, link):
+        if value.__class__ is ast.Call and _has_axis(value):
+            return True
+    for call in walk(function[0]):
+        if call.__class__ is not ast.Call:
+            continue
+        if getattr(getattr(call.func, "value", None), "id", "") == node.id and _has_axis(call):
+            return True
+        handed = [a.left if a.__class__ is ast.Compare else a for a in call.args]
+        if any(a.__class__ is ast.Name and a.id == node.id for a in handed) and _is_of_numpy(call.func, scene, link):
+            return True
+    return False
+
+
+def _has_axis(call: Node) -> bool:
+    return any(k.arg == "axis" for k in call.keywords)
 
 
 def is_scalar(node: Node) -> bool:
@@ -157,7 +183,7 @@ def _binds_tensor(at: Link, scene: Scene) -> bool:
     if above.__class__ is not ast.Assign or not within(above, node, "targets"):
         return False
     full = scene.names.resolve(above.value.func, at) if above.value.__class__ is ast.Call else None
-    return scene.file.receivers.kind((above.value, at[1])) == "torch" and full not in ("torch.load", "torch.jit.load")
+    return full not in ("torch.load", "torch.jit.load") and scene.file.receivers.is_surely_torch((above.value, at[1]))
 
 
 def picks(scene: Scene, link: Link) -> bool:
