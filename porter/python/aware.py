@@ -27,6 +27,12 @@ _ASKS = re.compile(
     rb"is_(?:torch_)?npu_(?:is_)?available|get_accelerator\(\)|torch\.accelerator\.|device_module\s*=\s*getattr\(torch\b"
 )
 _LOOKED_UP = re.compile(rb"getattr\(\s*torch\s*,\s*(?![\"'\s])")  # the name of the module is only known at run time
+# `torch.cuda.Stream = torch.xpu.Stream`: what CUDA's name stands for on another accelerator, or on an NPU by hand
+_PATCHES = re.compile(
+    rb"^[ \t]*torch\.(?:cuda|(?:Tensor|nn\.Module)\.cuda)\b[\w.]*[ \t]*=[ \t]*(torch\.(?:xpu|mlu|hpu|musa|sdaa|npu)\b)?",
+    re.MULTILINE,
+)
+_MANY = 3
 # of lower-case text; a pattern that begins with plain letters is searched for at twenty times the speed of others
 _BYTES = tuple(map(Sought, (r"npu(?:\b|_|(?<![a-z0-9]npu))", "hccl", "ascend")))
 _OTHER_BYTES = tuple(map(Sought, ("xpu", "mlu", "hpu", "musa", "sdaa", "cuda_avail")))
@@ -64,7 +70,7 @@ class Awareness:
         self._among = file.path in known.rivals  # one of several accelerators: NPUs want a file of their own
         self.ranges: list[tuple[int, int]] = []
         self._ladders = False
-        self.whole = file.path in known.shims or file.path in known.npu_twins
+        self.whole = file.path in known.shims or file.path in known.npu_twins or self._patches()
         self._devices, told = _NPU, _BYTES
         self._texts: tuple[str, ...] = _TEXTS
         if self._project:
@@ -97,6 +103,13 @@ class Awareness:
             link = link[1]
             node = link[0]
         return self.covers(self.source.offset(node.lineno, node.col_offset))
+
+    def _patches(self) -> bool:
+        """Whether the file gives torch.cuda the functions of another accelerator; else its single lines that do."""
+        patches = [*_PATCHES.finditer(self.source.utf8)]
+        foreign = [patch.span() for patch in patches if patch[1]]
+        self.ranges += foreign
+        return bool(foreign) and len(patches) >= _MANY
 
     def _looked_up(self, file: File) -> None:
         """`getattr(torch, device_type, torch.cuda)`: the last word is what else is left, not what is meant."""
