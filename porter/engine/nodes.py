@@ -61,6 +61,8 @@ def with_keyword(call: cst.Call, keyword: str, value: cst.BaseExpression) -> cst
     """A call with one more argument at its end, in a line of its own where the others have theirs."""
     none = cst.SimpleWhitespace("")
     new = cst.Arg(value, cst.Name(keyword), equal=cst.AssignEqual(whitespace_before=none, whitespace_after=none))
+    if not call.args:
+        return call.with_changes(args=[new])
     *rest, last = call.args
     before = call.whitespace_before_args
     between: cst.BaseParenthesizableWhitespace
