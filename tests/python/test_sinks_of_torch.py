@@ -12,7 +12,7 @@ from porter.rulebook.table import load
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("needs_torch")]
 
-MODULES = """torch torch.amp torch.autograd.profiler torch.distributed torch.distributed.device_mesh torch.distributed.pipelining
+MODULES = """torch torch.amp torch.autograd.profiler torch.cuda torch.cuda.memory torch.cuda.random torch.distributed torch.distributed.device_mesh torch.distributed.pipelining
     torch.distributed.tensor torch.hub torch.jit torch.nested torch.nn torch.random torch.utils.checkpoint torch.utils.data""".split()
 NAMES = {"device", "device_type", "map_location"}
 FAR = 4  # behind so many others nobody gives a device by its position
@@ -21,6 +21,11 @@ NOT = {
     "torch.TypedStorage", "torch.nn.Module", "torch.autograd.profiler.FunctionEvent", "torch.distributed.Work",
     "torch.distributed.pipelining.Pipe", "torch.distributed.pipelining.PipeInfo", "torch.nn.LazyLinear.cls_to_become",
     "torch.distributed.get_default_backend_for_device",
+    # an NPU has no such function: the call waits for a person, and its argument with it
+    "torch.cuda.Event.from_ipc_handle", "torch.cuda.ExternalStream", "torch.cuda.get_stream_from_external",
+    "torch.cuda.can_device_access_peer", "torch.cuda.clock_rate", "torch.cuda.power_draw", "torch.cuda.temperature",
+    "torch.cuda.device_memory_used", "torch.cuda.memory_usage", "torch.cuda.list_gpu_processes",
+    "torch.cuda.memory.list_gpu_processes", "torch.cuda.use_mem_pool", "torch.cuda.memory.use_mem_pool",
 }  # fmt: skip
 
 
