@@ -89,16 +89,16 @@ def _read(place: Path, key: str, name: str) -> Section | None:
             return None
         with open(place, "rb", 0) as file:
             data = file.read(_LARGEST)
-        head, _, rest = data[len(_MAGIC) :].partition(b"\n")
+        head, _, body = data[len(_MAGIC) :].partition(b"\n")
         if not data.startswith(_MAGIC) or not head.startswith(key.encode() + b" "):
             return None
         start = 0
         for entry in head.decode("ascii").split(" ")[1:]:
             title, size, checksum = entry.split(":")
-            part = memoryview(rest)[start : start + int(size)]
+            part = memoryview(body)[start : start + int(size)]
             if title == name:
-                found: Section | None = marshal.loads(part) if crc32(part) == int(checksum) else None
-                return found
+                content: Section | None = marshal.loads(part) if crc32(part) == int(checksum) else None
+                return content
             start += int(size)
     except (OSError, ValueError, EOFError, TypeError):
         pass

@@ -30,12 +30,12 @@ def needle(pattern: str) -> str:
 
 def head(pattern: str) -> str:
     """The text with which every match begins; "" where there is none."""
-    found = ""
+    text = ""
     for op, argument in _parser.parse(pattern):
         if op is not _constants.LITERAL:
             break
-        found += chr(argument)
-    return found
+        text += chr(argument)
+    return text
 
 
 def wrong(pattern: object) -> str | None:

@@ -36,7 +36,7 @@ def wrong(value: object) -> str | None:
 
 
 def wrong_patterns(value: object) -> str | None:
-    if not isinstance(value, list) or not value or not all(isinstance(one, str) and one for one in value):
+    if not isinstance(value, list) or not value or not all(isinstance(pattern, str) and pattern for pattern in value):
         return "is not a list of regular expressions"
     for pattern in value:
         try:
@@ -48,38 +48,38 @@ def wrong_patterns(value: object) -> str | None:
 
 def opening(stanzas: Iterable[tuple[str, str, Stanza]]) -> dict[str, Any]:
     """`packages`, and for each kind of file what is looked for: patterns, or (words, patterns) of text in lower case."""
-    of: dict[str, list[Stanza]] = {}
+    by_kind: dict[str, list[Stanza]] = {}
     for kind, _, stanza in stanzas:
-        of.setdefault(kind, []).append(stanza)
-    said: dict[str, list[str]] = {kind: [] for kind in KINDS}
-    for rule in of.get("rule", ()):
+        by_kind.setdefault(kind, []).append(stanza)
+    gates: dict[str, list[str]] = {kind: [] for kind in KINDS}
+    for rule in by_kind.get("rule", ()):
         for kind, patterns in rule.get("gate", {}).items():
-            said[kind] += patterns
-    variables = [name for s in of.get("variable", ()) for name in _listed(s["match"])]
-    packages = _packages(of.get("package", ()))
-    options = [word for s in of.get("option", ()) if "call" not in s for word in _of_option(s)]
-    plain = _plain(said["python"])
+            gates[kind] += patterns
+    variables = [name for s in by_kind.get("variable", ()) for name in _listed(s["match"])]
+    packages = _packages(by_kind.get("package", ()))
+    options = [word for s in by_kind.get("option", ()) if "call" not in s for word in _of_option(s)]
+    plain = _plain(gates["python"])
     owned = sorted(name for name, whole in packages.items() if whole or not _holds(name, plain))
     imported = "(?:" + "|".join(_without(owned, plain)) + r")\b"
-    settings = [*said["settings"], *(word for s in of.get("setting", ()) for word in _of_setting(s))]
-    required = _without(_installed(of.get("package", ())) | _spelled(packages), _plain(said["requirements"]))
-    lowered = _without({name.lower() for name in variables}, _plain(said["script"]))
+    settings = [*gates["settings"], *(word for s in by_kind.get("setting", ()) for word in _of_setting(s))]
+    required = _without(_installed(by_kind.get("package", ())) | _spelled(packages), _plain(gates["requirements"]))
+    lowered = _without({name.lower() for name in variables}, _plain(gates["script"]))
     return {
         "packages": owned,
         "python": _headed(
-            *(_whole(rf"\b{root}\b") for root in _roots(of)),
-            *map(_whole, dict.fromkeys(said["python"])),
+            *(_whole(rf"\b{root}\b") for root in _roots(by_kind)),
+            *map(_whole, dict.fromkeys(gates["python"])),
             *_grouped(_without([*variables, *options], plain)),
             *([rf"import[ \t]+{imported}", rf"from[ \t]+{imported}"] if owned else ()),
         ),
         "settings": _both(settings, [*options, *variables]),
-        "yaml": _both(said["yaml"]),
+        "yaml": _both(gates["yaml"]),
         "requirements": _both(
-            said["requirements"], patterns=[name.replace("-", "[-_.]") for name in _shortest(required)]
+            gates["requirements"], patterns=[name.replace("-", "[-_.]") for name in _shortest(required)]
         ),
-        "script": "|".join([*dict.fromkeys(said["script"]), *_grouped(lowered)]),
-        "notebook": "|".join(dict.fromkeys(said["notebook"])),
-        "source": "|".join(dict.fromkeys(said["source"])),
+        "script": "|".join([*dict.fromkeys(gates["script"]), *_grouped(lowered)]),
+        "notebook": "|".join(dict.fromkeys(gates["notebook"])),
+        "source": "|".join(dict.fromkeys(gates["source"])),
     }
 
 
@@ -87,34 +87,34 @@ def _listed(value: str | list[str]) -> list[str]:
     return value if isinstance(value, list) else [value]
 
 
-def _roots(of: dict[str, list[Stanza]]) -> list[str]:
+def _roots(by_kind: dict[str, list[Stanza]]) -> list[str]:
     """The packages whose names move: of torch.cuda.Event it is torch."""
-    names = [s["from"] for s in of.get("namespace", ())]
-    names += [name for kind in ("api", "parameter") for s in of.get(kind, ()) for name in _listed(s["match"])]
+    names = [s["from"] for s in by_kind.get("namespace", ())]
+    names += [name for kind in ("api", "parameter") for s in by_kind.get(kind, ()) for name in _listed(s["match"])]
     return sorted({name.partition(".")[0] for name in names})
 
 
 def _packages(stanzas: Iterable[Stanza]) -> dict[str, bool]:
     """Packages of which porter speaks, and whether it speaks of the whole package rather than of parts."""
-    found: dict[str, bool] = {}
+    packages: dict[str, bool] = {}
     for stanza in stanzas:
         if stanza.get("gate", "message" in stanza):
             for name in _listed(stanza["import"]):
                 top = name.partition(".")[0]
-                found[top] = found.get(top, False) or name == top
-    return found
+                packages[top] = packages.get(top, False) or name == top
+    return packages
 
 
 def _installed(stanzas: Iterable[Stanza]) -> set[str]:
     """What packages are installed as of which requirements are told (text/packages.py)."""
-    found = set()
+    installed = set()
     for stanza in stanzas:
         if "message" in stanza or "since" in stanza or "replacement" in stanza and stanza["status"] != "native":
             imports = _listed(stanza["import"])
             tops = {name.partition(".")[0].lower() for name in imports if "." in name}
             names = {_normal(name) for name in _listed(stanza.get("name", imports[0]))}
-            found |= names - {_normal(top) for top in tops}
-    return found
+            installed |= names - {_normal(top) for top in tops}
+    return installed
 
 
 def _spelled(packages: dict[str, bool]) -> set[str]:
@@ -139,8 +139,8 @@ def _of_setting(stanza: Stanza) -> list[str]:
 
 def _whole(pattern: str) -> str:
     r"""`\bcuda` as `cuda(?<!\wcuda)`: a pattern that begins with letters can be looked for by them."""
-    found = re.match(r"\\b(\w+)", pattern)
-    return f"{found[1]}(?<!\\w{found[1]}){pattern[found.end() :]}" if found else pattern
+    match = re.match(r"\\b(\w+)", pattern)
+    return f"{match[1]}(?<!\\w{match[1]}){pattern[match.end() :]}" if match else pattern
 
 
 def _plain(patterns: Iterable[str]) -> list[str]:
@@ -171,30 +171,30 @@ def _grouped(words: list[str]) -> list[str]:
     groups: dict[str, list[str]] = {}
     for word in _shortest(words):
         groups.setdefault(word[:_GROUPED], []).append(word)
-    found = []
+    patterns = []
     for several in groups.values():
         start = os.path.commonprefix(several)  # noqa: RUF071
         tails = "|".join(re.escape(word[len(start) :]) for word in several)
-        found.append(re.escape(start) + (f"(?:{tails})" if len(several) > 1 else ""))
-    return found
+        patterns.append(re.escape(start) + (f"(?:{tails})" if len(several) > 1 else ""))
+    return patterns
 
 
 def _headed(*patterns: str) -> dict[str, list[str]]:
     """Patterns by a text that every match holds; none where the text is all of it."""
-    found: dict[str, list[str]] = {}
+    by_text: dict[str, list[str]] = {}
     for pattern in sorted(patterns, key=lambda pattern: len(head(pattern))):
         text = head(pattern)
-        if above := next((other for other in found if other in text), ""):
-            found[above] += [pattern] if found[above] else []
+        if above := next((other for other in by_text if other in text), ""):
+            by_text[above] += [pattern] if by_text[above] else []
         else:
-            found[text] = [] if re.escape(text) == pattern else [pattern]
-    return {text: found[text] for text in dict.fromkeys(map(head, patterns)) if text in found}
+            by_text[text] = [] if re.escape(text) == pattern else [pattern]
+    return {text: by_text[text] for text in dict.fromkeys(map(head, patterns)) if text in by_text}
 
 
-def _both(said: list[str], more: Iterable[str] = (), patterns: Iterable[str] = ()) -> tuple[list[str], list[str]]:
+def _both(gate: list[str], more: Iterable[str] = (), patterns: Iterable[str] = ()) -> tuple[list[str], list[str]]:
     """Words and patterns of text in lower case."""
-    plain = _plain(dict.fromkeys(said))
-    rest = [pattern for pattern in dict.fromkeys(said) if not _plain([pattern]) and not _holds(pattern, plain)]
-    rest += _grouped(_without({word.lower() for word in more}, plain))
-    rest += ["|".join(several)] if (several := [*patterns]) else []
-    return [word.replace("\0", ".") for word in plain], rest
+    plain = _plain(dict.fromkeys(gate))
+    expressions = [pattern for pattern in dict.fromkeys(gate) if not _plain([pattern]) and not _holds(pattern, plain)]
+    expressions += _grouped(_without({word.lower() for word in more}, plain))
+    expressions += ["|".join(several)] if (several := [*patterns]) else []
+    return [word.replace("\0", ".") for word in plain], expressions

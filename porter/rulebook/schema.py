@@ -19,8 +19,8 @@ _SLUG = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _DOTTED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 
 
-def _matches(pattern: re.Pattern[str], what: str) -> Check:
-    return lambda value: None if isinstance(value, str) and pattern.fullmatch(value) else f"is not {what}"
+def _matches(pattern: re.Pattern[str], description: str) -> Check:
+    return lambda value: None if isinstance(value, str) and pattern.fullmatch(value) else f"is not {description}"
 
 
 def _one_of(*allowed: str) -> Check:
@@ -218,7 +218,7 @@ def read(name: str, data: bytes) -> list[tuple[str, str, Stanza]]:
         parsed = tomli.loads(data.decode("utf-8"))
     except (tomli.TOMLDecodeError, UnicodeDecodeError) as error:
         raise RuleError(f"{name}: {error}") from None
-    found = []
+    checked = []
     for kind, stanzas in parsed.items():
         if kind not in KINDS or not isinstance(stanzas, list):
             raise RuleError(f"{name}: unknown stanza {kind!r}; known: {', '.join(f'[[{k}]]' for k in KINDS)}")
@@ -226,8 +226,8 @@ def read(name: str, data: bytes) -> list[tuple[str, str, Stanza]]:
             title = next((stanza[key] for key in _TITLES if key in stanza), "unnamed")
             where = f"{name}: [[{kind}]] {number} ({title[0] if isinstance(title, list) and title else title})"
             _check(kind, stanza, where)
-            found.append((kind, where, stanza))
-    return found
+            checked.append((kind, where, stanza))
+    return checked
 
 
 def _check(kind: str, stanza: Stanza, where: str) -> None:

@@ -77,8 +77,8 @@ def setting(
     """A key of a settings file and what it may hold."""
     many = {name: or_list(text) for name in ("key", "except", "under", "beside", "yields", "file")}
     like = {"kind": lambda value: None if value in ("device", "backend") else "is not one of device, backend"}
-    rest = {"value": _pattern, "gate": wrong_patterns, "to": text, "fix": fix, "replace": _replace, "message": message}
-    return {"setting": (("code", "value"), {"code": code, **many, **like, **rest, **weight})}
+    keys = {"value": _pattern, "gate": wrong_patterns, "to": text, "fix": fix, "replace": _replace, "message": message}
+    return {"setting": (("code", "value"), {"code": code, **many, **like, **keys, **weight})}
 
 
 def kernel(text: Check, message: Check, or_list: Callable[[Check], Check]) -> Kinds:

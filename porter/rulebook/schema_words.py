@@ -31,11 +31,11 @@ def build(files: Iterable[tuple[str, bytes]]) -> dict[str, dict[str, dict[str, s
 
 def _braces(value: dict[str, str]) -> str | None:
     """What is no placeholder and looks like one fails when the text is said."""
-    found = [lang for lang, text in value.items() if {"{", "}"} & {*PLACEHOLDER.sub("", text)}]
-    return f"has a brace in {found[0]!r} that belongs to no {{placeholder}}" if found else None
+    langs = [lang for lang, text in value.items() if {"{", "}"} & {*PLACEHOLDER.sub("", text)}]
+    return f"has a brace in {langs[0]!r} that belongs to no {{placeholder}}" if langs else None
 
 
 def _line(text: str, key: str) -> int:
     """Where a key stands. TOML allows other ways to write one; then it is line 1."""
-    found = re.search(rf"""^[ \t]*\[?["']?{re.escape(key)}["']?[ \t]*[=\].]""", text, re.MULTILINE)
-    return 1 + text.count("\n", 0, found.start()) if found else 1
+    match = re.search(rf"""^[ \t]*\[?["']?{re.escape(key)}["']?[ \t]*[=\].]""", text, re.MULTILINE)
+    return 1 + text.count("\n", 0, match.start()) if match else 1

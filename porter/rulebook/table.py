@@ -132,8 +132,8 @@ class Tables(NamedTuple):
 
     def kernel(self, *names: str) -> Kernel | None:
         """The first that goes by one of these names."""
-        said = " ".join(names).lower()
-        return next((kernel for kernel in self.kernels if re.search(kernel.match, said)), None)
+        text = " ".join(names).lower()
+        return next((kernel for kernel in self.kernels if re.search(kernel.match, text)), None)
 
 
 @lru_cache(maxsize=4)

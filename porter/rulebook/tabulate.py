@@ -141,15 +141,15 @@ class _Joined:
 
     def _setting(self, where: str, s: Stanza) -> None:
         rule, keys = self._rule(where, s), tuple(_listed(s.get("key", [])))
-        own = number = (keys[0] if keys else s["kind"]).replace("*", "any")
+        message_key = base = (keys[0] if keys else s["kind"]).replace("*", "any")
         taken = self.prose["rules"][s["code"]]["messages"]
-        for at in range(2, 100):
-            own = own if own not in taken else f"{number}-{at}"
-        why = self._why(where, s, own)
+        for number in range(2, 100):
+            message_key = message_key if message_key not in taken else f"{base}-{number}"
+        why = self._why(where, s, message_key)
         weight = self._weight(rule, s, why)
         lists = tuple(tuple(_listed(s.get(key, []))) for key in ("except", "under", "beside", "yields", "file"))
-        last = (s.get("replace", "value"), s.get("to"), s.get("fix"))
-        self.tables["settings"].append((s["code"], s.get("kind", ""), keys, s["value"], *lists, *last, *weight, why))
+        edit = (s.get("replace", "value"), s.get("to"), s.get("fix"))
+        self.tables["settings"].append((s["code"], s.get("kind", ""), keys, s["value"], *lists, *edit, *weight, why))
 
     def _kernel(self, where: str, s: Stanza) -> None:
         """One cure, for the source of the kernel and for the Python that calls it."""
@@ -191,22 +191,22 @@ class _Joined:
         rule: dict[str, Any] = self.tables["rules"][s["code"]]
         return rule
 
-    def _why(self, where: str, s: Stanza, own: str) -> str:
+    def _why(self, where: str, s: Stanza, message_key: str) -> str:
         """The key of the message: the stanza's own, else the rule's default."""
         rule, prose = self.tables["rules"][s["code"]], self.prose["rules"][s["code"]]
         default = prose["messages"].get("default")
         if "message" not in s and default is None:
             raise RuleError(f"{where}: no message, and {s['code']} has no message called 'default'")
-        if not own or not {"message", "symptom", "reference", "severity", "effort"} & s.keys():
+        if not message_key or not {"message", "symptom", "reference", "severity", "effort"} & s.keys():
             return "default"
-        if own in prose["messages"]:
-            raise RuleError(f"{where}: {s['code']} already has a message called {own!r}")
-        prose["messages"][own] = {lang: s.get("message", default)[lang] for lang in LANGUAGES}
+        if message_key in prose["messages"]:
+            raise RuleError(f"{where}: {s['code']} already has a message called {message_key!r}")
+        prose["messages"][message_key] = {lang: s.get("message", default)[lang] for lang in LANGUAGES}
         for key in ("symptom", "reference"):
             if key in s:
-                prose[f"{key}s"][own] = s[key]
-        rule["messages"][own] = self._weight(rule, s.get("message", {}) | s, "default")
-        return own
+                prose[f"{key}s"][message_key] = s[key]
+        rule["messages"][message_key] = self._weight(rule, s.get("message", {}) | s, "default")
+        return message_key
 
     @staticmethod
     def _weight(rule: dict[str, Any], s: Stanza, why: str) -> tuple[str, str]:

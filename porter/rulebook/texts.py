@@ -139,26 +139,26 @@ class Texts:
         before, *after = self._prose["examples"].get(name, [""])
         status = {"safe": "auto", "review": "review", None: "manual"}[row.fix]
         about = (self.about(row.code, row.why, key) for key in ("symptom", "reference"))
-        rest = (message, *about, before, "".join(after), getattr(row, "stays", False))
-        return ApiText(name, row.code, to, status, row.severity, row.effort, *rest)
+        fields = (message, *about, before, "".join(after), getattr(row, "stays", False))
+        return ApiText(name, row.code, to, status, row.severity, row.effort, *fields)
 
     def package(self, name: str) -> PackageText | None:
         """Of what is imported, or of what it is called where packages are installed from; None of what is unknown."""
         packages = self._tables.packages
         wanted = name.strip().lower()
-        found = name if name in packages else next((key for key in packages if key.lower() == wanted), None)
-        found = found or next((key for key, row in packages.items() if wanted in row.names), None)
-        if found is None:
+        imported = name if name in packages else next((key for key in packages if key.lower() == wanted), None)
+        imported = imported or next((key for key, row in packages.items() if wanted in row.names), None)
+        if imported is None:
             return None
-        row = packages[found]
+        row = packages[imported]
         message = self._prose["rules"][row.code]["messages"][row.why] if row.why else {}
         about = (self.about(row.code, row.why, key) if row.why else "" for key in ("symptom", "reference"))
-        return PackageText(found, row, message, *about)
+        return PackageText(imported, row, message, *about)
 
     def named(self, section: str) -> dict[str, dict[str, Any]]:
         """The stanzas of the report and of `porter diagnose`, by name: signals, routes, steps, releases, exports, causes."""
-        found: dict[str, dict[str, Any]] = self._prose[section]
-        return found
+        stanzas: dict[str, dict[str, Any]] = self._prose[section]
+        return stanzas
 
     def suggest(self, word: str, most: int = 3) -> list[str]:
         """The codes, slugs and APIs nearest to what somebody typed."""
@@ -176,18 +176,18 @@ class Texts:
 
     def about(self, code: str, why: str, key: str) -> str:
         prose = self._prose["rules"][code]
-        own = prose[f"{key}s"].get(why)
-        return (prose[key] or "") if own is None else own
+        own_text = prose[f"{key}s"].get(why)
+        return (prose[key] or "") if own_text is None else own_text
 
 
 def fill(text: str, values: dict[str, str], where: str, *, strict: bool = True) -> str:
     """`text` with its {placeholders} filled. A missing value is a mistake in a rule, not in what it looked at."""
 
-    def value(found: re.Match[str]) -> str:
-        if found[1] in values:
-            return values[found[1]]
+    def value(match: re.Match[str]) -> str:
+        if match[1] in values:
+            return values[match[1]]
         if strict:
-            raise LookupError(f"{where}: no value for {found[0]} in {text!r}")
-        return found[0]
+            raise LookupError(f"{where}: no value for {match[0]} in {text!r}")
+        return match[0]
 
     return _PLACEHOLDER.sub(value, text)

@@ -13,8 +13,8 @@ from porter.rulebook.table import LANGUAGES
 @cache
 def words(room: str, lang: str) -> dict[str, str]:
     """The texts of a room in one language, in the order of the file, with their {placeholders}."""
-    found: dict[str, str] = compiled.section(rules_dir() / "words", room, "porter.rulebook.schema_words")[lang]
-    return found
+    texts: dict[str, str] = compiled.section(rules_dir() / "words", room, "porter.rulebook.schema_words")[lang]
+    return texts
 
 
 def speaker(room: str) -> Callable[..., str]:
