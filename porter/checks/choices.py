@@ -20,15 +20,15 @@ def string(element: Any) -> Any:
     return getattr(inner, "value", None)
 
 
-def with_twin(updated: Any, at: int, value: str) -> Any:
-    """The list with a new value behind the one at `at`, in its quotes."""
+def with_twin(updated: Any, index: int, value: str) -> Any:
+    """The list with a new value behind the one at `index`, in its quotes."""
     several = elements(updated)
-    old = several[at]
+    old = several[index]
     new = quoted(string(old), value)
     inner: dict[str, cst.CSTNode] = {"slice": cst.Index(new)} if isinstance(updated, cst.Subscript) else {"value": new}
     added = old.with_changes(**inner)
-    several[at] = old.with_changes(comma=cst.Comma(whitespace_after=cst.SimpleWhitespace(" ")))
-    several.insert(at + 1, added)
+    several[index] = old.with_changes(comma=cst.Comma(whitespace_after=cst.SimpleWhitespace(" ")))
+    several.insert(index + 1, added)
     return updated.with_changes(**{"slice" if isinstance(updated, cst.Subscript) else "elements": several})
 
 

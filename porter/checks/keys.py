@@ -28,7 +28,7 @@ class Keys:
                 for key in getattr(rule, index):
                     getattr(self, index)[key].append(rule)
             texts = (rule.text,) if isinstance(rule.text, str) else rule.text
-            kinds = tuple({at: None for kind in rule.nodes for at in TYPES[kind]})
+            kinds = tuple({node_type: None for kind in rule.nodes for node_type in TYPES[kind]})
             filters.append((rule, kinds, tuple(map(Sought, texts))))
         self.node_filters = [row for row in filters if row[0].nodes]
         asking: dict[str, list[Rule]] = {}  # a method and a builtin may share a name

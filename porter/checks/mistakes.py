@@ -45,19 +45,19 @@ def check(kind: type[AnyRule], tables: Tables, taken: dict[tuple[str, str], type
     """Raises where a class says what no rule can say. `taken`: the classes before it, by code and kind of file."""
     base, keys = _base(kind.__mro__[1])
     for name, value in vars(kind).items():
-        of = value.__class__
+        value_type = value.__class__
         if name in keys:
-            if of is str and name in _STRINGS:
+            if value_type is str and name in _STRINGS:
                 raise _mistake(
                     kind, name, f"{name} is one string, and would be taken letter by letter", f"({value!r},)"
                 )
-            if name == "only" and of is FunctionType:
+            if name == "only" and value_type is FunctionType:
                 raise _mistake(kind, name, "only is a function, and would be a method", "staticmethod(...)")
-        elif of not in _FUNCTIONS and name[0] != "_":
+        elif value_type not in _FUNCTIONS and name[0] != "_":
             near, _ = suggestion(name, keys)
             others = f"; its keys are {', '.join(sorted(keys))}"
-            own = "" if near else f"_{name} where it is none"
-            raise _mistake(kind, name, f"{name!r} is no key of {base.__name__}{near or others}", own)
+            cure = "" if near else f"_{name} where it is none"
+            raise _mistake(kind, name, f"{name!r} is no key of {base.__name__}{near or others}", cure)
     if getattr(kind, _METHODS[base]) is getattr(base, _METHODS[base]):
         raise _mistake(kind, "", f"it has no method {_METHODS[base]!r}", f"def {_METHODS[base]}(...)")
     reads = kind.__dict__.get("reads", "") if base is TextRule else base.__name__
@@ -96,10 +96,10 @@ def check_made(rule: AnyRule, tables: Tables) -> None:
 
 
 def _only(rule: AnyRule, key: str, allowed: Iterable[str]) -> None:
-    for one in getattr(rule, key):
-        if one not in allowed:
-            near, _ = suggestion(one, allowed)
-            raise _mistake(rule.__class__, key, f"{key} has {one!r}{near}", "one of " + ", ".join(sorted(allowed)))
+    for word in getattr(rule, key):
+        if word not in allowed:
+            near, _ = suggestion(word, allowed)
+            raise _mistake(rule.__class__, key, f"{key} has {word!r}{near}", "one of " + ", ".join(sorted(allowed)))
 
 
 def without_code(kinds: list[type[AnyRule]]) -> None:
@@ -144,12 +144,12 @@ def place(kind: type[AnyRule], key: str = "") -> str:
         file, (lines, first) = inspect.getsourcefile(kind) or "", inspect.getsourcelines(kind)
     except (OSError, TypeError):
         return kind.__module__
-    said = (at for at, line in enumerate(lines) if key and re.match(rf"\s+(?:self\.)?{key}\b", line))
-    return f"{_shown(file)}:{first + next(said, 0)}"
+    offsets = (offset for offset, line in enumerate(lines) if key and re.match(rf"\s+(?:self\.)?{key}\b", line))
+    return f"{_shown(file)}:{first + next(offsets, 0)}"
 
 
 def _shown(file: str) -> str:
     """As people open it who stand in the checkout."""
     path = file.replace("\\", "/")
-    _head, found, tail = path.rpartition("/porter/checks/")
-    return f"porter/checks/{tail}" if found else path
+    _head, separator, tail = path.rpartition("/porter/checks/")
+    return f"porter/checks/{tail}" if separator else path

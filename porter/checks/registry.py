@@ -23,7 +23,7 @@ ROOTS = frozenset({"torch", "torch_npu", "apex", "amp_C", "torchvision", "torcha
 
 def discover() -> list[type[AnyRule]]:
     """Every rule class of every module below porter/checks/<family>/. There is no list to keep."""
-    found: list[type[AnyRule]] = []
+    classes: list[type[AnyRule]] = []
     bases: list[type[AnyRule]] = []
     for family in sorted(pkgutil.iter_modules(porter.checks.__path__), key=lambda m: m.name):
         if family.ispkg:
@@ -37,17 +37,17 @@ def discover() -> list[type[AnyRule]]:
                 for k in members.values():
                     # not isinstance: it would look into a module that waits for its first use
                     if type(k) is type and issubclass(k, AnyRule) and k.__module__ == name:
-                        (found if "code" in vars(k) else bases).append(k)
+                        (classes if "code" in vars(k) else bases).append(k)
     without_code(bases)
-    return found
+    return classes
 
 
 class Rules:
-    def __init__(self, tables: table.Tables, found: list[AnyRule]) -> None:
-        self.tables, self.all = tables, [rule for rule in found if isinstance(rule, Rule)]
-        self.of_index = [rule for rule in found if isinstance(rule, IndexRule)]
+    def __init__(self, tables: table.Tables, rules: list[AnyRule]) -> None:
+        self.tables, self.all = tables, [rule for rule in rules if isinstance(rule, Rule)]
+        self.of_index = [rule for rule in rules if isinstance(rule, IndexRule)]
         self.of_text: dict[str, list[TextRule]] = defaultdict(list)  # by what they read
-        for rule in found:
+        for rule in rules:
             if isinstance(rule, TextRule):
                 self.of_text[rule.reads].append(rule)
         self.roots = ROOTS
@@ -58,9 +58,9 @@ class Rules:
     def writing(self, fuse: bool) -> Rules:
         """Those that have edits: all that a ported text is asked for."""
         if fuse not in self._writing:
-            found = Rules(self.tables, [rule for rule in self.all if rule.edits is True or rule.edits and fuse])
-            found.keys.node_types = self.keys.node_types
-            self._writing[fuse] = found
+            rules = Rules(self.tables, [rule for rule in self.all if rule.edits is True or rule.edits and fuse])
+            rules.keys.node_types = self.keys.node_types
+            self._writing[fuse] = rules
         return self._writing[fuse]
 
     def weights(self, code: str, why: str) -> tuple[str, str]:
@@ -70,8 +70,8 @@ class Rules:
 
     def once(self, code: str, why: str) -> bool:
         """Whether the first finding with a message speaks for all of them in a file."""
-        said = self.tables.rules[code]["once"]
-        return bool(said.get(why, said[""]))
+        flags = self.tables.rules[code]["once"]
+        return bool(flags.get(why, flags[""]))
 
     @cached_property
     def texts(self) -> Texts:

@@ -24,10 +24,10 @@ class ApexAmp(Rule):
     references = frozenset(f"apex.amp.{module}{name}" for module in ("", "frontend.", "handle.") for name in KINDS)
 
     def visit(self, original: cst.Attribute | cst.Name, updated: cst.Attribute | cst.Name, file: RuleFile) -> Answer:
-        last = (file.name(original) or "").rpartition(".")[2]
-        values, severity = (("name", last),), "note" if file.imported.optional(original) else None
+        function = (file.name(original) or "").rpartition(".")[2]
+        values, severity = (("name", function),), "note" if file.imported.optional(original) else None
         ported = native_amp(file)
         more = ported.pieces.get(file.span(original)[0], ()) if ported else ()
-        if ported and more and last == "initialize":
+        if ported and more and function == "initialize":
             return Hit(original, "ported", values=(*values, ("count", str(ported.count))), more=more, loads=True)
-        return Hit(original, KINDS[last], values=values, severity=severity, more=more, loads=bool(more))
+        return Hit(original, KINDS[function], values=values, severity=severity, more=more, loads=bool(more))

@@ -24,18 +24,18 @@ class ApexClass(Rule):
             return self._convert(original, updated, file, values)
         if full in MANUAL:
             return Hit(original.func, "by-hand", values=values, code=MANUAL[full])
-        found = counterpart(file, full)
-        if found is None:
+        entry = counterpart(file, full)
+        if entry is None:
             return Hit(original.func, "arguments", values=values, code=COUNTERPARTS[full].code)
-        values = (*values, ("new", f"{found.module}.{found.name}"))
-        inside = "." in file.text(original.func) and self._torch(original.func, file, f"{found.module}.{found.name}")
+        values = (*values, ("new", f"{entry.module}.{entry.name}"))
+        inside = "." in file.text(original.func) and self._torch(original.func, file, f"{entry.module}.{entry.name}")
         if "." in file.text(original.func) and not inside:
-            return Hit(original.func, "arguments", values=values, code=found.code)
-        args = self._args(original, updated, found)
+            return Hit(original.func, "arguments", values=values, code=entry.code)
+        args = self._args(original, updated, entry)
         if args is None and not inside:
             return None  # the import says it all
         new = updated.with_changes(args=args or updated.args, **({"func": inside} if inside else {}))
-        return Hit(original.func, "rewritten", new=new, values=values, code=found.code)
+        return Hit(original.func, "rewritten", new=new, values=values, code=entry.code)
 
     def _convert(
         self, original: cst.Call, updated: cst.Call, file: RuleFile, values: tuple[tuple[str, str], ...]
@@ -54,19 +54,19 @@ class ApexClass(Rule):
         return dotted(torch + name.removeprefix("torch")) if torch else None
 
     @staticmethod
-    def _args(original: cst.Call, updated: cst.Call, found: Counterpart) -> list[cst.Arg] | None:
+    def _args(original: cst.Call, updated: cst.Call, entry: Counterpart) -> list[cst.Arg] | None:
         """Without what torch does not know, with what it defaults differently; None where nothing changes."""
         given = {a.keyword.value for a in original.args if a.keyword}
-        keep = [a for a in updated.args if a.keyword is None or a.keyword.value not in found.dropped]
-        order = ("normalized_shape", "eps") if "eps" in found.added else ()
+        keep = [a for a in updated.args if a.keyword is None or a.keyword.value not in entry.dropped]
+        order = ("normalized_shape", "eps") if "eps" in entry.added else ()
         count = sum(1 for a in original.args if a.keyword is None)
-        missing = [n for n in found.added if n not in given and n not in order[:count]]
+        missing = [n for n in entry.added if n not in given and n not in order[:count]]
         if len(keep) == len(original.args) and not missing:
             return None
         if not missing:
             end = original.args[-1].comma
             return [*keep[:-1], keep[-1].with_changes(comma=end)] if keep else keep
         equal = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
-        more = [cst.Arg(cst.parse_expression(found.added[n]), keyword=cst.Name(n), equal=equal) for n in missing]
-        last = keep[-1].with_changes(comma=cst.MaybeSentinel.DEFAULT) if keep else None
-        return [*keep[:-1], *([last] if last else []), *more]
+        more = [cst.Arg(cst.parse_expression(entry.added[n]), keyword=cst.Name(n), equal=equal) for n in missing]
+        last_arg = keep[-1].with_changes(comma=cst.MaybeSentinel.DEFAULT) if keep else None
+        return [*keep[:-1], *([last_arg] if last_arg else []), *more]

@@ -34,14 +34,14 @@ class ApexImport(Rule):
         moved = self._moved(original, file)
         if moved:
             module = next(iter(moved.values())).module
-            moved = {at: found for at, found in moved.items() if found.module == module}
+            moved = {index: entry for index, entry in moved.items() if entry.module == module}
             new, after = _written(updated, moved, module)
-            bound = ", ".join(names[at] for at in moved)
+            bound = ", ".join(names[index] for index in moved)
             values = (("name", bound), ("new", module))
             yield Hit(original, "moved", new=new, after=after, values=values)
-        rest = [name for at, name in enumerate(names) if at not in moved]
-        if rest:
-            yield Hit(original, "left", values=(("name", ", ".join(rest)),))
+        left = [name for index, name in enumerate(names) if index not in moved]
+        if left:
+            yield Hit(original, "left", values=(("name", ", ".join(left)),))
 
     @staticmethod
     def _moved(node: Any, file: RuleFile) -> dict[int, Counterpart]:
@@ -49,17 +49,17 @@ class ApexImport(Rule):
         if not isinstance(node, cst.ImportFrom) or isinstance(node.names, cst.ImportStar):
             return {}
         module = ".".join(chain(node.module)) if node.module is not None else ""
-        found = {at: counterpart(file, f"{module}.{alias.name.value}") for at, alias in enumerate(node.names)}
-        return {at: one for at, one in found.items() if one}
+        entries = {index: counterpart(file, f"{module}.{alias.name.value}") for index, alias in enumerate(node.names)}
+        return {index: entry for index, entry in entries.items() if entry}
 
 
 def _written(node: From, moved: Mapping[int, Counterpart], module: str) -> tuple[cst.ImportFrom, tuple[str, ...]]:
     """The name stays: the rest of the file uses it, and other files may import it from here."""
-    aliases = {at: _alias(node.names[at], found.name) for at, found in moved.items()}
+    aliases = {index: _alias(node.names[index], entry.name) for index, entry in moved.items()}
     if len(moved) < len(node.names):
         new, after = split(node, aliases, module)
         return new, (after,)
-    names = [aliases[at].with_changes(comma=alias.comma) for at, alias in enumerate(node.names)]
+    names = [aliases[index].with_changes(comma=alias.comma) for index, alias in enumerate(node.names)]
     return node.with_changes(module=cst.parse_expression(module), names=names), ()
 
 

@@ -49,8 +49,8 @@ _SYNC = Counterpart("PRT353", "torch.nn", "SyncBatchNorm", 6,
 
 COUNTERPARTS: dict[str, Counterpart] = {}
 for _module in ("", ".fused_adam", ".fused_sgd", ".fused_adagrad"):
-    for _name, _found in (("FusedAdam", _ADAM), ("FusedSGD", _SGD), ("FusedAdagrad", _ADAGRAD)):
-        COUNTERPARTS[f"apex.optimizers{_module}.{_name}"] = _found
+    for _name, _entry in (("FusedAdam", _ADAM), ("FusedSGD", _SGD), ("FusedAdagrad", _ADAGRAD)):
+        COUNTERPARTS[f"apex.optimizers{_module}.{_name}"] = _entry
 for _module in ("apex.normalization", "apex.normalization.fused_layer_norm"):
     COUNTERPARTS |= {f"{_module}.{n}LayerNorm": _NORM for n in ("Fused", "MixedFused")}
     COUNTERPARTS |= {f"{_module}.{n}RMSNorm": _RMS for n in ("Fused", "MixedFused")}
@@ -65,25 +65,25 @@ _DECOUPLED = "adam_w_mode"
 @once_for_file
 def counterpart(file: File, full: str) -> Counterpart | None:
     """The counterpart of a name of apex, if every use in the file can follow; Adam or AdamW is one answer per file."""
-    found = COUNTERPARTS.get(full)
-    if found is None or found.name == "RMSNorm" and file.target.torch < RMS_SINCE:
+    entry = COUNTERPARTS.get(full)
+    if entry is None or entry.name == "RMSNorm" and file.target.torch < RMS_SINCE:
         return None
-    seen = uses(file, full)
-    if found is _ADAM and seen and all(dict(use.keywords).get(_DECOUPLED) is False for use in seen):
-        found = found._replace(name="Adam", dropped=found.dropped | {_DECOUPLED: (False,)}, added={})
-    return found if all(_follows(use, found) for use in seen) else None
+    file_uses = uses(file, full)
+    if entry is _ADAM and file_uses and all(dict(use.keywords).get(_DECOUPLED) is False for use in file_uses):
+        entry = entry._replace(name="Adam", dropped=entry.dropped | {_DECOUPLED: (False,)}, added={})
+    return entry if all(_follows(use, entry) for use in file_uses) else None
 
 
-def _follows(use: Use, found: Counterpart) -> bool:
+def _follows(use: Use, entry: Counterpart) -> bool:
     if not use.called:
-        return found.class_use
+        return entry.class_use
     return (
         not use.starred
-        and use.positionals <= found.positionals
+        and use.positionals <= entry.positionals
         and all(
-            name in found.keywords
-            or name in found.dropped
-            and (not found.dropped[name] or value in found.dropped[name])
+            name in entry.keywords
+            or name in entry.dropped
+            and (not entry.dropped[name] or value in entry.dropped[name])
             for name, value in use.keywords
         )
     )

@@ -47,15 +47,15 @@ def suite_of(link: Link) -> list[ast.stmt]:
 
 def _same(node: ast.expr, text: str) -> bool:
     """Whether a condition says what `Pattern.enabled` says."""
-    said: Node = ast.parse(text, mode="eval").body if text else None
-    if said.__class__ is ast.Call:  # bool(...)
-        said = said.args[0]
-    return said is not None and ast.unparse(node) == ast.unparse(said)
+    expected: Node = ast.parse(text, mode="eval").body if text else None
+    if expected.__class__ is ast.Call:  # bool(...)
+        expected = expected.args[0]
+    return expected is not None and ast.unparse(node) == ast.unparse(expected)
 
 
 def backward(link: Link, model: str, optimizer: str, enabled: str) -> Backward:
-    call, at = link[1][0], statement_of(link)
-    block = at[0]
+    call, statement = link[1][0], statement_of(link)
+    block = statement[0]
     if block.__class__ is not ast.With or len(block.items) != 1 or block.items[0].context_expr is not call:
         raise Unknown
     if (
@@ -69,7 +69,7 @@ def backward(link: Link, model: str, optimizer: str, enabled: str) -> Backward:
     if not scaled or back is None or not _backs(back, scaled):
         raise Unknown
     clips = None
-    above = at[1][0]
+    above = statement[1][0]
     if above.__class__ is ast.If and block in above.body and _same(above.test, enabled):
         if len(above.body) != len(above.orelse) or len(above.body) > 2:
             raise Unknown
@@ -84,9 +84,9 @@ def backward(link: Link, model: str, optimizer: str, enabled: str) -> Backward:
             if len(calls) != 1 or not _twins(above.body[1], above.orelse[1], calls[0]):
                 raise Unknown
             clips = calls[0], above.orelse[1]
-        at = at[1]
-    suite = suite_of(at)
-    return Backward(link, at[0], loss, back, clips, _forward(suite, suite.index(at[0]), model, loss))
+        statement = statement[1]
+    suite = suite_of(statement)
+    return Backward(link, statement[0], loss, back, clips, _forward(suite, suite.index(statement[0]), model, loss))
 
 
 def _name(node: Node) -> str:
@@ -109,10 +109,10 @@ def _backs(call: Node, value: str) -> bool:
 def _forward(suite: list[ast.stmt], end: int, model: str, loss: ast.expr) -> list[ast.stmt]:
     """From the call of the model to the last statement that makes the loss."""
     parts = {n.id for n in walk(loss) if n.__class__ is ast.Name}
-    first = next((at for at in range(end) if _calls(suite[at], model)), None)
+    first = next((index for index in range(end) if _calls(suite[index], model)), None)
     if first is None:
         raise Unknown
-    made = (at for at in range(first, end) if any(n.id in parts for n in walk(suite[at]) if _stored(n)))
+    made = (index for index in range(first, end) if any(n.id in parts for n in walk(suite[index]) if _stored(n)))
     last = max(made, default=-1)
     if last < 0:
         raise Unknown
@@ -137,17 +137,21 @@ def _calls(statement: ast.stmt, model: str) -> bool:
 
 
 def clip(link: Link, optimizer: str, enabled: str) -> Clip:
-    call, at = link[1][0], statement_of(link)
+    call, statement = link[1][0], statement_of(link)
     outer = link[1][1][0]
     if call.__class__ is not ast.Call or [_name(a) for a in call.args] != [optimizer] or call.keywords:
         raise Unknown
-    if outer.__class__ is not ast.Call or call not in outer.args or at[0].__class__ not in (ast.Expr, ast.Assign):
+    if (
+        outer.__class__ is not ast.Call
+        or call not in outer.args
+        or statement[0].__class__ not in (ast.Expr, ast.Assign)
+    ):
         raise Unknown
-    above = at[1][0]
-    if above.__class__ is not ast.If or not _same(above.test, enabled) or at[0] not in above.body:
-        return Clip(link, at[0], call, None, None)
-    same = len(above.body) == len(above.orelse) == 1 and _twins(at[0], above.orelse[0], call)
-    return Clip(link, at[0], call, above, above.orelse[0] if same else None)
+    above = statement[1][0]
+    if above.__class__ is not ast.If or not _same(above.test, enabled) or statement[0] not in above.body:
+        return Clip(link, statement[0], call, None, None)
+    same = len(above.body) == len(above.orelse) == 1 and _twins(statement[0], above.orelse[0], call)
+    return Clip(link, statement[0], call, above, above.orelse[0] if same else None)
 
 
 def _twins(statement: ast.stmt, other: ast.stmt, call: ast.Call) -> bool:

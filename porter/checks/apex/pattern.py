@@ -47,8 +47,8 @@ def patterns(file: RuleFile) -> list[Pattern]:
     """Of every function that initialises apex.amp; Unknown where one piece of the file cannot be followed."""
     if _HALF.search(file.source.utf8):
         raise Unknown
-    found = {name: file.meaning.mentions.of(frozenset({f"apex.amp.{name}"})) for name in NAMES}
-    known = {link[0] for links in found.values() for link in links}
+    mentions = {name: file.meaning.mentions.of(frozenset({f"apex.amp.{name}"})) for name in NAMES}
+    known = {link[0] for links in mentions.values() for link in links}
     for link in file.names.uses:
         if link[0].ctx.__class__ is not ast.Load:
             continue
@@ -58,11 +58,11 @@ def patterns(file: RuleFile) -> list[Pattern]:
                 base += "." + link[0].attr
             if (base + ".").startswith("apex.amp.") and link[0] not in known:
                 raise Unknown
-    members = [(name, link) for name in NAMES[1:] for link in found[name]]
+    members = [(name, link) for name in NAMES[1:] for link in mentions[name]]
     groups: dict[Node, tuple[Link, list[tuple[str, Link]]]] = {
-        _function(link): (link, []) for link in found["initialize"]
+        _function(link): (link, []) for link in mentions["initialize"]
     }
-    if not groups or len(groups) < len(found["initialize"]):
+    if not groups or len(groups) < len(mentions["initialize"]):
         raise Unknown
     for name, link in members:
         home: Node = next((f for f in _functions(link) if f in groups), Unknown)
@@ -82,17 +82,17 @@ def _function(link: Link) -> Node:
 
 
 def _pattern(file: RuleFile, start: Link, pieces: list[tuple[str, Link]]) -> Pattern:
-    at = statement_of(start)
-    statement, call = at[0], start[1][0]
+    start_statement = statement_of(start)
+    statement, call = start_statement[0], start[1][0]
     if statement.__class__ is not ast.Assign or call.__class__ is not ast.Call or statement.value is not call:
         raise Unknown
     names = [getattr(e, "id", "") for e in getattr(statement.targets[0], "elts", ())]
     if len(statement.targets) != 1 or len(names) != 2 or [getattr(a, "id", "?") for a in call.args] != names:
         raise Unknown
     model, optimizer = names
-    if not all(_stays(names, link, at) for _, link in pieces):
+    if not all(_stays(names, link, start_statement) for _, link in pieces):
         raise Unknown
-    guard, enabled = _guard(at), _options(file, call)
+    guard, enabled = _guard(start_statement), _options(file, call)
     if guard is not None:
         enabled = _plain(file, guard.test)
         if not _is_bool(file, guard.test):  # autocast takes nothing else
@@ -101,23 +101,25 @@ def _pattern(file: RuleFile, start: Link, pieces: list[tuple[str, Link]]) -> Pat
             raise Unknown  # whether apex is there decides
     target = next(t for t in file.names.others[optimizer] if t[0] is statement.targets[0].elts[1])
     steps = [_step(link) for link in file.names.readers(optimizer, target) if _steps(link)]
-    if not steps or any(_function(s) is _function(at) and s[0].lineno < statement.lineno for s in steps):
+    if not steps or any(_function(s) is _function(start_statement) and s[0].lineno < statement.lineno for s in steps):
         raise Unknown
     backwards = [backward(link, model, optimizer, enabled) for name, link in pieces if name == "scale_loss"]
     made = {n for b in backwards for n in walk(b.whole)}
-    top = _function(at) or file.tree
+    top = _function(start_statement) or file.tree
     if not backwards or any(getattr(n, "attr", "") == "backward" and n not in made for n in walk(top)):
         raise Unknown  # gradients that nobody scales
-    own = {b.clips[0] for b in backwards if b.clips}
+    branch_calls = {b.clips[0] for b in backwards if b.clips}
     clips = [
-        clip(link, optimizer, enabled) for name, link in pieces if name == "master_params" and link[1][0] not in own
+        clip(link, optimizer, enabled)
+        for name, link in pieces
+        if name == "master_params" and link[1][0] not in branch_calls
     ]
-    once = [_before_step(c.whole or c.statement, c.mention, steps) for c in clips]
+    next_steps = [_before_step(c.whole or c.statement, c.mention, steps) for c in clips]
     moved: dict[Node, ast.stmt] = {}
     for back in backwards:
         if back.clips:
-            once.append(_before_step(back.whole, back.mention, steps, moved, back.clips[1]))
-    if len(set(once)) < len(once):
+            next_steps.append(_before_step(back.whole, back.mention, steps, moved, back.clips[1]))
+    if len(set(next_steps)) < len(next_steps):
         raise Unknown
     states = [link for name, link in pieces if name.endswith("state_dict")]
     return Pattern(start, statement, guard, enabled, optimizer, backwards, clips, steps, moved, states)
@@ -156,10 +158,10 @@ def _before_step(
     raise Unknown
 
 
-def _stays(names: list[str], link: Link, at: Link) -> bool:
+def _stays(names: list[str], link: Link, start_statement: Link) -> bool:
     """Whether what stands around a piece means the same model and optimiser: no function in between binds them anew."""
     for function in _functions(link):
-        if function is None or any(a[0] is function for a in ancestors(at)):
+        if function is None or any(a[0] is function for a in ancestors(start_statement)):
             return True
         given = {n.arg for n in walk(function.args) if n.__class__ is ast.arg}
         stored = {n.id for n in walk(function) if n.__class__ is ast.Name and n.ctx.__class__ is ast.Store}
@@ -206,12 +208,12 @@ def _plain(file: RuleFile, node: ast.expr) -> str:
     return file.source.utf8[start:end].decode("utf-8")
 
 
-def _guard(at: Link) -> ast.If | None:
+def _guard(statement: Link) -> ast.If | None:
     """The `if` that decides whether apex is used, where it does nothing else."""
-    above, guard = at[1], None
+    above, guard = statement[1], None
     if above[0].__class__ is ast.If and not _main(above[0]):
         guard = above[0]
-        if guard.orelse or not all(s is at[0] or imports_amp(s) for s in guard.body):
+        if guard.orelse or not all(s is statement[0] or imports_amp(s) for s in guard.body):
             raise Unknown
         above = above[1]
     if not _main(above[0]) and isinstance(above[0], (ast.If, ast.Try, ast.ExceptHandler)):
@@ -235,12 +237,12 @@ def imports_amp(statement: Node) -> bool:
 
 def _flags(file: RuleFile) -> set[str]:
     """The names that say whether apex could be imported."""
-    found = set()
+    names = set()
     for link in file.buckets[ast.ImportFrom] + file.buckets[ast.Import]:
         block = link[1] and link[1][0]
         if block.__class__ is ast.Try:
-            found |= {n.id for n in walk(block) if n.__class__ is ast.Name and n.ctx.__class__ is ast.Store}
-    return found
+            names |= {n.id for n in walk(block) if n.__class__ is ast.Name and n.ctx.__class__ is ast.Store}
+    return names
 
 
 def _steps(link: Link) -> bool:

@@ -64,22 +64,22 @@ class _Writer:
             raise Unknown
         self.pieces: dict[int, tuple[Change, ...]] = {}
 
-    def all(self, found: list[Pattern]) -> Written:
-        for pattern in found:
+    def all(self, loops: list[Pattern]) -> Written:
+        for pattern in loops:
             self._start(pattern)
-            for at in pattern.backwards:
-                self._backward(at, pattern)
+            for back in pattern.backwards:
+                self._backward(back, pattern)
             for clip in pattern.clips:
                 self._clip(clip, pattern)
             for link in pattern.states:
                 start, end = self.source.span(link[0].value)
                 self._put(link, Change(start, end, self.scaler.encode()))
-        self._imports({p.guard: p.start for p in found if p.guard is not None})
+        self._imports({p.guard: p.start for p in loops if p.guard is not None})
         changes = sorted({c for some in self.pieces.values() for c in some})
         if any(a.end > b.start or a.start == b.start for a, b in itertools.pairwise(changes)):
             raise Unknown
         return Written(
-            self.pieces, sum(1 + len(p.backwards) + len(p.clips) + len(p.steps) + len(p.states) for p in found)
+            self.pieces, sum(1 + len(p.backwards) + len(p.clips) + len(p.steps) + len(p.states) for p in loops)
         )
 
     def _put(self, link: Link, *changes: Change) -> None:
@@ -93,16 +93,16 @@ class _Writer:
         start, end = self.source.span(statement)
         indent = self.source.indentation(start)
         stop = self.source.line_end(end)[0]
-        rest = self.text[end:stop].strip()
-        if self.source.starts[self.source.line(start) - 1] + len(indent) != start or rest and not rest.startswith(b"#"):
+        tail = self.text[end:stop].strip()
+        if self.source.starts[self.source.line(start) - 1] + len(indent) != start or tail and not tail.startswith(b"#"):
             raise Unknown
         return start, stop, indent
 
     def _instead(self, statement: ast.stmt, lines: list[str]) -> Change:
         """Other lines in the place of a statement, below the comments that it carries."""
         start, end, indent = self._lines(statement)
-        first, last = self.source.line(start), self.source.line(end)
-        notes = [text for _, _, text in on_lines(self.source, first, last)]
+        first_line, last_line = self.source.line(start), self.source.line(end)
+        notes = [text for _, _, text in on_lines(self.source, first_line, last_line)]
         if any(map(_DIRECTIVE.match, notes)):
             raise Unknown
         rows = [row.encode() for row in (*notes, *lines)]
@@ -140,15 +140,15 @@ class _Writer:
             start, self.source.span(statement)[1], (self.source.newline + indent).join(map(str.encode, lines))
         )
 
-    def _backward(self, at: Backward, pattern: Pattern) -> None:
-        arguments = [self._words(a) for a in (*at.arguments.args, *at.arguments.keywords)]
-        lines = [f"{self.scaler}.scale({self._words(at.loss)}).backward({', '.join(arguments)})"]
-        if at.clips and at.clips[1] not in pattern.moved.values():
-            lines += [f"{self.scaler}.unscale_({pattern.optimizer})", *self._rows(at.clips[1])]
-        instead = self._instead(at.whole, lines)
-        self._put(at.mention, *self._autocast(at.forward, pattern), instead)
-        if at.clips:
-            self.pieces[self.source.span(at.clips[0].func)[0]] = (instead,)
+    def _backward(self, back: Backward, pattern: Pattern) -> None:
+        arguments = [self._words(a) for a in (*back.arguments.args, *back.arguments.keywords)]
+        lines = [f"{self.scaler}.scale({self._words(back.loss)}).backward({', '.join(arguments)})"]
+        if back.clips and back.clips[1] not in pattern.moved.values():
+            lines += [f"{self.scaler}.unscale_({pattern.optimizer})", *self._rows(back.clips[1])]
+        instead = self._instead(back.whole, lines)
+        self._put(back.mention, *self._autocast(back.forward, pattern), instead)
+        if back.clips:
+            self.pieces[self.source.span(back.clips[0].func)[0]] = (instead,)
 
     def _rows(self, statement: ast.stmt) -> list[str]:
         """The lines of a statement, for another indentation."""
@@ -165,11 +165,11 @@ class _Writer:
         end = self._lines(forward[-1])[1]
         step = self._unit(indent)
         head = f'with {t}.autocast("{device}", dtype={t}.float16{enabled}):'.encode()
-        first, last = self.source.line(start), self.source.line(end)
+        first_line, last_line = self.source.line(start), self.source.line(end)
         changes = []
-        for line in range(first, last + 1):
+        for line in range(first_line, last_line + 1):
             begin = self.source.starts[line - 1]
-            if line == first:
+            if line == first_line:
                 changes.append(Change(begin, begin, indent + head + self.source.newline + step))
             elif self.text[begin : self.source.line_end(begin)[0]].strip():
                 changes.append(Change(begin, begin, step))
@@ -186,15 +186,15 @@ class _Writer:
         unit = inner.removeprefix(outer)
         return unit if unit and indent == unit * (len(indent) // len(unit)) else b"    "
 
-    def _clip(self, at: Clip, pattern: Pattern) -> None:
+    def _clip(self, clip: Clip, pattern: Pattern) -> None:
         unscale = f"{self.scaler}.unscale_({pattern.optimizer})"
-        if at.whole is not None and at.plain is not None:
-            self._put(at.mention, self._instead(at.whole, [unscale, *self._rows(at.plain)]))
+        if clip.whole is not None and clip.plain is not None:
+            self._put(clip.mention, self._instead(clip.whole, [unscale, *self._rows(clip.plain)]))
             return
-        start, _, indent = self._lines(at.statement)
+        start, _, indent = self._lines(clip.statement)
         masters = f'(p for group in {pattern.optimizer}.param_groups for p in group["params"])'
         above = Change(start, start, unscale.encode() + self.source.newline + indent)
-        self._put(at.mention, above, Change(*self.source.span(at.call), masters.encode()))
+        self._put(clip.mention, above, Change(*self.source.span(clip.call), masters.encode()))
 
     # ---- imports
 
@@ -209,9 +209,9 @@ class _Writer:
                     continue
                 if link[0].__class__ is ast.Import and self._used("apex"):
                     continue
-                at = link
-                while isinstance(at[1][0], (ast.Try, ast.If)) and len(suite_of(at)) == 1:
-                    above = at[1][0]
+                outer = link
+                while isinstance(outer[1][0], (ast.Try, ast.If)) and len(suite_of(outer)) == 1:
+                    above = outer[1][0]
                     if (
                         above.__class__ is ast.If
                         and above.orelse
@@ -219,13 +219,13 @@ class _Writer:
                         and not imports_amp(above)
                     ):
                         break
-                    at = at[1]
-                alone = len(suite_of(at)) == 1
-                if at[1][0].__class__ is ast.Try and not imports_amp(at[1][0]) and alone or self._optional(at):
+                    outer = outer[1]
+                alone = len(suite_of(outer)) == 1
+                if outer[1][0].__class__ is ast.Try and not imports_amp(outer[1][0]) and alone or self._optional(outer):
                     continue
                 if alone:
                     raise Unknown
-                self._put(link, self._removed(at[0]))
+                self._put(link, self._removed(outer[0]))
 
     def _used(self, name: str) -> bool:
         """Whether the file has more of apex than amp."""
@@ -236,21 +236,21 @@ class _Writer:
         return False
 
     @staticmethod
-    def _optional(at: Link) -> bool:
-        block = at[1][0]
+    def _optional(link: Link) -> bool:
+        block = link[1][0]
         return (
             block.__class__ is ast.Try
-            and at[0] in block.body
+            and link[0] in block.body
             and block.handlers[-1].body[-1].__class__ is not ast.Raise
         )
 
     def _removed(self, statement: ast.stmt) -> Change:
         start, end, _indent = self._lines(statement)
-        first, last = self.source.line(start), self.source.line(end)
-        if on_lines(self.source, first, last):
+        first_line, last_line = self.source.line(start), self.source.line(end)
+        if on_lines(self.source, first_line, last_line):
             raise Unknown
-        begin, behind = self.source.starts[first - 1], self.source.line_end(end)[1]
-        spare = self._blank_above(first)  # of two runs of blank lines that meet, the longer stays
+        begin, behind = self.source.starts[first_line - 1], self.source.line_end(end)[1]
+        spare = self._blank_above(first_line)  # of two runs of blank lines that meet, the longer stays
         while spare and behind < len(self.text) and not self.text[behind : self.source.line_end(behind)[0]].strip():
             behind, spare = self.source.line_end(behind)[1], spare - 1
         return Change(begin, behind, b"")

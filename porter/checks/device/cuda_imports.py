@@ -36,7 +36,7 @@ class CudaImports(Rule):
     def _import(self, original: cst.Import, updated: cst.Import, file: RuleFile) -> Hit | None:
         """`import torch.cuda` binds `torch`; with `as` it binds the module."""
         names, missing, loads = list(updated.names), [], all(a.asname is None for a in original.names)
-        for at, alias in enumerate(original.names):
+        for index, alias in enumerate(original.names):
             full = ".".join(chain(alias.name))
             if full != "torch.cuda" and not full.startswith("torch.cuda."):
                 continue
@@ -44,12 +44,12 @@ class CudaImports(Rule):
                 continue  # it binds what another import binds too, and does no harm
             target = package_of(full, file)
             if target is not None:
-                names[at] = names[at].with_changes(name=dotted(target) if alias.asname else cst.Name("torch"))
+                names[index] = names[index].with_changes(name=dotted(target) if alias.asname else cst.Name("torch"))
             elif (
                 (new := counterpart(full, self.moves, file)) and alias.asname and len(names) == 1
             ):  # a class there: mstx
-                package, _, last = new.rpartition(".")
-                bound = names[at].with_changes(name=cst.Name(last))
+                package, _, name = new.rpartition(".")
+                bound = names[index].with_changes(name=cst.Name(name))
                 return Hit(original, "import", new=cst.ImportFrom(module=dotted(package), names=[bound]), safe=True)
             else:
                 missing.append(full)
@@ -62,22 +62,22 @@ class CudaImports(Rule):
     @staticmethod
     def _from_torch(original: From, updated: From, file: RuleFile) -> Hit | None:
         """`from torch import cuda, nn`: the other names stay where they are."""
-        at = next((i for i, a in enumerate(original.names) if a.name.value == "cuda"), None)
-        if at is None:
+        index = next((i for i, a in enumerate(original.names) if a.name.value == "cuda"), None)
+        if index is None:
             return None
-        module, _, last = file.target.package.rpartition(".")
-        alias = renamed(updated.names[at], last)
+        module, _, name = file.target.package.rpartition(".")
+        alias = renamed(updated.names[index], name)
         if len(updated.names) == 1:
             new = updated.with_changes(module=dotted(module), names=[alias])
             return Hit(original, "from-torch", new=new, safe=True)
-        rest, after = split(updated, {at: alias}, module)
-        return Hit(original, "from-torch", new=rest, safe=True, after=(after,))
+        kept, after = split(updated, {index: alias}, module)
+        return Hit(original, "from-torch", new=kept, safe=True, after=(after,))
 
     def _from_cuda(self, original: From, updated: From, module: str, file: RuleFile) -> Iterator[Hit]:
         package = package_of(module, file) or ""
         moved: dict[int, Alias] = {}
         missing, elsewhere, safe = [], [], True
-        for at, alias in enumerate(updated.names):
+        for index, alias in enumerate(updated.names):
             full = f"{module}.{alias.name.value}"
             move, new = self.moves.get(full), counterpart(full, self.moves, file)
             if move is not None and move.stays:
@@ -87,7 +87,7 @@ class CudaImports(Rule):
             elif new.rpartition(".")[0] != package:
                 elsewhere.append((full, new))
             else:
-                moved[at] = renamed(alias, new.rpartition(".")[2])
+                moved[index] = renamed(alias, new.rpartition(".")[2])
                 safe = safe and (move is None or move.fix == "safe")
         if missing:
             yield Hit(original, "missing", values=(("names", ", ".join(missing)),))
@@ -98,5 +98,5 @@ class CudaImports(Rule):
             node = updated.with_changes(module=dotted(package), names=list(moved.values()))
             yield Hit(original, "from", new=node, safe=safe)
         elif moved:
-            rest, after = split(updated, moved, package)
-            yield Hit(original, "from", new=rest, safe=safe, after=(after,))
+            kept, after = split(updated, moved, package)
+            yield Hit(original, "from", new=kept, safe=safe, after=(after,))

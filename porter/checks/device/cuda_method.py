@@ -25,15 +25,15 @@ class CudaMethod(Rule):
         attribute = original.func if isinstance(original, cst.Call) else original
         if file.name(attribute) in UNBOUND:
             return Hit(original, "reference", new=self._renamed(attribute, updated, file), safe=True, loads=True)
-        said = file.receiver(attribute)
-        if said == "other":
+        receiver = file.receiver(attribute)
+        if receiver == "other":
             return None
         if isinstance(original, cst.Attribute):
-            return self._reference(original, updated, said, file)
+            return self._reference(original, updated, receiver, file)
         new = file.style.method(updated, file)
         free = not file.facts.own.cuda and not self._module_function(original, file)
-        if said != "torch" and not (said == "unknown" and free):
-            return Hit(original, "own" if said == "own" else "unknown", new=new, loads=True)
+        if receiver != "torch" and not (receiver == "unknown" and free):
+            return Hit(original, "own" if receiver == "own" else "unknown", new=new, loads=True)
         if (given := _device(original, file)) is None:
             return Hit(original, "call", new=new, safe=True, loads=True)
         safe = given == "known" or file.target.int_is_npu
@@ -52,9 +52,13 @@ class CudaMethod(Rule):
         name = file.name(original.func)
         return name is not None and name.count(".") == 1 and not name.startswith(".")
 
-    def _reference(self, original: cst.Attribute, updated: cst.Attribute, said: str, file: RuleFile) -> Hit | None:
+    def _reference(self, original: cst.Attribute, updated: cst.Attribute, receiver: str, file: RuleFile) -> Hit | None:
         """`move = x.cuda`, `map(x.cuda, ids)`: only where x is known to be torch's; `args.cuda` is anything."""
-        if said != "torch" or chain(original.value)[:1] in (["self"], ["cls"]) or not file.around.is_value(original):
+        if (
+            receiver != "torch"
+            or chain(original.value)[:1] in (["self"], ["cls"])
+            or not file.around.is_value(original)
+        ):
             return None
         return Hit(original, "reference", new=self._renamed(original, updated, file), safe=True, loads=True)
 
@@ -74,8 +78,8 @@ def _device(call: cst.Call, file: RuleFile) -> str | None:
         return "known"
     while isinstance(given, cst.Subscript):  # device_ids[0]
         given = given.value
-    last = given.func if isinstance(given, cst.Call) else given
-    word = getattr(getattr(last, "attr", last), "value", "")
+    node = given.func if isinstance(given, cst.Call) else given
+    word = getattr(getattr(node, "attr", node), "value", "")
     if not isinstance(word, str) or word == "None" or _INDEX.search(word):
         return None
     if _DEVICE.search(word):
@@ -93,7 +97,7 @@ def _moved_to(call: Any) -> Any:
     plain = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
     names = ("", "non_blocking", "memory_format")
     args = [
-        a.with_changes(keyword=cst.Name(names[at]), equal=plain) if at and a.keyword is None else a
-        for at, a in enumerate(call.args)
+        a.with_changes(keyword=cst.Name(names[index]), equal=plain) if index and a.keyword is None else a
+        for index, a in enumerate(call.args)
     ]
     return call.with_changes(func=call.func.with_changes(attr=call.func.attr.with_changes(value="to")), args=args)

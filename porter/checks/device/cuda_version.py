@@ -15,7 +15,7 @@ class CudaVersion(Rule):
 
     def visit(self, original: cst.Attribute | cst.Name, updated: cst.Attribute | cst.Name, file: RuleFile) -> Answer:
         name = file.name(original) or ""
-        told = any(file.around.is_within(original, callee) for callee in LOGS)
+        is_logged = any(file.around.is_within(original, callee) for callee in LOGS)
         if file.path.rpartition("/")[2] == "setup.py":
             return Hit(original, "built", values=(("name", name),))
-        return Hit(original, "told" if told else "asked", values=(("name", name),))
+        return Hit(original, "told" if is_logged else "asked", values=(("name", name),))

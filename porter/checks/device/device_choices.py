@@ -16,12 +16,12 @@ class DeviceChoices(Rule):
 
     def visit(self, original: cst.List | cst.Tuple | cst.Set | cst.Subscript, updated: Any, file: RuleFile) -> Answer:
         before = elements(original)
-        at = next((i for i, e in enumerate(before) if is_choice(string(e), "cuda", "device", file)), None)
-        if at is None or len(before) != len(elements(updated)):
+        index = next((i for i, e in enumerate(before) if is_choice(string(e), "cuda", "device", file)), None)
+        if index is None or len(before) != len(elements(updated)):
             return None
-        device, old = file.target.device, string(before[at])
+        device, old = file.target.device, string(before[index])
         script = next((s for o in file.around.options(old) if (s := file.facts.launch.passes(o, "cuda"))), None)
         values = (("new", f'"{device}"'), ("script", script or ""))
         certain = (literal := file.literal(old)) is not None and literal.certain
         why = "choices-passed" if script else "choices" if certain else "choices-uncertain"
-        return Hit(old, why, new=with_twin(updated, at, device), safe=script is None and certain, values=values)
+        return Hit(old, why, new=with_twin(updated, index, device), safe=script is None and certain, values=values)

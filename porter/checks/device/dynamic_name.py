@@ -35,10 +35,10 @@ class DynamicName(Rule):
                 or not file.meaning.is_builtin(original.func)
             ):
                 return None
-            of = file.name(args[0].value)
-            if of == "torch" and self._text(args[1]) == "cuda":
+            owner = file.name(args[0].value)
+            if owner == "torch" and self._text(args[1]) == "cuda":
                 return self._edit(original, updated, file, {1: file.target.namespace.rpartition(".")[2]}, safe=True)
-            return self._member(original, updated, file) if of == "torch.cuda" else None
+            return self._member(original, updated, file) if owner == "torch.cuda" else None
         if args and file.name(original.func) == "importlib.import_module":
             return self._module(original, updated, self._text(args[0]), file)
         if args and getattr(getattr(original.func, "attr", original.func), "value", "") in PATCHES:
@@ -92,11 +92,13 @@ class DynamicName(Rule):
     def _edit(original: cst.Call, updated: cst.Call, file: RuleFile, words: dict[int, str], **more: Any) -> Hit:
         more = {"why": "known", "loads": True, **more}
         args = list(updated.args)
-        for at, word in words.items():
-            value: Any = args[at].value
+        for index, word in words.items():
+            value: Any = args[index].value
             if isinstance(value, cst.SimpleString):
-                args[at] = args[at].with_changes(value=quoted(value, word))
+                args[index] = args[index].with_changes(value=quoted(value, word))
             else:
-                args[at] = args[at].with_changes(value=value.with_changes(attr=value.attr.with_changes(value=word)))
+                args[index] = args[index].with_changes(
+                    value=value.with_changes(attr=value.attr.with_changes(value=word))
+                )
         values = (("old", file.text(original)),)
         return Hit(original, new=updated.with_changes(args=args), values=values, **more)

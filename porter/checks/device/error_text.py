@@ -27,8 +27,8 @@ class ErrorText(Rule):
                 return None
             return self._hit(original.left, updated.left, lambda new: updated.with_changes(left=new), file)
         func = original.func
-        last = func.attr.value if isinstance(func, cst.Attribute) else ""
-        if last not in _ASKS or not original.args:
+        method = func.attr.value if isinstance(func, cst.Attribute) else ""
+        if method not in _ASKS or not original.args:
             return None
         first, *others = updated.args
 
@@ -47,6 +47,6 @@ class ErrorText(Rule):
             new = f"{file.target.device.upper()} out of memory"
             text = quoted(now, now.raw_value.replace(MEMORY, new))
             return Hit(value, "memory", new=rebuilt(text), values=(("old", MEMORY), ("new", new)))
-        if found := _OTHER.search(value.value):
-            return Hit(value, "other", values=(("old", found[0]),))
+        if match := _OTHER.search(value.value):
+            return Hit(value, "other", values=(("old", match[0]),))
         return None

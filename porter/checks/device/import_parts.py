@@ -20,18 +20,18 @@ _COMMENT = re.compile(r"#[^\r\n]*")
 def split(node: From, moved: Mapping[int, Alias], module: str) -> tuple[cst.ImportFrom, str]:
     """`node` without the names at the indices `moved`, and the import of those from `module`, which goes below it."""
     code = cst.Module([]).code_for_node
-    notes = "".join(f"  {note}" for at in moved for note in _COMMENT.findall(code(node.names[at])))
-    rest = [alias for at, alias in enumerate(node.names) if at not in moved]
-    last, end = rest[-1].comma, node.names[-1].comma
+    notes = "".join(f"  {note}" for index in moved for note in _COMMENT.findall(code(node.names[index])))
+    kept = [alias for index, alias in enumerate(node.names) if index not in moved]
+    comma, end_comma = kept[-1].comma, node.names[-1].comma
     if not node.lpar:
-        last = cst.MaybeSentinel.DEFAULT
-    elif len(node.names) - 1 in moved and _broken(last) and _broken(end):  # the bracket stays where it was
-        tail = end.whitespace_after
-        space = last.whitespace_after.with_changes(indent=tail.indent, last_line=tail.last_line)
-        last = last.with_changes(whitespace_after=space)
-    rest[-1] = rest[-1].with_changes(comma=last)
+        comma = cst.MaybeSentinel.DEFAULT
+    elif len(node.names) - 1 in moved and _broken(comma) and _broken(end_comma):  # the bracket stays where it was
+        tail = end_comma.whitespace_after
+        space = comma.whitespace_after.with_changes(indent=tail.indent, last_line=tail.last_line)
+        comma = comma.with_changes(whitespace_after=space)
+    kept[-1] = kept[-1].with_changes(comma=comma)
     names = [alias.with_changes(comma=cst.MaybeSentinel.DEFAULT) for alias in moved.values()]
-    return node.with_changes(names=rest), code(cst.ImportFrom(module=dotted(module), names=names)) + notes
+    return node.with_changes(names=kept), code(cst.ImportFrom(module=dotted(module), names=names)) + notes
 
 
 def _broken(comma: cst.Comma | cst.MaybeSentinel) -> bool:
@@ -39,12 +39,12 @@ def _broken(comma: cst.Comma | cst.MaybeSentinel) -> bool:
     return isinstance(comma, cst.Comma) and isinstance(comma.whitespace_after, cst.ParenthesizedWhitespace)
 
 
-def renamed(alias: Alias, last: str) -> Alias:
+def renamed(alias: Alias, name: str) -> Alias:
     """The alias of another name that is still bound under the old one."""
-    if alias.name.value == last:
+    if alias.name.value == name:
         return alias
     asname = alias.asname or cst.AsName(cst.Name(alias.name.value))
-    return alias.with_changes(name=cst.Name(last), asname=asname)
+    return alias.with_changes(name=cst.Name(name), asname=asname)
 
 
 def package_of(module: str, file: RuleFile) -> str | None:

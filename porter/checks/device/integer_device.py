@@ -20,19 +20,19 @@ class IntegerDevice(Rule):
     def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
         if file.target.int_is_npu:
             return None
-        at = self._place(original, file)
-        if at is None:
+        index = self._place(original, file)
+        if index is None:
             return None
-        value = original.args[at].value
+        value = original.args[index].value
         kind = file.meaning.int_kind(value)
         if not kind:
             return None
-        text = self._spelled(file.text(value), updated.args[at].value, file)
+        text = self._spelled(file.text(value), updated.args[index].value, file)
         values = (("old", file.text(value)), ("new", text or ""))
         if text is None:
             return Hit(original, "by-hand", values=values)
         args = list(updated.args)
-        args[at] = args[at].with_changes(value=cst.parse_expression(text))
+        args[index] = args[index].with_changes(value=cst.parse_expression(text))
         new = updated.with_changes(args=args)
         return Hit(original, kind, new=new, safe=kind == "known", values=values, loads=True)
 
@@ -40,16 +40,16 @@ class IntegerDevice(Rule):
     def _place(original: cst.Call, file: RuleFile) -> int | None:
         """Which argument is a device, if one is."""
         name, func = file.name(original.func), original.func
-        last = func.attr.value if isinstance(func, cst.Attribute) and file.is_object(func.value) else ""  # of a method
+        method = func.attr.value if isinstance(func, cst.Attribute) and file.is_object(func.value) else ""
         if any(a.star for a in original.args):
             return None
-        for at, arg in enumerate(original.args):
+        for index, arg in enumerate(original.args):
             if arg.keyword is not None and arg.keyword.value == "device":
                 torch = name is not None and name.partition(".")[0] == "torch" and not name.startswith("torch.cuda.")
-                moved = last in METHODS or last.startswith("new_")
-                return at if torch or moved else None
+                moved = method in METHODS or method.startswith("new_")
+                return index if torch or moved else None
         first = bool(original.args) and original.args[0].keyword is None
-        if first and (name in PLACES or last == "to"):
+        if first and (name in PLACES or method == "to"):
             return 0
         return None
 

@@ -11,11 +11,11 @@ class IsCuda(Rule):
     attributes = {"is_cuda"}
 
     def visit(self, original: cst.Attribute, updated: cst.Attribute, file: RuleFile) -> Answer:
-        said = file.receiver(original)
-        if said in ("other", "own"):
+        receiver = file.receiver(original)
+        if receiver in ("other", "own"):
             return None
         if kernel := file.meaning.kernel(original):
             return Hit(original, "kernel", values=(("kernel", kernel),))
         new = file.style.on_device(updated, file)
-        safe = said == "torch" or said == "unknown" and not file.facts.own.is_cuda
+        safe = receiver == "torch" or receiver == "unknown" and not file.facts.own.is_cuda
         return Hit(original, "attribute" if safe else "unknown", new=new, safe=safe, loads=True)

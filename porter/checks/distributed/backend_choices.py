@@ -16,13 +16,13 @@ class BackendChoices(Rule):
 
     def visit(self, original: cst.List | cst.Tuple | cst.Set | cst.Subscript, updated: Any, file: RuleFile) -> Answer:
         before = elements(original)
-        at = next((i for i, e in enumerate(before) if is_choice(string(e), "nccl", "backend", file)), None)
-        if at is None or len(before) != len(elements(updated)):
+        index = next((i for i, e in enumerate(before) if is_choice(string(e), "nccl", "backend", file)), None)
+        if index is None or len(before) != len(elements(updated)):
             return None
-        backend, old = file.target.backend, string(before[at])
+        backend, old = file.target.backend, string(before[index])
         script = next((s for o in file.around.options(old) if (s := file.facts.launch.passes(o, "nccl"))), None)
         values = (("old", file.text(old)), ("new", f'"{backend}"'), ("script", script or ""))
         why = "choices-passed" if script else "choices"
         literal = file.literal(old)
         safe = script is None and literal is not None and literal.certain
-        return Hit(old, why, new=with_twin(updated, at, backend), safe=safe, values=values)
+        return Hit(old, why, new=with_twin(updated, index, backend), safe=safe, values=values)

@@ -26,10 +26,10 @@ class CollectiveUnsupported(Rule):
         if name is not None:
             return Hit(original, "bitwise", values=(("name", name.rpartition(".")[2]),))
         name = file.name(original.func) or ""
-        at = REDUCTIONS.get(name.rpartition(".")[2])
-        if at is None:
+        position = REDUCTIONS.get(name.rpartition(".")[2])
+        if position is None:
             return Hit(original.func, "gather", values=(("name", name),))
-        found = positional(original, at, ("tensor", "input"))
-        given = found[1] if found else None
+        argument = positional(original, position, ("tensor", "input"))
+        given = argument[1] if argument else None
         dtype = file.meaning.dtype(given.value) if given else None
         return Hit(given, "dtype", values=(("name", name), ("dtype", WIDE[dtype]))) if dtype in WIDE else None

@@ -16,10 +16,10 @@ class DdpDeviceIds(Rule):
     }
 
     def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
-        found = positional(original, 1, ("device_ids",))
-        if found is None or found[1] is None:
+        argument = positional(original, 1, ("device_ids",))
+        if argument is None or argument[1] is None:
             return None
-        value = found[1].value
+        value = argument[1].value
         return Hit(value, "several", values=(("old", file.text(value)),)) if self._several(value, file) else None
 
     @staticmethod
@@ -35,6 +35,6 @@ class DdpDeviceIds(Rule):
             return len(value.elements) > 1 and not any(isinstance(e, cst.StarredElement) for e in value.elements)
         if not isinstance(value, cst.Call) or not isinstance(value.func, cst.Name) or value.func.value != "range":
             return False
-        last = value.args[-1].value if len(value.args) == 1 else None
-        count = isinstance(last, cst.Call) and (file.name(last.func) or "").endswith(".device_count")
-        return count or isinstance(last, cst.Integer) and last.value not in ("0", "1")
+        stop = value.args[-1].value if len(value.args) == 1 else None
+        count = isinstance(stop, cst.Call) and (file.name(stop.func) or "").endswith(".device_count")
+        return count or isinstance(stop, cst.Integer) and stop.value not in ("0", "1")

@@ -31,10 +31,10 @@ class DeviceNotSet(Rule):
     @staticmethod
     def _other_backend(call: cst.Call, file: RuleFile) -> bool:
         """gloo and mpi work on host memory; what `**options` hold nobody knows."""
-        found = positional(call, 0, ("backend",))
-        if found is None:
+        argument = positional(call, 0, ("backend",))
+        if argument is None:
             return True
-        value = found[1] and found[1].value
+        value = argument[1] and argument[1].value
         if isinstance(value, cst.SimpleString):
             return not re.search("(?i)nccl|hccl|cuda|npu", value.value)
         return False

@@ -15,10 +15,10 @@ class EnvironmentTooLate(Rule):
     literals = {"variable"}
 
     def visit(self, original: cst.BaseString, updated: cst.BaseString, file: RuleFile) -> Answer:
-        found = file.literal(original)
-        if found is None or found.kind != "variable" or found.name not in READ_ONCE or not found.set:
+        literal = file.literal(original)
+        if literal is None or literal.kind != "variable" or literal.name not in READ_ONCE or not literal.set:
             return None
-        touched = file.tensors.touched_before(found.link)
+        touched = file.tensors.touched_before(literal.link)
         if touched is None:
             return None
         why = "asked" if touched.rpartition(".")[2] in QUESTIONS else "late"

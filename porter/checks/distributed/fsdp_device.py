@@ -18,12 +18,12 @@ class FsdpDevice(Rule):
     calls = CLASSES
 
     def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
-        found = positional(original, None, ("device_id",))
-        if found is None:
+        argument = positional(original, None, ("device_id",))
+        if argument is None:
             return None
-        if found[1] is None:
+        if argument[1] is None:
             return Hit(original.func, "missing")
-        value = found[1].value
+        value = argument[1].value
         if file.target.int_is_npu or not file.meaning.int_kind(value):
             return None
         return Hit(value, "integer", values=(("old", file.text(value)),))

@@ -32,13 +32,13 @@ class NcclName(Rule):
         if isinstance(original, cst.ImportFrom):
             return self._import(original, updated, file)
         name = file.name(original) or ""
-        last = name.rpartition(".")[2]
+        word = name.rpartition(".")[2]
         values: tuple[tuple[str, str], ...] = (("name", name),)
         if isinstance(original, cst.Name):
             return None  # ported by the import that binds it
-        if last in RENAMED:
-            new = updated.with_changes(attr=updated.attr.with_changes(value=RENAMED[last]))
-            values = (*values, ("new", RENAMED[last]))
+        if word in RENAMED:
+            new = updated.with_changes(attr=updated.attr.with_changes(value=RENAMED[word]))
+            values = (*values, ("new", RENAMED[word]))
             return Hit(original, "renamed", new=new, safe=True, values=values, loads=True)
         module, new = IMPORTED[GROUP]
         if file.around.member(original) not in (None, "Options"):  # NCCL_CTA_POLICY_ZERO and its kin
@@ -51,31 +51,31 @@ class NcclName(Rule):
         if original.relative or original.module is None or isinstance(original.names, cst.ImportStar):
             return None
         module = ".".join(chain(original.module))
-        hit = [i for i, a in enumerate(original.names) if a.name.value in IMPORTED] if module in MODULES else []
-        if not hit:
+        indices = [i for i, a in enumerate(original.names) if a.name.value in IMPORTED] if module in MODULES else []
+        if not indices:
             return None
         names = list(updated.names)
         moved, group = [], False
-        for at in hit:
-            old = original.names[at]
+        for index in indices:
+            old = original.names[index]
             package, new = IMPORTED[old.name.value]
             bound = old.asname.name.value if old.asname else old.name.value
             moved.append(f"from {package} import {new} as {bound}")
             group = group or old.name.value == GROUP
-        values = (("name", f"{module}.{original.names[hit[0]].name.value}"), ("new", moved[0].partition(" as ")[0]))
+        values = (("name", f"{module}.{original.names[indices[0]].name.value}"), ("new", moved[0].partition(" as ")[0]))
         why = "group" if group else "imported"
-        rest = [n for i, n in enumerate(names) if i not in hit]
-        if any("#" in cst.Module([]).code_for_node(n) for i, n in enumerate(original.names) if i in hit):
+        kept = [n for i, n in enumerate(names) if i not in indices]
+        if any("#" in cst.Module([]).code_for_node(n) for i, n in enumerate(original.names) if i in indices):
             return Hit(original, why, values=values)  # a comment beside the name belongs to it
-        if not rest:
+        if not kept:
             package, names = moved[0].split()[1], [self._alias(line) for line in moved]
             new = updated.with_changes(module=dotted(package), names=names, lpar=None, rpar=None)
             if len(moved) > 1:
                 return Hit(original, why, values=values)
             return Hit(original, why, new=new, safe=not group, values=values)
         if not updated.lpar:
-            rest[-1] = rest[-1].with_changes(comma=cst.MaybeSentinel.DEFAULT)
-        new = updated.with_changes(names=rest)
+            kept[-1] = kept[-1].with_changes(comma=cst.MaybeSentinel.DEFAULT)
+        new = updated.with_changes(names=kept)
         return Hit(original, why, new=new, safe=not group, values=values, after=tuple(moved))
 
     @staticmethod

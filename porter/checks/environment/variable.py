@@ -7,7 +7,7 @@ from typing import Any
 from porter.engine.nodes import quoted
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
-from porter.engine.rule_file import Variable as Found
+from porter.engine.rule_file import Variable as VariableName
 from porter.rulebook.table import Tables, Variable
 from porter.rulebook.variable_values import is_list, is_ordered
 
@@ -21,15 +21,19 @@ class EnvironmentVariable(Rule):
         self.rows = tables.variables
 
     def visit(self, original: cst.BaseString | cst.Arg, updated: Any, file: RuleFile) -> Answer:
-        found = file.literal(original)
-        if found is None or found.kind != "variable" or (found.role == "keyword") != isinstance(original, cst.Arg):
+        literal = file.literal(original)
+        if (
+            literal is None
+            or literal.kind != "variable"
+            or (literal.role == "keyword") != isinstance(original, cst.Arg)
+        ):
             return None
-        row, new = self.rows.get(found.name), None
+        row, new = self.rows.get(literal.name), None
         if row is not None and row.to:
             new = self._renamed(updated, row.to)
         # Ray's GPU ids are none of an NPU: the line is ported as a whole
-        foreign = found.set and file.source.says(b"get_gpu_ids", file.statement)
-        return self._hit(original, found, found.certain and not foreign, row, new)
+        foreign = literal.set and file.source.says(b"get_gpu_ids", file.statement)
+        return self._hit(original, literal, literal.certain and not foreign, row, new)
 
     @staticmethod
     def _renamed(node: cst.Arg | cst.BaseString, to: str) -> cst.CSTNode | None:
@@ -38,17 +42,17 @@ class EnvironmentVariable(Rule):
         return quoted(node, to) if isinstance(node, cst.SimpleString) else None
 
     def _hit(
-        self, at: cst.CSTNode, found: Found, certain: bool, row: Variable | None, new: cst.CSTNode | None
+        self, node: cst.CSTNode, literal: VariableName, certain: bool, row: Variable | None, new: cst.CSTNode | None
     ) -> Hit | None:
         if row is None:
-            return Hit(at, "unknown", code="PRT803", values=(("old", found.name),))
+            return Hit(node, "unknown", code="PRT803", values=(("old", literal.name),))
         if row.value != "keep":
             return None  # PRT802 answers name and value together
-        values = (("old", found.name), ("new", row.to or ""))
+        values = (("old", literal.name), ("new", row.to or ""))
         if row.to is None:
-            return Hit(at, row.why, code=row.code, severity=row.severity, effort=row.effort, values=values)
-        if is_list(row) and found.set and not is_ordered(found.value or ""):
-            return Hit(at, "order", new=new, values=(*values, ("value", found.value or "")))
+            return Hit(node, row.why, code=row.code, severity=row.severity, effort=row.effort, values=values)
+        if is_list(row) and literal.set and not is_ordered(literal.value or ""):
+            return Hit(node, "order", new=new, values=(*values, ("value", literal.value or "")))
         safe = row.fix == "safe" and certain and new is not None
         weight: dict[str, Any] = {"severity": row.severity, "effort": row.effort}
-        return Hit(at, row.why, new=new, safe=safe, code=row.code, values=values, **weight)
+        return Hit(node, row.why, new=new, safe=safe, code=row.code, values=values, **weight)

@@ -30,67 +30,69 @@ class EnvironmentVariableUnit(Rule):
         answer = answers.get(type(original))
         if answer is not None:
             return answer(original, updated, file)
-        found = self._found(original, file)  # the name alone: whatever is done with the value counts in bytes
-        return self._hit(original, found, None) if found and not to_megabytes(found.value) else None
+        literal = self._literal(original, file)  # the name alone: whatever is done with the value counts in bytes
+        return self._hit(original, literal, None) if literal and not to_megabytes(literal.value) else None
 
     def _assign(self, original: cst.Assign, updated: Any, file: RuleFile) -> Hit | None:
         target = original.targets[0].target
         if len(original.targets) != 1 or not isinstance(target, cst.Subscript):
             return None
         key: Any = getattr(target.slice[0].slice, "value", None)
-        if (found := self._found(key, file)) is None or not to_megabytes(found.value):
+        if (literal := self._literal(key, file)) is None or not to_megabytes(literal.value):
             return None
         new = updated.targets[0].target
-        index = new.slice[0].slice.with_changes(value=self._renamed(new.slice[0].slice.value, found))
+        index = new.slice[0].slice.with_changes(value=self._renamed(new.slice[0].slice.value, literal))
         new = new.with_changes(slice=[new.slice[0].with_changes(slice=index)])
         targets = [updated.targets[0].with_changes(target=new)]
-        return self._hit(key, found, updated.with_changes(targets=targets, value=self._value(updated.value, found)))
+        return self._hit(key, literal, updated.with_changes(targets=targets, value=self._value(updated.value, literal)))
 
     def _call(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Hit | None:
         """`os.environ.setdefault("NCCL_BUFFSIZE", "8388608")`."""
-        found = self._found(original.args[0].value, file) if original.args else None
-        if found is None or not to_megabytes(found.value):
+        literal = self._literal(original.args[0].value, file) if original.args else None
+        if literal is None or not to_megabytes(literal.value):
             return None
         args: list[Any] = list(updated.args)
-        args[0] = args[0].with_changes(value=self._renamed(args[0].value, found))
-        args[1] = args[1].with_changes(value=self._value(args[1].value, found))
-        return self._hit(original.args[0], found, updated.with_changes(args=args))
+        args[0] = args[0].with_changes(value=self._renamed(args[0].value, literal))
+        args[1] = args[1].with_changes(value=self._value(args[1].value, literal))
+        return self._hit(original.args[0], literal, updated.with_changes(args=args))
 
     def _arg(self, original: cst.Arg, updated: Any, file: RuleFile) -> Hit | None:
         """`dict(os.environ, NCCL_BUFFSIZE="8388608")`."""
-        found = self._found(original, file)
-        if found is None or found.role != "keyword":
+        literal = self._literal(original, file)
+        if literal is None or literal.role != "keyword":
             return None
-        if not to_megabytes(found.value):
-            return self._hit(original, found, None)
-        keyword = updated.keyword.with_changes(value=self.rows[found.name].to)
+        if not to_megabytes(literal.value):
+            return self._hit(original, literal, None)
+        keyword = updated.keyword.with_changes(value=self.rows[literal.name].to)
         return self._hit(
-            original, found, updated.with_changes(keyword=keyword, value=self._value(updated.value, found))
+            original, literal, updated.with_changes(keyword=keyword, value=self._value(updated.value, literal))
         )
 
     def _dict(self, original: cst.Dict, updated: Any, file: RuleFile) -> Hit | None:
         elements, hit = list(updated.elements), None
-        for at, element in enumerate(original.elements):
+        for index, element in enumerate(original.elements):
             key: Any = getattr(element, "key", None)
-            found = self._found(key, file)
-            if found is not None and to_megabytes(found.value):
-                new = elements[at]
-                elements[at] = new.with_changes(key=self._renamed(new.key, found), value=self._value(new.value, found))
-                hit = self._hit(key, found, updated.with_changes(elements=elements))
+            literal = self._literal(key, file)
+            if literal is not None and to_megabytes(literal.value):
+                new = elements[index]
+                elements[index] = new.with_changes(
+                    key=self._renamed(new.key, literal), value=self._value(new.value, literal)
+                )
+                hit = self._hit(key, literal, updated.with_changes(elements=elements))
         return hit
 
-    def _hit(self, at: cst.CSTNode, found: Variable, new: cst.CSTNode | None) -> Hit:
-        row = self.rows[found.name]
-        values = (("old", found.name), ("new", row.to or ""))
-        return Hit(at, "computed" if new is None else row.why, new=new, code=row.code, values=values)
+    def _hit(self, node: cst.CSTNode, literal: Variable, new: cst.CSTNode | None) -> Hit:
+        row = self.rows[literal.name]
+        values = (("old", literal.name), ("new", row.to or ""))
+        return Hit(node, "computed" if new is None else row.why, new=new, code=row.code, values=values)
 
-    def _found(self, node: object, file: RuleFile) -> Variable | None:
-        found = file.literal(node) if isinstance(node, (cst.SimpleString, cst.Arg)) else None
-        return found if found is not None and found.kind == "variable" and found.name in self.rows else None
+    def _literal(self, node: object, file: RuleFile) -> Variable | None:
+        literal = file.literal(node) if isinstance(node, (cst.SimpleString, cst.Arg)) else None
+        return literal if literal is not None and literal.kind == "variable" and literal.name in self.rows else None
 
-    def _renamed(self, node: cst.SimpleString, found: Variable) -> cst.SimpleString:
-        return quoted(node, self.rows[found.name].to or "")
+    def _renamed(self, node: cst.SimpleString, literal: Variable) -> cst.SimpleString:
+        return quoted(node, self.rows[literal.name].to or "")
 
-    def _value(self, node: cst.BaseExpression, found: Variable) -> cst.BaseExpression:
-        text = to_megabytes(found.value) or ""
+    def _value(self, node: cst.BaseExpression, literal: Variable) -> cst.BaseExpression:
+        text = to_megabytes(literal.value) or ""
         return quoted(node, text) if isinstance(node, cst.SimpleString) else cst.Integer(text)

@@ -25,10 +25,10 @@ class LoadWithoutMapLocation(Rule):
     only = staticmethod(prefilters.is_anywhere)
 
     def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
-        found = positional(original, 1, ("map_location",))
-        if found is None or not original.args:
+        argument = positional(original, 1, ("map_location",))
+        if argument is None or not original.args:
             return None
-        at, given = found
+        index, given = argument
         if file.tested or given is not None and file.text(given.value) != "None":
             return None
         source = file.text(original.args[0].value)
@@ -42,11 +42,11 @@ class LoadWithoutMapLocation(Rule):
         if MODULE.search(file.tensors.target(original)):
             return Hit(original.func, "whole")  # a model that is used as it comes would stay on the CPU
         host = cst.SimpleString('"cpu"')
-        if given is None or at is None:
+        if given is None or index is None:
             new = with_keyword(updated, "map_location", host)
         else:
             args = list(updated.args)
-            args[at] = args[at].with_changes(value=host)
+            args[index] = args[index].with_changes(value=host)
             new = updated.with_changes(args=args)
         return Hit(original.func, "missing", new=new)
 

@@ -15,8 +15,8 @@ class ScriptArchive(Rule):
     only = staticmethod(prefilters.is_anywhere)
 
     def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
-        found = positional(original, 1, ("map_location",))
-        if found is None or found[1] is not None or file.tested or not original.args:
+        argument = positional(original, 1, ("map_location",))
+        if argument is None or argument[1] is not None or file.tested or not original.args:
             return None
         if MEMORY.search(file.text(original.args[0].value)):  # written a moment ago, by this very program
             return None

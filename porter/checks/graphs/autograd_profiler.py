@@ -18,24 +18,24 @@ class AutogradProfiler(Rule):
             return Hit(original.func, "nvtx")
         names = [a.keyword.value if a.keyword else "" for a in original.args]
         if "use_cuda" in names:
-            at = names.index("use_cuda")
-            return self._keyword(original, updated, at, "use_device" in names, file)
+            index = names.index("use_cuda")
+            return self._keyword(original, updated, index, "use_device" in names, file)
         if len([a for a in original.args if a.keyword is None]) > 1:
             return Hit(original, "use-cuda", values=(("old", file.text(original.args[1])),))
         return None
 
     @staticmethod
-    def _keyword(original: cst.Call, updated: cst.Call, at: int, twice: bool, file: RuleFile) -> Hit | None:
-        value, device = original.args[at].value, file.target.device
-        values = (("old", file.text(original.args[at])),)
+    def _keyword(original: cst.Call, updated: cst.Call, index: int, twice: bool, file: RuleFile) -> Hit | None:
+        value, device = original.args[index].value, file.target.device
+        values = (("old", file.text(original.args[index])),)
         if isinstance(value, cst.Name) and value.value == "False":
             return None
         if twice or file.target.torch < SINCE:
-            return Hit(original.args[at], "use-cuda", values=values)
+            return Hit(original.args[index], "use-cuda", values=values)
         text: cst.BaseExpression = cst.SimpleString(f'"{device}"')
         if not isinstance(value, cst.Name) or value.value != "True":
-            test = updated.args[at].value
+            test = updated.args[index].value
             text = cst.IfExp(test, text, cst.Name("None"))
         args = list(updated.args)
-        args[at] = args[at].with_changes(keyword=cst.Name("use_device"), value=text)
+        args[index] = args[index].with_changes(keyword=cst.Name("use_device"), value=text)
         return Hit(original, "use-cuda", new=updated.with_changes(args=args), values=values, loads=True)

@@ -23,16 +23,16 @@ class ChannelsLast(Rule):
         if isinstance(original, cst.Name) and original.value not in file.names.imports:
             return None  # a name of the program's own, ported where it is given its value
         values = (("old", file.text(original)),)
-        found = file.around.argument(original)
-        if found is None:
+        argument = file.around.argument(original)
+        if argument is None:
             if self._compared(original, file):
                 return Hit(original, "asked", values=values)
             return Hit(original, "handed-on", new=new, values=values)
-        link, place = found
-        last = call_name(link[0].func)
-        if last == "is_contiguous":  # as it stands the answer is no, which is right
+        link, place = argument
+        callee = call_name(link[0].func)
+        if callee == "is_contiguous":  # as it stands the answer is no, which is right
             return Hit(original, "asked", values=values)
-        if place == "memory_format" or last in ("to", "contiguous", "clone", "type"):
+        if place == "memory_format" or callee in ("to", "contiguous", "clone", "type"):
             return Hit(original, "argument", new=new, safe=True, values=values)
         return Hit(original, "handed-on", new=new, values=values)
 

@@ -37,10 +37,10 @@ class ProfilerArgument(Rule):
 
     @staticmethod
     def _arguments(words: tuple[str, ...], original: cst.Call, file: RuleFile) -> Iterator[Hit]:
-        here = file.session.catalogue.parameters("torch_npu.profiler.profile") or ()
+        parameters = file.session.catalogue.parameters("torch_npu.profiler.profile") or ()
         for arg in original.args:
             word = arg.keyword.value if arg.keyword else ""
-            if word not in words or word in here and word not in (*ACCEPTED, "experimental_config"):
+            if word not in words or word in parameters and word not in (*ACCEPTED, "experimental_config"):
                 continue
             if word == "experimental_config" and isinstance(arg.value, cst.Name) and arg.value.value == "None":
                 continue

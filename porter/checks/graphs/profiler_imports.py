@@ -20,17 +20,17 @@ class ProfilerImports(Rule):
             return None
         space = package(file)
         moved = {
-            at: renamed(updated.names[at], alias.name.value)
-            for at, alias in enumerate(original.names)
+            index: renamed(updated.names[index], alias.name.value)
+            for index, alias in enumerate(original.names)
             if alias.name.value in MOVED and file.session.has(f"{space}.{alias.name.value}")
         }
         if not moved:
             return None
-        values = (("names", ", ".join(original.names[at].name.value for at in moved)), ("to", space))
+        values = (("names", ", ".join(original.names[index].name.value for index in moved)), ("to", space))
         why = doubt(file)
-        rest = updated.with_changes(module=dotted(space), names=list(moved.values()))
+        new = updated.with_changes(module=dotted(space), names=list(moved.values()))
         after: tuple[str, ...] = ()
         if len(moved) < len(original.names):
-            rest, below = split(updated, moved, space)
+            new, below = split(updated, moved, space)
             after = (below,)
-        return Hit(original, why or "import", new=rest, safe=why is None, after=after, values=values)
+        return Hit(original, why or "import", new=new, safe=why is None, after=after, values=values)

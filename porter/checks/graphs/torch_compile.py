@@ -32,7 +32,7 @@ class TorchCompile(Rule):
     def visit(self, original: cst.Call | cst.Attribute | cst.Name, updated: Any, file: RuleFile) -> Iterator[Hit]:
         if isinstance(original, cst.Call):
             yield from self._call(original, updated, file)
-        elif not file.around.is_function(original) and self._is_said(original, file):
+        elif not file.around.is_function(original) and self._speaks_for_file(original, file):
             yield Hit(original, "inductor")  # a decorator without arguments, compiler = torch.compile
 
     def _call(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Iterator[Hit]:
@@ -44,7 +44,7 @@ class TorchCompile(Rule):
             values = (("backend", backend), ("new", BACKENDS[backend]))
             new = self._changed(original, updated, "backend", 0 if optimize else None, BACKENDS[backend])
             yield Hit(original, "graphs", new=new, values=values)
-        elif backend in (None, "inductor") and self._is_said(original.func, file):
+        elif backend in (None, "inductor") and self._speaks_for_file(original.func, file):
             yield Hit(original.func, "computed" if self._computed(original) else "inductor")
             if mode == "reduce-overhead":
                 return  # what it asks for comes after that it runs
@@ -55,25 +55,25 @@ class TorchCompile(Rule):
             yield Hit(original, "reduce-overhead")
 
     @staticmethod
-    def _is_said(node: cst.BaseExpression, file: RuleFile) -> bool:
+    def _speaks_for_file(node: cst.BaseExpression, file: RuleFile) -> bool:
         """Once for a file, and not for tests."""
         return not file.tested and file.meaning.mentions.is_first(node, NAMES)
 
     @staticmethod
     def _computed(call: cst.Call) -> bool:
         """The backend is not in sight: it may be one that needs no Triton."""
-        found = positional(call, None, ("backend",))
-        return found is None or found[1] is not None and not isinstance(found[1].value, cst.SimpleString)
+        argument = positional(call, None, ("backend",))
+        return argument is None or argument[1] is not None and not isinstance(argument[1].value, cst.SimpleString)
 
     @staticmethod
     def _text(call: cst.Call, keyword: str, place: int | None = None) -> str | None:
-        found = positional(call, place, (keyword,))
-        value = found[1].value if found and found[1] else None
+        argument = positional(call, place, (keyword,))
+        value = argument[1].value if argument and argument[1] else None
         return str(value.evaluated_value) if isinstance(value, cst.SimpleString) else None
 
     @staticmethod
     def _changed(original: cst.Call, updated: cst.Call, keyword: str, place: int | None, text: str) -> cst.Call:
-        args, found = list(updated.args), positional(original, place, (keyword,))
-        if found and found[1] and isinstance(found[1].value, cst.SimpleString):
-            args[found[0]] = args[found[0]].with_changes(value=quoted(found[1].value, text))
+        args, argument = list(updated.args), positional(original, place, (keyword,))
+        if argument and argument[1] and isinstance(argument[1].value, cst.SimpleString):
+            args[argument[0]] = args[argument[0]].with_changes(value=quoted(argument[1].value, text))
         return updated.with_changes(args=args)

@@ -33,8 +33,8 @@ class TorchScript(Rule):
         if file.around.is_function(original):  # what a call calls: PRT509
             return None
         first = next((link for link in file.meaning.mentions.of(MARKS) if not _called(link)), None)
-        here = first is not None and file.source.span(first[0])[0] == file.span(original)[0]
-        return Hit(original, "compiles", values=values) if here else None
+        is_first = first is not None and file.source.span(first[0])[0] == file.span(original)[0]
+        return Hit(original, "compiles", values=values) if is_first else None
 
 
 def _called(link: Link) -> bool:

@@ -17,7 +17,9 @@ class CudaSource(TextRule):
 
     def look(self, document: Document, native: Native) -> Iterator[Hit]:
         places = (
-            [kernel.start for kernel in native.kernels] + [at for at, _ in native.libraries] + list(native.launches)
+            [kernel.start for kernel in native.kernels]
+            + [offset for offset, _ in native.libraries]
+            + list(native.launches)
         )
         if not places:
             return
@@ -29,26 +31,26 @@ class CudaSource(TextRule):
             why = known[0].why if len(known) == 1 else "kernels" if names[1:] else "kernel"
         else:
             why = "launches" if native.launches else "device" if native.device else "host"
-        said = {"names": _shown(names), "count": str(len(names)), "libraries": _shown(libraries)}
-        said["launches"] = str(len(native.launches)) if native.launches else ""
+        texts = {"names": _shown(names), "count": str(len(names)), "libraries": _shown(libraries)}
+        texts["launches"] = str(len(native.launches)) if native.launches else ""
         runs = names or native.launches or native.device  # of which it goes without saying that they need CUDA
-        said["uses"] = _shown([name for name in (*libraries, *native.features) if name != "CUDA"] if runs else [])
-        said["counterparts"] = _shown(
+        texts["uses"] = _shown([name for name in (*libraries, *native.features) if name != "CUDA"] if runs else [])
+        texts["counterparts"] = _shown(
             [name for row in known[:_SHOWN] for name in row.replacement[:1]] if known[1:] else []
         )
-        said["exports"] = _shown(list(native.exports))
-        said["callers"] = next((callers for path, callers in facts.native.callers if path == document.path), "")
-        at = _character(document, min(kernel.start for kernel in native.kernels) if names else min(places))
+        texts["exports"] = _shown(list(native.exports))
+        texts["callers"] = next((callers for path, callers in facts.native.callers if path == document.path), "")
+        start = _character(document, min(kernel.start for kernel in native.kernels) if names else min(places))
         severity = "note" if facts.accelerators.also_npu(document.path) else ""  # NPUs have sources of their own
-        values = named(**{key: text for key, text in said.items() if text})
-        yield Hit((at, at + 1), why, values=values, severity=severity)
+        values = named(**{key: text for key, text in texts.items() if text})
+        yield Hit((start, start + 1), why, values=values, severity=severity)
 
 
-def _character(document: Document, at: int) -> int:
+def _character(document: Document, offset: int) -> int:
     """Of a byte. A comment in another encoding is no reason not to read a source that nobody edits."""
     data = document.data[document.bom :]
     document.__dict__.setdefault("text", data.decode("utf-8", "replace"))
-    return len(data[: max(0, at - document.bom)].decode("utf-8", "replace"))
+    return len(data[: max(0, offset - document.bom)].decode("utf-8", "replace"))
 
 
 def _shown(names: list[str]) -> str:

@@ -8,7 +8,7 @@ from porter.engine.rule_file import RuleFile
 FLASH = ("flash_attn", "flash_attn.flash_attn_interface", "flash_attn_interface")
 DENSE = ("flash_attn_func", "flash_attn_qkvpacked_func", "flash_attn_kvpacked_func")
 PACKED = tuple(
-    f"flash_attn_{word}_{what}func" for word in ("varlen", "unpadded") for what in ("", "qkvpacked_", "kvpacked_")
+    f"flash_attn_{word}_{kind}func" for word in ("varlen", "unpadded") for kind in ("", "qkvpacked_", "kvpacked_")
 )
 XFORMERS = ("xformers.ops.memory_efficient_attention", "xformers.ops.fmha.memory_efficient_attention")
 
@@ -22,9 +22,9 @@ class FlashAttention(Rule):
 
     def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
         name = file.name(original.func) or ""
-        last = name.rpartition(".")[2]
-        values = (("name", last),)
-        why = "cache" if last == "flash_attn_with_kvcache" else "packed" if last in PACKED else "dense"
+        function = name.rpartition(".")[2]
+        values = (("name", function),)
+        why = "cache" if function == "flash_attn_with_kvcache" else "packed" if function in PACKED else "dense"
         why = "xformers" if name in XFORMERS else why
         return Hit(
             original.func, why, values=values, severity="note" if file.imported.optional(original.func) else None

@@ -39,7 +39,7 @@ class GpuOption(Rule):
         hits: list[tuple[cst.Arg, Option, str]] = []
         args = list(updated.args)
         option = flag(original)
-        for at, arg in enumerate(original.args):
+        for index, arg in enumerate(original.args):
             word = arg.keyword.value if arg.keyword else None
             word = option if word == "default" else word
             if word is None or word not in self.options:
@@ -48,7 +48,7 @@ class GpuOption(Rule):
             if row is None:
                 continue
             if row.to:
-                args[at] = args[at].with_changes(value=written(arg.value, row.to))
+                args[index] = args[index].with_changes(value=written(arg.value, row.to))
             hits.append((arg, row, word))
         return hits_of(hits, updated.with_changes(args=args), file)
 
@@ -61,26 +61,26 @@ class GpuOption(Rule):
             row = row_of(self.options, word, value, file)
             new = updated.with_changes(value=written(value, row.to)) if row and row.to else None
             return hits_of([(original, row, word)], new, file) if row else None
-        at = next((n for n, a in enumerate(value.args) if a.keyword and a.keyword.value == "default"), None)
-        row = row_of(self.options, word, value.args[at].value, file) if at is not None else None
-        if at is None or row is None:
+        index = next((n for n, a in enumerate(value.args) if a.keyword and a.keyword.value == "default"), None)
+        row = row_of(self.options, word, value.args[index].value, file) if index is not None else None
+        if index is None or row is None:
             return None
         args = list(updated.value.args)
         if row.to:
-            args[at] = args[at].with_changes(value=written(value.args[at].value, row.to))
+            args[index] = args[index].with_changes(value=written(value.args[index].value, row.to))
         new = updated.with_changes(value=updated.value.with_changes(args=args))
-        return hits_of([(value.args[at], row, word)], new, file)
+        return hits_of([(value.args[index], row, word)], new, file)
 
     def _dict(self, original: cst.Dict, updated: cst.Dict, file: RuleFile) -> Iterator[Hit]:
         hits: list[tuple[cst.BaseDictElement, Option, str]] = []
         elements = list(updated.elements)
-        for at, element in enumerate(original.elements):
+        for index, element in enumerate(original.elements):
             key = element.key if isinstance(element, cst.DictElement) else None
             word = key.raw_value if isinstance(key, cst.SimpleString) else ""
             row = row_of(self.options, word, element.value, file) if word in self.options else None
             if row is not None:
                 if row.to:
-                    elements[at] = elements[at].with_changes(value=written(element.value, row.to))
+                    elements[index] = elements[index].with_changes(value=written(element.value, row.to))
                 hits.append((element, row, word))
         return hits_of(hits, updated.with_changes(elements=elements), file)
 

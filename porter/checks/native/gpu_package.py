@@ -37,8 +37,8 @@ class GpuPackage(Rule):
 
     def __init__(self, tables: Tables) -> None:
         self.packages = tables.packages
-        own = {name for name, row in tables.packages.items() if row.why and row.code == self.code}
-        self.imports = frozenset(name.partition(".")[0] for name in own)
+        names = {name for name, row in tables.packages.items() if row.why and row.code == self.code}
+        self.imports = frozenset(name.partition(".")[0] for name in names)
         self.parts: dict[str, list[str]] = {}  # of which the table has rows of their own
         for name in sorted(self.packages):
             for above in parents(name):
@@ -50,12 +50,12 @@ class GpuPackage(Rule):
         whole = names if isinstance(original, cst.Import) else ()  # `import numba` for `numba.cuda.jit`
         used = {part: name for name in whole for part in self.parts.get(name, ()) if _reached(file, part)}
         rows += [(part, self.packages[part]) for part in used]
-        found = [
+        matches = [
             (name, row)
             for name, row in filter(None, rows)
             if row.why and row.code == self.code and not file.facts.own.has_package(name.partition(".")[0], file.path)
         ]
-        for name, row in dict(found).items():
+        for name, row in dict(matches).items():
             apart = tuple(f"{part}." for part in self.parts.get(name, ()))
             if role := file.imported.speaks_for(used.get(name, name), apart):  # once in a file
                 severity = "note" if role == "optional" else None
@@ -84,11 +84,11 @@ def _reached(file: RuleFile, part: str) -> bool:
 @once_for_file
 def _uses(file: RuleFile) -> list[tuple[str, bool]]:
     """What is imported and used, by its full name, and whether it is called."""
-    found = []
+    uses = []
     for link in file.names.uses:
         if link[0].id in file.names.imports:
             full, top, above = file.names.root(link[0].id, link) or "", *link
             while isinstance(above[0], ast.Attribute):
                 full, top, above = f"{full}.{above[0].attr}", above[0], above[1]
-            found.append((full, isinstance(above[0], ast.Call) and above[0].func is top))
-    return found
+            uses.append((full, isinstance(above[0], ast.Call) and above[0].func is top))
+    return uses

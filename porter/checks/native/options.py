@@ -17,20 +17,20 @@ def row_of(
     file: RuleFile,
     func: cst.BaseExpression | None = None,
 ) -> Option | None:
-    said = f"'{value.raw_value}'" if isinstance(value, cst.SimpleString) else file.text(value)
+    spelled = f"'{value.raw_value}'" if isinstance(value, cst.SimpleString) else file.text(value)
     for row in options[word]:
-        if said in row.values and (not row.calls or func is not None and _calls(func, row.calls, file)):
+        if spelled in row.values and (not row.calls or func is not None and _calls(func, row.calls, file)):
             return row
     return None
 
 
 def _calls(func: cst.BaseExpression, calls: tuple[str, ...], file: RuleFile) -> bool:
-    last = func.attr.value if isinstance(func, cst.Attribute) else getattr(func, "value", "")
-    return last in calls or file.name(func) in calls
+    callee = func.attr.value if isinstance(func, cst.Attribute) else getattr(func, "value", "")
+    return callee in calls or file.name(func) in calls
 
 
-def hits_of(found: Iterable[tuple[Any, Option, str]], new: cst.CSTNode | None, file: RuleFile) -> Iterator[Hit]:
-    for node, row, word in found:
+def hits_of(matches: Iterable[tuple[Any, Option, str]], new: cst.CSTNode | None, file: RuleFile) -> Iterator[Hit]:
+    for node, row, word in matches:
         values = (("name", word), ("old", file.text(node.value)), ("new", row.to or ""))
         yield Hit(node, row.why, new=new if row.to else None, values=values, code=row.code)
 

@@ -34,19 +34,19 @@ class RayGpuResource(Rule):
     @staticmethod
     def _asked(original: cst.Call, updated: cst.Call, file: RuleFile) -> Hit | None:
         """`@ray.remote(num_gpus=1)`, `Worker.options(num_gpus=0.5)`."""
-        at = next((n for n, a in enumerate(original.args) if a.keyword and a.keyword.value == "num_gpus"), None)
-        if at is None or not _TAKES.fullmatch(file.name(original.func) or file.text(original.func)):
+        index = next((n for n, a in enumerate(original.args) if a.keyword and a.keyword.value == "num_gpus"), None)
+        if index is None or not _TAKES.fullmatch(file.name(original.func) or file.text(original.func)):
             return None
-        value = original.args[at].value
+        value = original.args[index].value
         if isinstance(value, cst.Integer) and not value.evaluated_value:
             return None
         values = (("old", file.text(value)),)
         if any(a.keyword and a.keyword.value == "resources" or a.star for a in original.args):
-            return Hit(original.args[at], "by-hand", values=values)
-        entry = cst.DictElement(cst.SimpleString('"NPU"'), updated.args[at].value)
+            return Hit(original.args[index], "by-hand", values=values)
+        entry = cst.DictElement(cst.SimpleString('"NPU"'), updated.args[index].value)
         args = list(updated.args)
-        args[at] = args[at].with_changes(keyword=cst.Name("resources"), value=cst.Dict([entry]))
-        return Hit(original.args[at], "asked", new=updated.with_changes(args=args), values=values)
+        args[index] = args[index].with_changes(keyword=cst.Name("resources"), value=cst.Dict([entry]))
+        return Hit(original.args[index], "asked", new=updated.with_changes(args=args), values=values)
 
     @staticmethod
     def _bundle(original: cst.Dict, updated: Any) -> Hit | None:
@@ -55,9 +55,9 @@ class RayGpuResource(Rule):
         if "GPU" not in keys or len(keys) > 1 and "CPU" not in keys and "memory" not in keys:
             return None
         elements = list(updated.elements)
-        at = keys.index("GPU")
-        elements[at] = elements[at].with_changes(key=_renamed(elements[at].key))
-        entry: Any = original.elements[at]
+        index = keys.index("GPU")
+        elements[index] = elements[index].with_changes(key=_renamed(elements[index].key))
+        entry: Any = original.elements[index]
         return Hit(entry.key, "bundle", new=updated.with_changes(elements=elements))
 
     @staticmethod

@@ -25,18 +25,18 @@ class TorchRequirement(Rule):
         # one letter for one byte: edits count in bytes
         text = file.source.utf8.decode("latin-1")
         document: Any = SimpleNamespace(text=text, session=file.session, path=file.path, newline="\n")
-        nodes, found = {}, []
+        nodes, wanted = {}, []
         for argument in original.args:
             if argument.keyword is not None and argument.keyword.value in LISTS:
                 for element in _strings(argument.value):
                     start, end = file.span(element)
-                    first, last = start + len(element.prefix) + len(element.quote), end - len(element.quote)
+                    begin, stop = start + len(element.prefix) + len(element.quote), end - len(element.quote)
                     more = _another(element, text, start, end)
-                    want = packages.wanted(text, first, last, more=more) if text[first:last].isascii() else None
+                    want = packages.wanted(text, begin, stop, more=more) if text[begin:stop].isascii() else None
                     if want is not None:
                         nodes[want.start] = element
-                        found.append(want)
-        for hit in packages.hits(document, found):
+                        wanted.append(want)
+        for hit in packages.hits(document, wanted):
             edits = tuple(Change(a, b, new.encode()) for a, b, new in hit.edits)
             weight: dict[str, Any] = {"severity": hit.severity or None, "effort": hit.effort or None}
             yield Hit(nodes[hit.at[0]], hit.why, values=hit.values, more=edits, code=hit.code, **weight)

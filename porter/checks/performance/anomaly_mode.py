@@ -20,8 +20,8 @@ class AnomalyMode(Rule):
         if link is None or file.tested or file.scene.rarely(link):
             return None
         if file.name(original.func) in SETTERS:
-            found = positional(original, 0, ("mode",))
-            mode = found and found[1] and found[1].value
+            argument = positional(original, 0, ("mode",))
+            mode = argument and argument[1] and argument[1].value
             if not isinstance(mode, cst.Name) or mode.value != "True":
                 return None
         return Hit(original.func, "on")

@@ -39,16 +39,16 @@ class DataDependentShape(BatchRule):
         link, name = file.scene.link(original), file.name(original.func)
         if link is None or not file.scene.matters(link) or name is None and file.receiver(original) == "other":
             return None
-        last = (name or getattr(original.func, "attr", original.func).value).rpartition(".")[2]
-        if last in mask_queries.ASKED and name is None:
-            return self._asked(original, updated, last, link, file)
+        called = (name or getattr(original.func, "attr", original.func).value).rpartition(".")[2]
+        if called in mask_queries.ASKED and name is None:
+            return self._asked(original, updated, called, link, file)
         if _repeats(link) or name is not None and name not in self.calls:
             return None
         scene: Any = file.scene
-        if not self._depends(last, original, name is None, file) or mask_queries.is_asked(scene, link[1]):
+        if not self._depends(called, original, name is None, file) or mask_queries.is_asked(scene, link[1]):
             return None
         values = file.tensors.followed(original, SHAPE)
-        return hit(original.func, f"{last}()" if name is None else name, values, file)
+        return hit(original.func, f"{called}()" if name is None else name, values, file)
 
     def _selection(self, original: cst.Subscript, updated: cst.Subscript, file: RuleFile) -> Hit | None:
         sure = file.tensors.summed(original) if file.names.torch else None
@@ -59,38 +59,38 @@ class DataDependentShape(BatchRule):
         return Hit(original, "summed", new=new, safe=sure == "certain", values=(("name", short(file.text(original))),))
 
     @staticmethod
-    def _asked(original: cst.Call, updated: cst.Call, last: str, link: Link, file: RuleFile) -> Hit | None:
+    def _asked(original: cst.Call, updated: cst.Call, called: str, link: Link, file: RuleFile) -> Hit | None:
         scene: Any = file.scene
         why = mask_queries.asks(scene, link)
         if why is None or why != "size" and not file.names.torch:
             return None
         if why == "size":
-            return hit(original, f".{last}()", file.tensors.followed(original, SIZE), file, "size")
+            return hit(original, f".{called}()", file.tensors.followed(original, SIZE), file, "size")
         new = (counted if why == "counted" else averaged)(updated, file)
         new = new.with_changes(lpar=updated.lpar, rpar=updated.rpar)
         return Hit(original, why, new=new, safe=why == "counted", values=(("name", short(file.text(original))),))
 
     @staticmethod
-    def _depends(last: str, call: cst.Call, method: bool, file: RuleFile) -> bool:
+    def _depends(called: str, call: cst.Call, is_method: bool, file: RuleFile) -> bool:
         if any(a.star for a in call.args):
             return False
-        if last == "where":  # with three arguments the shape is known
+        if called == "where":  # with three arguments the shape is known
             return len(call.args) == 1
-        if last != "repeat_interleave":
+        if called != "repeat_interleave":
             return True
-        found = positional(call, 0 if method else 1, ("repeats",))
-        if found is None or found[1] is None or positional(call, None, ("output_size",)) != (None, None):
+        repeats = positional(call, 0 if is_method else 1, ("repeats",))
+        if repeats is None or repeats[1] is None or positional(call, None, ("output_size",)) != (None, None):
             return False
-        return bool(COUNTS.search(file.text(found[1].value).removesuffix("()")))
+        return bool(COUNTS.search(file.text(repeats[1].value).removesuffix("()")))
 
 
 def hit(
-    at: cst.BaseExpression, name: str, values: tuple[tuple[str, str], ...] | None, file: RuleFile, why: str = "shape"
+    node: cst.BaseExpression, name: str, values: tuple[tuple[str, str], ...] | None, file: RuleFile, why: str = "shape"
 ) -> Hit | None:
     """A finding, unless nothing follows from the shape."""
     if values is None:
         return None
-    return Hit(at, "compiled" if file.session.compiles else why, values=(("name", short(name)), *values))
+    return Hit(node, "compiled" if file.session.compiles else why, values=(("name", short(name)), *values))
 
 
 def _repeats(link: Link) -> bool:

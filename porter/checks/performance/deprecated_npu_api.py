@@ -34,5 +34,5 @@ class DeprecatedNpuApi(Rule):
         if isinstance(original, cst.Import) or isinstance(original.names, cst.ImportStar) or original.relative:
             return None
         module = ".".join(chain(original.module)) if original.module is not None else ""
-        found = ((f"{module}.{alias.name.value}", alias) for alias in original.names)
-        return [Hit(alias, self.rows[name].why, values=(("name", name),)) for name, alias in found if name in self.rows]
+        pairs = ((f"{module}.{alias.name.value}", alias) for alias in original.names)
+        return [Hit(alias, self.rows[name].why, values=(("name", name),)) for name, alias in pairs if name in self.rows]

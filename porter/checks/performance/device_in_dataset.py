@@ -32,15 +32,15 @@ class DeviceInDataset(Rule):
         link = file.scene.link(original)
         if link is None or self._is_no_worker(file, link) or name and self._is_asked(file, link):
             return None
-        last = name or (f".{original.func.attr.value}" if isinstance(original.func, cst.Attribute) else "")
-        if last not in (".cuda", ".npu") and not file.tensors.moves(original):
+        callee = name or (f".{original.func.attr.value}" if isinstance(original.func, cst.Attribute) else "")
+        if callee not in (".cuda", ".npu") and not file.tensors.moves(original):
             return None
         why = "worker"
         if _loads_itself(file):
             if not file.scene.function_name(link).startswith("__"):
                 return None  # a whole batch, where it is trained with
             why = "alone"
-        return Hit(original, why, values=(("name", f"{last}()"),))
+        return Hit(original, why, values=(("name", f"{callee}()"),))
 
     @staticmethod
     def _is_no_worker(file: RuleFile, link: Link) -> bool:

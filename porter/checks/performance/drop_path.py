@@ -21,9 +21,9 @@ class DropPath(Opportunity):
 
     def find(self, original: cst.ClassDef | cst.Import | cst.ImportFrom, file: RuleFile) -> Seen | None:
         if isinstance(original, cst.ClassDef):
-            own = original.name.value == "DropPath" and any(
+            is_drop_path = original.name.value == "DropPath" and any(
                 (file.name(b.value) or "").endswith("nn.Module") for b in original.bases
             )
-            return (original.name, "own", ()) if own else None
-        own = "timm" in file.path.split("/")[:-1]  # then the class is in sight, and says it once for all
-        return (original, "timm", ()) if not own and not TIMM.isdisjoint(imported(original)) else None
+            return (original.name, "own", ()) if is_drop_path else None
+        is_timm = "timm" in file.path.split("/")[:-1]  # then the class is in sight, and says it once for all
+        return (original, "timm", ()) if not is_timm and not TIMM.isdisjoint(imported(original)) else None

@@ -19,5 +19,5 @@ class ElementLoop(BatchRule):
     def visit(self, original: cst.For, updated: cst.For, file: RuleFile) -> Answer:
         link = file.scene.link_to(file.statement)
         scene: Any = file.scene
-        found = elements.rows(scene, link) if link is not None and file.glance(prefilters.takes_rows, link) else None
-        return Hit(original.iter, found[0], values=(("name", found[1]),)) if found else None
+        answer = elements.rows(scene, link) if link is not None and file.glance(prefilters.takes_rows, link) else None
+        return Hit(original.iter, answer[0], values=(("name", answer[1]),)) if answer else None

@@ -28,42 +28,42 @@ def rows(scene: Scene, link: Link) -> tuple[str, str] | None:
         return None
     if call_name(loop.iter.func) != "range" or not scene.matters(link):
         return None
-    at = loop.target.id
+    variable = loop.target.id
     inside = [n for s in loop.body for n in walk(s)]
     if any(n.__class__ in (ast.Break, ast.Return, ast.Yield, ast.Try, *FUNCTIONS) for n in inside) or _carries(
         loop, inside
     ):
         return None
-    reads = [n for n in inside if n.__class__ is ast.Subscript and n.ctx.__class__ is ast.Load and _picks(n, at)]
+    reads = [n for n in inside if n.__class__ is ast.Subscript and n.ctx.__class__ is ast.Load and _picks(n, variable)]
     if not reads or not scene.natures.is_length(loop.iter.args[0], link):
         return None
     aside = _records(inside) | _taken_to_host(inside)
     tensors = [n for n in reads if n not in aside and scene.natures.of(n.value, link) == DEVICE]
-    others = [n for n in inside if n.__class__ is ast.Subscript and n not in tensors and _picks(n, at)]
-    if not tensors or any(n.__class__ is ast.Call and n.func in others for n in inside) or _offset(inside, at):
+    others = [n for n in inside if n.__class__ is ast.Subscript and n not in tensors and _picks(n, variable)]
+    if not tensors or any(n.__class__ is ast.Call and n.func in others for n in inside) or _offset(inside, variable):
         return None
     if not any(_computes(n, scene, link) for n in inside if n not in tensors):
         return None
-    ragged = any(n.__class__ is ast.Slice and any(_picks(s, at) for s in walk(n)) for n in inside)
+    ragged = any(n.__class__ is ast.Slice and any(_picks(s, variable) for s in walk(n)) for n in inside)
     names = [ast.unparse(n.value) for n in tensors]
     written = {ast.unparse(n.value) for n in inside if n.__class__ is ast.Subscript and n.ctx.__class__ is ast.Store}
     return ("ragged" if ragged else "rows"), next((n for n in names if n not in written), names[0])
 
 
-def _picks(node: Node, at: str) -> bool:
+def _picks(node: Node, variable: str) -> bool:
     """`x[i]`, `x[:, i]`"""
     if node.__class__ is not ast.Subscript:
         return False
     index = node.slice.elts if node.slice.__class__ is ast.Tuple else [node.slice]
-    return any(getattr(e, "id", "") == at for e in index)
+    return any(getattr(e, "id", "") == variable for e in index)
 
 
-def _offset(inside: list[Node], at: str) -> bool:
+def _offset(inside: list[Node], variable: str) -> bool:
     """Whether a row is read beside the one before or behind it in a tensor that the loop writes."""
     written = {ast.dump(n.value) for n in inside if n.__class__ is ast.Subscript and n.ctx.__class__ is ast.Store}
     for node in inside:
-        if node.__class__ is ast.Subscript and ast.dump(node.value) in written and not _picks(node, at):
-            if any(n.__class__ is ast.Name and n.id == at for n in walk(node.slice)):
+        if node.__class__ is ast.Subscript and ast.dump(node.value) in written and not _picks(node, variable):
+            if any(n.__class__ is ast.Name and n.id == variable for n in walk(node.slice)):
                 return True
     return False
 
@@ -86,17 +86,17 @@ def _carries(loop: ast.For, inside: list[Node]) -> bool:
         return True
     if any(n.__class__ is ast.AugAssign and getattr(n.target, "id", "") in stored for n in inside):
         return True
-    seen: set[str] = set()
+    assigned: set[str] = set()
     for statement in _ordered(loop.body):
         for node in walk(statement):
             if (
                 node.__class__ is ast.Name
                 and node.ctx.__class__ is ast.Load
                 and node.id in stored
-                and node.id not in seen
+                and node.id not in assigned
             ):
                 return True
-        seen |= {n.id for n in walk(statement) if n.__class__ is ast.Name and n.ctx.__class__ is ast.Store}
+        assigned |= {n.id for n in walk(statement) if n.__class__ is ast.Name and n.ctx.__class__ is ast.Store}
     return False
 
 
@@ -112,10 +112,10 @@ def _ordered(body: Iterable[Node]) -> Iterator[Node]:
 
 def _shifts(inside: list[Node], called: list[Node]) -> bool:
     """`self.sums.add_(row)` of a tensor that was there before the loop, and is read in it."""
-    own = {n.id for n in inside if n.__class__ is ast.Name and n.ctx.__class__ is ast.Store}
+    stored = {n.id for n in inside if n.__class__ is ast.Name and n.ctx.__class__ is ast.Store}
     changed = [f.value for f in called if f.__class__ is ast.Attribute and f.attr.endswith("_") and f.attr[:1] != "_"]
     plain = (ast.Name, ast.Attribute)
-    kept = {ast.dump(v) for v in changed if v.__class__ in plain and getattr(v, "id", "") not in own}
+    kept = {ast.dump(v) for v in changed if v.__class__ in plain and getattr(v, "id", "") not in stored}
     return bool(kept) and sum(n.__class__ in plain and ast.dump(n) in kept for n in inside) > len(
         [v for v in changed if ast.dump(v) in kept]
     )
@@ -129,13 +129,13 @@ def _records(inside: list[Node]) -> set[Node]:
 
 def _taken_to_host(inside: list[Node]) -> set[Node]:
     """`x[i]` of `x[i].cpu().numpy()`."""
-    found = set()
+    values = set()
     for node in inside:
         if node.__class__ is ast.Attribute and node.attr in COPIES:
             while node.__class__ in (ast.Attribute, ast.Call):
                 node = node.func if node.__class__ is ast.Call else node.value
-            found.add(node)
-    return found
+            values.add(node)
+    return values
 
 
 def _grows(node: Node) -> bool:

@@ -30,8 +30,8 @@ class ForkStart(Rule):
             call = file.tensors.woken(link)
             return Hit(original.func, "asked", values=(("call", call),)) if call else None
         place = 5 if name in STARTERS else None if name in LAUNCHERS else 0
-        found = positional(original, place, ("method",) if place == 0 else ("start_method",))
-        value = found[1].value if found and found[1] else None
+        argument = positional(original, place, ("method",) if place == 0 else ("start_method",))
+        value = argument[1].value if argument and argument[1] else None
         if not isinstance(value, cst.SimpleString) or value.evaluated_value != "fork":
             return None
         if name in LAUNCHERS:  # of what trains

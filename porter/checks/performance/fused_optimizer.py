@@ -53,7 +53,11 @@ class FusedOptimizer(Opportunity):
 
     def fuse(self, original: cst.Call, file: RuleFile) -> tuple[Change, ...]:
         """Where nothing else belongs to the change."""
-        found = self.find(original, file)
-        if found is None or found[1] != "plain" or any(a.keyword and a.keyword.value in UNTOLD for a in original.args):
+        opportunity = self.find(original, file)
+        if (
+            opportunity is None
+            or opportunity[1] != "plain"
+            or any(a.keyword and a.keyword.value in UNTOLD for a in original.args)
+        ):
             return ()
-        return (Change(*file.span(original.func), dict(found[2])["new"].encode()),)
+        return (Change(*file.span(original.func), dict(opportunity[2])["new"].encode()),)

@@ -44,7 +44,7 @@ class HostSync(BatchRule):
             return Hit(original, syncs.purpose(scene, link) or "call", values=values) if waits else None
         name = original.func.attr.value
         if name in TELLING:
-            return Hit(original, "logged", values=(("name", f".{name}()"),)) if syncs.told(scene, link) else None
+            return Hit(original, "logged", values=(("name", f".{name}()"),)) if syncs.shows_loss(scene, link) else None
         return self._method(name, original, updated, link, file)
 
     @staticmethod
@@ -62,9 +62,9 @@ class HostSync(BatchRule):
             return None
         if value_uses.made_on_host(scene, link) and not file.source.says(b"set_default_"):  # set_default_device("cuda")
             return None
-        if name in ("item", "tolist") and (said := file.tensors.followed(original, SIZE)) is not None:
+        if name in ("item", "tolist") and (followed := file.tensors.followed(original, SIZE)) is not None:
             return Hit(
-                original, "compiled" if file.session.compiles else "size", values=(*values, *said), code="PRT601"
+                original, "compiled" if file.session.compiles else "size", values=(*values, *followed), code="PRT601"
             )
         if value_uses.is_wanted_there(link) or name == "cpu" and value_uses.is_passed_on(link):
             return None

@@ -20,7 +20,7 @@ def activated(scene: Scene, link: Link) -> bool:
     call, above = link[1][0], link[1][1] and link[1][1][0]
     if call.__class__ is not ast.Call or any(k.arg == "affine" and constant(k.value) is False for k in call.keywords):
         return False
-    field, at = place(above, call) if above is not None else ("", -1)
+    field, index = place(above, call) if above is not None else ("", -1)
     row = getattr(above, field) if field in ("args", "elts") else []
-    after: Node = row[at + 1] if at + 1 < len(row) else None
+    after: Node = row[index + 1] if index + 1 < len(row) else None
     return after.__class__ is ast.Call and scene.names.resolve(after.func, link) in _SILU

@@ -31,7 +31,7 @@ def arguments(call: cst.Call, file: RuleFile) -> dict[str, str] | None:
             return None
         more = spread
     plain = [a for a in call.args if not a.star]
-    names = [a.keyword.value if a.keyword else ORDER[at] if at < len(ORDER) else "" for at, a in enumerate(plain)]
+    names = [a.keyword.value if a.keyword else ORDER[i] if i < len(ORDER) else "" for i, a in enumerate(plain)]
     return {**more, **{name: file.text(a.value) for name, a in zip(names, plain)}}
 
 

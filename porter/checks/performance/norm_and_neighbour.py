@@ -22,8 +22,8 @@ class NormAndNeighbour(Opportunity):
     only = staticmethod(prefilters.is_activated)
 
     def find(self, original: Any, file: RuleFile) -> Seen | None:
-        if found := super().find(original, file):
-            return found
+        if opportunity := super().find(original, file):
+            return opportunity
         if file.name(original.func) not in self.calls:
             return None
         new, link = NEW["group-norm-silu"], file.scene.link(original)

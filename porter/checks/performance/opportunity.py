@@ -23,13 +23,15 @@ class Opportunity(Rule):
     def visit(self, original: Any, updated: Any, file: RuleFile) -> Answer:
         if file.scene.apart or self.offers and not file.session.has(self.offers):
             return None
-        found = self.find(original, file)
-        if found is None:
+        opportunity = self.find(original, file)
+        if opportunity is None:
             return None
-        at, why, values = found
+        node, why, values = opportunity
         values = (*values, *((("new", self.offers),) if self.offers else ()))
         edits = self.fuse(original, file) if file.session.fuse and file.style.loads else ()
-        return Hit(at, why, optional=True, values=values, more=edits, loads=any(b"torch_npu." in e.new for e in edits))
+        return Hit(
+            node, why, optional=True, values=values, more=edits, loads=any(b"torch_npu." in e.new for e in edits)
+        )
 
     def fuse(self, original: Any, file: RuleFile) -> tuple[Change, ...]:
         """What writes the operator in, where that can be shown to be right."""

@@ -61,7 +61,7 @@ def waits(scene: Scene, link: Link) -> bool:
     if link[0].__class__ is ast.Name:
         return syncs.takes_loss(scene, link) or link[0].id != "print" and syncs.number(scene, link)
     if link[0].__class__ is ast.Attribute:
-        return not link[0].attr.startswith(("set_", "add_")) or syncs.told(scene, link)
+        return not link[0].attr.startswith(("set_", "add_")) or syncs.shows_loss(scene, link)
     return syncs.condition(scene, link) is not None
 
 

@@ -33,8 +33,8 @@ class SdpaMask(Rule):
             return None if file.scene.apart else Hit(original.func, "switch", values=(("name", name),))
         if file.tested:
             return None
-        found, given = positional(original, 3, ("attn_mask",)), self._given(original, file)
-        mask = found[1].value if found and found[1] else None
+        argument, given = positional(original, 3, ("attn_mask",)), self._given(original, file)
+        mask = argument[1].value if argument and argument[1] else None
         scene: Any = file.scene
         if mask is not None and given is not None and mask_idioms.adds_infinity(given, scene, scene.link(original)):
             return Hit(mask, "added", optional=True)

@@ -22,7 +22,7 @@ def averaged(call: Any, file: RuleFile) -> cst.Call:
     """`torch.where(mask, x, 0).sum().div(mask.sum())` for `x[mask].mean()`."""
     mask = call.func.value.slice[0].slice.value
     mask = mask if isinstance(mask, cst.Name) else mask.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
-    total, number = (cst.Call(cst.Attribute(of, cst.Name("sum"))) for of in (chosen(call.func.value, file), mask))
+    total, number = (cst.Call(cst.Attribute(node, cst.Name("sum"))) for node in (chosen(call.func.value, file), mask))
     return cst.Call(cst.Attribute(total, cst.Name("div")), [cst.Arg(number)])
 
 
@@ -31,11 +31,11 @@ def counted(call: Any, file: RuleFile) -> cst.Call:
     selection: Any = call.args[0].value if isinstance(call.func, cst.Name) else call.func.value
     if isinstance(selection, cst.Subscript):
         index: Any = selection.slice[0].slice
-        what = index.value
+        mask = index.value
     else:
-        what = selection.args[0].value if selection.args else selection.func.value
-    what = what.with_changes(lpar=[], rpar=[])
-    count = cst.Call(cst.Attribute(cst.Name(file.names.torch or "torch"), cst.Name("count_nonzero")), [cst.Arg(what)])
+        mask = selection.args[0].value if selection.args else selection.func.value
+    mask = mask.with_changes(lpar=[], rpar=[])
+    count = cst.Call(cst.Attribute(cst.Name(file.names.torch or "torch"), cst.Name("count_nonzero")), [cst.Arg(mask)])
     return cst.Call(cst.Attribute(count, cst.Name("item")))
 
 

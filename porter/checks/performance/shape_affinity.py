@@ -24,15 +24,15 @@ class ShapeAffinity(Rule):
     def visit(
         self, original: cst.Call | cst.Dict | cst.Assign | cst.AnnAssign | cst.FunctionDef, updated: Any, file: RuleFile
     ) -> Iterator[Hit]:
-        own = [(key, node) for key, node in _own(original) if key in KINDS]
-        if not own or _aside(file):
+        numbers = [(key, node) for key, node in _numbers(original) if key in KINDS]
+        if not numbers or _aside(file):
             return
         kind = TYPES.get(type(original).__name__)
         link = file.scene.at(original, kind) if kind else file.scene.link_to(file.statement)
-        found = file.tensors.sizes(link) if link is not None else {}
-        for key, node in own:
-            if key in found:
-                why, size, padded = found[key]
+        sizes = file.tensors.sizes(link) if link is not None else {}
+        for key, node in numbers:
+            if key in sizes:
+                why, size, padded = sizes[key]
                 values = (("name", key), ("old", str(size)), ("new", str(padded)))
                 yield Hit(node, why, optional=True, values=values)
 
@@ -41,7 +41,7 @@ def _aside(file: RuleFile) -> bool:
     return file.scene.apart or "docs" in file.path.split("/")
 
 
-def _own(node: Any) -> list[tuple[str, cst.CSTNode]]:
+def _numbers(node: Any) -> list[tuple[str, cst.CSTNode]]:
     """(name, the number's node) of what stands in it."""
     pairs: list[tuple[Any, Any]]
     if isinstance(node, cst.Call):

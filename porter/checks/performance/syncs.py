@@ -33,8 +33,8 @@ def _asked(test: Node, scene: Scene, link: Link) -> ast.expr | None:
         return _asked(test.operand, scene, link)
     if test.__class__ is ast.BoolOp:
         for value in test.values:
-            if (found := _asked(value, scene, link)) is not None:
-                return found
+            if (asked := _asked(value, scene, link)) is not None:
+                return asked
             if test.op.__class__ is ast.And and (asks_now_and_then(value) or asks_training(value) == -1):
                 return None
         return None
@@ -64,7 +64,7 @@ def takes_loss(scene: Scene, link: Link) -> bool:
     return bool(losses) and value_uses.hands_on(link[1][0], losses)
 
 
-def told(scene: Scene, link: Link) -> bool:
+def shows_loss(scene: Scene, link: Link) -> bool:
     """Whether a progress bar or a writer of summaries is handed the loss itself, which it reads."""
     call, losses = link[1][0], scene.losses(link) - {"self"}
     values = [*call.args, *(k.value for k in call.keywords)]
@@ -149,8 +149,8 @@ def read_after_loop(scene: Scene, link: Link) -> Change | None:
     if statement[0].__class__ is not ast.AugAssign or statement[0].target.__class__ is not ast.Name:
         return None
     name = statement[0].target.id
-    for at in scene.names.bindings(name, statement):
-        if at[1] is not statement and not (_begins(at) and _apart(at, scene, function, loop)):
+    for binding in scene.names.bindings(name, statement):
+        if binding[1] is not statement and not (_begins(binding) and _apart(binding, scene, function, loop)):
             return None
     uses = scene.names.readers(name, (statement[0].target, statement))
     if not uses or not all(_apart(use, scene, function, loop) for use in uses):
@@ -163,9 +163,9 @@ def read_after_loop(scene: Scene, link: Link) -> Change | None:
     return Change(line_end, line_end, b"\n" + source.indentation(begin) + f"{name} = float({name})".encode())
 
 
-def _begins(at: Link) -> bool:
+def _begins(binding: Link) -> bool:
     """`total = 0.0`"""
-    above = at[1] and at[1][0]
+    above = binding[1] and binding[1][0]
     return above.__class__ is ast.Assign and above.value.__class__ is ast.Constant
 
 

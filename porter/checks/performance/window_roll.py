@@ -14,7 +14,7 @@ class WindowRoll(Opportunity):
     calls = {"torch.roll"}
 
     def find(self, original: cst.Call, file: RuleFile) -> Seen | None:
-        shifts, dims = (positional(original, at, (name,)) for at, name in ((1, "shifts"), (2, "dims")))
+        shifts, dims = (positional(original, position, (name,)) for position, name in ((1, "shifts"), (2, "dims")))
         if shifts is None or dims is None or shifts[1] is None or dims[1] is None:
             return None
         moved = shifts[1].value

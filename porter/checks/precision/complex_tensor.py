@@ -22,12 +22,12 @@ class ComplexTensor(Rule):
         if name in MAKERS:
             rotary = name == "torch.polar" or bool(file.matches(original, ("complex-rotation",)))
             return Hit(original, "rotary" if rotary else "made", values=(("name", name),))
-        found = file.around.argument(original)
-        if found is None or found[1] not in (0, 1, "dtype"):
+        argument = file.around.argument(original)
+        if argument is None or argument[1] not in (0, 1, "dtype"):
             return None
-        resolved = file.names.resolve(found[0][0].func, found[0])
-        if found[1] != "dtype" and (
-            resolved is not None or getattr(found[0][0].func, "attr", "") not in ("to", "type")
+        resolved = file.names.resolve(argument[0][0].func, argument[0])
+        if argument[1] != "dtype" and (
+            resolved is not None or getattr(argument[0][0].func, "attr", "") not in ("to", "type")
         ):
             return None  # isinstance, sets of dtypes, tables
         return Hit(original, "made", values=(("name", name),))

@@ -40,20 +40,20 @@ class Float64Tensor(Rule):
             if file.source.utf8.find(b".double()", file.source.starts[file.source.line(end) - 1], end) >= 0:
                 return None  # one for a line
             return Hit(original, "cast", values=(("old", file.text(func.attr) + "()"),))
-        found = file.around.argument(original)
-        if found is None or not isinstance(original, cst.Attribute):
+        argument = file.around.argument(original)
+        if argument is None or not isinstance(original, cst.Attribute):
             return None
-        link, place = found
+        link, place = argument
         why = self._why(link, place, file)
         return Hit(original, why, values=(("old", file.text(original)),)) if why else None
 
     @staticmethod
     def _why(link: Link, place: str | int, file: RuleFile) -> str | None:
         call = link[0]
-        last, name = call_name(call.func), file.names.resolve(call.func, link)
+        callee, name = call_name(call.func), file.names.resolve(call.func, link)
         if name == "torch.set_default_dtype":
             return "default"
-        if name is None and last in ("to", "type"):
+        if name is None and callee in ("to", "type"):
             if not file.source.says(_DEVICES):
                 return None  # nothing in the file says that it computes anywhere but on the CPU
             return None if _on_cpu(link) or place not in (0, 1, "dtype") or _to_cpu(call) else "cast"

@@ -12,10 +12,10 @@ class GradScalerDevice(Rule):
     calls = {"torch.amp.GradScaler", "torch.amp.grad_scaler.GradScaler", "torch.GradScaler"}
 
     def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
-        found = positional(original, 0, ("device",))
-        if found is None:
+        argument = positional(original, 0, ("device",))
+        if argument is None:
             return Hit(original.func, "starred")
-        if found[1] is not None:
+        if argument[1] is not None:
             return None
         device = cst.Arg(cst.SimpleString(f'"{file.target.device}"'))
         new = updated.with_changes(args=[device, *updated.args])

@@ -29,10 +29,10 @@ class HalfReduction(Rule):
         name = file.name(original.func)
         if name not in FUNCTIONS:
             return None
-        for at, arg in enumerate(original.args):
+        for index, arg in enumerate(original.args):
             keyword = arg.keyword.value if arg.keyword else None
             half = keyword == "dtype" and file.name(arg.value) in HALVES
-            if half or (at < 2 or keyword in ("input", "target")) and self._is_half(arg.value, file):
+            if half or (index < 2 or keyword in ("input", "target")) and self._is_half(arg.value, file):
                 return Hit(original, "half", values=(("name", name.rpartition(".")[2]),))
         return None
 
@@ -41,5 +41,5 @@ class HalfReduction(Rule):
         """`x.half()`, `x.to(torch.float16)`."""
         if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
             return False
-        last = node.func.attr.value
-        return last in ("half", "bfloat16") or last == "to" and any(file.name(a.value) in HALVES for a in node.args)
+        method = node.func.attr.value
+        return method in ("half", "bfloat16") or method == "to" and any(file.name(a.value) in HALVES for a in node.args)

@@ -18,7 +18,7 @@ class InfiniteMask(Rule):
 
     def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
         value = next(
-            (a.value for at, a in enumerate(original.args) if at == 1 or a.keyword and a.keyword.value == "value"), None
+            (a.value for i, a in enumerate(original.args) if i == 1 or a.keyword and a.keyword.value == "value"), None
         )
         if value is None or not _INFINITE.fullmatch(file.text(value)):
             return None

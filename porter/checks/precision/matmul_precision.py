@@ -14,11 +14,11 @@ class MatmulPrecision(Rule):
 
     def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
         switch = f"{file.target.namespace}.matmul.allow_hf32"
-        said = {switch, next(n for n, part in SWITCHES.items() if part == "matmul")}
-        if not said.isdisjoint(file.apis):
+        switches = {switch, next(n for n, part in SWITCHES.items() if part == "matmul")}
+        if not switches.isdisjoint(file.apis):
             return None  # the file sets the real switch too, or will once PRT303 is applied
-        found = positional(original, 0, ("precision",))
-        value = found[1].value if found and found[1] else None
+        argument = positional(original, 0, ("precision",))
+        value = argument[1].value if argument and argument[1] else None
         if isinstance(value, cst.SimpleString):
             setting = "False" if value.evaluated_value == "highest" else "True"
         else:

@@ -23,7 +23,7 @@ class UnscaledFloat16(Rule):
             return None
         if any(arg.keyword is not None and arg.keyword.value == "enabled" for arg in original.args):
             return None  # mostly False, or decided where the scaler is made
-        found = positional(original, 1, ("dtype",))
-        if found is None or found[1] is not None and file.name(found[1].value) not in HALVES:
+        argument = positional(original, 1, ("dtype",))
+        if argument is None or argument[1] is not None and file.name(argument[1].value) not in HALVES:
             return None
-        return Hit(original, "default" if found[1] is None else "named")
+        return Hit(original, "default" if argument[1] is None else "named")

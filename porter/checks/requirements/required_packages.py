@@ -23,9 +23,9 @@ class RequiredPackages(TextRule):
         wanted = []
         for line in lines:
             yield from packages.indexes(document, line.start, line.end)
-            if found := _CLONED.match(line.text):
-                start = line.start + found.start(1)
-                wanted.append(packages.wanted(document.text, start, line.start + found.end(1)))
+            if match := _CLONED.match(line.text):
+                start = line.start + match.start(1)
+                wanted.append(packages.wanted(document.text, start, line.start + match.end(1)))
                 continue
             if line.text[0] in "-./" or "://" in line.text.partition("@")[0].partition("#")[0]:
                 continue  # an option, a folder, a wheel

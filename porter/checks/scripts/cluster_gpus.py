@@ -35,8 +35,8 @@ class ClusterGpus(TextRule):
                 yield from _module(command)
             elif name == "ray":
                 for word in command.words[1:]:
-                    if found := _RAY.match(word.text):
-                        yield Hit((word.start, word.end), "ray", values=named(option=found[0]))
+                    if match := _RAY.match(word.text):
+                        yield Hit((word.start, word.end), "ray", values=named(option=match[0]))
         for start, end in script.comments:
             line = script.text[start:end]
             if line.startswith("#") and _DIRECTIVE.match(line):
@@ -45,10 +45,10 @@ class ClusterGpus(TextRule):
 
 def _asked(command: Command) -> Iterator[Hit]:
     words = command.words
-    for at, word in enumerate(words[1:], 1):
+    for index, word in enumerate(words[1:], 1):
         if PROGRAM.match(word.name) or word.name.endswith((".py", ".sh")):
             return
-        following = words[at + 1].text if at + 1 < len(words) else ""
+        following = words[index + 1].text if index + 1 < len(words) else ""
         if _ASKS.match(word.text) and (
             "--gres" not in word.text or "gpu" in (word.text if "=" in word.text else following)
         ):

@@ -23,5 +23,5 @@ class EntryLauncher(TextRule):
     def look(self, document: Document, script: Script) -> Iterator[Hit]:
         if document.session.facts.launch.script != document.path or "set_env.sh" in document.text:
             return
-        if found := _STARTS.search(script.text):
-            yield Hit(found.span(1), "setup", optional=True)
+        if match := _STARTS.search(script.text):
+            yield Hit(match.span(1), "setup", optional=True)

@@ -32,17 +32,17 @@ def _container(command: Command) -> Iterator[Hit]:
         return
     if name.name.startswith("nvidia-docker"):
         yield Hit((name.start, name.end), "wrapper")
-    for at, word in enumerate(words[1:], 1):
+    for index, word in enumerate(words[1:], 1):
         option, equals, value = word.text.partition("=")
         if PROGRAM.match(word.name) or word.name in ("bash", "sh"):
             return  # what the container runs
         if option not in ("--gpus", "--runtime"):
             continue
         if not equals:
-            if at + 1 == len(words):
+            if index + 1 == len(words):
                 return
-            value = words[at + 1].text
-        end = word.end if equals else words[at + 1].end
+            value = words[index + 1].text
+        end = word.end if equals else words[index + 1].end
         if option == "--runtime":
             if value.strip("\"'") == "nvidia":
                 start = end - len(value)
@@ -50,16 +50,16 @@ def _container(command: Command) -> Iterator[Hit]:
             continue
         cards = re.sub(r"[\"']|device=", "", value)
         if not re.fullmatch(r"all|\d+(?:,\d+)*", cards) or cards.isdecimal() and "device" not in value:
-            yield Hit((word.start, end), "cards", values=(("old", _as_said(word, value)),))
+            yield Hit((word.start, end), "cards", values=(("old", _as_written(word, value)),))
             continue
         new = f"--runtime=ascend -e ASCEND_VISIBLE_DEVICES={'0-7' if cards == 'all' else cards}"
         yield Hit(
             (word.start, end),
             "gpus",
-            values=(("new", new), ("old", _as_said(word, value))),
+            values=(("new", new), ("old", _as_written(word, value))),
             edits=((word.start, end, new),),
         )
 
 
-def _as_said(word: Word, value: str) -> str:
+def _as_written(word: Word, value: str) -> str:
     return word.text if "=" in word.text else f"{word.text} {value}"

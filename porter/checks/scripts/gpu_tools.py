@@ -30,29 +30,29 @@ class GpuTools(TextRule):
         safe = script.may_edit(document)
         for command in script.commands:
             asked = []
-            for at in heads(command):
-                word = command.words[at]
+            for index in heads(command):
+                word = command.words[index]
                 if word.name == _SMI:
-                    asked.append(at)
+                    asked.append(index)
                 elif word.name in TOOLS:
                     yield Hit((word.start, word.end), TOOLS[word.name], values=named(tool=word.name))
-            counting = [at for at, word in enumerate(command.words) if _COUNTS.search(word.text)] if asked else []
-            for at in asked:
-                yield _smi(command, at, bool(counting) and counting[-1] > at, safe)
+            counting = [index for index, word in enumerate(command.words) if _COUNTS.search(word.text)] if asked else []
+            for index in asked:
+                yield _smi(command, index, bool(counting) and counting[-1] > index, safe)
         yield from _paths(script)
 
 
-def _smi(command: Command, at: int, counts: bool, safe: bool) -> Hit:
+def _smi(command: Command, index: int, counts: bool, safe: bool) -> Hit:
     """`counts`: one of its options asks how many GPUs there are, or which."""
     words = command.words
-    word, values = words[at], (("new", "npu-smi info"),)
-    if at and words[at - 1].name in _ASKED or at > 1 and words[0].name in _ASKED:
+    word, values = words[index], (("new", "npu-smi info"),)
+    if index and words[index - 1].name in _ASKED or index > 1 and words[0].name in _ASKED:
         return Hit(
             (word.start, word.end), "asked", code="PRT145", values=values, edits=((word.start, word.end, "npu-smi"),)
         )
-    options = at + 1 < len(words)
+    options = index + 1 < len(words)
     if options or "pipeline" in command.around or "command_substitution" in command.around:
-        topology = options and words[at + 1].text.startswith("topo")
+        topology = options and words[index + 1].text.startswith("topo")
         why = "counted" if counts else "topology" if topology else "parsed"
         return Hit((word.start, words[-1].end), why, code="PRT145")
     plain = not command.condition and all(kind in _PLAIN for kind in command.around) and word.text == _SMI
@@ -71,7 +71,7 @@ def _smi(command: Command, at: int, counts: bool, safe: bool) -> Hit:
 def _paths(script: Script) -> Iterator[Hit]:
     """`export PATH=/usr/local/cuda/bin:$PATH`."""
     for name in script.names:
-        if name.role == "set" and name.name in _LISTS and name.value and (at := _CUDA_PATH.search(name.value.text)):
-            start = name.value.start + at.start()
-            values = named(path=at[0], variable=name.name, new=SET_ENV)
-            yield Hit((start, start + len(at[0])), "path", values=values)
+        if name.role == "set" and name.name in _LISTS and name.value and (match := _CUDA_PATH.search(name.value.text)):
+            start = name.value.start + match.start()
+            values = named(path=match[0], variable=name.name, new=SET_ENV)
+            yield Hit((start, start + len(match[0])), "path", values=values)

@@ -25,13 +25,13 @@ class Heredocs(TextRule):
 
     def look(self, document: Document, script: Script) -> Iterator[Hit]:
         for start, end in script.heredocs:
-            found = _SAYS.search(script.text, start, end)
+            match = _SAYS.search(script.text, start, end)
             head = script.text[script.text.rfind("\n", 0, start - 1) + 1 : start]
-            reader = _READ.search(head) if found else None
-            if found and reader is not None:
-                values = named(name=found[1], reader=reader["program"] or reader["file"])
+            reader = _READ.search(head) if match else None
+            if match and reader is not None:
+                values = named(name=match[1], reader=reader["program"] or reader["file"])
                 yield Hit(
-                    (found.start(1), found.end(1)),
+                    (match.start(1), match.end(1)),
                     "file" if reader["file"] else "program",
                     code="PRT827",
                     values=values,

@@ -34,16 +34,16 @@ class Installs(TextRule):
 
     def look(self, document: Document, script: Script) -> Iterator[Hit]:
         for command in script.commands:
-            if (at := _installed(command)) is not None:
-                yield from _found(document, command.words[at:])
+            if (index := _installed(command)) is not None:
+                yield from _hits(document, command.words[index:])
 
 
 def _installed(command: Command) -> int | None:
     """Where the packages of `pip install`, `python -m pip install`, `uv pip install`, `conda create` begin."""
     known = command.words[0].name.rstrip(_VERSION) == "pip_install"
-    for at, word in enumerate(command.words):
-        if at and known and word.value in ("install", "create", "add"):
-            return at + 1
+    for index, word in enumerate(command.words):
+        if index and known and word.value in ("install", "create", "add"):
+            return index + 1
         known = known or word.name.rstrip(_VERSION) in _INSTALLERS
     return None
 
@@ -51,34 +51,34 @@ def _installed(command: Command) -> int | None:
 @lru_cache(maxsize=2)
 def _rows(rules: RuleSet) -> dict[str, Package]:
     """Package rows that say something, by the name that is installed."""
-    found: dict[str, Package] = {}
+    rows: dict[str, Package] = {}
     for imported, row in rules.tables.packages.items():
         if row.why and "." not in imported:  # of a package with a part for GPUs, the rest may be what is wanted
             for name in (*row.names, imported):
-                found.setdefault(name.lower().replace("_", "-"), row)
-    return found
+                rows.setdefault(name.lower().replace("_", "-"), row)
+    return rows
 
 
-def _found(document: Document, words: tuple[Word, ...]) -> Iterator[Hit]:
+def _hits(document: Document, words: tuple[Word, ...]) -> Iterator[Hit]:
     yield from _versions(document, words)
     rows = _rows(document.session.rules)
     skip = False
     for word in words:
         text, value, skip = word.text, skip, False
-        if found := _BUILD.match(text):
-            start, end = word.start + found.start(1), word.start + found.end(1)
-            values = named(old=found[1], npu=document.session.target.torch_npu)
+        if match := _BUILD.match(text):
+            start, end = word.start + match.start(1), word.start + match.end(1)
+            values = named(old=match[1], npu=document.session.target.torch_npu)
             yield Hit((word.start, word.end), "local", code="PRT841", values=values, edits=((start, end, ""),))
-        elif (found := _INDEX.search(text)) and text.strip("\"'").endswith(".whl"):
+        elif (match := _INDEX.search(text)) and text.strip("\"'").endswith(".whl"):
             # the file's name, too, says what it was built for
             target = document.session.target
             torch = ".".join(map(str, target.torch))
-            values = named(old=found[1] or found[0], torch=torch, npu=target.torch_npu)
+            values = named(old=match[1] or match[0], torch=torch, npu=target.torch_npu)
             yield Hit((word.start, word.end), "wheel", code="PRT841", values=values)
-        elif found:
-            start, end = word.start + found.start(1), word.start + found.end(1)
-            edits = ((start, end, "cpu"),) if found[1] else ()
-            values = named(old=found[1], new="cpu") if edits else named(old=found[0])
+        elif match:
+            start, end = word.start + match.start(1), word.start + match.end(1)
+            edits = ((start, end, "cpu"),) if match[1] else ()
+            values = named(old=match[1], new="cpu") if edits else named(old=match[0])
             yield Hit(
                 (word.start, word.end), "index" if edits else "foreign", code="PRT841", values=values, edits=edits
             )

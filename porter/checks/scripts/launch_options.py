@@ -33,7 +33,7 @@ class LaunchOptions(TextRule):
 def _look(document: Document, script: Script, safe: bool) -> Iterator[Hit]:
     """`safe`: the script may be edited. Of each command: `known`, it starts a Python program; `ours`, one of this project."""
     for command in script.commands:
-        program = next((at for at in heads(command) if _RUNS.match(command.words[at].name)), None)
+        program = next((index for index in heads(command) if _RUNS.match(command.words[index].name)), None)
         name = command.words[0].name
         computed = command.words[0].value is None
         known = program is not None or computed or name.endswith(".py") or any(_is_file(w) for w in command.words[1:3])
@@ -41,10 +41,10 @@ def _look(document: Document, script: Script, safe: bool) -> Iterator[Hit]:
         span = script.text[command.start : command.end]
         yield from _options(document, command.start, span, known, safe and ours, command)
         if program is not None and command.words[program].name == "accelerate":
-            for found in _DIST.finditer(span):
-                start = command.start + found.end() - len("--multi_gpu")
-                edits = ((start, command.start + found.end(), "--multi_npu"),)
-                yield Hit((start, command.start + found.end()), "multi", code="PRT825", edits=edits)
+            for match in _DIST.finditer(span):
+                start = command.start + match.end() - len("--multi_gpu")
+                edits = ((start, command.start + match.end(), "--multi_npu"),)
+                yield Hit((start, command.start + match.end()), "multi", code="PRT825", edits=edits)
     for text in script.texts:
         if not text.command:  # what a variable holds: the options of a command further down
             yield from _options(document, text.word.start, text.word.text, False, safe, None)
@@ -69,14 +69,14 @@ def _options(
 ) -> Iterator[Hit]:
     session = document.session
     alone = _alone(command) if command is not None else None
-    for found in _OPTION.finditer(re.sub(r"\\\n", "  ", text)):
-        flag, value = found[1], found[4]
+    for match in _OPTION.finditer(re.sub(r"\\\n", "  ", text)):
+        flag, value = match[1], match[4]
         kind = "backend" if value == "nccl" else "device"
         takes = session.facts.launch.takes(flag, kind)
         if not takes and not (known and _OURS.search(flag)):
             continue
-        at = start + found.start(4)
-        if alone is not None and not alone(at):
+        offset = start + match.start(4)
+        if alone is not None and not alone(offset):
             continue
         new = (
             session.target.backend
@@ -88,9 +88,9 @@ def _options(
         values = named(flag=flag, old=value, new=new)
         certain = safe and takes and value != "gpu" and session.target.style == "rename"
         why = "option" if certain else "accelerator" if value == "gpu" else "unknown"
-        edits = ((at, at + len(value), new),)
+        edits = ((offset, offset + len(value), new),)
         yield Hit(
-            (start + found.start(1), at + len(value)),
+            (start + match.start(1), offset + len(value)),
             why,
             code="PRT825",
             values=values,
@@ -105,9 +105,9 @@ def _alone(command: Command) -> Callable[[int], bool]:
     """Of a place: is it not inside a longer string, as in `--note "use --device cuda"`?"""
     known: dict[int, bool] = {}
 
-    def alone(at: int) -> bool:
-        number = bisect_right(command.words, at, key=_start) - 1
-        if number < 0 or at >= command.words[number].end:
+    def alone(offset: int) -> bool:
+        number = bisect_right(command.words, offset, key=_start) - 1
+        if number < 0 or offset >= command.words[number].end:
             return False
         if number not in known:
             known[number] = " " not in command.words[number].text.strip()

@@ -53,12 +53,12 @@ class ShellVariables(TextRule):
 
 def _look(document: Document, script: Script, safe: bool) -> Iterator[Hit]:
     rows = document.session.rules.tables.variables
-    found: dict[str, list[Place]] = {}
+    by_name: dict[str, list[Place]] = {}
     for name, place in _places(script):
         if name in rows or _UNKNOWN.match(name):
-            found.setdefault(name, []).append(place)
+            by_name.setdefault(name, []).append(place)
     written = {m[0] for start, end in script.heredocs for m in _TOKEN.finditer(script.text[start:end])}
-    for name, places in sorted(found.items()):
+    for name, places in sorted(by_name.items()):
         places = sorted(set(places), key=lambda place: place.start)
         row = rows.get(name)
         if row is None:
@@ -88,16 +88,16 @@ def _places(script: Script) -> Iterator[tuple[str, Place]]:
         if names[0] in QUIET:
             continue
         for before, word in zip(("", *names), command.words):
-            if word.text.startswith(("'", '"', "$")) or not (found := _TOKEN.search(word.text)):
+            if word.text.startswith(("'", '"', "$")) or not (match := _TOKEN.search(word.text)):
                 continue
-            start, end = word.start + found.start(), word.start + found.end()
-            rest = word.text[found.end() :]
+            start, end = word.start + match.start(), word.start + match.end()
+            tail = word.text[match.end() :]
             passed = names[0] in _LAUNCHERS and (before in _PASSED_ON or names[0] in ("env", "sudo"))
-            if rest[:1] == "=" and found.start() == 0 and passed:
-                value = Word(end + 1, word.end, rest[1:])
-                yield found[0], Place(start, end, "set", value, True)
-            elif not rest and found.start() == 0 and (names[0] in _NAMED or before == "-v" or passed):
-                yield found[0], Place(start, end, "named", None, False)
+            if tail[:1] == "=" and match.start() == 0 and passed:
+                value = Word(end + 1, word.end, tail[1:])
+                yield match[0], Place(start, end, "set", value, True)
+            elif not tail and match.start() == 0 and (names[0] in _NAMED or before == "-v" or passed):
+                yield match[0], Place(start, end, "named", None, False)
             else:
                 yield from _mentioned(word.start, word.text)
     for text in script.texts:
@@ -106,8 +106,8 @@ def _places(script: Script) -> Iterator[tuple[str, Place]]:
 
 
 def _mentioned(start: int, text: str) -> Iterator[tuple[str, Place]]:
-    for found in _TOKEN.finditer(text):
-        yield found[0], Place(start + found.start(), start + found.end(), "text", None, False)
+    for match in _TOKEN.finditer(text):
+        yield match[0], Place(start + match.start(), start + match.end(), "text", None, False)
 
 
 def _renamed(name: str, row: Variable, places: list[Place], safe: bool) -> Iterator[Hit]:
@@ -125,8 +125,8 @@ def _renamed(name: str, row: Variable, places: list[Place], safe: bool) -> Itera
     for place in places:
         edits = ((place.start, place.end, row.to or ""),)
         if place in wrong:
-            said = (*values, ("value", wrong[place]))
-            yield Hit((place.start, place.end), "order", code="PRT801", values=said, edits=edits)
+            order_values = (*values, ("value", wrong[place]))
+            yield Hit((place.start, place.end), "order", code="PRT801", values=order_values, edits=edits)
             continue
         weight: dict[str, Any] = {"severity": row.severity, "effort": row.effort}
         yield Hit((place.start, place.end), row.why, code=row.code, values=values, edits=edits, safe=certain, **weight)
@@ -157,5 +157,5 @@ def _converted(name: str, row: Variable, places: list[Place]) -> Iterator[Hit]:
 
 def _holds(value: Word, starts: list[int], length: int) -> bool:
     """Whether a name of this length stands in a value, behind its first character, that begins at one of these places."""
-    at = bisect_right(starts, value.start)
-    return at < len(starts) and starts[at] + length <= value.end
+    index = bisect_right(starts, value.start)
+    return index < len(starts) and starts[index] + length <= value.end

@@ -74,13 +74,13 @@ class _Look:
             document.path
         )  # it chooses between GPUs and NPUs: nothing is certain
         self.keys: set[str] = set()
-        self._said: dict[tuple[int, str], list[Entry]] = {}
+        self._matching: dict[tuple[int, str], list[Entry]] = {}
 
     def hits(self) -> Iterator[Hit]:
         self.keys = {word(part) for entry in self.settings.entries for part in entry.path}
         for number, entry in enumerate(self.settings.entries):
-            found = list(self._entry(entry)) or list(variables_set.look(self, entry))
-            for hit in found:
+            hits = list(self._entry(entry)) or list(variables_set.look(self, entry))
+            for hit in hits:
                 if hit.edits:
                     self.settings.edited.update(self._numbers(number, hit))
                 yield hit
@@ -115,16 +115,16 @@ class _Look:
         if _WORDS.search(entry.value):
             rows = sorted([*rows, *self.wild], key=lambda made: made[0])
         for _, row, pattern in rows:
-            found = pattern.fullmatch(entry.value)
-            if found and self._fits(row, entry, key):
-                return self._hit(row, entry, found)
+            match = pattern.fullmatch(entry.value)
+            if match and self._fits(row, entry, key):
+                return self._hit(row, entry, match)
         return None
 
     def _fits(self, row: Setting, entry: Entry, key: str) -> bool:
-        last = key.rpartition(".")[2]
-        if row.kind and not like(last, row.kind):
+        tail = key.rpartition(".")[2]
+        if row.kind and not like(tail, row.kind):
             return False
-        if "*" in row.keys and "--gpus" not in row.value and (entry.path[-1:] == (ITEM,) or last in row.excepted):
+        if "*" in row.keys and "--gpus" not in row.value and (entry.path[-1:] == (ITEM,) or tail in row.excepted):
             return False
         above = {word(w) for part in entry.path[:-1] for w in part.split(".")} | set(key.split(".")[:-1])
         if row.under and not above.intersection(row.under):
@@ -145,34 +145,34 @@ class _Look:
     @cached_property
     def _libraries(self) -> dict[int, list[Entry]]:
         """By the mapping they stand in, the entries that name a class of another library."""
-        found: dict[int, list[Entry]] = {}
+        by_owner: dict[int, list[Entry]] = {}
         for entry in self.settings.entries:
             if entry.name in _NAMED and str(entry.value).partition(".")[0] in CUDA_LIBRARIES:
-                found.setdefault(entry.owner, []).append(entry)
-        return found
+                by_owner.setdefault(entry.owner, []).append(entry)
+        return by_owner
 
     def _set(self, owner: int, key: str) -> list[Entry]:
         """The entries of a mapping, of this key, that a rule speaks of."""
-        if (owner, key) not in self._said:
+        if (owner, key) not in self._matching:
             near = self.settings.among(owner)
-            self._said[owner, key] = [e for e in near if word(e.name) == key and self._setting(e, key)]
-        return self._said[owner, key]
+            self._matching[owner, key] = [e for e in near if word(e.name) == key and self._setting(e, key)]
+        return self._matching[owner, key]
 
-    def _hit(self, row: Setting, entry: Entry, found: re.Match[str]) -> Hit:
+    def _hit(self, row: Setting, entry: Entry, match: re.Match[str]) -> Hit:
         new = ""
         edits: tuple[tuple[int, int, str], ...] = ()
         if row.to is not None:
-            rest = found[1] if found.re.groups else ""
+            rest = match[1] if match.re.groups else ""
             new = self._spelled(row.to, rest or "")
             span = entry.key if row.replace == "key" else (entry.start, entry.end) if entry.exact else None
             if span and self.style.writes(row.code):
                 edits = ((*span, new),)
         values = named(name=entry.name, old=" ".join(entry.value.split())[:80], new=new)
-        at = entry.key if row.replace == "key" and entry.key else (entry.start, entry.end)
+        place = entry.key if row.replace == "key" and entry.key else (entry.start, entry.end)
         safe = row.fix == "safe" and not self.known and bool(edits)
         holder = field(entry.name) if row.code == "PRT830" and entry.name else ""
         return Hit(
-            at,
+            place,
             row.why,
             code=row.code,
             values=values,
@@ -214,8 +214,8 @@ class _Look:
         if entry.path[-1:] != (ITEM,) or not entry.exact:
             return None
         start, value = entry.start, entry.value
-        if found := _FLAG.fullmatch(value):
-            flag, value, start = found[1], found[2], start + found.start(2)
+        if match := _FLAG.fullmatch(value):
+            flag, value, start = match[1], match[2], start + match.start(2)
         elif re.fullmatch(r"cuda(?::\d+)?|nccl", value):
             before = self.settings.before(entry)
             flag = before.value if before and before.value.startswith("-") else ""

@@ -30,12 +30,12 @@ class RequirementLists(TextRule):
         kind = _kind(document.path)
         if not kind:
             return
-        found = [
+        numbered = [
             made for number, entry in enumerate(settings.entries) if (made := _wanted(document, kind, number, entry))
         ]
-        known = {name for _, want in found if (name := want.name) == ADDED}
-        every = [want for _, want in found]
-        numbers = {want.start: number for number, want in found}
+        known = {name for _, want in numbered if (name := want.name) == ADDED}
+        every = [want for _, want in numbered]
+        numbers = {want.start: number for number, want in numbered}
         for hit in packages.hits(document, every):
             if hit.edits and not known:
                 settings.edited.add(numbers[hit.at[0]] if any(a < b for a, b, _ in hit.edits) else -1)
@@ -87,8 +87,8 @@ def _conda(document: Document, entry: Entry) -> Wanted | None:
         before = _before(document, entry)
         quote = before[-1:] if before[-1:] in ("'", '"') else ""
         return made and _line(document, made, f"{before}{ADDED}==", quote)
-    if entry.path == ("dependencies", ITEM) and (found := _CONDA.match(entry.value)) and "\n" not in entry.value:
-        name = entry.start + found.start(1)
+    if entry.path == ("dependencies", ITEM) and (match := _CONDA.match(entry.value)) and "\n" not in entry.value:
+        name = entry.start + match.start(1)
         made = wanted(document.text, name, entry.end)
         return made and replace(made, kind="conda", start=entry.start)
     return None
@@ -123,8 +123,8 @@ def _table(document: Document, entry: Entry) -> Wanted | None:
     name = re.sub(r"[-_.]+", "-", path[-1]).lower()
     spec = entry.value.strip()
     exact = EXACT.fullmatch(spec)
-    at = entry.start + entry.value.index(spec)
-    version = (at + exact.start(1), at + exact.end(1)) if exact else None
+    offset = entry.start + entry.value.index(spec)
+    version = (offset + exact.start(1), offset + exact.end(1)) if exact else None
     shown = "" if spec in ("", "*") else spec if spec[0] in "=<>~!^" else f"=={spec}"
     made = Wanted(name, entry.start, max(entry.end, entry.start + 1), shown, version)
     if path != entry.path:

@@ -40,16 +40,16 @@ class Writes(Protocol):
 def look(finder: Finder, entry: Entry) -> Iterator[Hit]:
     """`finder` is what looks at the settings: it knows target, tables and style."""
     above = [part for part in entry.path[:-1] if part != ITEM]
-    last = entry.path[-1] if entry.path else ""
+    key = entry.path[-1] if entry.path else ""
     sure = bool(above) and _ENVIRONMENT.search(above[-1]) is not None
-    if _NAME.match(last):
-        yield from _variable(finder, entry, last, entry.key, entry.value, entry if entry.exact else None, sure)
-    elif last == ITEM and (found := _SET.fullmatch(entry.value)) and entry.exact:
+    if _NAME.match(key):
+        yield from _variable(finder, entry, key, entry.key, entry.value, entry if entry.exact else None, sure)
+    elif key == ITEM and (match := _SET.fullmatch(entry.value)) and entry.exact:
         if sure or _ENVIRONMENT.search(entry.name):
-            name = (entry.start, entry.start + len(found[1]))
-            value = (entry.start + found.start(2), entry.end)
-            yield from _variable(finder, entry, found[1], name, found[2], value, True)
-    elif last == "name" and sure and _NAME.match(entry.value) and entry.exact:
+            name = (entry.start, entry.start + len(match[1]))
+            value = (entry.start + match.start(2), entry.end)
+            yield from _variable(finder, entry, match[1], name, match[2], value, True)
+    elif key == "name" and sure and _NAME.match(entry.value) and entry.exact:
         other = next((e for e in finder.settings.named(entry.owner).get("value", ()) if e.name == "value"), None)
         text = other.value if other else None
         yield from _variable(finder, entry, entry.value, (entry.start, entry.end), text, other, True)
@@ -65,14 +65,14 @@ def _variable(
     sure: bool,
 ) -> Iterator[Hit]:
     row = finder.tables.variables.get(name)
-    at = span or (entry.start, entry.end)
+    location = span or (entry.start, entry.end)
     if row is None:
         if sure and UNKNOWN.match(name):
-            yield Hit(at, "unknown", code="PRT803", values=named(old=name))
+            yield Hit(location, "unknown", code="PRT803", values=named(old=name))
         return
     weight: dict[str, Any] = {"severity": row.severity, "effort": row.effort}
     if row.to is None:
-        yield Hit(at, row.why, code=row.code, values=named(old=name, new=""), **weight)
+        yield Hit(location, row.why, code=row.code, values=named(old=name, new=""), **weight)
         return
     if _has(finder, entry, row.to):
         return
@@ -81,18 +81,23 @@ def _variable(
     if row.value == "bytes-to-mb":
         number, place = to_megabytes(value), _place(where)
         if number is None or place is None:
-            yield Hit(at, "computed", code=row.code, values=values)
+            yield Hit(location, "computed", code=row.code, values=values)
         else:
             yield Hit(
-                at, row.why, code=row.code, values=values, edits=(*edits, (*place, number)) if edits else (), **weight
+                location,
+                row.why,
+                code=row.code,
+                values=values,
+                edits=(*edits, (*place, number)) if edits else (),
+                **weight,
             )
         return
     if is_list(row) and value is not None and not is_ordered(value):
         values = named(old=name, new=row.to, value=value)
-        yield Hit(at, "order", code="PRT801", values=values, edits=edits)
+        yield Hit(location, "order", code="PRT801", values=values, edits=edits)
         return
     safe = row.fix == "safe" and sure and not finder.known
-    yield Hit(at, row.why, code=row.code, values=values, edits=edits, safe=safe and bool(edits), **weight)
+    yield Hit(location, row.why, code=row.code, values=values, edits=edits, safe=safe and bool(edits), **weight)
 
 
 def _place(where: Entry | Span | None) -> Span | None:

@@ -31,7 +31,7 @@ def _reached(file: RuleFile) -> Iterator[Hit]:
     around = file.path.split("/")[:-1]
     roots = {name for name in libraries.names if name not in around}  # not in the library itself
     yield from _imported(file, roots, libraries.facts)
-    at: dict[str, list[Link]] = {}
+    calls: dict[str, list[Link]] = {}
     for link in file.names.uses:
         full = file.names.root(link[0].id, link) if link[0].ctx.__class__ is ast.Load else None
         if full is None or full.partition(".")[0] not in roots or (words := _called(link)) is None:
@@ -42,8 +42,8 @@ def _reached(file: RuleFile) -> Iterator[Hit]:
         if fact is None or fact.module or name in file.rules.keys.calls or file.rules.keys.mentioned(name):
             continue
         if not _guarded(file, link):
-            at.setdefault(name, []).append(link)
-    for name, links in sorted(at.items()):
+            calls.setdefault(name, []).append(link)
+    for name, links in sorted(calls.items()):
         fact = libraries.facts[name]
         yield Hit(first(links), fact.verdict, values=_values(name, fact, len(links)))
 
@@ -52,8 +52,8 @@ def _guarded(file: RuleFile, link: Link) -> bool:
     """Whether the program asks first, has something else by the same name, or runs there only where there are GPUs."""
     names: Any = file.names
     word = link[0].id
-    imported = [at for _, at in names.imports.get(word, ())]
-    if names.bindings(word, link) or any(guard(at) is not None or asked(at) for at in imported):
+    imported = [binding for _, binding in names.imports.get(word, ())]
+    if names.bindings(word, link) or any(guard(binding) is not None or asked(binding) for binding in imported):
         return True
     return asked(link) or guard(link) is not None or file.awareness.covers_link(link) or _never(link)
 
@@ -84,7 +84,7 @@ def _called(link: Link) -> list[str] | None:
 
 def _imported(file: RuleFile, roots: set[str], facts: Mapping[str, Fact]) -> Iterator[Hit]:
     """Imports of modules that fail; what porter's own table says of the package says more."""
-    said: set[str] = set()
+    reported: set[str] = set()
     for kind in (ast.Import, ast.ImportFrom):
         for link in file.buckets[kind]:
             node = link[0]
@@ -95,12 +95,12 @@ def _imported(file: RuleFile, roots: set[str], facts: Mapping[str, Fact]) -> Ite
                 names = [a.name for a in node.names]
             for name in names:
                 fact = facts.get(name)
-                if fact is None or not fact.module or name.partition(".")[0] not in roots or name in said:
+                if fact is None or not fact.module or name.partition(".")[0] not in roots or name in reported:
                     continue
                 known = row_of(name, file.rules.tables.packages)
                 if known is not None and known[1].why or guard(link) is not None or file.awareness.covers_link(link):
                     continue
-                said.add(name)
+                reported.add(name)
                 yield Hit(link, "module", values=_values(name, fact, 1))
                 break
 

@@ -18,12 +18,12 @@ class NativeCalls(IndexRule):
         if not exports or not mentions(file.source.utf8, exports) or file.facts.accelerators.also_npu(file.path):
             return
         links = {link[0]: link for link in file.names.uses}
-        said = set()
+        reported = set()
         for node, module, name in uses(file.tree, exports):
             link = links.get(node)
-            if link is None or (module, name) in said or file.awareness.covers_link(link):
+            if link is None or (module, name) in reported or file.awareness.covers_link(link):
                 continue
-            said.add((module, name))
+            reported.add((module, name))
             native = exports[module][name]
             known = file.rules.tables.kernel(f"{module}_{name}", native.kernels)
             values = named(name=f"{module}.{name}", kernels=native.kernels, path=native.path)

@@ -25,17 +25,20 @@ class OlderTorch(Rule):
 
     @staticmethod
     def _verbose(original: Any, updated: cst.Call, name: str, file: RuleFile) -> Hit | None:
-        at = next((n for n, a in enumerate(original.args) if a.keyword and a.keyword.value == "verbose"), None)
-        if at is None or "verbose" in file.session.catalogue.signature(name):
+        index = next((n for n, a in enumerate(original.args) if a.keyword and a.keyword.value == "verbose"), None)
+        if index is None or "verbose" in file.session.catalogue.signature(name):
             return None
-        args = [a for n, a in enumerate(updated.args) if n != at]
-        if at == len(args) and args:  # what was in front of the last argument
-            args[-1] = args[-1].with_changes(comma=updated.args[at].comma)
-        plain = isinstance(original.args[at].value, cst.Name) and original.args[at].value.value in ("True", "False")
+        args = [a for n, a in enumerate(updated.args) if n != index]
+        if index == len(args) and args:  # what was in front of the last argument
+            args[-1] = args[-1].with_changes(comma=updated.args[index].comma)
+        plain = isinstance(original.args[index].value, cst.Name) and original.args[index].value.value in (
+            "True",
+            "False",
+        )
         values = (("name", name.rpartition(".")[2]), ("version", file.session.catalogue.torch))
         # a comment that would go with it is for a person to keep
-        new = None if "#" in cst.Module([]).code_for_node(original.args[at]) else updated.with_changes(args=args)
-        return Hit(original.args[at], "verbose", new=new, safe=plain, values=values)
+        new = None if "#" in cst.Module([]).code_for_node(original.args[index]) else updated.with_changes(args=args)
+        return Hit(original.args[index], "verbose", new=new, safe=plain, values=values)
 
     @staticmethod
     def _stft(original: cst.Call, updated: cst.Call) -> Hit | None:
@@ -44,9 +47,9 @@ class OlderTorch(Rule):
             return None
         if len(original.args) > _BEFORE_COMPLEX:
             return None
-        last = updated.args[-1]
+        last_arg = updated.args[-1]
         comma = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
-        args = [*updated.args[:-1], last.with_changes(comma=comma)]
+        args = [*updated.args[:-1], last_arg.with_changes(comma=comma)]
         none = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
-        args.append(cst.Arg(cst.Name("False"), keyword=cst.Name("return_complex"), equal=none, comma=last.comma))
+        args.append(cst.Arg(cst.Name("False"), keyword=cst.Name("return_complex"), equal=none, comma=last_arg.comma))
         return Hit(original.func, "stft", new=updated.with_changes(args=args))

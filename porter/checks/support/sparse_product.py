@@ -65,8 +65,8 @@ class SparseProduct(Rule):
     @staticmethod
     def _gradient(original: cst.Call, name: str, file: RuleFile) -> Hit | None:
         """`nn.Embedding(..., sparse=True)`: the gradient of its weight is sparse."""
-        found = positional(original, _GRADIENTS[name], ("sparse",))
-        given = found[1] if found else None
+        argument = positional(original, _GRADIENTS[name], ("sparse",))
+        given = argument[1] if argument else None
         wanted = given is not None and file.text(given.value) == "True"
         return Hit(original.func, "gradient", values=(("name", name),)) if wanted else None
 

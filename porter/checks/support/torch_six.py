@@ -64,10 +64,10 @@ class TorchSix(Rule):
         lines = _lines(original.names)
         if lines is None:
             return Hit(original, "default", values=(("name", names),))
-        first, *rest = lines
+        first, *others = lines
         parsed: Any = cst.parse_statement(first)
         new = parsed.body[0]
-        return Hit(original, "default", new=new, safe=True, after=tuple(rest), values=(("name", names),))
+        return Hit(original, "default", new=new, safe=True, after=tuple(others), values=(("name", names),))
 
 
 def _lines(aliases: Iterable[Alias]) -> list[str] | None:

@@ -52,22 +52,24 @@ class UnsupportedApi(IndexRule):
             if verdict is None or name.startswith(_RULED) or verdict.severity == "note" and not verdict.dtypes:
                 continue
             if verdict.kind in (UNKNOWN, MISSING):
-                if at := _places(file, name, links):
-                    why, said = _missing(verdict, support, len(at))
-                    yield Hit(first(at), why, code="PRT701", values=named(**said))
+                if places := _places(file, name, links):
+                    why, placeholders = _missing(verdict, support, len(places))
+                    yield Hit(first(places), why, code="PRT701", values=named(**placeholders))
             elif verdict.kind == ON_CPU:
-                if name not in file.rules.keys.calls and (at := [k for k in links if _computes(file, k)]):
-                    values = _values(verdict, file.target, at)
-                    yield Hit(first(at), "disagree" if verdict.disagree else "default", code="PRT702", values=values)
+                if name not in file.rules.keys.calls and (places := [k for k in links if _computes(file, k)]):
+                    values = _values(verdict, file.target, places)
+                    yield Hit(
+                        first(places), "disagree" if verdict.disagree else "default", code="PRT702", values=values
+                    )
             elif len(verdict.dtypes) >= _LIST and not _MAKES.search(name):
                 yield from _of_types(file, name, links, verdict)
 
 
 def _of_types(file: RuleFile, name: str, links: list[Link], verdict: Verdict) -> Iterator[Hit]:
-    at = [(k, dtype) for k in links if (dtype := _dtype(file, k)) in _DOUBTFUL and dtype not in verdict.dtypes]
-    if at := [(k, dtype) for k, dtype in at if _computes(file, k)]:
-        place = first([k for k, _ in at])
-        values = named(name=name, dtype=dict(at)[place], dtypes=", ".join(verdict.dtypes))
+    uses = [(k, dtype) for k in links if (dtype := _dtype(file, k)) in _DOUBTFUL and dtype not in verdict.dtypes]
+    if uses := [(k, dtype) for k, dtype in uses if _computes(file, k)]:
+        place = first([k for k, _ in uses])
+        values = named(name=name, dtype=dict(uses)[place], dtypes=", ".join(verdict.dtypes))
         yield Hit(place, "default", code="PRT703", values=values)
 
 
@@ -75,8 +77,8 @@ def missing(file: RuleFile) -> Iterator[tuple[str, list[Link]]]:
     """What the target lacks of what a file calls, with all places."""
     for name, links in sorted(file.apis.items()):
         verdict = file.session.support.of(name)
-        if verdict is not None and verdict.kind in (UNKNOWN, MISSING) and (at := _places(file, name, links)):
-            yield verdict.api, at
+        if verdict is not None and verdict.kind in (UNKNOWN, MISSING) and (places := _places(file, name, links)):
+            yield verdict.api, places
 
 
 def _places(file: RuleFile, name: str, links: list[Link]) -> list[Link]:
@@ -87,11 +89,11 @@ def _places(file: RuleFile, name: str, links: list[Link]) -> list[Link]:
 
 def _is_member(file: RuleFile, name: str) -> bool:
     """Of a class that the target has: the catalogue does not list `ProfilerActivity.NPU`, nor what torch_npu adds to torch's."""
-    above, _, last = name.rpartition(".")
+    above, _, member = name.rpartition(".")
     if not above.rpartition(".")[2][:1].isupper():
         return False
     device = file.session.target.device
-    return above.startswith("torch_npu.") and file.session.has(above) or last in (device, f"is_{device}")
+    return above.startswith("torch_npu.") and file.session.has(above) or member in (device, f"is_{device}")
 
 
 def _missing(verdict: Verdict, support: Support, count: int) -> tuple[str, dict[str, str]]:
@@ -103,9 +105,9 @@ def _missing(verdict: Verdict, support: Support, count: int) -> tuple[str, dict[
     return "cuda" if verdict.operators else "npu", {**values, "version": support.catalogue.torch_npu}
 
 
-def _values(verdict: Verdict, target: Target, at: list[Link]) -> tuple[tuple[str, str], ...]:
+def _values(verdict: Verdict, target: Target, links: list[Link]) -> tuple[tuple[str, str], ...]:
     operators = ", ".join(dict.fromkeys(name.partition(".")[0] for name in verdict.operators))
-    return named(name=verdict.api, version=target.torch_npu, operators=operators, count=str(len(at)))
+    return named(name=verdict.api, version=target.torch_npu, operators=operators, count=str(len(links)))
 
 
 def _read(link: Link) -> bool:
@@ -119,7 +121,7 @@ def _guarded(file: RuleFile, link: Link) -> bool:
     """Whether the code asks first if there is such a thing, or catches that there is none."""
     names, word = file.names, getattr(link[0], "id", "")
     imported = names.imports.get(word, ()) if word != "torch" else ()
-    if imported and (word in names.others or any(guard(at) or asked(at) for _, at in imported)):
+    if imported and (word in names.others or any(guard(binding) or asked(binding) for _, binding in imported)):
         return True
     return asked(link)
 
@@ -149,8 +151,8 @@ def _runs_once(file: RuleFile, function: Link, depth: int = 0) -> bool:
     if depth > 3 or function[1][0].__class__ is ast.ClassDef:
         return False
     around = map(file.scene.function, file.names.spelled(function[0].name))
-    above = [at for at in around if at is None or at[0] is not function[0]]
-    return bool(above) and all(at is not None and _runs_once(file, at, depth + 1) for at in above)
+    users = [user for user in around if user is None or user[0] is not function[0]]
+    return bool(users) and all(user is not None and _runs_once(file, user, depth + 1) for user in users)
 
 
 def _on_host(link: Link) -> bool:
@@ -192,5 +194,5 @@ def _dtype(file: RuleFile, link: Link) -> str | None:
 
 def _named(file: RuleFile, node: ast.expr, link: Link) -> str | None:
     full = file.names.resolve(node, link) or ""
-    last = full.removeprefix("torch.")
-    return None if last == full or constant(node) is not None else _ALIASES.get(last, last)
+    dtype = full.removeprefix("torch.")
+    return None if dtype == full or constant(node) is not None else _ALIASES.get(dtype, dtype)
