@@ -83,7 +83,7 @@ class Rules:
 @lru_cache(maxsize=4)
 def load(soc: str = DEFAULT_SOC) -> Rules:
     """The rules for one chip: what is not about it is never asked for."""
-    tables, made = table.load(), []
+    tables, rules = table.load(), []
     taken: dict[tuple[str, str], type[AnyRule]] = {}
     for kind in discover():
         check(kind, tables, taken)
@@ -93,5 +93,5 @@ def load(soc: str = DEFAULT_SOC) -> Rules:
             except Exception as error:
                 raise failed(kind.__module__, error) from error
             check_made(rule, tables)
-            made.append(rule)
-    return Rules(tables, made)
+            rules.append(rule)
+    return Rules(tables, rules)

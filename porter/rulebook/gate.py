@@ -20,7 +20,7 @@ def opening() -> compiled.Section:
 
 
 class Gate:
-    """Plain text is looked for first, and patterns only where that is: many are through without any."""
+    """A text is looked for first, its patterns only where it stands. A text without patterns opens the gate alone."""
 
     @cached_property
     def _searches(self) -> tuple[tuple[bytes, tuple[Search, ...]], ...]:

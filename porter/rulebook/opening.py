@@ -191,10 +191,10 @@ def _headed(*patterns: str) -> dict[str, list[str]]:
     return {text: by_text[text] for text in dict.fromkeys(map(head, patterns)) if text in by_text}
 
 
-def _both(gate: list[str], more: Iterable[str] = (), patterns: Iterable[str] = ()) -> tuple[list[str], list[str]]:
+def _both(gate: list[str], words: Iterable[str] = (), patterns: Iterable[str] = ()) -> tuple[list[str], list[str]]:
     """Words and patterns of text in lower case."""
     plain = _plain(dict.fromkeys(gate))
     expressions = [pattern for pattern in dict.fromkeys(gate) if not _plain([pattern]) and not _holds(pattern, plain)]
-    expressions += _grouped(_without({word.lower() for word in more}, plain))
+    expressions += _grouped(_without({word.lower() for word in words}, plain))
     expressions += ["|".join(several)] if (several := [*patterns]) else []
     return [word.replace("\0", ".") for word in plain], expressions

@@ -61,17 +61,17 @@ def _names(value: object) -> str | None:
     return next((f"renames {k!r} to {v!r}" for k, v in value.items() if _dotted(k) or _dotted(v)), None)
 
 
-def languages(value: object, more: tuple[str, ...] = ()) -> str | None:
+def languages(value: object, other_keys: tuple[str, ...] = ()) -> str | None:
     if not isinstance(value, dict):
         return f"is not a table of {' and '.join(LANGUAGES)}"
     for lang in LANGUAGES:
         if not isinstance(value.get(lang), str) or not value[lang].strip():
             return f"has no text for {lang!r}"
-    return next((f"has the unknown key {key!r}" for key in value if key not in LANGUAGES + more), None)
+    return next((f"has the unknown key {key!r}" for key in value if key not in LANGUAGES + other_keys), None)
 
 
-def _message(value: Any, *more: str) -> str | None:
-    if wrong := languages(value, ("severity", "effort", "once", *more)):
+def _message(value: Any, *other_keys: str) -> str | None:
+    if wrong := languages(value, ("severity", "effort", "once", *other_keys)):
         return wrong
     for key, check in (("severity", _severity), ("effort", _effort), ("once", _boolean)):
         if key in value and (wrong := check(value[key])):

@@ -28,13 +28,13 @@ class ApexClass(Rule):
         if entry is None:
             return Hit(original.func, "arguments", values=values, code=COUNTERPARTS[full].code)
         values = (*values, ("new", f"{entry.module}.{entry.name}"))
-        inside = "." in file.text(original.func) and self._torch(original.func, file, f"{entry.module}.{entry.name}")
-        if "." in file.text(original.func) and not inside:
+        func = "." in file.text(original.func) and self._torch(original.func, file, f"{entry.module}.{entry.name}")
+        if "." in file.text(original.func) and not func:
             return Hit(original.func, "arguments", values=values, code=entry.code)
         args = self._args(original, updated, entry)
-        if args is None and not inside:
+        if args is None and not func:
             return None  # the import says it all
-        new = updated.with_changes(args=args or updated.args, **({"func": inside} if inside else {}))
+        new = updated.with_changes(args=args or updated.args, **({"func": func} if func else {}))
         return Hit(original.func, "rewritten", new=new, values=values, code=entry.code)
 
     def _convert(
@@ -67,6 +67,6 @@ class ApexClass(Rule):
             end = original.args[-1].comma
             return [*keep[:-1], keep[-1].with_changes(comma=end)] if keep else keep
         equal = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
-        more = [cst.Arg(cst.parse_expression(entry.added[n]), keyword=cst.Name(n), equal=equal) for n in missing]
+        added = [cst.Arg(cst.parse_expression(entry.added[n]), keyword=cst.Name(n), equal=equal) for n in missing]
         last_arg = keep[-1].with_changes(comma=cst.MaybeSentinel.DEFAULT) if keep else None
-        return [*keep[:-1], *([last_arg] if last_arg else []), *more]
+        return [*keep[:-1], *([last_arg] if last_arg else []), *added]

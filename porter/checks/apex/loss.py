@@ -31,6 +31,7 @@ class Clip(NamedTuple):
 
 
 def statement_of(link: Link) -> Link:
+    """The link of the statement that a node stands in, which may be the node itself."""
     while not isinstance(link[0], ast.stmt):
         link = link[1]
     return link
@@ -112,8 +113,8 @@ def _forward(suite: list[ast.stmt], end: int, model: str, loss: ast.expr) -> lis
     first = next((index for index in range(end) if _calls(suite[index], model)), None)
     if first is None:
         raise Unknown
-    made = (index for index in range(first, end) if any(n.id in parts for n in walk(suite[index]) if _stored(n)))
-    last = max(made, default=-1)
+    makers = (index for index in range(first, end) if any(n.id in parts for n in walk(suite[index]) if _stored(n)))
+    last = max(makers, default=-1)
     if last < 0:
         raise Unknown
     for node in (n for s in suite[first : last + 1] for n in walk(s)):

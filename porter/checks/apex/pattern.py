@@ -104,9 +104,9 @@ def _pattern(file: RuleFile, start: Link, pieces: list[tuple[str, Link]]) -> Pat
     if not steps or any(_function(s) is _function(start_statement) and s[0].lineno < statement.lineno for s in steps):
         raise Unknown
     backwards = [backward(link, model, optimizer, enabled) for name, link in pieces if name == "scale_loss"]
-    made = {n for b in backwards for n in walk(b.whole)}
+    backward_nodes = {n for b in backwards for n in walk(b.whole)}
     top = _function(start_statement) or file.tree
-    if not backwards or any(getattr(n, "attr", "") == "backward" and n not in made for n in walk(top)):
+    if not backwards or any(getattr(n, "attr", "") == "backward" and n not in backward_nodes for n in walk(top)):
         raise Unknown  # gradients that nobody scales
     branch_calls = {b.clips[0] for b in backwards if b.clips}
     clips = [
@@ -132,7 +132,7 @@ def _before_step(
     moved: dict[Node, ast.stmt] | None = None,
     clips: ast.stmt | None = None,
 ) -> Node:
-    """The step that follows, for every time that gradients are unscaled exactly one."""
+    """The step that follows where gradients are unscaled; Unknown where none does. `moved` gains what clips before."""
     while link[0] is not statement:
         link = link[1]
     while link[1] is not None:
@@ -163,9 +163,9 @@ def _stays(names: list[str], link: Link, start_statement: Link) -> bool:
     for function in _functions(link):
         if function is None or any(a[0] is function for a in ancestors(start_statement)):
             return True
-        given = {n.arg for n in walk(function.args) if n.__class__ is ast.arg}
+        parameters = {n.arg for n in walk(function.args) if n.__class__ is ast.arg}
         stored = {n.id for n in walk(function) if n.__class__ is ast.Name and n.ctx.__class__ is ast.Store}
-        if (given | stored) & set(names):
+        if (parameters | stored) & set(names):
             return False
     return True
 
@@ -173,19 +173,19 @@ def _stays(names: list[str], link: Link, start_statement: Link) -> bool:
 def _options(file: RuleFile, call: ast.Call) -> str:
     """When apex is used, as an expression; "" where it always is."""
     level = enabled = ""
-    for given in call.keywords:
-        value = constant(given.value)
-        if given.arg == "enabled":
-            enabled = _plain(file, given.value)
-            enabled = enabled if _is_bool(file, given.value) else f"bool({enabled})"
-        elif given.arg not in _DROPPED:
+    for keyword in call.keywords:
+        value = constant(keyword.value)
+        if keyword.arg == "enabled":
+            enabled = _plain(file, keyword.value)
+            enabled = enabled if _is_bool(file, keyword.value) else f"bool({enabled})"
+        elif keyword.arg not in _DROPPED:
             raise Unknown
-        elif given.arg == "opt_level":
+        elif keyword.arg == "opt_level":
             if value is None:
-                level = _plain(file, given.value)
+                level = _plain(file, keyword.value)
             elif value not in ("O1", "O2"):
                 raise Unknown
-        elif (known := _DROPPED[given.arg]) and (given.value.__class__ is not ast.Constant or value not in known):
+        elif (known := _DROPPED[keyword.arg]) and (keyword.value.__class__ is not ast.Constant or value not in known):
             raise Unknown
     return enabled or (f'{level} != "O0"' if level else "")
 

@@ -75,7 +75,7 @@ class _Writer:
                 start, end = self.source.span(link[0].value)
                 self._put(link, Change(start, end, self.scaler.encode()))
         self._imports({p.guard: p.start for p in loops if p.guard is not None})
-        changes = sorted({c for some in self.pieces.values() for c in some})
+        changes = sorted({c for piece in self.pieces.values() for c in piece})
         if any(a.end > b.start or a.start == b.start for a, b in itertools.pairwise(changes)):
             raise Unknown
         return Written(
@@ -120,11 +120,11 @@ class _Writer:
         device = self.file.target.device
         enabled = f"enabled={pattern.enabled}" if pattern.enabled else ""
         if self.file.target.torch < SINCE:
-            made = f"{self.torch}.{device}.amp.GradScaler({enabled})"
+            scaler_call = f"{self.torch}.{device}.amp.GradScaler({enabled})"
         else:
-            made = f'{self.torch}.amp.GradScaler("{device}"{", " * bool(enabled)}{enabled})'
+            scaler_call = f'{self.torch}.amp.GradScaler("{device}"{", " * bool(enabled)}{enabled})'
         whole = pattern.guard or pattern.statement
-        changes = [self._instead(whole, [f"{self.scaler} = {made}"])]
+        changes = [self._instead(whole, [f"{self.scaler} = {scaler_call}"])]
         if self.text[changes[0].start : changes[0].start + 4] == b"elif":
             raise Unknown
         for link in pattern.steps:

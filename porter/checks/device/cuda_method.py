@@ -34,9 +34,9 @@ class CudaMethod(Rule):
         free = not file.facts.own.cuda and not self._module_function(original, file)
         if receiver != "torch" and not (receiver == "unknown" and free):
             return Hit(original, "own" if receiver == "own" else "unknown", new=new, loads=True)
-        if (given := _device(original, file)) is None:
+        if (certainty := _device(original, file)) is None:
             return Hit(original, "call", new=new, safe=True, loads=True)
-        safe = given == "known" or file.target.int_is_npu
+        safe = certainty == "known" or file.target.int_is_npu
         new = None if _keeps_literal(original, updated) else _moved_to(updated)
         return Hit(original, "device", new=new, safe=safe, loads=True)
 
@@ -73,8 +73,8 @@ def _device(call: cst.Call, file: RuleFile) -> str | None:
         return None
     if isinstance(given, (cst.SimpleString, cst.FormattedString)):
         return "known"
-    made = file.name(given.func) if isinstance(given, cst.Call) else file.meaning.made_by(given)
-    if made == "torch.device":
+    maker = file.name(given.func) if isinstance(given, cst.Call) else file.meaning.made_by(given)
+    if maker == "torch.device":
         return "known"
     while isinstance(given, cst.Subscript):  # device_ids[0]
         given = given.value

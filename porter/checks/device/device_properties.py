@@ -21,10 +21,10 @@ class DeviceProperties(Rule):
 
     def visit(self, original: cst.Attribute, updated: cst.Attribute, file: RuleFile) -> Answer:
         value = original.value
-        made = file.name(value.func) if isinstance(value, cst.Call) else file.meaning.made_by(value)
-        if made not in MAKERS:
+        maker = file.name(value.func) if isinstance(value, cst.Call) else file.meaning.made_by(value)
+        if maker not in MAKERS:
             return None
         name = original.attr.value
-        if isinstance(value, cst.Call) and name in CAPABILITY and made.startswith("torch.cuda."):
+        if isinstance(value, cst.Call) and name in CAPABILITY and maker.startswith("torch.cuda."):
             return None  # PRT110, which leaves the call as it is
         return Hit(original, KEYS[name], values=(("name", name),))

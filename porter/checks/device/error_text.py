@@ -39,13 +39,16 @@ class ErrorText(Rule):
 
     @staticmethod
     def _hit(
-        value: cst.BaseExpression, now: Any, rebuilt: Callable[[cst.BaseExpression], cst.BaseExpression], file: RuleFile
+        value: cst.BaseExpression,
+        updated: Any,
+        rebuilt: Callable[[cst.BaseExpression], cst.BaseExpression],
+        file: RuleFile,
     ) -> Hit | None:
         if not isinstance(value, cst.SimpleString):
             return None
         if MEMORY in value.value:
             new = f"{file.target.device.upper()} out of memory"
-            text = quoted(now, now.raw_value.replace(MEMORY, new))
+            text = quoted(updated, updated.raw_value.replace(MEMORY, new))
             return Hit(value, "memory", new=rebuilt(text), values=(("old", MEMORY), ("new", new)))
         if match := _OTHER.search(value.value):
             return Hit(value, "other", values=(("old", match[0]),))

@@ -57,14 +57,14 @@ def doubt(file: RuleFile) -> str | None:
     """Why a person has to look: "results" that the NPU's profiler does not have, or a recording that goes elsewhere."""
     if file.source.says(_RESULTS):
         return "results"
-    made = _profiles(file)
+    profiles = _profiles(file)
     if any(_OTHERS.search(name) for name in file.apis):
         return "elsewhere"  # written for several kinds of device
     if any(target in _MOVED and name in file.names.others for name, target in _imports(file)):
         return "elsewhere"  # bound twice: not every use can be followed
-    if any(_leaves(link, file) for link in made):
+    if any(_leaves(link, file) for link in profiles):
         return "elsewhere"
-    defaults = any(_activities(link[0]) is None for link in made)
+    defaults = any(_activities(link[0]) is None for link in profiles)
     return None if defaults or _names_cuda(file) else "elsewhere"
 
 

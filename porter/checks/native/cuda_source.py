@@ -26,9 +26,9 @@ class CudaSource(TextRule):
         facts = document.session.facts
         names, libraries = [kernel.name for kernel in native.kernels], [name for _, name in native.libraries]
         tables = document.session.rules.tables
-        known = list(dict.fromkeys(filter(None, map(tables.kernel, names))))
+        rows = list(dict.fromkeys(filter(None, map(tables.kernel, names))))
         if names:
-            why = known[0].why if len(known) == 1 else "kernels" if names[1:] else "kernel"
+            why = rows[0].why if len(rows) == 1 else "kernels" if names[1:] else "kernel"
         else:
             why = "launches" if native.launches else "device" if native.device else "host"
         texts = {"names": _shown(names), "count": str(len(names)), "libraries": _shown(libraries)}
@@ -36,7 +36,7 @@ class CudaSource(TextRule):
         runs = names or native.launches or native.device  # of which it goes without saying that they need CUDA
         texts["uses"] = _shown([name for name in (*libraries, *native.features) if name != "CUDA"] if runs else [])
         texts["counterparts"] = _shown(
-            [name for row in known[:_SHOWN] for name in row.replacement[:1]] if known[1:] else []
+            [name for row in rows[:_SHOWN] for name in row.replacement[:1]] if rows[1:] else []
         )
         texts["exports"] = _shown(list(native.exports))
         texts["callers"] = next((callers for path, callers in facts.native.callers if path == document.path), "")

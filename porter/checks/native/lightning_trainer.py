@@ -27,10 +27,10 @@ class LightningTrainer(Rule):
 
     def visit(self, original: cst.Call | cst.AnnAssign, updated: Any, file: RuleFile) -> Answer:
         if isinstance(original, cst.AnnAssign):  # a structured configuration of Hydra
-            made = _MADE.fullmatch(getattr(original.value, "raw_value", ""))
-            if made is None or getattr(original.target, "value", "") != "_target_":
+            match = _MADE.fullmatch(getattr(original.value, "raw_value", ""))
+            if match is None or getattr(original.target, "value", "") != "_target_":
                 return None
-            return Hit(original.value, "configured", values=(("name", made[1]),))
+            return Hit(original.value, "configured", values=(("name", match[1]),))
         given = {a.keyword.value: a.value for a in original.args if a.keyword}
         accelerator = given.get("accelerator")
         text = accelerator.raw_value if isinstance(accelerator, cst.SimpleString) else None

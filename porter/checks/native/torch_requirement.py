@@ -32,10 +32,10 @@ class TorchRequirement(Rule):
                     start, end = file.span(element)
                     begin, stop = start + len(element.prefix) + len(element.quote), end - len(element.quote)
                     more = _another(element, text, start, end)
-                    want = packages.wanted(text, begin, stop, more=more) if text[begin:stop].isascii() else None
-                    if want is not None:
-                        nodes[want.start] = element
-                        wanted.append(want)
+                    requirement = packages.wanted(text, begin, stop, more=more) if text[begin:stop].isascii() else None
+                    if requirement is not None:
+                        nodes[requirement.start] = element
+                        wanted.append(requirement)
         for hit in packages.hits(document, wanted):
             edits = tuple(Change(a, b, new.encode()) for a, b, new in hit.edits)
             weight: dict[str, Any] = {"severity": hit.severity or None, "effort": hit.effort or None}

@@ -51,12 +51,14 @@ class DataDependentShape(BatchRule):
         return hit(original.func, f"{called}()" if name is None else name, values, file)
 
     def _selection(self, original: cst.Subscript, updated: cst.Subscript, file: RuleFile) -> Hit | None:
-        sure = file.tensors.summed(original) if file.names.torch else None
-        if not sure:
+        certainty = file.tensors.summed(original) if file.names.torch else None
+        if not certainty:
             values = file.tensors.followed(original, SHAPE)
             return hit(original, file.text(original), values, file)
         new = chosen(updated, file).with_changes(lpar=updated.lpar, rpar=updated.rpar)
-        return Hit(original, "summed", new=new, safe=sure == "certain", values=(("name", short(file.text(original))),))
+        return Hit(
+            original, "summed", new=new, safe=certainty == "certain", values=(("name", short(file.text(original))),)
+        )
 
     @staticmethod
     def _asked(original: cst.Call, updated: cst.Call, called: str, link: Link, file: RuleFile) -> Hit | None:

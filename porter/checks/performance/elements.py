@@ -29,24 +29,24 @@ def rows(scene: Scene, link: Link) -> tuple[str, str] | None:
     if call_name(loop.iter.func) != "range" or not scene.matters(link):
         return None
     variable = loop.target.id
-    inside = [n for s in loop.body for n in walk(s)]
-    if any(n.__class__ in (ast.Break, ast.Return, ast.Yield, ast.Try, *FUNCTIONS) for n in inside) or _carries(
-        loop, inside
+    nodes = [n for s in loop.body for n in walk(s)]
+    if any(n.__class__ in (ast.Break, ast.Return, ast.Yield, ast.Try, *FUNCTIONS) for n in nodes) or _carries(
+        loop, nodes
     ):
         return None
-    reads = [n for n in inside if n.__class__ is ast.Subscript and n.ctx.__class__ is ast.Load and _picks(n, variable)]
+    reads = [n for n in nodes if n.__class__ is ast.Subscript and n.ctx.__class__ is ast.Load and _picks(n, variable)]
     if not reads or not scene.natures.is_length(loop.iter.args[0], link):
         return None
-    aside = _records(inside) | _taken_to_host(inside)
-    tensors = [n for n in reads if n not in aside and scene.natures.of(n.value, link) == DEVICE]
-    others = [n for n in inside if n.__class__ is ast.Subscript and n not in tensors and _picks(n, variable)]
-    if not tensors or any(n.__class__ is ast.Call and n.func in others for n in inside) or _offset(inside, variable):
+    excluded = _records(nodes) | _taken_to_host(nodes)
+    tensors = [n for n in reads if n not in excluded and scene.natures.of(n.value, link) == DEVICE]
+    others = [n for n in nodes if n.__class__ is ast.Subscript and n not in tensors and _picks(n, variable)]
+    if not tensors or any(n.__class__ is ast.Call and n.func in others for n in nodes) or _offset(nodes, variable):
         return None
-    if not any(_computes(n, scene, link) for n in inside if n not in tensors):
+    if not any(_computes(n, scene, link) for n in nodes if n not in tensors):
         return None
-    ragged = any(n.__class__ is ast.Slice and any(_picks(s, variable) for s in walk(n)) for n in inside)
+    ragged = any(n.__class__ is ast.Slice and any(_picks(s, variable) for s in walk(n)) for n in nodes)
     names = [ast.unparse(n.value) for n in tensors]
-    written = {ast.unparse(n.value) for n in inside if n.__class__ is ast.Subscript and n.ctx.__class__ is ast.Store}
+    written = {ast.unparse(n.value) for n in nodes if n.__class__ is ast.Subscript and n.ctx.__class__ is ast.Store}
     return ("ragged" if ragged else "rows"), next((n for n in names if n not in written), names[0])
 
 
@@ -58,33 +58,33 @@ def _picks(node: Node, variable: str) -> bool:
     return any(getattr(e, "id", "") == variable for e in index)
 
 
-def _offset(inside: list[Node], variable: str) -> bool:
+def _offset(nodes: list[Node], variable: str) -> bool:
     """Whether a row is read beside the one before or behind it in a tensor that the loop writes."""
-    written = {ast.dump(n.value) for n in inside if n.__class__ is ast.Subscript and n.ctx.__class__ is ast.Store}
-    for node in inside:
+    written = {ast.dump(n.value) for n in nodes if n.__class__ is ast.Subscript and n.ctx.__class__ is ast.Store}
+    for node in nodes:
         if node.__class__ is ast.Subscript and ast.dump(node.value) in written and not _picks(node, variable):
             if any(n.__class__ is ast.Name and n.id == variable for n in walk(node.slice)):
                 return True
     return False
 
 
-def _carries(loop: ast.For, inside: list[Node]) -> bool:
+def _carries(loop: ast.For, nodes: list[Node]) -> bool:
     """Whether an iteration needs what the one before it made, other than a sum, or chooses for each row."""
-    called = [n.func for n in inside if n.__class__ is ast.Call]
-    if any(_KEEPS.search(call_name(f)) or _PICKS.search(call_name(f)) for f in called) or _shifts(inside, called):
+    called = [n.func for n in nodes if n.__class__ is ast.Call]
+    if any(_KEEPS.search(call_name(f)) or _PICKS.search(call_name(f)) for f in called) or _shifts(nodes, called):
         return True
-    sums = {n.target.id for n in inside if n.__class__ is ast.AugAssign and n.target.__class__ is ast.Name}
-    sums |= {n.targets[0].id for n in inside if _adds(n)}
-    loaded = Counter(n.id for n in inside if n.__class__ is ast.Name and n.ctx.__class__ is ast.Load)
-    added = Counter(n.targets[0].id for n in inside if _adds(n))
+    sums = {n.target.id for n in nodes if n.__class__ is ast.AugAssign and n.target.__class__ is ast.Name}
+    sums |= {n.targets[0].id for n in nodes if _adds(n)}
+    loaded = Counter(n.id for n in nodes if n.__class__ is ast.Name and n.ctx.__class__ is ast.Load)
+    added = Counter(n.targets[0].id for n in nodes if _adds(n))
     sums = {name for name in sums if loaded[name] <= added[name]}
-    inner = [n.target for n in inside if n.__class__ in (ast.For, ast.comprehension)]
+    inner = [n.target for n in nodes if n.__class__ in (ast.For, ast.comprehension)]
     sums |= {n.id for target in inner for n in walk(target) if n.__class__ is ast.Name}  # set before they are read
-    stored = {n.id for n in inside if n.__class__ is ast.Name and n.ctx.__class__ is ast.Store} - sums
-    grown = {n.func.value.id for n in inside if _grows(n)}
-    if any(n.__class__ is ast.Subscript and getattr(n.value, "id", "") in grown for n in inside):
+    stored = {n.id for n in nodes if n.__class__ is ast.Name and n.ctx.__class__ is ast.Store} - sums
+    grown = {n.func.value.id for n in nodes if _grows(n)}
+    if any(n.__class__ is ast.Subscript and getattr(n.value, "id", "") in grown for n in nodes):
         return True
-    if any(n.__class__ is ast.AugAssign and getattr(n.target, "id", "") in stored for n in inside):
+    if any(n.__class__ is ast.AugAssign and getattr(n.target, "id", "") in stored for n in nodes):
         return True
     assigned: set[str] = set()
     for statement in _ordered(loop.body):
@@ -110,27 +110,27 @@ def _ordered(body: Iterable[Node]) -> Iterator[Node]:
             yield statement
 
 
-def _shifts(inside: list[Node], called: list[Node]) -> bool:
+def _shifts(nodes: list[Node], called: list[Node]) -> bool:
     """`self.sums.add_(row)` of a tensor that was there before the loop, and is read in it."""
-    stored = {n.id for n in inside if n.__class__ is ast.Name and n.ctx.__class__ is ast.Store}
+    stored = {n.id for n in nodes if n.__class__ is ast.Name and n.ctx.__class__ is ast.Store}
     changed = [f.value for f in called if f.__class__ is ast.Attribute and f.attr.endswith("_") and f.attr[:1] != "_"]
     plain = (ast.Name, ast.Attribute)
     kept = {ast.dump(v) for v in changed if v.__class__ in plain and getattr(v, "id", "") not in stored}
-    return bool(kept) and sum(n.__class__ in plain and ast.dump(n) in kept for n in inside) > len(
+    return bool(kept) and sum(n.__class__ in plain and ast.dump(n) in kept for n in nodes) > len(
         [v for v in changed if ast.dump(v) in kept]
     )
 
 
-def _records(inside: list[Node]) -> set[Node]:
+def _records(nodes: list[Node]) -> set[Node]:
     """`x[i]` of `x[i]["key"]`: a list of records."""
-    named = (n for n in inside if n.__class__ is ast.Subscript and n.slice.__class__ is ast.Constant)
+    named = (n for n in nodes if n.__class__ is ast.Subscript and n.slice.__class__ is ast.Constant)
     return {n.value for n in named if isinstance(n.slice.value, str)}
 
 
-def _taken_to_host(inside: list[Node]) -> set[Node]:
+def _taken_to_host(nodes: list[Node]) -> set[Node]:
     """`x[i]` of `x[i].cpu().numpy()`."""
     values = set()
-    for node in inside:
+    for node in nodes:
         if node.__class__ is ast.Attribute and node.attr in COPIES:
             while node.__class__ in (ast.Attribute, ast.Call):
                 node = node.func if node.__class__ is ast.Call else node.value

@@ -21,7 +21,7 @@ def of_total(link: Link) -> str:
         return ""
     if call_name(call.func) in ("sum", "max") and not _is_measured(call):
         return ""
-    taken = {n.id for made in _heads(loop[0]) for n in walk(made.target) if n.__class__ is ast.Name}
+    taken = {n.id for head in _heads(loop[0]) for n in walk(head.target) if n.__class__ is ast.Name}
     if not any(_is_gradient(n, taken, loop[0]) for n in walk(call)):
         return ""
     if loop[0].__class__ is ast.For:
@@ -37,8 +37,8 @@ def of_total(link: Link) -> str:
 
 def _is_measured(call: Node) -> bool:
     """`(g ** 2).sum()`, `g.abs().max()`: a norm by another name."""
-    given = call.func.value if call.func.__class__ is ast.Attribute else call
-    for node in walk(given):
+    value = call.func.value if call.func.__class__ is ast.Attribute else call
+    for node in walk(value):
         if node.__class__ is ast.BinOp and node.op.__class__ is ast.Pow:
             return True
         if node.__class__ is ast.Call and call_name(node.func) in ("pow", "square", "abs"):
@@ -56,7 +56,7 @@ def _is_gradient(node: Node, taken: set[str], loop: Node) -> bool:
         return node.value.__class__ is ast.Name and node.value.id in taken
     if node.__class__ is not ast.Name or node.id not in taken:
         return False
-    return any("grad" in ast.unparse(made.iter).lower() for made in _heads(loop))
+    return any("grad" in ast.unparse(head.iter).lower() for head in _heads(loop))
 
 
 def _added_up(call: ast.Call, link: Link, loop: ast.For, taken: set[str]) -> str:

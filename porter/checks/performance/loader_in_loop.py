@@ -35,5 +35,5 @@ class LoaderInLoop(Rule):
         """Whether an epoch has a data set, or a size of batches, of its own."""
         wanted = [*call.args[:2], *(k.value for k in call.keywords if k.arg in ORDER[:2])]
         names = {n.id for g in wanted for n in walk(g) if n.__class__ is ast.Name}
-        inside = {n.id for n in walk(loop) if n.__class__ is ast.Name and n.ctx.__class__ is ast.Store}
-        return not names.isdisjoint(inside)
+        stored = {n.id for n in walk(loop) if n.__class__ is ast.Name and n.ctx.__class__ is ast.Store}
+        return not names.isdisjoint(stored)

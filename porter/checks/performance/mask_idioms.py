@@ -33,25 +33,25 @@ def adds_infinity(node: Node, scene: Scene | None, link: Link | None, depth: int
 
 def only_masks(tree: ast.Module, name: str) -> bool:
     """Whether all that a file sets a name to is made of zeros and minus infinity, though it may be called a bias."""
-    made, filled = _all_made(tree)
-    values = [v for v in made.get(name, ()) if v.__class__ is not ast.Constant]
+    assigned, filled = _assigned(tree)
+    values = [v for v in assigned.get(name, ()) if v.__class__ is not ast.Constant]
     return bool(values) and all(_is_blank(v, name in filled) for v in values)
 
 
 @once
-def _all_made(tree: ast.Module) -> tuple[dict[str, list[ast.expr]], set[str]]:
+def _assigned(tree: ast.Module) -> tuple[dict[str, list[ast.expr]], set[str]]:
     """What names are set to, and those that are filled with infinity where a mask is."""
-    made: dict[str, list[ast.expr]] = {}
+    assigned: dict[str, list[ast.expr]] = {}
     filled: set[str] = set()
     for node in walk(tree):
         if node.__class__ in (ast.Assign, ast.AugAssign):
             targets = node.targets if node.__class__ is ast.Assign else [node.target]
             for name in {getattr(target, "id", "") for target in targets}:
-                made.setdefault(name, []).append(node.value if node.__class__ is ast.Assign else node.target)
+                assigned.setdefault(name, []).append(node.value if node.__class__ is ast.Assign else node.target)
         elif node.__class__ is ast.Call and call_name(node.func) == "masked_fill_":
             if any(map(_is_infinity, node.args)):
                 filled.add(getattr(getattr(node.func, "value", node), "id", ""))
-    return made, filled
+    return assigned, filled
 
 
 def _is_blank(value: Node, filled: bool) -> bool:

@@ -18,7 +18,7 @@ class WindowRoll(Opportunity):
         if shifts is None or dims is None or shifts[1] is None or dims[1] is None:
             return None
         moved = shifts[1].value
-        two = isinstance(moved, cst.Tuple) and len(moved.elements) == 2
-        if not two or file.text(dims[1].value).strip("()[]").replace(" ", "") != "1,2":
+        is_pair = isinstance(moved, cst.Tuple) and len(moved.elements) == 2
+        if not is_pair or file.text(dims[1].value).strip("()[]").replace(" ", "") != "1,2":
             return None
         return original.func, "windows", ()

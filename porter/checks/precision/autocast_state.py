@@ -29,11 +29,11 @@ class AutocastState(Rule):
             return None  # for a torch in which these functions took no device
         device = file.target.device
         takes_device = file.target.torch >= SINCE
-        say = f'torch.{new}("{device}")' if takes_device else f"{file.target.namespace}.{new}()"
-        values = (("old", f"torch.{old}"), ("new", say))
+        spelling = f'torch.{new}("{device}")' if takes_device else f"{file.target.namespace}.{new}()"
+        values = (("old", f"torch.{old}"), ("new", spelling))
         plain = len(original.args) == count and not any(a.star or a.keyword for a in original.args)
-        known = takes_device or file.session.has(f"{file.target.namespace}.{new}")
-        if not plain or not known or not isinstance(original.func, cst.Attribute):
+        has_counterpart = takes_device or file.session.has(f"{file.target.namespace}.{new}")
+        if not plain or not has_counterpart or not isinstance(original.func, cst.Attribute):
             return Hit(original.func, "by-hand", values=values)
         func: Any = updated.func
         func = func.with_changes(attr=func.attr.with_changes(value=new))

@@ -85,8 +85,8 @@ def _on_cpu(link: Link) -> bool:
 
 
 def _to_cpu(call: ast.Call) -> bool:
-    given = [*call.args, *(k.value for k in call.keywords if k.arg == "device")]
-    return call_name(call.func) in ("to", "device") and any(constant(a) == "cpu" for a in given)
+    arguments = [*call.args, *(k.value for k in call.keywords if k.arg == "device")]
+    return call_name(call.func) in ("to", "device") and any(constant(a) == "cpu" for a in arguments)
 
 
 def moved(link: Link) -> bool:

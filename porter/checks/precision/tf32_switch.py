@@ -48,7 +48,7 @@ class Tf32Switch(Rule):
 
 def _handed_on(name: str, file: RuleFile) -> bool:
     """Whether the file reads a switch into more than a name: what is set back from there later is in no sight."""
-    into = (ast.Call, ast.keyword, ast.List, ast.Tuple, ast.Dict, ast.Return, ast.Yield)
+    takers = (ast.Call, ast.keyword, ast.List, ast.Tuple, ast.Dict, ast.Return, ast.Yield)
     mentions = file.meaning.mentions.of(frozenset({name}))
-    handed = (isinstance(m[1][0], into) for m in mentions if m[0].ctx.__class__ is ast.Load)
+    handed = (isinstance(m[1][0], takers) for m in mentions if m[0].ctx.__class__ is ast.Load)
     return file.names.once("handed on", mentions, lambda: any(handed))

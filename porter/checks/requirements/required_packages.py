@@ -29,11 +29,16 @@ class RequiredPackages(TextRule):
                 continue
             if line.text[0] in "-./" or "://" in line.text.partition("@")[0].partition("#")[0]:
                 continue  # an option, a folder, a wheel
-            made = packages.wanted(document.text, line.start, line.end, locked=_FIXED.search(line.text) is not None)
-            if made is None:
+            requirement = packages.wanted(
+                document.text, line.start, line.end, locked=_FIXED.search(line.text) is not None
+            )
+            if requirement is None:
                 continue
             indent = document.indent(line.start)
-            head, tail = f"{document.newline}{indent}torch-npu==", f" {made.marker}" if made.marker else ""
+            head, tail = (
+                f"{document.newline}{indent}torch-npu==",
+                f" {requirement.marker}" if requirement.marker else "",
+            )
             more = (line.last, head, tail) if not line.text.endswith("\\") else None
-            wanted.append(packages.wanted(document.text, line.start, line.end, locked=made.locked, more=more))
+            wanted.append(packages.wanted(document.text, line.start, line.end, locked=requirement.locked, more=more))
         yield from packages.hits(document, [w for w in wanted if w is not None])

@@ -40,11 +40,11 @@ class Installs(TextRule):
 
 def _installed(command: Command) -> int | None:
     """Where the packages of `pip install`, `python -m pip install`, `uv pip install`, `conda create` begin."""
-    known = command.words[0].name.rstrip(_VERSION) == "pip_install"
+    has_installer = command.words[0].name.rstrip(_VERSION) == "pip_install"
     for index, word in enumerate(command.words):
-        if index and known and word.value in ("install", "create", "add"):
+        if index and has_installer and word.value in ("install", "create", "add"):
             return index + 1
-        known = known or word.name.rstrip(_VERSION) in _INSTALLERS
+        has_installer = has_installer or word.name.rstrip(_VERSION) in _INSTALLERS
     return None
 
 
@@ -105,9 +105,9 @@ def _versions(document: Document, words: tuple[Word, ...]) -> Iterator[Hit]:
     """Of torch and what belongs to it, as a list of requirements has them."""
     for word in words:
         quoted = word.text.startswith(('"', "'"))
-        want = packages.wanted(document.text, word.start + quoted, word.end - quoted)
-        if want is not None and want.name in _TORCHS:
-            yield from packages.hits(document, [want])
+        requirement = packages.wanted(document.text, word.start + quoted, word.end - quoted)
+        if requirement is not None and requirement.name in _TORCHS:
+            yield from packages.hits(document, [requirement])
 
 
 def _package(word: Word, name: str, rows: Mapping[str, Package]) -> Iterator[Hit]:

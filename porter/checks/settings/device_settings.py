@@ -55,11 +55,11 @@ def _rows(rules: RuleSet) -> tuple[dict[str, list[_Row]], list[_Row]]:
     named: dict[str, list[_Row]] = {}
     wild: list[_Row] = []
     for number, row in enumerate(rules.tables.settings):
-        made = (number, row, re.compile(row.value))
+        numbered_row = (number, row, re.compile(row.value))
         for key in row.keys:
-            named.setdefault(key, []).append(made)
+            named.setdefault(key, []).append(numbered_row)
         if not row.keys or "*" in row.keys:
-            wild.append(made)
+            wild.append(numbered_row)
     return named, wild
 
 
@@ -70,9 +70,8 @@ class _Look:
         self.style = STYLES[session.target.style](session.target, session.has)
         self.named, self.wild = _rows(session.rules)
         self.tables = session.rules.tables
-        self.known = session.facts.accelerators.also_npu(
-            document.path
-        )  # it chooses between GPUs and NPUs: nothing is certain
+        # the file chooses between GPUs and NPUs: nothing is certain
+        self.also_npu = session.facts.accelerators.also_npu(document.path)
         self.keys: set[str] = set()
         self._matching: dict[tuple[int, str], list[Entry]] = {}
 
@@ -113,7 +112,7 @@ class _Look:
         if "." in key:  # trainer.gpus: 8
             rows = rows + self.named.get(key.rpartition(".")[2], [])
         if _WORDS.search(entry.value):
-            rows = sorted([*rows, *self.wild], key=lambda made: made[0])
+            rows = sorted([*rows, *self.wild], key=lambda item: item[0])
         for _, row, pattern in rows:
             match = pattern.fullmatch(entry.value)
             if match and self._fits(row, entry, key):
@@ -169,7 +168,7 @@ class _Look:
                 edits = ((*span, new),)
         values = named(name=entry.name, old=" ".join(entry.value.split())[:80], new=new)
         place = entry.key if row.replace == "key" and entry.key else (entry.start, entry.end)
-        safe = row.fix == "safe" and not self.known and bool(edits)
+        safe = row.fix == "safe" and not self.also_npu and bool(edits)
         holder = field(entry.name) if row.code == "PRT830" and entry.name else ""
         return Hit(
             place,

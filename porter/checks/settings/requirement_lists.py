@@ -31,13 +31,13 @@ class RequirementLists(TextRule):
         if not kind:
             return
         numbered = [
-            made for number, entry in enumerate(settings.entries) if (made := _wanted(document, kind, number, entry))
+            pair for number, entry in enumerate(settings.entries) if (pair := _wanted(document, kind, number, entry))
         ]
-        known = {name for _, want in numbered if (name := want.name) == ADDED}
-        every = [want for _, want in numbered]
-        numbers = {want.start: number for number, want in numbered}
-        for hit in packages.hits(document, every):
-            if hit.edits and not known:
+        added = {name for _, requirement in numbered if (name := requirement.name) == ADDED}
+        requirements = [requirement for _, requirement in numbered]
+        numbers = {requirement.start: number for number, requirement in numbered}
+        for hit in packages.hits(document, requirements):
+            if hit.edits and not added:
                 settings.edited.add(numbers[hit.at[0]] if any(a < b for a, b, _ in hit.edits) else -1)
             elif hit.edits:
                 settings.edited.add(numbers[hit.at[0]])
@@ -56,19 +56,19 @@ def _kind(path: str) -> str:
 
 
 def _wanted(document: Document, kind: str, number: int, entry: Entry) -> tuple[int, Wanted] | None:
-    made = None
+    requirement = None
     if not entry.exact:
         return None
     if kind == "conda":
-        made = _conda(document, entry)
+        requirement = _conda(document, entry)
     elif kind == "ini":
         if entry.path[:1] in (("options",), ("options.extras_require",)) and entry.path[-1:] == (ITEM,):
             if entry.path[1] == "install_requires" or entry.path[0] == "options.extras_require":
-                made = wanted(document.text, entry.start, entry.end)
-                made = made and _line(document, made, f"{_before(document, entry)}{ADDED}==", "")
+                requirement = wanted(document.text, entry.start, entry.end)
+                requirement = requirement and _line(document, requirement, f"{_before(document, entry)}{ADDED}==", "")
     else:
-        made = _listed(document, entry) or _table(document, entry)
-    return (number, made) if made else None
+        requirement = _listed(document, entry) or _table(document, entry)
+    return (number, requirement) if requirement else None
 
 
 def _before(document: Document, entry: Entry) -> str:
@@ -76,21 +76,21 @@ def _before(document: Document, entry: Entry) -> str:
     return document.text[max(entry.start - _WIDEST, document.starts[document.place(entry.start)[0] - 1]) : entry.start]
 
 
-def _line(document: Document, made: Wanted, head: str, tail: str) -> Wanted:
+def _line(document: Document, requirement: Wanted, head: str, tail: str) -> Wanted:
     """With a place for another in a line of its own."""
-    return replace(made, more=(document.line_end(made.start), document.newline + head, tail))
+    return replace(requirement, more=(document.line_end(requirement.start), document.newline + head, tail))
 
 
 def _conda(document: Document, entry: Entry) -> Wanted | None:
     if entry.path[-2:] == ("pip", ITEM) and "dependencies" in entry.path and not entry.value.startswith("-"):
-        made = wanted(document.text, entry.start, entry.end)
+        requirement = wanted(document.text, entry.start, entry.end)
         before = _before(document, entry)
         quote = before[-1:] if before[-1:] in ("'", '"') else ""
-        return made and _line(document, made, f"{before}{ADDED}==", quote)
+        return requirement and _line(document, requirement, f"{before}{ADDED}==", quote)
     if entry.path == ("dependencies", ITEM) and (match := _CONDA.match(entry.value)) and "\n" not in entry.value:
         name = entry.start + match.start(1)
-        made = wanted(document.text, name, entry.end)
-        return made and replace(made, kind="conda", start=entry.start)
+        requirement = wanted(document.text, name, entry.end)
+        return requirement and replace(requirement, kind="conda", start=entry.start)
     return None
 
 
@@ -104,14 +104,14 @@ def _listed(document: Document, entry: Entry) -> Wanted | None:
     )
     if not entry.quoted or path[-1:] != (ITEM,) or not (listed or path[:1] == ("dependency-groups",)):
         return None
-    made = wanted(document.text, entry.start, entry.end)
-    if made is None:
+    requirement = wanted(document.text, entry.start, entry.end)
+    if requirement is None:
         return None
     before = _before(document, entry)
     quote, indent = before[-1:], before[:-1]
     between = f",{document.newline}{indent}" if not indent.strip() else ", "
-    marker = f" {made.marker}" if made.marker else ""
-    return replace(made, more=(entry.end + 1, f"{between}{quote}{ADDED}==", f"{marker}{quote}"))
+    marker = f" {requirement.marker}" if requirement.marker else ""
+    return replace(requirement, more=(entry.end + 1, f"{between}{quote}{ADDED}==", f"{marker}{quote}"))
 
 
 def _table(document: Document, entry: Entry) -> Wanted | None:
@@ -126,7 +126,7 @@ def _table(document: Document, entry: Entry) -> Wanted | None:
     offset = entry.start + entry.value.index(spec)
     version = (offset + exact.start(1), offset + exact.end(1)) if exact else None
     shown = "" if spec in ("", "*") else spec if spec[0] in "=<>~!^" else f"=={spec}"
-    made = Wanted(name, entry.start, max(entry.end, entry.start + 1), shown, version)
+    requirement = Wanted(name, entry.start, max(entry.end, entry.start + 1), shown, version)
     if path != entry.path:
-        return made
-    return _line(document, made, f'{ADDED} = "' + ("" if poetry else "=="), '"')
+        return requirement
+    return _line(document, requirement, f'{ADDED} = "' + ("" if poetry else "=="), '"')

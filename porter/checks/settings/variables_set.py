@@ -25,7 +25,7 @@ class Finder(Protocol):
 
     settings: Settings
     tables: Tables
-    known: bool  # the file chooses between GPUs and NPUs
+    also_npu: bool  # the file chooses between GPUs and NPUs
 
     @property
     def style(self) -> Writes: ...
@@ -41,15 +41,15 @@ def look(finder: Finder, entry: Entry) -> Iterator[Hit]:
     """`finder` is what looks at the settings: it knows target, tables and style."""
     above = [part for part in entry.path[:-1] if part != ITEM]
     key = entry.path[-1] if entry.path else ""
-    sure = bool(above) and _ENVIRONMENT.search(above[-1]) is not None
+    is_certain = bool(above) and _ENVIRONMENT.search(above[-1]) is not None
     if _NAME.match(key):
-        yield from _variable(finder, entry, key, entry.key, entry.value, entry if entry.exact else None, sure)
+        yield from _variable(finder, entry, key, entry.key, entry.value, entry if entry.exact else None, is_certain)
     elif key == ITEM and (match := _SET.fullmatch(entry.value)) and entry.exact:
-        if sure or _ENVIRONMENT.search(entry.name):
+        if is_certain or _ENVIRONMENT.search(entry.name):
             name = (entry.start, entry.start + len(match[1]))
             value = (entry.start + match.start(2), entry.end)
             yield from _variable(finder, entry, match[1], name, match[2], value, True)
-    elif key == "name" and sure and _NAME.match(entry.value) and entry.exact:
+    elif key == "name" and is_certain and _NAME.match(entry.value) and entry.exact:
         other = next((e for e in finder.settings.named(entry.owner).get("value", ()) if e.name == "value"), None)
         text = other.value if other else None
         yield from _variable(finder, entry, entry.value, (entry.start, entry.end), text, other, True)
@@ -62,12 +62,12 @@ def _variable(
     span: Span | None,
     value: str | None,
     where: Entry | Span | None,
-    sure: bool,
+    is_certain: bool,
 ) -> Iterator[Hit]:
     row = finder.tables.variables.get(name)
     location = span or (entry.start, entry.end)
     if row is None:
-        if sure and UNKNOWN.match(name):
+        if is_certain and UNKNOWN.match(name):
             yield Hit(location, "unknown", code="PRT803", values=named(old=name))
         return
     weight: dict[str, Any] = {"severity": row.severity, "effort": row.effort}
@@ -96,7 +96,7 @@ def _variable(
         values = named(old=name, new=row.to, value=value)
         yield Hit(location, "order", code="PRT801", values=values, edits=edits)
         return
-    safe = row.fix == "safe" and sure and not finder.known
+    safe = row.fix == "safe" and is_certain and not finder.also_npu
     yield Hit(location, row.why, code=row.code, values=values, edits=edits, safe=safe and bool(edits), **weight)
 
 

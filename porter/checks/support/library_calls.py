@@ -63,9 +63,9 @@ def _never(link: Link) -> bool:
     child = link[0]
     for above in parents(link):
         if above.__class__ in (ast.If, ast.IfExp) and child is not above.test:
-            sure = truth(above.test)
-            inside = child is above.body if above.__class__ is ast.IfExp else within(above, child, "body")
-            if sure is not None and sure is not inside:
+            is_true = truth(above.test)
+            is_inside = child is above.body if above.__class__ is ast.IfExp else within(above, child, "body")
+            if is_true is not None and is_true is not is_inside:
                 return True
         if above.__class__ is ast.Try and within(above, child, "body") and fallback(above):
             return True
@@ -97,8 +97,13 @@ def _imported(file: RuleFile, roots: set[str], facts: Mapping[str, Fact]) -> Ite
                 fact = facts.get(name)
                 if fact is None or not fact.module or name.partition(".")[0] not in roots or name in reported:
                     continue
-                known = row_of(name, file.rules.tables.packages)
-                if known is not None and known[1].why or guard(link) is not None or file.awareness.covers_link(link):
+                package_row = row_of(name, file.rules.tables.packages)
+                if (
+                    package_row is not None
+                    and package_row[1].why
+                    or guard(link) is not None
+                    or file.awareness.covers_link(link)
+                ):
                     continue
                 reported.add(name)
                 yield Hit(link, "module", values=_values(name, fact, 1))

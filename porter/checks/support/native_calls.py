@@ -25,6 +25,6 @@ class NativeCalls(IndexRule):
                 continue
             reported.add((module, name))
             native = exports[module][name]
-            known = file.rules.tables.kernel(f"{module}_{name}", native.kernels)
+            kernel = file.rules.tables.kernel(f"{module}_{name}", native.kernels)
             values = named(name=f"{module}.{name}", kernels=native.kernels, path=native.path)
-            yield Hit(link, known.why if known else "default", values=values)
+            yield Hit(link, kernel.why if kernel else "default", values=values)

@@ -35,12 +35,12 @@ class NumpyNames(Rule):
         if name in _BUILTINS:
             new, version = _BUILTINS[name], "1.24"
             node = cst.Name(new, lpar=updated.lpar, rpar=updated.rpar)
-            free = not file.names.bound(new)
+            is_free = not file.names.bound(new)
         else:
             node = updated.with_changes(attr=updated.attr.with_changes(value=new))
-            new, free = f"{original.value.value}.{new}", True
+            new, is_free = f"{original.value.value}.{new}", True
         values = (("new", new), ("old", file.text(original)), ("version", version))
         why = "between" if name in _BACK else "gone"
         # numpy 2's own is a type that Python's is no parent of
         safe = name not in _BACK or not file.around.is_within(original, "isinstance")
-        return Hit(original, why, new=node if free else None, safe=safe, values=values)
+        return Hit(original, why, new=node if is_free else None, safe=safe, values=values)

@@ -400,7 +400,7 @@ MUTANTS = [
     Mutant(
         "port a loop that backs another loss as well",
         "checks/apex/pattern.py",
-        'if not backwards or any(getattr(n, "attr", "") == "backward" and n not in made for n in walk(top)):',
+        'if not backwards or any(getattr(n, "attr", "") == "backward" and n not in backward_nodes for n in walk(top)):',
         "if not backwards:",
         "checks/test_apex.py",
         "one_unknown_piece",
