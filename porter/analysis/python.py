@@ -27,7 +27,7 @@ from porter.rulebook.gate import GATE
 
 if TYPE_CHECKING:
     from porter.analysis.file import File
-    from porter.python.rewrite import Cut, Found
+    from porter.python.rewrite import Cut, Outcome
     from porter.python.units import Piece, Unit
 
 _PYTHON = ".".join(map(str, sys.version_info[:2]))
@@ -92,8 +92,8 @@ class Analysis:
     def __init__(self, file: File, unsafe: bool = True) -> None:
         self._wants_unsafe = unsafe
         self.file, self._source, self.session = file, file.source, file.session
-        self.found: list[Found] = []
-        self._unsafe: list[Found] = []  # the second walk of the statements with something to review
+        self.found: list[Outcome] = []
+        self._unsafe: list[Outcome] = []  # the second walk of the statements with something to review
         self.of_index: list[tuple[str, Hit]] = []  # what rules say that need no LibCST
         self.own: list[Finding] = []  # porter's findings about its own work
         self._auto: list[Change] = []
@@ -153,9 +153,9 @@ class Analysis:
         self._review += review
 
     @staticmethod
-    def _pair(found: list[Found], unsafe: list[Found]) -> None:
+    def _pair(found: list[Outcome], unsafe: list[Outcome]) -> None:
         """What is to be reviewed gets its edits from the second walk; a rule that failed there has none."""
-        twins: dict[object, list[Found]] = {}
+        twins: dict[object, list[Outcome]] = {}
         for one in reversed(unsafe):
             twins.setdefault((one.rule, one.node), []).append(one)
         for f in found:
@@ -166,7 +166,7 @@ class Analysis:
             elif not f.applied:
                 f.edit = twin.edit
 
-    def _to_review(self, found: Found, piece: Piece) -> bool:
+    def _to_review(self, found: Outcome, piece: Piece) -> bool:
         rule, hit = found.rule, found.hit
         half = self._torn and (rule, piece.span(hit.at)) in self._torn
         return (half or not self._safe(rule, hit, piece)) and found.edits and self._active(rule, hit, piece)
@@ -283,7 +283,7 @@ class Analysis:
         spans = [(f.line, f.end_line) for f in findings] + [tuple(map(self._source.line, f.place)) for f in self.found]
         return {line for first, last in spans for line in range(first, max(first, last) + 1)}
 
-    def _astray(self, found: Found, code: str, start: int) -> list[Finding]:
+    def _astray(self, found: Outcome, code: str, start: int) -> list[Finding]:
         """An edit that is not made as nothing leads to torch: a word about it where the project is torch's."""
         reason = self._reason(code, found.hit, found.piece)
         quiet = "PRT006" in self.session.quiet.codes(self.file.path)

@@ -16,12 +16,12 @@ from porter.python.index import Node
 
 if TYPE_CHECKING:
     from porter.engine.rule import Rule
-    from porter.python.rewrite import Found
+    from porter.python.rewrite import Outcome
     from porter.python.source import Source
     from porter.python.units import Piece
 
 
-def torn(source: Source, piece: Piece, found: Sequence[Found]) -> set[tuple[Rule, tuple[int, int]]]:
+def torn(source: Source, piece: Piece, found: Sequence[Outcome]) -> set[tuple[Rule, tuple[int, int]]]:
     """(rule, place) of the edits that were applied in a condition of which a device stays as it is."""
     left = [f for f in found if not f.applied and (f.hit.code or f.rule.code) in SHARED]
     made = {(f.rule, piece.span(f.hit.at)) for f in found if f.applied and not f.hit.optional} if left else ()

@@ -55,8 +55,8 @@ class Around:
 
     def looked_up(self, node: Node, lookups: tuple[str, ...]) -> bool:
         """`torch.cuda` in `getattr(torch.cuda, "x")`, if that is the builtin."""
-        callee, at = self.passed_to(node)
-        if at != 0 or callee not in lookups:
+        callee, index = self.passed_to(node)
+        if index != 0 or callee not in lookups:
             return False
         link = self.file.chain(node)
         call = link and link[1]

@@ -40,12 +40,14 @@ class AroundImports:
         """Whether the program goes on without what the first word of a chain is imported from."""
         link = self.file.link(node)
         bound = self.file.names.imports.get(link[0].id, []) if link else []
-        return bool(bound) and self.file.names.once("optional", bound, lambda: all(guard(at) for _, at in bound))
+        return bool(bound) and self.file.names.once(
+            "optional", bound, lambda: all(guard(statement) for _, statement in bound)
+        )
 
 
 def _spokesman(imports: list[Link]) -> tuple[Link | None, str]:
     """The import that speaks for all of them, and what it says."""
-    found = [(link, guard(link)) for link in imports]
-    optional = any(why in ("try", "if") for _, why in found)
-    runs = [(link, why in ("try", "if")) for link, why in found if why != "type-checking"]
+    guards = [(link, guard(link)) for link in imports]
+    optional = any(why in ("try", "if") for _, why in guards)
+    runs = [(link, why in ("try", "if")) for link, why in guards if why != "type-checking"]
     return next((link for link, guarded in runs if guarded is optional), None), "optional" if optional else "needed"

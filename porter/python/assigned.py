@@ -16,10 +16,10 @@ def values_of(names: Names, name: ast.Name, link: Link) -> list[ast.expr]:
 
 
 def _values(bindings: list[Link]) -> list[ast.expr]:
-    found = []
-    for at in bindings:
-        above = at[1] and at[1][0]
-        if above.__class__ is not ast.Assign or not within(above, at[0], "targets"):
+    values = []
+    for binding in bindings:
+        above = binding[1] and binding[1][0]
+        if above.__class__ is not ast.Assign or not within(above, binding[0], "targets"):
             return []
-        found.append(above.value)
-    return found
+        values.append(above.value)
+    return values

@@ -71,11 +71,11 @@ class Awareness:
         self.ranges: list[tuple[int, int]] = []
         self._ladders = False
         self.whole = file.path in known.shims or file.path in known.npu_twins or self._patches()
-        self._devices, told = _NPU, _BYTES
+        self._devices, sought = _NPU, _BYTES
         self._texts: tuple[str, ...] = _TEXTS
         if self._project:
-            self._devices, self._texts, told = _OTHERS, _OTHER_TEXTS, _BYTES + _OTHER_BYTES
-        if not self.whole and (lines := lines_with(file.source, *told, lowered=True)):
+            self._devices, self._texts, sought = _OTHERS, _OTHER_TEXTS, _BYTES + _OTHER_BYTES
+        if not self.whole and (lines := lines_with(file.source, *sought, lowered=True)):
             self._lines = lines
             self._find(file.tree)
         if _LOOKED_UP.search(file.source.utf8):
@@ -92,8 +92,8 @@ class Awareness:
         return self._project or self._among or self._ladders or bool(_ASKS.search(self.source.utf8))
 
     def covers(self, offset: int) -> bool:
-        at = bisect_right(self._starts, offset)
-        return self.whole or at > 0 and offset < self._reach[at - 1]
+        index = bisect_right(self._starts, offset)
+        return self.whole or index > 0 and offset < self._reach[index - 1]
 
     def covers_link(self, link: Link) -> bool:
         if not self.ranges and not self.whole:

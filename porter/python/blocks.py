@@ -25,12 +25,12 @@ def once(ask: Callable[..., _Answer]) -> Callable[..., _Answer]:
     key = f"_{ask.__module__}.{ask.__qualname__}"
 
     @wraps(ask)
-    def answer(node: Node, *rest: object) -> _Answer:
+    def answer(node: Node, *arguments: object) -> _Answer:
         known = node.__dict__  # kept as long as the node: it goes with its tree
         if key not in known:
-            known[key] = ask(node, *rest)
-        found: _Answer = known[key]
-        return found
+            known[key] = ask(node, *arguments)
+        result: _Answer = known[key]
+        return result
 
     return answer
 
@@ -40,12 +40,12 @@ def once_for_file(ask: Callable[..., _Answer]) -> Callable[..., _Answer]:
     question = f"{ask.__module__}.{ask.__qualname__}"
 
     @wraps(ask)
-    def answer(file: _Answers, *rest: Hashable) -> _Answer:
+    def answer(file: _Answers, *arguments: Hashable) -> _Answer:
         known = file.answers[question]
-        if rest not in known:
-            known[rest] = ask(file, *rest)
-        found: _Answer = known[rest]
-        return found
+        if arguments not in known:
+            known[arguments] = ask(file, *arguments)
+        result: _Answer = known[arguments]
+        return result
 
     return answer
 
@@ -57,7 +57,7 @@ def place(owner: Node, child: Node) -> tuple[str, int]:
     if known is None:
         fields: Iterator[tuple[str, Any]] = ((name, getattr(owner, name, None)) for name in owner._fields)
         lists = [(name, value) for name, value in fields if value.__class__ is list]
-        known = owner._places = {one: (name, at) for name, value in lists for at, one in enumerate(value)}
+        known = owner._places = {item: (name, index) for name, value in lists for index, item in enumerate(value)}
     return known.get(child, ("", -1))
 
 
@@ -69,14 +69,14 @@ def within(owner: Node, child: Node, *fields: str) -> bool:
 def above(owner: Node, child: Node, finds: Callable[[ast.stmt], object], key: object) -> object:
     """What `finds` says of the first statement of which it says something, in the block of `child` and above it. Each
     block is gone over once for a `key`."""
-    field, at = place(owner, child)
+    field, index = place(owner, child)
     if field not in BODIES:
         return None
     known = owner.__dict__.setdefault("_firsts", {})
     if (key, field) not in known:
         block = getattr(owner, field)
         known[key, field] = next(
-            ((n, found) for n, one in enumerate(block) if (found := finds(one))), (len(block), None)
+            ((n, answer) for n, statement in enumerate(block) if (answer := finds(statement))), (len(block), None)
         )
-    first, found = known[key, field]
-    return found if first < at else None
+    first, answer = known[key, field]
+    return answer if first < index else None

@@ -52,11 +52,11 @@ def asked_for(file: File, link: Link | None, depth: int = 0) -> str | None:
         kind = above.__class__
         if kind is ast.Call and child is not above.func:
             truth = False
-            if found := _library(file.names.resolve(above.func, up)):
-                return found
+            if library := _library(file.names.resolve(above.func, up)):
+                return library
         elif kind in (ast.If, ast.IfExp) and child is above.test:
-            if found := _theirs(file, [above.body, above.orelse], up):
-                return found
+            if library := _theirs(file, [above.body, above.orelse], up):
+                return library
         elif kind is ast.JoinedStr:  # f"tensorflow{'' if torch.cuda.is_available() else '-cpu'}"
             words = re.match(r"\w+", str(constant(above.values[0]) or ""))
             if words and words[0] in CUDA_LIBRARIES:
@@ -65,8 +65,8 @@ def asked_for(file: File, link: Link | None, depth: int = 0) -> str | None:
             target = above.targets[0]
             if len(above.targets) == 1 and target.__class__ is ast.Name and depth == 0 and truth:
                 readers = file.names.readers(target.id, (target, up))
-                if found := file.names.once("asked for", readers, lambda: _first_asked_for(file, readers)):  # noqa: B023
-                    return found
+                if library := file.names.once("asked for", readers, lambda: _first_asked_for(file, readers)):  # noqa: B023
+                    return library
         if isinstance(above, ast.stmt):
             return None
         child, truth = above, truth and kind in (*_TRUTH, ast.Call)
@@ -74,8 +74,8 @@ def asked_for(file: File, link: Link | None, depth: int = 0) -> str | None:
 
 
 def _first_asked_for(file: File, uses: list[Link]) -> str | None:
-    ordered = sorted(uses, key=lambda at: (at[0].lineno, at[0].col_offset))
-    return next((found for use in ordered if (found := asked_for(file, use, 1))), None)
+    ordered = sorted(uses, key=lambda use: (use[0].lineno, use[0].col_offset))
+    return next((library for use in ordered if (library := asked_for(file, use, 1))), None)
 
 
 def capability(link: Link | None) -> str | None:
@@ -112,8 +112,8 @@ def kernel(file: File, link: Link | None) -> str | None:
     for above, up in _above(link):
         kind = above.__class__
         if kind is ast.BoolOp:
-            if found := next((word for value, word in _conditions_of(above, file, up) if value is not child), None):
-                return found
+            if asked := next((word for value, word in _conditions_of(above, file, up) if value is not child), None):
+                return asked
         elif kind in (ast.If, ast.IfExp) and child is above.test:
             if kind is ast.IfExp:
                 parts = [above.body, above.orelse]
@@ -123,8 +123,8 @@ def kernel(file: File, link: Link | None) -> str | None:
                 parts = [*above.body, *above.orelse]
             return _kernel(file, parts, up) or _kernel_after(file, above, up) or _asking(file, above, up)
         if isinstance(above, ast.stmt):
-            if isinstance(above, ast.Assign) and (word := _CHOOSES.search(getattr(above.targets[0], "id", ""))):
-                return word.string
+            if isinstance(above, ast.Assign) and (match := _CHOOSES.search(getattr(above.targets[0], "id", ""))):
+                return match.string
             return _asking(file, above, up) if kind is ast.Return else None
         child = above
     return None
@@ -133,7 +133,7 @@ def kernel(file: File, link: Link | None) -> str | None:
 @once_for_file
 def compiled(file: File) -> str | None:
     """What compiles the CUDA kernels that a file holds as Python functions."""
-    targets = (target for found in file.names.imports.values() for target, _ in found)
+    targets = (target for imported in file.names.imports.values() for target, _ in imported)
     return "numba.cuda" if any(t == "numba.cuda" or t.startswith("numba.cuda.") for t in targets) else None
 
 
@@ -147,17 +147,17 @@ def _kernel_after(file: File, node: Node, link: Link) -> str | None:
     if node.__class__ is not ast.If or node.body[-1].__class__ not in (ast.Return, ast.Continue, ast.Break):
         return None
     owner = link[1][0]
-    field, at = place(owner, node)
+    field, index = place(owner, node)
     if field not in BODIES:
         return None
     block, known = getattr(owner, field), file.answers["kernels"]
     name: str | None
     begin, end, name = known.get((owner, field), (len(block), len(block), None))
-    if not begin <= at + 1 <= end:
-        stop = begin if at + 1 < begin else len(block)
-        found = ((n, _kernel(file, [block[n]], link)) for n in range(at + 1, stop))
-        end, name = next(((n, name) for n, name in found if name), (end, name) if stop == begin else (stop, None))
-        known[owner, field] = at + 1, end, name
+    if not begin <= index + 1 <= end:
+        stop = begin if index + 1 < begin else len(block)
+        kernels = ((n, _kernel(file, [block[n]], link)) for n in range(index + 1, stop))
+        end, name = next(((n, name) for n, name in kernels if name), (end, name) if stop == begin else (stop, None))
+        known[owner, field] = index + 1, end, name
     return name
 
 
@@ -165,16 +165,16 @@ def _fresh(file: File, question: str, part: Node, link: Link) -> Iterator[Node]:
     """Its nodes in the order of `ast.walk`, without the statements that have been gone over in vain: an `elif` holds all
     that follow it."""
     barren = file.answers["barren"].setdefault((question, file.names.scopes.around(link)), set())
-    seen, todo = [], deque([part])
+    statements, todo = [], deque([part])
     while todo:
         node = todo.popleft()
         if isinstance(node, ast.stmt):
             if node in barren:
                 continue
-            seen.append(node)
+            statements.append(node)
         todo.extend(ast.iter_child_nodes(node))
         yield node
-    barren.update(seen)  # who has found something does not ask for more
+    barren.update(statements)  # who has found something does not ask for more
 
 
 @once
@@ -228,17 +228,17 @@ def _theirs(file: File, parts: list[Node], link: Link) -> str | None:
             for inner in _fresh(file, "library", node, link):
                 kind = inner.__class__
                 if kind is ast.Call:
-                    found = _library(file.names.resolve(inner.func, link))
+                    package = _library(file.names.resolve(inner.func, link))
                 elif kind is ast.Import:
-                    found = next(filter(None, (_library(a.name) for a in inner.names)), None)
+                    package = next(filter(None, (_library(a.name) for a in inner.names)), None)
                 elif kind is ast.ImportFrom and not inner.level:
-                    found = _library(inner.module)
+                    package = _library(inner.module)
                 elif kind is ast.Constant and isinstance(inner.value, str) and _FLAVOUR.match(inner.value):
-                    found = inner.value
+                    package = inner.value
                 else:
                     continue
-                if found:
-                    return found
+                if package:
+                    return package
     return None
 
 
@@ -276,9 +276,9 @@ def _ends_in_kernel(file: File, node: Node, link: Link) -> bool:
     known = file.answers["classes with kernels"]
     name = getattr(node.value, "id", "")
     if name not in known:
-        found = next((at for at in file.buckets[ast.ClassDef] if at[0].name == name), None)
-        known[name] = found is not None and any(
-            is_kernel(file, call.func, found) for call in walk(found[0]) if call.__class__ is ast.Call
+        definition = next((definition for definition in file.buckets[ast.ClassDef] if definition[0].name == name), None)
+        known[name] = definition is not None and any(
+            is_kernel(file, call.func, definition) for call in walk(definition[0]) if call.__class__ is ast.Call
         )
     return bool(known[name])
 

@@ -27,24 +27,24 @@ class _Commented(Protocol):
 
 def comments(utf8: bytes) -> list[tuple[int, int, str]]:
     """(line, column in characters, text) of each. Behind what this Python's tokenizer cannot read, whatever looks like one."""
-    text, found, line = LINE_END.sub(b"\n", utf8).decode("utf-8"), [], 0  # it knows no lone \r
+    text, comments, line = LINE_END.sub(b"\n", utf8).decode("utf-8"), [], 0  # it knows no lone \r
     try:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
             line = token.end[0]
             if token.type == tokenize.COMMENT:
-                found.append((*token.start, token.string))
+                comments.append((*token.start, token.string))
     except (tokenize.TokenError, SyntaxError):
         for number, row in enumerate(text.split("\n")[line:], line + 1):
             if "#" in row:
-                found.append((number, row.index("#"), row[row.index("#") :]))
-    return found
+                comments.append((number, row.index("#"), row[row.index("#") :]))
+    return comments
 
 
 def on_lines(source: Any, first: int, last: int) -> list[tuple[int, int, str]]:
     """The comments on these lines of a Source."""
-    found: list[tuple[int, int, str]] = source.comments
-    begin = bisect_left(found, (first, 0, ""))
-    return found[begin : bisect_left(found, (last + 1, 0, ""), begin)]
+    comments: list[tuple[int, int, str]] = source.comments
+    begin = bisect_left(comments, (first, 0, ""))
+    return comments[begin : bisect_left(comments, (last + 1, 0, ""), begin)]
 
 
 def to_porter(source: _Commented) -> Iterator[Comment]:

@@ -103,14 +103,14 @@ def device_like(node: Node) -> bool:
         key = constant(node.slice)
         return isinstance(key, str) and like(key, "device") or key is not None and device_like(node.value)
     if kind is ast.Call:
-        last = call_name(node.func)
-        if last in ("str", "repr", "getattr", "get") and node.args:
-            key = constant(node.args[-1 if last == "get" else min(1, len(node.args) - 1)])
-            key = constant(node.args[0]) if last == "get" else key
-            return isinstance(key, str) and like(key, "device") or last in ("str", "repr") and device_like(node.args[0])
-        if last in ("lower", "strip", "split", "partition", "replace") and node.func.__class__ is ast.Attribute:
+        name = call_name(node.func)
+        if name in ("str", "repr", "getattr", "get") and node.args:
+            key = constant(node.args[-1 if name == "get" else min(1, len(node.args) - 1)])
+            key = constant(node.args[0]) if name == "get" else key
+            return isinstance(key, str) and like(key, "device") or name in ("str", "repr") and device_like(node.args[0])
+        if name in ("lower", "strip", "split", "partition", "replace") and node.func.__class__ is ast.Attribute:
             return device_like(node.func.value)
-        return like(last, "device")
+        return like(name, "device")
     return False
 
 
@@ -134,8 +134,8 @@ def named(node: Node, kind: str) -> bool:
     return device_like(node) if kind == "device" else backend_like(node)
 
 
-def is_log(func: Node, last: str) -> bool:
-    return last in _LOGS or last.endswith(("Error", "Warning", "Exception"))
+def is_log(func: Node, name: str) -> bool:
+    return name in _LOGS or name.endswith(("Error", "Warning", "Exception"))
 
 
 def logged(link: Link | None) -> bool:

@@ -11,12 +11,12 @@ Node = TypeVar("Node", bound=Hashable)
 def reached(start: Iterable[Node], edges: Callable[[Node], Iterable[Node]]) -> set[Node]:
     """All that can be reached along edges, what it starts from included."""
     todo = list(start)
-    found = set(todo)
+    nodes = set(todo)
     while todo:
-        fresh = {*edges(todo.pop())} - found
-        found |= fresh
+        fresh = {*edges(todo.pop())} - nodes
+        nodes |= fresh
         todo += fresh
-    return found
+    return nodes
 
 
 class ClassTree(Generic[Node]):
@@ -25,17 +25,17 @@ class ClassTree(Generic[Node]):
     def __init__(self, bases: Mapping[Node, Iterable[Node]]) -> None:
         self._bases = bases
         self._derived: dict[Node, list[Node]] = {}
-        for one, parents in bases.items():
+        for heir, parents in bases.items():
             for base in parents:
-                self._derived.setdefault(base, []).append(one)
+                self._derived.setdefault(base, []).append(heir)
 
-    def line(self, one: Node) -> set[Node]:
+    def line(self, node: Node) -> set[Node]:
         """A class, and what it derives from."""
-        return reached([one], lambda at: self._bases.get(at, ()))
+        return reached([node], lambda heir: self._bases.get(heir, ()))
 
-    def heirs(self, one: Node) -> set[Node]:
+    def heirs(self, node: Node) -> set[Node]:
         """A class, and what derives from it."""
-        return reached([one], lambda at: self._derived.get(at, ()))
+        return reached([node], lambda base: self._derived.get(base, ()))
 
-    def family(self, one: Node) -> set[Node]:
-        return self.line(one) | self.heirs(one)
+    def family(self, node: Node) -> set[Node]:
+        return self.line(node) | self.heirs(node)

@@ -13,7 +13,7 @@ from porter.python.index import FUNCTIONS, Link, Node, ancestors
 
 if TYPE_CHECKING:
     from porter.python.file import File
-    from porter.python.rewrite import Found
+    from porter.python.rewrite import Outcome
 
 
 _BLANKS = re.compile(rb"[ \t\f]*")
@@ -22,7 +22,7 @@ _CATCHES_IMPORT_ERROR = {"ImportError", "ModuleNotFoundError", "Exception", "Bas
 
 def _imports(file: File, package: str) -> list[Link]:
     """Imports that load a package, in the order of the file."""
-    found = []
+    links = []
     for kind in (ast.Import, ast.ImportFrom):
         for link in file.buckets[kind]:
             node = link[0]
@@ -30,8 +30,8 @@ def _imports(file: File, package: str) -> list[Link]:
                 [a.name for a in node.names] if kind is ast.Import else [node.module or ""] if not node.level else []
             )
             if any(name.partition(".")[0] == package for name in names):
-                found.append(link)
-    return sorted(found, key=lambda link: (link[0].lineno, link[0].col_offset))
+                links.append(link)
+    return sorted(links, key=lambda link: (link[0].lineno, link[0].col_offset))
 
 
 def obstacle(link: Link) -> str | None:
@@ -40,8 +40,8 @@ def obstacle(link: Link) -> str | None:
     for above in ancestors(link):
         node = above[0]
         if isinstance(node, ast.If):
-            last = node.test.attr if isinstance(node.test, ast.Attribute) else getattr(node.test, "id", "")
-            if last == "TYPE_CHECKING" and within(node, child, "body"):
+            name = node.test.attr if isinstance(node.test, ast.Attribute) else getattr(node.test, "id", "")
+            if name == "TYPE_CHECKING" and within(node, child, "body"):
                 return "type-checking"
         elif isinstance(node, ast.Try) and within(node, child, "body") and handler_of(node):
             return "try"
@@ -63,7 +63,7 @@ def _function(link: Link | None) -> Node:
     return next((above[0] for above in ancestors(link) if isinstance(above[0], FUNCTIONS)), None)
 
 
-def _hosts(file: File, users: list[Found]) -> tuple[list[Link], list[tuple[int, str]]]:
+def _hosts(file: File, users: list[Outcome]) -> tuple[list[Link], list[tuple[int, str]]]:
     """Imports that `import torch_npu` follows, and (line, obstacle) where it should but cannot."""
     if not users or not file.style.loads or file.names.bound(file.target.module) or _loaded(file):
         return [], []
@@ -82,34 +82,34 @@ def _hosts(file: File, users: list[Found]) -> tuple[list[Link], list[tuple[int, 
 def _hosts_within(file: File, imports: list[Link], places: list[int]) -> list[Link]:
     """For each place the first import in the functions around it."""
     first: dict[ast.AST, int] = {}
-    for at, link in enumerate(imports):
+    for index, link in enumerate(imports):
         if obstacle(link) is None:
-            first.setdefault(_function(link), at)
-    spans = sorted(((*file.source.span(function), at) for function, at in first.items()), reverse=True)
+            first.setdefault(_function(link), index)
+    spans = sorted(((*file.source.span(function), index) for function, index in first.items()), reverse=True)
     hosts: set[int] = set()
     around: list[tuple[int, int]] = []  # the ends of the functions around a place, and their imports
     for start in places:
         while spans and spans[-1][0] <= start:
-            begin, end, at = spans.pop()
+            begin, end, index = spans.pop()
             while around and around[-1][0] <= begin:
                 around.pop()
-            around.append((end, at))
+            around.append((end, index))
         while around and around[-1][0] <= start:
             around.pop()
         if around:
-            hosts.add(min(at for _, at in around))
-    return [imports[at] for at in sorted(hosts)]
+            hosts.add(min(index for _, index in around))
+    return [imports[index] for index in sorted(hosts)]
 
 
 def _last_before(file: File, place: int) -> list[Link]:
     """The last import of the module's own body that stands before a place."""
-    found = [
+    links = [
         link
         for kind in (ast.Import, ast.ImportFrom)
         for link in file.buckets[kind]
         if isinstance(link[1][0], ast.Module) and file.source.span(link[0])[1] <= place
     ]
-    return sorted(found, key=lambda link: link[0].lineno)[-1:]
+    return sorted(links, key=lambda link: link[0].lineno)[-1:]
 
 
 def _loaded(file: File) -> bool:
@@ -117,7 +117,7 @@ def _loaded(file: File) -> bool:
     return any(_function(link) is None and obstacle(link) is None for link in _imports(file, file.target.module))
 
 
-def place_imports(file: File, users: list[Found]) -> list[Change]:
+def place_imports(file: File, users: list[Outcome]) -> list[Change]:
     """`import torch_npu` right behind an import of torch, in its block: the first of the module, or where that is none to
     follow, one in each function that needs it."""
     return [
@@ -125,14 +125,14 @@ def place_imports(file: File, users: list[Found]) -> list[Change]:
     ]
 
 
-def not_inserted(file: File, users: list[Found]) -> list[tuple[int, str]]:
+def not_inserted(file: File, users: list[Outcome]) -> list[tuple[int, str]]:
     return _hosts(file, users)[1]
 
 
-def below(file: File, found: Found) -> list[Change]:
+def below(file: File, outcome: Outcome) -> list[Change]:
     """The statements that a hit wants behind the one it stands in."""
-    statement = found.piece.unit.statement
-    return [_insert_below(file, statement, "\n".join(found.hit.after))] if found.hit.after else []
+    statement = outcome.piece.unit.statement
+    return [_insert_below(file, statement, "\n".join(outcome.hit.after))] if outcome.hit.after else []
 
 
 def _insert_below(file: File, statement: ast.stmt, text: str) -> Change:

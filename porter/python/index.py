@@ -132,8 +132,8 @@ def on_lines(node: Node, lines: list[int]) -> bool:
         return True
     if decorators := getattr(node, "decorator_list", None):
         first = decorators[0].lineno
-    at = bisect_left(lines, first)
-    return at < len(lines) and lines[at] <= node.end_lineno
+    index = bisect_left(lines, first)
+    return index < len(lines) and lines[index] <= node.end_lineno
 
 
 def standing_on(links: list[Link], lines: list[int]) -> list[Link]:
@@ -146,7 +146,7 @@ def standing_on(links: list[Link], lines: list[int]) -> list[Link]:
 
 def strings(tree: Node, lines: list[int], pattern: re.Pattern[str]) -> list[Link]:
     """Links of the string constants on these lines that match. Whole functions without such a line are not entered."""
-    found: list[Link] = []
+    links: list[Link] = []
     stack: list[Link] = [(tree, None)]
     push, pop = stack.append, stack.pop
     Constant, AST, search = ast.Constant, ast.AST, pattern.search  # noqa: N806
@@ -158,10 +158,10 @@ def strings(tree: Node, lines: list[int], pattern: re.Pattern[str]) -> list[Link
             for item in value if value.__class__ is list else (value,):
                 if item.__class__ is Constant:
                     if item.value.__class__ is str and search(item.value):
-                        found.append((item, link))
+                        links.append((item, link))
                 elif isinstance(item, AST) and on_lines(item, lines):
                     push((item, link))
-    return found
+    return links
 
 
 def owner_of(function: Link) -> ast.ClassDef | None:
@@ -202,7 +202,7 @@ def lines_of(link: Link) -> tuple[int, int]:
         if node.__class__ in (*FUNCTIONS[:2], ast.ClassDef) and within(node, below, "decorator_list"):
             return below.lineno, below.end_lineno
         if isinstance(node, ast.stmt):
-            last: Node = link[0] if hasattr(node, "body") else node
-            return node.lineno, last.end_lineno
+            last_node: Node = link[0] if hasattr(node, "body") else node
+            return node.lineno, last_node.end_lineno
         below = node
     return link[0].lineno, link[0].end_lineno

@@ -33,8 +33,8 @@ def decided(file: File, link: Link | None) -> Choice | None:
         above = up[0]
         kind = above.__class__
         if kind is ast.BoolOp:
-            if found := next((choice for value, choice in _beside(above) if value is not child), None):
-                return found
+            if choice := next((choice for value, choice in _beside(above) if value is not child), None):
+                return choice
         elif kind is ast.IfExp and child is above.test:
             names = (_kernel(file, part, up) for part in (above.body, above.orelse))
             return _choice(next(filter(None, names), None), [above.body])
@@ -52,28 +52,28 @@ def decided(file: File, link: Link | None) -> Choice | None:
 def _choice(kernel: str | None, chosen: list[Node]) -> Choice | None:
     if kernel:
         return "kernel", kernel
-    member = next((found for part in chosen if (found := _member(part))), None)
+    member = next((name for part in chosen if (name := _member(part))), None)
     return ("member", member) if member else None
 
 
 @once
 def _beside(test: ast.BoolOp) -> tuple[tuple[ast.expr, Choice], ...]:
     """What each part of a condition asks for: `torch.cuda.is_available() and CUDA_HOME is not None`."""
-    found: list[tuple[ast.expr, Choice]] = []
+    choices: list[tuple[ast.expr, Choice]] = []
     for value in test.values:
         words = (getattr(n, "id", "") or getattr(n, "attr", "") for n in walk(value))
         if word := next((word for word in words if word in _BUILDS), None):
-            found.append((value, ("kernel", word)))
+            choices.append((value, ("kernel", word)))
         elif member := _member(value):
-            found.append((value, ("member", member)))
-    return tuple(found)
+            choices.append((value, ("member", member)))
+    return tuple(choices)
 
 
 def _member(node: Node) -> str | None:
     """`TorchDevice.CUDA`"""
     inside = walk(node) if node is not None else ()
-    found = (n for n in inside if getattr(n, "attr", "") == "CUDA" and n.value.__class__ is ast.Name)
-    return next(map(ast.unparse, found), None)
+    members = (n for n in inside if getattr(n, "attr", "") == "CUDA" and n.value.__class__ is ast.Name)
+    return next(map(ast.unparse, members), None)
 
 
 def _branch(file: File, node: ast.If, link: Link) -> str | None:
@@ -88,11 +88,11 @@ def _branch(file: File, node: ast.If, link: Link) -> str | None:
         return None
     for statement in node.body:
         if isinstance(statement, (ast.Import, ast.ImportFrom)):
-            found = next(kernels_called(file, statement, link), None)
+            kernel = next(kernels_called(file, statement, link), None)
         else:
-            found = _kernel(file, getattr(statement, "value", None), link)
-        if found:
-            return found
+            kernel = _kernel(file, getattr(statement, "value", None), link)
+        if kernel:
+            return kernel
     return None
 
 

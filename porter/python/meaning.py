@@ -51,16 +51,16 @@ class Meaning:
         """`torch.cuda.get_device_properties` for a name that only calls of it bind."""
         link = self._file.link(node) if type(node).__name__ == "Name" else None
         bound = self._file.names.bindings(node.value, link) if link else []
-        found = self._file.names.once("made by", bound, lambda: {*map(self._maker, bound)})
-        return next(iter(found)) if len(found) == 1 else None
+        makers = self._file.names.once("made by", bound, lambda: {*map(self._maker, bound)})
+        return next(iter(makers)) if len(makers) == 1 else None
 
-    def _maker(self, at: Link) -> str | None:
-        above = at[1] and at[1][0]
+    def _maker(self, binding: Link) -> str | None:
+        above = binding[1] and binding[1][0]
         value: Node = (
-            above.value if above.__class__ in (ast.Assign, ast.NamedExpr) and at[0] is not above.value else None
+            above.value if above.__class__ in (ast.Assign, ast.NamedExpr) and binding[0] is not above.value else None
         )
         while value.__class__ is ast.Call:
-            if made := self._file.names.resolve(value.func, at):
+            if made := self._file.names.resolve(value.func, binding):
                 return made
             method = getattr(value.func, "attr", "")
             if method.startswith("to_sparse"):
@@ -83,15 +83,15 @@ class Meaning:
         return self._file.names.once("dtype", bound, lambda: self._dtype(bound))
 
     def _dtype(self, bindings: list[Link]) -> str | None:
-        for at in bindings:
-            above = at[1] and at[1][0]
-            call: Node = above.value if above.__class__ is ast.Assign and within(above, at[0], "targets") else None
+        for binding in bindings:
+            above = binding[1] and binding[1][0]
+            call: Node = above.value if above.__class__ is ast.Assign and within(above, binding[0], "targets") else None
             if call.__class__ is not ast.Call:
                 continue
             moved = call.args if call_name(call.func) in ("to", "type") else ()
-            given = [*moved, *(k.value for k in call.keywords if k.arg == "dtype")]
+            args = [*moved, *(k.value for k in call.keywords if k.arg == "dtype")]
             full = next(
-                (f for f in (self._file.names.resolve(g, at) for g in given) if f and f.startswith("torch.")), None
+                (f for f in (self._file.names.resolve(g, binding) for g in args) if f and f.startswith("torch.")), None
             )
             if full or call_name(call.func) in ("double", "byte"):
                 return full.rpartition(".")[2] if full else call_name(call.func)
@@ -127,7 +127,7 @@ class Meaning:
         """A parameter that is None where nobody gives it."""
         link = self._file.chain(node) if type(node).__name__ == "Name" else None
         bound = self._file.names.bindings(link[0].id, link) if link else []
-        return any(at[0].__class__ is ast.arg and _defaults_to_none(at) for at in bound)
+        return any(binding[0].__class__ is ast.arg and _defaults_to_none(binding) for binding in bound)
 
     def int_kind(self, node: Node) -> str:
         """Whether an expression is an int: 'known' by what binds it, 'likely' by its name, '' otherwise."""
@@ -143,9 +143,9 @@ class Meaning:
         link = self._file.chain(node) if kind in ("Name", "Attribute") else None
         if link is None:
             return ""
-        last = link[0].attr if kind == "Attribute" else link[0].id
-        known = last in self._int_options and self._is_parsed(link) if kind == "Attribute" else self._name_is_int(link)
-        return "known" if known else "likely" if _RANK.search(last) else ""
+        word = link[0].attr if kind == "Attribute" else link[0].id
+        known = word in self._int_options and self._is_parsed(link) if kind == "Attribute" else self._name_is_int(link)
+        return "known" if known else "likely" if _RANK.search(word) else ""
 
     def _is_parsed(self, link: Link) -> bool:
         """Of `args.device`: not of `x.device`, which a tensor has as well."""
@@ -153,19 +153,19 @@ class Meaning:
         if _OPTIONS.search(getattr(base, "attr", "") or getattr(base, "id", "")):
             return True
         bound = self._file.names.bindings(base.id, link) if base.__class__ is ast.Name else []
-        makers = [getattr(at[1] and at[1][0], "value", None) for at in bound]
+        makers = [getattr(binding[1] and binding[1][0], "value", None) for binding in bound]
         return bool(makers) and all(call_name(getattr(m, "func", None)) == "parse_args" for m in makers)
 
     def _name_is_int(self, link: Link) -> bool:
         bindings = self._file.names.bindings(link[0].id, link)
         return bool(bindings) and self._file.names.once("int", bindings, lambda: all(map(self._binds_int, bindings)))
 
-    def _binds_int(self, at: Link) -> bool:
-        node, above = at[0], at[1] and at[1][0]
+    def _binds_int(self, binding: Link) -> bool:
+        node, above = binding[0], binding[1] and binding[1][0]
         if node.__class__ is ast.arg:
             return getattr(node.annotation, "id", "") == "int"
         if above.__class__ is ast.Assign and within(above, node, "targets"):
-            return self._is_int(above.value, at)
+            return self._is_int(above.value, binding)
         if above.__class__ is ast.AnnAssign:
             return getattr(above.annotation, "id", "") == "int"
         return (
@@ -182,16 +182,16 @@ class Meaning:
     @cached_property
     def _int_options(self) -> frozenset[str]:
         """`local_rank` for `add_argument("--local-rank", type=int, default=0)`, where the first that says so counts."""
-        found: dict[str, bool] = {}
+        options: dict[str, bool] = {}
         for link in self._file.buckets[ast.Call]:
             call = link[0]
             if call_name(call.func) == "add_argument" and call.args:
-                given = {k.arg: k.value for k in call.keywords}
-                if getattr(given.get("type"), "id", "") == "int":
+                keywords = {k.arg: k.value for k in call.keywords}
+                if getattr(keywords.get("type"), "id", "") == "int":
                     for a in call.args:
                         name = str(constant(a)).lstrip("-").replace("-", "_")
-                        found.setdefault(name, type(constant(given.get("default"))) is int)
-        return frozenset(name for name, plain in found.items() if plain)
+                        options.setdefault(name, type(constant(keywords.get("default"))) is int)
+        return frozenset(name for name, plain in options.items() if plain)
 
 
 def _defaults_to_none(parameter: Link) -> bool:

@@ -52,7 +52,7 @@ class Names:
             self.imports["torch"].append(("torch", self.imports["*"][0][1]))  # nothing else is called so
         self._homes: dict[str, dict[Node, list[Link]]] = {}
         self._readers: dict[str, dict[Node, list[Link]]] = {}
-        self._said: dict[tuple[int, Hashable], tuple[Sequence[object], Any]] = {}
+        self._answers: dict[tuple[int, Hashable], tuple[Sequence[object], Any]] = {}
 
     @cached_property
     def torch(self) -> str | None:
@@ -65,15 +65,15 @@ class Names:
     @cached_property
     def aliases(self) -> dict[str, str]:
         """`cuda = torch.cuda`, where nothing else binds that name in the file."""
-        found: dict[str, str] = {}
+        aliases: dict[str, str] = {}
         for name, links in self.others.items():
             if len(links) == 1 and name not in self.imports and links[0][0].__class__ is ast.Name:
                 parent = links[0][1][0]
                 if parent.__class__ is ast.Assign and len(parent.targets) == 1 and parent.targets[0] is links[0][0]:
                     value = parent.value
                     if value.__class__ is ast.Attribute and (full := self.resolve(value, links[0][1])):
-                        found[name] = full
-        return found
+                        aliases[name] = full
+        return aliases
 
     @cached_property
     def plain(self) -> dict[str, str]:
@@ -115,18 +115,18 @@ class Names:
     def _by_scope(self, name: str, link: Link, below: Node) -> str | None:
         nearest, home = self.scopes.nearest, self.scopes.home
         if name not in self._tables:
-            made: dict[Node, set[str]] = defaultdict(set)
-            self._tables[name] = made
-            for target, at in self.imports[name]:
-                made[home(name, at)].add(target)
-            for at in self.others.get(name, ()):
-                made[home(name, at)].add(_OTHER)
+            by_scope: dict[Node, set[str]] = defaultdict(set)
+            self._tables[name] = by_scope
+            for target, binding in self.imports[name]:
+                by_scope[home(name, binding)].add(target)
+            for binding in self.others.get(name, ()):
+                by_scope[home(name, binding)].add(_OTHER)
         table, scope, first = self._tables[name], nearest(link, below), True
         while True:
             node = scope and scope[0]
             if node in table and (first or node.__class__ is not ast.ClassDef):
-                found = table[node] - {_OTHER}
-                return found.pop() if len(found) == 1 else None  # two answers are no answer, never "the first"
+                targets = table[node] - {_OTHER}
+                return targets.pop() if len(targets) == 1 else None  # two answers are no answer, never "the first"
             if scope is None:
                 return None
             scope, first = nearest(scope[1], node), False
@@ -137,10 +137,10 @@ class Names:
             return []
         nearest, home = self.scopes.nearest, self.scopes.home
         if name not in self._homes:
-            made: dict[Node, list[Link]] = defaultdict(list)
-            self._homes[name] = made
-            for at in self.others[name]:
-                made[home(name, at)].append(at)
+            by_scope: dict[Node, list[Link]] = defaultdict(list)
+            self._homes[name] = by_scope
+            for binding in self.others[name]:
+                by_scope[home(name, binding)].append(binding)
         homes, scope, first = self._homes[name], nearest(link), True
         while True:
             node = scope and scope[0]
@@ -152,10 +152,10 @@ class Names:
 
     @cached_property
     def _spelled(self) -> dict[str, list[Link]]:
-        found: dict[str, list[Link]] = defaultdict(list)
+        uses: dict[str, list[Link]] = defaultdict(list)
         for link in self.uses:
-            found[link[0].id].append(link)
-        return found
+            uses[link[0].id].append(link)
+        return uses
 
     def spelled(self, name: str) -> list[Link]:
         """Wherever the name stands, whatever it means there."""
@@ -176,7 +176,7 @@ class Names:
         if not links:
             return ask()
         key = id(links), question
-        if key not in self._said:
-            self._said[key] = links, ask()  # with the list: while it lives, no other has its id
-        found: _Answer = self._said[key][1]
-        return found
+        if key not in self._answers:
+            self._answers[key] = links, ask()  # with the list: while it lives, no other has its id
+        answer: _Answer = self._answers[key][1]
+        return answer

@@ -41,7 +41,7 @@ def parse_around(source: Source, refusal: Unreadable) -> tuple[ast.Module, list[
         raise refusal from None
     ranges = _ranges(module)
     # where they begin, as `ast` counts them, and where the last one ends: nothing below moves one
-    lines = [0, *(found.end() for found in _LINE_END.finditer(text)), len(text)]
+    lines = [0, *(match.end() for match in _LINE_END.finditer(text)), len(text)]
     hidden: list[int] = []
     for _ in range(_MOST):
         try:
@@ -56,10 +56,10 @@ def parse_around(source: Source, refusal: Unreadable) -> tuple[ast.Module, list[
             break
         smallest = min(around, key=lambda r: r[1] - r[0])
         ranges.remove(smallest)
-        first, last, cover = smallest
-        hidden.append(bisect_right(lines, first))
-        body = "".join(c if c in "\r\n" else " " for c in text[first:last])
-        text = text[:first] + cover + body[len(cover) :] + text[last:]
+        start, end, cover = smallest
+        hidden.append(bisect_right(lines, start))
+        body = "".join(c if c in "\r\n" else " " for c in text[start:end])
+        text = text[:start] + cover + body[len(cover) :] + text[end:]
     raise refusal
 
 
@@ -81,27 +81,27 @@ def _nests(text: str) -> bool:
 
 def _ranges(module: cst.Module) -> list[tuple[int, int, str]]:
     """(start, end, what may stand there instead) of every simple statement and of every header."""
-    where, code = positions(module), module.code
-    found: list[tuple[int, int, str]] = []
+    span_of, code = positions(module), module.code
+    ranges: list[tuple[int, int, str]] = []
 
     class Collect(cst.CSTVisitor):
         def visit_SimpleStatementLine(self, node: Node) -> bool:
-            found.append((where(node.body[0])[0], where(node.body[-1])[1], "pass"))
+            ranges.append((span_of(node.body[0])[0], span_of(node.body[-1])[1], "pass"))
             return False
 
         def on_visit(self, node: Node) -> bool:
             body = getattr(node, "body", None)
             if isinstance(body, (cst.IndentedBlock, cst.SimpleStatementSuite)) and isinstance(node, cst.CSTNode):
                 if isinstance(node, (cst.FunctionDef, cst.ClassDef)):
-                    start = where(getattr(node, "asynchronous", None) or node.name)[0]
+                    start = span_of(getattr(node, "asynchronous", None) or node.name)[0]
                     start = max(code.rfind(end, 0, start) for end in "\r\n") + 1
                     blank = _BLANK.match(code, start)
                     start = blank.end() if blank else start
                 else:
-                    start = where(node)[0]
+                    start = span_of(node)[0]
                 handler = isinstance(node, (cst.ExceptHandler, cst.ExceptStarHandler))
-                found.append((start, where(body)[0], "except:" if handler else "if 1:"))
+                ranges.append((start, span_of(body)[0], "except:" if handler else "if 1:"))
             return super().on_visit(node)
 
     module.visit(Collect())
-    return [r for r in found if r[1] - r[0] >= len(r[2])]
+    return [r for r in ranges if r[1] - r[0] >= len(r[2])]

@@ -18,20 +18,20 @@ def parameters(function: Node) -> list[str]:
     return [p.arg for p in (*a.posonlyargs, *a.args, *a.kwonlyargs, a.vararg, a.kwarg) if p is not None]
 
 
-def positional(a: ast.arguments, at: int) -> ast.arg | None:
+def positional(a: ast.arguments, index: int) -> ast.arg | None:
     """The parameter at a place; one below 0 counts from the last."""
-    at += len(a.posonlyargs) + len(a.args) if at < 0 else 0
-    if at < len(a.posonlyargs):
-        return a.posonlyargs[at]
-    return a.args[at - len(a.posonlyargs)] if at - len(a.posonlyargs) < len(a.args) else None
+    index += len(a.posonlyargs) + len(a.args) if index < 0 else 0
+    if index < len(a.posonlyargs):
+        return a.posonlyargs[index]
+    return a.args[index - len(a.posonlyargs)] if index - len(a.posonlyargs) < len(a.args) else None
 
 
 def defaulted(a: ast.arguments, default: ast.expr) -> ast.arg:
     """The parameter that a default is for."""
-    field, at = place(a, default)
+    field, index = place(a, default)
     if field != "defaults":
-        return a.kwonlyargs[at]
-    return (a.posonlyargs + a.args)[at - len(a.defaults)]
+        return a.kwonlyargs[index]
+    return (a.posonlyargs + a.args)[index - len(a.defaults)]
 
 
 def given_to(
@@ -42,18 +42,18 @@ def given_to(
     names = [p.arg for p in (*a.posonlyargs, *a.args)]
     if a.vararg or a.kwarg or len(args) > len(names):
         return None
-    given = {**dict(zip(names, args)), **keywords}
+    values = {**dict(zip(names, args)), **keywords}
     known = defaults(function)
     for name in (*names, *(p.arg for p in a.kwonlyargs)):
-        if name not in given:
+        if name not in values:
             if name not in known:
                 return None
             default = known[name]
             plain = default.__class__ is ast.Constant
-            given[name] = (
+            values[name] = (
                 make("const", (), constant(default), default) if plain else make("opaque", (), id(default), default)
             )
-    return given
+    return values
 
 
 def number(node: Node) -> Any:
@@ -64,15 +64,15 @@ def number(node: Node) -> Any:
 
 def default_of(function: Node, name: str) -> Any:
     """What a parameter is where a call does not give it."""
-    found = defaults(function)
-    return number(found[name]) if name in found else None
+    known = defaults(function)
+    return number(known[name]) if name in known else None
 
 
 def defaults(function: Node) -> dict[str, ast.expr]:
     a = function.args
     named = [p.arg for p in (*a.posonlyargs, *a.args)]
-    found = dict(zip(named[len(named) - len(a.defaults) :], a.defaults))
-    return found | {p.arg: d for p, d in zip(a.kwonlyargs, a.kw_defaults) if d is not None}
+    values = dict(zip(named[len(named) - len(a.defaults) :], a.defaults))
+    return values | {p.arg: d for p, d in zip(a.kwonlyargs, a.kw_defaults) if d is not None}
 
 
 def dotted(node: Node) -> str:

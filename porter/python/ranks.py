@@ -28,7 +28,7 @@ class Ranks:
 
     @cached_property
     def _attributes(self) -> list[tuple[str, str]]:
-        nodes = (at[0] for at in self.file.buckets[ast.Attribute] if _LOCAL_RANK.fullmatch(at[0].attr))
+        nodes = (link[0] for link in self.file.buckets[ast.Attribute] if _LOCAL_RANK.fullmatch(link[0].attr))
         return list(dict.fromkeys((n.value.id, n.attr) for n in nodes if n.value.__class__ is ast.Name))
 
     @cached_property
@@ -52,18 +52,18 @@ class Ranks:
     @cached_property
     def _modules(self) -> dict[str, list[tuple[str, list[Node]]]]:
         """By module, the names that stand for it alone, and the functions around their imports."""
-        found: dict[str, list[tuple[str, list[Node]]]] = {}
+        names: dict[str, list[tuple[str, list[Node]]]] = {}
         for bound, imports in sorted(self.file.names.imports.items()):
             targets = {target for target, _ in imports}
             if bound not in self.file.names.others and len(targets) == 1:
-                found.setdefault(targets.pop(), []).append((bound, [_around(at) for _, at in imports]))
-        return found
+                names.setdefault(targets.pop(), []).append((bound, [_around(link) for _, link in imports]))
+        return names
 
     def module(self, link: Link | None, name: str) -> str | None:
         """What an imported module is called at a place; None where it is not, or where the name may be something else."""
-        here = _around(link)
-        for bound, places in self._modules.get(name, ()):
-            if any(place is None or place is here for place in places):
+        around = _around(link)
+        for bound, homes in self._modules.get(name, ()):
+            if any(home is None or home is around for home in homes):
                 return bound
         return None
 
@@ -71,18 +71,18 @@ class Ranks:
 def _bound_before(file: File, name: str, link: Link) -> bool:
     bindings = file.names.bindings(name, link)
     always, lines = file.names.once("bound before", bindings, lambda: _firsts(bindings))
-    here = _around(link)
-    return always or any(at is not here for at in lines) or lines.get(here, link[0].lineno) < link[0].lineno
+    around = _around(link)
+    return always or any(other is not around for other in lines) or lines.get(around, link[0].lineno) < link[0].lineno
 
 
 def _firsts(bindings: list[Link]) -> tuple[bool, dict[ast.AST | None, float]]:
     """Whether one is a parameter, and the lines of the first by the functions around them."""
     lines: dict[ast.AST | None, float] = {}
-    for at in bindings:
-        around = _around(at)
+    for link in bindings:
+        around = _around(link)
         if not isinstance(around, ast.Lambda):
-            lines[around] = min(getattr(at[0], "lineno", math.inf), lines.get(around, math.inf))
-    always = any(at[0].__class__ is ast.arg and not isinstance(_around(at), ast.Lambda) for at in bindings)
+            lines[around] = min(getattr(link[0], "lineno", math.inf), lines.get(around, math.inf))
+    always = any(link[0].__class__ is ast.arg and not isinstance(_around(link), ast.Lambda) for link in bindings)
     return always, lines
 
 

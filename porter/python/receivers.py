@@ -29,24 +29,24 @@ _ARRAY_METHODS = frozenset(
 _TORCH_ROOTS = frozenset({"torch", "torchvision", "torchaudio", "timm", "transformers", "diffusers", "torch_npu"})
 
 
-def _strongest(found: set[str]) -> str:
+def _strongest(kinds: set[str]) -> str:
     """Of several bindings of one name: `rois = numpy.array(...)` and later `rois = torch.tensor(rois)` is torch's. What is
     an array in one place, and unknown in another, need not be an array where it is asked for `cuda()`."""
-    return OTHER if found == {OTHER} else _first(found - {OTHER})
+    return OTHER if kinds == {OTHER} else _first(kinds - {OTHER})
 
 
-def _first(found: set[str]) -> str:
-    return next((kind for kind in (OWN, TORCH, OTHER) if kind in found), UNKNOWN)
+def _first(kinds: set[str]) -> str:
+    return next((kind for kind in (OWN, TORCH, OTHER) if kind in kinds), UNKNOWN)
 
 
 class Receivers:
     def __init__(self, file: Parsed) -> None:
         self.tree, self.names = file.tree, file.names
-        self._own = {
+        self._classes_with = {
             "cuda": frozenset(entry.rpartition(":")[2] for entry in file.facts.own.cuda),
             "is_cuda": frozenset(entry.rpartition(":")[2] for entry in file.facts.own.is_cuda),
         }
-        self.own: frozenset[str] = frozenset()  # of the attribute that is judged
+        self._owners: frozenset[str] = frozenset()  # classes of the project that define what is judged
         self._given = _TENSOR_METHODS  # methods by which an unknown receiver is a tensor
         self._attributes, self._definitions = file.buckets[ast.Attribute], file.buckets[ast.ClassDef]
         self._orders: dict[ast.AST, tuple[list[Link], list[int]]] = {}
@@ -68,12 +68,12 @@ class Receivers:
         link = self._ends.get(end)
         if link is None:
             return UNKNOWN
-        self.own = self._own["is_cuda" if link[0].attr == "is_cuda" else "cuda"]
+        self._owners = self._classes_with["is_cuda" if link[0].attr == "is_cuda" else "cuda"]
         return self._expression(link[0].value, (link[0].value, link), 0)
 
     def kind(self, link: Link) -> str:
         """Of any expression, by its link."""
-        self.own = self._own["cuda"]
+        self._owners = self._classes_with["cuda"]
         return self._expression(link[0], link, 0)
 
     def is_surely_torch(self, link: Link) -> bool:
@@ -110,7 +110,7 @@ class Receivers:
             return TORCH
         if root in OTHER_LIBRARIES:
             return OTHER
-        return OWN if full.rpartition(".")[2] in self.own else UNKNOWN
+        return OWN if full.rpartition(".")[2] in self._owners else UNKNOWN
 
     def _call(self, node: ast.Call, link: Link, depth: int) -> str:
         if full := self.names.resolve(node.func, link):
@@ -122,33 +122,33 @@ class Receivers:
             base = self._expression(func.value, link, depth + 1)
             if base is OTHER or base is OWN and func.attr in ("copy", "get", "to", "cuda", "cpu", "astype", "reshape"):
                 return base  # no method of an array gives a tensor
-            shared = self.own and func.attr in ("cuda", "cpu", "to")  # a class of the project has them too
+            shared = self._owners and func.attr in ("cuda", "cpu", "to")  # a class of the project has them too
             if base is TORCH or func.attr in self._given and base is UNKNOWN and not shared:
                 return TORCH
         return UNKNOWN
 
     def _class(self, name: str, link: Link, depth: int) -> str:
         """An instance of a class that the file defines."""
-        if name in self.own:
+        if name in self._owners:
             return OWN
         bound = self.names.bindings(name, link)
         question = "module", self.names.scopes.around(link) if bound else None
         return self.names.once(question, bound, lambda: self._class_at(name, bound, link))
 
     def _class_at(self, name: str, bound: list[Link], link: Link) -> str:
-        for block in dict.fromkeys(at[0] for at in bound):
-            if any(self._is_module(one, link) for one in self._classes.get((block, name), ())):
+        for block in dict.fromkeys(binding[0] for binding in bound):
+            if any(self._is_module(definition, link) for definition in self._classes.get((block, name), ())):
                 return TORCH
         return UNKNOWN
 
     @cached_property
     def _classes(self) -> dict[tuple[ast.AST, str], list[ast.ClassDef]]:
         """Those that stand in the body of a node, by their name."""
-        found: dict[tuple[ast.AST, str], list[ast.ClassDef]] = {}
+        definitions: dict[tuple[ast.AST, str], list[ast.ClassDef]] = {}
         for node, above in self._definitions:
             if within(above[0], node, "body"):
-                found.setdefault((above[0], node.name), []).append(node)
-        return found
+                definitions.setdefault((above[0], node.name), []).append(node)
+        return definitions
 
     def _is_module(self, node: ast.ClassDef, link: Link) -> bool:
         for base in node.bases:
@@ -164,9 +164,9 @@ class Receivers:
             owner = next((a for a in ancestors(link) if a[0].__class__ is ast.ClassDef), None)
             if owner is None:
                 return UNKNOWN
-            return OWN if owner[0].name in self.own else TORCH if self._is_module(owner[0], owner) else UNKNOWN
-        found = {self._binding(at, depth) for at in self._reaching(self.names.bindings(node.id, link), link)[:8]}
-        return _strongest(found)
+            return OWN if owner[0].name in self._owners else TORCH if self._is_module(owner[0], owner) else UNKNOWN
+        kinds = {self._binding(b, depth) for b in self._reaching(self.names.bindings(node.id, link), link)[:8]}
+        return _strongest(kinds)
 
     def _reaching(self, bound: list[Link], link: Link) -> list[Link]:
         """Of several assignments of a name, the one that is always the last before a place, as it stands in its block."""
@@ -177,45 +177,45 @@ class Receivers:
         order, lines = self._ordered(bound)
         if not (before := bisect_left(lines, link[0].lineno)):
             return bound
-        last = order[before - 1]
+        nearest = order[before - 1]
         around = link[1][0] if link[1] else self.tree
         block = place(around, link[0])[0]
-        if block in BODIES and last[1] and within(around, last[1][0], block):
-            return [last] if last[1][0].__class__ is ast.Assign else bound
+        if block in BODIES and nearest[1] and within(around, nearest[1][0], block):
+            return [nearest] if nearest[1][0].__class__ is ast.Assign else bound
         return bound
 
     def _ordered(self, bound: list[Link]) -> tuple[list[Link], list[int]]:
         """Bindings as they stand, and their lines; none where one is no plain name."""
         first = bound[0][0]
-        found = self._orders.get(first)
-        if found is None:
+        known = self._orders.get(first)
+        if known is None:
             order = []
-            if all(at is not None and at[0].__class__ in (ast.Name, ast.arg) for at in bound):
-                order = sorted(bound, key=lambda at: (at[0].lineno, at[0].col_offset))
-            found = self._orders[first] = order, [at[0].lineno for at in order]
-        return found
+            if all(binding is not None and binding[0].__class__ in (ast.Name, ast.arg) for binding in bound):
+                order = sorted(bound, key=lambda binding: (binding[0].lineno, binding[0].col_offset))
+            known = self._orders[first] = order, [binding[0].lineno for binding in order]
+        return known
 
-    def _binding(self, at: Link, depth: int) -> str:
+    def _binding(self, binding: Link, depth: int) -> str:
         """What one assignment gives a name; a name is asked for wherever it is used."""
-        key = (at[0], depth, self.own, self._given)
-        found = self._bindings.get(key)
-        if found is None:
-            found = self._bindings[key] = self._bound(at, depth)
-        return found
+        key = (binding[0], depth, self._owners, self._given)
+        kind = self._bindings.get(key)
+        if kind is None:
+            kind = self._bindings[key] = self._bound(binding, depth)
+        return kind
 
-    def _bound(self, at: Link, depth: int) -> str:
-        node, up = at[0], at[1]
+    def _bound(self, binding: Link, depth: int) -> str:
+        node, up = binding[0], binding[1]
         if node.__class__ is ast.arg:
-            return self._annotation(node.annotation, at)
+            return self._annotation(node.annotation, binding)
         parent: Node = up[0] if up else None
         if parent.__class__ is ast.Assign and within(parent, node, "targets"):
             return (
                 self._expression(parent.value, (parent.value, up), depth + 1) if parent.value is not node else UNKNOWN
             )
         if parent.__class__ is ast.AnnAssign:
-            said = self._annotation(parent.annotation, up)
+            kind = self._annotation(parent.annotation, up)
             return (
-                said if said is not UNKNOWN or parent.value is None else self._expression(parent.value, up, depth + 1)
+                kind if kind is not UNKNOWN or parent.value is None else self._expression(parent.value, up, depth + 1)
             )
         if parent.__class__ is ast.NamedExpr:
             return self._expression(parent.value, up, depth + 1)
@@ -231,7 +231,7 @@ class Receivers:
             return UNKNOWN
         full = self.names.resolve(node, link)
         if full is None:
-            return OWN if getattr(node, "id", "") in self.own else UNKNOWN
+            return OWN if getattr(node, "id", "") in self._owners else UNKNOWN
         return self._resolved(full)
 
     def _attribute(self, node: ast.Attribute, link: Link, depth: int) -> str:
@@ -244,7 +244,7 @@ class Receivers:
         owner = next((a for a in ancestors(link) if a[0].__class__ is ast.ClassDef), None)
         values = self.members(owner[0]).get(node.attr, []) if owner else []
         kinds = (self._expression(value, (value, owner), depth + 3) for value in values)
-        return self.names.once(("kind", depth, self.own, self._given), values, lambda: _strongest({*kinds}))
+        return self.names.once(("kind", depth, self._owners, self._given), values, lambda: _strongest({*kinds}))
 
     def members(self, owner: ast.ClassDef) -> dict[str, list[ast.expr]]:
         """What `self.x = ...` gives each attribute, anywhere in a class."""
@@ -252,15 +252,15 @@ class Receivers:
 
     @cached_property
     def _members(self) -> dict[ast.ClassDef, dict[str, list[ast.expr]]]:
-        found: dict[ast.ClassDef, dict[str, list[ast.expr]]] = {}
+        members: dict[ast.ClassDef, dict[str, list[ast.expr]]] = {}
         for link in self._attributes:
             node = link[0]
             if node.ctx.__class__ is not ast.Store or getattr(node.value, "id", "") != "self":
                 continue
             owner = next((a for a in ancestors(link) if a[0].__class__ is ast.ClassDef), None)
             if owner is not None and (value := _set_to(link)) is not None:
-                found.setdefault(owner[0], {}).setdefault(node.attr, []).append(value)
-        return found
+                members.setdefault(owner[0], {}).setdefault(node.attr, []).append(value)
+        return members
 
 
 def _set_to(link: Link) -> Node:

@@ -50,7 +50,7 @@ _STRINGS = frozenset({cst.SimpleString, cst.FormattedString, cst.ConcatenatedStr
 
 
 @dataclass(slots=True)
-class Found:
+class Outcome:
     """A hit and what became of it."""
 
     rule: Rule
@@ -92,8 +92,8 @@ class _Walk:
         self.file, self.piece, self.wanted = file, piece, wanted
         self.keys, self.nodes = file.rules.keys, file.by_node
         self.patterns = file.patterns if self.keys.patterns and not file.scene.apart else {}
-        self.found: list[Found] = []
-        self.replaced: dict[cst.CSTNode, tuple[cst.CSTNode, Found]] = {}  # original -> what stands there now, and why
+        self.outcomes: list[Outcome] = []
+        self.replaced: dict[cst.CSTNode, tuple[cst.CSTNode, Outcome]] = {}  # original -> what stands there now, and why
         self._mentions: dict[cst.CSTNode, list[Rule]] = {}
         self._inner: set[cst.CSTNode] = set()
         self._quotes: list[str] = []  # of the f-strings around
@@ -105,7 +105,7 @@ class _Walk:
 
     @property
     def codes(self) -> str:
-        return ", ".join(sorted({f.hit.code or f.rule.code for f in self.found if f.applied}))
+        return ", ".join(sorted({f.hit.code or f.rule.code for f in self.outcomes if f.applied}))
 
     def visit(self, node: cst.CSTNode) -> cst.CSTNode:
         """What stands in the place of a node."""
@@ -117,12 +117,12 @@ class _Walk:
             self._quotes.append(cast("cst.FormattedString", node).quote)
         for name in _children(kind):
             value = getattr(node, name)
-            of = value.__class__
-            if of in (list, tuple):
-                inner = [self.visit(one) if one.__class__ not in _TRIVIA else one for one in value]
+            value_kind = value.__class__
+            if value_kind in (list, tuple):
+                inner = [self.visit(item) if item.__class__ not in _TRIVIA else item for item in value]
                 if any(map(is_not, inner, value)):
                     changed[name] = inner
-            elif of not in _TRIVIA and (new := self.visit(value)) is not value:
+            elif value_kind not in _TRIVIA and (new := self.visit(value)) is not value:
                 changed[name] = new
         if kind is cst.FormattedString:
             self._quotes.pop()
@@ -188,13 +188,13 @@ class _Walk:
             edits = bool(hit.new is not None or hit.after or hit.more)
             if edits and not (rule.edits and self.file.style.writes(hit.code or rule.code)):
                 hit, edits = replace(hit, new=None, after=(), more=()), False
-            found = Found(rule, hit, original, self.piece, edit=hit.more, edits=edits)
-            self.found.append(found)
+            outcome = Outcome(rule, hit, original, self.piece, edit=hit.more, edits=edits)
+            self.outcomes.append(outcome)
             if edits and self.wanted(rule, hit, self.piece):
-                found.applied = True
+                outcome.applied = True
                 if hit.new is not None:
                     updated = hit.new
-                    self.replaced[original] = (updated, found)
+                    self.replaced[original] = (updated, outcome)
         return updated
 
     def _with_others(self, rule: Rule, hit: Hit) -> Hit:
@@ -229,13 +229,13 @@ class _Walk:
 
 def rewrite(
     file: File, piece: Piece, wanted: Callable[[Rule, Hit, Piece], bool]
-) -> tuple[list[Found], tuple[Change, ...]]:
+) -> tuple[list[Outcome], tuple[Change, ...]]:
     """All hits in the piece, and the edits of those that `wanted` lets through, in offsets of the UTF-8 text."""
     walk = _Walk(file, piece, wanted)
     try:
         module: Any = walk.visit(piece.module)
         if not walk.replaced:
-            return walk.found, ()
+            return walk.outcomes, ()
         text, reach = piece.render(module)
     except RecursionError:
         raise
@@ -245,26 +245,26 @@ def rewrite(
         raise Broken("reparse", walk.line, error=failure(error), codes=walk.codes) from None  # what no tree can hold
     old = file.source.utf8
     changes, end = [], -1
-    for original, (new, found) in sorted(
+    for original, (new, outcome) in sorted(
         walk.replaced.items(), key=lambda item: (piece.reach(item[0])[0], -piece.reach(item[0])[1])
     ):
         start, stop = piece.reach(original)
         if new not in reach:  # went into a larger replacement, which owns the edit
             continue
-        first, last = reach[new]
+        low, high = reach[new]
         if (
             start < piece.unit.start or stop > piece.unit.end
         ):  # what only made the piece parsable is no part of the file
-            first, last = first + piece.unit.start - min(start, piece.unit.start), last - max(stop - piece.unit.end, 0)
+            low, high = low + piece.unit.start - min(start, piece.unit.start), high - max(stop - piece.unit.end, 0)
             start, stop = max(start, piece.unit.start), min(stop, piece.unit.end)
-        change = _trim(old, Change(start, stop, text[first:last].encode("utf-8")))
-        found.edit = (change,)
+        change = _trim(old, Change(start, stop, text[low:high].encode("utf-8")))
+        outcome.edit = (change,)
         if stop <= end or change.start == change.end and not change.new:
             continue
         changes.append(change)
         end = stop
     _hold(walk, changes, text)
-    return walk.found, tuple(changes)
+    return walk.outcomes, tuple(changes)
 
 
 def _hold(walk: _Walk, changes: list[Change], text: str) -> None:

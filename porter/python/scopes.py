@@ -32,10 +32,10 @@ class Scopes:
         """Nearest scope around; defaults, decorators, annotations and a first iterable live outside theirs."""
         path = [below, None, None]  # child, grandchild, great-grandchild on the way up
         ifs: list[ast.AST] = []  # all in one scope: each `elif` stands in the one before it
-        found = self._nearest(link, path, ifs)
+        scope = self._nearest(link, path, ifs)
         for node in ifs:
-            self._around[node] = found
-        return found
+            self._around[node] = scope
+        return scope
 
     def _nearest(self, link: Link | None, path: list[Node], ifs: list[ast.AST]) -> Link | None:
         while link is not None:
@@ -85,7 +85,7 @@ class Scopes:
         """The scopes that say of a name that it is none of theirs, and how; of two words, the first holds."""
         if name not in self._outer:
             outer = self._outer[name] = {}
-            for at in self._declared[name]:
-                scope = self.nearest(at)
-                outer.setdefault(scope and scope[0], at[0].__class__)
+            for statement in self._declared[name]:
+                scope = self.nearest(statement)
+                outer.setdefault(scope and scope[0], statement[0].__class__)
         return self._outer[name]

@@ -37,7 +37,7 @@ class Sought:
         self.word = word[1].encode() if word else None
         # without the edge before it a pattern only lets more through, and plain letters are found in a tenth of the time
         self._text = text.removeprefix(r"\b").encode()
-        self.letters, *self.rest = letters(text)
+        self.letters, *self.other_runs = letters(text)
 
     @cached_property
     def pattern(self) -> re.Pattern[bytes]:
@@ -74,16 +74,16 @@ def matched(
     words, among = source.words, source.vocabulary
     if lowered:
         among = among.lower()
-        sought = [one for one in sought if one.letters in among]
+        sought = [item for item in sought if item.letters in among]
     else:
-        sought = [one for one in sought if (one.word in words if one.word is not None else one.letters in among)]
+        sought = [item for item in sought if (item.word in words if item.word is not None else item.letters in among)]
     text = source.utf8.lower() if lowered and sought else source.utf8  # bytes keep their length
     patterns, lines = [], set()
-    for one in sought:
-        if one.rest and not all([run in among for run in one.rest]):
+    for item in sought:
+        if item.other_runs and not all([run in among for run in item.other_runs]):
             continue
-        if starts := [match.start() for match in one.pattern.finditer(text)]:
-            patterns.append(one.pattern)
+        if starts := [match.start() for match in item.pattern.finditer(text)]:
+            patterns.append(item.pattern)
             begins = source.starts
             lines.update([bisect_right(begins, start) for start in starts])
     return patterns, sorted(lines)

@@ -21,7 +21,7 @@ class Source:
     def __init__(self, data: bytes) -> None:
         self.stored = Stored(data)
         self.utf8 = self.stored.utf8
-        self._said: dict[tuple[re.Pattern[bytes] | bytes, int, int], bool] = {}
+        self._answers: dict[tuple[re.Pattern[bytes] | bytes, int, int], bool] = {}
 
     @cached_property
     def words(self) -> frozenset[bytes]:
@@ -33,16 +33,16 @@ class Source:
         """The same in a row, a tenth of the text: letters that the text has beside each other, it has, too."""
         return b" ".join(self.words)
 
-    def says(self, what: re.Pattern[bytes] | bytes, node: Node = None) -> bool:
+    def says(self, sought: re.Pattern[bytes] | bytes, node: Node = None) -> bool:
         """Whether something stands anywhere, or in a node: every hit of a rule asks, and the text is gone over once."""
         start, end = self.span(node) if node is not None else (0, len(self.utf8))
-        known = self._said.get((what, start, end))
+        known = self._answers.get((sought, start, end))
         if known is None:
-            if isinstance(what, bytes):
-                known = self.utf8.find(what, start, end) >= 0
+            if isinstance(sought, bytes):
+                known = self.utf8.find(sought, start, end) >= 0
             else:
-                known = what.search(self.utf8, start, end) is not None
-            self._said[what, start, end] = known
+                known = sought.search(self.utf8, start, end) is not None
+            self._answers[sought, start, end] = known
         return known
 
     @cached_property
@@ -79,7 +79,7 @@ class Source:
     @cached_property
     def _steps(self) -> list[int]:
         begins = range(0, len(self.utf8), _STEP)
-        steps = (len(self.utf8[at : at + _STEP].translate(None, _INNER)) for at in begins)
+        steps = (len(self.utf8[begin : begin + _STEP].translate(None, _INNER)) for begin in begins)
         return [*accumulate(steps, initial=0)]
 
     def line_end(self, offset: int) -> tuple[int, int]:
@@ -91,8 +91,8 @@ class Source:
 
     def indentation(self, offset: int) -> bytes:
         start = self.starts[self.line(offset) - 1]
-        found = re.compile(rb"[ \t\f]*").match(self.utf8, start, offset)
-        return found[0] if found else b""
+        match = re.compile(rb"[ \t\f]*").match(self.utf8, start, offset)
+        return match[0] if match else b""
 
     @cached_property
     def comments(self) -> list[tuple[int, int, str]]:
@@ -101,5 +101,5 @@ class Source:
 
     @cached_property
     def newline(self) -> bytes:
-        found = LINE_END.search(self.utf8)
-        return found[0] if found else b"\n"
+        match = LINE_END.search(self.utf8)
+        return match[0] if match else b"\n"

@@ -71,13 +71,13 @@ class Stored:
     def _lines(self) -> tuple[list[int], list[int]]:
         """Where each line begins in the text, and in the file if its encoding carries nothing from line to line."""
         lines = self.utf8.splitlines(keepends=True)
-        there = accumulate((len(self.encode(line)) for line in lines), initial=0)
-        return [*accumulate(map(len, lines), initial=0)], [*there]
+        file_starts = accumulate((len(self.encode(line)) for line in lines), initial=0)
+        return [*accumulate(map(len, lines), initial=0)], [*file_starts]
 
     def _offset(self, offset: int) -> int:
         """An offset of the text in the file."""
-        here, there = self._lines
-        if there[-1] != len(self.data):  # a byte order mark, a state
+        text_starts, file_starts = self._lines
+        if file_starts[-1] != len(self.data):  # a byte order mark, a state
             return len(self.encode(self.utf8[:offset]))
-        line = bisect_right(here, offset) - 1
-        return there[line] + len(self.encode(self.utf8[here[line] : offset]))
+        line = bisect_right(text_starts, offset) - 1
+        return file_starts[line] + len(self.encode(self.utf8[text_starts[line] : offset]))

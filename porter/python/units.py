@@ -69,19 +69,19 @@ def _bounds(node: Node, source: Source) -> tuple[int, int] | None:
     start = source.offset(node.lineno, node.col_offset) if node.__class__ is not ast.match_case else _case(node, source)
     if start is None:
         return None
-    last = max((source.offset(n.end_lineno, n.end_col_offset) for n in _header(node) or ()), default=start)
-    colon = _COLON.match(source.utf8, last)
+    header_end = max((source.offset(n.end_lineno, n.end_col_offset) for n in _header(node) or ()), default=start)
+    colon = _COLON.match(source.utf8, header_end)
     return None if colon is None else (start, colon.end())
 
 
 def _case(node: ast.match_case, source: Source) -> int | None:
     """A match_case carries no position of its own: its keyword stands before its pattern."""
     pattern = source.offset(node.pattern.lineno, node.pattern.col_offset)
-    at = pattern
-    while (at := source.utf8.rfind(b"case", 0, at)) >= 0:
-        begins = source.starts[source.line(at) - 1] + len(source.indentation(at)) == at
-        if begins and _OPENING.fullmatch(source.utf8, at + 4, pattern):
-            return at
+    offset = pattern
+    while (offset := source.utf8.rfind(b"case", 0, offset)) >= 0:
+        begins = source.starts[source.line(offset) - 1] + len(source.indentation(offset)) == offset
+        if begins and _OPENING.fullmatch(source.utf8, offset + 4, pattern):
+            return offset
     return None
 
 
@@ -97,8 +97,8 @@ def _header(node: Node) -> tuple[Node, ...] | None:
         return tuple(n for i in node.items for n in (i.context_expr, i.optional_vars) if n is not None)
     if kind in (ast.FunctionDef, ast.AsyncFunctionDef):
         a = node.args
-        found = [*a.posonlyargs, *a.args, a.vararg, *a.kwonlyargs, a.kwarg, *a.defaults, *a.kw_defaults, node.returns]
-        return tuple(n for n in [*found, *getattr(node, "type_params", ())] if n is not None)
+        nodes = [*a.posonlyargs, *a.args, a.vararg, *a.kwonlyargs, a.kwarg, *a.defaults, *a.kw_defaults, node.returns]
+        return tuple(n for n in [*nodes, *getattr(node, "type_params", ())] if n is not None)
     if kind is ast.ClassDef:
         return (*node.bases, *node.keywords, *getattr(node, "type_params", ()))
     if kind is ast.ExceptHandler:
@@ -117,7 +117,7 @@ class _Positions(CodegenState):
 
     def __init__(self, module: cst.Module) -> None:
         super().__init__(default_indent=module.default_indent, default_newline=module.default_newline)
-        self.at = 0
+        self.position = 0
         self.outer: dict[cst.CSTNode, tuple[int, int]] = {}
         self.inner: dict[cst.CSTNode, tuple[int, int]] = {}
         self._stack: list[int] = []
@@ -128,13 +128,13 @@ class _Positions(CodegenState):
 
     def add_token(self, value: str) -> None:
         self.tokens.append(value)
-        self.at += len(value)
+        self.position += len(value)
 
     def before_codegen(self, node: cst.CSTNode) -> None:
-        self._stack.append(self.at)
+        self._stack.append(self.position)
 
     def after_codegen(self, node: cst.CSTNode) -> None:
-        self.outer[node] = (self._stack.pop(), self.at)
+        self.outer[node] = (self._stack.pop(), self.position)
 
     def record_syntactic_position(  # type: ignore[override]  # no generator, see _Mark
         self, node: cst.CSTNode, *, start_node: cst.CSTNode | None = None, end_node: cst.CSTNode | None = None
@@ -153,14 +153,14 @@ class _Mark:
         self.state, self.node, self.first, self.last = state, node, first, last
 
     def __enter__(self) -> None:
-        self.start = self.state.at
+        self.start = self.state.position
 
     def __exit__(self, *error: object) -> None:
         if error[0] is not None:  # the nodes asked for below were not reached
             return
         state = self.state
         start = self.start if self.first is None else (state.inner.get(self.first) or state.outer[self.first])[0]
-        end = state.at if self.last is None else (state.inner.get(self.last) or state.outer[self.last])[1]
+        end = state.position if self.last is None else (state.inner.get(self.last) or state.outer[self.last])[1]
         state.inner[self.node] = (start, end)
 
 
@@ -193,9 +193,9 @@ class Piece:
         text = source.utf8[unit.start : unit.end].decode("utf-8")
         if len(text) > _DEEPEST and (_deeper(unit, _DEEPEST) or not fits_libcst(text)):
             raise RecursionError
-        self.unit, self._at = unit, None
+        self.unit, self._starts = unit, None
         if not text.isascii():  # where each character begins in the file
-            self._at = list(accumulate((len(c.encode("utf-8")) for c in text), initial=unit.start))
+            self._starts = list(accumulate((len(c.encode("utf-8")) for c in text), initial=unit.start))
         self.text = unit.prefix + text + unit.suffix
         self.module = cst.parse_module(self.text)
         state = _Positions(self.module)
@@ -203,9 +203,13 @@ class Piece:
         self.exact = "".join(state.tokens) == self.text
         self._state = state
 
-    def _offset(self, at: int) -> int:
-        at -= len(self.unit.prefix)
-        return self.unit.start + at if self._at is None or at < 0 else self._at[min(at, len(self._at) - 1)]
+    def _offset(self, index: int) -> int:
+        index -= len(self.unit.prefix)
+        return (
+            self.unit.start + index
+            if self._starts is None or index < 0
+            else self._starts[min(index, len(self._starts) - 1)]
+        )
 
     def span(self, node: cst.CSTNode) -> tuple[int, int]:
         start, end = self._state.inner.get(node) or self._state.outer[node]

@@ -28,24 +28,24 @@ def uses(file: RuleFile, full: str) -> list[Use]:
 def _use(node: Node, above: Node) -> Use:
     if above.__class__ is not ast.Call or above.func is not node:
         return Use(False, 0, (), False)
-    given = tuple((k.arg, constant(k.value)) for k in above.keywords if k.arg)
-    starred = len(given) < len(above.keywords) or any(a.__class__ is ast.Starred for a in above.args)
-    return Use(True, len(above.args), given, starred)
+    keywords = tuple((k.arg, constant(k.value)) for k in above.keywords if k.arg)
+    starred = len(keywords) < len(above.keywords) or any(a.__class__ is ast.Starred for a in above.args)
+    return Use(True, len(above.args), keywords, starred)
 
 
 @blocks.once_for_file
 def imports_of(file: RuleFile, package: str, apart: tuple[str, ...] = ()) -> list[Link]:
     """The import statements of a package or of a dotted part of one, in the order of the file; `apart`: parts of it that
     are left out, written with a dot at the end, as all names are compared here."""
-    found = []
+    links = []
     for kind in (ast.Import, ast.ImportFrom):
         for link in file.buckets[kind]:
             node = link[0]
             base = "" if kind is ast.Import else f"{node.module}." if node.module and not node.level else "."
             names = (f"{base}{a.name}." for a in node.names)
             if any(name.startswith(f"{package}.") and not name.startswith(apart) for name in names):
-                found.append(link)
-    return sorted(found, key=lambda link: (link[0].lineno, link[0].col_offset))
+                links.append(link)
+    return sorted(links, key=lambda link: (link[0].lineno, link[0].col_offset))
 
 
 def packages_of(node: ast.Import | ast.ImportFrom) -> list[str]:

@@ -27,14 +27,14 @@ class Enums:
     @cached_property
     def _known(self) -> dict[str, tuple[object, ...]]:
         """The values of each Enum, by its name."""
-        found = {}
+        enums = {}
         for link in self._buckets[ast.ClassDef]:
             owner = link[0]
             if any(call_name(base).endswith("Enum") for base in owner.bases):
-                found[owner.name] = tuple(
+                enums[owner.name] = tuple(
                     constant(s.value) for s in owner.body if isinstance(s, (ast.Assign, ast.AnnAssign))
                 )
-        return found
+        return enums
 
     def member(self, link: Link) -> bool | None:
         """Of an assignment: whether it makes a member of an Enum of devices that has none for NPUs; None in no Enum."""
@@ -88,34 +88,34 @@ class Enums:
         kinds = self._names.once("enums", bindings, lambda: set().union(*map(self._bound, bindings)))
         return any(text in self._known[name] for name in kinds)
 
-    def _bound(self, at: Link) -> set[str]:
+    def _bound(self, binding: Link) -> set[str]:
         """The Enums that one binding of a name makes it a member of."""
-        above = at[1] and at[1][0]
-        annotation = getattr(at[0], "annotation", None) or getattr(above, "annotation", None)
+        above = binding[1] and binding[1][0]
+        annotation = getattr(binding[0], "annotation", None) or getattr(above, "annotation", None)
         return self._named(annotation) | (self._made(above.value) if above.__class__ is ast.Assign else set())
 
-    def _passed(self, call: ast.Call, which: str | int | None, text: str) -> bool:
+    def _passed(self, call: ast.Call, keyword_or_index: str | int | None, text: str) -> bool:
         """Whether a function or class of the file says that its parameter is one."""
         name = call_name(call.func)
         if functions := self._names.scopes.functions.get(name):
             args = functions[0][0].args
-            if isinstance(which, int):
+            if isinstance(keyword_or_index, int):
                 first = positional(args, 0)
-                parameter = positional(args, which + (first is not None and first.arg in ("self", "cls")))
+                parameter = positional(args, keyword_or_index + (first is not None and first.arg in ("self", "cls")))
                 return parameter is not None and self._typed(parameter.annotation, text)
-            return self._typed(_annotations(args).get(which), text)
-        return any(self._typed(annotation, text) for annotation in self._fields.get((name, which), ()))
+            return self._typed(_annotations(args).get(keyword_or_index), text)
+        return any(self._typed(annotation, text) for annotation in self._fields.get((name, keyword_or_index), ()))
 
     @cached_property
     def _fields(self) -> dict[tuple[str, str | int | None], list[ast.expr]]:
         """The annotations of the fields of each class."""
-        found: dict[tuple[str, str | int | None], list[ast.expr]] = {}
+        annotations: dict[tuple[str, str | int | None], list[ast.expr]] = {}
         for link in self._buckets[ast.ClassDef]:
             for statement in link[0].body:
                 if statement.__class__ is ast.AnnAssign:
                     field = link[0].name, getattr(statement.target, "id", "")
-                    found.setdefault(field, []).append(statement.annotation)
-        return found
+                    annotations.setdefault(field, []).append(statement.annotation)
+        return annotations
 
 
 @once

@@ -49,36 +49,36 @@ class Variable(NamedTuple):
 def variables(file: Parsed) -> dict[int, Variable]:
     """By offset. Costs a walk of its own, and only where the bytes hold such a name."""
     lines = lines_with(file.source, *_BYTES)
-    return Environment(file, lines).found if lines else {}
+    return Environment(file, lines).variables if lines else {}
 
 
 class Environment:
     def __init__(self, file: Parsed, lines: list[int]) -> None:
         self.file, self.names = file, file.names
         self.wanted = file.rules.tables.variables
-        self.found: dict[int, Variable] = {}
+        self.variables: dict[int, Variable] = {}
         self._known: dict[ast.AST, frozenset[bytes]] = {}
         self._mappings: dict[tuple[ast.AST, int], str | None] = {}
         for link in strings(file.tree, lines, _NAME):
-            if self._wanted(link[0].value) and (found := self._key(link)):
-                self._take(link, "key", link[0].value, *found)
+            if self._wanted(link[0].value) and (answer := self._key(link)):
+                self._take(link, "key", link[0].value, *answer)
         for link in file.buckets[ast.Call]:
             named = [k for k in link[0].keywords if k.arg and _NAME.match(k.arg) and self._wanted(k.arg)]
-            if named and (said := self._keywords(link)):
+            if named and (certainty := self._keywords(link)):
                 for keyword in named:
-                    self._take((keyword, link), "keyword", keyword.arg, said, keyword.value)
+                    self._take((keyword, link), "keyword", keyword.arg, certainty, keyword.value)
 
     def _wanted(self, name: str) -> bool:
         return name in self.wanted or UNKNOWN.match(name) is not None
 
-    def _take(self, link: Link, role: str, name: str, said: str, value: Node) -> None:
+    def _take(self, link: Link, role: str, name: str, certainty: str, value: Node) -> None:
         row = self.wanted.get(name)
         if row is None or row.to is None or not self._paired(link, name, row.to):
             text = constant(value)
             text = str(text) if type(text) in (str, int) else None
             read = value is None or call_name(getattr(link[1][0], "func", value)) in _READS
-            variable = Variable(link, "variable", role, said == KNOWN, name, not read, text)
-            self.found[self.file.source.span(link[0])[0]] = variable
+            variable = Variable(link, "variable", role, certainty == KNOWN, name, not read, text)
+            self.variables[self.file.source.span(link[0])[0]] = variable
 
     def _paired(self, link: Link, name: str, to: str) -> bool:
         """Whether the same statement or the same entry stands beside it for the NPU already."""
@@ -111,16 +111,16 @@ class Environment:
         parent = up[0]
         kind = parent.__class__
         if kind is ast.Subscript and parent.slice is node:
-            said, above = self._is(parent.value, up), up[1] and up[1][0]
+            certainty, above = self._certainty(parent.value, up), up[1] and up[1][0]
             value = above.value if above.__class__ is ast.Assign and within(above, parent, "targets") else None
-            return (said, value) if said else None
+            return (certainty, value) if certainty else None
         if kind is ast.Compare and node is parent.left and isinstance(parent.ops[0], (ast.In, ast.NotIn)):
-            said = self._is(parent.comparators[0], up)
-            return (said, None) if said else None
+            certainty = self._certainty(parent.comparators[0], up)
+            return (certainty, None) if certainty else None
         if kind is ast.Dict and within(parent, node, "keys"):
             value = parent.values[place(parent, node)[1]]
-            said = KNOWN if self._echoes(node, value, up) else self._mapping(up, 0)
-            return (said, value) if said else None
+            certainty = KNOWN if self._echoes(node, value, up) else self._mapping(up, 0)
+            return (certainty, value) if certainty else None
         if kind is ast.Call and parent.args and parent.args[0] is node:
             return self._argument(parent, up)
         if kind is ast.keyword and parent.arg in ("envvar", "env_var"):
@@ -138,15 +138,15 @@ class Environment:
     def _argument(self, call: ast.Call, link: Link) -> tuple[str, ast.AST | None] | None:
         func: Node = call.func
         value = call.args[1] if len(call.args) > 1 else None
-        last = call_name(func)
+        callee = call_name(func)
         if self.names.resolve(func, link) in _FUNCTIONS:
             return KNOWN, value
-        if func.__class__ is ast.Attribute and last in _METHODS:
-            said = self._is(func.value, link)
-            return (said, value) if said else None
-        if func.__class__ is ast.Attribute and last in ("setenv", "delenv"):  # pytest's monkeypatch
+        if func.__class__ is ast.Attribute and callee in _METHODS:
+            certainty = self._certainty(func.value, link)
+            return (certainty, value) if certainty else None
+        if func.__class__ is ast.Attribute and callee in ("setenv", "delenv"):  # pytest's monkeypatch
             return KNOWN, value
-        if _HELPER.search(last) and not is_log(func, last):
+        if _HELPER.search(callee) and not is_log(func, callee):
             return NAMED, value
         return None
 
@@ -155,19 +155,20 @@ class Environment:
         targets = statement.targets if statement.__class__ is ast.Assign else [statement.target]
         if len(targets) != 1 or targets[0].__class__ is not ast.Name:
             return None
-        name, said = targets[0].id, []
+        name, certainties = targets[0].id, []
         if name in self.names.imports or len(self.names.others.get(name, ())) != 1:
             return None
         for use in self.names.spelled(name):
             if use[0].ctx.__class__ is not ast.Load:
                 continue
-            found = None if use[1][0].__class__ in (ast.Assign, ast.AnnAssign) else self._key(use)
-            said.append(found and found[0])
-        return (KNOWN if all(s == KNOWN for s in said) else NAMED, None) if any(said) else None
+            answer = None if use[1][0].__class__ in (ast.Assign, ast.AnnAssign) else self._key(use)
+            certainties.append(answer and answer[0])
+        return (KNOWN if all(s == KNOWN for s in certainties) else NAMED, None) if any(certainties) else None
 
     # ---- what is an environment
 
-    def _is(self, node: Node, link: Link, depth: int = 0) -> str | None:
+    def _certainty(self, node: Node, link: Link, depth: int = 0) -> str | None:
+        """How sure it is that an expression is an environment: KNOWN, NAMED by its words, or None."""
         if depth > 4:
             return None
         kind = node.__class__
@@ -176,12 +177,12 @@ class Environment:
         if kind is ast.Call:
             return self._made(node, link, depth)
         if kind is ast.Dict:
-            found = (self._is(v, link, depth + 1) for k, v in zip(node.keys, node.values) if k is None)
-            return next((KNOWN for said in found if said == KNOWN), None)
+            certainties = (self._certainty(v, link, depth + 1) for k, v in zip(node.keys, node.values) if k is None)
+            return next((KNOWN for certainty in certainties if certainty == KNOWN), None)
         if kind is ast.BinOp and isinstance(node.op, ast.BitOr):
-            return self._is(node.left, link, depth + 1) or self._is(node.right, link, depth + 1)
+            return self._certainty(node.left, link, depth + 1) or self._certainty(node.right, link, depth + 1)
         if kind is ast.BoolOp:
-            return next((said for v in node.values if (said := self._is(v, link, depth + 1))), None)
+            return next((certainty for v in node.values if (certainty := self._certainty(v, link, depth + 1))), None)
         if kind is ast.Name:
             return self._bound(node, link, depth) or (NAMED if _LIKE.search(node.id) else None)
         return NAMED if kind is ast.Attribute and _LIKE.search(node.attr) else None
@@ -189,13 +190,13 @@ class Environment:
     def _made(self, call: ast.Call, link: Link, depth: int) -> str | None:
         """`dict(os.environ, X="1")`, `os.environ.copy()`, `copy.copy(os.environ)`."""
         func: Node = call.func
-        last = call_name(func)
-        if last == "copy" and func.__class__ is ast.Attribute and not call.args:
-            return self._is(func.value, link, depth + 1)
-        if last not in _COPIES:
+        callee = call_name(func)
+        if callee == "copy" and func.__class__ is ast.Attribute and not call.args:
+            return self._certainty(func.value, link, depth + 1)
+        if callee not in _COPIES:
             return None
         inside = [*call.args, *(k.value for k in call.keywords if k.arg is None)]
-        return next((KNOWN for a in inside if self._is(a, link, depth + 1) == KNOWN), None)
+        return next((KNOWN for a in inside if self._certainty(a, link, depth + 1) == KNOWN), None)
 
     def _bound(self, node: ast.Name, link: Link, depth: int) -> str | None:
         """By what binds a name, or by its use as `env=name`."""
@@ -204,10 +205,14 @@ class Environment:
         return self.names.once(question, bindings, lambda: self._look_at(node.id, bindings, depth))
 
     def _look_at(self, name: str, bindings: list[Link], depth: int) -> str | None:
-        for at in bindings:
-            above = at[1] and at[1][0]
-            if above.__class__ in (ast.Assign, ast.AnnAssign) and above.value is not None and at[0] is not above.value:
-                if self._is(above.value, at, depth + 1) == KNOWN:
+        for link in bindings:
+            above = link[1] and link[1][0]
+            if (
+                above.__class__ in (ast.Assign, ast.AnnAssign)
+                and above.value is not None
+                and link[0] is not above.value
+            ):
+                if self._certainty(above.value, link, depth + 1) == KNOWN:
                     return KNOWN
         for use in self.names.spelled(name) if bindings else ():
             if use[1][0].__class__ is ast.keyword and use[1][0].arg == "env":
@@ -228,11 +233,11 @@ class Environment:
         node, up = link[0], link[1]
         if depth > 6 or up is None:
             return None
-        if node.__class__ is ast.Dict and self._is(node, link) == KNOWN:
+        if node.__class__ is ast.Dict and self._certainty(node, link) == KNOWN:
             return KNOWN
         parent, kind = up[0], up[0].__class__
         if kind in (ast.IfExp, ast.BoolOp, ast.BinOp):
-            return self._is(parent, up) or self._mapping(up, depth + 1)
+            return self._certainty(parent, up) or self._mapping(up, depth + 1)
         if kind is ast.Dict and within(parent, node, "values"):
             key = parent.keys[place(parent, node)[1]]
             if key is None:
@@ -246,21 +251,21 @@ class Environment:
             return self._handed(parent, up, place(parent, node)[1], depth)
         if kind in (ast.Assign, ast.AnnAssign) and node is parent.value:
             targets = parent.targets if kind is ast.Assign else [parent.target]
-            return next((said for t in targets if (said := self._is(t, up))), None)
+            return next((certainty for t in targets if (certainty := self._certainty(t, up))), None)
         if kind is ast.Return:
             function = next((a[0] for a in ancestors(up) if isinstance(a[0], FUNCTIONS[:2])), None)
             return NAMED if function is not None and _LIKE.search(function.name) else None
         return None
 
-    def _handed(self, call: ast.Call, link: Link, at: int, depth: int) -> str | None:
+    def _handed(self, call: ast.Call, link: Link, index: int, depth: int) -> str | None:
         func: Node = call.func
-        last = call_name(func)
-        if last == "update" and func.__class__ is ast.Attribute:
-            return self._is(func.value, link)
-        if func.__class__ is ast.Attribute and last == "dict" and at == 1:  # mock.patch.dict(os.environ, {...})
+        callee = call_name(func)
+        if callee == "update" and func.__class__ is ast.Attribute:
+            return self._certainty(func.value, link)
+        if func.__class__ is ast.Attribute and callee == "dict" and index == 1:  # mock.patch.dict(os.environ, {...})
             first = call.args[0]
-            return KNOWN if constant(first) == "os.environ" else self._is(first, link)
-        if last in _COPIES:
+            return KNOWN if constant(first) == "os.environ" else self._certainty(first, link)
+        if callee in _COPIES:
             return self._made(call, link, 0) or self._mapping(link, depth + 1)
         return None
 
@@ -270,12 +275,12 @@ class Environment:
             return None
         call = link[0]
         func: Node = call.func
-        last = call_name(func)
-        if last == "update" and func.__class__ is ast.Attribute:
-            return self._is(func.value, link)
-        if func.__class__ is ast.Attribute and last == "dict" and call.args:
-            return KNOWN if constant(call.args[0]) == "os.environ" else self._is(call.args[0], link)
-        if func.__class__ is ast.Name and last == "dict":
+        callee = call_name(func)
+        if callee == "update" and func.__class__ is ast.Attribute:
+            return self._certainty(func.value, link)
+        if func.__class__ is ast.Attribute and callee == "dict" and call.args:
+            return KNOWN if constant(call.args[0]) == "os.environ" else self._certainty(call.args[0], link)
+        if func.__class__ is ast.Name and callee == "dict":
             return self._made(call, link, 0) or self._mapping(link, 0)
         return None
 

@@ -43,7 +43,7 @@ class Flow(Sinks):
         self.moved = {name.rpartition(".")[2]: s for name, s in self.calls.items() if name.startswith(MOVED)}
         self.methods = {name: s for s in self.tables.sinks for name in s.methods}
         self.constants = {(name, kind) for path, name, kind, _ in file.facts.constants if path == file.path}
-        imported = {target.partition(".")[0] for found in self.names.imports.values() for target, _ in found}
+        imported = {target.partition(".")[0] for bindings in self.names.imports.values() for target, _ in bindings}
         self.foreign = not imported.isdisjoint(OWN_DEVICES)
         self.enums = Enums(self.names, self.buckets)
 
@@ -138,16 +138,16 @@ class Flow(Sinks):
     _asyncfor = _comprehension = _for
 
     def _dict(self, node: Node, parent: Node, up: Link, kind: str, text: str, depth: int) -> Role | None:
-        side, at = place(parent, node)
+        side, index = place(parent, node)
         if side == "keys":
             whole = self.role(up, kind, text, depth + 1)
             # {"cuda:0": "cpu"} reads checkpoints that GPUs wrote: this key may stay
             if whole and whole.role == "argument":
-                return Role("mapped", constant(parent.values[at]) != "cpu")
+                return Role("mapped", constant(parent.values[index]) != "cpu")
             if kind != "device" or not _maps_devices(parent):
                 return None
-            return Role("mapped", self.in_cuda(parent.values[at], up))  # {"cuda": torch.cuda.is_available(), ...}
-        key = parent.keys[at]
+            return Role("mapped", self.in_cuda(parent.values[index], up))  # {"cuda": torch.cuda.is_available(), ...}
+        key = parent.keys[index]
         name = constant(key)
         if name is None and key is not None and kind == "device" and self._computed(key):
             return self.role(up, kind, text, depth + 1)
@@ -212,11 +212,11 @@ class Flow(Sinks):
 
     @cached_property
     def _read_of_self(self) -> dict[str, list[Link]]:
-        found: dict[str, list[Link]] = {}
+        reads: dict[str, list[Link]] = {}
         for link in self.names.spelled("self"):
             if link[1][0].__class__ is ast.Attribute and link[1][0].ctx.__class__ is ast.Load:
-                found.setdefault(link[1][0].attr, []).append(link[1])
-        return found
+                reads.setdefault(link[1][0].attr, []).append(link[1])
+        return reads
 
     def _used(self, name: str, up: Link, kind: str, text: str, depth: int) -> Role | None:
         return self._shown(self.names.readers(name, (ast.Name(name), up)), kind, text, depth)
@@ -253,7 +253,7 @@ class Flow(Sinks):
 
     def handed_elsewhere(self, link: Link) -> bool:
         """Stands, however wrapped, in an argument of another library's function."""
-        call = next((at for at in ancestors(link) if isinstance(at[0], (ast.Call, ast.stmt))), None)
+        call = next((above for above in ancestors(link) if isinstance(above[0], (ast.Call, ast.stmt))), None)
         return (
             call is not None and call[0].__class__ is ast.Call and other_library(self.names.resolve(call[0].func, call))
         )

@@ -82,17 +82,17 @@ class Holders:
 
     def _call(self, node: ast.Call, link: Link) -> str | None:
         func: Node = node.func
-        last = call_name(func)
+        callee = call_name(func)
         if key := looked_up(node):
             return ("env:" if self.environment(node, link) else "field:") + field(key)[6:]
-        if last in _SAME and func.__class__ is ast.Attribute:
+        if callee in _SAME and func.__class__ is ast.Attribute:
             return self.of(func.value, link)
-        if last == "str" and len(node.args) == 1:
+        if callee == "str" and len(node.args) == 1:
             return self.of(node.args[0], link)
-        found = self.of(func, link) if func.__class__ in (ast.Name, ast.Attribute) else None
-        if not found or found.startswith("local:") or found.startswith("field:") and not _asks(last):
+        holder = self.of(func, link) if func.__class__ in (ast.Name, ast.Attribute) else None
+        if not holder or holder.startswith("local:") or holder.startswith("field:") and not _asks(callee):
             return None
-        return found
+        return holder
 
     def environment(self, node: ast.Call, link: Link) -> bool:
         return self._names.resolve(node.func, link) in ("os.environ.get", "os.getenv", "os.environ.setdefault")
@@ -121,27 +121,27 @@ class Holders:
             return field(function[0].name)
         return f"own:{function[0].name}" if is_outer(function) else None
 
-    def given(self, call: ast.Call, link: Link, which: str | int) -> str | None:
+    def given(self, call: ast.Call, link: Link, keyword_or_index: str | int) -> str | None:
         """What a call gives a value: a parameter, by its name or its place, of a function, a method or a class."""
         owner = _class(link) if getattr(getattr(call.func, "value", None), "id", "") in ("self", "cls") else None
         if owner or call.func.__class__ is ast.Name:
             if (function := self._functions.get((call_name(call.func), owner))) is not None:
-                if isinstance(which, str):
-                    return self.parameter(function, which)
-                parameter = positional(function[0].args, which + (owner is not None))
+                if isinstance(keyword_or_index, str):
+                    return self.parameter(function, keyword_or_index)
+                parameter = positional(function[0].args, keyword_or_index + (owner is not None))
                 return self.parameter(function, parameter.arg) if parameter else None
-        if not isinstance(which, str) or call.func.__class__ not in (ast.Name, ast.Attribute):
+        if not isinstance(keyword_or_index, str) or call.func.__class__ not in (ast.Name, ast.Attribute):
             return None
-        return self.named(self.of(call.func, link), which)
+        return self.named(self.of(call.func, link), keyword_or_index)
 
     @cached_property
     def _functions(self) -> dict[tuple[str, ast.ClassDef | None], Link]:
         """The first of each name, and of each name in a class."""
         links = (link for several in self._names.scopes.functions.values() for link in several)
-        found: dict[tuple[str, ast.ClassDef | None], Link] = {}
+        functions: dict[tuple[str, ast.ClassDef | None], Link] = {}
         for link in links:
-            found.setdefault((link[0].name, owner_of(link)), link)
-        return found
+            functions.setdefault((link[0].name, owner_of(link)), link)
+        return functions
 
     @staticmethod
     def named(called: str | None, parameter: str) -> str | None:
@@ -152,11 +152,11 @@ class Holders:
 
 def looked_up(call: ast.Call) -> str | None:
     """The key of `cfg.get("device", ...)`, `getattr(args, "device", ...)`, `os.getenv("DEVICE", ...)`."""
-    last = call_name(call.func)
-    if last not in LOOKUPS and last != "getenv":
+    callee = call_name(call.func)
+    if callee not in LOOKUPS and callee != "getenv":
         return None
-    at = 1 if last == "getattr" else 0
-    key = constant(call.args[at]) if len(call.args) > at else None
+    index = 1 if callee == "getattr" else 0
+    key = constant(call.args[index]) if len(call.args) > index else None
     return key if isinstance(key, str) and re.fullmatch(r"[\w.-]+", key) else None
 
 

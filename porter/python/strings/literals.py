@@ -43,16 +43,16 @@ def named_strings(file: Parsed) -> list[Link]:
     if None not in known:
         lines = lines_with(file.source, *BYTES, lowered=True)
         known[None] = strings(file.tree, lines, CANDIDATE) if lines else []
-    found: list[Link] = known[None]
-    return found
+    links: list[Link] = known[None]
+    return links
 
 
 def literals(file: Parsed) -> dict[int, Literal]:
     """By offset."""
-    found: dict[int, Literal] = {}
+    by_offset: dict[int, Literal] = {}
     links = named_strings(file)
     if not links:
-        return found
+        return by_offset
     flow = Flow(file)
     for link in links:
         text, parent = link[0].value, link[1][0]
@@ -72,8 +72,8 @@ def literals(file: Parsed) -> dict[int, Literal]:
             continue
         role = _typed(flow, link) if kind == "tensor-type" else flow.role(link, kind, text) or _plain(flow, link, text)
         if role is not None and not (kind == "device" and role.role in HANDED and flow.handed_elsewhere(link)):
-            found.setdefault(file.source.span(link[0])[0], Literal(link, kind, *role))
-    return found
+            by_offset.setdefault(file.source.span(link[0])[0], Literal(link, kind, *role))
+    return by_offset
 
 
 def _plain(flow: Flow, link: Link, text: str) -> Role | None:

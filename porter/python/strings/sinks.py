@@ -91,8 +91,8 @@ class Sinks:
     def _sink(self, resolved: str | None) -> Sink | None:
         if resolved is None:
             return None
-        found = self.calls.get(resolved)
-        return found or (self.moved.get(resolved.rpartition(".")[2]) if resolved.startswith(MOVED) else None)
+        sink = self.calls.get(resolved)
+        return sink or (self.moved.get(resolved.rpartition(".")[2]) if resolved.startswith(MOVED) else None)
 
     # ---- arguments
 
@@ -101,12 +101,12 @@ class Sinks:
         if call is None or call[0].__class__ is not ast.Call:
             return None
         func, name = call[0].func, parent.arg
-        resolved, last = self.names.resolve(func, call), call_name(func)
+        resolved, callee = self.names.resolve(func, call), call_name(func)
         # add = parser.add_argument
-        option = last in OPTIONS or call[0].args and str(constant(call[0].args[0])).startswith("-")
+        option = callee in OPTIONS or call[0].args and str(constant(call[0].args[0])).startswith("-")
         if option and name in ("default", "const", "choices", "enum_values", "default_factory"):
             return self._option(call, name, kind, text, depth)
-        sink = self._sink(resolved) or (self.methods.get(last) if resolved is None else None)
+        sink = self._sink(resolved) or (self.methods.get(callee) if resolved is None else None)
         certain = kind != "device" or not self._any_array(func, call)
         if sink and sink.kind == kind and name in sink.keywords:
             return Role("argument", certain)
@@ -142,53 +142,53 @@ class Sinks:
         if node is parent.func:
             return None
         func = parent.func
-        resolved, last = self.names.resolve(func, up), call_name(func)
-        at = place(parent, node)[1]
-        if is_log(func, last):
+        resolved, callee = self.names.resolve(func, up), call_name(func)
+        index = place(parent, node)[1]
+        if is_log(func, callee):
             return None
         sink = self._sink(resolved)
         if sink is None and func.__class__ is ast.Attribute and not (resolved or "").startswith("torch."):
-            sink = self.methods.get(last)
+            sink = self.methods.get(callee)
         if resolved is None and func.__class__ is ast.Name:
             sink = self._chosen(func, up)
-        if sink and sink.kind == kind and sink.position == at:
+        if sink and sink.kind == kind and sink.position == index:
             return None if other_library(resolved) else Role("argument", True)
-        if last in PUT and func.__class__ is ast.Attribute:
+        if callee in PUT and func.__class__ is ast.Attribute:
             return self._target(func.value, up, kind, text, depth)
-        if last in OPTIONS:
+        if callee in OPTIONS:
             first = flag(parent.args[0]) if parent.args else None
-            return Role("option", True) if at and first and like(first, kind) else None
-        if last in _LOOKUPS:
-            key = constant(parent.args[at - 1]) if at else None
+            return Role("option", True) if index and first and like(first, kind) else None
+        if callee in _LOOKUPS:
+            key = constant(parent.args[index - 1]) if index else None
             return Role("default", True) if isinstance(key, str) and like(key, kind) else None
-        if last == "Choice":  # click's
+        if callee == "Choice":  # click's
             outer = next((n for n in parents(up) if n.__class__ is ast.Call), None)
             return Role("choices", any(n and like(n, kind) for n in map(flag, getattr(outer, "args", ()))))
-        if last in ("startswith", "endswith", "__eq__") and func.__class__ is ast.Attribute:
+        if callee in ("startswith", "endswith", "__eq__") and func.__class__ is ast.Attribute:
             return (
                 Role("compared", True) if kind == "device" and self._asks(func.value, up, kind, text, depth) else None
             )
-        if last in ("replace", "removeprefix", "split") and func.__class__ is ast.Attribute and kind == "device":
-            if at == 0:  # str(device).replace("cuda:", "")
+        if callee in ("replace", "removeprefix", "split") and func.__class__ is ast.Attribute and kind == "device":
+            if index == 0:  # str(device).replace("cuda:", "")
                 return Role("stripped", True) if device_like(func.value) else None
             return self.role(up, kind, text, depth + 1)
-        if last.startswith("assert") and any(a is not node for a in _words(parent)[kind]):
+        if callee.startswith("assert") and any(a is not node for a in _words(parent)[kind]):
             return Role("compared", True)
         if other_library(resolved):
             return None
-        if last == "parametrize" and at == 1:
+        if callee == "parametrize" and index == 1:
             name = constant(parent.args[0])
             return Role("argument", True) if isinstance(name, str) and like(name, kind) else None
-        if (parameter := self._parameter(func, at, up)) is not None:
+        if (parameter := self._parameter(func, index, up)) is not None:
             return Role("argument", True) if like(parameter, kind) else None
         if INDEXED.match(text) or text == "cuda:{}":
             return Role("argument", True)
         if (
             (resolved is None or text == "cuda" and resolved.partition(".")[0] not in _KNOWN)
             and kind == "device"
-            and last not in _NAMES_OF_THINGS
+            and callee not in _NAMES_OF_THINGS
             and depth == 0
-            and not hasattr(builtins, last)
+            and not hasattr(builtins, callee)
         ):
             return Role("argument", False)
         return None
@@ -196,13 +196,13 @@ class Sinks:
     def _chosen(self, func: ast.Name, link: Link) -> Sink | None:
         """The sink of `scope = autocast if mixed else nullcontext`, where the other callables are known too."""
         bindings = self.names.bindings(func.id, link)
-        bound = self.names.once("parents", bindings, lambda: [at[1][0] for at in bindings if at[1] is not None])
+        bound = self.names.once("parents", bindings, lambda: [b[1][0] for b in bindings if b[1] is not None])
         if len(bound) != 1 or bound[0].__class__ is not ast.Assign or bound[0].value.__class__ is not ast.IfExp:
             return None
         names = [self.names.resolve(side, link) for side in (bound[0].value.body, bound[0].value.orelse)]
         return next((self.calls[n] for n in names if n in self.calls), None) if all(names) else None
 
-    def _parameter(self, func: Node, at: int, link: Link) -> str | None:
+    def _parameter(self, func: Node, index: int, link: Link) -> str | None:
         """The name of a parameter, where the function or method called is defined in this file."""
         method = func.__class__ is ast.Attribute and getattr(func.value, "id", "") in ("self", "cls")
         if func.__class__ is not ast.Name and not method:
@@ -211,33 +211,33 @@ class Sinks:
         if function is None:
             return None
         bound = method and not any(getattr(d, "id", "") == "staticmethod" for d in function.decorator_list)
-        parameter = positional(function.args, at + bound)
+        parameter = positional(function.args, index + bound)
         return parameter.arg if parameter else None
 
     @cached_property
     def _first_of(self) -> tuple[dict[str, Node], dict[str, Node]]:
         """The first function of each name, and the first method."""
-        found: tuple[dict[str, Node], dict[str, Node]] = {}, {}
+        firsts: tuple[dict[str, Node], dict[str, Node]] = {}, {}
         for name, links in self.names.scopes.functions.items():
             for link in links:
-                found[link[1][0].__class__ is ast.ClassDef].setdefault(name, link[0])
-        return found
+                firsts[link[1][0].__class__ is ast.ClassDef].setdefault(name, link[0])
+        return firsts
 
     # ---- conditions
 
     def _compare(self, node: Node, parent: Node, up: Link, kind: str, text: str, depth: int) -> Role | None:
-        at = place(parent, node)[1] + 1
-        op = parent.ops[at - 1 if at else 0]
+        index = place(parent, node)[1] + 1
+        op = parent.ops[index - 1 if index else 0]
         sides = sides_of(parent)
 
-        def beside(found: tuple[ast.expr, ...]) -> bool:
-            return any(side is not node for side in found)
+        def beside(candidates: tuple[ast.expr, ...]) -> bool:
+            return any(side is not node for side in candidates)
 
         if beside(sides.npu):
             return None
         if up[1][0].__class__ is ast.Assign and all(_VENDOR.search(target_name(t)) for t in up[1][0].targets):
             return None  # is_nvidia = platform == "cuda"
-        if isinstance(op, (ast.In, ast.NotIn)) and at == 0:  # "cuda" in str(device)
+        if isinstance(op, (ast.In, ast.NotIn)) and index == 0:  # "cuda" in str(device)
             return Role("compared", True) if named(parent.comparators[0], kind) else None
         if not isinstance(op, (ast.Eq, ast.NotEq, ast.Is, ast.IsNot, ast.In, ast.NotIn)):
             return None
@@ -254,7 +254,7 @@ class Sinks:
         """Whether what is compared also has values that are no devices: `impl in ("ref", "cuda")`."""
         uses = self.names.readers(node.id, link)
         compared = (use[1][0] for use in uses if use[1][0].__class__ is ast.Compare)
-        sides = (side for one in compared for side in (one.left, *one.comparators))
+        sides = (side for comparison in compared for side in (comparison.left, *comparison.comparators))
         return self.names.once("other words", uses, lambda: any(map(has_other_words, sides)))
 
     def _asks(self, node: Node, up: Link, kind: str, text: str, depth: int) -> bool:
@@ -268,7 +268,7 @@ class Sinks:
         bindings = self.names.bindings(node.id, up)
         # b = dist.get_backend()
         if self.names.once(
-            ("given", kind), bindings, lambda: bool(bindings) and all(_is_given(at, kind) for at in bindings)
+            ("given", kind), bindings, lambda: bool(bindings) and all(_is_given(binding, kind) for binding in bindings)
         ):
             return True
         used = self._used(node.id, up, kind, text, depth)
@@ -288,15 +288,15 @@ def _words(call: ast.Call) -> dict[str, tuple[ast.expr, ...]]:
     return {kind: tuple(a for a in call.args if named(a, kind)) for kind in ("device", "backend")}
 
 
-def _is_array_module(at: Link) -> bool:
+def _is_array_module(binding: Link) -> bool:
     """`xp = get_namespace(x)`"""
-    up = at[1]
+    up = binding[1]
     if up is not None and up[0].__class__ is ast.Tuple and up[1]:
         up = up[1]
     value: Node = getattr(up and up[0], "value", None)
     return value.__class__ is ast.Call and bool(_NAMESPACE.search(call_name(value.func)))
 
 
-def _is_given(at: Link, kind: str) -> bool:
+def _is_given(binding: Link, kind: str) -> bool:
     """`b = dist.get_backend()`"""
-    return at[1] is not None and at[1][0].__class__ is ast.Assign and named(at[1][0].value, kind)
+    return binding[1] is not None and binding[1][0].__class__ is ast.Assign and named(binding[1][0].value, kind)

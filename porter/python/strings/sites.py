@@ -47,7 +47,7 @@ def sites_of(file: File) -> tuple[tuple[Site, ...], tuple[tuple[str, str], ...]]
             continue
         if not file.awareness.covers_link(link):
             look.follow(link)
-    return look.found()
+    return look.sites_and_ties()
 
 
 def with_status(
@@ -58,10 +58,10 @@ def with_status(
     quiet: frozenset[str],
 ) -> tuple[Site, ...]:
     """The sites with what becomes of them by the findings there: the status of their edit, or why they have none."""
-    here: dict[tuple[int, int], list[Finding]] = {}
+    by_place: dict[tuple[int, int], list[Finding]] = {}
     for finding in findings if sites else ():
         if finding.code in SHARED:
-            here.setdefault((finding.line, finding.column), []).append(finding)
+            by_place.setdefault((finding.line, finding.column), []).append(finding)
     refused = any(finding.code == "PRT003" for finding in findings)
 
     def status(several: Sequence[Finding]) -> str:
@@ -75,7 +75,7 @@ def with_status(
             return "quiet"
         return "refused" if refused else "manual"
 
-    return tuple(site._replace(status=status(here.get(source.place(site.offset), ()))) for site in sites)
+    return tuple(site._replace(status=status(by_place.get(source.place(site.offset), ()))) for site in sites)
 
 
 class _Sites:
@@ -84,7 +84,7 @@ class _Sites:
         self.holders = Holders(file.names)
         self.sites: dict[tuple[str, int], Site] = {}
 
-    def found(self) -> tuple[tuple[Site, ...], tuple[tuple[str, str], ...]]:
+    def sites_and_ties(self) -> tuple[tuple[Site, ...], tuple[tuple[str, str], ...]]:
         ties = Ties(self.file, self.holders).of({site.holder for site in self.sites.values()})
         return tuple(sorted(self.sites.values())), ties
 
@@ -184,9 +184,9 @@ class _Sites:
         return [(self.holders.result(function), "declared")] if function else None
 
     def _dict(self, node: Node, above: Node, up: Link) -> _Homes:
-        side, at = place(above, node)
+        side, index = place(above, node)
         if side == "values":
-            key = constant(above.keys[at])
+            key = constant(above.keys[index])
             return [(field(key), "declared")] if isinstance(key, str) else None
         call = up[1]
         if call and call[0].__class__ is ast.Subscript and call[0].value is above:  # {"cuda": ...}[device]
@@ -211,14 +211,14 @@ class _Sites:
     def _call(self, node: Node, above: Node, up: Link) -> _Homes:
         if node is above.func:
             return True
-        last, method = call_name(above.func), above.func.__class__ is ast.Attribute
-        if method and last in _ASKED:
+        callee, method = call_name(above.func), above.func.__class__ is ast.Attribute
+        if method and callee in _ASKED:
             return [(self.holders.of(above.func.value, up), "used")]
-        if method and last in PUT:
+        if method and callee in PUT:
             return [(self.holders.of(above.func.value, up), "listed")]
         if looked_up(above) and node is not above.args[0]:
             return [(self.holders.of(above, up), "used"), *self._homes(up)]
-        if last == "Choice":
+        if callee == "Choice":
             return True  # click.Choice(["cuda", "cpu"]) is an argument of the option
         if self._is_option(above):
             return [(self.holders.option(above), "option")]

@@ -27,18 +27,18 @@ class Ties:
 
     def of(self, holders: Iterable[str]) -> tuple[tuple[str, str], ...]:
         """Pairs, from these holders on to those that they are handed to or come from."""
-        found: set[tuple[str, str]] = set()
-        seen: set[str] = set()
+        pairs: set[tuple[str, str]] = set()
+        followed: set[str] = set()
         todo = sorted(holders)
-        while todo and len(seen) < _MOST:
+        while todo and len(followed) < _MOST:
             holder = todo.pop()
-            if holder in seen:
+            if holder in followed:
                 continue
-            seen.add(holder)
-            for other in sorted({one for one in self._beside(holder) if one is not None and one != holder}):
-                found.add((min(holder, other), max(holder, other)))
+            followed.add(holder)
+            for other in sorted({tied for tied in self._beside(holder) if tied is not None and tied != holder}):
+                pairs.add((min(holder, other), max(holder, other)))
                 todo.append(other)
-        return tuple(sorted(found))
+        return tuple(sorted(pairs))
 
     def _beside(self, holder: str) -> Iterator[str | None]:
         called, _, parameter = holder.rstrip(")").partition("(")
@@ -60,27 +60,27 @@ class Ties:
 
     def _words(self, holder: str) -> set[str]:
         """How an expression with this holder may end."""
-        last = re.split(r"[:.(]", holder.rstrip(")"))[-1]
+        word = re.split(r"[:.(]", holder.rstrip(")"))[-1]
         full = holder.partition(":")[2]
-        return {last} | {
+        return {word} | {
             name for name, bound in self.names.imports.items() if any(full == target for target, _ in bound)
         }
 
     @cached_property
     def _mentions(self) -> dict[str, list[Link]]:
         """Expressions by the word they end in."""
-        found: dict[str, list[Link]] = {}
+        mentions: dict[str, list[Link]] = {}
         for link in self.names.uses:
-            found.setdefault(link[0].id, []).append(link)
+            mentions.setdefault(link[0].id, []).append(link)
         for link in self.buckets[ast.Attribute]:
-            found.setdefault(link[0].attr, []).append(link)
+            mentions.setdefault(link[0].attr, []).append(link)
         for link in self.buckets.get(ast.Subscript, ()):
             if isinstance(key := constant(link[0].slice), str):
-                found.setdefault(key, []).append(link)
+                mentions.setdefault(key, []).append(link)
         for link in self.buckets[ast.Call]:
             if word := looked_up(link[0]) or call_name(link[0].func):
-                found.setdefault(word, []).append(link)
-        return found
+                mentions.setdefault(word, []).append(link)
+        return mentions
 
     def _handed(self, link: Link) -> Iterator[str | None]:
         """The holders that have the value of the expression at `link`, too."""
@@ -92,15 +92,15 @@ class Ties:
         ):
             node, up = up
         above = up and up[0]
-        kind, of = above.__class__, self.holders.of
+        kind, holder_of = above.__class__, self.holders.of
         if kind in (ast.Assign, ast.AnnAssign, ast.NamedExpr):
             targets = above.targets if kind is ast.Assign else [above.target]
             if node is above.value:
-                yield from (of(t, up) for t in targets)
+                yield from (holder_of(t, up) for t in targets)
             elif within(above, node, "targets") or node is getattr(above, "target", None) and above.value is not None:
-                yield from (of(v, up) for v in _choices(above.value))
+                yield from (holder_of(v, up) for v in _choices(above.value))
         elif kind is ast.Compare and all(isinstance(op, (ast.Eq, ast.NotEq, ast.In, ast.NotIn)) for op in above.ops):
-            yield from (of(s, up) for s in (above.left, *above.comparators) if s is not node)
+            yield from (holder_of(s, up) for s in (above.left, *above.comparators) if s is not node)
         elif kind is ast.Return:
             function = next((a for a in ancestors(up) if isinstance(a[0], FUNCTIONS)), None)
             yield function and self.holders.result(function)
@@ -109,7 +109,7 @@ class Ties:
         elif kind is ast.Call and within(above, node, "args"):
             yield self.holders.given(above, up, place(above, node)[1])
         elif kind is ast.For and node is above.iter:
-            yield of(above.target, up)
+            yield holder_of(above.target, up)
         yield from self._spawned(node, up)
 
     def _spawned(self, node: Node, up: Link | None) -> Iterator[str | None]:
