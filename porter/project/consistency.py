@@ -58,8 +58,8 @@ class Groups:
             node = above
         return node
 
-    def join(self, one: Node, other: Node) -> None:
-        first, second = sorted((self.top(one), self.top(other)))
+    def join(self, node: Node, other: Node) -> None:
+        first, second = sorted((self.top(node), self.top(other)))
         self._above[second] = first
 
 
@@ -72,12 +72,12 @@ def consistent(
     """
     done = {result.path: result for result in results}
     waiting: dict[tuple[str, int], Held] = {}
-    while found := held(done.values(), partners):
-        files = {one.path for one in found}
-        fresh = [one for one in found if waiting.get((one.path, one.offset), one).status != one.status]
-        fresh += [one for one in found if (one.path, one.offset) not in waiting]
-        waiting.update(((one.path, one.offset), one) for one in fresh)
-        mine = sorted(one for one in waiting.values() if one.path in files)
+    while places := held(done.values(), partners):
+        files = {place.path for place in places}
+        fresh = [place for place in places if waiting.get((place.path, place.offset), place).status != place.status]
+        fresh += [place for place in places if (place.path, place.offset) not in waiting]
+        waiting.update(((place.path, place.offset), place) for place in fresh)
+        mine = sorted(place for place in waiting.values() if place.path in files)
         done.update((r.path, r) for r in (again(mine) if fresh else map(_left_alone, map(done.__getitem__, files))))
     return [*done.values()]
 
@@ -90,15 +90,15 @@ def _left_alone(result: FileResult) -> FileResult:
 def held(results: Iterable[FileResult], partners: Partners) -> tuple[Held, ...]:
     """The places whose edits have to wait, sorted; `partners`: a Partners of the project."""
     results = tuple(results)
-    found = {result.path: result for result in results if result.sites}
+    with_sites = {result.path: result for result in results if result.sites}
     refused = [r.path for r in results if not r.sites and any(f.code in ("PRT002", "PRT003") for f in r.findings)]
-    if not any(site.status in EDITED for result in found.values() for site in result.sites):
+    if not any(site.status in EDITED for result in with_sites.values() for site in result.sites):
         return ()
-    outside = partners.of(found, refused)
-    locked = {path for path in found if partners.is_read_only(path)}
-    if not outside and not locked and all(site.status == "auto" for r in found.values() for site in r.sites):
+    outside = partners.of(with_sites, refused)
+    locked = {path for path in with_sites if partners.is_read_only(path)}
+    if not outside and not locked and all(site.status == "auto" for r in with_sites.values() for site in r.sites):
         return ()
-    everyone = {**found, **outside}
+    everyone = {**with_sites, **outside}
     places: dict[Node, list[Place]] = {}
     groups = _groups(everyone, partners)
     for path, result in sorted(everyone.items()):
@@ -107,10 +107,10 @@ def held(results: Iterable[FileResult], partners: Partners) -> tuple[Held, ...]:
                 places.setdefault(groups.top(node), []).append(Place(path, site))
     out: dict[tuple[str, int], Held] = {}
     for _, several in sorted(places.items()):
-        for one in _decided(several, locked):
-            known = out.get((one.path, one.offset))
+        for held_place in _decided(several, locked):
+            known = out.get((held_place.path, held_place.offset))
             if known is None or known.status == "review":
-                out[one.path, one.offset] = one
+                out[held_place.path, held_place.offset] = held_place
     return tuple(sorted(out.values()))
 
 
@@ -118,16 +118,16 @@ def _groups(results: Mapping[str, FileResult], partners: Partners) -> Groups:
     groups = Groups()
     for path, result in sorted(results.items()):
         for pair in result.ties:
-            one, other = (partners.node(path, holder) for holder in pair)
-            if one and other:
-                groups.join(one, other)
+            first, second = (partners.node(path, holder) for holder in pair)
+            if first and second:
+                groups.join(first, second)
     by_offset: dict[tuple[str, int], Node] = {}
     for path, result in sorted(results.items()):
         for site in result.sites:  # one string may be the value of several
             if node := partners.node(path, site.holder):
                 groups.join(node, by_offset.setdefault((path, site.offset), node))
-    for one, other in _fields(results, partners):
-        groups.join(one, other)
+    for first, second in _fields(results, partners):
+        groups.join(first, second)
     return groups
 
 

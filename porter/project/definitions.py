@@ -49,16 +49,16 @@ class Definitions:
         return self._answers[full, user]
 
     def _find(self, full: str, user: str, depth: int) -> Answer:
-        found = self.module(full, user)
-        if found is None or depth > _DEEPEST:
+        module = self.module(full, user)
+        if module is None or depth > _DEEPEST:
             return None
-        path, rest = found
-        if not rest:
+        path, tail = module
+        if not tail:
             return Definition(path, "", "module"), ()
-        kind, imported = self._table(path)[0].get(rest[0], ("", ""))
+        kind, imported = self._table(path)[0].get(tail[0], ("", ""))
         if imported:
-            return self.find(".".join((imported, *rest[1:])), path, depth + 1)
-        return (Definition(path, rest[0], kind), rest[1:]) if kind else self.behind_stars(".".join(rest), path, depth)
+            return self.find(".".join((imported, *tail[1:])), path, depth + 1)
+        return (Definition(path, tail[0], kind), tail[1:]) if kind else self.behind_stars(".".join(tail), path, depth)
 
     def behind_stars(self, name: str, user: str, depth: int = 0) -> Answer:
         """Of a name that a file has by a star import only."""
@@ -69,8 +69,8 @@ class Definitions:
         """The file of the module that `full` begins with, and what is left of it."""
         key = (full, user.rpartition("/")[0])
         if key not in self._modules:
-            found = self._module(full, user, self._exists)
-            self._modules[key] = found and (self._really(found[0]), found[1])
+            module = self._module(full, user, self._exists)
+            self._modules[key] = module and (self._really(module[0]), module[1])
         return self._modules[key]
 
     def _really(self, path: str) -> str:
@@ -87,8 +87,8 @@ class Definitions:
         if level:
             return self._below(folder[: max(0, len(folder) - level + 1)], words, exists, 0)
         for above in range(len(folder), -1, -1):
-            if found := self._below(folder[:above], words, exists):
-                return found
+            if module := self._below(folder[:above], words, exists):
+                return module
         tops = self._folders.get(words[0], ()) if words else ()
         places = [place for top in tops if (place := self._below(top.split("/"), words, exists))]
         return places[0] if len(places) == 1 else None  # two answers are no answer
@@ -109,13 +109,13 @@ class Definitions:
     @cached_property
     def _folders(self) -> dict[str, list[str]]:
         """By module or package, the folders in which one of this name lies: `src` for `src/tool`."""
-        found: dict[str, list[str]] = {}
+        folders: dict[str, list[str]] = {}
         for path in sorted(self.files):
             if path.endswith(".py"):
                 *folder, name = path.removesuffix("/__init__.py").removesuffix(".py").split("/")
                 if folder:
-                    found.setdefault(name, []).append("/".join(folder))
-        return found
+                    folders.setdefault(name, []).append("/".join(folder))
+        return folders
 
     def _table(self, path: str) -> Table:
         if path not in self._tables:
@@ -137,8 +137,8 @@ class Definitions:
     def imported(self, path: str, data: bytes) -> set[str]:
         """The files of the project that a file imports."""
         wanted = (full for full in imported_names(data) if full[:1] == "." or full.partition(".")[0] in self._words)
-        found = (self._module(full, path, self.files.__contains__) for full in sorted(wanted))
-        return {place[0] for place in found if place} - {path}
+        modules = (self._module(full, path, self.files.__contains__) for full in sorted(wanted))
+        return {module[0] for module in modules if module} - {path}
 
     @cached_property
     def _words(self) -> frozenset[str]:
@@ -148,16 +148,16 @@ class Definitions:
 
 def imported_names(data: bytes) -> set[str]:
     """All that imports name, modules and what comes from them, by bytes alone: `x.y` and `x` for `from x import y`."""
-    found = set()
+    imported = set()
     for base, names in _FROM.findall(data):
         module = base.decode("utf-8", "replace")
-        found.add(module)
-        found.update(
+        imported.add(module)
+        imported.update(
             joined(module, name) for name in re.findall(r"(?:^|[,(])\s*(\w+)", names.decode("utf-8", "replace"))
         )
     for names in _IMPORT.findall(data):
-        found.update(name.split()[0] for name in names.decode("utf-8", "replace").split(",") if name.strip())
-    return found
+        imported.update(name.split()[0] for name in names.decode("utf-8", "replace").split(",") if name.strip())
+    return imported
 
 
 def joined(base: str, name: str) -> str:

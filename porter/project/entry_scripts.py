@@ -39,7 +39,7 @@ class Scripts:
         elif "torch" in first and path[: path.rfind("/") + 1] not in self._inits and _ACTS.search(text):
             self._acting.append(path)
 
-    def found(self) -> list[str]:
+    def entries(self) -> list[str]:
         started = {"torch"} | self._torch
         guarded = [path for path, first in self._guarded.items() if not started.isdisjoint(first)]
         return guarded + [path for path in self._acting if _stem(path) not in self._imported]
@@ -47,9 +47,9 @@ class Scripts:
     def _package(self, path: str) -> str | None:
         """The name under which a file of the repository is imported, where it lies in a package."""
         words = path.split("/")[:-1]
-        for at in range(len(words)):
-            if "/".join(words[: at + 1]) + "/" in self._inits:
-                return words[at]
+        for index in range(len(words)):
+            if "/".join(words[: index + 1]) + "/" in self._inits:
+                return words[index]
         return None
 
 
@@ -59,16 +59,16 @@ def _stem(path: str) -> str:
 
 def own_folders(paths: Iterable[str], names: frozenset[str]) -> dict[str, frozenset[str]]:
     """Of each package that the repository brings itself, the folders whose files find it: `third/src/apex` for `third/`."""
-    found: dict[str, set[str]] = {}
+    folders: dict[str, set[str]] = {}
     for path in paths:
         if not path.endswith("/__init__.py"):
             continue
         words = path.split("/")[:-1]
-        for at in range(max(len(words) - 2, 0), len(words)):  # the package itself, or its part where it is a namespace
-            if words[at] in names:
-                above = words[:at]
+        for n in range(max(len(words) - 2, 0), len(words)):  # the package itself, or its part where it is a namespace
+            if words[n] in names:
+                above = words[:n]
                 if above and above[-1] in _ROOTS:
                     above.pop()
-                found.setdefault(words[at], set()).add("/".join([*above, ""]))
+                folders.setdefault(words[n], set()).add("/".join([*above, ""]))
                 break
-    return {name: frozenset(homes) for name, homes in found.items()}
+    return {name: frozenset(homes) for name, homes in folders.items()}

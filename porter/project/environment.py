@@ -35,36 +35,36 @@ class World(NamedTuple):
 
 
 def exports(rows: Iterable[dict[str, Any]], world: World, cards: int = 0, cores: int = 0) -> list[Export]:
-    said = _spoken(world)
-    found = []
+    texts = _spoken(world)
+    exports = []
     for row in rows:
         place = _place(row["when"], world, cards)
         if place is not None:
             why = {lang: text.replace("{place}", place) for lang, text in row["why"].items()}
             value = row["value"].replace("{cores}", _binding(cards, cores))
-            against = _against(row.get("unless", ()), said)
-            found.append(Export(row["variable"], value, row["group"], why, place, "offered" in row, against))
-    return found
+            against = _against(row.get("unless", ()), texts)
+            exports.append(Export(row["variable"], value, row["group"], why, place, "offered" in row, against))
+    return exports
 
 
 def _place(when: Sequence[str], world: World, cards: int) -> str | None:
     """Of all that calls for a setting the nearest; None where nothing does."""
-    found = []
+    places = []
     for reason in when:
         if reason == "always":
             return ""
         if reason == "cores":
-            found += ["--cards"] if cards else []
+            places += ["--cards"] if cards else []
         elif reason == "launcher":
-            found += [world.launcher] if world.launcher and _is_distributed(world) else []
+            places += [world.launcher] if world.launcher and _is_distributed(world) else []
         elif reason.startswith("api:"):
-            found += [
+            places += [
                 f"{file.path}:{line}" for file in world.files for name, _, line in file.apis if name == reason[4:]
             ]
         else:
             code, _, why = reason.partition(":")
-            found += _findings(world, code, why)
-    return min(found, key=_order) if found else None
+            places += _findings(world, code, why)
+    return min(places, key=_order) if places else None
 
 
 def _findings(world: World, code: str, why: str) -> list[str]:
@@ -98,22 +98,22 @@ def _binding(cards: int, cores: int) -> str:
 
 def _spoken(world: World) -> list[tuple[str, str]]:
     """Scripts and settings files of the repository, and the Python that sets variables: what may forbid a setting."""
-    found = []
+    texts = []
     sets = {file.path for file in world.files if any(f.code in _SET for f in file.findings)}
     for path in world.paths:
         if kind_of(path) not in SPEAKS and path not in sets or ASIDE.search(path):
             continue
         data = world.data(path)
         if data is not None and len(data) <= LARGEST and not data.startswith(MARK):
-            found.append((path, data.decode("utf-8", "replace")))
-    return found
+            texts.append((path, data.decode("utf-8", "replace")))
+    return texts
 
 
-def _against(unless: Sequence[str], said: Iterable[tuple[str, str]]) -> str | None:
+def _against(unless: Sequence[str], texts: Iterable[tuple[str, str]]) -> str | None:
     """Where a script says what a setting does not go with; a comment says nothing."""
     for pattern in unless:
         search = re.compile(rf"^[^#\n]*?(?:{pattern})", re.MULTILINE)
-        for path, text in said:
+        for path, text in texts:
             if match := search.search(text):
                 return f"{path}:{text.count(chr(10), 0, match.end()) + 1}"
     return None

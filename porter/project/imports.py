@@ -21,7 +21,7 @@ class Import(NamedTuple):
     module: str  # with its dots: "", "a.b", "..a"; of `import a.b` it is "a.b"
     names: tuple[tuple[str, str], ...]  # (imported, called) of `from module import ...`; none of `import module`
     outermost: bool  # in the first column: it runs whenever the file does
-    at: int  # the offset
+    offset: int
 
 
 def imports(text: bytes) -> Iterator[Import]:
@@ -34,13 +34,13 @@ def imports(text: bytes) -> Iterator[Import]:
         while begin > 1 and text[begin - 2 : begin - 1] == b"\\":  # from a \ import b
             begin = text.rfind(b"\n", 0, begin - 1) + 1
         before = text[begin:start].removeprefix(b"\xef\xbb\xbf").replace(b"\\\n", b" ")
-        found = _FROM.search(before)
-        if found is None and not _PLAIN.search(before):
+        origin = _FROM.search(before)
+        if origin is None and not _PLAIN.search(before):
             continue
-        outermost = found.start() == 0 and before.startswith(b"from") if found else not before
+        outermost = origin.start() == 0 and before.startswith(b"from") if origin else not before
         named = [pair for part in _listed(match[0][len(b"import") :]) if (pair := _called(part))]
-        if found:
-            module = found[1].decode("utf-8", "replace").replace(" ", "").replace("\t", "")
+        if origin:
+            module = origin[1].decode("utf-8", "replace").replace(" ", "").replace("\t", "")
             yield Import(module, tuple(named), outermost, start)
         else:
             for pair in named:
@@ -72,21 +72,21 @@ class Project:
         self._ends: dict[str, list[str]] = {}
         for module in sorted(self._modules):
             words = module.split("/")
-            for at in range(len(words)):
-                self._ends.setdefault("/".join(words[at:]), []).append(module)
+            for index in range(len(words)):
+                self._ends.setdefault("/".join(words[index:]), []).append(module)
 
     def files(self, path: str) -> set[str]:
         """The files that one imports, with those from which what it imports is handed on."""
-        found: set[str] = set()
+        files: set[str] = set()
         for statement in self._read(path):
             joint = "" if statement.module.endswith(".") else "."
             for file in self.named(path, statement.module):
                 # of a module that is imported as a whole, what it hands on as a whole
                 names = [name for name, _ in statement.names] or ["*"]
-                found.update((file,), *(self._behind(file, name) for name in names))
+                files.update((file,), *(self._behind(file, name) for name in names))
             for name, _ in statement.names:
-                found.update(self.named(path, f"{statement.module}{joint}{name}"))
-        return found - {path}
+                files.update(self.named(path, f"{statement.module}{joint}{name}"))
+        return files - {path}
 
     def called(self, name: str) -> list[str]:
         """The files of a name, as "train.py"."""
@@ -100,10 +100,10 @@ class Project:
 
     def _behind(self, path: str, name: str) -> set[str]:
         """Where a file has a name from that it only hands on: `from .trainer import Trainer` of a package."""
-        found = self._handed.get((path, name))
-        if found is None:
-            found = self._handed[path, name] = reached([path], lambda file: self._sources(file, name))
-        return found
+        sources = self._handed.get((path, name))
+        if sources is None:
+            sources = self._handed[path, name] = reached([path], lambda file: self._sources(file, name))
+        return sources
 
     def _sources(self, path: str, name: str) -> Iterator[str]:
         for statement in self._read(path):
@@ -113,14 +113,14 @@ class Project:
     def named(self, path: str, name: str) -> list[str]:
         """The files that a module's name can mean in a file: the nearest, else those that end in it."""
         key = (path.rpartition("/")[0], name)
-        found = self._meant.get(key)
-        if found is None:
-            found = self._meant[key] = self._found(path, name)
-        return found
+        paths = self._meant.get(key)
+        if paths is None:
+            paths = self._meant[key] = self._search(path, name)
+        return paths
 
-    def _found(self, path: str, name: str) -> list[str]:
-        if found := self.nearest(path, name):
-            return [found]
+    def _search(self, path: str, name: str) -> list[str]:
+        if near := self.nearest(path, name):
+            return [near]
         words = name.split(".")
         if not words[0] or words[0] in sys.stdlib_module_names:
             return []
@@ -133,4 +133,4 @@ class Project:
         level, words, folder = len(name) - len(bare), bare.split(".") if bare else [], path.split("/")[:-1]
         sizes = [len(folder) - level + 1] if level else range(len(folder), -1, -1)
         stems = ("/".join([*folder[:size], *words]) for size in sizes if size >= 0)
-        return next((found for stem in stems if (found := self._modules.get(stem))), None)
+        return next((file for stem in stems if (file := self._modules.get(stem))), None)

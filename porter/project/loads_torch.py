@@ -23,7 +23,7 @@ _LAUNCHED = tuple(
         rb"deepspeed[ \t]{1,9}[\w./-]",
     )
 )
-_TOLD = (b"torch", b"deepspeed", b"accelerate")
+_HINTS = (b"torch", b"deepspeed", b"accelerate")
 _AFTER_FROM, _AFTER_IMPORT = re.compile(rb"from[ \t]+(\w+)"), re.compile(rb"import[ \t]+([\w., \t]+)")
 _WRAPPERS = frozenset({"array_api_compat", "array_api_extra"})  # vendored: they load torch for whoever brings a tensor
 
@@ -35,20 +35,20 @@ def _libraries() -> frozenset[str]:
 
 def may_load(text: bytes) -> bool:
     """At a tenth of the price: where this says no, `loads` does."""
-    return any(word in text for word in _TOLD) or not _libraries().isdisjoint(_roots(text))
+    return any(word in text for word in _HINTS) or not _libraries().isdisjoint(_roots(text))
 
 
-def loads(text: bytes, statements: Iterable[Import], own: Collection[str] = ()) -> bool:
-    """Whether a file imports torch or a library built on it; `own`: what it finds in its project of what has such a name."""
-    found = [statement for statement in statements if names_torch(statement, own)]
-    if any(not is_quoted(text, statement) for statement in found) or _by_string(text) or launches(text):
+def loads(text: bytes, statements: Iterable[Import], own_modules: Collection[str] = ()) -> bool:
+    """Whether a file imports torch or a library built on it; `own_modules`: those of its project that have such a name."""
+    torch_imports = [statement for statement in statements if names_torch(statement, own_modules)]
+    if any(not is_quoted(text, statement) for statement in torch_imports) or _by_string(text) or launches(text):
         return True
-    return bool(found) and _imports_it(text, own)
+    return bool(torch_imports) and _imports_it(text, own_modules)
 
 
-def names_torch(statement: Import, own: Collection[str] = ()) -> bool:
+def names_torch(statement: Import, own_modules: Collection[str] = ()) -> bool:
     words = statement.module.split(".")
-    if statement.module in own or not _WRAPPERS.isdisjoint(words):
+    if statement.module in own_modules or not _WRAPPERS.isdisjoint(words):
         return False
     if any(name == "torch" for name, _ in statement.names) or words[0] in _libraries():
         return True
@@ -63,7 +63,7 @@ def _roots(text: bytes) -> Iterator[str]:
 
 def is_quoted(text: bytes, statement: Import) -> bool:
     """Whether it may stand in a text in three quotation marks."""
-    return any(text.count(mark, 0, statement.at) % 2 for mark in (b'"""', b"'''"))
+    return any(text.count(mark, 0, statement.offset) % 2 for mark in (b'"""', b"'''"))
 
 
 def _by_string(text: bytes) -> bool:
@@ -75,16 +75,16 @@ def launches(text: bytes) -> bool:
     return any(b"#" not in _before(text, match.start()) for match in matches)
 
 
-def _before(text: bytes, at: int) -> bytes:
+def _before(text: bytes, offset: int) -> bytes:
     """What stands before a place in its line, as far as it matters."""
-    return text[max(text.rfind(b"\n", 0, at) + 1, at - 200) : at]
+    return text[max(text.rfind(b"\n", 0, offset) + 1, offset - 200) : offset]
 
 
-def _imports_it(text: bytes, own: Collection[str]) -> bool:
+def _imports_it(text: bytes, own_modules: Collection[str]) -> bool:
     """The same, where all that looks like an import may stand in a text."""
     tree = parse(text)
     for node in ast.walk(tree) if tree else ():
         if isinstance(node, (ast.Import, ast.ImportFrom)):
-            if any(names_torch(statement, own) for statement in imports(ast.unparse(node).encode())):
+            if any(names_torch(statement, own_modules) for statement in imports(ast.unparse(node).encode())):
                 return True
     return False

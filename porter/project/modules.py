@@ -17,8 +17,8 @@ def may_be(full: str, user: str, path: str, name: str, modules: frozenset[str] =
 
     `modules`: the modules and packages of the project; of several that an import can mean, the nearest is meant."""
     bare = full.lstrip(".")
-    level, (*module, last) = len(full) - len(bare), bare.split(".")
-    if last != name:
+    level, (*module, last_word) = len(full) - len(bare), bare.split(".")
+    if last_word != name:
         return False
     words, folder = module_of(path).split("/"), user.split("/")[:-1]
     if level:

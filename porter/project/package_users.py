@@ -31,13 +31,13 @@ def users(root: Path, files: Sequence[str], texts: Mapping[str, bytes]) -> tuple
             names[imported.encode()] = imported
     if not names:
         return ()
-    found: dict[str, set[str]] = {}
+    users: dict[str, set[str]] = {}
     for word, name in sorted(names.items()):
         says = re.compile(rb"^[ \t]*(?:from|import)[ \t]+" + re.escape(word) + rb"(?![\w])", re.MULTILINE).search
         for path, text in texts.items():
             if word in text and says(text):  # the first takes a tenth of the time of the second
-                found.setdefault(name, set()).add(path)
-    return tuple((name, _shown(sorted(paths))) for name, paths in sorted(found.items()))
+                users.setdefault(name, set()).add(path)
+    return tuple((name, _shown(sorted(paths))) for name, paths in sorted(users.items()))
 
 
 def _shown(paths: list[str]) -> str:

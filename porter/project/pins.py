@@ -35,14 +35,14 @@ class Pin:
 
 def pins(root: Path) -> list[Pin]:
     """Every requirement on torch below `root` and its requirements/ folder, the ones that decide first."""
-    found = []
+    pins = []
     for path in _files(root):
         text = (beginning(root / path, LIMIT) or b"").decode("utf-8", "replace")
         for number, line in enumerate(text.splitlines(), 1):
             bare = " ".join(line.split("#", 1)[0].split())  # how many blanks there are, is all the same
             for match in REQUIREMENT.finditer(bare):
-                found.append(Pin(f"{path}:{number}", match["spec"]))
-    return sorted(found, key=lambda pin: not pin.exact)  # stable: the order of the files otherwise
+                pins.append(Pin(f"{path}:{number}", match["spec"]))
+    return sorted(pins, key=lambda pin: not pin.exact)  # stable: the order of the files otherwise
 
 
 def choose(root: Path, default: str) -> tuple[str, str]:

@@ -36,7 +36,7 @@ def takes(passed: Iterable[tuple[str, str, str]], texts: dict[str, bytes], parse
     """(option, kind, file that declares it), where no declaration of the name in the project means something else."""
     wanted = {_plain(flag): _kind(value) for flag, value, script in passed if kind_of(script) in (SHELL, MAKEFILE)}
     wanted = {name: kind for name, kind in wanted.items() if name}
-    found: dict[str, set[str]] = {}
+    files: dict[str, set[str]] = {}
     other: set[str] = set()
     for path, data in sorted(texts.items()) if wanted else ():
         names = {n for n in wanted if n.encode() in data or n.replace("-", "_").encode() in data}
@@ -45,11 +45,11 @@ def takes(passed: Iterable[tuple[str, str, str]], texts: dict[str, bytes], parse
             continue
         for name, good in _declared(parse(data), {n: wanted[n] for n in names}, by_name):
             if good:
-                found.setdefault(name, set()).add(path)
+                files.setdefault(name, set()).add(path)
             else:
                 other.add(name)
     return tuple(
-        sorted((name, wanted[name], path) for name, paths in found.items() if name not in other for path in paths)
+        sorted((name, wanted[name], path) for name, paths in files.items() if name not in other for path in paths)
     )
 
 
@@ -86,15 +86,15 @@ def _declared(tree: ast.Module | None, wanted: dict[str, str], by_name: bool) ->
 
 
 def _takes(call: ast.Call, name: str, kind: str) -> bool:
-    said = {k.arg: k.value for k in call.keywords}
-    made = said.get("type")
-    if "action" in said or isinstance(made, ast.Name) and made.id != "str":
+    arguments = {k.arg: k.value for k in call.keywords}
+    made = arguments.get("type")
+    if "action" in arguments or isinstance(made, ast.Name) and made.id != "str":
         return False
-    choices, old = said.get("choices"), "nccl" if kind == "backend" else "cuda"
+    choices, old = arguments.get("choices"), "nccl" if kind == "backend" else "cuda"
     if choices is not None:
         listed = choices.elts if isinstance(choices, (ast.List, ast.Tuple, ast.Set)) else []
         return any(getattr(item, "value", None) == old for item in listed)
-    return _fits(said.get("default"), name, kind)
+    return _fits(arguments.get("default"), name, kind)
 
 
 def _fits(default: ast.expr | None, name: str, kind: str) -> bool:

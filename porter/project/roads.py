@@ -78,13 +78,13 @@ class Survey:
         if loose:
             self._follow()
         self.project = Project(self.texts, self.read)
-        self.own = {path for path in self.texts if self._is_own(path)}
-        self.bearers = {path for path in self.own if not is_test(path)}
+        self.loading = {path for path in self.texts if self._loads_itself(path)}
+        self.bearers = {path for path in self.loading if not is_test(path)}
         self.torch = self._is_torchs()
 
     def roads(self, constants: Iterable[tuple[str, str]]) -> Roads:
         """`constants`: (path, user) of each that a file has from another."""
-        lost = set(self.asked) - self.own
+        lost = set(self.asked) - self.loading
         if self.torch:
             lost = {path for path in lost if any(word in self.texts[path] for word in _WORDS)}
         if lost and self.torch:
@@ -103,20 +103,20 @@ class Survey:
         return any(_SPEAKS_OF_DEVICES.search(self._bytes(path, most)) for path, most in others)
 
     def read(self, path: str) -> list[Import]:
-        found = self._read.get(path)
-        if found is None:
-            found = self._read[path] = list(imports(self.texts.get(path, b"")))
-        return found
+        statements = self._read.get(path)
+        if statements is None:
+            statements = self._read[path] = list(imports(self.texts.get(path, b"")))
+        return statements
 
-    def _is_own(self, path: str) -> bool:
+    def _loads_itself(self, path: str) -> bool:
         text = self.texts[path]
         if not may_load(text):
             return False
-        if loads(text, self.read(path), self._found_here(path)):
+        if loads(text, self.read(path), self._own_modules(path)):
             return True
         return (b"setuptools" in text or b"distutils" in text) and _REQUIRED.search(text) is not None
 
-    def _found_here(self, path: str) -> set[str]:
+    def _own_modules(self, path: str) -> set[str]:
         """What sounds like torch, and is a file of the project; a folder called torch is none that `import torch` finds."""
         modules = {
             s.module for s in self.read(path) if names_torch(s) and s.module.partition(".")[0] not in ("", "torch")
@@ -137,8 +137,8 @@ class Survey:
         return bool(self.bearers) or any(map(self._asks, self.files)) or any(self._notebooks())
 
     def _always_loads(self, path: str) -> bool:
-        text, own = self.texts[path], self._found_here(path)
-        return any(s.outermost and names_torch(s, own) and not is_quoted(text, s) for s in self.read(path))
+        text, own_modules = self.texts[path], self._own_modules(path)
+        return any(s.outermost and names_torch(s, own_modules) and not is_quoted(text, s) for s in self.read(path))
 
     def _asks(self, path: str) -> bool:
         if path.rpartition("/")[2] not in _LISTS and kind_of(path) != REQUIREMENTS:
@@ -195,20 +195,20 @@ class Survey:
         )
 
     def _mentioned(self, text: bytes) -> set[str]:
-        found: set[str] = set()
+        paths: set[str] = set()
         for name in set(_FILES.findall(text)):
             files = self.project.called(name.decode())
-            found.update(files if len(files) <= _NAMESAKES else ())
-        return found
+            paths.update(files if len(files) <= _NAMESAKES else ())
+        return paths
 
     def _launched(self) -> set[str]:
         """What the shell scripts start by a launcher of torch."""
-        found: set[str] = set()
+        started: set[str] = set()
         for path in self.files:
             if path.endswith((".sh", ".bash", ".slurm", ".sbatch")):
                 text = self._bytes(path, _SCRIPT)
-                found |= self._mentioned(text) if launches(text) else set()
-        return found
+                started |= self._mentioned(text) if launches(text) else set()
+        return started
 
     def _follow(self) -> None:
         """Read what the files import, where it lies beside them."""

@@ -14,7 +14,7 @@ PLACES = 5
 Data = Callable[[str], "bytes | None"]
 
 
-class Found(NamedTuple):
+class Signal(NamedTuple):
     """One signal: in how many files, and where first."""
 
     name: str
@@ -32,7 +32,7 @@ class Imported(NamedTuple):
 
 
 class Gathered(NamedTuple):
-    signals: tuple[Found, ...] = ()
+    signals: tuple[Signal, ...] = ()
     packages: tuple[Imported, ...] = ()
     entries: tuple[str, ...] = ()  # scripts that start something with torch
 
@@ -65,10 +65,10 @@ def gather(paths: Iterable[str], data: Data, signals: dict[str, dict[str, Any]],
                 places[name].append((path, line))
         if path.endswith(".py"):
             scripts.look(path, text)
-    found = tuple(Found(name, len(at), _shown(at)) for name, at in places.items() if at)
-    known = (Imported(name, len(at), _shown(at)[0], _ranked(parts[name])) for name, at in imported.items())
-    entries = tuple(sorted(scripts.found(), key=lambda path: _order((path, 0))))
-    return Gathered(found, tuple(sorted(known, key=lambda p: (-p.files, p.name))), entries)
+    present = tuple(Signal(name, len(hits), _shown(hits)) for name, hits in places.items() if hits)
+    known = (Imported(name, len(hits), _shown(hits)[0], _ranked(parts[name])) for name, hits in imported.items())
+    entries = tuple(sorted(scripts.entries(), key=lambda path: _order((path, 0))))
+    return Gathered(present, tuple(sorted(known, key=lambda p: (-p.files, p.name))), entries)
 
 
 def _ranked(counts: Counter[str]) -> tuple[tuple[str, int], ...]:
@@ -108,13 +108,13 @@ def _parts(package: str, text: bytes) -> set[str]:
     if package not in _parts_of:
         name = rf"^[ \t]*from[ \t]+({re.escape(package)}(?:\.\w+)*)[ \t]+import[ \t]+(\([^)]*\)|[^\n;]+)"
         _parts_of[package] = re.compile(name.encode(), re.MULTILINE)
-    found = set()
+    parts = set()
     for match in _parts_of[package].finditer(text):
         for item in re.sub(rb"#[^\n]*|[()\\]", b" ", match[2]).split(b","):
             name = (item.split() or [b""])[0].decode("utf-8", "replace")
             if name.isidentifier():
-                found.add(f"{match[1].decode()}.{name}")
-    return found
+                parts.add(f"{match[1].decode()}.{name}")
+    return parts
 
 
 def _first(pattern: re.Pattern[bytes], text: bytes) -> int:
@@ -131,5 +131,5 @@ def _order(place: tuple[str, int]) -> tuple[bool, int, str]:
     return (bool(SIDE.search(path)), path.count("/"), path)
 
 
-def _shown(at: list[tuple[str, int]]) -> tuple[str, ...]:
-    return tuple(f"{path}:{line}" for path, line in sorted(at, key=_order)[:PLACES])
+def _shown(hits: list[tuple[str, int]]) -> tuple[str, ...]:
+    return tuple(f"{path}:{line}" for path, line in sorted(hits, key=_order)[:PLACES])

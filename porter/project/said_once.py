@@ -30,8 +30,8 @@ def first_fused(texts: Mapping[str, bytes]) -> str:
     for path in sorted(texts):
         data = texts[path]
         if b"fused" in data and b"optim" in data and b"torch" in data and not is_test(path):
-            if found := _FUSED.search(data):
-                return f"{path}:{data.count(bytes([10]), 0, found.start()) + 1}"
+            if match := _FUSED.search(data):
+                return f"{path}:{data.count(bytes([10]), 0, match.start()) + 1}"
     return ""
 
 
@@ -52,5 +52,5 @@ def _is_exact(node: Node) -> bool:
 
 def jit_compile(texts: Mapping[str, bytes]) -> str:
     """Whether it is "on" or "off", where the project says for all of it whether operators are compiled for each shape."""
-    said = {m for data in texts.values() if b"set_compile_mode" in data for m in _JIT.findall(data)}
-    return {b"True": "on", b"False": "off"}[said.pop()] if len(said) == 1 else ""
+    values = {m for data in texts.values() if b"set_compile_mode" in data for m in _JIT.findall(data)}
+    return {b"True": "on", b"False": "off"}[values.pop()] if len(values) == 1 else ""

@@ -58,33 +58,33 @@ class Partners:
         if kind not in ("import", "star", "own") or kind == "own" and not name.endswith(")"):
             return path, holder
         if (path, holder) not in self._nodes:
-            self._nodes[path, holder] = self._found(path, kind, name)
+            self._nodes[path, holder] = self._resolve(path, kind, name)
         return self._nodes[path, holder]
 
-    def _found(self, path: str, kind: str, name: str) -> tuple[str, str] | None:
+    def _resolve(self, path: str, kind: str, name: str) -> tuple[str, str] | None:
         full, _, parameter = name.rstrip(")").partition("(")
-        found: Answer
+        answer: Answer
         if kind == "own":
-            said = self._definitions.kind(path, full)
-            found = Definition(path, full, said or "function"), ()
+            known_kind = self._definitions.kind(path, full)
+            answer = Definition(path, full, known_kind or "function"), ()
         elif kind == "star":
-            found = self._definitions.behind_stars(full, path)
+            answer = self._definitions.behind_stars(full, path)
         else:
-            found = self._definitions.find(full, path)
-        if found is None:
+            answer = self._definitions.find(full, path)
+        if answer is None:
             return None
-        where, behind = found
-        if behind:  # an attribute of what is imported
-            return where.path, f"field:{behind[-1]}"
+        home, attributes = answer
+        if attributes:  # an attribute of what is imported
+            return home.path, f"field:{attributes[-1]}"
         if parameter:
-            return where.path, f"field:{parameter}" if where.kind == "class" else f"own:{where.name}({parameter})"
-        return where.path, f"own:{where.name}"
+            return home.path, f"field:{parameter}" if home.kind == "class" else f"own:{home.name}({parameter})"
+        return home.path, f"own:{home.name}"
 
     # ---- files that are not edited
 
     def of(self, results: Mapping[str, FileResult], refused: Iterable[str]) -> dict[str, FileResult]:
         """Those with places of the values that `results` edit, by path; of `refused` ones nothing but the bytes is known."""
-        found: dict[str, FileResult] = {}
+        others: dict[str, FileResult] = {}
         todo = dict(results)
         words: set[str] = set()
         unread = {path: data for path in refused if (data := self._data(path)) and _VALUE.search(data)}
@@ -96,19 +96,19 @@ class Partners:
                     if not holder.startswith("local:"):
                         mine.add(_word(holder))
                     node = self.node(path, holder)
-                    if node and node[0] not in results and node[0] not in found:
+                    if node and node[0] not in results and node[0] not in others:
                         fresh[node[0]] = None
             for path in self._saying(mine - words):
-                if path not in results and path not in found:
+                if path not in results and path not in others:
                     fresh[path] = None
             words |= mine
-            todo = {path: one for path in sorted(fresh) if (one := self._look(path)) and one.sites}
-            found.update(todo)
+            todo = {path: looked for path in sorted(fresh) if (looked := self._look(path)) and looked.sites}
+            others.update(todo)
         for path, data in sorted(unread.items()):
             role = "unknown" if kind_of(path) in (PYTHON, NOTEBOOK, SHELL) else "setting"
             if sites := tuple(sorted(self._guessed(data, words, role))):
-                found[path] = FileResult(path, sites=sites)
-        return found
+                others[path] = FileResult(path, sites=sites)
+        return others
 
     @staticmethod
     def _guessed(data: bytes, words: set[str], role: str) -> Iterator[Site]:
@@ -133,11 +133,11 @@ class Partners:
 
     @cached_property
     def _others(self) -> dict[str, bytes]:
-        found = {}
+        texts = {}
         for path in self.files:
             if path not in self.named and (data := self._data(path)) and _VALUE.search(data):
-                found[path] = data
-        return found
+                texts[path] = data
+        return texts
 
     def _data(self, path: str) -> bytes | None:
         try:
@@ -178,12 +178,12 @@ class Partners:
 
     @cached_property
     def _importers(self) -> dict[str, set[str]]:
-        found: dict[str, set[str]] = {}
+        importers: dict[str, set[str]] = {}
         for path in self.files:
             if path.endswith(".py") and (data := self._data(path)) and b"import" in data:
                 for other in self._definitions.imported(path, data):
-                    found.setdefault(other, set()).add(path)
-        return found
+                    importers.setdefault(other, set()).add(path)
+        return importers
 
     def is_read_only(self, path: str) -> bool:
         """As `write` will see it: the owner's wish counts, which root and a writable folder would not enforce."""

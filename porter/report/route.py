@@ -9,7 +9,7 @@ from porter.files.documents import Json
 from porter.files.paths import SIDE
 
 if TYPE_CHECKING:
-    from porter.project.route_signals import Found
+    from porter.project.route_signals import Signal
     from porter.report.model import Report
 
 LIKELY = ("pretrain", "train", "finetune", "main", "run")  # words in the name of a script that trains
@@ -45,11 +45,11 @@ def _told(row: Json) -> Json:
     return {key: row.get(key) for key in ("name", "title", "text", "reference")}
 
 
-def _files(signal: str | None, counts: Mapping[str, Found]) -> int:
+def _files(signal: str | None, counts: Mapping[str, Signal]) -> int:
     return counts[signal].files if signal is not None and signal in counts else 0
 
 
-def _holds(report: Report, row: Json, counts: Mapping[str, Found]) -> Json | None:
+def _holds(report: Report, row: Json, counts: Mapping[str, Signal]) -> Json | None:
     """The condition that holds, None where none does."""
     if "own" in row and row["own"] not in report.scan.paths:
         return None
@@ -68,7 +68,7 @@ def _holds(report: Report, row: Json, counts: Mapping[str, Found]) -> Json | Non
     return None
 
 
-def _evidence(report: Report, condition: Json, counts: Mapping[str, Found]) -> list[Json]:
+def _evidence(report: Report, condition: Json, counts: Mapping[str, Signal]) -> list[Json]:
     name: str = condition["signal" if "signal" in condition else "without"]
     found = counts.get(name)
     return [

@@ -18,7 +18,7 @@ MUTANTS = [
     Mutant(
         "a read-only file is as good as another",
         "project/consistency.py",
-        "locked = {path for path in found if partners.is_read_only(path)}",
+        "locked = {path for path in with_sites if partners.is_read_only(path)}",
         "locked = set()",
         JOINED,
         "read-only",

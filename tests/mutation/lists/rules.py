@@ -148,7 +148,7 @@ MUTANTS = [
     Mutant(
         "write \\n whatever the file has",
         "python/source.py",
-        'return found[0] if found else b"\\n"',
+        'return match[0] if match else b"\\n"',
         'return b"\\n"',
         CASES,
         "test_bytes",
@@ -172,16 +172,16 @@ MUTANTS = [
     Mutant(
         "look one line too far up",
         "engine/suppress.py",
-        "self.ignores[at - 1].line == first:",
-        "self.ignores[at - 1].line == first - 1:",
+        "self.ignores[index - 1].line == first:",
+        "self.ignores[index - 1].line == first - 1:",
         PROMISES,
         "test_suppression",
     ),
     Mutant(
         "let any comment speak of the line below",
         "engine/suppress.py",
-        "if at and self.ignores[at - 1].alone and",
-        "if at and",
+        "if index and self.ignores[index - 1].alone and",
+        "if index and",
         PROMISES,
         "test_suppression",
     ),
@@ -196,7 +196,7 @@ MUTANTS = [
     Mutant(
         "never see NPU code",
         "python/aware.py",
-        "return self.whole or at > 0 and offset < self._reach[at - 1]",
+        "return self.whole or index > 0 and offset < self._reach[index - 1]",
         "return False",
         CASES,
         "left_alone",
@@ -212,7 +212,7 @@ MUTANTS = [
     Mutant(
         "take the first of two answers",
         "python/names.py",
-        "return found.pop() if len(found) == 1 else None",
+        "return targets.pop() if len(targets) == 1 else None",
         "return max(found, default=None)",
         CASES,
         "two_answers or answers",
@@ -311,8 +311,8 @@ MUTANTS = [
     Mutant(
         "import for type checkers",
         "python/imports.py",
-        'if last == "TYPE_CHECKING" and within',
-        'if last == "NEVER" and within',
+        'if name == "TYPE_CHECKING" and within',
+        'if name == "NEVER" and within',
         PROMISES,
         "guarded_import",
     ),
