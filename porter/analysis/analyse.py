@@ -16,27 +16,27 @@ from porter.text.gate import KINDS, concerns
 
 def kind(path: str) -> str:
     """A file that is none of the others was named outright, or says in its first line that it is Python."""
-    found = kind_of(path)
-    return found if found in KINDS else PYTHON
+    known = kind_of(path)
+    return known if known in KINDS else PYTHON
 
 
 def may_concern(path: str, data: bytes, session: Session) -> bool:
-    of = kind(path)
-    return GATE.search(data) or session.libraries.concern(data) if of == PYTHON else concerns(of, data)
+    file_kind = kind(path)
+    return GATE.search(data) or session.libraries.concern(data) if file_kind == PYTHON else concerns(file_kind, data)
 
 
 def analyse(path: str, data: bytes, session: Session) -> FileResult:
-    of = kind(path)
-    if of == PYTHON:
+    file_kind = kind(path)
+    if file_kind == PYTHON:
         return analyse_python(path, data, session)
-    if not concerns(of, data):
+    if not concerns(file_kind, data):
         return unread(path, data)
-    if of == NOTEBOOK:
+    if file_kind == NOTEBOOK:
         from porter.analysis.notebook import analyse as look
     else:
         from porter.analysis.text import examine
 
-        look = partial(examine, of)
+        look = partial(examine, file_kind)
     return guarded(path, data, session, lambda result: look(result, data, session))
 
 
@@ -50,7 +50,7 @@ def sites(path: str, data: bytes, session: Session) -> FileResult:
         from porter.python.source import Source
         from porter.python.strings.sites import sites_of
 
-        found, ties = sites_of(File(path, Source(data), session))
-        return replace(result, sites=found, ties=ties)
+        sites, ties = sites_of(File(path, Source(data), session))
+        return replace(result, sites=sites, ties=ties)
 
     return guarded(path, data, session, look)

@@ -41,20 +41,24 @@ def _rows(scene: Scene, names: frozenset[str]) -> Iterator[Row]:
         for func in called(link[0]):
             if not objects and call_name(func) not in spelled:
                 continue
-            of = callee(scene, func, link)
-            if of is None or of.name not in names:
+            resolved = callee(scene, func, link)
+            if resolved is None or resolved.name not in names:
                 continue
-            at = (link[0].func, link)
-            if scene.matters(at):
-                yield _row(func, link, of, "", True)
-            elif not scene.rarely(at, CALLED) and (around := scene.function(at)) is not None and (name := home(around)):
-                yield _row(func, link, of, name, False)
+            place = (link[0].func, link)
+            if scene.matters(place):
+                yield _row(func, link, resolved, "", True)
+            elif (
+                not scene.rarely(place, CALLED)
+                and (around := scene.function(place)) is not None
+                and (name := home(around))
+            ):
+                yield _row(func, link, resolved, name, False)
 
 
-def _row(func: ast.expr, link: Link, of: Callee, name: str, always: bool) -> Row:
+def _row(func: ast.expr, link: Link, resolved: Callee, name: str, always: bool) -> Row:
     call = link[0]
-    owner: Any = of.owner
-    given = ((str(at), value) for at, value in enumerate(call.args) if func is call.func)
+    owner: Any = resolved.owner
+    given = ((str(index), value) for index, value in enumerate(call.args) if func is call.func)
     hosts = (key for key, value in (*given, *((k.arg or "", k.value) for k in call.keywords)) if reads_back(value))
     full = owner.name if owner.__class__ is ast.ClassDef else owner or ""
-    return Row(name, of.name, of.full, full, of.own, always, tuple(hosts))
+    return Row(name, resolved.name, resolved.full, full, resolved.own, always, tuple(hosts))

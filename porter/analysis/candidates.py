@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 def candidates(file: File) -> list[Link]:
     """Their links."""
-    found = [*_names(file), *_attributes(file), *_imports(file), *_statements(file)]
-    found += [literal.link for literal in file.literals.values()]
+    links = [*_names(file), *_attributes(file), *_imports(file), *_statements(file)]
+    links += [literal.link for literal in file.literals.values()]
     if file.rules.keys.patterns and not file.scene.apart:
         anchors = (file.scene.link_to(several[0].anchor) for several in file.patterns.values())
-        found += [link for link in anchors if link is not None]
-    return [link for link in found if not file.awareness.covers_link(link)]
+        links += [link for link in anchors if link is not None]
+    return [link for link in links if not file.awareness.covers_link(link)]
 
 
 def _names(file: File) -> Iterator[Link]:
@@ -79,8 +79,8 @@ def _statements(file: File) -> Iterator[Link]:
             if rule.spelled:
                 file.silent.add(rule)
             continue
-        for at in kinds:
-            links = file.buckets[at]
+        for kind in kinds:
+            links = file.buckets[kind]
             if present:
                 links = [link for link in standing_on(links, lines) if says(file.source, link[0], present)]
             yield from (link for link in links if file.glance(rule.only, link)) if rule.only else links

@@ -38,8 +38,8 @@ class File(Nodes):
     @cached_property
     def by_node(self) -> dict[str, list[Rule]]:
         """The rules to ask about nodes of a type, by LibCST's name for it."""
-        found = {kind: [r for r in several if r not in self.silent] for kind, several in self.rules.keys.nodes.items()}
-        return {kind: several for kind, several in found.items() if several}
+        rules = {kind: [r for r in several if r not in self.silent] for kind, several in self.rules.keys.nodes.items()}
+        return {kind: several for kind, several in rules.items() if several}
 
     def glance(self, look: Glance, link: Link) -> bool:
         """Whether a place is one that `Rule.only = look` speaks of; remembered, as rules ask again."""

@@ -31,20 +31,20 @@ _WORDS = PATHS | ATTRIBUTES
 _RUNS = PROCESSES | {"system", "popen", "execvp"}
 
 
-def left_over(file: File, told: set[int], leads: bool) -> list[Finding]:
+def left_over(file: File, told_lines: set[int], leads: bool) -> list[Finding]:
     """Places on lines that no finding speaks of, where the file leads to torch; of those with the same text the first is shown."""
     if not leads or file.suppressions.skip is not None or LEFT in file.session.quiet.codes(file.path):
         return []
     out = []
     for link in (*_texts(file), *_attributes(file)):
-        if told.isdisjoint(_lines(link)) and not file.awareness.covers_link(link) and not _is_word(link):
+        if told_lines.isdisjoint(_lines(link)) and not file.awareness.covers_link(link) and not _is_word(link):
             start, end = file.source.span(link[0])
             command = _COMMAND.search(str(getattr(link[0], "value", "")))
             text = command[0].strip() if command else file.source.utf8[start:end].decode()
             line, column = file.source.place(start)
             reason = file.suppressions.reason(LEFT, *lines_of(link))
-            said = own(file.path, line, LEFT, "left", file.session, column=column, old=text)
-            out.append(replace(said, suppressed=reason))
+            finding = own(file.path, line, LEFT, "left", file.session, column=column, old=text)
+            out.append(replace(finding, suppressed=reason))
     return out
 
 

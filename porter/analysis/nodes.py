@@ -42,8 +42,8 @@ class Nodes(Parsed):
     @property
     def statement(self) -> ast.stmt:
         """The statement whose piece is walked."""
-        found: ast.stmt = self._piece.unit.statement
-        return found
+        statement: ast.stmt = self._piece.unit.statement
+        return statement
 
     def span(self, node: cst.CSTNode) -> tuple[int, int]:
         """Where a node lies, in offsets of the UTF-8 text."""

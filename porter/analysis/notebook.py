@@ -36,8 +36,8 @@ def analyse(result: FileResult, data: bytes, session: Session) -> FileResult:
     code = analyse_python(result.path, python.data, session)
     sides = [_Side(book, python, code)]
     if script.concerned:
-        found = guarded(result.path, shell.data, session, lambda whole: examine(script, whole, shell.data, session))
-        sides.append(_Side(book, shell, found))
+        answer = guarded(result.path, shell.data, session, lambda whole: examine(script, whole, shell.data, session))
+        sides.append(_Side(book, shell, answer))
     findings = _agreed([side.findings for side in sides], script.remarks)
     if code.parsed or any(GATE.search(cell.text.encode("utf-8", "surrogatepass")) for cell in book.cells):
         findings += (own(result.path, line + 1, "PRT002", "cell", session) for line in book.broken.values())
@@ -75,8 +75,8 @@ class _Side:
     result: FileResult
 
     def __post_init__(self) -> None:
-        said = self.result
-        changes = {*said.auto, *said.review, *(change for finding in said.findings for change in finding.edit)}
+        result = self.result
+        changes = {*result.auto, *result.review, *(change for finding in result.findings for change in finding.edit)}
         edited = {change: self.view.edits(change) for change in changes}
         self._edits = {change: edits for change, edits in edited.items() if edits is not None}
         refused = changes - self._edits.keys()
@@ -84,7 +84,7 @@ class _Side:
         lost: set[Change] = set()
         self.findings: list[Finding] = []
         self.refused_lines: set[int] = set()
-        for finding in said.findings:
+        for finding in result.findings:
             if refused.isdisjoint(finding.edit):
                 kept |= {*finding.edit}
                 edits = (edit for change in finding.edit for edit in self._edits[change])
@@ -96,7 +96,7 @@ class _Side:
                 self.findings.append(replace(finding, status="manual", edit=(), values=values))
         self._lost = refused | (lost - kept)
         self._kept = kept
-        path, session = said.path, self.book.document.session
+        path, session = result.path, self.book.document.session
         for change in sorted(refused - lost) if kept else ():  # an import of torch_npu, which is no finding's
             line = self.view.data.count(b"\n", 0, change.start) + 1
             self.findings.append(own(path, line, "PRT004", "magic", session))
@@ -120,17 +120,17 @@ def _is_skipped(view: View) -> bool:
     return SPOKEN in view.data and Suppressions(to_porter(Source(view.data))).skip is not None
 
 
-def _agreed(found: list[list[Finding]], shared: set[int]) -> list[Finding]:
+def _agreed(sides: list[list[Finding]], shared: set[int]) -> list[Finding]:
     """The findings of both sides. A suppression in a line that both read is idle where it is so for both."""
-    idle = [{(f.line, f.values) for f in group if f.code == "PRT001"} for group in found]
+    idle = [{(f.line, f.values) for f in group if f.code == "PRT001"} for group in sides]
     return list(
         dict.fromkeys(
             finding
-            for group in found
+            for group in sides
             for finding in group
             if finding.code != "PRT001"
             or finding.line - 1 not in shared
-            or all((finding.line, finding.values) in said for said in idle)
+            or all((finding.line, finding.values) in pairs for pairs in idle)
         )
     )
 
@@ -145,11 +145,11 @@ def _place(book: Notebook, line: int, column: int, end: bool = False) -> tuple[i
 def _moved(book: Notebook, finding: Finding) -> Finding:
     """Where it stands in the file, and in which line of which cell."""
     line, column = _place(book, finding.line, finding.column)
-    last, behind = _place(book, max(finding.end_line, finding.line), finding.end_column, finding.end_column > 1)
-    if (last, behind) < (line, column):
-        last, behind = line, column
+    last_line, behind = _place(book, max(finding.end_line, finding.line), finding.end_column, finding.end_column > 1)
+    if (last_line, behind) < (line, column):
+        last_line, behind = line, column
     shown = book.lines[min(finding.line, len(book.lines)) - 1]
     values = {**dict(finding.values), "cell": str(shown.cell.number), "cell_line": str(shown.number)}
     return replace(
-        finding, line=line, column=column, end_line=last, end_column=behind, values=tuple(sorted(values.items()))
+        finding, line=line, column=column, end_line=last_line, end_column=behind, values=tuple(sorted(values.items()))
     )

@@ -40,7 +40,7 @@ def analyse(path: str, data: bytes, session: Session) -> FileResult:
 
 
 def _analyse(result: FileResult, data: bytes, session: Session) -> FileResult:
-    result, written, before = _seen(result, Source(data), session)
+    result, written, before = _examined(result, Source(data), session)
     # of the tree of the old text nothing is left: now come those of the new ones
     kept = promised(result.path, result.findings, written, lambda edits: check(before, edits, look), session)
     quiet = session.quiet.codes(result.path)
@@ -48,7 +48,7 @@ def _analyse(result: FileResult, data: bytes, session: Session) -> FileResult:
     return replace(result, findings=folded(kept.findings, session), auto=kept.auto, review=kept.review, sites=sites)
 
 
-def _seen(result: FileResult, source: Source, session: Session) -> tuple[FileResult, list[Edits | Broken], Before]:
+def _examined(result: FileResult, source: Source, session: Session) -> tuple[FileResult, list[Edits | Broken], Before]:
     """All that one look at a file tells, and what it would have written."""
     analysis = look(result.path, source, session)
     file = analysis.file
@@ -66,7 +66,7 @@ def look(path: str, source: Source, session: Session, again: bool | None = None)
 
     file = File(path, source, session, again is not None)
     analysis = Analysis(file, again is not False)
-    analysis.own += [own(path, line, "PRT002", "newer", session, python=_PYTHON) for line in file.hidden]
+    analysis.own_findings += [own(path, line, "PRT002", "newer", session, python=_PYTHON) for line in file.hidden]
     if file.suppressions.skip is not None:
         return analysis
     links = candidates(file)
@@ -92,10 +92,10 @@ class Analysis:
     def __init__(self, file: File, unsafe: bool = True) -> None:
         self._wants_unsafe = unsafe
         self.file, self._source, self.session = file, file.source, file.session
-        self.found: list[Outcome] = []
+        self.outcomes: list[Outcome] = []
         self._unsafe: list[Outcome] = []  # the second walk of the statements with something to review
         self.of_index: list[tuple[str, Hit]] = []  # what rules say that need no LibCST
-        self.own: list[Finding] = []  # porter's findings about its own work
+        self.own_findings: list[Finding] = []  # porter's findings about its own work
         self._auto: list[Change] = []
         self._review: list[Change] = []
         self._reviews = False
@@ -119,19 +119,19 @@ class Analysis:
                 whole = not self._torn or (rule, piece.span(hit.at)) not in self._torn
                 return piece.exact and whole and self._safe(rule, hit, piece) and self._active(rule, hit, piece)
 
-            found, auto = rewrite(file, piece, wanted)
-            if half := torn(self._source, piece, found):
+            outcomes, auto = rewrite(file, piece, wanted)
+            if half := torn(self._source, piece, outcomes):
                 self._torn |= half
-                found, auto = rewrite(file, piece, wanted)
+                outcomes, auto = rewrite(file, piece, wanted)
         except (cst.ParserSyntaxError, RecursionError):
             line, column = self._source.place(unit.start)
-            self.own.append(own(file.path, line, "PRT002", "statement", self.session, column=column))
+            self.own_findings.append(own(file.path, line, "PRT002", "statement", self.session, column=column))
             return
         except Broken as broken:
             self._broken.setdefault(False, broken)
-            found, auto = rewrite(file, piece, lambda r, h, p: False)
-        unsafe, review = found, auto
-        if self._wants_unsafe and piece.exact and any(self._to_review(f, piece) for f in found):
+            outcomes, auto = rewrite(file, piece, lambda r, h, p: False)
+        unsafe, review = outcomes, auto
+        if self._wants_unsafe and piece.exact and any(self._to_review(f, piece) for f in outcomes):
             self._reviews = True
             try:
                 unsafe, review = rewrite(file, piece, lambda r, h, p: self._active(r, h, p))
@@ -139,26 +139,26 @@ class Analysis:
                     unsafe, review = rewrite(
                         file, piece, lambda r, h, p: self._active(r, h, p) and (r, p.span(h.at)) not in half
                     )
-                    for each in (f for f in (*found, *unsafe) if (f.rule, piece.span(f.hit.at)) in half):
-                        each.hit, each.edits = replace(each.hit, new=None, after=(), more=()), False
+                    for outcome in (f for f in (*outcomes, *unsafe) if (f.rule, piece.span(f.hit.at)) in half):
+                        outcome.hit, outcome.edits = replace(outcome.hit, new=None, after=(), more=()), False
             except Broken as broken:
                 self._broken.setdefault(True, broken)
-        if unsafe is not found:
-            self._pair(found, unsafe)
-        for each in found if unsafe is found else (*found, *unsafe):
-            each.let_go()
-        self.found += found
+        if unsafe is not outcomes:
+            self._pair(outcomes, unsafe)
+        for outcome in outcomes if unsafe is outcomes else (*outcomes, *unsafe):
+            outcome.let_go()
+        self.outcomes += outcomes
         self._unsafe += unsafe
         self._auto += auto
         self._review += review
 
     @staticmethod
-    def _pair(found: list[Outcome], unsafe: list[Outcome]) -> None:
+    def _pair(outcomes: list[Outcome], unsafe: list[Outcome]) -> None:
         """What is to be reviewed gets its edits from the second walk; a rule that failed there has none."""
         twins: dict[object, list[Outcome]] = {}
-        for one in reversed(unsafe):
-            twins.setdefault((one.rule, one.node), []).append(one)
-        for f in found:
+        for outcome in reversed(unsafe):
+            twins.setdefault((outcome.rule, outcome.node), []).append(outcome)
+        for f in outcomes:
             several = twins.get((f.rule, f.node))
             twin = several.pop() if several else None
             if twin is None:
@@ -166,10 +166,10 @@ class Analysis:
             elif not f.applied:
                 f.edit = twin.edit
 
-    def _to_review(self, found: Outcome, piece: Piece) -> bool:
-        rule, hit = found.rule, found.hit
+    def _to_review(self, outcome: Outcome, piece: Piece) -> bool:
+        rule, hit = outcome.rule, outcome.hit
         half = self._torn and (rule, piece.span(hit.at)) in self._torn
-        return (half or not self._safe(rule, hit, piece)) and found.edits and self._active(rule, hit, piece)
+        return (half or not self._safe(rule, hit, piece)) and outcome.edits and self._active(rule, hit, piece)
 
     def _active(self, rule: Rule, hit: Hit, piece: Piece | Cut) -> bool:
         """Not switched off, not suppressed, and no mere opportunity; one that is asked for brings its edit."""
@@ -193,30 +193,30 @@ class Analysis:
         return hit.safe and not self._builds[piece.unit]
 
     def _reason(self, code: str, hit: Hit, piece: Piece | Cut) -> str | None:
-        first, last = self._source.line(piece.unit.start), self._source.line(piece.unit.end)
-        return self.file.suppressions.reason(code, first, last)
+        first_line, last_line = self._source.line(piece.unit.start), self._source.line(piece.unit.end)
+        return self.file.suppressions.reason(code, first_line, last_line)
 
     def changes(self, unsafe: bool) -> tuple[Change, ...]:
         """Everything that is written, in offsets of the UTF-8 text."""
         from porter.python.imports import below, place_imports
 
-        applied = [f for f in (self._unsafe if unsafe else self.found) if f.applied]
+        applied = [f for f in (self._unsafe if unsafe else self.outcomes) if f.applied]
         due = [f for f in applied if not f.hit.optional]
         extra = {change for f in due for change in (*below(self.file, f), *f.hit.more)}
         made = {*(self._review if unsafe else self._auto), *extra}
-        for found in applied:
-            if found.hit.optional and not any(
-                a.start < b.end and b.start < a.end for a in found.hit.more for b in made
+        for outcome in applied:
+            if outcome.hit.optional and not any(
+                a.start < b.end and b.start < a.end for a in outcome.hit.more for b in made
             ):
-                due.append(found)
-                made |= {*found.hit.more}
+                due.append(outcome)
+                made |= {*outcome.hit.more}
         return tuple(sorted({*made, *place_imports(self.file, [f for f in due if f.hit.loads])}))
 
     def written(self) -> list[Edits | Broken]:
         """What is to be written, without what is to be reviewed and with it; or, at last, why it cannot be right."""
         out: list[Edits | Broken] = []
         for unsafe in (False, True)[: 1 + self._reviews]:
-            codes = {f.hit.code or f.rule.code for f in (self._unsafe if unsafe else self.found) if f.applied}
+            codes = {f.hit.code or f.rule.code for f in (self._unsafe if unsafe else self.outcomes) if f.applied}
             try:
                 if broken := self._broken.get(unsafe):
                     broken.values["codes"] = ", ".join(sorted({*codes, broken.values["codes"]}))
@@ -245,8 +245,8 @@ class Analysis:
         from porter.python.imports import not_inserted
 
         session, path, source = self.session, self.file.path, self._source
-        quiet, out = session.quiet.codes(path), list(self.own)
-        for f in self.found:
+        quiet, out = session.quiet.codes(path), list(self.own_findings)
+        for f in self.outcomes:
             hit, code = f.hit, f.hit.code or f.rule.code
             if code in quiet:
                 continue
@@ -274,24 +274,24 @@ class Analysis:
         unsafe = [f for f in self._unsafe if f.applied and f.hit.loads]
         out += [own(path, line, "PRT004", key, session) for line, key in not_inserted(self.file, unsafe)]
         out += [self._of_index(code, hit) for code, hit in self.of_index if code not in quiet]
-        out += self.file.failures.guard(LEFT, 1, lambda: left_over(self.file, self._told(out), self._leads)) or ()
+        out += self.file.failures.guard(LEFT, 1, lambda: left_over(self.file, self._told_lines(out), self._leads)) or ()
         out += self.file.failures.findings(path, session)
         return out + about(self.file.suppressions, path, session)
 
-    def _told(self, findings: list[Finding]) -> set[int]:
+    def _told_lines(self, shown: list[Finding]) -> set[int]:
         """The lines that somebody speaks of, those included whose codes are switched off."""
-        spans = [(f.line, f.end_line) for f in findings] + [tuple(map(self._source.line, f.place)) for f in self.found]
-        return {line for first, last in spans for line in range(first, max(first, last) + 1)}
+        spans = [(f.line, f.end_line) for f in shown] + [tuple(map(self._source.line, f.place)) for f in self.outcomes]
+        return {line for start, end in spans for line in range(start, max(start, end) + 1)}
 
-    def _astray(self, found: Outcome, code: str, start: int) -> list[Finding]:
+    def _astray(self, outcome: Outcome, code: str, start: int) -> list[Finding]:
         """An edit that is not made as nothing leads to torch: a word about it where the project is torch's."""
-        reason = self._reason(code, found.hit, found.piece)
+        why = self._reason(code, outcome.hit, outcome.piece)
         quiet = "PRT006" in self.session.quiet.codes(self.file.path)
-        if not self.session.facts.roads.torch or found.hit.optional or quiet:
+        if not self.session.facts.roads.torch or outcome.hit.optional or quiet:
             return []
         line, column = self._source.place(start)
-        said = own(self.file.path, line, "PRT006", "astray", self.session, column=column, code=code)
-        return [replace(said, suppressed=self._reason("PRT006", found.hit, found.piece) if reason is None else reason)]
+        remark = own(self.file.path, line, "PRT006", "astray", self.session, column=column, code=code)
+        return [replace(remark, suppressed=self._reason("PRT006", outcome.hit, outcome.piece) if why is None else why)]
 
     def _of_index(self, code: str, hit: Hit) -> Finding:
         source = self._source

@@ -33,14 +33,14 @@ class _Look:
 
     def changes(self, unsafe: bool) -> tuple[Change, ...]:
         document = self.document
-        found: set[Change] = set()
+        changes: set[Change] = set()
         for hit in self.hits:
             if hit.edits and not hit.optional and (hit.safe or unsafe) and _applies(document, hit):
-                found.update(
+                changes.update(
                     Change(document.byte(start), document.byte(end), new.encode("utf-8"))
                     for start, end, new in hit.edits
                 )
-        return tuple(sorted(found))
+        return tuple(sorted(changes))
 
     def written(self) -> list[Edits]:
         auto, review = self.changes(False), self.changes(True)
@@ -72,12 +72,12 @@ def _look(document: Document) -> _Look:
 
 def _asked(document: Document, form: Format, tree: object, failures: Failures) -> list[Hit]:
     """What the rules say that read such a tree; one that fails loses its own."""
-    found: list[Hit] = []
+    answers: list[Hit] = []
     for rule in document.session.rules.of_text[form.READS]:
         hits = failures.guard([rule], 1, lambda: list(rule.look(document, tree))) or ()  # noqa: B023
-        found += [hit if hit.code else replace(hit, code=rule.code) for hit in hits]
+        answers += [hit if hit.code else replace(hit, code=rule.code) for hit in hits]
     settled = getattr(form, "settled", None)
-    return found if settled is None else list(settled(document, tree, found))
+    return answers if settled is None else list(settled(document, tree, answers))
 
 
 def _with_others(hit: Hit, held: Held | None) -> Hit:
@@ -93,8 +93,8 @@ def _applies(document: Document, hit: Hit) -> bool:
 
 
 def _reason(document: Document, hit: Hit) -> str | None:
-    first, last = (document.place(offset)[0] for offset in (hit.at[0], max(hit.at[0], hit.at[1] - 1)))
-    return document.suppressions.reason(hit.code or "", first, last)
+    first_line, last_line = (document.place(offset)[0] for offset in (hit.at[0], max(hit.at[0], hit.at[1] - 1)))
+    return document.suppressions.reason(hit.code or "", first_line, last_line)
 
 
 def examine(kind: str | Format, result: FileResult, data: bytes, session: Session) -> FileResult:
@@ -111,8 +111,8 @@ def examine(kind: str | Format, result: FileResult, data: bytes, session: Sessio
     findings += about(document.suppressions, result.path, session)
     first = {(f.line, f.column, f.code): f for f in reversed(findings)}
     sites = tuple(sorted(_site(document, hit, first, kept.refused) for hit in looked.hits if hit.holder))
-    found = folded(findings, session)
-    return replace(result, parsed=True, findings=found, auto=kept.auto, review=kept.review, sites=sites)
+    shown = folded(findings, session)
+    return replace(result, parsed=True, findings=shown, auto=kept.auto, review=kept.review, sites=sites)
 
 
 def _skipped(document: Document) -> tuple[Site, ...]:
@@ -126,13 +126,13 @@ def _skipped(document: Document) -> tuple[Site, ...]:
 
 def _site(document: Document, hit: Hit, findings: dict[tuple[int, int, str], Finding], refused: bool) -> Site:
     place = document.place(hit.at[0])
-    here = findings.get((*place, hit.code or ""))
-    if here is None:
+    known = findings.get((*place, hit.code or ""))
+    if known is None:
         status = "quiet"
-    elif here.suppressed is not None:
+    elif known.suppressed is not None:
         status = "suppressed"
     else:
-        status = here.status if here.edit else "refused" if refused else "manual"
+        status = known.status if known.edit else "refused" if refused else "manual"
     return Site(hit.holder, hit.at[0], place[0], hit.role, status)
 
 

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from porter.python.units import Piece
 
 
-def torn(source: Source, piece: Piece, found: Sequence[Outcome]) -> set[tuple[Rule, tuple[int, int]]]:
+def torn(source: Source, piece: Piece, outcomes: Sequence[Outcome]) -> set[tuple[Rule, tuple[int, int]]]:
     """(rule, place) of the edits that were applied in a condition of which a device stays as it is."""
-    left = [f for f in found if not f.applied and (f.hit.code or f.rule.code) in SHARED]
-    made = {(f.rule, piece.span(f.hit.at)) for f in found if f.applied and not f.hit.optional} if left else ()
+    left = [f for f in outcomes if not f.applied and (f.hit.code or f.rule.code) in SHARED]
+    made = {(f.rule, piece.span(f.hit.at)) for f in outcomes if f.applied and not f.hit.optional} if left else ()
     if not made:
         return set()
     stays = sorted(piece.span(f.hit.at)[0] for f in left)
@@ -32,7 +32,9 @@ def torn(source: Source, piece: Piece, found: Sequence[Outcome]) -> set[tuple[Ru
     for start, end in sorted(map(source.span, _conditions(piece.unit.statement)), key=lambda span: (span[0], -span[1])):
         if not (halves and start < halves[-1][1]) and bisect_left(stays, start) < bisect_left(stays, end):
             halves.append((start, end))
-    return {one for one in made if (at := bisect_left(halves, (one[1][0] + 1,))) and one[1][0] < halves[at - 1][1]}
+    return {
+        edit for edit in made if (index := bisect_left(halves, (edit[1][0] + 1,))) and edit[1][0] < halves[index - 1][1]
+    }
 
 
 def _conditions(statement: ast.stmt) -> Iterator[Node]:

@@ -33,7 +33,7 @@ class Launch(NamedTuple):
     def takes(self, flag: str, kind: str) -> bool:
         """Whether a program has an option of this name that is given a device or a backend."""
         name = flag.lstrip("-").replace("_", "-")
-        return any(option == name and given == kind for option, given, _ in self.options)
+        return any(option == name and option_kind == kind for option, option_kind, _ in self.options)
 
 
 class OwnCode(NamedTuple):
@@ -45,7 +45,7 @@ class OwnCode(NamedTuple):
 
     def has_package(self, name: str, path: str) -> bool:
         """Whether a file that imports a package finds it in the project itself."""
-        folders = (own.removesuffix(name) for own in self.packages if own.rpartition("/")[2] == name)
+        folders = (package.removesuffix(name) for package in self.packages if package.rpartition("/")[2] == name)
         return any(path.startswith(folder) for folder in folders)
 
 
@@ -82,10 +82,10 @@ class NativeCode:
 
 
 def exports_of(natives: Iterable[Native]) -> dict[str, dict[str, Native]]:
-    found: dict[str, dict[str, Native]] = {}
+    exports: dict[str, dict[str, Native]] = {}
     for native in natives:
-        found.setdefault(native.module, {})[native.name] = native
-    return found
+        exports.setdefault(native.module, {})[native.name] = native
+    return exports
 
 
 class Served(NamedTuple):
@@ -126,9 +126,9 @@ class Facts:
 
     def digest_of(self, path: str) -> str:
         """Of what is said of one file; "" where nothing is."""
-        said = (self.served_by(path), path in self.roads.astray)
-        return hashlib.sha256(repr(said).encode()).hexdigest()[:16] if any(said) else ""
+        facts = (self.served_by(path), path in self.roads.astray)
+        return hashlib.sha256(repr(facts).encode()).hexdigest()[:16] if any(facts) else ""
 
     def served_by(self, path: str) -> tuple[Served, ...]:
         """The functions of a file that a step in another file calls."""
-        return tuple(one for one in self.served if one.path == path)
+        return tuple(served for served in self.served if served.path == path)

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 def dotted(name: str) -> cst.Attribute | cst.Name:
     """`a.b.c` as an expression."""
-    first, *rest = name.split(".")
+    first, *words = name.split(".")
     node: cst.Attribute | cst.Name = cst.Name(first)
-    for part in rest:
+    for part in words:
         node = cst.Attribute(node, cst.Name(part))
     return node
 
@@ -30,14 +30,14 @@ def chain(node: cst.CSTNode) -> list[str]:
 
 def positional(call: cst.Call, position: int | None, keywords: tuple[str, ...] = ()) -> Given:
     """(index, Arg) of an argument by place or name; (None, None) where it is absent; None where stars may hide it."""
-    for at, arg in enumerate(call.args):
+    for index, arg in enumerate(call.args):
         if arg.keyword is not None and arg.keyword.value in keywords:
-            return at, arg
-    for at, arg in enumerate(call.args):
+            return index, arg
+    for index, arg in enumerate(call.args):
         if arg.star:
             return None
-        if arg.keyword is None and at == position:
-            return at, arg
+        if arg.keyword is None and index == position:
+            return index, arg
     return None, None
 
 
@@ -63,7 +63,7 @@ def with_keyword(call: cst.Call, keyword: str, value: cst.BaseExpression) -> cst
     new = cst.Arg(value, cst.Name(keyword), equal=cst.AssignEqual(whitespace_before=none, whitespace_after=none))
     if not call.args:
         return call.with_changes(args=[new])
-    *rest, last = call.args
+    *earlier, last = call.args
     before = call.whitespace_before_args
     between: cst.BaseParenthesizableWhitespace
     if (
@@ -80,4 +80,4 @@ def with_keyword(call: cst.Call, keyword: str, value: cst.BaseExpression) -> cst
         between = before if isinstance(before, cst.ParenthesizedWhitespace) else cst.SimpleWhitespace(" ")
         new = new.with_changes(whitespace_after_arg=last.whitespace_after_arg)
         last = last.with_changes(whitespace_after_arg=none, comma=cst.Comma(whitespace_after=between))
-    return call.with_changes(args=[*rest, last, new])
+    return call.with_changes(args=[*earlier, last, new])

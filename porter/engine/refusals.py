@@ -54,14 +54,14 @@ def guarded(path: str, data: bytes, session: Session, look: Callable[[FileResult
     try:
         return look(result)
     except Unreadable as error:
-        found = own(path, error.line, "PRT002", error.key, session, error=error.error)
+        fault = own(path, error.line, "PRT002", error.key, session, error=error.error)
     except RecursionError:
-        found = own(path, 1, "PRT002", "deep", session)
+        fault = own(path, 1, "PRT002", "deep", session)
     except MemoryError:
-        found = own(path, 1, "PRT002", "memory", session)
+        fault = own(path, 1, "PRT002", "memory", session)
     except Exception as error:
-        found = own(path, 1, "PRT003", "crashed", session, error=failure(error))
-    return replace(result, findings=(found,))
+        fault = own(path, 1, "PRT003", "crashed", session, error=failure(error))
+    return replace(result, findings=(fault,))
 
 
 def failure(error: Exception) -> str:
@@ -82,8 +82,8 @@ class Failures:
         self.first: dict[str, tuple[int, str]] = {}  # the first line, and what was raised there
 
     def note(self, codes: str, line: int, error: Exception) -> None:
-        said = (line, failure(error))
-        self.first[codes] = min(said, self.first.get(codes, said))
+        entry = (line, failure(error))
+        self.first[codes] = min(entry, self.first.get(codes, entry))
 
     def guard(self, blamed: str | Iterable[AnyRule], line: int, make: Callable[[], _Made]) -> _Made | None:
         """What `make` makes; None where it fails, for which rules or a part of the analysis are to blame."""
@@ -125,13 +125,13 @@ def about(suppressions: Suppressions, path: str, session: Session) -> list[Findi
 
 def folded(findings: Iterable[Finding], session: Session) -> tuple[Finding, ...]:
     """Sorted, without the repetitions of what is said once for a file; each edit and each suppressed place stays."""
-    once, said, out = session.rules.once, set(), []
+    once, keys, out = session.rules.once, set(), []
     for f in sorted(set(findings)):
         without_edit = f.status == "manual" or f.optional and not f.edit
         if without_edit and f.suppressed is None and once(f.code, f.why):
-            if (f.code, f.why, f.values) in said:
+            if (f.code, f.why, f.values) in keys:
                 continue
-            said.add((f.code, f.why, f.values))
+            keys.add((f.code, f.why, f.values))
         out.append(f)
     return tuple(out)
 

@@ -103,17 +103,17 @@ class Session:
 
     @cached_property
     def _held(self) -> dict[str, dict[int, Held]]:
-        found: dict[str, dict[int, Held]] = {}
-        for one in self.held:
-            found.setdefault(one.path, {})[one.offset] = one
-        return found
+        by_path: dict[str, dict[int, Held]] = {}
+        for place in self.held:
+            by_path.setdefault(place.path, {})[place.offset] = place
+        return by_path
 
     def ported(self, path: str, changes: tuple[Change, ...]) -> Session:
         """For the text of a file after `changes`, where what is held stands elsewhere."""
         if not self.held:
             return self
         held = self.held_in(path).values()
-        return replace(self, held=tuple(one._replace(offset=moved(one.offset, changes)) for one in held))
+        return replace(self, held=tuple(place._replace(offset=moved(place.offset, changes)) for place in held))
 
     @cached_property
     def rules(self) -> RuleSet:

@@ -72,8 +72,8 @@ class Rename:
     @staticmethod
     def _has_type(node: cst.Attribute, type_text: str) -> cst.Comparison:
         kind = cst.Attribute(cst.Attribute(node.value, cst.Name("device")), cst.Name("type"))
-        here = cst.ComparisonTarget(cst.Equal(), cst.parse_expression(type_text))
-        return cst.Comparison(kind, [here], lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
+        comparison = cst.ComparisonTarget(cst.Equal(), cst.parse_expression(type_text))
+        return cst.Comparison(kind, [comparison], lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
 
 
 class Portable(Rename):

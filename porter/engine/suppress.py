@@ -53,14 +53,14 @@ class Suppressions:
     def _read(self, comment: Comment) -> None:
         if _ANNOTATION.match(comment.text):
             self._annotated.add(comment.line)
-        elif comment.line <= _HEAD and (found := _SKIP.search(comment.text)):
-            self.skip = found[1].strip()
-        elif found := _IGNORE.search(comment.text):
-            codes = tuple(c.strip() for c in (found[1] or "").split(",") if c.strip())
+        elif comment.line <= _HEAD and (match := _SKIP.search(comment.text)):
+            self.skip = match[1].strip()
+        elif match := _IGNORE.search(comment.text):
+            codes = tuple(c.strip() for c in (match[1] or "").split(",") if c.strip())
             if codes and all(map(_CODE.match, codes)):
-                self.ignores.append(Ignore(comment.line, comment.column, codes, found[2].strip(), comment.alone))
+                self.ignores.append(Ignore(comment.line, comment.column, codes, match[2].strip(), comment.alone))
             else:
-                self.malformed.append((comment.line, comment.column, found[1] or ""))
+                self.malformed.append((comment.line, comment.column, match[1] or ""))
 
     def reason(self, code: str, first: int, last: int) -> str | None:
         """Why a finding on the statement that spans these lines is suppressed; None where it is not."""
@@ -74,10 +74,10 @@ class Suppressions:
 
     def _above(self, first: int) -> int:
         """Of the comments for a statement that begins on this line, the first: several may stand alone above it."""
-        at = bisect_left(self.ignores, first, key=_line)
+        index = bisect_left(self.ignores, first, key=_line)
         while True:
             first -= 1
-            if at and self.ignores[at - 1].alone and self.ignores[at - 1].line == first:
-                at -= 1
+            if index and self.ignores[index - 1].alone and self.ignores[index - 1].line == first:
+                index -= 1
             elif first not in self._annotated:  # `migrate --annotate` puts its comments in between
-                return at
+                return index

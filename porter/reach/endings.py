@@ -44,7 +44,7 @@ def _found(analysis: Analysis, own: str) -> Iterator[tuple[int, End]]:
     """By offset, what porter says of the file that nobody can run on NPUs and porter cannot port."""
     file = analysis.file
     line = file.source.line
-    for found in analysis.found:
+    for found in analysis.outcomes:
         hit, code = found.hit, found.hit.code or found.rule.code
         severity = hit.severity or analysis.session.rules.weights(code, hit.why)[0]
         if (

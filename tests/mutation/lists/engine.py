@@ -103,8 +103,8 @@ MUTANTS = [
     Mutant(
         "what failed last is said",
         "engine/refusals.py",
-        "min(said, self.first.get(codes, said))",
-        "said",
+        "min(entry, self.first.get(codes, entry))",
+        "entry",
         PROMISES,
         "loses_its_own_hit",
     ),
