@@ -92,7 +92,7 @@ class Analysis:
     def __init__(self, file: File, unsafe: bool = True) -> None:
         self._wants_unsafe = unsafe
         self.file, self._source, self.session = file, file.source, file.session
-        self.outcomes: list[Outcome] = []
+        self.outcomes: list[Outcome] = []  # of all hits, as the first walk left them
         self._unsafe: list[Outcome] = []  # the second walk of the statements with something to review
         self.of_index: list[tuple[str, Hit]] = []  # what rules say that need no LibCST
         self.own_findings: list[Finding] = []  # porter's findings about its own work

@@ -45,7 +45,6 @@ class Partners:
         self.root, self.files, self.named = root, files, named
         self._takes, self._glance, self._excluded = takes, glance, excluded
         self._definitions = Definitions(root, files)
-        self._seen: dict[str, FileResult] = {}
         self._nodes: dict[tuple[str, str], tuple[str, str] | None] = {}
 
     # ---- what a holder is, seen from a file

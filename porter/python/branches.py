@@ -174,7 +174,7 @@ def _fresh(file: File, question: str, part: Node, link: Link) -> Iterator[Node]:
             statements.append(node)
         todo.extend(ast.iter_child_nodes(node))
         yield node
-    barren.update(statements)  # who has found something does not ask for more
+    barren.update(statements)  # reached where nothing was found: who has an answer stops before
 
 
 @once

@@ -72,7 +72,7 @@ def guard(link: Link | None) -> str | None:
     child = link and link[0]
     for above in parents(link):
         if above.__class__ is ast.If and blocks.within(above, child, "body"):
-            if why := _told(above.test):
+            if why := _kind_of_guard(above.test):
                 return why
         elif above.__class__ is ast.Try and blocks.within(above, child, "body") and (handler := handler_of(above)):
             return None if handler.body[-1].__class__ is ast.Raise else "try"
@@ -85,7 +85,7 @@ def guard(link: Link | None) -> str | None:
 
 
 @blocks.once
-def _told(test: ast.expr) -> str | None:
+def _kind_of_guard(test: ast.expr) -> str | None:
     """What a condition asks of what is imported below it."""
     asked = ast.unparse(test)
     return "type-checking" if asked.endswith("TYPE_CHECKING") else "if" if _AVAILABLE.search(asked) else None

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 class Mentions:
     def __init__(self, file: File) -> None:
         self.file = file
-        self._found: dict[frozenset[str], list[Link]] = {}
+        self._known: dict[frozenset[str], list[Link]] = {}
 
     def of(self, names: frozenset[str]) -> list[Link]:
         """The chains of the file that mean one of these names."""
-        if names not in self._found:
-            self._found[names] = sorted(self._search(names), key=lambda link: self.file.source.span(link[0]))
-        return self._found[names]
+        if names not in self._known:
+            self._known[names] = sorted(self._search(names), key=lambda link: self.file.source.span(link[0]))
+        return self._known[names]
 
     def _search(self, names: frozenset[str]) -> Iterator[Link]:
         resolve = self.file.names.resolve

@@ -50,7 +50,7 @@ class Receivers:
         self._given = _TENSOR_METHODS  # methods by which an unknown receiver is a tensor
         self._attributes, self._definitions = file.buckets[ast.Attribute], file.buckets[ast.ClassDef]
         self._orders: dict[ast.AST, tuple[list[Link], list[int]]] = {}
-        self._bindings: dict[tuple[ast.AST, int, frozenset[str], frozenset[str]], str] = {}
+        self._bound_kinds: dict[tuple[ast.AST, int, frozenset[str], frozenset[str]], str] = {}
         starts, rules = file.source.starts, file.session.rules  # of any rule: those that write ask for what others know
         methods, attributes = rules.keys.methods, rules.keys.attributes
         self._ends = {
@@ -165,7 +165,7 @@ class Receivers:
             if owner is None:
                 return UNKNOWN
             return OWN if owner[0].name in self._owners else TORCH if self._is_module(owner[0], owner) else UNKNOWN
-        kinds = {self._binding(b, depth) for b in self._reaching(self.names.bindings(node.id, link), link)[:8]}
+        kinds = {self._bound_kind(b, depth) for b in self._reaching(self.names.bindings(node.id, link), link)[:8]}
         return _strongest(kinds)
 
     def _reaching(self, bound: list[Link], link: Link) -> list[Link]:
@@ -195,15 +195,15 @@ class Receivers:
             known = self._orders[first] = order, [binding[0].lineno for binding in order]
         return known
 
-    def _binding(self, binding: Link, depth: int) -> str:
+    def _bound_kind(self, binding: Link, depth: int) -> str:
         """What one assignment gives a name; a name is asked for wherever it is used."""
         key = (binding[0], depth, self._owners, self._given)
-        kind = self._bindings.get(key)
+        kind = self._bound_kinds.get(key)
         if kind is None:
-            kind = self._bindings[key] = self._bound(binding, depth)
+            kind = self._bound_kinds[key] = self._judge_binding(binding, depth)
         return kind
 
-    def _bound(self, binding: Link, depth: int) -> str:
+    def _judge_binding(self, binding: Link, depth: int) -> str:
         node, up = binding[0], binding[1]
         if node.__class__ is ast.arg:
             return self._annotation(node.annotation, binding)

@@ -251,7 +251,7 @@ def rewrite(
         start, stop = piece.reach(original)
         if new not in reach:  # went into a larger replacement, which owns the edit
             continue
-        low, high = reach[new]
+        low, high = reach[new]  # in the new text
         if (
             start < piece.unit.start or stop > piece.unit.end
         ):  # what only made the piece parsable is no part of the file
