@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from porter.python.index import Link, Node, on_lines, walk
+from porter.python.index import Link, Node, ancestors, on_lines, walk
 from porter.python.searches import Sought, lines_with
 
 if TYPE_CHECKING:
@@ -70,6 +70,7 @@ class Awareness:
         self._among = file.path in known.rivals  # one of several accelerators: NPUs want a file of their own
         self.ranges: list[tuple[int, int]] = []
         self._ladders = False
+        self._offered: set[str] = set()  # attributes of the options that name both
         self.whole = file.path in known.shims or file.path in known.npu_twins or self._patches()
         self._devices, sought = _NPU, _BYTES
         self._texts: tuple[str, ...] = _TEXTS
@@ -78,6 +79,9 @@ class Awareness:
         if not self.whole and (lines := lines_with(file.source, *sought, lowered=True)):
             self._lines = lines
             self._find(file.tree)
+            for link in file.buckets[ast.Attribute] if self._offered else ():
+                if link[0].attr in self._offered:
+                    self._chosen(link)
         if _LOOKED_UP.search(file.source.utf8):
             self._looked_up(file)
         self._starts: list[int] = []  # of the ranges
@@ -141,8 +145,10 @@ class Awareness:
         branches: list[tuple[ast.expr | None, list[ast.stmt]]] = []
         self._twins(block)
         statement: Node
-        for statement in block:
+        for position, statement in enumerate(block):
             near = on_lines(statement, self._lines)
+            if near and statement.__class__ is ast.If:
+                self._replaced(block, position)
             if statement.__class__ is ast.If and not (elif_of and len(block) == 1):
                 ladder = list(_ladder(statement))
                 closed = all(_leaves(body) for test, body in ladder if test is not None)
@@ -157,6 +163,8 @@ class Awareness:
                     branches = []
                 if near:
                     self._statement(statement)
+                    if isinstance(statement, ast.Try):
+                        self._without(statement)
         if branches:
             self._ladder(branches)
 
@@ -167,6 +175,38 @@ class Awareness:
             text = self._text(statement)
             if _as_npu(text) != text and _as_npu(text) in known:
                 self.ranges.append(self.source.span(statement))
+
+    def _chosen(self, link: Link) -> None:
+        """`if args.device == "cuda":` and `args.device = "cuda"`, where `--device npu` is another choice."""
+        child = link[0]
+        for above in ancestors(link):
+            node = above[0]
+            if isinstance(node, ast.stmt):
+                if isinstance(node, ast.If) and child is node.test and _mentions(child, _CUDA):
+                    self.ranges += [self.source.span(part) for part in (node.test, *node.body)]
+                elif isinstance(node, ast.Assign) and child in node.targets:
+                    self.ranges.append(self.source.span(node))
+                return
+            child = node
+
+    def _without(self, statement: ast.Try) -> None:
+        """`try: import torch_npu` and what is done without it."""
+        imports = (node for node in statement.body if isinstance(node, (ast.Import, ast.ImportFrom)))
+        modules = (name for node in imports for name in (getattr(node, "module", None), *(a.name for a in node.names)))
+        if any((name or "").partition(".")[0] == "torch_npu" for name in modules):
+            self.ranges += [self.source.span(inner) for handler in statement.handlers for inner in handler.body]
+
+    def _replaced(self, block: list[ast.stmt], position: int) -> None:
+        """`kind = torch.cuda.amp` that a following `if npu: kind = torch.npu.amp` replaces."""
+        choice: Any = block[position]
+        if choice.orelse or not _mentions(choice.test, self._devices):
+            return
+        names = {_bound(inner) for inner in choice.body} - {""}
+        for statement in reversed(block[:position]):
+            if (name := _bound(statement)) in names:
+                names.discard(name)
+                if _mentions(statement, _CUDA):
+                    self.ranges.append(self.source.span(statement))
 
     def _text(self, statement: ast.stmt) -> bytes:
         """Of an `if` the condition, of a simple statement all."""
@@ -200,6 +240,9 @@ class Awareness:
                 pair = any(t.startswith(self._texts) for t in texts) and any(
                     t.startswith(("cuda", "nccl")) for t in texts
                 )
+                if pair and (option := _option(statement, node)):
+                    self._offered.add(option)
+                    self.ranges.append(self.source.span(statement))
                 if pair or node.__class__ is ast.BoolOp and any(_mentions(p, self._devices) for p in parts):
                     if _mentions(node, _CUDA):
                         self.ranges.append(self.source.span(node))
@@ -208,6 +251,22 @@ class Awareness:
                 if any(_mentions(t, self._devices) for t, _ in ladder if t is not None):
                     if any(_mentions(v, _CUDA) for t, v in ladder if t is None or not _mentions(t, self._devices)):
                         self.ranges.append(self.source.span(node))
+
+
+def _option(statement: ast.stmt, choices: Node) -> str:
+    """The attribute of the option that a statement adds with these choices."""
+    call = getattr(statement, "value", None)
+    if not isinstance(call, ast.Call) or not any(k.arg == "choices" and k.value is choices for k in call.keywords):
+        return ""
+    dest = next((k.value for k in call.keywords if k.arg == "dest"), None)
+    names = [a.value for a in (dest, *reversed(call.args)) if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+    return names[0].lstrip("-").replace("-", "_") if names else ""
+
+
+def _bound(statement: ast.stmt) -> str:
+    """The one name that an assignment binds."""
+    targets = statement.targets if isinstance(statement, ast.Assign) else ()
+    return targets[0].id if len(targets) == 1 and isinstance(targets[0], ast.Name) else ""
 
 
 def _ladder(node: ast.If) -> Iterator[tuple[ast.expr | None, list[ast.stmt]]]:

@@ -67,6 +67,8 @@ def _hosts(file: File, users: list[Outcome]) -> tuple[list[Link], list[tuple[int
     """Imports that `import torch_npu` follows, and (line, obstacle) where it should but cannot."""
     if not users or not file.style.loads or file.names.bound(file.target.module) or _loaded(file):
         return [], []
+    if file.facts.accelerators.also_npu(file.path):
+        return [], []  # it loads torch_npu where there is one, and runs without
     imports = _imports(file, "torch")
     if not imports:  # others import it; whether they load torch_npu first, this file cannot know
         return [] if file.target.autoloads else _last_before(file, min(user.piece.unit.start for user in users)), []
