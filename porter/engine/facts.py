@@ -42,6 +42,12 @@ class OwnCode(NamedTuple):
     cuda: tuple[str, ...] = ()  # "path:Class" of classes that define a method `cuda` of their own
     is_cuda: tuple[str, ...] = ()  # and of those with an `is_cuda` of their own
     packages: tuple[str, ...] = ()  # folders of GPU-only packages that the project is, and does not use
+    enums: tuple[str, ...] = ()  # files with an Enum of which a member is "cuda" or "nccl"
+
+    def enum_beside(self, name: str) -> str | None:
+        """The file that a name is imported from by its full module, if it has such an Enum."""
+        module = name.rpartition(".")[0].lstrip(".").replace(".", "/")
+        return next((path for path in self.enums if module and f"/{path}".endswith(f"/{module}.py")), None)
 
     def has_package(self, name: str, path: str) -> bool:
         """Whether a file that imports a package finds it in the project itself."""

@@ -30,6 +30,7 @@ _OWN = {
     "is_cuda": re.compile(rb"^[ \t]+(?:def[ \t]+is_cuda\b|(?:self\.)?is_cuda[ \t]*(?::[^=\n]+)?=(?!=))", re.MULTILINE),
 }
 _CONSTANT = re.compile(rb"^([A-Za-z_]\w*)[ \t]*(?::[^=\n]*)?=[ \t]*[\"'](cuda(?::\d+)?|nccl)[\"']", re.MULTILINE)
+_MEMBER = re.compile(rb"^[ \t]+\w+[ \t]*=[ \t]*[\"'](?:cuda|nccl)[\"']", re.MULTILINE)
 _SHIM = re.compile(
     rb"^[ \t]*(?:from[ \t]+torch_npu\.contrib[ \t]+import[ \t]+transfer_to_npu|import[ \t]+torch_npu\.contrib\.transfer_to_npu)",
     re.M,
@@ -90,7 +91,7 @@ def _gather(
     survey = Survey(root, files, {**found.sources, **given}, loose)
     return Facts(
         launch=Launch(launcher(found.scripts), passed, takes(passed, found.texts, parse)),
-        own=OwnCode(cuda, is_cuda, tuple(sorted(_packages(files)))),
+        own=OwnCode(cuda, is_cuda, tuple(sorted(_packages(files))), tuple(sorted(found.enums))),
         accelerators=Accelerators(
             tuple(sorted(found.shim)), twins, tuple(sorted(rivals_among(files))), _npu_folders(found.asks, files)
         ),
@@ -113,6 +114,7 @@ class _Found:
         self.own: dict[str, set[str]] = {name: set() for name in _OWN}
         self.passed: set[tuple[str, str, str]] = set()
         self.shim: set[str] = set()
+        self.enums: set[str] = set()
         self.asks: dict[str, bool] = {}  # files that ask whether there is an NPU, and whether they define how
         self.defined: dict[str, list[tuple[str, str]]] = {}
         self.texts: dict[str, bytes] = {}  # of Python, as far as it imports anything
@@ -136,6 +138,8 @@ class _Found:
         if b"npu_available" in data.lower() and (found := list(_ASKS.finditer(data))):
             self.asks[path] = any(m[1] or m[0].endswith(b"=") for m in found)
         if b"cuda" in data or b"nccl" in data:
+            if b"Enum" in data and _MEMBER.search(data):
+                self.enums.add(path)
             for name, pattern in _OWN.items():
                 if name.encode() in data and pattern.search(data):
                     self.own[name].update(f"{path}:{owner}" for owner in classes(self.parse(data), name))

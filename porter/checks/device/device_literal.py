@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+
 from porter.engine.rule import Answer, Hit, Rule, cst
-from porter.engine.rule_file import RuleFile
+from porter.engine.rule_file import Link, RuleFile
 
 CODES = {"compared": "PRT122", "stripped": "PRT122", "case": "PRT122", "option": "PRT123"}
 
@@ -34,6 +36,15 @@ class DeviceLiteral(Rule):
             why, values = "option-passed", (*values, ("script", script))
         elif not literal.certain:
             why = "uncertain" if why == "literal" else f"{why}-uncertain"
+        if why == "uncertain" and (enum := _enum_behind(literal.link, file)):
+            return Hit(original, "of-an-enum", severity="note", values=(*values, ("path", enum)))
         safe = literal.certain and script is None
         code = self.code if new is None else code
         return Hit(original, why, new=new, safe=safe, values=values, code=code, loads=code == self.code)
+
+
+def _enum_behind(link: Link, file: RuleFile) -> str | None:
+    """The module of a called function, where it has an Enum with such a value: what that means is the Enum's business."""
+    call = link[1][0]
+    name = file.names.resolve(call.func, link) if isinstance(call, ast.Call) else None
+    return file.facts.own.enum_beside(name) if name else None
