@@ -46,9 +46,15 @@ def _names_cuda(file: RuleFile) -> bool:
 
 @once_for_file
 def needed(file: RuleFile) -> bool:
-    """Whether the file may record a device: not where every list of activities is in sight and names the CPU alone."""
-    return _names_cuda(file) or any(
-        _activities(link[0]).__class__ not in (ast.List, ast.Tuple) for link in _profiles(file)
+    """Whether the file may record a device: not where every list of activities is in sight and names the CPU alone. Or it
+    asks whether something is a profiler, which another file makes."""
+    return (
+        _names_cuda(file)
+        or any(
+            getattr(getattr(link[1][0], "func", None), "id", "") == "isinstance"
+            for link in file.meaning.mentions.of(_PROFILE)
+        )
+        or any(_activities(link[0]).__class__ not in (ast.List, ast.Tuple) for link in _profiles(file))
     )
 
 
