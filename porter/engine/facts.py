@@ -119,6 +119,7 @@ class Facts:
     native: NativeCode = NativeCode()
     constants: tuple[tuple[str, str, str, str], ...] = ()  # (path, name, kind, user): module constants used elsewhere
     fused: str = ""  # the place of the first fused optimiser of torch
+    unmoved: str = ""  # "path:line" of the first that a default device does not move, where a default type is set
     gelu: str = ""  # the first file that computes the exact GELU, which speaks for the others
     jit_compile: str = ""  # on | off, where the project sets it
     imported: tuple[tuple[str, str], ...] = ()  # (package, files): who imports what the project asks to have installed

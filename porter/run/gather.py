@@ -20,7 +20,7 @@ from porter.project.own_methods import classes
 from porter.project.package_users import users
 from porter.project.program_options import launcher, takes
 from porter.project.roads import Survey
-from porter.project.said_once import first_fused, first_gelu, jit_compile
+from porter.project.said_once import first_fused, first_gelu, first_unmoved, jit_compile
 from porter.python.trees import Parse, parse, shallow
 from porter.rulebook.gate import opening
 from porter.training.calls.per_batch import served
@@ -98,6 +98,7 @@ def _gather(
         native=NativeCode(natives, dying),
         constants=constants,
         fused=first_fused(found.texts),
+        unmoved=first_unmoved(found.texts, parse),
         gelu=first_gelu(found.texts, parse),
         jit_compile=jit_compile(found.texts),
         imported=users(root, files, found.texts),

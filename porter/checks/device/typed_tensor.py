@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from porter.engine.nodes import chain, dotted
@@ -11,10 +10,6 @@ from porter.engine.rule_file import RuleFile
 
 DTYPES = {"Float": "float32", "Double": "float64", "Half": "float16", "BFloat16": "bfloat16"}  # what may be a default
 SETTER = "set_default_tensor_type"
-# a default device does not move what these make, or stops them: a loader that shuffles has its generator on the CPU
-_UNMOVED = re.compile(
-    rb"\bDataLoader\s*\(|\brandom_split\s*\(|(?<![.\w])(?:torch\.)?(?:Float|Long|Byte|Int|Double|Half)?Tensor\s*\(\s*[^\s)]"
-)
 
 
 class TypedTensor(Rule):
@@ -48,8 +43,8 @@ class TypedTensor(Rule):
         if len(words) != 2 or kind not in DTYPES or not file.around.is_statement(original):
             return Hit(original, "setter-computed")
         device = f'{words[0]}.set_default_device("{file.target.device}")'
-        if file.source.says(_UNMOVED):
-            return Hit(original, "setter-by-hand", values=(("device", device),))
+        if place := file.facts.unmoved:
+            return Hit(original, "setter-by-hand", values=(("device", device), ("place", place)))
         func = updated.func.with_changes(attr=cst.Name("set_default_dtype"))
         new = updated.with_changes(func=func, args=[cst.Arg(dotted(f"{words[0]}.{DTYPES[kind]}"))])
         return Hit(original, "setter", new=new, after=(device,), loads=True, values=(("device", device),))
