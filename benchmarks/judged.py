@@ -1,4 +1,5 @@
-"""How many edits were right, by the judgements in ledgers/edits.jsonl: a line for each draw of fresh repositories.
+"""How many edits were right, by the judgements in ledgers/edits.jsonl, and how many findings without an edit were worth
+reading, by those in ledgers/findings.jsonl: a line for each draw of fresh repositories.
 
     python benchmarks/judged.py
 
@@ -27,17 +28,29 @@ def main() -> int:
             draws[row.removeprefix("# porter at ")] = []
         elif row and not row.startswith("#"):
             draws[[*draws][-1]].append(row.split()[0])
-    rows = [json.loads(row) for row in (LEDGERS / "edits.jsonl").read_text(encoding="utf-8").splitlines()]
+    edits, findings = (_rows(name) for name in ("edits.jsonl", "findings.jsonl"))
     for text in table(("porter at", "repositories", "automatic", "wrong", "for review", "wrong")):
         print(text)
     for commit, repositories in draws.items():
-        found = Counter((row["was"], row["verdict"]) for row in rows if row["repository"] in repositories)
+        found = Counter((row["was"], row["verdict"]) for row in edits if row["repository"] in repositories)
         counts = [
             (sum(n for (was, _), n in found.items() if was == kind), found[kind, "wrong"])
             for kind in ("auto", "review")
         ]
         print(line(commit, str(len(repositories)), *(f"{n:,}" for pair in counts for n in pair)))
+    print()
+    for text in table(("porter at", "findings without an edit", "useful", "true and no use", "false")):
+        print(text)
+    for commit, repositories in draws.items():
+        verdicts = Counter(row["verdict"] for row in findings if row["repository"] in repositories)
+        if verdicts:
+            counted = (verdicts[verdict] for verdict in ("useful", "useless", "false"))
+            print(line(commit, f"{verdicts.total():,}", *(f"{n:,}" for n in counted)))
     return 0
+
+
+def _rows(name: str) -> list[dict[str, str]]:
+    return [json.loads(row) for row in (LEDGERS / name).read_text(encoding="utf-8").splitlines()]
 
 
 if __name__ == "__main__":
