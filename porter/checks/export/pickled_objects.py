@@ -12,6 +12,9 @@ _SINCE = (2, 6)
 _NAMES = frozenset(name.encode() for name in "args opt opts cfg hparams flags FLAGS".split())
 _OBJECT = rb"(?:self\.)?(?:%s)\s*[,})\n]" % b"|".join(sorted(_NAMES))
 _METHODS = rb"(?:get|keys|items|values|update|pop|copy|setdefault)\b"  # of a dictionary
+# where datasets of graphs keep what they made: objects with edges and features
+_WHOLE = ("processed_paths", "processed_file_names")
+_ATTRIBUTES = re.compile(rb"\bself\.__dict__\[\w+\][ \t]+for\b")  # all that an object holds goes into a checkpoint
 
 
 def _held(file: RuleFile) -> str | None:
@@ -32,8 +35,10 @@ class PickledObjects(Rule):
             return None
         if any(positional(original, None, (name,)) != (None, None) for name in ("weights_only", "pickle_module")):
             return None
-        name = _held(file)
-        if name is None:
-            return None
         new = with_keyword(updated, "weights_only", cst.Name("False"))
-        return Hit(original.func, "settings", new=new, values=(("name", name),))
+        if name := _held(file):
+            return Hit(original.func, "settings", new=new, values=(("name", name),))
+        whole = next((mark for mark in _WHOLE if mark in file.text(original)), None)
+        if whole is None and file.source.says(_ATTRIBUTES):
+            whole = "__dict__"
+        return Hit(original.func, "objects", new=new, values=(("name", whole),)) if whole else None
