@@ -7,7 +7,7 @@ import re
 
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
-from porter.python.index import Link, Node, ancestors
+from porter.python.index import Link, Node, ancestors, walk
 
 JIT = frozenset({"triton.jit", "triton.runtime.jit.jit", "triton.JITFunction"})
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -59,11 +59,13 @@ def _is_in_hidden(link: Link, file: RuleFile) -> bool:
     for above in ancestors(link):
         node = above[0]
         if node.__class__ in _DEFS and above[1] is not None and above[1][0] is file.tree:
-            anew = (s for s in file.tree.body if s.__class__ in _DEFS and s.name == node.name)
-            return any(s.lineno > node.end_lineno and not _names(s.decorator_list, node.name) for s in anew)
+            return any(_hides(statement, node) for statement in file.tree.body)
     return False
 
 
-def _names(decorators: list[ast.expr], name: str) -> bool:
-    """`@launch.register`: the function above is kept."""
-    return any(n.__class__ is ast.Name and n.id == name for d in decorators for n in ast.walk(d))
+def _hides(statement: Node, node: Node) -> bool:
+    """Whether it is the function of that name, further down; what `@launch.register` decorates keeps the one above."""
+    if statement.__class__ not in _DEFS or statement.name != node.name or statement.lineno <= node.end_lineno:
+        return False
+    words = (getattr(n, "id", "") for decorator in statement.decorator_list for n in walk(decorator))
+    return node.name not in words
