@@ -318,6 +318,7 @@ def test_both_parsers_of_yaml_give_the_same(monkeypatch):
 def test_a_large_or_binary_file_is_a_note(tmp_path):
     (tmp_path / "large.yaml").write_bytes(b"device: cuda\n" + b"# x\n" * 600_000)
     (tmp_path / "binary.json").write_bytes(b'{"device": "cuda"\0}')
+    (tmp_path / "vocabulary.json").write_bytes(b'{"cuda": 0' + b', "x": 1' * 200_000 + b"}")  # data: not a word of it
     (tmp_path / "a.py").write_text("import torch\n")
     env = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2]), "PYTHONUTF8": "1"}
     command = [sys.executable, "-m", "porter", "analyze", ".", "--format", "json", "--no-cache"]
