@@ -44,8 +44,8 @@ def _is_shown(file: File, node: Node, link: Link, depth: int = 0) -> bool:
         return _is_shown(file, node.value, link, depth)
     if node.__class__ is ast.BinOp:
         return _is_shown(file, node.left, link, depth) or _is_shown(file, node.right, link, depth)
-    if node.__class__ is not ast.Name or depth == _DEEPEST:
-        return False
+    if node.__class__ is not ast.Name or node.id in ("self", "cls") or depth == _DEEPEST:
+        return False  # what a method returns may be anything
     if any(at[0].__class__ is ast.arg for at in file.names.bindings(node.id, link)):
         return file.receivers.kind((node, link)) == TORCH  # its annotation says so
     values = values_of(file.names, node, link)
