@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from porter.python.index import Link
+from porter.python.assigned import values_of
+from porter.python.index import Link, Node, methods
 from porter.python.receivers import TORCH
 
 if TYPE_CHECKING:
@@ -13,11 +14,13 @@ if TYPE_CHECKING:
 
 
 _TENSOR = "torch.Tensor."
+_DEEPEST = 6  # names that are set to what other names hold
 
 
 def add_methods(file: File) -> None:
     """Put the methods of tensors into `file.apis`, as torch.Tensor.X."""
     is_method, apis, known, receivers = file.session.support.is_method, file.apis, file.names.known, file.receivers
+    own = frozenset[str]().union(*(methods(link[0]) for link in file.buckets[ast.ClassDef]))
     for link in file.buckets[ast.Attribute]:
         node, above = link[0], link[1][0]
         if above.__class__ is not ast.Call or above.func is not node or not is_method(node.attr):
@@ -27,8 +30,26 @@ def add_methods(file: File) -> None:
             root = root.value
         if root.__class__ is ast.Name and known(root.id):
             continue  # a function of a module
-        if receivers.kind((base, link)) == TORCH:
+        if receivers.kind((base, link)) == TORCH and (node.attr not in own or _is_shown(file, base, link)):
             apis.setdefault(_TENSOR + node.attr, []).append(link)
+
+
+def _is_shown(file: File, node: Node, link: Link, depth: int = 0) -> bool:
+    """Whether torch itself made it, and not a class of the file that has a method of the same name."""
+    if node.__class__ is ast.Call:
+        if full := file.names.resolve(node.func, link):
+            return full.startswith("torch.")
+        return node.func.__class__ is ast.Attribute and _is_shown(file, node.func.value, link, depth)
+    if node.__class__ in (ast.Subscript, ast.Attribute):
+        return _is_shown(file, node.value, link, depth)
+    if node.__class__ is ast.BinOp:
+        return _is_shown(file, node.left, link, depth) or _is_shown(file, node.right, link, depth)
+    if node.__class__ is not ast.Name or node.id in ("self", "cls") or depth == _DEEPEST:
+        return False  # what a method returns may be anything
+    if any(at[0].__class__ is ast.arg for at in file.names.bindings(node.id, link)):
+        return file.receivers.kind((node, link)) == TORCH  # its annotation says so
+    values = values_of(file.names, node, link)
+    return bool(values) and all(_is_shown(file, value, (value, link), depth + 1) for value in values)
 
 
 def inventory(file: File) -> tuple[tuple[str, int, int], ...]:

@@ -18,7 +18,7 @@ from porter.engine.session import Session, knowing
 from porter.files.all_files import everything
 from porter.files.discover import MARKERS, Walk, discover
 from porter.files.errors import FilesError
-from porter.files.kinds import PYTHON, largest
+from porter.files.kinds import JSON, PYTHON, largest
 from porter.files.read import LIMIT, digest, read
 from porter.finding import FileResult, Held, Site
 from porter.native.kernels import anew
@@ -90,7 +90,8 @@ def run(
                         raise FilesError(file.error, path=file.path, error=file.detail, root="")
                     data = _read(root, file.path)
                 except FilesError as error:
-                    done.append(_refused(file.path, error, session))
+                    if error.key != "large" or kind(file.path) != JSON:  # a vocabulary, annotations: no settings
+                        done.append(_refused(file.path, error, session))
                     continue
                 if may_concern(file.path, data, session):
                     gated.append((len(data), file.path, digest(data) if cache else ""))

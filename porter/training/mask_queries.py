@@ -22,8 +22,9 @@ def asks(scene: Scene, link: Link) -> str | None:
     """Of what is called: 'size' where the value says how large a tensor becomes, 'counted', 'averaged', or None."""
     call, name = link[1][0], call_name(link[0])
     if name in SIZES:
-        plain = not call.args and not call.keywords
-        return "size" if plain and scene.matters(link) and value_uses.is_size(scene.names, link) else None
+        if call.args or call.keywords or not scene.matters(link) or not value_uses.is_size(scene.names, link):
+            return None
+        return None if value_uses.is_on_host(scene, getattr(link[0], "value", None), link) else "size"
     selection: Node = call.args[0] if name == "len" and call.args else getattr(link[0], "value", None)
     if selection.__class__ is ast.Subscript:
         node = selection.slice
@@ -62,6 +63,14 @@ def _averaged(selection: Node, call: Node, scene: Scene, link: Link) -> str | No
     twice = not any(n.__class__ in (ast.Call, ast.Await, ast.NamedExpr) for n in walk(selection.slice))
     plain = twice and not call.args and not call.keywords
     return "averaged" if plain and masks.same_shape(selection.slice, selection.value, scene, link) else None
+
+
+def is_settled(scene: Scene, link: Link) -> bool:
+    """Whether nobody waits for the size of what a call selects: the host selects, or what is asked of it speaks for it."""
+    func, args = link[0].func, link[0].args
+    method = func.__class__ is ast.Attribute and scene.names.resolve(func, link) is None
+    source = func.value if method else args[0] if args else None
+    return source is not None and value_uses.is_on_host(scene, source, link) or is_asked(scene, link)
 
 
 def is_asked(scene: Scene, link: Link) -> bool:

@@ -11,6 +11,7 @@ from porter.python.evidence import call_name
 from porter.python.index import Link, Node, ancestors, methods, walk
 from porter.training.frequency import is_beside
 from porter.training.same_shape import covers, is_moved_to_host, made_on_host
+from porter.training.value_uses import is_on_host
 
 if TYPE_CHECKING:
     from porter.training.scene import Scene
@@ -206,11 +207,14 @@ def picks(scene: Scene, link: Link) -> bool:
 
 
 def _lies_on_host(scene: Scene, link: Link) -> bool:
-    """`torch.arange(n) != 3`: what says where lies on the host, so that nobody waits for it."""
+    """`torch.arange(n) != 3`: what says where lies on the host, so that nobody waits for it; or all of it lies there."""
     found, index = scene.flows.body(scene.function(link)), link[0].slice
     parts = index.elts if index.__class__ is ast.Tuple else [index]
-    masks = [found[0].at.get(n) for n in parts if is_mask(n, scene, link)] if found else []
-    return any(mask is not None and made_on_host(mask) for mask in masks)
+    masks = [n for n in parts if is_mask(n, scene, link)]
+    values = [found[0].at.get(n) for n in masks] if found else []
+    return any(value is not None and made_on_host(value) for value in values) or any(
+        is_on_host(scene, node, link) for node in (link[0].value, *masks)
+    )
 
 
 def summed(scene: Scene, link: Link) -> str | None:

@@ -186,6 +186,11 @@ def made_on_host(scene: AnyScene, link: Link) -> bool:
     return _is_host(node, scene, link)
 
 
+def is_on_host(scene: AnyScene, node: Node, link: Link) -> bool:
+    """Whether an expression at this link is a tensor of the host, or is made of such alone."""
+    return says_host(scene, link) and scene.natures.of(node, link) == HOST
+
+
 def lies_on_host(link: Link) -> bool:
     """`x.numpy()` where nothing brings x to the host: it is there, or the program would have failed on a GPU."""
     return link[0].attr == "numpy" and not any(call_name(c.func) in ("cpu", "to") for c in _chain(link[1][0]))

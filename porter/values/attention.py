@@ -13,6 +13,7 @@ _MASK = re.compile(r"(?i)mask|causal|triu|tril|padding")
 _BIAS = re.compile(r"(?i)bias|rel_?pos|alibi")
 _LEAST = -1e4
 _LIMITS = frozenset({"clamp", "clamp_min", "clip", "max", "maximum", "nan_to_num"})
+_ACTIVATIONS = frozenset({"tanh", "relu", "gelu", "silu", "sigmoid"})
 _MANY = 200  # values looked at
 SHAPES = ("view", "cast", "transpose")
 
@@ -23,7 +24,7 @@ def of(softmax: Value, users: Users) -> Iterator[tuple[str, Value | None, dict[s
         return
     scores = _Scores()
     scores.read(softmax.args[0])
-    if scores.product is None or scores.odd:
+    if scores.product is None or scores.odd or _of_network(scores.product):
         return
     found = [] if _read_elsewhere(softmax, users, set()) else list(products(softmax, users, set()))
     if len(found) != 1 or _of_channels(scores.product, found[0], softmax):
@@ -63,6 +64,11 @@ def _of_channels(scores: Value, product: Value, softmax: Value) -> bool:
     first, second = map(base, scores.args[:2])
     left = _under(product.args[0], (*SHAPES, "dropout"), softmax)
     return scores.op == "matmul" and first.op == "transpose" and second.op != "transpose" and left is softmax
+
+
+def _of_network(product: Value) -> bool:
+    """`tanh(x @ w) @ v`: a small network makes the scores, and no query meets a key."""
+    return any(seen(side).op in _ACTIVATIONS for side in product.args[:2])
 
 
 def _under(value: Value, through: tuple[str, ...], until: Value | None = None) -> Value:

@@ -34,6 +34,7 @@ def find(file: File) -> dict[tuple[int, int], list[Match]]:
                 if why := loop.takes(call) if call.__class__ is ast.Call else loop.multiplies(call):
                     anchor = call if call.__class__ is ast.Call else loop.pick
                     if anchor is not None:
+                        why = why if loop.is_of_experts else "modules"
                         found[file.source.span(anchor)] = [Match("experts", why, anchor, None)]
                     break
     return found
@@ -63,6 +64,12 @@ class _Loop:
         for made in [self.node] if self.node.__class__ is ast.For else self.node.generators:
             self._bind(made.target, made.iter)
         self.named = any("xpert" in name for name in (*names, *self.counters))
+
+    @property
+    def is_of_experts(self) -> bool:
+        """Whether anything calls them experts: layers for kinds of nodes are taken one after the other, too."""
+        words = (getattr(n, "attr", "") or getattr(n, "id", "") or constant(n) for n in walk(self.node))
+        return self.named or any(type(word) is str and "xpert" in word for word in words)
 
     def _bind(self, target: Node, values: Node) -> None:
         called = call_name(values.func) if values.__class__ is ast.Call else ""

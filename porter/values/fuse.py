@@ -132,8 +132,9 @@ def _gelu(place: Place, match: Match) -> str | None:
         return None
     if match.why == "sigmoid":
         return f"torch_npu.npu_fast_gelu({x})"
-    form = ', approximate="tanh"' if match.why == "tanh" else ""
-    return prefix and f"{prefix}.gelu({x}{form})"
+    if match.why == "erf":  # `F.gelu` computes the tanh form on an NPU
+        return f'torch_npu.npu_gelu({x}, approximate="none")'
+    return prefix and f'{prefix}.gelu({x}, approximate="tanh")'
 
 
 def _group_norm_swish(place: Place, match: Match) -> str | None:

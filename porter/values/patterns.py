@@ -166,9 +166,11 @@ def matches(body: Body) -> Iterator[Match]:
                 yield Match("gelu", why, value.node, body, root, {"x": x})
     said: set[str] = set()
     for why, anchor, root, parts in rotary.of(body, users):
-        if root is not None or why not in said:
-            said.add(why)
-            yield Match("complex-rotation" if why == "complex" else "rotary", why, anchor, body, root, parts)
+        if why == "complex":  # queries, keys and what turns them: one is told of
+            yield Match("complex-rotation", "again" if why in said else why, anchor, body)
+        elif root is not None or why not in said:
+            yield Match("rotary", why, anchor, body, root, parts)
+        said.add(why)
 
 
 def _rms_norm(body: Body, value: Value) -> Iterator[Match]:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from porter.values.value import Value
 from porter.values.values import Body
 from porter.values.views import Users, base, factors, half, halves, seen
+
+_ANGLES = re.compile(r"(?i)cos|sin(?![a-z])|cis|freq|theta|angle|phase|polar|rope|rot[ae]")
+_MANY = 50  # values looked at
 
 
 def of(body: Body, users: Users) -> Iterator[tuple[str, ast.Call, Value | None, dict[str, Value]]]:
@@ -21,7 +25,7 @@ def of(body: Body, users: Users) -> Iterator[tuple[str, ast.Call, Value | None, 
                     yield mode, value.node, root, {"x": x, "cos": cos, "sin": sin}
                 if not roots:
                     yield mode, value.node, None, {"x": x}
-            elif mode := _apart(value):
+            elif mode := _apart(value, body):
                 yield f"{mode}-apart", value.node, None, {}
         elif value.op == "view_as_complex" and _turns(value, users):
             yield "complex", value.node, None, {}
@@ -63,7 +67,7 @@ def _sums(value: Value, x: Value, users: Users) -> Iterator[tuple[Value, Value, 
                             yield plus, cos[0], sin
 
 
-def _apart(value: Value) -> str:
+def _apart(value: Value, body: Body) -> str:
     """`cat((x1 * cos - x2 * sin, x2 * cos + x1 * sin))`."""
     minus, plus = (seen(a) for a in value.args)
     if minus.op != "sub" or plus.op != "add" or value.info not in (-1, 3, 4):
@@ -74,12 +78,25 @@ def _apart(value: Value) -> str:
         return ""
     if halves(first[0], second[0]) is None or {id(first[0]), id(second[0])} != {id(third[0]), id(fourth[0])}:
         return ""
+    if halves(first[1][0], second[1][0]) and not _is_angle(first[1][0], body):
+        return ""  # two complex numbers, of which none need be a rotation
     cos, sin = {id(v) for v in first[1]}, {id(v) for v in second[1]}
     crossed = first[0] is fourth[0]
     if ({id(v) for v in third[1]}, {id(v) for v in fourth[1]}) != ((cos, sin) if crossed else (sin, cos)):
         return ""
     cut = half(first[0])
     return cut[2] if cut else ""
+
+
+def _is_angle(value: Value, body: Body) -> bool:
+    """Whether anything calls it one of cosines and sines: what it is made of, or the function that turns by it."""
+    words, values = [getattr(body.function, "name", "")], [value]
+    for inner in values:
+        words += [
+            word for word in (inner.info if inner.info.__class__ is tuple else (inner.info,)) if type(word) is str
+        ]
+        values += (arg for arg in inner.args if arg not in values and len(values) < _MANY)
+    return any(map(_ANGLES.search, words))
 
 
 def _halved(value: Value) -> tuple[Value, list[Value]] | None:

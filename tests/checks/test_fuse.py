@@ -230,8 +230,8 @@ class Model(nn.Module):
         return activate(2 * x)
 """,
         ((2, 3, 8),),
-        "return F.gelu(x)",
-        (("F.gelu(x)", 'F.gelu(x, approximate="tanh")'), ("F.gelu(x)", "F.silu(x)")),
+        'return torch_npu.npu_gelu(x, approximate="none")',
+        (('"none"', '"tanh"'), ("npu_gelu(x", "npu_gelu(-x")),
     ),
     "gelu of clip": Case(
         """

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import ast
+import re
+
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
-from porter.python.index import Node
+from porter.python.index import Link, Node, ancestors, walk
 
 JIT = frozenset({"triton.jit", "triton.runtime.jit.jit", "triton.JITFunction"})
+_DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 class TritonKernel(Rule):
@@ -19,7 +23,7 @@ class TritonKernel(Rule):
         if not hasattr(statement, "decorator_list"):
             return None  # triton.jit = null_decorator, kernel = triton.jit(f)
         asks = isinstance(original, (cst.Attribute, cst.Name)) and _decorates(original, statement, file)
-        if not asks:
+        if not asks or not _has_launches(statement, file):
             return None
         severity = "note" if file.imported.optional(original) else None
         return Hit(original, "kernel", values=(("name", statement.name),), severity=severity)
@@ -28,3 +32,40 @@ class TritonKernel(Rule):
 def _decorates(node: cst.Attribute | cst.Name, statement: Node, file: RuleFile) -> bool:
     start, end = file.span(node)
     return any(a <= start and end <= b for a, b in map(file.source.span, statement.decorator_list))
+
+
+def _has_launches(kernel: Node, file: RuleFile) -> bool:
+    """Whether anything may launch it; what only other kernels call has no grid of its own."""
+    uses, name = file.names.spelled(kernel.name), kernel.name.encode()
+    if file.source.says(re.compile(rb"['\"]%s['\"]" % name)):  # __all__
+        return True
+    if not uses:  # its file does not; others may, unless the launch is there, as a comment
+        return not file.source.says(re.compile(rb"#[^\n]*\b%s\[" % name))
+    helper = not file.source.says(b"program_id", kernel)
+    return not all(helper and _is_in_kernel(link, file) or _is_in_hidden(link, file) for link in uses)
+
+
+def _is_in_kernel(link: Link, file: RuleFile) -> bool:
+    return any(
+        file.names.resolve(getattr(decorator, "func", decorator), above) in JIT
+        for above in ancestors(link)
+        if above[0].__class__ in _DEFS
+        for decorator in above[0].decorator_list
+    )
+
+
+def _is_in_hidden(link: Link, file: RuleFile) -> bool:
+    """Whether it stands in a function that the module defines anew below, so that nobody can call this one."""
+    for above in ancestors(link):
+        node = above[0]
+        if node.__class__ in _DEFS and above[1] is not None and above[1][0] is file.tree:
+            return any(_hides(statement, node) for statement in file.tree.body)
+    return False
+
+
+def _hides(statement: Node, node: Node) -> bool:
+    """Whether it is the function of that name, further down; what `@launch.register` decorates keeps the one above."""
+    if statement.__class__ not in _DEFS or statement.name != node.name or statement.lineno <= node.end_lineno:
+        return False
+    words = (getattr(n, "id", "") for decorator in statement.decorator_list for n in walk(decorator))
+    return node.name not in words

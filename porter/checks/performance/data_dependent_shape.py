@@ -45,7 +45,7 @@ class DataDependentShape(BatchRule):
         if _repeats(link) or name is not None and name not in self.calls:
             return None
         scene: Any = file.scene
-        if not self._depends(called, original, name is None, file) or mask_queries.is_asked(scene, link[1]):
+        if not self._depends(called, original, name is None, file) or mask_queries.is_settled(scene, link[1]):
             return None
         values = file.tensors.followed(original, SHAPE)
         return hit(original.func, f"{called}()" if name is None else name, values, file)

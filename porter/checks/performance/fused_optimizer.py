@@ -48,7 +48,7 @@ class FusedOptimizer(Opportunity):
         new = f"torch_npu.optim.NpuFused{name}"
         if not {a.keyword.value for a in original.args if a.keyword} <= KNOWN[name] or not file.session.has(new):
             return None
-        why = "clipped" if says(b"clip_grad_norm_") else "plain"
+        why = "clipped" if says(b"clip_grad_norm") else "plain"
         return original.func, why, (("name", f"torch.optim.{name}"), ("new", new))
 
     def fuse(self, original: cst.Call, file: RuleFile) -> tuple[Change, ...]:

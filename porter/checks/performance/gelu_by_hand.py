@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from porter.checks.performance.opportunity import Opportunity, Seen
+from porter.checks.performance.opportunity import FUSING, Opportunity, Seen
 from porter.engine.rule_file import RuleFile
 
 if TYPE_CHECKING:
     from porter.values.patterns import Match
 
 BOTH = re.compile(rb"(?:F|functional)\.gelu\b")
-NEW = {"sigmoid": "torch_npu.npu_fast_gelu"}
+NEW = {"sigmoid": "torch_npu.npu_fast_gelu", "erf": "torch_npu.npu_gelu"}  # F.gelu is the tanh form on an NPU
 
 
 class GeluByHand(Opportunity):
@@ -27,5 +27,7 @@ class GeluByHand(Opportunity):
         return super().find(original, file)
 
     def offered(self, match: Match, file: RuleFile) -> str | None:
+        if match.why == "erf" and file.target.soc not in FUSING:
+            return None
         new = NEW.get(match.why, "torch.nn.functional.gelu")
         return new if file.session.has(new) or not new.startswith("torch_npu") else None

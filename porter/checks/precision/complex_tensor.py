@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 from typing import Any
 
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
+from porter.python.index import ancestors, walk
+from porter.training.value_uses import is_on_host
 
 MAKERS = frozenset({"torch.view_as_complex", "torch.polar", "torch.complex"})
 DTYPES = frozenset(f"torch.{name}" for name in ("complex32", "complex64", "complex128", "chalf", "cfloat", "cdouble"))
@@ -20,8 +23,10 @@ class ComplexTensor(Rule):
     def visit(self, original: cst.Call | cst.Attribute | cst.Name, updated: Any, file: RuleFile) -> Answer:
         name = file.name(getattr(original, "func", original)) or ""
         if name in MAKERS:
-            rotary = name == "torch.polar" or bool(file.matches(original, ("complex-rotation",)))
-            return Hit(original, "rotary" if rotary else "made", values=(("name", name),))
+            whys = {match.why for match in file.matches(original, ("complex-rotation",))}
+            if whys == {"again"} or _needs_none(original, name, file):
+                return None
+            return Hit(original, "rotary" if whys or name == "torch.polar" else "made", values=(("name", name),))
         argument = file.around.argument(original)
         if argument is None or argument[1] not in (0, 1, "dtype"):
             return None
@@ -31,3 +36,16 @@ class ComplexTensor(Rule):
         ):
             return None  # isinstance, sets of dtypes, tables
         return Hit(original, "made", values=(("name", name),))
+
+
+def _needs_none(original: Any, name: str, file: RuleFile) -> bool:
+    """Whether what is viewed as complex lies on the host, or the code asks first if anything is complex at all."""
+    scene: Any = file.scene
+    link = file.scene.link(original)
+    if link is None:
+        return False
+    given = link[1][0].args
+    if name == "torch.view_as_complex" and given and is_on_host(scene, given[0], link):
+        return True
+    tests = (a[0].test for a in ancestors(link) if a[0].__class__ in (ast.If, ast.IfExp))
+    return any(getattr(n, "attr", "") == "is_complex" for test in tests for n in walk(test))

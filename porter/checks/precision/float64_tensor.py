@@ -11,6 +11,7 @@ from porter.engine.rule_file import RuleFile
 from porter.python.evidence import DEVICES, call_name, constant, device_like
 from porter.python.index import Link
 from porter.python.waits import COPIES
+from porter.training.value_uses import is_on_host
 
 DTYPES = frozenset({"torch.float64", "torch.double"})
 CPU = COPIES | {"from_numpy", "as_tensor"}  # on the way: what is computed on the CPU
@@ -33,6 +34,7 @@ class Float64Tensor(Rule):
                 or not file.source.says(_DEVICES)
                 or file.receiver(original) in ("other", "own")
                 or _on_cpu(link)
+                or _lies_on_host(link[0].value, link, file)
             ):
                 return None
             func: Any = original.func
@@ -56,12 +58,15 @@ class Float64Tensor(Rule):
         if name is None and callee in ("to", "type"):
             if not file.source.says(_DEVICES):
                 return None  # nothing in the file says that it computes anywhere but on the CPU
-            return None if _on_cpu(link) or place not in (0, 1, "dtype") or _to_cpu(call) else "cast"
+            if _on_cpu(link) or place not in (0, 1, "dtype") or _to_cpu(call):
+                return None
+            return None if _lies_on_host(call.func.value, link, file) else "cast"
         if place != "dtype" or name is not None and not name.startswith("torch."):
             return None
         device = next((k.value for k in call.keywords if k.arg == "device"), None)
         if device is not None:
-            return None if constant(device) == "cpu" else "made"
+            like = device.value if device.__class__ is ast.Attribute and device.attr == "device" else None
+            return None if constant(device) == "cpu" or like and _lies_on_host(like, link, file) else "made"
         return "made" if moved(link) else None
 
 
@@ -82,6 +87,11 @@ def _on_cpu(link: Link) -> bool:
             return False
         link = link[1]
     return False
+
+
+def _lies_on_host(tensor: ast.expr, link: Link, file: RuleFile) -> bool:
+    scene: Any = file.scene
+    return is_on_host(scene, tensor, link)
 
 
 def _to_cpu(call: ast.Call) -> bool:
