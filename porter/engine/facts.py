@@ -42,6 +42,13 @@ class OwnCode(NamedTuple):
     cuda: tuple[str, ...] = ()  # "path:Class" of classes that define a method `cuda` of their own
     is_cuda: tuple[str, ...] = ()  # and of those with an `is_cuda` of their own
     packages: tuple[str, ...] = ()  # folders of GPU-only packages that the project is, and does not use
+    attention: str = (
+        ""  # the first file that decides itself what "flash_attention_2" is, for transformers does elsewhere
+    )
+
+    def attends(self, option: str) -> str:
+        """The file that this option's value is looked up in, if it is the name of an attention and the project has one."""
+        return self.attention if option.endswith("attn_implementation") else ""
 
     def has_package(self, name: str, path: str) -> bool:
         """Whether a file that imports a package finds it in the project itself."""

@@ -11,6 +11,11 @@ from porter.python.index import Node
 
 _FUSED = re.compile(rb"\bfused[ \t]*=[ \t]*True\b")
 _JIT = re.compile(rb"\bset_compile_mode\(\s*jit_compile\s*=\s*(True|False)\b")
+_ATTENTION = re.compile(
+    rb"""(?:^|[{,])[ \t]*["']flash_attention_2["'][ \t]*:[ \t]*(?!None\b|True\b|False\b)[A-Za-z_]""", re.MULTILINE
+)
+_ATTENTION_ASKED = re.compile(rb"""==\s*["']flash_attention_2["']|["']flash_attention_2["']\s*(?:==|in\b)""")
+_FLASH_ATTN = re.compile(rb"^[ \t]*(?:from|import)[ \t]+flash_attn\b", re.MULTILINE)
 _GELU = re.compile(rb"\b(?:nn\.GELU|F\.gelu|functional\.gelu)\s*\(")
 
 
@@ -21,6 +26,17 @@ def first_gelu(texts: Mapping[str, bytes], parse: Callable[[bytes], ast.Module |
             continue
         tree = parse(texts[path])
         if tree is not None and any(map(_is_exact, ast.walk(tree))):
+            return path
+    return ""
+
+
+def first_attention(texts: Mapping[str, bytes]) -> str:
+    """The first file that has code of its own for "flash_attention_2": in a table, or with the package and the question."""
+    for path in sorted(texts):
+        data = texts[path]
+        if b"flash_attention_2" not in data or is_test(path):
+            continue
+        if _ATTENTION.search(data) or _FLASH_ATTN.search(data) and _ATTENTION_ASKED.search(data):
             return path
     return ""
 
