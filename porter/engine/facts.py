@@ -42,9 +42,12 @@ class OwnCode(NamedTuple):
     cuda: tuple[str, ...] = ()  # "path:Class" of classes that define a method `cuda` of their own
     is_cuda: tuple[str, ...] = ()  # and of those with an `is_cuda` of their own
     packages: tuple[str, ...] = ()  # folders of GPU-only packages that the project is, and does not use
-    attention: str = (
-        ""  # the first file that decides itself what "flash_attention_2" is, for transformers does elsewhere
-    )
+    variables: tuple[tuple[str, str], ...] = ()  # (variable of CUDA's or NCCL's, the first file that reads it itself)
+    attention: str = ""  # the first file with a "flash_attention_2" of its own, which is not transformers'
+
+    def reader(self, variable: str) -> tuple[tuple[str, str], ...]:
+        """For `Hit.values`: who would miss the variable, whatever the libraries do without it."""
+        return tuple(("read_in", path) for name, path in self.variables if name == variable)
 
     def attends(self, option: str) -> str:
         """The file that this option's value is looked up in, if it is the name of an attention and the project has one."""

@@ -20,7 +20,7 @@ from porter.project.own_methods import classes
 from porter.project.package_users import users
 from porter.project.program_options import launcher, takes
 from porter.project.roads import Survey
-from porter.project.said_once import first_attention, first_fused, first_gelu, jit_compile
+from porter.project.said_once import first_attention, first_fused, first_gelu, first_readers, jit_compile
 from porter.python.trees import Parse, parse, shallow
 from porter.rulebook.gate import opening
 from porter.training.calls.per_batch import served
@@ -90,7 +90,9 @@ def _gather(
     survey = Survey(root, files, {**found.sources, **given}, loose)
     return Facts(
         launch=Launch(launcher(found.scripts), passed, takes(passed, found.texts, parse)),
-        own=OwnCode(cuda, is_cuda, tuple(sorted(_packages(files))), first_attention(found.texts)),
+        own=OwnCode(
+            cuda, is_cuda, tuple(sorted(_packages(files))), first_readers(found.texts), first_attention(found.texts)
+        ),
         accelerators=Accelerators(
             tuple(sorted(found.shim)), twins, tuple(sorted(rivals_among(files))), _npu_folders(found.asks, files)
         ),

@@ -29,7 +29,8 @@ class EnvironmentVariable(Rule):
             new = self._renamed(updated, row.to)
         # Ray's GPU ids are none of an NPU: the line is ported as a whole
         foreign = found.set and file.source.says(b"get_gpu_ids", file.statement)
-        return self._hit(original, found, found.certain and not foreign, row, new)
+        readers = file.facts.own.reader(found.name) if found.set else ()
+        return self._hit(original, found, found.certain and not foreign, row, new, readers)
 
     @staticmethod
     def _renamed(node: cst.Arg | cst.BaseString, to: str) -> cst.CSTNode | None:
@@ -38,7 +39,13 @@ class EnvironmentVariable(Rule):
         return quoted(node, to) if isinstance(node, cst.SimpleString) else None
 
     def _hit(
-        self, at: cst.CSTNode, found: Found, certain: bool, row: Variable | None, new: cst.CSTNode | None
+        self,
+        at: cst.CSTNode,
+        found: Found,
+        certain: bool,
+        row: Variable | None,
+        new: cst.CSTNode | None,
+        readers: tuple[tuple[str, str], ...],
     ) -> Hit | None:
         if row is None:
             return Hit(at, "unknown", code="PRT803", values=(("old", found.name),))
@@ -46,7 +53,7 @@ class EnvironmentVariable(Rule):
             return None  # PRT802 answers name and value together
         values = (("old", found.name), ("new", row.to or ""))
         if row.to is None:
-            return Hit(at, row.why, code=row.code, severity=row.severity, effort=row.effort, values=values)
+            return Hit(at, row.why, code=row.code, severity=row.severity, effort=row.effort, values=(*values, *readers))
         if is_list(row) and found.set and not is_ordered(found.value or ""):
             return Hit(at, "order", new=new, values=(*values, ("value", found.value or "")))
         safe = row.fix == "safe" and certain and new is not None
