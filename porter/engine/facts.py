@@ -42,12 +42,22 @@ class OwnCode(NamedTuple):
     cuda: tuple[str, ...] = ()  # "path:Class" of classes that define a method `cuda` of their own
     is_cuda: tuple[str, ...] = ()  # and of those with an `is_cuda` of their own
     packages: tuple[str, ...] = ()  # folders of GPU-only packages that the project is, and does not use
+    variables: tuple[tuple[str, str], ...] = ()  # (variable of CUDA's or NCCL's, the first file that reads it itself)
+    attention: str = ""  # the first file with a "flash_attention_2" of its own, which is not transformers'
     enums: tuple[str, ...] = ()  # files with an Enum of which a member is "cuda" or "nccl"
 
     def enum_beside(self, name: str) -> str | None:
         """The file that a name is imported from by its full module, if it has such an Enum."""
         module = name.rpartition(".")[0].lstrip(".").replace(".", "/")
         return next((path for path in self.enums if module and f"/{path}".endswith(f"/{module}.py")), None)
+
+    def reader(self, variable: str) -> tuple[tuple[str, str], ...]:
+        """For `Hit.values`: who would miss the variable, whatever the libraries do without it."""
+        return tuple(("read_in", path) for name, path in self.variables if name == variable)
+
+    def attends(self, option: str) -> str:
+        """The file that this option's value is looked up in, if it is the name of an attention and the project has one."""
+        return self.attention if option.endswith("attn_implementation") else ""
 
     def has_package(self, name: str, path: str) -> bool:
         """Whether a file that imports a package finds it in the project itself."""

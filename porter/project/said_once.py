@@ -15,6 +15,14 @@ _JIT = re.compile(rb"\bset_compile_mode\(\s*jit_compile\s*=\s*(True|False)\b")
 _SETTER = b"set_default_tensor_type"
 # a default device does not move what these make, or stops them: a loader that shuffles has its generator on the CPU
 _UNMOVED = re.compile(rb"\b(?:DataLoader|random_split|Tensor)[ \t]*\(")
+_ATTENTION = re.compile(
+    rb"""(?:^|[{,])[ \t]*["']flash_attention_2["'][ \t]*:[ \t]*(?!None\b|True\b|False\b)[A-Za-z_]""", re.MULTILINE
+)
+_READ = re.compile(
+    rb"""(?:\benviron(?:\.get)?|\bgetenv)\s*[\[(]\s*["'](\w*(?:CUDA|NCCL|CUBLAS|CUDNN|NVIDIA)\w*)["'](?!\s*\]\s*=(?!=))"""
+)
+_ATTENTION_ASKED = re.compile(rb"""==\s*["']flash_attention_2["']|["']flash_attention_2["']\s*(?:==|in\b)""")
+_FLASH_ATTN = re.compile(rb"^[ \t]*(?:from|import)[ \t]+flash_attn\b", re.MULTILINE)
 _GELU = re.compile(rb"\b(?:nn\.GELU|F\.gelu|functional\.gelu)\s*\(")
 
 
@@ -25,6 +33,28 @@ def first_gelu(texts: Mapping[str, bytes], parse: Callable[[bytes], ast.Module |
             continue
         tree = parse(texts[path])
         if tree is not None and any(map(_is_exact, ast.walk(tree))):
+            return path
+    return ""
+
+
+def first_readers(texts: Mapping[str, bytes]) -> tuple[tuple[str, str], ...]:
+    """(variable, the first file that reads it) of the variables of CUDA and NCCL."""
+    found: dict[str, str] = {}
+    for path in sorted(texts):
+        data = texts[path]
+        if (b"environ" in data or b"getenv" in data) and not is_test(path):
+            for name in _READ.findall(data):
+                found.setdefault(name.decode("utf-8", "replace"), path)
+    return tuple(sorted(found.items()))
+
+
+def first_attention(texts: Mapping[str, bytes]) -> str:
+    """The first file that has code of its own for "flash_attention_2": in a table, or with the package and the question."""
+    for path in sorted(texts):
+        data = texts[path]
+        if b"flash_attention_2" not in data or is_test(path):
+            continue
+        if _ATTENTION.search(data) or _FLASH_ATTN.search(data) and _ATTENTION_ASKED.search(data):
             return path
     return ""
 

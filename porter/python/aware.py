@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from porter.python.index import Link, Node, ancestors, on_lines, walk
 from porter.python.searches import Sought, lines_with
+from porter.python.uses import packages_of
 
 if TYPE_CHECKING:
     from porter.python.file import File
@@ -33,6 +34,10 @@ _PATCHES = re.compile(
     re.MULTILINE,
 )
 _MANY = 3
+# a file that cannot start without one of these is for another accelerator, or for a server that knows none but GPUs
+_ELSEWHERE = frozenset(
+    """intel_extension_for_pytorch torch_xla habana_frameworks torch_mlu torch_musa triton_python_backend_utils""".split()
+)
 # of lower-case text; a pattern that begins with plain letters is searched for at twenty times the speed of others
 _BYTES = tuple(map(Sought, (r"npu(?:\b|_|(?<![a-z0-9]npu))", "hccl", "ascend")))
 _OTHER_BYTES = tuple(map(Sought, ("xpu", "mlu", "hpu", "musa", "sdaa", "cuda_avail")))
@@ -71,6 +76,7 @@ class Awareness:
         self.ranges: list[tuple[int, int]] = []
         self._ladders = False
         self._offered: set[str] = set()  # attributes of the options that name both
+        self._elsewhere(file)
         self.whole = file.path in known.shims or file.path in known.npu_twins or self._patches()
         self._devices, sought = _NPU, _BYTES
         self._texts: tuple[str, ...] = _TEXTS
@@ -114,6 +120,14 @@ class Awareness:
         foreign = [patch.span() for patch in patches if patch[1]]
         self.ranges += foreign
         return bool(foreign) and len(patches) >= _MANY
+
+    def _elsewhere(self, file: File) -> None:
+        """All but the import that says so, which has a finding where a rule knows the package."""
+        for link in (*file.buckets[ast.Import], *file.buckets[ast.ImportFrom]):
+            if link[1][0].__class__ is ast.Module and not _ELSEWHERE.isdisjoint(packages_of(link[0])):
+                start, end = self.source.span(link[0])
+                self.ranges += [(0, start), (end, len(self.source.utf8))]
+                return
 
     def _looked_up(self, file: File) -> None:
         """`getattr(torch, device_type, torch.cuda)`: the last word is what else is left, not what is meant."""

@@ -6,7 +6,7 @@ import ast
 import re
 
 from porter.python import blocks
-from porter.python.imports import handler_of
+from porter.python.imports import catcher_of, handler_of
 from porter.python.index import Link, Node, parents
 
 _DECORATED = re.compile(r"(?i)require|with_?package|skip")
@@ -16,6 +16,7 @@ _ASKS = re.compile(
     r"(?i)hasattr|getattr|version|avail|support|(?:^|\W|_)(?:has|is|torch)_|torch\d|legacy|compat|\bin dir\(|>=|<="
 )
 _DEVICE = re.compile(r"\b[\w.]+\.(?:is_available|device_count)\(\)")
+_NOT_LOADED = frozenset({"OSError", "EnvironmentError", "IOError", "Exception", "BaseException"})
 _CATCHES = re.compile(r"AttributeError|ImportError|Exception|ModuleNotFoundError|RuntimeError")
 
 
@@ -82,6 +83,19 @@ def guard(link: Link | None) -> str | None:
             return "if"
         child = above
     return None
+
+
+def load_guarded(link: Link | None) -> bool:
+    """Whether the program goes on where a shared library is not there."""
+    child = link and link[0]
+    for above in parents(link):
+        if above.__class__ is ast.Try and blocks.within(above, child, "body"):
+            if handler := catcher_of(above, _NOT_LOADED):
+                return handler.body[-1].__class__ is not ast.Raise
+        if above.__class__ in _DEFS:
+            return False
+        child = above
+    return False
 
 
 @blocks.once

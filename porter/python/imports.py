@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from porter.finding import Change
@@ -52,9 +52,14 @@ def obstacle(link: Link) -> str | None:
 @once
 def handler_of(block: ast.Try) -> ast.ExceptHandler | None:
     """What catches an import that fails in the block."""
+    return catcher_of(block, _CATCHES_IMPORT_ERROR)
+
+
+def catcher_of(block: ast.Try, errors: Collection[str]) -> ast.ExceptHandler | None:
+    """What catches one of these errors."""
     for handler in block.handlers:
         kinds: Sequence[ast.expr | None] = handler.type.elts if isinstance(handler.type, ast.Tuple) else (handler.type,)
-        if any(k is None or getattr(k, "id", getattr(k, "attr", "")) in _CATCHES_IMPORT_ERROR for k in kinds):
+        if any(k is None or getattr(k, "id", getattr(k, "attr", "")) in errors for k in kinds):
             return handler
     return None
 

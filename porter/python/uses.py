@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from porter.python import blocks
@@ -46,6 +47,29 @@ def imports_of(file: RuleFile, package: str, apart: tuple[str, ...] = ()) -> lis
             if any(name.startswith(f"{package}.") and not name.startswith(apart) for name in names):
                 links.append(link)
     return sorted(links, key=lambda link: (link[0].lineno, link[0].col_offset))
+
+
+def in_vain(file: RuleFile, package: str, apart: tuple[str, ...]) -> bool:
+    """Whether no word of the file is any of the names that come from a package. `import x` may be there for what it does,
+    and `# noqa` says that it is."""
+    if file.path.endswith("__init__.py"):
+        return False
+    return all(_imported_in_vain(file, link) for link in imports_of(file, package, apart))
+
+
+def _imported_in_vain(file: RuleFile, link: Link) -> bool:
+    node, above = link[0], link[1][0]
+    if isinstance(node, ast.Import) or isinstance(above, (ast.If, ast.Try, ast.With)) or _noqa(file, node):
+        return False
+    names = [(a.asname or a.name).encode() for a in node.names]
+    return b"*" not in names and all(len(re.findall(rb"\b%s\b" % name, file.source.utf8)) == 1 for name in names)
+
+
+def _noqa(file: RuleFile, node: ast.ImportFrom) -> bool:
+    """In a comment of the statement, or behind it."""
+    start, end = file.source.span(node)
+    line_end = file.source.utf8.find(b"\n", end)
+    return b"noqa" in file.source.utf8[start : line_end if line_end >= 0 else None]
 
 
 def packages_of(node: ast.Import | ast.ImportFrom) -> list[str]:

@@ -20,7 +20,14 @@ from porter.project.own_methods import classes
 from porter.project.package_users import users
 from porter.project.program_options import launcher, takes
 from porter.project.roads import Survey
-from porter.project.said_once import first_fused, first_gelu, first_unmoved, jit_compile
+from porter.project.said_once import (
+    first_attention,
+    first_fused,
+    first_gelu,
+    first_readers,
+    first_unmoved,
+    jit_compile,
+)
 from porter.python.trees import Parse, parse, shallow
 from porter.rulebook.gate import opening
 from porter.training.calls.per_batch import served
@@ -91,7 +98,14 @@ def _gather(
     survey = Survey(root, files, {**found.sources, **given}, loose)
     return Facts(
         launch=Launch(launcher(found.scripts), passed, takes(passed, found.texts, parse)),
-        own=OwnCode(cuda, is_cuda, tuple(sorted(_packages(files))), tuple(sorted(found.enums))),
+        own=OwnCode(
+            cuda,
+            is_cuda,
+            tuple(sorted(_packages(files))),
+            first_readers(found.texts),
+            first_attention(found.texts),
+            tuple(sorted(found.enums)),
+        ),
         accelerators=Accelerators(
             tuple(sorted(found.shim)), twins, tuple(sorted(rivals_among(files))), _npu_folders(found.asks, files)
         ),

@@ -30,6 +30,12 @@ _INDEX = re.compile(r"https?://(?:download\.pytorch\.org/whl|data\.pyg\.org/whl)
 _TOOLKIT = re.compile(r"(?<=[/+])cu\d{2,3}(?=(?:/|\.html|/torch_stable\.html)?(?:[\s\"',;\]]|$))")
 _FOREIGN = re.compile(r"pypi\.nvidia\.com|pypi\.ngc\.nvidia\.com|/cu\d{2,3}\b")
 _OURS = re.compile(r"(?i)(?:^|[/_.-])(?:npu|ascend)s?(?:$|[/_.-])")
+# what only an environment for another accelerator holds
+_ELSEWHERE = (
+    r"(?:intel[-_]extension[-_]for[-_]pytorch|oneccl[-_]bind[-_]pt|torch[-_]xla|habana[-_]torch[-_]plugin"
+    r"|torch[-_]neuronx?|torch[-_]mlu|torch[-_]musa)(?![-_\w])(?![^\n]*;[ \t]*(?:extra|implementation|os_|platform|python|sys_))"
+)
+_INSTALLED_ELSEWHERE = re.compile(rf"^(?![^\n]*uninstall)(?:[^#\n]*[^#\n\w-])?{_ELSEWHERE}", re.MULTILINE)
 _DOCUMENTS = re.compile(r"(?i)(?:^|/)docs?/")  # what builds pages imports torch, and runs nothing on a device
 _WIDTH = 3
 EXACT = re.compile(r"(?:===|==|=)?[ \t]*(\d[\w.+!-]*)")  # without an operator as poetry has it
@@ -67,6 +73,11 @@ def wanted(text: str, start: int, end: int, **more: Any) -> Wanted | None:
 def for_npus(path: str) -> bool:
     """Whether a file says by its name that it is for NPUs already."""
     return _OURS.search(path) is not None
+
+
+def for_others(text: str) -> bool:
+    """Whether lines of requirements, or of a script, install what is for another accelerator."""
+    return _INSTALLED_ELSEWHERE.search(text) is not None
 
 
 def hits(document: Document, requirements: list[Wanted]) -> Iterator[Hit]:

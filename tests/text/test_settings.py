@@ -439,6 +439,25 @@ def test_the_finding_says_who_imports_the_package(tmp_path):
     assert texts.message(first, "zh").endswith("；导入它的文件：a.py, b.py (+1)")
 
 
+def test_who_sets_a_variable_is_told_of_the_file_that_reads_it(tmp_path):
+    (tmp_path / "topology.py").write_text(
+        'import os\nassert os.environ.get("CUDA_DEVICE_ORDER") == os.environ["NCCL_ALGO"]\nos.environ["NCCL_PROTO"] = "LL"\n'
+    )
+    facts = gather(tmp_path, ["topology.py"])
+    assert facts.own.variables == (("CUDA_DEVICE_ORDER", "topology.py"), ("NCCL_ALGO", "topology.py"))
+    session = open_session(facts=facts)
+    for path, text in (
+        ("job.yaml", "env:\n  CUDA_DEVICE_ORDER: PCI_BUS_ID\n  NCCL_PROTO: LL\n"),
+        ("run.sh", "export CUDA_DEVICE_ORDER=PCI_BUS_ID\nexport NCCL_PROTO=LL\n"),
+        ("run.py", 'import os\nos.environ["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID"\nos.environ["NCCL_PROTO"] = "LL"\n'),
+    ):
+        first, second = found(path, text, session).findings
+        assert Texts().message(first).endswith("; topology.py reads it: see there first"), path
+        assert "topology.py" not in Texts().message(second), path
+    (asks,) = found("ask.py", 'import os\nx = os.getenv("CUDA_DEVICE_ORDER")\n', session).findings
+    assert "topology.py" not in Texts().message(asks)
+
+
 def test_every_package_passes_the_gate():
     rows = _rows(HERE.rules)
     told = [

@@ -33,7 +33,8 @@ class EnvironmentVariable(Rule):
             new = self._renamed(updated, row.to)
         # Ray's GPU ids are none of an NPU: the line is ported as a whole
         foreign = literal.set and file.source.says(b"get_gpu_ids", file.statement)
-        return self._hit(original, literal, literal.certain and not foreign, row, new)
+        readers = file.facts.own.reader(literal.name) if literal.set else ()
+        return self._hit(original, literal, literal.certain and not foreign, row, new, readers)
 
     @staticmethod
     def _renamed(node: cst.Arg | cst.BaseString, to: str) -> cst.CSTNode | None:
@@ -42,7 +43,13 @@ class EnvironmentVariable(Rule):
         return quoted(node, to) if isinstance(node, cst.SimpleString) else None
 
     def _hit(
-        self, node: cst.CSTNode, literal: VariableName, certain: bool, row: Variable | None, new: cst.CSTNode | None
+        self,
+        node: cst.CSTNode,
+        literal: VariableName,
+        certain: bool,
+        row: Variable | None,
+        new: cst.CSTNode | None,
+        readers: tuple[tuple[str, str], ...],
     ) -> Hit | None:
         if row is None:
             return Hit(node, "unknown", code="PRT803", values=(("old", literal.name),))
@@ -50,7 +57,9 @@ class EnvironmentVariable(Rule):
             return None  # PRT802 answers name and value together
         values = (("old", literal.name), ("new", row.to or ""))
         if row.to is None:
-            return Hit(node, row.why, code=row.code, severity=row.severity, effort=row.effort, values=values)
+            return Hit(
+                node, row.why, code=row.code, severity=row.severity, effort=row.effort, values=(*values, *readers)
+            )
         if is_list(row) and literal.set and not is_ordered(literal.value or ""):
             return Hit(node, "order", new=new, values=(*values, ("value", literal.value or "")))
         safe = row.fix == "safe" and certain and new is not None

@@ -6,6 +6,7 @@ import re
 
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
+from porter.python.guards import load_guarded
 
 _CUDA = re.compile(
     r"(?i)(?:^|/|lib)(?:cuda|cudart|cublas|cublaslt|cudnn|cufft|cufile|cupti|curand|cusparse|nccl|nvrtc|nvml|nvidia-ml"
@@ -23,4 +24,5 @@ class CudaLibrary(Rule):
         text = value.raw_value if isinstance(value, cst.SimpleString) else ""
         if not _CUDA.search(text):
             return None
-        return Hit(original, "loaded", values=(("name", text),))
+        severity = "note" if load_guarded(file.link(original.func)) else None
+        return Hit(original, "loaded", values=(("name", text),), severity=severity)

@@ -10,7 +10,7 @@ from porter.engine.nodes import imported
 from porter.engine.rule import Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.python.blocks import once_for_file
-from porter.python.uses import imports_of
+from porter.python.uses import imports_of, in_vain
 from porter.rulebook.table import Package, Tables
 
 SHOWN = 4
@@ -58,6 +58,9 @@ class GpuPackage(Rule):
         for name, row in dict(matches).items():
             apart = tuple(f"{part}." for part in self.parts.get(name, ()))
             if role := file.imported.speaks_for(used.get(name, name), apart):  # once in a file
+                if role == "needed" and in_vain(file, used.get(name, name), apart):
+                    yield Hit(original, "unused", values=(("name", name),), severity=row.severity)
+                    continue
                 severity = "note" if role == "optional" else None
                 calls = _called(file, name, apart)
                 values = (("calls", calls), ("name", name)) if calls else (("name", name),)

@@ -9,6 +9,8 @@ from porter.engine.rule import Hit, cst
 from porter.engine.rule_file import RuleFile
 from porter.rulebook.table import Option
 
+_TRANSFORMERS = ("transformers.", "trl.", "peft.", "unsloth.", "sentence_transformers.", "optimum.")
+
 
 def row_of(
     options: Mapping[str, Iterable[Option]],
@@ -20,7 +22,9 @@ def row_of(
     spelled = f"'{value.raw_value}'" if isinstance(value, cst.SimpleString) else file.text(value)
     for row in options[word]:
         if spelled in row.values and (not row.calls or func is not None and _calls(func, row.calls, file)):
-            return row
+            theirs = func is not None and (file.name(func) or "").startswith(_TRANSFORMERS)
+            own = file.facts.own.attends(word) and not theirs
+            return row._replace(to=None, why="own") if own else row
     return None
 
 
@@ -31,7 +35,9 @@ def _calls(func: cst.BaseExpression, calls: tuple[str, ...], file: RuleFile) -> 
 
 def hits_of(matches: Iterable[tuple[Any, Option, str]], new: cst.CSTNode | None, file: RuleFile) -> Iterator[Hit]:
     for node, row, word in matches:
-        values = (("name", word), ("old", file.text(node.value)), ("new", row.to or ""))
+        values: tuple[tuple[str, str], ...] = (("name", word), ("old", file.text(node.value)), ("new", row.to or ""))
+        if row.why == "own":
+            values = (*values, ("place", file.facts.own.attention))
         yield Hit(node, row.why, new=new if row.to else None, values=values, code=row.code)
 
 

@@ -20,6 +20,8 @@ class RequiredPackages(TextRule):
     reads = "requirements"
 
     def look(self, document: Document, lines: list[Line]) -> Iterator[Hit]:
+        if packages.for_others(document.text):
+            return
         wanted = []
         for line in lines:
             yield from packages.indexes(document, line.start, line.end)

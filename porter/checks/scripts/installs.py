@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from itertools import pairwise
 
 from porter.engine.rule import Hit, TextRule, named
 from porter.engine.session import RuleSet
+from porter.files.kinds import DOCKERFILE, kind_of
 from porter.rulebook.table import Package
 from porter.text import packages
 from porter.text.document import Document
@@ -23,6 +25,7 @@ _CUDA = re.compile(
     r"|pytorch-cuda|cuda-[\w.-]+|cuda|cudnn|nccl|libcudnn\S*|libnccl\S*"
     r"|tensorrt|onnxruntime-gpu|tensorflow-gpu|faiss-gpu|pycuda)$"
 )
+_STAGE = re.compile(r"(?mi)^[ \t]*FROM[ \t]")
 _NAME = re.compile(r"[A-Za-z][\w.-]*")
 _VERSION = "0123456789."
 _INSTALLERS = frozenset({"pip", "conda", "mamba", "micromamba", "apt", "apt-get", "yum", "dnf"})
@@ -33,9 +36,20 @@ class Installs(TextRule):
     reads = "script"
 
     def look(self, document: Document, script: Script) -> Iterator[Hit]:
+        foreign = _foreign_stages(document)
         for command in script.commands:
-            if (index := _installed(command)) is not None:
+            if (index := _installed(command)) is not None and not any(command.start in stage for stage in foreign):
                 yield from _hits(document, command.words[index:])
+
+
+def _foreign_stages(document: Document) -> list[range]:
+    """Of a Dockerfile, which builds one image after another: those for another accelerator. Branches of a script are not told
+    apart, and speak for themselves."""
+    if kind_of(document.path) != DOCKERFILE:
+        return []
+    starts = [0, *(found.start() for found in _STAGE.finditer(document.text)), len(document.text)]
+    stages = [range(start, end) for start, end in pairwise(starts)]
+    return [stage for stage in stages if packages.for_others(document.text[stage.start : stage.stop])]
 
 
 def _installed(command: Command) -> int | None:

@@ -67,7 +67,7 @@ def _look(document: Document, script: Script, safe: bool) -> Iterator[Hit]:
                 yield Hit((first.start, first.end), "unknown", code="PRT803", values=(("old", name),))
         elif row.to is None:
             first = next((p for p in places if p.role == "set"), places[0])
-            values = (("new", ""), ("old", name))
+            values = (("new", ""), ("old", name), *document.session.facts.own.reader(name))
             yield Hit(
                 (first.start, first.end),
                 row.why,

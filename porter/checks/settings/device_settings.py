@@ -72,6 +72,7 @@ class _Look:
         self.tables = session.rules.tables
         # the file chooses between GPUs and NPUs: nothing is certain
         self.also_npu = session.facts.accelerators.also_npu(document.path)
+        self.own = session.facts.own
         self.keys: set[str] = set()
         self._matching: dict[tuple[int, str], list[Entry]] = {}
 
@@ -194,9 +195,11 @@ class _Look:
         for row in self.tables.options.get(key, ()):
             written = "True" if entry.true else f"'{entry.value}'"
             if written in row.values and not row.calls:
+                if place := self.own.attends(key):
+                    row = row._replace(to=None, why="own", severity="wrong")
                 new = (row.to or "").strip("'")
                 edits = ((entry.start, entry.end, new),) if new and entry.exact and self.style.writes(row.code) else ()
-                values = named(name=entry.name, old=entry.value, new=new)
+                values = named(name=entry.name, old=entry.value, new=new, **({"place": place} if place else {}))
                 return Hit(
                     (entry.start, entry.end),
                     row.why,

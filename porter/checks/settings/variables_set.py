@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Protocol, TypeAlias
 
+from porter.engine.facts import OwnCode
 from porter.engine.rule import Hit, named
 from porter.python.strings.environ import UNKNOWN
 from porter.rulebook.table import Tables
@@ -26,6 +27,7 @@ class Finder(Protocol):
     settings: Settings
     tables: Tables
     also_npu: bool  # the file chooses between GPUs and NPUs
+    own: OwnCode
 
     @property
     def style(self) -> Writes: ...
@@ -72,7 +74,9 @@ def _variable(
         return
     weight: dict[str, Any] = {"severity": row.severity, "effort": row.effort}
     if row.to is None:
-        yield Hit(location, row.why, code=row.code, values=named(old=name, new=""), **weight)
+        yield Hit(
+            location, row.why, code=row.code, values=(*named(old=name, new=""), *finder.own.reader(name)), **weight
+        )
         return
     if _has(finder, entry, row.to):
         return
