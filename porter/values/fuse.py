@@ -64,12 +64,12 @@ def _is_vector(weight: Value, world: Operations[Body], owner: Owner) -> bool:
     if len(values) != 1 or values[0].__class__ is not ast.Call or len(values[0].args) < 1:
         return False
     made = values[0].args[0]
-    one = (
+    has_one_length = (
         made.__class__ is ast.Call
         and len(made.args) == 1
         and made.args[0].__class__ in (ast.Name, ast.Attribute, ast.Constant)
     )
-    return one and "shape" not in ast.unparse(made.args[0])
+    return has_one_length and "shape" not in ast.unparse(made.args[0])
 
 
 def _keeps_type(place: Place, match: Match) -> bool:
@@ -89,8 +89,10 @@ def _is_type_of(x: Value, cast: Value) -> bool:
     if len(cast.args) != 2:
         return False
     kind = cast.args[1]
-    of = kind if cast.info == "type_as" else kind.args[0] if kind.op == "attribute" and kind.info == "dtype" else None
-    return of is x
+    typed = (
+        kind if cast.info == "type_as" else kind.args[0] if kind.op == "attribute" and kind.info == "dtype" else None
+    )
+    return typed is x
 
 
 def _swiglu(place: Place, match: Match) -> str | None:

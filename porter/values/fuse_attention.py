@@ -110,15 +110,15 @@ def _scale(place: Place, op: str, by: Value, tensors: tuple[Value, Value]) -> st
 
 def _is_width(value: Value, tensors: tuple[Value, Value]) -> bool:
     """`k.size(-1)`, `q.shape[-1]`."""
-    last = value.args[-1] if value.args else None
-    if last is None or last.op != "const" or last.info not in (-1, 3):
+    dimension = value.args[-1] if value.args else None
+    if dimension is None or dimension.op != "const" or dimension.info not in (-1, 3):
         return False
-    of = value.args[0]
-    if value.op == "item" and of.op == "attribute" and of.info == "shape":
-        of = of.args[0]
+    tensor = value.args[0]
+    if value.op == "item" and tensor.op == "attribute" and tensor.info == "shape":
+        tensor = tensor.args[0]
     elif value.op != "call" or value.info[0] != "size":
         return False
-    return of in tensors
+    return tensor in tensors
 
 
 def _mask(place: Place, mask: Value | None) -> str | None:
@@ -146,10 +146,10 @@ def _dropout(place: Place, dropped: Value | None) -> str | None:
 def functional(place: Place) -> str | None:
     """How the file may call what lies in torch.nn.functional."""
     plain = place.body.world.names.plain
-    for module, rest in (("torch.nn.functional", ""), ("torch", ".nn.functional")):
+    for module, suffix in (("torch.nn.functional", ""), ("torch", ".nn.functional")):
         name = next((n for n, full in sorted(plain.items()) if full == module), None)
         if name:
-            return name + rest
+            return name + suffix
     return None
 
 

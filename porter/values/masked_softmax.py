@@ -21,12 +21,12 @@ def of(body: Body, softmax: Value, users: Users) -> Iterator[dict[str, Value]]:
     """The parts: scores and mask."""
     if softmax.info not in (-1, 3):
         return
-    found = _Filled()
-    found.read(softmax.args[0])
-    if found.mask is None or found.changed:
+    filled = _Filled()
+    filled.read(softmax.args[0])
+    if filled.mask is None or filled.changed:
         return
-    if any(map(holds_product, found.below)) or any(_is_handed_in(body, softmax, v, users) for v in found.below):
-        yield {"mask": found.mask}
+    if any(map(holds_product, filled.below)) or any(_is_handed_in(body, softmax, v, users) for v in filled.below):
+        yield {"mask": filled.mask}
 
 
 class _Filled:
