@@ -46,19 +46,19 @@ def advise(paths: Sequence[str], format: str | None, **given: Any) -> int:
 
 def lines(report: Report, rows: list[Json]) -> list[Line]:
     lang = report.lang
-    found: list[Line] = [[(target_line(report), "dim")]]
+    output: list[Line] = [[(target_line(report), "dim")]]
     for chapter in CHAPTERS:
         mine = [row for row in rows if row["chapter"] == chapter]
         if mine:
             head = phrase(chapter, lang) + _colon(lang) + phrase(f"{chapter}.lead", lang)
-            found += [[], [(head, "bold underline")]]
+            output += [[], [(head, "bold underline")]]
         for n, row in enumerate(mine, 1):
             hint = f" ({phrase('advice.hint', lang)})" if row["grade"] == "I" else ""
-            found += [[], [(f"{n:>2}. {row['title'][lang]}{hint}", "bold")]]
-            found += [[(f"    {line}", "")] for line in _wrapped(row["text"][lang], lang)]
-            found += [[(f"      {line}".rstrip(), "green")] for line in (row["snippet"] or "").splitlines()]
-            found += [[(f"    {line}", "dim")] for line in (_places(report, row), _known(row, lang))]
-    return found if rows else [*found, [(phrase("advice.none", lang), "")]]
+            output += [[], [(f"{n:>2}. {row['title'][lang]}{hint}", "bold")]]
+            output += [[(f"    {line}", "")] for line in _wrapped(row["text"][lang], lang)]
+            output += [[(f"      {line}".rstrip(), "green")] for line in (row["snippet"] or "").splitlines()]
+            output += [[(f"    {line}", "dim")] for line in (_places(report, row), _known(row, lang))]
+    return output if rows else [*output, [(phrase("advice.none", lang), "")]]
 
 
 def _colon(lang: str) -> str:

@@ -66,8 +66,8 @@ def _table(report: Report) -> list[Line]:
     widths = [max(columns(row[i]) for row in [names, *body]) for i in range(len(names))]
     rows: list[Line] = [[], [("  " + "  ".join(pad(name, width, True) for name, width in zip(names, widths)), "dim")]]
     for severity, row in zip(SEVERITIES, body):
-        rest = "  ".join(pad(cell, width, True) for cell, width in zip(row[1:], widths[1:]))
-        rows.append([("  ", ""), (pad(row[0], widths[0], False), STYLES[severity]), ("  " + rest, "")])
+        cells = "  ".join(pad(cell, width, True) for cell, width in zip(row[1:], widths[1:]))
+        rows.append([("  ", ""), (pad(row[0], widths[0], False), STYLES[severity]), ("  " + cells, "")])
     return rows
 
 

@@ -33,11 +33,11 @@ def is_open(finding: Json) -> bool:
 
 
 def context(document: Json) -> Json:
-    found = document["findings"]
-    due = [f for f in found if is_open(f) and not f.get("optional")]
+    findings = document["findings"]
+    due = [f for f in findings if is_open(f) and not f.get("optional")]
     rules = {rule["code"]: rule for rule in document["rules"]}
     excerpts = Excerpts(document["sources"])
-    rows = [excerpts.rows(f) for f in found]
+    rows = [excerpts.rows(f) for f in findings]
     return {
         "d": document,
         "rules": rules,
@@ -47,10 +47,10 @@ def context(document: Json) -> Json:
         "silent": worst(due, "wrong"),
         "slows": worst(due, "slow"),
         "to_review": sum(f["status"] == "review" and f["severity"] != "note" for f in due),
-        "refused": [f for f in found if f["code"] in REFUSED],
+        "refused": [f for f in findings if f["code"] in REFUSED],
         "files": files(document, due),
-        "by_rule": by_rule(found),
-        "variables": variables(found),
+        "by_rule": by_rule(findings),
+        "variables": variables(findings),
         "launchers": launchers(document, due),
         "paper": paper(document, rows, excerpts),
         "known_apis": sum("code" in api for api in document["apis"]),
@@ -140,10 +140,10 @@ def files(document: Json, due: list[Json]) -> Json:
     return {"rows": rows, "boxes": boxes(sizes), "widest": max((row["total"] for row in rows), default=1)}
 
 
-def variables(found: list[Json]) -> list[Json]:
+def variables(findings: list[Json]) -> list[Json]:
     """Environment variables that nothing reads on NPUs, or not under this name: most places first."""
     groups: dict[str, list[Json]] = {}
-    for f in found:
+    for f in findings:
         if is_open(f) and f["code"] in VARIABLES:
             groups.setdefault(f["values"]["old"], []).append(f)
     rows = [
@@ -168,12 +168,12 @@ def launchers(document: Json, due: list[Json]) -> list[Json]:
     ]
 
 
-def by_rule(found: list[Json]) -> list[Json]:
+def by_rule(findings: list[Json]) -> list[Json]:
     counts: dict[str, Counter[str]] = {}
-    for f in found:
-        here = counts.setdefault(f["code"], Counter())
-        here[state(f) if is_open(f) else "hidden"] += 1
-        here[f["severity"]] += is_open(f)
+    for f in findings:
+        counter = counts.setdefault(f["code"], Counter())
+        counter[state(f) if is_open(f) else "hidden"] += 1
+        counter[f["severity"]] += is_open(f)
     rows = [
         {
             "code": code,
@@ -188,8 +188,8 @@ def by_rule(found: list[Json]) -> list[Json]:
 
 def embedded(document: Json, rows: list[list[Row]], excerpts: Excerpts, rules: dict[str, Json]) -> str:
     """JSON that no markup in it can end, small enough for 20,000 findings."""
-    found = document["findings"]
-    paths = sorted({f["path"] for f in found})
+    findings = document["findings"]
+    paths = sorted({f["path"] for f in findings})
     index = {path: n for n, path in enumerate(paths)}
     codes = list(rules)
     whys = [(code, why) for code in codes for why in rules[code]["messages"]]
@@ -199,7 +199,7 @@ def embedded(document: Json, rows: list[list[Row]], excerpts: Excerpts, rules: d
         message = rules[code]["messages"][why]
         texts.append([codes.index(code), shown(message["en"]), shown(message["zh"]), shown(message["symptom"])])
     packed = []
-    for f, excerpt in zip(found, rows):
+    for f, excerpt in zip(findings, rows):
         values = {key: line(value) for key, value in f["values"].items()}
         hidden = 2 if f["suppressed"] is not None else 1 if f["baseline"] else 0
         packed.append([
