@@ -29,10 +29,10 @@ def observed(path: str, data: bytes) -> tuple[Observation, ...]:
 
 def _observations(pairs: Iterable[tuple[str, str, int]], text: str, data: bytes, known: Names) -> Iterator[Observation]:
     lines = _Lines(text)
-    for key, value, at in pairs:
+    for key, value, offset in pairs:
         for kind in known.keys.get(plain(key), ()):
             if kind not in known.needs or known.needs[kind] in data:
-                yield f"value:{kind}", value, lines.of(at)
+                yield f"value:{kind}", value, lines.of(offset)
 
 
 def _said(text: str, pattern: re.Pattern[str]) -> Iterator[tuple[str, str, int]]:
@@ -64,11 +64,11 @@ class _Lines:
     """Line numbers of growing or falling positions, without counting from the start each time."""
 
     def __init__(self, text: str):
-        self._text, self._at, self._line = text, 0, 1
+        self._text, self._offset, self._line = text, 0, 1
 
-    def of(self, at: int) -> int:
-        if at < self._at:
-            self._at, self._line = 0, 1
-        self._line += self._text.count("\n", self._at, at)
-        self._at = at
+    def of(self, offset: int) -> int:
+        if offset < self._offset:
+            self._offset, self._line = 0, 1
+        self._line += self._text.count("\n", self._offset, offset)
+        self._offset = offset
         return self._line
