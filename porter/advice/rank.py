@@ -20,7 +20,7 @@ class Advice(NamedTuple):
     number: int  # of all
     score: int
 
-    def said(self, key: str, lang: str) -> str:
+    def text(self, key: str, lang: str) -> str:
         """`title` or `text`, with the value that calls for it."""
         text: str = self.row[key][lang]
         return text.replace("{value}", self.places[0].value)

@@ -57,7 +57,7 @@ def lines(report: Report, rows: list[Json]) -> list[Line]:
             output += [[], [(f"{n:>2}. {row['title'][lang]}{hint}", "bold")]]
             output += [[(f"    {line}", "")] for line in _wrapped(row["text"][lang], lang)]
             output += [[(f"      {line}".rstrip(), "green")] for line in (row["snippet"] or "").splitlines()]
-            output += [[(f"    {line}", "dim")] for line in (_places(report, row), _known(row, lang))]
+            output += [[(f"    {line}", "dim")] for line in (_places(report, row), _evidence_text(row, lang))]
     return output if rows else [*output, [(phrase("advice.none", lang), "")]]
 
 
@@ -78,7 +78,7 @@ def _places(report: Report, row: Json) -> str:
     return phrase("place", lang) + _colon(lang) + ", ".join(parts)
 
 
-def _known(row: Json, lang: str) -> str:
+def _evidence_text(row: Json, lang: str) -> str:
     comma = "；" if lang == "zh" else "; "
     known = say("advice.known", lang, names=comma.join(e["title"][lang] for e in row["evidence"]))
     return known + (say("advice.see", lang, codes=", ".join(row["see"])) if row["see"] else "")
@@ -98,5 +98,5 @@ def markdown(report: Report, rows: list[Json]) -> str:
             ]
             if row["count"] > len(places):
                 places.append(phrase("advice.more", lang, n=row["count"] - len(places)))
-            parts.append(", ".join(places) + "  \n" + text(_known(row, lang)))
+            parts.append(", ".join(places) + "  \n" + text(_evidence_text(row, lang)))
     return "\n\n".join(parts or [phrase("advice.none", lang)]) + "\n"

@@ -44,18 +44,18 @@ class Matcher:
 
     def __init__(self, meanings: list[Meaning]) -> None:
         self._by_word: dict[str, list[Meaning]] = {}
-        self._rest: dict[str, list[Meaning]] = {}
+        self._by_needle: dict[str, list[Meaning]] = {}
         for meaning in meanings:
             word = _word(meaning)
             if word:
                 self._by_word.setdefault(word, []).append(meaning)
             else:
-                self._rest.setdefault(meaning.needle, []).append(meaning)
+                self._by_needle.setdefault(meaning.needle, []).append(meaning)
 
     def meanings(self, text: str) -> list[Meaning]:
         known = self._by_word
         near = [row for word in dict.fromkeys(_WORD.findall(text)) if word in known for row in known[word]]
-        near += [row for needle, rows in self._rest.items() if needle in text for row in rows]
+        near += [row for needle, rows in self._by_needle.items() if needle in text for row in rows]
         return [row for row in near if row.needle in text and row.pattern.search(text)] if near else near
 
 

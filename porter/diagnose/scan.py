@@ -135,11 +135,11 @@ class Scan:
         if whole:
             meanings = meanings + self._spoken.meanings(text)
         for meaning in meanings:
-            self._seen(meaning, number, process, text, rank)
+            self._add_sighting(meaning, number, process, text, rank)
         if ("rror" in text or "xception" in text or "ERR" in text or "atal" in text) and _ERROR.search(text, 0, 300):
             log.last_error = (number, text[:2000])
 
-    def _seen(self, meaning: Meaning, number: int, process: str, text: str, rank: int | None) -> None:
+    def _add_sighting(self, meaning: Meaning, number: int, process: str, text: str, rank: int | None) -> None:
         key = (meaning.cause, meaning.code)
         sighting = self.log.sightings.get(key)
         if sighting is None:
@@ -152,7 +152,7 @@ class Scan:
             error = self.log.tracebacks.last(process)
             if error is not None and 0 <= number - error.line <= NEAR:
                 sighting.error = error
-        # an own message says more than one that anybody may have written
+        # a message of a port says more than one that any program may write
         if meaning.is_of_port and not sighting.meaning.is_of_port:
             sighting.meaning = meaning
 

@@ -76,12 +76,12 @@ def document(diagnosis: Diagnosis, name: str, version: str, lang: str) -> str:
 def _answer(answer: Answer, number: int, prefix: str, lang: str) -> list[Line]:
     kind = "cause.more" if answer.kind == "cause" and number else answer.kind
     rows: list[Line] = [[], [(say(kind, lang), STYLES[answer.kind]), (answer.title[lang], "bold")]]
-    rows += [_labelled("log", _told(evidence, lang), lang, "dim") for evidence in answer.evidence]
+    rows += [_labelled("log", _evidence_text(evidence, lang), lang, "dim") for evidence in answer.evidence]
     if answer.spots:
         spot = answer.spots[-1]
         place = f"{printable(prefix + spot.path)}:{spot.line}"
         rows.append(_labelled("code", say("frame" if spot.sure else "frame.unsure", lang, place=place), lang))
-    rows += [_found(place, prefix, lang) for place in answer.places]
+    rows += [_place_line(place, prefix, lang) for place in answer.places]
     shown_of = sum(place.code in answer.codes for place in answer.places)
     if answer.finding_count > shown_of:
         codes = ",".join(answer.occurring)
@@ -108,7 +108,7 @@ def _labelled(key: str, text: str, lang: str, style: str = "") -> Line:
     return [(f"  {label}{' ' * max(1, 6 - columns(label))}", "dim"), (text, style)]
 
 
-def _told(evidence: Evidence, lang: str) -> str:
+def _evidence_text(evidence: Evidence, lang: str) -> str:
     values = {"line": evidence.line, "n": evidence.count, "text": printable(evidence.text)}
     text = say("evidence.times" if evidence.count > 1 else "evidence", lang, **values)
     return text + (say("ranks", lang, ranks=_ranks(evidence.ranks)) if len(evidence.ranks) > 1 else "")
@@ -152,10 +152,10 @@ def _error(error: Error, spots: list[Spot], places: list[Place], prefix: str, la
     if spots:
         place = f"{printable(prefix + spots[-1].path)}:{spots[-1].line}"
         rows.append([(f"  {say('error.at', lang, place=place)}", "")])
-    return rows + [_found(place, prefix, lang) for place in places]
+    return rows + [_place_line(place, prefix, lang) for place in places]
 
 
-def _found(place: Place, prefix: str, lang: str) -> Line:
+def _place_line(place: Place, prefix: str, lang: str) -> Line:
     where = f"{printable(prefix + place.path)}:{place.line}"
     return _labelled("code", f"{where}: {place.code} {printable(place.message)}", lang)
 

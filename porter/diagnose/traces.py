@@ -56,7 +56,7 @@ class Tracebacks:
 
     def __init__(self) -> None:
         self.errors: list[Error] = []
-        self._known: dict[tuple[object, ...], Error] = {}
+        self._by_key: dict[tuple[object, ...], Error] = {}
         self._open: dict[str, _Open] = {}
         self._last_errors: dict[str, Error] = {}
         self._chained: dict[str, Error] = {}
@@ -93,12 +93,12 @@ class Tracebacks:
     def _add(self, process: str, error: Error) -> None:
         last_frame = error.frames[-1] if error.frames else None
         key = (error.kind, error.message[:200], last_frame and (last_frame.file, last_frame.line))
-        known = self._known.get(key)
+        known = self._by_key.get(key)
         if known is None:
             if len(self.errors) >= MOST:
                 return
             self.errors.append(error)
-            known = self._known[key] = error
+            known = self._by_key[key] = error
         else:
             known.count += 1
         if error.rank is not None and len(known.ranks) < 4096:

@@ -98,7 +98,7 @@ class _Copy:
         self.target, self.shown, self.pieces = target, shown, pieces
         self.record = Record(target, shown)
         self.states: dict[str, State] = {}  # of what is porter's in the copy
-        self.signatures: dict[str, tuple[int, ...] | None] = {}
+        self.signatures: dict[str, tuple[int, ...] | None] = {}  # of what stood in the copy when it was looked at
         self.obsolete: list[str] = []
         self.hollow: list[str] = []  # folders in the way that hold nothing else
 

@@ -107,7 +107,7 @@ class Walk:
         self._chains: dict[str, Chain] = {}  # directory -> the ignore files in force
         self._indexes: dict[str, tuple[Index, str, int] | None] = {}  # directory -> what git tracks: `tracked`
         self._opened: set[str] = set()  # ignored directories that are looked into for what git tracks there alone
-        self._found: dict[str, File] = {}
+        self._files: dict[str, File] = {}
         self._links: list[str] = []
 
     def run(self, paths: Sequence[str | os.PathLike[str]], force_exclude: bool) -> list[File]:
@@ -128,10 +128,10 @@ class Walk:
                     self._add(File(relative))
         for relative in sorted(self._links):
             self._add_link(relative, named=False)
-        return sorted(self._found.values())
+        return sorted(self._files.values())
 
     def _add(self, file: File) -> None:
-        self._found.setdefault(file.path, file)
+        self._files.setdefault(file.path, file)
 
     def relative(self, real: str) -> str | None:
         """POSIX and below the root ("" for the root itself), or None."""
@@ -154,7 +154,7 @@ class Walk:
         elif not os.path.isfile(target):
             if named:
                 self._add(File(relative, "special"))
-        elif inside not in self._found and (named or not self.is_left_out(inside, False)):
+        elif inside not in self._files and (named or not self.is_left_out(inside, False)):
             self._add(File(inside))
 
     def _walk(self, start: str) -> None:
@@ -189,7 +189,7 @@ class Walk:
                     if entry.is_symlink():
                         self._links.append(path)
                     else:
-                        self._found[path] = File(path)
+                        self._files[path] = File(path)
 
     def inside(self, folder: str, start: str = "") -> tuple[dict[str, os.DirEntry[str]], Chain] | None:
         """The entries of a folder, and the ignore files in force for them; None for a virtual environment below

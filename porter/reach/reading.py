@@ -56,10 +56,10 @@ class Reading:
             elif node.__class__ is ast.ClassDef:
                 self._definitions(node.body, body, f"{name}.")
                 if not prefix:
-                    self.steps[key] = list(self._made(Symbol(CLASS, self.module, name)))
+                    self.steps[key] = list(self._constructors(Symbol(CLASS, self.module, name)))
             self._around.pop()
 
-    def _made(self, owner: Symbol) -> Iterator[str]:
+    def _constructors(self, owner: Symbol) -> Iterator[str]:
         """What happens to whoever makes an object of a class."""
         kinds = self.library.kinds(owner)
         names = next((names for kind, names in _MADE.items() if kind in kinds), ("__init__",))

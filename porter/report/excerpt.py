@@ -23,13 +23,13 @@ class Excerpts:
     def __init__(self, sources: dict[str, list[Json]]):
         self.sources = sources
         self.pool: list[tuple[str, str]] = []
-        self._known: dict[tuple[str, str], int] = {}
+        self._indexes: dict[tuple[str, str], int] = {}
         self._lines: dict[str, dict[int, tuple[str, int]]] = {}
         self._colours: dict[str, dict[int, tuple[str, str]]] = {}
 
     def rows(self, finding: Json) -> list[Row]:
         path, first = finding["path"], finding["line"]
-        lines = self._of(path)
+        lines = self._lines_of(path)
         if first not in lines:
             return []
         touched = sorted({n for e in finding["edit"] for n in range(e["line"], e["end_line"] + 1)} & lines.keys())
@@ -50,7 +50,7 @@ class Excerpts:
                 rows += [("+", 0, self._index(text, colour), 0, 0) for text, colour in zip(new, marks)]
         return rows
 
-    def _of(self, path: str) -> dict[int, tuple[str, int]]:
+    def _lines_of(self, path: str) -> dict[int, tuple[str, int]]:
         """Line number -> the text as stored, and the column of its first character."""
         if path not in self._lines:
             by_line: dict[int, tuple[str, int]] = {}
@@ -71,10 +71,10 @@ class Excerpts:
 
     def _index(self, text: str, colour: str) -> int:
         key = (text, colour)
-        if key not in self._known:
-            self._known[key] = len(self.pool)
+        if key not in self._indexes:
+            self._indexes[key] = len(self.pool)
             self.pool.append(key)
-        return self._known[key]
+        return self._indexes[key]
 
     def _after(self, finding: Json, lines: dict[int, tuple[str, int]]) -> list[str] | None:
         """The touched lines as the edit leaves them; None where a line was cut so that the edit is not in it."""

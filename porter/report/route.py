@@ -31,17 +31,17 @@ def route(report: Report) -> Json:
     shown_signals = ("torch", condition.get("signal"))
     also = [(r, c) for r, c in held[1:] if r["tier"] < 9 and "signal" in c and c["signal"] not in shown_signals]
     return {
-        **_told(row),
+        **_route_document(row),
         "head": row.get("head"),
         "style": row.get("style", report.target.style),
         "snippet": row.get("snippet"),
         "source": row["evidence"],
         "evidence": _evidence(report, condition, counts),
-        "also": [_told(r) | {"evidence": _evidence(report, c, counts)} for r, c in also],
+        "also": [_route_document(r) | {"evidence": _evidence(report, c, counts)} for r, c in also],
     }
 
 
-def _told(row: Json) -> Json:
+def _route_document(row: Json) -> Json:
     return {key: row.get(key) for key in ("name", "title", "text", "reference")}
 
 

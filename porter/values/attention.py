@@ -79,13 +79,13 @@ class _Scores:
         self.product: Value | None = None
         self.biased = self.odd = False
         self.parts: dict[str, Value] = {}
-        self._seen: set[Value] = set()
+        self._visited: set[Value] = set()
 
     def read(self, value: Value) -> None:
         value = base(value)
-        if value in self._seen:
+        if value in self._visited:
             return
-        self._seen.add(value)
+        self._visited.add(value)
         op = value.op
         if is_product(value):
             self.odd |= self.product is not None and not _is_same(self.product, value)

@@ -36,13 +36,13 @@ class _Filled:
         self.mask: Value | None = None
         self.below: list[Value] = []
         self.changed = False  # by something between the mask and the softmax
-        self._seen: set[tuple[Value, bool]] = set()
+        self._visited: set[tuple[Value, bool]] = set()
 
     def read(self, value: Value, filled: bool = False) -> None:
         value = base(value)
-        if (value, filled) in self._seen:
+        if (value, filled) in self._visited:
             return
-        self._seen.add((value, filled))
+        self._visited.add((value, filled))
         op, args = value.op, value.args
         if op == "masked_fill" and is_least(args[2]):
             self.mask = args[1]

@@ -161,7 +161,7 @@ class World:
         if func.__class__ is ast.Attribute:
             receiver = body.value(func.value)
             if receiver.op == "leaf" and receiver.info[1] in ("self", "cls"):
-                return self._own(body, func.attr, args, keywords, node)
+                return self._member(body, func.attr, args, keywords, node)
             operation = self._operation(body, func.attr, [receiver, *args], keywords, node)
             return operation or body.make("call", (receiver, *args, *keywords.values()), (func.attr, id(node)), node)
         if func.__class__ is ast.Call and (made := called(self, body, func, args, node)):
@@ -192,7 +192,7 @@ class World:
         given = given_to(function, args, keywords, body.make)
         return body.enter(function, given) if given is not None else None
 
-    def _own(self, body: Body, name: str, args: list[Value], keywords: _Keywords, node: Node) -> Value:
+    def _member(self, body: Body, name: str, args: list[Value], keywords: _Keywords, node: Node) -> Value:
         """`self.name(...)`: a method of the class, or a module that it keeps."""
         if (result := self._enter(body, name, body.owner, args, keywords)) is not None:
             return result

@@ -35,7 +35,7 @@ class Body:
         self.returned: list[Value] = []
         self.before: dict[ast.stmt, dict[str, Value]] = {}  # what names stand for where a statement begins
         self.traces = Traces()
-        self._known: dict[tuple[object, ...], Value] = {}
+        self._by_key: dict[tuple[object, ...], Value] = {}
         self._inside: list[Node] = [function]
         self.env: dict[str, Value] = {}
         for name in parameters(function):
@@ -44,9 +44,9 @@ class Body:
 
     def make(self, op: str, args: tuple[Value, ...], info: Any = None, node: Node = None) -> Value:
         key = (op, info.__class__, info, *map(id, args))
-        value = self._known.get(key)
+        value = self._by_key.get(key)
         if value is None:
-            value = self._known[key] = Value(op, args, info, node)
+            value = self._by_key[key] = Value(op, args, info, node)
             self.made.append(value)
         return value
 

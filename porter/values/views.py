@@ -97,13 +97,13 @@ class Users:
 
     def __init__(self, body: Body) -> None:
         self.body = body
-        self._of: dict[Value, list[Value]] = defaultdict(list)
+        self._by_argument: dict[Value, list[Value]] = defaultdict(list)
         for value in body.made:
             for arg in dict.fromkeys(value.args):
-                self._of[arg].append(value)
+                self._by_argument[arg].append(value)
 
     def of(self, value: Value) -> list[Value]:
-        return self._of.get(value, [])
+        return self._by_argument.get(value, [])
 
     def through_casts(self, value: Value) -> Iterator[Value]:
         """Users, also behind casts and choices of which it is the base."""

@@ -214,7 +214,7 @@ class _Body:
             return Entry("value", self.name, None, made.members) if made is not None and made.kind == "class" else None
         if isinstance(node, ast.Name):
             # any import from a submodule also binds the submodule in its package
-            return self._known(self.module.names.get(node.id)) or self.reader.lookup(f"{self.name}.{node.id}")
+            return self._followed(self.module.names.get(node.id)) or self.reader.lookup(f"{self.name}.{node.id}")
         if isinstance(node, ast.Attribute):
             owner = self._value(node.value)
             if owner is None:
@@ -224,7 +224,7 @@ class _Body:
             return owner.members.get(node.attr)
         return None
 
-    def _known(self, entry: Entry | None) -> Entry | None:
+    def _followed(self, entry: Entry | None) -> Entry | None:
         return self.reader.lookup(entry.home) if entry is not None and entry.kind == "foreign" else entry
 
 

@@ -61,10 +61,10 @@ class _Transfer:
         }
 
     def effects(self) -> Iterator[tuple[str, str]]:
-        for name, effect in self._of("_init", set()):
+        for name, effect in self._effects_of("_init", set()):
             yield name.removesuffix(".__init__").removesuffix(".__new__"), effect
 
-    def _of(self, function: str, visited: set[str]) -> Iterator[tuple[str, str]]:
+    def _effects_of(self, function: str, visited: set[str]) -> Iterator[tuple[str, str]]:
         """In the order of the statements, through the module's own functions without arguments."""
         visited.add(function)
         for node in _statements(self.functions[function].body):
@@ -78,7 +78,7 @@ class _Transfer:
                     owner = ast.unparse(node.value.args[0])
                     yield from ((f"{owner}.{n}", "=") for n in self._listed(node.value.args[1]))
                 elif called in self.functions.keys() - visited and not node.value.args:
-                    yield from self._of(called, visited)
+                    yield from self._effects_of(called, visited)
 
     def _patched(self, rows: ast.List) -> Iterator[tuple[str, str]]:
         """[["cuda.amp", torch_npu.npu.amp], ...]: of a module with `__all__` its names, else the whole."""

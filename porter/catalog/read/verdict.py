@@ -161,13 +161,13 @@ class Support:
 
     def __init__(self, catalogue: Catalogue, documents: Documents, soc: str) -> None:
         self.catalogue, self.documents, self.soc = catalogue, documents, soc
-        self._known: dict[str, Verdict | None] = {}
+        self._verdicts: dict[str, Verdict | None] = {}
         self._methods: dict[str, bool] = {}
 
     def of(self, api: str) -> Verdict | None:
-        if api not in self._known:
-            self._known[api] = verdict(api, self.catalogue, self.documents, self.soc)
-        return self._known[api]
+        if api not in self._verdicts:
+            self._verdicts[api] = verdict(api, self.catalogue, self.documents, self.soc)
+        return self._verdicts[api]
 
     def is_method(self, name: str) -> bool:
         """Whether only a tensor has a method of this name: no module has it, no dictionary, no string."""
