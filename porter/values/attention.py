@@ -17,7 +17,7 @@ _MANY = 200  # values looked at
 SHAPES = ("view", "cast", "transpose")
 
 
-def of(softmax: Value, users: Users) -> Iterator[tuple[str, Value | None, dict[str, Value]]]:
+def find(softmax: Value, users: Users) -> Iterator[tuple[str, Value | None, dict[str, Value]]]:
     """(message, what takes its place, parts)."""
     if softmax.info not in (-1, 2, 3, None):
         return

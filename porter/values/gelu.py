@@ -34,7 +34,7 @@ _OPERATIONS: dict[str, Callable[..., float]] = {
 }
 
 
-def of(value: Value, users: Users) -> Iterator[tuple[str, Value, Value]]:
+def find(value: Value, users: Users) -> Iterator[tuple[str, Value, Value]]:
     """(which, what the whole makes, x) of a `tanh`, `erf` or `sigmoid`."""
     atoms = _atoms(value)
     if not atoms or len(users.of(value)) > 1 or value.op == "sigmoid" and base(value.args[0]).op not in ("mul", "div"):

@@ -17,7 +17,7 @@ _MASKS = re.compile(r"(?i)mask")
 _SOFTMAX = re.compile(r"(?i)softmax")
 
 
-def of(body: Body, softmax: Value, users: Users) -> Iterator[dict[str, Value]]:
+def find(body: Body, softmax: Value, users: Users) -> Iterator[dict[str, Value]]:
     """The parts: scores and mask."""
     if softmax.info not in (-1, 3):
         return

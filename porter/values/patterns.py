@@ -151,10 +151,10 @@ def matches(body: Body) -> Iterator[Match]:
             yield from _gate(body, value, users)
         elif value.op == "softmax":
             whole = False
-            for why, root, parts in attention.of(value, users):
+            for why, root, parts in attention.find(value, users):
                 whole = True
                 yield Match("attention", why, value.node, body, root, parts)
-            for parts in () if whole else masked_softmax.of(body, value, users):
+            for parts in () if whole else masked_softmax.find(body, value, users):
                 yield Match("masked-softmax", "filled", value.node, body, None, parts)
         elif value.op in ("layer_norm", "group_norm"):
             yield from _norm(body, value, users)
@@ -162,10 +162,10 @@ def matches(body: Body) -> Iterator[Match]:
             for why in sdpa.misses(value):
                 yield Match("sdpa", why, value.node, body)
         elif value.op in gelu.KINDS:
-            for why, root, x in gelu.of(value, users):
+            for why, root, x in gelu.find(value, users):
                 yield Match("gelu", why, value.node, body, root, {"x": x})
     messages: set[str] = set()
-    for why, anchor, root, parts in rotary.of(body, users):
+    for why, anchor, root, parts in rotary.find(body, users):
         if root is not None or why not in messages:
             messages.add(why)
             yield Match("complex-rotation" if why == "complex" else "rotary", why, anchor, body, root, parts)

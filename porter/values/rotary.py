@@ -10,7 +10,7 @@ from porter.values.values import Body
 from porter.values.views import Users, base, factors, half, halves, unshaped
 
 
-def of(body: Body, users: Users) -> Iterator[tuple[str, ast.Call, Value | None, dict[str, Value]]]:
+def find(body: Body, users: Users) -> Iterator[tuple[str, ast.Call, Value | None, dict[str, Value]]]:
     """(message, place, what one operator would make, its parts)."""
     for value in body.made:
         if value.op in ("cat", "stack") and len(value.args) == 2:

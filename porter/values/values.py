@@ -53,7 +53,7 @@ class Body:
     def opaque(self, node: Node) -> Value:
         if self.world.traces and node.__class__ is ast.Dict:
             self.traces.handed += [self.value(v) for v in node.values]
-        elif self.world.traces and node.__class__ is ast.JoinedStr:  # what is only said goes nowhere
+        elif self.world.traces and node.__class__ is ast.JoinedStr:  # a value that is only printed goes nowhere
             [self.value(v.value) for v in node.values if v.__class__ is ast.FormattedValue]
         elif self.world.traces:
             names = (n.id for n in walk(node) if n.__class__ is ast.Name and n.ctx.__class__ is ast.Load)
