@@ -48,11 +48,11 @@ def lines(report: Report, rows: list[Json]) -> list[Line]:
     lang = report.lang
     output: list[Line] = [[(target_line(report), "dim")]]
     for chapter in CHAPTERS:
-        mine = [row for row in rows if row["chapter"] == chapter]
-        if mine:
+        of_chapter = [row for row in rows if row["chapter"] == chapter]
+        if of_chapter:
             head = phrase(chapter, lang) + _colon(lang) + phrase(f"{chapter}.lead", lang)
             output += [[], [(head, "bold underline")]]
-        for n, row in enumerate(mine, 1):
+        for n, row in enumerate(of_chapter, 1):
             hint = f" ({phrase('advice.hint', lang)})" if row["grade"] == "I" else ""
             output += [[], [(f"{n:>2}. {row['title'][lang]}{hint}", "bold")]]
             output += [[(f"    {line}", "")] for line in _wrapped(row["text"][lang], lang)]
@@ -87,10 +87,10 @@ def _evidence_text(row: Json, lang: str) -> str:
 def markdown(report: Report, rows: list[Json]) -> str:
     lang, parts = report.lang, []
     for chapter in CHAPTERS:
-        mine = [row for row in rows if row["chapter"] == chapter]
-        if mine:
+        of_chapter = [row for row in rows if row["chapter"] == chapter]
+        if of_chapter:
             parts += [f"## {phrase(chapter, lang)}", phrase(f"{chapter}.lead", lang)]
-        for n, row in enumerate(mine, 1):
+        for n, row in enumerate(of_chapter, 1):
             parts += [f"### {n}. {text(row['title'][lang])}", text(row["text"][lang])]
             parts += [f"```\n{row['snippet']}\n```"] if row["snippet"] else []
             places = [

@@ -37,12 +37,13 @@ def explain(name: str, target: str | None, lang: str | None) -> int:
         else:
             rows = facts or _rule(texts.rule(name), settings.lang)
     except KeyError:
-        near = texts.suggest(name)
-        names = ", ".join(near)
+        suggestions = texts.suggest(name)
+        names = ", ".join(suggestions)
         raise UserError(
             f"nothing is known about {name!r}"
-            + (f"; did you mean {names}?" if near else "; `porter rules` lists the codes"),
-            f"没有关于 {name!r} 的信息" + (f"；是否想查 {names}？" if near else "；用 `porter rules` 列出全部编号"),
+            + (f"; did you mean {names}?" if suggestions else "; `porter rules` lists the codes"),
+            f"没有关于 {name!r} 的信息"
+            + (f"；是否想查 {names}？" if suggestions else "；用 `porter rules` 列出全部编号"),
         ) from None
     show(rows, sys.stdout)
     return OK

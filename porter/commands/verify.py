@@ -196,17 +196,17 @@ def _copies(program: Sequence[str], root: Path, run: Run | None, files: Mapping[
             "或用 --original OLD --ported NEW 比较两个目录",
         )
     with tempfile.TemporaryDirectory(prefix="porter-") as temporary:
-        made = legs.make(root, wanted, working_folder, Path(os.path.realpath(temporary)))
-        yield Trees(made.get("original"), made["ported"], words, run, files, (root,))
+        copies = legs.make(root, wanted, working_folder, Path(os.path.realpath(temporary)))
+        yield Trees(copies.get("original"), copies["ported"], words, run, files, (root,))
 
 
 def _port(root: Path, unsafe: bool, lang: str, given: Mapping[str, Any]) -> tuple[Run, dict[str, bytes]]:
-    done = prepare((str(root),), lang=lang, **given).run(quiet=True, anew=True)
-    changes = {r.path: r.review if unsafe else r.auto for r in done.files}
-    files = {path: apply(done.data(path), change) for path, change in changes.items() if change}
-    due = [f for r in done.files for f in r.findings if f.suppressed is None and not f.optional]
+    port_run = prepare((str(root),), lang=lang, **given).run(quiet=True, anew=True)
+    changes = {r.path: r.review if unsafe else r.auto for r in port_run.files}
+    files = {path: apply(port_run.data(path), change) for path, change in changes.items() if change}
+    due = [f for r in port_run.files for f in r.findings if f.suppressed is None and not f.optional]
     counts = {status: sum(f.status == status for f in due) for status in ("auto", "review", "manual")}
     review = say("ported.review", lang, n=counts["review"]) if unsafe else ""
     shown = say("ported", lang, files=len(files), auto=counts["auto"], review=review, manual=counts["manual"])
     print(shown, file=sys.stderr)
-    return done, files
+    return port_run, files

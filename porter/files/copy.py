@@ -141,10 +141,10 @@ class _Copy:
         with as_files_error("unreadable", self._shown(path)):
             self.signatures[path] = _signature(file)
             state = look(file)
-        mine = next((written for written in self.record.states.get(path, ()) if state and written.same(state)), None)
-        if mine is not None:
-            self.states[path] = mine
-        return mine is not None
+        known = next((written for written in self.record.states.get(path, ()) if state and written.same(state)), None)
+        if known is not None:
+            self.states[path] = known
+        return known is not None
 
     def _admit(self, path: str, gone: set[str]) -> None:
         piece, file = self.pieces[path], place(self.target, path)
@@ -209,25 +209,25 @@ class _Copy:
     def _put(self, path: str, piece: Piece) -> None:
         file = place(self.target, path)
         beside = os.path.join(os.path.dirname(file), TEMPORARY)
-        made = False
+        has_temporary = False
         if os.path.lexists(beside):  # not what a kill left: that was swept
             raise FilesError("out-foreign", path=os.path.join(os.path.dirname(self._shown(path)), TEMPORARY))
         self.record.begin(path)
         try:
             if piece.kind == LINK:
                 os.symlink(piece.text, beside, target_is_directory=os.path.isdir(piece.source))
-                made, state = True, piece.state()
+                has_temporary, state = True, piece.state()
             else:
                 with open(beside, "xb", opener=_private) as stream:
-                    made = True
+                    has_temporary = True
                     state = self._fill(path, piece, stream)
                 self._dress(path, piece, beside, state)
             self._untouched(path)
             self.record.intend(path, state)
             os.replace(beside, file)
-            made = False
+            has_temporary = False
         finally:
-            if made:
+            if has_temporary:
                 with suppress(OSError):
                     os.unlink(beside)
         self.states[path] = state

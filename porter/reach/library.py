@@ -98,8 +98,8 @@ class Library:
         if node.__class__ is ast.Call:
             if loaded := self._loaded(node):
                 return Symbol(NATIVE, loaded)
-            made = self._value(node.func, module, depth + 1)
-            return Symbol(OBJECT, made.module, made.name) if made and made.kind == CLASS else None
+            symbol = self._value(node.func, module, depth + 1)
+            return Symbol(OBJECT, symbol.module, symbol.name) if symbol and symbol.kind == CLASS else None
         name = ast.unparse(node) if node.__class__ in (ast.Name, ast.Attribute) else ""
         return self.find(f"{module}.{name}", depth + 1) if re.fullmatch(r"[\w.]+", name) else None
 

@@ -171,8 +171,8 @@ class Reading:
         if node.__class__ is ast.Attribute and getattr(node.value, "id", "") == "self" and owner:
             return self._attribute(owner, node.attr)
         if node.__class__ is ast.Call:
-            made = self._symbol(node.func)
-            return Symbol(OBJECT, made.module, made.name) if made and made.kind == CLASS else None
+            symbol = self._symbol(node.func)
+            return Symbol(OBJECT, symbol.module, symbol.name) if symbol and symbol.kind == CLASS else None
         return self._symbol(node)
 
     def _attribute(self, owner: ast.ClassDef, name: str) -> Symbol | None:

@@ -93,9 +93,9 @@ def _sources(report: Report) -> tuple[dict[Finding, list[Json]], dict[str, list[
         if data is None:
             continue
         text = Text(data)
-        mine = [text.edit(finding.edit) for finding in file.findings]
-        edits.update(zip(file.findings, mine))
-        sources[file.path] = runs(text, file.findings, mine)
+        file_edits = [text.edit(finding.edit) for finding in file.findings]
+        edits.update(zip(file.findings, file_edits))
+        sources[file.path] = runs(text, file.findings, file_edits)
     return edits, sources
 
 

@@ -103,17 +103,17 @@ def _counts(f: Json) -> bool:
 
 def worst(due: list[Json], severity: str) -> Json:
     """Codes whose findings of this severity need a person, most first; what is edited automatically is one number."""
-    mine = [f for f in due if f["severity"] == severity]
-    left = Counter(f["code"] for f in mine if f["status"] != "auto")
+    of_severity = [f for f in due if f["severity"] == severity]
+    left = Counter(f["code"] for f in of_severity if f["status"] != "auto")
     rows = []
     for code, count in sorted(left.items(), key=lambda item: (-item[1], item[0])):
-        kinds = Counter(f["status"] for f in mine if f["code"] == code and f["status"] != "auto")
+        kinds = Counter(f["status"] for f in of_severity if f["code"] == code and f["status"] != "auto")
         rows.append({"code": code, "count": count, "review": kinds["review"], "manual": kinds["manual"]})
     return {
         "rows": rows[:TOP],
         "more": len(rows) - len(rows[:TOP]),
         "left": sum(left.values()),
-        "auto": len(mine) - sum(left.values()),
+        "auto": len(of_severity) - sum(left.values()),
     }
 
 
@@ -149,13 +149,13 @@ def variables(findings: list[Json]) -> list[Json]:
     rows = [
         {
             "name": name,
-            "count": len(mine),
-            "files": len({f["path"] for f in mine}),
-            "to": mine[0]["values"].get("new") or None,
-            "finding": mine[0],
-            **{status: sum(f["status"] == status for f in mine) for status in STATUSES},
+            "count": len(group),
+            "files": len({f["path"] for f in group}),
+            "to": group[0]["values"].get("new") or None,
+            "finding": group[0],
+            **{status: sum(f["status"] == status for f in group) for status in STATUSES},
         }
-        for name, mine in groups.items()
+        for name, group in groups.items()
     ]
     return sorted(rows, key=lambda row: (-row["count"], row["name"]))
 

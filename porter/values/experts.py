@@ -26,8 +26,8 @@ def find(file: File) -> dict[tuple[int, int], list[Match]]:
     matches: dict[tuple[int, int], list[Match]] = {}
     for kind in _LOOPS:
         for link in file.buckets[kind]:
-            made = [link[0]] if kind is ast.For else link[0].generators
-            if made[0].iter.__class__ is ast.Constant or file.scene.function_name(link) in ("", "__init__"):
+            clauses = [link[0]] if kind is ast.For else link[0].generators
+            if clauses[0].iter.__class__ is ast.Constant or file.scene.function_name(link) in ("", "__init__"):
                 continue
             loop = _Loop(link, file)
             for call in _calls(link[0]):
@@ -60,8 +60,8 @@ class _Loop:
         names = [getattr(self.owner, "name", ""), file.scene.function_name(link)]
         self.elements: dict[str, Node] = {}  # what is taken from which list
         self.counters: set[str] = set()
-        for made in [self.node] if self.node.__class__ is ast.For else self.node.generators:
-            self._bind(made.target, made.iter)
+        for clause in [self.node] if self.node.__class__ is ast.For else self.node.generators:
+            self._bind(clause.target, clause.iter)
         self.named = any("xpert" in name for name in (*names, *self.counters))
 
     def _bind(self, target: Node, values: Node) -> None:
@@ -148,8 +148,8 @@ class _Loop:
 
     def _bank(self, node: Node) -> str:
         name = node.attr if node.__class__ is ast.Attribute else getattr(node, "id", "")
-        made = any(v.__class__ is ast.Call and call_name(v.func) == "ModuleList" for v in self.members.get(name, ()))
-        return name if made or "xpert" in name else ""
+        is_list = any(v.__class__ is ast.Call and call_name(v.func) == "ModuleList" for v in self.members.get(name, ()))
+        return name if is_list or "xpert" in name else ""
 
     def _is_weight(self, node: Node, depth: int = 0) -> bool:
         """`self.w1[e]`, turned or cast."""

@@ -79,7 +79,7 @@ def _plain(value: Value) -> Any:
 
 def sized(body: Body, op: str, value: Value, info: Any, sizes: list[Value], node: Node) -> Value:
     """A view or a split of a value, with the sizes that it is given."""
-    made = body.make(op, (value,), info, node)
+    result = body.make(op, (value,), info, node)
     if sizes and body.world.traces:
-        body.traces.sizes[made] = sizes
-    return made
+        body.traces.sizes[result] = sizes
+    return result

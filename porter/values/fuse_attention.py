@@ -38,10 +38,10 @@ def attention(place: Place, match: Match) -> str | None:
     if parts is None or function is None:
         return None
     names = [place.spell(v) for v in (parts.query, parts.key, value)]
-    more = [_mask(place, parts.mask), _dropout(place, dropped), f"scale={parts.scale}" if parts.scale else ""]
-    if None in (*names, *more):
+    options = [_mask(place, parts.mask), _dropout(place, dropped), f"scale={parts.scale}" if parts.scale else ""]
+    if None in (*names, *options):
         return None
-    return f"{function}.scaled_dot_product_attention({', '.join(filter(None, (*names, *more)))})"
+    return f"{function}.scaled_dot_product_attention({', '.join(filter(None, (*names, *options)))})"
 
 
 def _down(value: Value) -> tuple[Value | None, Value | None]:
@@ -139,8 +139,8 @@ def _dropout(place: Place, dropped: Value | None) -> str | None:
     values = place.body.world.members(place.body.owner).get(name, ()) if name and place.body.owner is not None else ()
     if len(values) != 1 or values[0].__class__ is not ast.Call:
         return None
-    made = place.body.world.resolve(ast.unparse(values[0].func))
-    return f"dropout_p=self.{name}.p if self.training else 0.0" if made == "torch.nn.Dropout" else None
+    full_name = place.body.world.resolve(ast.unparse(values[0].func))
+    return f"dropout_p=self.{name}.p if self.training else 0.0" if full_name == "torch.nn.Dropout" else None
 
 
 def functional(place: Place) -> str | None:

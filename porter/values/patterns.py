@@ -92,8 +92,8 @@ def find(file: File) -> dict[tuple[int, int], list[Match]]:
     if b"torch" not in data:
         return {}
     word_lines = lines_with(file.source, *_WORDS, *((_COPIES,) if b"product_attention(" in data else ()))
-    made = lines_with(file.source, *_MODULES)
-    functions = _functions(file, sorted({*word_lines, *made}))
+    module_lines = lines_with(file.source, *_MODULES)
+    functions = _functions(file, sorted({*word_lines, *module_lines}))
     if not functions:
         return {}
     world = World(file.names, file.receivers.members, functions, file.session.fuse)
@@ -101,7 +101,7 @@ def find(file: File) -> dict[tuple[int, int], list[Match]]:
     for function, owner in functions.items():
         if function.end_lineno - function.lineno > _LONGEST:
             continue
-        if function.name == "__init__" and on_lines(function, made) and not on_lines(function, word_lines):
+        if function.name == "__init__" and on_lines(function, module_lines) and not on_lines(function, word_lines):
             continue
         try:
             for match in matches(Body(function, owner, world)):
@@ -185,19 +185,19 @@ def _rms_norm(body: Body, value: Value) -> Iterator[Match]:
     if x.op == "sub" and any(base(a).op == "mean" for a in x.args):
         return  # the mean is taken off: LayerNorm
     root, weight = None, None
-    for made in body.made:
-        if made.op not in ("mul", "div"):
+    for candidate in body.made:
+        if candidate.op not in ("mul", "div"):
             continue
-        parts = factors(made)
+        parts = factors(candidate)
         if value not in parts or x not in parts:
             continue
         others = list(parts)
         others.remove(value)
         others.remove(x)
         if not others and weight is None:
-            root = made
+            root = candidate
         elif len(others) == 1 and is_weight(others[0]):
-            root, weight = made, others[0]
+            root, weight = candidate, others[0]
     if root is None:
         return
     operands = {

@@ -37,8 +37,8 @@ def place_for(file: RuleFile, match: Match) -> Place | None:
 
 def _expression(body: Body, root: Value) -> Node:
     """The one expression of the function that makes the root; not a call of another function that makes it."""
-    made = [n for n, v in body.at.items() if v is root and n.__class__ not in (ast.Name, ast.Attribute)]
-    return made[0] if len(made) == 1 and made[0] is root.node else None
+    expressions = [n for n, v in body.at.items() if v is root and n.__class__ not in (ast.Name, ast.Attribute)]
+    return expressions[0] if len(expressions) == 1 and expressions[0] is root.node else None
 
 
 def _homes(function: Node) -> _Homes:

@@ -46,12 +46,12 @@ class Tables:
             if letter == "e" and "structured_delegate" in entry:
                 flags += ">" + entry["structured_delegate"]
             _put(operators, name, flags)
-            for made in str(entry.get("autogen", "")).split(","):
-                if (made := made.strip()) and (
+            for generated in str(entry.get("autogen", "")).split(","):
+                if (generated := generated.strip()) and (
                     _composite(entry) != "i" or self._core and "core" in entry.get("tags", ())
                 ):
-                    letter = "n" if made in native else "e"
-                    _put(operators, made, letter + ("o" if made.endswith("out") else ""))
+                    letter = "n" if generated in native else "e"
+                    _put(operators, generated, letter + ("o" if generated.endswith("out") else ""))
         return operators
 
     def schemas(self) -> dict[str, str]:

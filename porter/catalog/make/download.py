@@ -81,9 +81,9 @@ def _wheel(name: str, version: str, platforms: tuple[str, ...], folder: Path | N
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
     command += ["--only-binary=:all:", *_PYTHON, *(part for p in platforms for part in ("--platform", p))]
     command += ["--dest", str(wheel_folder), f"{name.replace('_', '-')}=={version}"]
-    done = subprocess.run(command, capture_output=True, text=True)
+    process = subprocess.run(command, capture_output=True, text=True)
     wheels = sorted(wheel_folder.glob(f"{name}-{version}-*.whl"))
-    if done.returncode or not wheels:
-        reason = (done.stderr.strip().splitlines() or ["it says nothing"])[-1]
+    if process.returncode or not wheels:
+        reason = (process.stderr.strip().splitlines() or ["it says nothing"])[-1]
         raise CatalogueError(f"pip cannot fetch {name} {version}: {reason}", f"pip 无法下载 {name} {version}：{reason}")
     return wheels[-1]

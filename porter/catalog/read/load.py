@@ -90,9 +90,10 @@ def _section(version: str, section: str, directory: Path) -> dict[str, Any]:
     try:
         data: dict[str, Any] = json.loads(zlib.decompress(path.read_bytes(), wbits=31))
     except (OSError, ValueError, zlib.error) as error:
-        made = f"porter catalog build --torch-npu {version}"
+        command = f"porter catalog build --torch-npu {version}"
         raise UserError(
-            f"{path}: cannot be read: {error}; rebuild it with {made}", f"{path}：无法读取：{error}；请用 {made} 重建"
+            f"{path}: cannot be read: {error}; rebuild it with {command}",
+            f"{path}：无法读取：{error}；请用 {command} 重建",
         ) from None
     if data.get("format") != FORMAT:
         other = data.get("format")
