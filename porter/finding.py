@@ -96,9 +96,9 @@ class FileResult:
 def apply(data: bytes, changes: tuple[Change, ...]) -> bytes:
     """The bytes after `changes`, which are sorted and do not overlap."""
     out: list[bytes] = []
-    at = 0
+    offset = 0
     for change in changes:
-        out += (data[at : change.start], change.new)
-        at = change.end
-    out.append(data[at:])
+        out += (data[offset : change.start], change.new)
+        offset = change.end
+    out.append(data[offset:])
     return b"".join(out)

@@ -33,8 +33,8 @@ def state_dir() -> Path:
 
 
 def _of_the_user(override: str, variable: str, below: str) -> Path:
-    if own := os.environ.get(override):
-        return Path(own)
+    if chosen := os.environ.get(override):
+        return Path(chosen)
     if sys.platform == "win32" and (local := os.environ.get("LOCALAPPDATA")):
         return Path(local) / "porter"
     base = os.environ.get(variable, "")
@@ -54,10 +54,10 @@ def is_ours(path: str | os.PathLike[str]) -> bool:
         return os.path.exists(path)
     user = os.geteuid()
     try:
-        link, there = os.lstat(path), os.stat(path)
+        link, target = os.lstat(path), os.stat(path)
     except (OSError, ValueError):
         return False
-    return link.st_uid in (user, 0) and there.st_uid == user and not there.st_mode & 0o022
+    return link.st_uid in (user, 0) and target.st_uid == user and not target.st_mode & 0o022
 
 
 def make_ours(folder: str | os.PathLike[str]) -> bool:

@@ -42,8 +42,8 @@ def _parse(text: str) -> Version | None:
     try:
         return Version(text)
     except InvalidVersion:
-        found = _BEGINNING.match(text) if ".." not in text else None
-        return Version(found[0]) if found else None
+        match = _BEGINNING.match(text) if ".." not in text else None
+        return Version(match[0]) if match else None
 
 
 def release(text: str, width: int = 0) -> tuple[int, ...]:
@@ -63,13 +63,15 @@ def begins(text: str, start: str) -> bool:
     whole, part = parse(text), parse(start)
     if not whole or not part or whole.release[: len(part.release)] != part.release:
         return False
-    return all(of in (None, its) for of, its in ((part.pre, whole.pre), (part.post, whole.post), (part.dev, whole.dev)))
+    return all(
+        wanted in (None, its) for wanted, its in ((part.pre, whole.pre), (part.post, whole.post), (part.dev, whole.dev))
+    )
 
 
 def limits(spec: str) -> list[tuple[str, tuple[int, ...]]]:
     """(operator, numbers) of `>=2.0,<2.5`, `^2.1`, `=2.1.*`."""
-    found = ((limit[1], release(limit[2])) for limit in islice(_LIMIT.finditer(spec), _MOST))
-    return [(operator, numbers) for operator, numbers in found if numbers]
+    pairs = ((limit[1], release(limit[2])) for limit in islice(_LIMIT.finditer(spec), _MOST))
+    return [(operator, numbers) for operator, numbers in pairs if numbers]
 
 
 def pinned(spec: str) -> tuple[int, ...]:

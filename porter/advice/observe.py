@@ -55,11 +55,11 @@ class Seen(Protocol):
 def observed(file: Seen) -> tuple[Observation, ...]:
     """Sorted, each once."""
     known = names()
-    found = {*_assigned(file.tree.body, known), *_called(file, known), *_imported(file, known), *_signs(file, known)}
+    rows = {*_assigned(file.tree.body, known), *_called(file, known), *_imported(file, known), *_signs(file, known)}
     if b".t()" in file.source.utf8 and b"def backward" in file.source.utf8:
-        found |= {("sign:transposed_view", "", line) for line in _transposed(file)}
+        rows |= {("sign:transposed_view", "", line) for line in _transposed(file)}
     absent = {f"value:{name}" for name, word in known.needs.items() if word not in file.source.utf8}
-    return tuple(sorted(row for row in found if row[0] not in absent))
+    return tuple(sorted(row for row in rows if row[0] not in absent))
 
 
 def literal(node: ast.AST | None) -> str | None:
@@ -72,8 +72,8 @@ def literal(node: ast.AST | None) -> str | None:
         return None
     if value.__class__ is int and abs(value) > _LARGEST:
         return None
-    said: str = value if value.__class__ is str else repr(value)
-    return said
+    text: str = value if value.__class__ is str else repr(value)
+    return text
 
 
 def _value(node: Node) -> Any:
@@ -180,35 +180,35 @@ def _signs(file: Seen, known: Names) -> Iterator[Observation]:
     text, vocabulary = file.source.utf8, file.source.vocabulary
     identifiers: bytes | None = None
     for name, words, strings, pattern in known.signs:
-        found = []
+        starts = []
         for word in words:
-            if word in vocabulary and (at := _first(text, word, pattern)) >= 0:
+            if word in vocabulary and (start := _first(text, word, pattern)) >= 0:
                 if not strings and identifiers is None:
                     identifiers = _identifiers(file)
                 if strings or identifiers is not None and word in identifiers:
-                    found.append(at)
-        if found:
-            yield f"sign:{name}", "", file.source.line(min(found))
+                    starts.append(start)
+        if starts:
+            yield f"sign:{name}", "", file.source.line(min(starts))
 
 
 def _identifiers(file: Seen) -> bytes:
     buckets = file.buckets
-    found = {link[0].attr for link in buckets[ast.Attribute]} | {link[0].id for link in file.names.uses}
-    found |= {link[0].name for kind in _DEFINED for link in buckets[kind]}
-    found |= {alias.name for kind in (ast.Import, ast.ImportFrom) for link in buckets[kind] for alias in link[0].names}
-    found |= {link[0].module for link in buckets[ast.ImportFrom] if link[0].module}
-    return "\n".join(found).encode()
+    words = {link[0].attr for link in buckets[ast.Attribute]} | {link[0].id for link in file.names.uses}
+    words |= {link[0].name for kind in _DEFINED for link in buckets[kind]}
+    words |= {alias.name for kind in (ast.Import, ast.ImportFrom) for link in buckets[kind] for alias in link[0].names}
+    words |= {link[0].module for link in buckets[ast.ImportFrom] if link[0].module}
+    return "\n".join(words).encode()
 
 
 def _first(text: bytes, word: bytes, pattern: re.Pattern[bytes]) -> int:
     """The start of the first line that has the word, fits the pattern and is no comment; -1 for none."""
-    at = text.find(word)
-    while at >= 0:
-        start, end = text.rfind(b"\n", 0, at) + 1, text.find(b"\n", at)
+    offset = text.find(word)
+    while offset >= 0:
+        start, end = text.rfind(b"\n", 0, offset) + 1, text.find(b"\n", offset)
         line = text[start : end if end >= 0 else len(text)]
         if len(line) < _WIDEST and pattern.search(line) and not line.lstrip().startswith(b"#"):
             return start
-        at = text.find(word, start + len(line))
+        offset = text.find(word, start + len(line))
     return -1
 
 

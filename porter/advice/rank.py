@@ -20,7 +20,7 @@ class Advice(NamedTuple):
     number: int  # of all
     score: int
 
-    def said(self, key: str, lang: str) -> str:
+    def text(self, key: str, lang: str) -> str:
         """`title` or `text`, with the value that calls for it."""
         text: str = self.row[key][lang]
         return text.replace("{value}", self.places[0].value)
@@ -30,33 +30,33 @@ def advise(world: World, launchers: Iterable[str] = ()) -> list[Advice]:
     """By chapter, in it by score. `launchers`: scripts that start the training; what they say weighs more."""
     data = load.advice()
     for model in data["model"]:  # each may ask for those above it
-        if found := _held(model, world):
-            world.models[model["name"]] = found
+        if held := _held(model, world):
+            world.models[model["name"]] = held
     first = frozenset(launchers)
     given = []
     for row in data["advice"]:
-        if world.soc in row.get("soc", (world.soc,)) and (found := _held(row, world)):
-            given.append(Advice(row, tuple(_spread(found)), len(found), _score(row, found, first)))
+        if world.soc in row.get("soc", (world.soc,)) and (held := _held(row, world)):
+            given.append(Advice(row, tuple(_spread(held)), len(held), _score(row, held, first)))
     return sorted(given, key=lambda a: (CHAPTERS.index(a.row["chapter"]), -a.score, a.row["id"]))
 
 
 def _held(row: Stanza, world: World) -> list[Place]:
     """What calls for it and is not spoken against: in a collection each project speaks for itself."""
-    found = places(row["when"], world)
-    against = places(row.get("unless", ()), world) if found else []
-    excused = frozenset(world.near(found, against))
-    return [place for place in found if place not in excused]
+    supporting = places(row["when"], world)
+    against = places(row.get("unless", ()), world) if supporting else []
+    excused = frozenset(world.near(supporting, against))
+    return [place for place in supporting if place not in excused]
 
 
-def _spread(found: list[Place]) -> list[Place]:
+def _spread(held: list[Place]) -> list[Place]:
     """Of each file the first place, as long as there is room; then the others, in their order."""
     by_path: dict[str, Place] = {}
-    for place in found:
+    for place in held:
         by_path.setdefault(place.path, place)
     firsts = list(by_path.values())
-    return [*firsts, *(p for p in found if p not in firsts)][:PLACES]
+    return [*firsts, *(p for p in held if p not in firsts)][:PLACES]
 
 
-def _score(row: Stanza, found: list[Place], launchers: frozenset[str]) -> int:
+def _score(row: Stanza, held: list[Place], launchers: frozenset[str]) -> int:
     priority: int = row["priority"]
-    return priority + min(len({p.path for p in found}) - 1, 5) + 5 * any(p.path in launchers for p in found)
+    return priority + min(len({p.path for p in held}) - 1, 5) + 5 * any(p.path in launchers for p in held)

@@ -35,24 +35,24 @@ _TEXTS = ("title", "text", "none")
 
 def build(files: Iterable[tuple[str, bytes]]) -> dict[str, Section]:
     """`{"names": what is looked for in the files, "advice": ..., "index": ...}`, of (name, bytes) pairs."""
-    found: dict[str, list[Stanza]] = {kind: [] for kind in STANZAS}
+    stanzas: dict[str, list[Stanza]] = {kind: [] for kind in STANZAS}
     for name, data in files:
         for kind, where, stanza in _stanzas(name, data):
             _check(kind, where, stanza)
-            found[kind].append(stanza | {"where": where})
-    _names_once(found)
-    known = {kind: {s["name"] for s in found[kind]} for kind in ("source", "value", "sign", "model", "guide")}
+            stanzas[kind].append(stanza | {"where": where})
+    _names_once(stanzas)
+    known = {kind: {s["name"] for s in stanzas[kind]} for kind in ("source", "value", "sign", "model", "guide")}
     for kind in ("model", "advice"):
-        for stanza in found[kind]:
+        for stanza in stanzas[kind]:
             for condition in (*stanza["when"], *stanza.get("unless", ())):
                 _condition(condition, stanza["where"], known)
-    for stanza in found["advice"]:
+    for stanza in stanzas["advice"]:
         _all_known(stanza["evidence"], known["source"], stanza["where"], "evidence")
-    for stanza in found["argument"]:
+    for stanza in stanzas["argument"]:
         _all_known([stanza["value"]], known["value"], stanza["where"], "value")
-    for stanza in found["entry"]:
+    for stanza in stanzas["entry"]:
         _all_known([stanza["guide"]], known["guide"], stanza["where"], "guide")
-    plain = {kind: [{k: v for k, v in s.items() if k != "where"} for s in rows] for kind, rows in found.items()}
+    plain = {kind: [{k: v for k, v in s.items() if k != "where"} for s in rows] for kind, rows in stanzas.items()}
     return {
         "names": _names(plain),
         "advice": {kind: plain[kind] for kind in ("source", "model", "advice")},
@@ -115,13 +115,13 @@ def _one_of(value: object, allowed: tuple[str, ...], where: str, key: str) -> No
         raise RuleError(f"{where}: {key} {value!r} is not one of {', '.join(allowed)}")
 
 
-def _names_once(found: dict[str, list[Stanza]]) -> None:
+def _names_once(stanzas: dict[str, list[Stanza]]) -> None:
     for kind, key in (*((kind, "name") for kind in ("source", "value", "sign", "model", "guide")), ("advice", "id")):
-        seen: set[str] = set()
-        for stanza in found[kind]:
-            if stanza[key] in seen:
+        taken: set[str] = set()
+        for stanza in stanzas[kind]:
+            if stanza[key] in taken:
                 raise RuleError(f"{stanza['where']}: the name is taken")
-            seen.add(stanza[key])
+            taken.add(stanza[key])
 
 
 def _all_known(names: Iterable[str], known: set[str], where: str, key: str) -> None:

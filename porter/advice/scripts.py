@@ -23,26 +23,26 @@ def observed(path: str, data: bytes) -> tuple[Observation, ...]:
     known = names()
     text = data.decode("utf-8", "replace")
     kind = kind_of(path)
-    pairs = _said_by_shell(text) if kind in _SHELL else _said(text, _ITEM if kind == JSON else _PAIR)
+    pairs = _shell_pairs(text) if kind in _SHELL else _pairs(text, _ITEM if kind == JSON else _PAIR)
     return tuple(sorted(set(_observations(pairs, text, data, known))))
 
 
 def _observations(pairs: Iterable[tuple[str, str, int]], text: str, data: bytes, known: Names) -> Iterator[Observation]:
     lines = _Lines(text)
-    for key, value, at in pairs:
+    for key, value, offset in pairs:
         for kind in known.keys.get(plain(key), ()):
             if kind not in known.needs or known.needs[kind] in data:
-                yield f"value:{kind}", value, lines.of(at)
+                yield f"value:{kind}", value, lines.of(offset)
 
 
-def _said(text: str, pattern: re.Pattern[str]) -> Iterator[tuple[str, str, int]]:
+def _pairs(text: str, pattern: re.Pattern[str]) -> Iterator[tuple[str, str, int]]:
     for match in pattern.finditer(text):
         value = match[2].strip().rstrip(",").strip("\"' ")
         if value and value[0] not in "{[&*|>":
             yield match[1].rpartition(".")[2], value, match.start(1)
 
 
-def _said_by_shell(text: str) -> Iterator[tuple[str, str, int]]:
+def _shell_pairs(text: str) -> Iterator[tuple[str, str, int]]:
     text = re.sub(r"(?m)^([ \t]*)#[^\n]*", lambda m: m[1] + " " * (len(m[0]) - len(m[1])), text)
     values = {match[1]: match[2].strip("\"'") for match in reversed(list(_SET.finditer(text)))}
     for match in _SET.finditer(text):
@@ -64,11 +64,11 @@ class _Lines:
     """Line numbers of growing or falling positions, without counting from the start each time."""
 
     def __init__(self, text: str):
-        self._text, self._at, self._line = text, 0, 1
+        self._text, self._offset, self._line = text, 0, 1
 
-    def of(self, at: int) -> int:
-        if at < self._at:
-            self._at, self._line = 0, 1
-        self._line += self._text.count("\n", self._at, at)
-        self._at = at
+    def of(self, offset: int) -> int:
+        if offset < self._offset:
+            self._offset, self._line = 0, 1
+        self._line += self._text.count("\n", self._offset, offset)
+        self._offset = offset
         return self._line

@@ -10,26 +10,26 @@ from porter.rulebook.table import Stanza
 
 def places(conditions: Iterable[Stanza], world: World) -> list[Place]:
     """Of the conditions that hold, any of which is enough; the first places first."""
-    found: dict[Place, None] = {}
+    places: dict[Place, None] = {}
     for condition in conditions:
         for place in of_condition(condition, world) or ():
-            found.setdefault(place)
-    return list(found)
+            places.setdefault(place)
+    return list(places)
 
 
 def of_condition(condition: Stanza, world: World) -> list[Place] | None:
     """None where one of its parts does not hold; all of them have to."""
-    found: list[Place] = []
+    places: list[Place] = []
     for key, get in _PARTS.items():
         if key in condition:
             part = get(condition, world)
             if not part:
                 return None
             # the part that is named first says where; the others whether, and in which project of a collection
-            found = world.near(found, part) if found else sorted(part, key=lambda place: place.order)
-            if not found:
+            places = world.near(places, part) if places else sorted(part, key=lambda place: place.order)
+            if not places:
                 return None
-    return found
+    return places
 
 
 def _values(condition: Stanza, world: World) -> list[Place]:
@@ -41,13 +41,13 @@ def _findings(condition: Stanza, world: World) -> list[Place]:
 
 
 def _apis(condition: Stanza, world: World) -> list[Place]:
-    found = []
+    places = []
     for name in condition["api"]:
         if name.endswith("*"):
-            found += [p for api, rows in world.apis.items() if api.startswith(name[:-1]) for p in rows]
+            places += [p for api, rows in world.apis.items() if api.startswith(name[:-1]) for p in rows]
         else:
-            found += world.apis.get(name, ())
-    return found
+            places += world.apis.get(name, ())
+    return places
 
 
 def _listed(key: str, table: str) -> Callable[[Stanza, World], list[Place]]:
@@ -73,8 +73,8 @@ def number(value: str) -> float | None:
 
 def fits(place: Place, condition: Stanza, world: World) -> bool:
     """Whether one value passes the tests of a condition."""
-    said = place.value.lower()
-    if "is" in condition and said not in condition["is"] or said in condition.get("not", ()):
+    text = place.value.lower()
+    if "is" in condition and text not in condition["is"] or text in condition.get("not", ()):
         return False
     if not {"above", "below", "odd", "beyond"}.isdisjoint(condition):
         value = number(place.value)

@@ -24,7 +24,7 @@ _PROJECT = ("setup.py", "pyproject.toml", "setup.cfg")
 class Place(NamedTuple):
     path: str
     line: int
-    what: str  # PRT311, torch.nn.Conv2d, `adam_beta2 = 0.999`: as a person finds it
+    label: str  # PRT311, torch.nn.Conv2d, `adam_beta2 = 0.999`: as a person finds it
     value: str = ""
 
     @property
@@ -32,7 +32,7 @@ class Place(NamedTuple):
         """What trains before the rest, what is near the root before what is deep inside, and examples last."""
         aside = bool(_EXAMPLES.search(self.path))
         trains = _TRAINS.search(self.path) is not None
-        return aside, not trains, self.path.count("/"), len(self.path), self.path, self.line, self.what
+        return aside, not trains, self.path.count("/"), len(self.path), self.path, self.line, self.label
 
 
 @dataclass
@@ -94,10 +94,10 @@ def _aside(path: str) -> bool:
 
 def _take(world: World, path: str, observations: Iterable[tuple[str, str, int]]) -> None:
     for name, value, line in observations:
-        kind, _, rest = name.partition(":")
+        kind, _, short_name = name.partition(":")
         if kind == "value":
-            world.values[rest].append(Place(path, line, f"{rest} = {value}", value))
+            world.values[short_name].append(Place(path, line, f"{short_name} = {value}", value))
         elif kind == "import":
-            world.imports[rest].append(Place(path, line, f"import {rest}"))
+            world.imports[short_name].append(Place(path, line, f"import {short_name}"))
         else:
-            world.signs[rest].append(Place(path, line, ""))
+            world.signs[short_name].append(Place(path, line, ""))

@@ -40,11 +40,11 @@ def outcome(command: Any) -> int:
         if "PORTER_DEBUG" in os.environ:
             raise
         place = f"{type(error).__name__}: {error}"
-        said = {
+        message = {
             "en": "internal error, please report it (PORTER_DEBUG=1 shows more)",
             "zh": "内部错误，请反馈（PORTER_DEBUG=1 显示详情）",
         }
-        return _say(f"{said[_language()]}: {place}", INTERNAL)
+        return _say(f"{message[_language()]}: {place}", INTERNAL)
 
 
 def _say(text: str, code: int) -> int:

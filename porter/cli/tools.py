@@ -186,11 +186,11 @@ def advise(
 
 def register(app: typer.Typer) -> None:
     # everything after the program's name is the program's
-    own = {"allow_interspersed_args": False, "ignore_unknown_options": False}
+    context = {"allow_interspersed_args": False, "ignore_unknown_options": False}
     app.add_typer(cache_app, name="cache")
     app.add_typer(catalog_app, name="catalog")
     app.command("advise")(advise)
     app.command("diagnose")(diagnose)
     app.command("doctor")(doctor)
     app.command("env")(env)
-    app.command("verify", context_settings=own)(verify)
+    app.command("verify", context_settings=context)(verify)

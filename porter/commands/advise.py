@@ -46,19 +46,19 @@ def advise(paths: Sequence[str], format: str | None, **given: Any) -> int:
 
 def lines(report: Report, rows: list[Json]) -> list[Line]:
     lang = report.lang
-    found: list[Line] = [[(target_line(report), "dim")]]
+    output: list[Line] = [[(target_line(report), "dim")]]
     for chapter in CHAPTERS:
-        mine = [row for row in rows if row["chapter"] == chapter]
-        if mine:
+        of_chapter = [row for row in rows if row["chapter"] == chapter]
+        if of_chapter:
             head = phrase(chapter, lang) + _colon(lang) + phrase(f"{chapter}.lead", lang)
-            found += [[], [(head, "bold underline")]]
-        for n, row in enumerate(mine, 1):
+            output += [[], [(head, "bold underline")]]
+        for n, row in enumerate(of_chapter, 1):
             hint = f" ({phrase('advice.hint', lang)})" if row["grade"] == "I" else ""
-            found += [[], [(f"{n:>2}. {row['title'][lang]}{hint}", "bold")]]
-            found += [[(f"    {line}", "")] for line in _wrapped(row["text"][lang], lang)]
-            found += [[(f"      {line}".rstrip(), "green")] for line in (row["snippet"] or "").splitlines()]
-            found += [[(f"    {line}", "dim")] for line in (_places(report, row), _known(row, lang))]
-    return found if rows else [*found, [(phrase("advice.none", lang), "")]]
+            output += [[], [(f"{n:>2}. {row['title'][lang]}{hint}", "bold")]]
+            output += [[(f"    {line}", "")] for line in _wrapped(row["text"][lang], lang)]
+            output += [[(f"      {line}".rstrip(), "green")] for line in (row["snippet"] or "").splitlines()]
+            output += [[(f"    {line}", "dim")] for line in (_places(report, row), _evidence_text(row, lang))]
+    return output if rows else [*output, [(phrase("advice.none", lang), "")]]
 
 
 def _colon(lang: str) -> str:
@@ -78,7 +78,7 @@ def _places(report: Report, row: Json) -> str:
     return phrase("place", lang) + _colon(lang) + ", ".join(parts)
 
 
-def _known(row: Json, lang: str) -> str:
+def _evidence_text(row: Json, lang: str) -> str:
     comma = "；" if lang == "zh" else "; "
     known = say("advice.known", lang, names=comma.join(e["title"][lang] for e in row["evidence"]))
     return known + (say("advice.see", lang, codes=", ".join(row["see"])) if row["see"] else "")
@@ -87,10 +87,10 @@ def _known(row: Json, lang: str) -> str:
 def markdown(report: Report, rows: list[Json]) -> str:
     lang, parts = report.lang, []
     for chapter in CHAPTERS:
-        mine = [row for row in rows if row["chapter"] == chapter]
-        if mine:
+        of_chapter = [row for row in rows if row["chapter"] == chapter]
+        if of_chapter:
             parts += [f"## {phrase(chapter, lang)}", phrase(f"{chapter}.lead", lang)]
-        for n, row in enumerate(mine, 1):
+        for n, row in enumerate(of_chapter, 1):
             parts += [f"### {n}. {text(row['title'][lang])}", text(row["text"][lang])]
             parts += [f"```\n{row['snippet']}\n```"] if row["snippet"] else []
             places = [
@@ -98,5 +98,5 @@ def markdown(report: Report, rows: list[Json]) -> str:
             ]
             if row["count"] > len(places):
                 places.append(phrase("advice.more", lang, n=row["count"] - len(places)))
-            parts.append(", ".join(places) + "  \n" + text(_known(row, lang)))
+            parts.append(", ".join(places) + "  \n" + text(_evidence_text(row, lang)))
     return "\n\n".join(parts or [phrase("advice.none", lang)]) + "\n"

@@ -22,13 +22,13 @@ _FORMATS = ("text", "json")
 
 def listing(format: str | None, lang: str | None) -> int:
     lang, _ = _settings(format, None, lang)
-    found: list[Json] = []
+    rows: list[Json] = []
     for version in versions():
         catalogue = load(version)
         kernels = [
             catalogue.operators.overloads(name)[0].kernel for name in catalogue.operators.names() if name[:4] == "aten"
         ]
-        found.append(
+        rows.append(
             {
                 "torch_npu": version,
                 "torch": catalogue.torch,
@@ -40,9 +40,9 @@ def listing(format: str | None, lang: str | None) -> int:
             }
         )
     if format == "json":
-        return _json({"versions": found})
-    wide = max((len(row["torch_npu"]) for row in found), default=0)
-    write([[(f"{r['torch_npu']:<{wide}}  ", "bold"), (say("counts", lang, **r), "")] for r in found], sys.stdout)
+        return _json({"versions": rows})
+    wide = max((len(row["torch_npu"]) for row in rows), default=0)
+    write([[(f"{r['torch_npu']:<{wide}}  ", "bold"), (say("counts", lang, **r), "")] for r in rows], sys.stdout)
     return OK
 
 
@@ -85,14 +85,14 @@ def diff(before: str, after: str, format: str | None, lang: str | None) -> int:
 
     lang, _ = _settings(format, None, lang)
     old, new = (known_version(version) for version in (before, after))
-    found = between(load(old), load(new))
+    differences = between(load(old), load(new))
     if format == "json":
-        return _json({"before": old, "after": new, **found})
+        return _json({"before": old, "after": new, **differences})
     lines: list[Line] = []
-    for key, changes in found.items():
-        for what, mark, style in (("removed", "-", "red"), ("added", "+", "green"), ("changed", "~", "yellow")):
-            if rows := changes[what]:
-                lines.append([(f"{say('diff.' + key, lang)}, {say(what, lang)}: {len(rows)}", "bold")])
+    for key, changes in differences.items():
+        for kind, mark, style in (("removed", "-", "red"), ("added", "+", "green"), ("changed", "~", "yellow")):
+            if rows := changes[kind]:
+                lines.append([(f"{say('diff.' + key, lang)}, {say(kind, lang)}: {len(rows)}", "bold")])
                 texts = (row if isinstance(row, str) else f"{row[0]}  {row[1]} -> {row[2]}" for row in rows)
                 lines += [[(f"  {mark} {text}", style)] for text in texts]
     write(lines or [[(say("same", lang), "")]], sys.stdout)
@@ -107,11 +107,11 @@ def rebuild(torch_npu: list[str], output: str | None, wheels: str | None, update
     folder = Path(output) if output else rules_dir() / "catalog"
     sources = download.sources_file()
     for version in torch_npu:
-        found = download.pair(version, Path(wheels) if wheels else None)
+        pair = download.pair(version, Path(wheels) if wheels else None)
         if update_sources:
-            download.record(version, found, sources)
-        download.check(version, found, sources)
-        for name, data in build(*found).items():
+            download.record(version, pair, sources)
+        download.check(version, pair, sources)
+        for name, data in build(*pair).items():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_bytes(data)
             print(f"{folder / name}: {len(data)} bytes")
@@ -132,13 +132,13 @@ def _json(document: Json) -> int:
 
 
 def _exists(present: dict[str, bool | None], lang: str) -> str:
-    first, *_, last = present
+    oldest, *_, newest = present
     if all(present.values()):
-        return say("every", lang, first=first, last=last)
+        return say("every", lang, first=oldest, last=newest)
     if None in present.values():
         return say("unknown", lang)
-    names = ", ".join(version for version, there in present.items() if there)
-    return say("some", lang, names=names) if names else say("never", lang, first=first, last=last)
+    names = ", ".join(version for version, is_present in present.items() if is_present)
+    return say("some", lang, names=names) if names else say("never", lang, first=oldest, last=newest)
 
 
 def _runs(facts: Json, lang: str) -> list[tuple[str, str]]:

@@ -33,7 +33,7 @@ def doctor(format: str | None, lang: str | None) -> int:
     checks = judge(machine, releases, versions())
     if format == "json":
         rows = [
-            {"name": c.name, "status": c.status, **_said(c, settings.lang), "values": dict(c.values)} for c in checks
+            {"name": c.name, "status": c.status, **_texts(c, settings.lang), "values": dict(c.values)} for c in checks
         ]
         document = {"schema": 1, "fits": fits(checks), "checks": rows, "releases": [r._asdict() for r in releases]}
         sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
@@ -42,7 +42,7 @@ def doctor(format: str | None, lang: str | None) -> int:
     return OK if fits(checks) else FOUND
 
 
-def _said(check: Check, lang: str) -> dict[str, str]:
+def _texts(check: Check, lang: str) -> dict[str, str]:
     """KEY.cure is what to do about KEY: nothing where there is no such text."""
     values, cure = dict(check.values), f"{check.key}.cure"
     known = cure in words("doctor", lang)
@@ -54,11 +54,11 @@ def _show(checks: Sequence[Check], releases: Sequence[Release], machine: Machine
     widths = [max(columns(pair[n]) for pair in names.values()) for n in (0, 1)]
     rows: list[Line] = []
     for check in checks:
-        said, (name, status) = _said(check, lang), names[check]
+        texts, (name, status) = _texts(check, lang), names[check]
         head = (pad(name, widths[0], False) + "  ", "bold")
-        rows.append([head, (pad(status, widths[1], False) + "  ", STYLES[check.status]), (said["message"], "")])
-        if said["cure"]:
-            rows.append([(" " * (sum(widths) + 4) + said["cure"], "")])
+        rows.append([head, (pad(status, widths[1], False) + "  ", STYLES[check.status]), (texts["message"], "")])
+        if texts["cure"]:
+            rows.append([(" " * (sum(widths) + 4) + texts["cure"], "")])
     end = "fits.not" if not fits(checks) else "fits" if machine.torch_npu or machine.cann else "fits.nothing"
     rows += [[], [(say(end, lang), "bold")]]
     if not (machine.torch_npu and machine.cann):

@@ -27,22 +27,23 @@ def explain(name: str, target: str | None, lang: str | None) -> int:
     texts = load().texts
     try:
         api = texts.api(name, aim)
-        there, facts = _support(name, api, aim, settings.lang)
+        exists, facts = _support(name, api, aim, settings.lang)
         if api and api.stays:
             rows = _stays(api, settings.lang) + ([[], *facts] if facts else [])
         elif api:
-            rows = _api(api, texts.rule(api.code), there, settings.lang) + ([[], *facts] if facts else [])
+            rows = _api(api, texts.rule(api.code), exists, settings.lang) + ([[], *facts] if facts else [])
         elif package := texts.package(name):
             rows = _package(package, texts.rule(package.row.code), settings.lang)
         else:
             rows = facts or _rule(texts.rule(name), settings.lang)
     except KeyError:
-        near = texts.suggest(name)
-        names = ", ".join(near)
+        suggestions = texts.suggest(name)
+        names = ", ".join(suggestions)
         raise UserError(
             f"nothing is known about {name!r}"
-            + (f"; did you mean {names}?" if near else "; `porter rules` lists the codes"),
-            f"没有关于 {name!r} 的信息" + (f"；是否想查 {names}？" if near else "；用 `porter rules` 列出全部编号"),
+            + (f"; did you mean {names}?" if suggestions else "; `porter rules` lists the codes"),
+            f"没有关于 {name!r} 的信息"
+            + (f"；是否想查 {names}？" if suggestions else "；用 `porter rules` 列出全部编号"),
         ) from None
     show(rows, sys.stdout)
     return OK
@@ -52,14 +53,14 @@ def rules(format: str | None, lang: str | None) -> int:
     check_choice("--format", format, ("text", "json"))
     settings, _ = settings_here(None, lang)
     texts = load().texts
-    found = [texts.rule(code) for code in texts.codes()]
+    rules = [texts.rule(code) for code in texts.codes()]
     if format == "json":
         keys = ("code", "slug", "severity", "effort", "default", "title", "explain", "symptom", "reference")
-        document = {"schema": 1, "rules": [{key: getattr(rule, key) for key in keys} for rule in found]}
+        document = {"schema": 1, "rules": [{key: getattr(rule, key) for key in keys} for rule in rules]}
         sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
         return OK
-    wide = max(len(rule.slug) for rule in found)
-    names = {rule.severity: say(rule.severity, settings.lang) for rule in found}
+    wide = max(len(rule.slug) for rule in rules)
+    names = {rule.severity: say(rule.severity, settings.lang) for rule in rules}
     pads = max(map(columns, names.values()))
     rows: list[Line] = [
         [
@@ -68,7 +69,7 @@ def rules(format: str | None, lang: str | None) -> int:
             (pad(names[rule.severity], pads, False) + "  ", STYLES[rule.severity]),
             (rule.title[settings.lang] + (OFF[settings.lang] if rule.default == "off" else ""), ""),
         ]
-        for rule in found
+        for rule in rules
     ]
     show(rows, sys.stdout)
     return OK
@@ -86,10 +87,10 @@ def _support(name: str, api: ApiText | None, target: Target, lang: str) -> tuple
     verdict = model.verdict(known, name, api)
     if verdict is None or verdict.kind == UNKNOWN or verdict.kind == MISSING and not known.catalogue.surface.has(name):
         return False, []
-    told = support.told(verdict)
-    on = say("explain.on", lang, torch_npu=target.torch_npu, soc=target.soc, kind=support.kind(told, lang))
+    document = support.verdict_document(verdict)
+    on = say("explain.on", lang, torch_npu=target.torch_npu, soc=target.soc, kind=support.kind(document, lang))
     rows: list[Line] = [[(name, "bold"), (on, STYLES[verdict.severity])]]
-    rows += [[(f"  {text}", "")] for text in support.basis(told, lang)]
+    rows += [[(f"  {text}", "")] for text in support.basis(document, lang)]
     if not verdict.status and not name.startswith(("torch_npu", "torch.npu")):
         rows.append([("  " + say("documents.none", lang), "")])
     return verdict.kind != MISSING, [*rows, [(support.notice(support.sources(known), lang), "dim")]]
@@ -106,8 +107,8 @@ def _rule(rule: RuleText, lang: str) -> list[Line]:
     rows += _code("explain.by_hand", rule.by_hand, lang)
     if len(rule.messages) > 1:
         rows += [[], [(say("explain.messages", lang), "bold")]]
-        said = dict.fromkeys(text[lang] for _, text in sorted(rule.messages.items()))  # rows may share their words
-        rows += [[(f"  {text}", "")] for text in said]
+        texts = dict.fromkeys(text[lang] for _, text in sorted(rule.messages.items()))  # rows may share their words
+        rows += [[(f"  {text}", "")] for text in texts]
     if rule.default == "off":
         rows += [[], [(say("explain.off", lang, code=rule.code), "")]]
     return rows + _foot(rule.code, rule.reference, lang)
@@ -118,9 +119,9 @@ def _stays(api: ApiText, lang: str) -> list[Line]:
     return rows + _code("explain.example", api.before, lang)
 
 
-def _api(api: ApiText, rule: RuleText, there: bool, lang: str) -> list[Line]:
-    said = "becomes" if api.to else "old" if api.name.startswith("torch_npu.") else "differs" if there else "none"
-    head = say(f"explain.{said}", lang, api=api.name, to=api.to)
+def _api(api: ApiText, rule: RuleText, exists: bool, lang: str) -> list[Line]:
+    key = "becomes" if api.to else "old" if api.name.startswith("torch_npu.") else "differs" if exists else "none"
+    head = say(f"explain.{key}", lang, api=api.name, to=api.to)
     rows: list[Line] = [[(head, "bold"), ("  ", ""), (say(api.status, lang), STYLES[api.status])]]
     rows += [[(api.message[lang], "")]] if api.message.get(lang) else []
     rows += _code("explain.symptom", api.symptom, lang)

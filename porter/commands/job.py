@@ -146,8 +146,8 @@ def choose_target(settings: Settings, root: Path, table: Table | None) -> Target
     if not version:
         from porter.project.pins import choose
 
-        version, found = choose(root, DEFAULT_TORCH_NPU) if known else (DEFAULT_TORCH_NPU, "default")
-        origin = found if found != "default" or not soc else origin
+        version, pin_origin = choose(root, DEFAULT_TORCH_NPU) if known else (DEFAULT_TORCH_NPU, "default")
+        origin = pin_origin if pin_origin != "default" or not soc else origin
     return Target(version, soc or DEFAULT_SOC, settings.style, origin)
 
 
@@ -155,8 +155,8 @@ def known_version(version: str, place: str = "") -> str:
     """A version there is a catalogue of; `2.7` and `2.7.1` are the newest of theirs."""
     from porter.catalog.read.load import nearby, newest, versions
 
-    found = newest(version)
-    if found is None:
+    catalogued = newest(version)
+    if catalogued is None:
         near = nearby(version)
         en, zh = (f"; the nearest are {' and '.join(near)}", f"；最接近的是 {'、'.join(near)}") if near else ("", "")
         known = ", ".join(versions())
@@ -164,7 +164,7 @@ def known_version(version: str, place: str = "") -> str:
             f"{place}no catalogue of torch_npu {version!r}{en}; there are {known}",
             f"{place}没有 torch_npu {version!r} 的目录数据{zh}；现有：{known}",
         )
-    return found
+    return catalogued
 
 
 def _parts(text: str, place: str) -> dict[str, str]:

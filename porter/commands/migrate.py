@@ -164,8 +164,8 @@ def _write(job: Job, changed: list[Edited], allow_dirty: bool, kept: bool, error
     written = []
     with Transaction(job.root, kept) as transaction:
         if not allow_dirty:
-            last = transaction.home.written()
-            ours = {e.result.path for e in changed if last.get(e.result.path) == e.result.digest}
+            digests = transaction.home.written()
+            ours = {e.result.path for e in changed if digests.get(e.result.path) == e.result.digest}
             names = dirty(job.root, [e.result.path for e in changed if e.result.path not in ours])
             if names:
                 en, zh = (say("dirty", lang, names=_shown(names, lang)) for lang in LANGUAGES)
@@ -236,11 +236,11 @@ def _summary(
     report = report_of(job, run)
     yield target_line(report)
     counts = {status: sum(f.status == status for f in report.findings.due) for status in ("auto", "review", "manual")}
-    here = [f for e in changed for f in e.result.findings if f.suppressed is None and not f.optional]
-    auto, review = (sum(f.status == status for f in here) for status in ("auto", "review"))
+    findings = [f for e in changed for f in e.result.findings if f.suppressed is None and not f.optional]
+    auto, review = (sum(f.status == status for f in findings) for status in ("auto", "review"))
     if changed:
-        seen = report.prefix.rstrip("/")
-        undo = f"porter undo {seen}" if seen else "porter undo"
+        folder = report.prefix.rstrip("/")
+        undo = f"porter undo {folder}" if folder else "porter undo"
         more = say("migrate.reviewed", lang, n=review) if unsafe and review else ""
         if fused := sum(
             f.optional and bool(f.edit) and f.suppressed is None for e in changed for f in e.result.findings

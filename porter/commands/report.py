@@ -70,8 +70,8 @@ def spoken(document: Json, lang: str | None) -> Json:
     from porter.rulebook.texts import fill
 
     templates = Templates(document)
-    found = [
+    findings = [
         {**f, "message": fill(templates.of(f, lang), f["values"], f["code"], strict=False)}
         for f in document["findings"]
     ]
-    return {**document, "language": lang, "findings": found}
+    return {**document, "language": lang, "findings": findings}

@@ -20,14 +20,14 @@ def undo(path: str, lang: str | None) -> int:
 
     root, table = root_of([path])
     settings = read(table).overridden(lang=lang)
-    here = Path(os.path.realpath(path))
+    start = Path(os.path.realpath(path))
     if not os.path.lexists(root / ".porter"):  # written from a root that was found otherwise
-        root = next((folder for folder in (here, *here.parents) if has_runs(folder)), root)
-    done = take_back(root)
-    print(say("undone", settings.lang, n=len(done.restored)))
-    for error in done.refused:
+        root = next((folder for folder in (start, *start.parents) if has_runs(folder)), root)
+    undone = take_back(root)
+    print(say("undone", settings.lang, n=len(undone.restored)))
+    for error in undone.refused:
         print("porter: " + error.text(settings.lang), file=sys.stderr)
-    return FOUND if done.refused else OK
+    return FOUND if undone.refused else OK
 
 
 def clean(lang: str | None) -> int:

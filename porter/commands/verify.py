@@ -54,9 +54,9 @@ class Trees:
 
 
 def _line_before(before: list[bytes], after: list[bytes], line: int) -> int:
-    for _, start, end, first, last in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
-        if first < line <= last:
-            return min(start + line - first, max(end, start + 1))
+    for _, start, end, after_start, after_end in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        if after_start < line <= after_end:
+            return min(start + line - after_start, max(end, start + 1))
     return line
 
 
@@ -135,14 +135,14 @@ def _compared(
         first = _run("original", trees.original, trees, ours, device, limits, lang)
     second = _run("ported", trees.ported, trees, ours, device, limits, lang)
     comparison = compare(first, second, tolerance) if first is not None and first.ran and second.ran else None
-    found = {e.where: trees.findings_at(e.where) for e in second.records.errors if e.where}
+    findings = {e.where: trees.findings_at(e.where) for e in second.records.errors if e.where}
     known: tuple[str, ...] = ()
-    if any(found.values()):
+    if any(findings.values()):
         texts = load().texts
         known = tuple(
             f"{f.path}:{f.line}: {f.code} {f.status}: {texts.message(f, lang)} (porter explain {f.code})"
-            for where in sorted(found)
-            for f in found[where]
+            for where in sorted(findings)
+            for f in findings[where]
         )
     return Result(device, limits.devices, second, first, comparison, known)
 
@@ -184,8 +184,8 @@ def _copies(program: Sequence[str], root: Path, run: Run | None, files: Mapping[
     """Without a run of porter only the program as it stands."""
     from porter.files.journal import originals
 
-    here = Path(os.path.realpath("."))
-    words = program if here.is_relative_to(root) else legs.absolute(program, root)
+    working_folder = Path(os.path.realpath("."))
+    words = program if working_folder.is_relative_to(root) else legs.absolute(program, root)
     # what an earlier `migrate --inplace` replaced is what the program was
     wanted = {"ported": files} if run is None else {"original": originals(root), "ported": files}
     if run is not None and not files and not wanted["original"]:
@@ -196,17 +196,17 @@ def _copies(program: Sequence[str], root: Path, run: Run | None, files: Mapping[
             "或用 --original OLD --ported NEW 比较两个目录",
         )
     with tempfile.TemporaryDirectory(prefix="porter-") as temporary:
-        made = legs.make(root, wanted, here, Path(os.path.realpath(temporary)))
-        yield Trees(made.get("original"), made["ported"], words, run, files, (root,))
+        copies = legs.make(root, wanted, working_folder, Path(os.path.realpath(temporary)))
+        yield Trees(copies.get("original"), copies["ported"], words, run, files, (root,))
 
 
 def _port(root: Path, unsafe: bool, lang: str, given: Mapping[str, Any]) -> tuple[Run, dict[str, bytes]]:
-    done = prepare((str(root),), lang=lang, **given).run(quiet=True, anew=True)
-    changes = {r.path: r.review if unsafe else r.auto for r in done.files}
-    files = {path: apply(done.data(path), change) for path, change in changes.items() if change}
-    due = [f for r in done.files for f in r.findings if f.suppressed is None and not f.optional]
+    port_run = prepare((str(root),), lang=lang, **given).run(quiet=True, anew=True)
+    changes = {r.path: r.review if unsafe else r.auto for r in port_run.files}
+    files = {path: apply(port_run.data(path), change) for path, change in changes.items() if change}
+    due = [f for r in port_run.files for f in r.findings if f.suppressed is None and not f.optional]
     counts = {status: sum(f.status == status for f in due) for status in ("auto", "review", "manual")}
     review = say("ported.review", lang, n=counts["review"]) if unsafe else ""
     shown = say("ported", lang, files=len(files), auto=counts["auto"], review=review, manual=counts["manual"])
     print(shown, file=sys.stderr)
-    return done, files
+    return port_run, files

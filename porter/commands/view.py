@@ -41,10 +41,10 @@ def _reader(run: Run) -> Callable[[str], bytes | None]:
 
     def data(path: str) -> bytes | None:
         try:
-            found = run.data(path)
+            content = run.data(path)
         except FilesError:
             return None
-        return found if digests.get(path, "") in ("", digest(found)) else None
+        return content if digests.get(path, "") in ("", digest(content)) else None
 
     return data
 
@@ -54,7 +54,7 @@ def place(root: Path) -> tuple[str, str]:
 
     ("", ".") at the root, ("repo/", "repo") above it; elsewhere ("", ""), and the report says what paths start from.
     """
-    seen = os.path.relpath(os.path.realpath(root), os.path.realpath(".")).replace(os.sep, "/")
-    if seen == ".":
+    relative = os.path.relpath(os.path.realpath(root), os.path.realpath(".")).replace(os.sep, "/")
+    if relative == ".":
         return "", "."
-    return ("", "") if seen.startswith("..") else (f"{seen}/", seen)
+    return ("", "") if relative.startswith("..") else (f"{relative}/", relative)

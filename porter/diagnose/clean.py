@@ -34,16 +34,16 @@ def split(text: str) -> tuple[str, str, int | None]:
     """(what names the process, the line, the rank) of a decoded line. The indentation of the line is kept."""
     process, rank = "", None
     for _ in range(5):
-        found = _PROCESS.match(text)
-        if found and (found["actor"] is None or "pid=" in found[0] or found["vllm"]):
-            process += found[0].strip()
-            own = found["rank"] or found["default"] or found["srun"] or found["vllm"]
-            rank = int(own) if own else rank
+        match = _PROCESS.match(text)
+        if match and (match["actor"] is None or "pid=" in match[0] or match["vllm"]):
+            process += match[0].strip()
+            digits = match["rank"] or match["default"] or match["srun"] or match["vllm"]
+            rank = int(digits) if digits else rank
         else:
-            found = _STAMP.match(text)
-        if not found:
+            match = _STAMP.match(text)
+        if not match:
             break
-        text = text[found.end() :]
+        text = text[match.end() :]
     return process, text, rank
 
 

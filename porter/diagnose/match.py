@@ -34,7 +34,7 @@ class Meaning(NamedTuple):
     pattern: re.Pattern[str]
     cause: str  # name of a [[cause]], or ""
     code: str  # of the rule whose symptom it is, or ""
-    own: bool  # nobody but a port in progress writes it
+    is_of_port: bool  # nobody but a port in progress writes it
     spoken: bool = False  # words of people, which no program writes
     package: str = ""  # that is not there
 
@@ -44,18 +44,18 @@ class Matcher:
 
     def __init__(self, meanings: list[Meaning]) -> None:
         self._by_word: dict[str, list[Meaning]] = {}
-        self._rest: dict[str, list[Meaning]] = {}
+        self._by_needle: dict[str, list[Meaning]] = {}
         for meaning in meanings:
             word = _word(meaning)
             if word:
                 self._by_word.setdefault(word, []).append(meaning)
             else:
-                self._rest.setdefault(meaning.needle, []).append(meaning)
+                self._by_needle.setdefault(meaning.needle, []).append(meaning)
 
     def meanings(self, text: str) -> list[Meaning]:
         known = self._by_word
         near = [row for word in dict.fromkeys(_WORD.findall(text)) if word in known for row in known[word]]
-        near += [row for needle, rows in self._rest.items() if needle in text for row in rows]
+        near += [row for needle, rows in self._by_needle.items() if needle in text for row in rows]
         return [row for row in near if row.needle in text and row.pattern.search(text)] if near else near
 
 
@@ -63,44 +63,44 @@ def _word(meaning: Meaning) -> str:
     """A word of the needle that is a word of the line as well: one with its edges inside of the needle."""
     needle, pattern = meaning.needle, meaning.pattern.pattern
     whole = pattern.startswith(r"\b") and pattern.endswith(r"\b") or needle.isdigit()
-    found = ""
+    word = ""
     for match in _WORD.finditer(needle):
         start, end = match.span()
         inside = start > 0 and end < len(needle)
         apart = not _LETTER.match(needle[start - 1 : start]) and not _LETTER.match(needle[end : end + 1])
-        if (inside or whole) and apart and len(match[0]) > len(found):
-            found = match[0]
-    return found
+        if (inside or whole) and apart and len(match[0]) > len(word):
+            word = match[0]
+    return word
 
 
 def of_causes(causes: Collection[Json]) -> list[Meaning]:
-    found = []
+    meanings = []
     for cause in causes:
         for line in cause.get("lines", ()):
-            found.append(Meaning(needle(line), re.compile(line), cause["name"], "", True))
+            meanings.append(Meaning(needle(line), re.compile(line), cause["name"], "", True))
         for number in cause.get("numbers", ()):
             pattern = re.compile(
                 rf"(?:code|Code|errno|result|failed|reason|ret)\W{{0,3}}(?:is )?\W{{0,2}}(?<!\d){number}(?!\d)"
             )
-            found.append(Meaning(str(number), pattern, cause["name"], "", True))
-    return found
+            meanings.append(Meaning(str(number), pattern, cause["name"], "", True))
+    return meanings
 
 
 def of_packages(causes: Collection[Json], packages: dict[str, Package]) -> list[Meaning]:
     """Packages that only run on GPUs and are not there: of those that no cause speaks of itself."""
     name = next(cause["name"] for cause in causes if "packages" in cause)
     known = of_causes(causes)
-    found = []
+    meanings = []
     for package, row in sorted(packages.items()):
         line = f"No module named '{package}"
         if row.status in ("replace", "none") and not any(meaning.pattern.search(f"{line}'") for meaning in known):
-            found.append(Meaning(line, re.compile(re.escape(line) + "['.]"), name, "", True, package=package))
-    return found
+            meanings.append(Meaning(line, re.compile(re.escape(line) + "['.]"), name, "", True, package=package))
+    return meanings
 
 
 def of_symptoms(texts: Texts) -> list[Meaning]:
     """Every alternative of every rule's symptom: "A: ...; or B: ..." are two."""
-    found: dict[tuple[str, str], Meaning] = {}
+    meanings: dict[tuple[str, str], Meaning] = {}
     for code in texts.codes():
         rule = texts.rule(code)
         for text in dict.fromkeys(
@@ -109,8 +109,8 @@ def of_symptoms(texts: Texts) -> list[Meaning]:
             for part in alternatives(text):
                 meaning = _meaning(part, code)
                 if meaning:
-                    found.setdefault((meaning.pattern.pattern, code), meaning)
-    return list(found.values())
+                    meanings.setdefault((meaning.pattern.pattern, code), meaning)
+    return list(meanings.values())
 
 
 def alternatives(symptom: str) -> list[str]:

@@ -41,17 +41,17 @@ def opened(name: str) -> Iterator[Readable]:
 
 def blocks(stream: Readable) -> Iterator[bytes]:
     """Whole lines, each ended by a line feed; those that count as none to `grep -n` by UNCOUNTED."""
-    rest = b""
+    leftover = b""
     while chunk := stream.read(BLOCK):
-        data = rest + chunk
+        data = leftover + chunk
         cut = data.rfind(b"\n") + 1
         if not cut and len(data) > LONG:
             cut = data.rfind(b"\r", 0, len(data) - 1) + 1 or len(data)
-        rest = data[cut:]
+        leftover = data[cut:]
         if cut:
             yield from _lines(data[:cut])
-    if rest:
-        yield from _lines(rest)
+    if leftover:
+        yield from _lines(leftover)
 
 
 def _lines(data: bytes) -> Iterator[bytes]:
@@ -61,22 +61,22 @@ def _lines(data: bytes) -> Iterator[bytes]:
         data = data.replace(b"\r\r\n", b"\n").replace(b"\r\n", b"\n").replace(b"\r", UNCOUNTED)
     if not data.endswith(b"\n"):
         data += UNCOUNTED
-    at = 0
-    while len(data) - at > BLOCK * 2 or _too_long(data, at):
-        end = data.rfind(b"\n", at, at + LONG) + 1
+    offset = 0
+    while len(data) - offset > BLOCK * 2 or _too_long(data, offset):
+        end = data.rfind(b"\n", offset, offset + LONG) + 1
         if end:
-            yield data[at:end]
-            at = end
+            yield data[offset:end]
+            offset = end
         else:
-            yield data[at : at + LONG] + UNCOUNTED
-            at += LONG
-    if at < len(data):
-        yield data[at:]
+            yield data[offset : offset + LONG] + UNCOUNTED
+            offset += LONG
+    if offset < len(data):
+        yield data[offset:]
 
 
-def _too_long(data: bytes, at: int) -> bool:
+def _too_long(data: bytes, offset: int) -> bool:
     """Whether a line may be longer than LONG: looked at in strides, so that it costs nothing."""
-    return any(data.find(b"\n", start, start + LONG) < 0 for start in range(at, len(data) - LONG, LONG))
+    return any(data.find(b"\n", start, start + LONG) < 0 for start in range(offset, len(data) - LONG, LONG))
 
 
 def _decoded(stream: Any, layers: int = LAYERS) -> Readable:

@@ -74,32 +74,32 @@ class Repository:
 
     def at(self, spots: list[Spot]) -> list[Place]:
         """What is found at frames, whatever it is; at the innermost first."""
-        found = [
+        places = [
             place
             for spot in reversed(spots)
             for place in self._by_path.get(spot.path, ())
             if place.line <= spot.line <= place.end_line
         ]
-        return list(dict.fromkeys(found))
+        return list(dict.fromkeys(places))
 
     def of(self, codes: tuple[str, ...], near: list[Spot]) -> list[Place]:
         """Findings of these codes: first at the frames, the innermost first, then in their files, then the rest."""
-        order = {code: at for at, code in enumerate(codes)}
-        found = [place for place in self.places if place.code in order]
-        lines = {spot: at for at, spot in enumerate(reversed(near))}
+        order = {code: index for index, code in enumerate(codes)}
+        places = [place for place in self.places if place.code in order]
+        lines = {spot: index for index, spot in enumerate(reversed(near))}
         files: dict[str, int] = {}
-        for spot, at in lines.items():
-            files.setdefault(spot.path, at)
+        for spot, index in lines.items():
+            files.setdefault(spot.path, index)
 
         def rank(place: Place) -> tuple[int, int, int, str, int]:
-            here = [
-                at
-                for spot, at in lines.items()
+            indexes = [
+                index
+                for spot, index in lines.items()
                 if spot.path == place.path and place.line <= spot.line <= place.end_line
             ]
-            return (min(here, default=999), files.get(place.path, 999), order[place.code], place.path, place.line)
+            return (min(indexes, default=999), files.get(place.path, 999), order[place.code], place.path, place.line)
 
-        return sorted(found, key=rank)
+        return sorted(places, key=rank)
 
 
 def of_run(run: Run, texts: Texts, lang: str) -> Repository:

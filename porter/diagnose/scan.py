@@ -43,7 +43,7 @@ class Sighting:
     line: int
     text: str
     count: int = 1
-    last: int = 0  # the line it was last seen in
+    last_line: int = 0  # the line it was last seen in
     ranks: set[int] = field(default_factory=set)
     error: Error | None = None  # the traceback it belongs to
 
@@ -56,7 +56,7 @@ class Log:
     npu: bool = False  # whether it is of a program on an NPU
     lines: int = 0
     size: int = 0
-    last: tuple[int, str] | None = None  # the last line that looks like an error
+    last_error: tuple[int, str] | None = None  # the last line that looks like an error
 
 
 _ERROR = re.compile(r"\b(?:[A-Z]\w{0,60}(?:Error|Exception)|ERROR|Error|FATAL|Fatal|fatal error)\b")
@@ -85,7 +85,7 @@ class Scan:
 
     def _block(self, data: bytes, whole: bool) -> None:
         log = self.log
-        number, at = log.lines + 1, 0  # of the line that starts at `at`
+        number, offset = log.lines + 1, 0  # of the line that starts at `offset`
         log.size += len(data)
         if not log.npu and len(data) == log.size:
             log.npu = bool(_NPU.search(data))
@@ -100,8 +100,8 @@ class Scan:
                 position = starts[index]
             if position >= len(data):
                 break
-            number += _counted(data, at, position)
-            at = position
+            number += _counted(data, offset, position)
+            offset = position
             end = data.index(b"\n", position) + 1
             self._line(number, data[position:end], whole)
             position = end
@@ -135,45 +135,45 @@ class Scan:
         if whole:
             meanings = meanings + self._spoken.meanings(text)
         for meaning in meanings:
-            self._seen(meaning, number, process, text, rank)
+            self._add_sighting(meaning, number, process, text, rank)
         if ("rror" in text or "xception" in text or "ERR" in text or "atal" in text) and _ERROR.search(text, 0, 300):
-            log.last = (number, text[:2000])
+            log.last_error = (number, text[:2000])
 
-    def _seen(self, meaning: Meaning, number: int, process: str, text: str, rank: int | None) -> None:
+    def _add_sighting(self, meaning: Meaning, number: int, process: str, text: str, rank: int | None) -> None:
         key = (meaning.cause, meaning.code)
         sighting = self.log.sightings.get(key)
         if sighting is None:
             sighting = self.log.sightings[key] = Sighting(meaning, number, text[:2000], 0)
-        sighting.count += sighting.last != number
-        sighting.last = number
+        sighting.count += sighting.last_line != number
+        sighting.last_line = number
         if rank is not None and len(sighting.ranks) < 4096:
             sighting.ranks.add(rank)
         if sighting.error is None:
             error = self.log.tracebacks.last(process)
             if error is not None and 0 <= number - error.line <= NEAR:
                 sighting.error = error
-        # an own message says more than one that anybody may have written
-        if meaning.own and not sighting.meaning.own:
+        # a message of a port says more than one that any program may write
+        if meaning.is_of_port and not sighting.meaning.is_of_port:
             sighting.meaning = meaning
 
 
 def _every(data: bytes) -> list[int]:
-    starts, at = [], 0
-    while at < len(data):
-        starts.append(at)
-        at = data.index(b"\n", at) + 1
+    starts, offset = [], 0
+    while offset < len(data):
+        starts.append(offset)
+        offset = data.index(b"\n", offset) + 1
     return starts
 
 
 def _lines_with(words: tuple[bytes, ...], data: bytes, starts: set[int], most: int = 0) -> None:
     for word in words:
-        at, left = data.find(word), most
-        while at >= 0:
-            starts.add(data.rfind(b"\n", 0, at) + 1)
+        offset, left = data.find(word), most
+        while offset >= 0:
+            starts.add(data.rfind(b"\n", 0, offset) + 1)
             left -= 1
             if not left:
                 break
-            at = data.find(word, data.index(b"\n", at))
+            offset = data.find(word, data.index(b"\n", offset))
 
 
 def _counted(data: bytes, start: int, end: int) -> int:

@@ -75,12 +75,12 @@ class Numbers:
     def take(self, number: int, process: str, text: str) -> None:
         line = text[:2000]
         if "loss" in line or "grad" in line:
-            for found in _LOSS.finditer(line):
-                name = "grad_norm" if found[1].startswith("grad") else "loss"
-                self._add(name, process, found[2], number, text)
+            for match in _LOSS.finditer(line):
+                name = "grad_norm" if match[1].startswith("grad") else "loss"
+                self._add(name, process, match[2], number, text)
             if "scale" in line:
-                for found in _SCALE.finditer(line):
-                    self._add("scale", "", found[1], number, text)
+                for match in _SCALE.finditer(line):
+                    self._add("scale", "", match[1], number, text)
         if "elapsed time per iteration" in line and (step := _MEGATRON.search(line)):
             self._add("seconds", process, str(_number(step[1]) / 1000), number, text)
         if "data" in line and (both := _DATA.search(line)):
@@ -89,26 +89,26 @@ class Numbers:
         if "/it]" in line or "it/s]" in line or "/it," in line:
             self._bar(number, process, line, text)
         if "acc" in line or "mAP" in line or "_f1" in line:
-            for found in _METRIC.finditer(line):
-                self._add(f"metric {found[1]}", "", found[2], number, text)
+            for match in _METRIC.finditer(line):
+                self._add(f"metric {match[1]}", "", match[2], number, text)
 
     def _bar(self, number: int, process: str, line: str, text: str) -> None:
         """Of a progress bar over training steps: the seconds since its start, by step."""
-        found = _BAR.match(line)
-        if found is None or int(found["all"]) < 20:
+        match = _BAR.match(line)
+        if match is None or int(match["all"]) < 20:
             return
-        what = found["what"].strip(" \r:0123456789%.")
-        if _FOREIGN.search(what) and not _TRAINING.search(what):
+        label = match["what"].strip(" \r:0123456789%.")
+        if _FOREIGN.search(label) and not _TRAINING.search(label):
             return
-        name = f"bar {found['all']}"
+        name = f"bar {match['all']}"
         series = self.series.get((name, process))
-        at = int(found["at"])
-        if at < 1 or series and series.points and len(series.points) >= KEPT:
+        step = int(match["at"])
+        if step < 1 or series and series.points and len(series.points) >= KEPT:
             return
-        seconds = int(found["h"] or 0) * 3600 + int(found["m"]) * 60 + int(found["s"])
-        if series is None or not series.points or series.points[-1].value < at + seconds / 1e6:
+        seconds = int(match["h"] or 0) * 3600 + int(match["m"]) * 60 + int(match["s"])
+        if series is None or not series.points or series.points[-1].value < step + seconds / 1e6:
             # step and seconds in one number: both are small, and a bar is drawn again and again
-            self._add(name, process, repr(at + min(seconds, 999_999) / 1e6), number, text)
+            self._add(name, process, repr(step + min(seconds, 999_999) / 1e6), number, text)
 
     def _add(self, name: str, process: str, value: str, number: int, text: str) -> None:
         series = self.series.get((name, process))
@@ -119,10 +119,12 @@ class Numbers:
         series.add(_number(value), number, text)
 
     def named(self, name: str) -> list[tuple[str, Series]]:
-        return [(process, series) for (own, process), series in self.series.items() if own == name]
+        return [(process, series) for (series_name, process), series in self.series.items() if series_name == name]
 
     def beginning(self, name: str) -> list[tuple[str, Series]]:
-        return [(process, series) for (own, process), series in self.series.items() if own.startswith(name)]
+        return [
+            (process, series) for (series_name, process), series in self.series.items() if series_name.startswith(name)
+        ]
 
 
 def _number(text: str) -> float:

@@ -58,7 +58,7 @@ def document(diagnosis: Diagnosis, name: str, version: str, lang: str) -> str:
         }
         for error in diagnosis.errors
     ]
-    last = {"line": log.last[0], "text": shown(log.last[1])} if log.last else None
+    last_error = {"line": log.last_error[0], "text": shown(log.last_error[1])} if log.last_error else None
     value = {
         "schema": SCHEMA,
         "porter": version,
@@ -67,7 +67,7 @@ def document(diagnosis: Diagnosis, name: str, version: str, lang: str) -> str:
         "known": diagnosis.known,
         "causes": [_document(answer, lang) for answer in diagnosis.answers],
         "unexplained": errors,
-        "last": last,
+        "last": last_error,
         "next": [] if diagnosis.known else _next(diagnosis, lang),
     }
     return as_json(value)
@@ -76,16 +76,16 @@ def document(diagnosis: Diagnosis, name: str, version: str, lang: str) -> str:
 def _answer(answer: Answer, number: int, prefix: str, lang: str) -> list[Line]:
     kind = "cause.more" if answer.kind == "cause" and number else answer.kind
     rows: list[Line] = [[], [(say(kind, lang), STYLES[answer.kind]), (answer.title[lang], "bold")]]
-    rows += [_labelled("log", _told(evidence, lang), lang, "dim") for evidence in answer.evidence]
+    rows += [_labelled("log", _evidence_text(evidence, lang), lang, "dim") for evidence in answer.evidence]
     if answer.spots:
         spot = answer.spots[-1]
         place = f"{printable(prefix + spot.path)}:{spot.line}"
         rows.append(_labelled("code", say("frame" if spot.sure else "frame.unsure", lang, place=place), lang))
-    rows += [_found(place, prefix, lang) for place in answer.places]
+    rows += [_place_line(place, prefix, lang) for place in answer.places]
     shown_of = sum(place.code in answer.codes for place in answer.places)
-    if answer.found > shown_of:
+    if answer.finding_count > shown_of:
         codes = ",".join(answer.occurring)
-        rows.append(_labelled("code", say("more", lang, n=answer.found - shown_of, codes=codes), lang, "dim"))
+        rows.append(_labelled("code", say("more", lang, n=answer.finding_count - shown_of, codes=codes), lang, "dim"))
     rows.append(_labelled("why", answer.why[lang], lang))
     cure = answer.cure[lang] if answer.cure else say("cure.rule", lang, code=answer.codes[0])
     rows.append(_labelled("cure", cure, lang))
@@ -96,9 +96,9 @@ def _answer(answer: Answer, number: int, prefix: str, lang: str) -> list[Line]:
 
 def _named(answer: Answer) -> list[str]:
     """Codes with findings first."""
-    found = list(dict.fromkeys(place.code for place in answer.places))
+    codes = list(dict.fromkeys(place.code for place in answer.places))
     package = [answer.package] if answer.package else []
-    return list(dict.fromkeys([*package, *found, *answer.occurring, *answer.codes]))[:CODES]
+    return list(dict.fromkeys([*package, *codes, *answer.occurring, *answer.codes]))[:CODES]
 
 
 def _labelled(key: str, text: str, lang: str, style: str = "") -> Line:
@@ -108,7 +108,7 @@ def _labelled(key: str, text: str, lang: str, style: str = "") -> Line:
     return [(f"  {label}{' ' * max(1, 6 - columns(label))}", "dim"), (text, style)]
 
 
-def _told(evidence: Evidence, lang: str) -> str:
+def _evidence_text(evidence: Evidence, lang: str) -> str:
     values = {"line": evidence.line, "n": evidence.count, "text": printable(evidence.text)}
     text = say("evidence.times" if evidence.count > 1 else "evidence", lang, **values)
     return text + (say("ranks", lang, ranks=_ranks(evidence.ranks)) if len(evidence.ranks) > 1 else "")
@@ -129,14 +129,14 @@ def _ranks(ranks: tuple[int, ...]) -> str:
 def _unknown(diagnosis: Diagnosis, prefix: str, lang: str) -> list[Line]:
     log = diagnosis.log
     effects = any(answer.kind == "effect" for answer in diagnosis.answers)
-    if not diagnosis.errors and not log.last and not effects:
+    if not diagnosis.errors and not log.last_error and not effects:
         return [] if diagnosis.answers else [[], [(say("quiet", lang), "bold")]]
     key = "unknown" if not effects else "unknown.first" if diagnosis.errors else "unknown.effect"
     rows: list[Line] = [[], [(say(key, lang), "bold yellow")]]
     for error in diagnosis.errors:
         rows += _error(error, diagnosis.spots[error.line], _places(diagnosis, error), prefix, lang)
-    if not diagnosis.errors and log.last:
-        number, text = log.last
+    if not diagnosis.errors and log.last_error:
+        number, text = log.last_error
         rows.append([(f"  {say('error', lang, line=number, text=printable(shown(text)))}", "")])
     rows += [[], [(say("next", lang), "bold")]]
     return rows + [[(f"  {text}", "")] for text in _next(diagnosis, lang)]
@@ -152,17 +152,17 @@ def _error(error: Error, spots: list[Spot], places: list[Place], prefix: str, la
     if spots:
         place = f"{printable(prefix + spots[-1].path)}:{spots[-1].line}"
         rows.append([(f"  {say('error.at', lang, place=place)}", "")])
-    return rows + [_found(place, prefix, lang) for place in places]
+    return rows + [_place_line(place, prefix, lang) for place in places]
 
 
-def _found(place: Place, prefix: str, lang: str) -> Line:
+def _place_line(place: Place, prefix: str, lang: str) -> Line:
     where = f"{printable(prefix + place.path)}:{place.line}"
     return _labelled("code", f"{where}: {place.code} {printable(place.message)}", lang)
 
 
 def _next(diagnosis: Diagnosis, lang: str) -> list[str]:
     log = diagnosis.log
-    if not diagnosis.errors and not log.last and not diagnosis.answers:
+    if not diagnosis.errors and not log.last_error and not diagnosis.answers:
         return []
     keys = []
     if len(log.tracebacks.errors) > 1 or any(error.rank is not None for error in log.tracebacks.errors):
@@ -191,7 +191,7 @@ def _document(answer: Answer, lang: str) -> Json:
         "package": answer.package or None,
         "frames": [_spot(spot) for spot in answer.spots],
         "places": [place._asdict() for place in answer.places],
-        "findings": answer.found,
+        "findings": answer.finding_count,
         "reference": answer.reference or None,
     }
 

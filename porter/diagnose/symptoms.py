@@ -18,13 +18,13 @@ class Symptom(NamedTuple):
 
 
 def symptoms(numbers: Numbers) -> list[Symptom]:
-    found: dict[str, Symptom] = {}
+    by_cause: dict[str, Symptom] = {}
     for look in (_not_a_number, _scale, _flat, _spike, _wandering, _first_step, _waiting, _slowest, _metric):
         for symptom in look(numbers):
             # of many ranks, the first line speaks for all
-            if symptom.cause not in found or symptom.point.line < found[symptom.cause].point.line:
-                found[symptom.cause] = symptom
-    return list(found.values())
+            if symptom.cause not in by_cause or symptom.point.line < by_cause[symptom.cause].point.line:
+                by_cause[symptom.cause] = symptom
+    return list(by_cause.values())
 
 
 def _losses(numbers: Numbers, least: int) -> Iterator[Series]:
@@ -61,11 +61,11 @@ def _flat(numbers: Numbers) -> Iterator[Symptom]:
 def _spike(numbers: Numbers) -> Iterator[Symptom]:
     for series in _losses(numbers, 40):
         points = series.points
-        for at in range(20, len(points)):
-            before = [point.value for point in points[at - 20 : at]]
+        for index in range(20, len(points)):
+            before = [point.value for point in points[index - 20 : index]]
             usual = median(before)
-            if usual > 0.01 and points[at].value > 5 * usual and points[at].value > 2 * max(before):
-                yield Symptom("loss-spike", points[at], {"value": f"{points[at].value:g}", "usual": f"{usual:g}"})
+            if usual > 0.01 and points[index].value > 5 * usual and points[index].value > 2 * max(before):
+                yield Symptom("loss-spike", points[index], {"value": f"{points[index].value:g}", "usual": f"{usual:g}"})
                 break
 
 
@@ -78,24 +78,24 @@ def _wandering(numbers: Numbers) -> Iterator[Symptom]:
         start, end = median(values[:quarter]), median(values[-quarter:])
         jumps = sum(abs(b - a) > 0.5 * min(a, b) for a, b in itertools.pairwise(values))
         if end >= start and jumps > len(values) // 2:
-            said = {"start": f"{start:.3g}", "end": f"{end:.3g}", "n": str(series.count)}
-            yield Symptom("oscillating-loss", series.points[-1], said)
+            stated = {"start": f"{start:.3g}", "end": f"{end:.3g}", "n": str(series.count)}
+            yield Symptom("oscillating-loss", series.points[-1], stated)
 
 
 def _first_step(numbers: Numbers) -> Iterator[Symptom]:
     for _, series in numbers.named("seconds"):
         if len(series.points) >= 6 and series.points[0].line < series.points[1].line:
-            first, rest = series.points[0], median(series.values[1:])
-            if first.value >= 20 and first.value >= 10 * rest:
-                yield Symptom("slow-first-step", first, {"first": f"{first.value:.0f}", "rest": f"{rest:.1f}"})
+            first, usual = series.points[0], median(series.values[1:])
+            if first.value >= 20 and first.value >= 10 * usual:
+                yield Symptom("slow-first-step", first, {"first": f"{first.value:.0f}", "rest": f"{usual:.1f}"})
     for _, series in numbers.beginning("bar "):  # a value is a step, with the seconds so far as its millionths
         steps = [(int(point.value), round(point.value % 1 * 1e6), point) for point in series.points]
         if len(steps) < 3 or steps[0][0] != 1 or steps[-1][0] < 6:
             continue
         seconds = steps[0][1]
-        rest = (steps[-1][1] - seconds) / (steps[-1][0] - 1)
-        if seconds >= 30 and rest >= 0 and seconds >= 10 * rest:
-            yield Symptom("slow-first-step", steps[0][2], {"first": str(seconds), "rest": f"{rest:.1f}"})
+        usual = (steps[-1][1] - seconds) / (steps[-1][0] - 1)
+        if seconds >= 30 and usual >= 0 and seconds >= 10 * usual:
+            yield Symptom("slow-first-step", steps[0][2], {"first": str(seconds), "rest": f"{usual:.1f}"})
 
 
 def _waiting(numbers: Numbers) -> Iterator[Symptom]:

@@ -43,12 +43,12 @@ class Error:
     @property
     def chain(self) -> list[Error]:
         """It and what led to it, the first cause first."""
-        found: list[Error] = []
+        errors: list[Error] = []
         error: Error | None = self
-        while error is not None and len(found) < 10:
-            found.append(error)
+        while error is not None and len(errors) < 10:
+            errors.append(error)
             error = error.before
-        return found[::-1]
+        return errors[::-1]
 
 
 class Tracebacks:
@@ -56,9 +56,9 @@ class Tracebacks:
 
     def __init__(self) -> None:
         self.errors: list[Error] = []
-        self._known: dict[tuple[object, ...], Error] = {}
+        self._by_key: dict[tuple[object, ...], Error] = {}
         self._open: dict[str, _Open] = {}
-        self._last: dict[str, Error] = {}
+        self._last_errors: dict[str, Error] = {}
         self._chained: dict[str, Error] = {}
 
     @property
@@ -67,7 +67,7 @@ class Tracebacks:
         return bool(self._open)
 
     def last(self, process: str) -> Error | None:
-        return self._last.get(process)
+        return self._last_errors.get(process)
 
     def take(self, number: int, process: str, text: str, rank: int | None) -> bool:
         """Whether the line is part of a traceback, and says nothing else."""
@@ -78,33 +78,33 @@ class Tracebacks:
         if process in self._open:
             if self._open[process].take(text):
                 return True
-            found = self._open[process].ended(text)
-            if found is None:
+            ending = self._open[process].ended(text)
+            if ending is None:
                 self._open[process].patience -= 1
                 if not self._open[process].patience:
                     del self._open[process]
             else:
                 opened = self._open.pop(process)
-                self._add(process, Error(*found, opened.frames, number, rank, before=opened.before))
-        elif text.startswith(_CHAINS) and process in self._last:
-            self._chained[process] = self._last[process]
+                self._add(process, Error(*ending, opened.frames, number, rank, before=opened.before))
+        elif text.startswith(_CHAINS) and process in self._last_errors:
+            self._chained[process] = self._last_errors[process]
         return False
 
     def _add(self, process: str, error: Error) -> None:
-        last = error.frames[-1] if error.frames else None
-        key = (error.kind, error.message[:200], last and (last.file, last.line))
-        known = self._known.get(key)
+        last_frame = error.frames[-1] if error.frames else None
+        key = (error.kind, error.message[:200], last_frame and (last_frame.file, last_frame.line))
+        known = self._by_key.get(key)
         if known is None:
             if len(self.errors) >= MOST:
                 return
             self.errors.append(error)
-            known = self._known[key] = error
+            known = self._by_key[key] = error
         else:
             known.count += 1
         if error.rank is not None and len(known.ranks) < 4096:
             known.ranks.add(error.rank)
-        if process in self._last or len(self._last) < 4096:
-            self._last[process] = known
+        if process in self._last_errors or len(self._last_errors) < 4096:
+            self._last_errors[process] = known
 
 
 class _Open:
@@ -116,10 +116,10 @@ class _Open:
 
     def take(self, text: str) -> bool:
         """Whether the line is part of the traceback."""
-        found = _FRAME.match(text) or _RICH.match(text)
-        if found:
+        match = _FRAME.match(text) or _RICH.match(text)
+        if match:
             self.indent = self.indent or len(text) - len(text.lstrip())
-            self.frames.append(Frame(found[1], int(found[2]), (found[3] or "").strip()))
+            self.frames.append(Frame(match[1], int(match[2]), (match[3] or "").strip()))
             del self.frames[:-FRAMES]
             return True
         bare = text.strip()
@@ -134,7 +134,7 @@ class _Open:
 
     @staticmethod
     def ended(text: str) -> tuple[str, str] | None:
-        found = _ERROR.match(text.strip()[:4200])
-        if found and found[1] not in _LEVELS:
-            return found[1], (found[2] or "")[:2000].strip()
+        match = _ERROR.match(text.strip()[:4200])
+        if match and match[1] not in _LEVELS:
+            return match[1], (match[2] or "")[:2000].strip()
         return None

@@ -69,7 +69,7 @@ def _cann(machine: Machine, releases: Sequence[Release]) -> list[Check]:
     if cann is None:
         return [Check("cann", ABSENT, "cann.none")]
     values: tuple[tuple[str, str], ...] = (("version", cann.version), ("path", cann.path), ("variable", cann.variable))
-    if not cann.there:
+    if not cann.exists:
         return [Check("cann", WRONG, "cann.gone", values)]
     checks = []
     if not cann.variable:

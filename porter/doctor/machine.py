@@ -25,7 +25,7 @@ class Cann(NamedTuple):
     path: str
     version: str  # "" where no file tells
     variable: str  # that names the path; "" where it lies in the usual place and no variable names it
-    there: bool
+    exists: bool
 
 
 class Machine(NamedTuple):
@@ -43,7 +43,7 @@ def look(environ: Mapping[str, str], root: Path) -> Machine:
     """`root` is where the file system begins."""
     torch, npu = _installed("torch"), _installed("torch_npu")
     driver = _read(root / "usr/local/Ascend/driver/version.info")
-    found = re.search(r"(?im)^version\s*=\s*(\S+)", driver)
+    match = re.search(r"(?im)^version\s*=\s*(\S+)", driver)
     return Machine(
         platform.python_version(),
         f"{platform.system()} {platform.machine()}",
@@ -51,7 +51,7 @@ def look(environ: Mapping[str, str], root: Path) -> Machine:
         torch is not None and _for_cuda(torch),
         npu.version if npu else "",
         _cann(environ, root),
-        found[1] if found else "",
+        match[1] if match else "",
         sum(1 for name in _names(root / "dev") if re.fullmatch(r"davinci\d+", name)),
     )
 
@@ -84,8 +84,8 @@ def _cann(environ: Mapping[str, str], root: Path) -> Cann | None:
 def _version(home: Path) -> str:
     for pattern in _INSTALLED:
         for file in sorted(home.glob(pattern)):
-            if (found := _VERSION.search(_read(file))) and _RELEASE.fullmatch(found[1]):
-                return found[1]
+            if (match := _VERSION.search(_read(file))) and _RELEASE.fullmatch(match[1]):
+                return match[1]
     names = (home.name, os.path.basename(os.path.realpath(home)))
     return next((name for name in names if _RELEASE.fullmatch(name)), "")
 

@@ -11,7 +11,7 @@ from porter.files.discover import Walk
 def everything(root: str | os.PathLike[str], exclude: Iterable[str] = ()) -> list[str]:
     """Paths below `root`, sorted, without what a run leaves out; links and places that cannot be read are passed by."""
     walk = Walk(root, exclude)
-    found, stack = [], [""]
+    paths, stack = [], [""]
     while stack:
         folder = stack.pop()
         try:
@@ -26,5 +26,5 @@ def everything(root: str | os.PathLike[str], exclude: Iterable[str] = ()) -> lis
             if directory:
                 stack.append(path)
             elif entry.is_file(follow_symlinks=False):
-                found.append(path)
-    return sorted(found)
+                paths.append(path)
+    return sorted(paths)

@@ -24,7 +24,7 @@ from typing import BinaryIO
 from porter.files.discover import MADE, VCS, Walk
 from porter.files.errors import FilesError
 from porter.files.lock import ATTEMPTS, Lock
-from porter.files.pieces import Piece, pieces_of, told
+from porter.files.pieces import Piece, as_files_error, pieces_of
 from porter.files.read import digest, digest_of
 from porter.files.record import FILE, FOLDER, LINK, LOCK, TEMPORARY, Record, State, leads_away, look, place
 
@@ -50,7 +50,7 @@ def write_copy(
     inside = _inside(walk, whole, target, shown)
     pieces = pieces_of(walk, whole, files, inside, unported if unported is not None else [])
     Record(target, shown)  # nothing is made in a folder that is somebody's
-    with told("unwritable", shown):
+    with as_files_error("unwritable", shown):
         os.makedirs(target, exist_ok=True)
         if not os.access(target, os.W_OK | os.X_OK):
             raise PermissionError(13, "Permission denied")
@@ -83,10 +83,10 @@ def _upwards(folder: str) -> Iterator[str]:
         yield (folder := above)
 
 
-def _same(one: str, other: str) -> bool:
+def _same(path: str, other: str) -> bool:
     """Also where names differ in case only, or a folder is mounted twice."""
     try:
-        return os.path.samefile(one, other)
+        return os.path.samefile(path, other)
     except OSError:
         return False
 
@@ -98,7 +98,7 @@ class _Copy:
         self.target, self.shown, self.pieces = target, shown, pieces
         self.record = Record(target, shown)
         self.states: dict[str, State] = {}  # of what is porter's in the copy
-        self.seen: dict[str, tuple[int, ...] | None] = {}
+        self.signatures: dict[str, tuple[int, ...] | None] = {}  # of what stood in the copy when it was looked at
         self.obsolete: list[str] = []
         self.hollow: list[str] = []  # folders in the way that hold nothing else
 
@@ -107,57 +107,57 @@ class _Copy:
         for path in self.record.states:
             piece = self.pieces.get(path)
             if piece is None or piece.kind == FOLDER:
-                if not leads_away(self.target, path) and (self._ours(path) or self.seen[path] is None):
+                if not leads_away(self.target, path) and (self._ours(path) or self.signatures[path] is None):
                     self.obsolete.append(path)
         gone = set(self.obsolete)
         for path in self.pieces:
             if path not in gone:
                 self._admit(path, gone)
-        with told("unwritable", self.shown):
+        with as_files_error("unwritable", self.shown):
             self.record.start(self.states)
         try:
             for path in sorted(self.obsolete, reverse=True):
-                with told("unwritable", self._shown(path)):
+                with as_files_error("unwritable", self._shown(path)):
                     self._remove(path)
             for path in self.hollow:
-                with told("unwritable", self._shown(path)):
+                with as_files_error("unwritable", self._shown(path)):
                     for folder, *_ in os.walk(place(self.target, path), topdown=False):
                         os.rmdir(folder)
             for path, piece in self.pieces.items():
-                with told("unwritable", self._shown(path)):
+                with as_files_error("unwritable", self._shown(path)):
                     self._make_folder(path) if piece.kind == FOLDER else self._put(path, piece)
             for path, piece in reversed(self.pieces.items()):
                 if piece.kind == FOLDER:  # last: a read-only folder could not be filled
-                    with told("unwritable", self._shown(path)):
+                    with as_files_error("unwritable", self._shown(path)):
                         shutil.copymode(piece.source, place(self.target, path))
-            with told("unwritable", self.shown):
+            with as_files_error("unwritable", self.shown):
                 self.record.close(self.states)
         finally:
             self.record.close()
 
     def _ours(self, path: str) -> bool:
         """Whether porter left it as it is; then that is on record from now on."""
-        there = place(self.target, path)
-        with told("unreadable", self._shown(path)):
-            self.seen[path] = _signature(there)
-            state = look(there)
-        mine = next((one for one in self.record.states.get(path, ()) if state and one.same(state)), None)
-        if mine is not None:
-            self.states[path] = mine
-        return mine is not None
+        file = place(self.target, path)
+        with as_files_error("unreadable", self._shown(path)):
+            self.signatures[path] = _signature(file)
+            state = look(file)
+        known = next((written for written in self.record.states.get(path, ()) if state and written.same(state)), None)
+        if known is not None:
+            self.states[path] = known
+        return known is not None
 
     def _admit(self, path: str, gone: set[str]) -> None:
-        piece, there = self.pieces[path], place(self.target, path)
-        if self._ours(path) or self.seen[path] is None:
+        piece, file = self.pieces[path], place(self.target, path)
+        if self._ours(path) or self.signatures[path] is None:
             return
-        with told("unreadable", self._shown(path)):
-            state = look(there)
+        with as_files_error("unreadable", self._shown(path)):
+            state = look(file)
         if state is not None and state.kind == FOLDER:
             if piece.kind == FOLDER:
                 return
             if self._only(path, gone):
                 self.hollow.append(path)
-                self.seen[path] = None
+                self.signatures[path] = None
                 return
         elif path in self.record.states:
             # the same edit, made in the tree as well
@@ -179,18 +179,18 @@ class _Copy:
     def _untouched(self, path: str) -> None:
         """As late as possible: somebody may have been there meanwhile. On a file system that does not tell upper from
         lower case it may be another file of the tree."""
-        if leads_away(self.target, path) or _signature(place(self.target, path)) != self.seen[path]:
+        if leads_away(self.target, path) or _signature(place(self.target, path)) != self.signatures[path]:
             raise FilesError("out-edited" if path in self.states else "out-foreign", path=self._shown(path))
 
     def _remove(self, path: str) -> None:
         self._untouched(path)
-        there = place(self.target, path)
-        if self.seen[path] is not None:
-            _open_up(os.path.dirname(there))
-            os.unlink(there)
+        file = place(self.target, path)
+        if self.signatures[path] is not None:
+            _open_up(os.path.dirname(file))
+            os.unlink(file)
             del self.states[path]
-            self.seen[path] = None
-        for folder in _upwards(os.path.dirname(there)):
+            self.signatures[path] = None
+        for folder in _upwards(os.path.dirname(file)):
             try:
                 os.rmdir(folder)
             except FileNotFoundError:  # a run that was killed came that far
@@ -199,41 +199,41 @@ class _Copy:
                 break
 
     def _make_folder(self, path: str) -> None:
-        there = place(self.target, path)
+        file = place(self.target, path)
         with suppress(FileExistsError):
-            os.mkdir(there)
-        if leads_away(self.target, f"{path}/") or not stat.S_ISDIR(os.lstat(there).st_mode):
+            os.mkdir(file)
+        if leads_away(self.target, f"{path}/") or not stat.S_ISDIR(os.lstat(file).st_mode):
             raise FilesError("out-foreign", path=self._shown(path))
-        _open_up(there)
+        _open_up(file)
 
     def _put(self, path: str, piece: Piece) -> None:
-        there = place(self.target, path)
-        beside = os.path.join(os.path.dirname(there), TEMPORARY)
-        made = False
+        file = place(self.target, path)
+        beside = os.path.join(os.path.dirname(file), TEMPORARY)
+        has_temporary = False
         if os.path.lexists(beside):  # not what a kill left: that was swept
             raise FilesError("out-foreign", path=os.path.join(os.path.dirname(self._shown(path)), TEMPORARY))
         self.record.begin(path)
         try:
             if piece.kind == LINK:
                 os.symlink(piece.text, beside, target_is_directory=os.path.isdir(piece.source))
-                made, state = True, piece.state()
+                has_temporary, state = True, piece.state()
             else:
                 with open(beside, "xb", opener=_private) as stream:
-                    made = True
+                    has_temporary = True
                     state = self._fill(path, piece, stream)
                 self._dress(path, piece, beside, state)
             self._untouched(path)
             self.record.intend(path, state)
-            os.replace(beside, there)
-            made = False
+            os.replace(beside, file)
+            has_temporary = False
         finally:
-            if made:
+            if has_temporary:
                 with suppress(OSError):
                     os.unlink(beside)
         self.states[path] = state
 
     def _fill(self, path: str, piece: Piece, stream: BinaryIO) -> State:
-        with told("unreadable", path):
+        with as_files_error("unreadable", path):
             mode = stat.S_IMODE(os.stat(piece.source).st_mode)
         if piece.data is None:
             return State(FILE, digest_of(piece.source, stream), mode)
@@ -245,18 +245,18 @@ class _Copy:
             shutil.copystat(piece.source, beside)
         mode, old = state.mode, self.states.get(path)
         if old is not None and old.kind == FILE:
-            there = stat.S_IMODE(os.lstat(place(self.target, path)).st_mode)
-            mode = there if there != old.mode else mode
+            current_mode = stat.S_IMODE(os.lstat(place(self.target, path)).st_mode)
+            mode = current_mode if current_mode != old.mode else mode
         os.chmod(beside, mode)
 
     def _shown(self, path: str) -> str:
         return f"{self.shown.rstrip(os.sep)}/{path}"
 
 
-def _signature(there: str) -> tuple[int, ...] | None:
+def _signature(file: str) -> tuple[int, ...] | None:
     """Changes with whatever is done to a file."""
     try:
-        status = os.lstat(there)
+        status = os.lstat(file)
     except (FileNotFoundError, NotADirectoryError):
         return None
     return status.st_ino, status.st_mode, status.st_size, status.st_mtime_ns, status.st_ctime_ns

@@ -65,8 +65,8 @@ def find_root(paths: Sequence[str | os.PathLike[str]]) -> Path:
         raise FilesError("outside", path=os.fspath(paths[-1]), root=folders[0]) from None
     above = (common, *common.parents)
     for marks in (_configured, _repository, _package):
-        if found := next((folder for folder in above if marks(folder)), None):
-            return found
+        if root := next((folder for folder in above if marks(folder)), None):
+            return root
     return common
 
 
@@ -107,7 +107,7 @@ class Walk:
         self._chains: dict[str, Chain] = {}  # directory -> the ignore files in force
         self._indexes: dict[str, tuple[Index, str, int] | None] = {}  # directory -> what git tracks: `tracked`
         self._opened: set[str] = set()  # ignored directories that are looked into for what git tracks there alone
-        self._found: dict[str, File] = {}
+        self._files: dict[str, File] = {}
         self._links: list[str] = []
 
     def run(self, paths: Sequence[str | os.PathLike[str]], force_exclude: bool) -> list[File]:
@@ -128,10 +128,10 @@ class Walk:
                     self._add(File(relative))
         for relative in sorted(self._links):
             self._add_link(relative, named=False)
-        return sorted(self._found.values())
+        return sorted(self._files.values())
 
     def _add(self, file: File) -> None:
-        self._found.setdefault(file.path, file)
+        self._files.setdefault(file.path, file)
 
     def relative(self, real: str) -> str | None:
         """POSIX and below the root ("" for the root itself), or None."""
@@ -154,7 +154,7 @@ class Walk:
         elif not os.path.isfile(target):
             if named:
                 self._add(File(relative, "special"))
-        elif inside not in self._found and (named or not self.is_left_out(inside, False)):
+        elif inside not in self._files and (named or not self.is_left_out(inside, False)):
             self._add(File(inside))
 
     def _walk(self, start: str) -> None:
@@ -189,7 +189,7 @@ class Walk:
                     if entry.is_symlink():
                         self._links.append(path)
                     else:
-                        self._found[path] = File(path)
+                        self._files[path] = File(path)
 
     def inside(self, folder: str, start: str = "") -> tuple[dict[str, os.DirEntry[str]], Chain] | None:
         """The entries of a folder, and the ignore files in force for them; None for a virtual environment below
@@ -226,10 +226,10 @@ class Walk:
         """Whether git tracks a file that lies directly in `folder`, or anything in a directory there."""
         if folder not in self._indexes:
             self._chain(folder)
-        found = self._indexes[folder]
-        if found is None:
+        entry = self._indexes[folder]
+        if entry is None:
             return False
-        index, prefix, length = found
+        index, prefix, length = entry
         return index.holds(prefix + key[length:], directory)
 
     def is_left_out(self, relative: str, directory: bool, start: str = "") -> bool:
@@ -238,10 +238,10 @@ class Walk:
         for depth in range(start.count("/") + bool(start), len(parts)):
             name = parts[depth]
             folder, path = "/".join(parts[:depth]), "/".join(parts[: depth + 1])
-            last = depth == len(parts) - 1
-            if self.ignored(self._chain(folder), path, name, directory or not last):
+            is_last = depth == len(parts) - 1
+            if self.ignored(self._chain(folder), path, name, directory or not is_last):
                 return True
-            if not last and any(os.path.lexists(os.path.join(self.absolute(path), x)) for x in ENVIRONMENTS):
+            if not is_last and any(os.path.lexists(os.path.join(self.absolute(path), x)) for x in ENVIRONMENTS):
                 return True
         return False
 
@@ -249,7 +249,7 @@ class Walk:
         """The ignore files in force for what lies directly in `folder`, nearest first. A nested repository begins
         afresh, as it does for git."""
         if folder not in self._chains:
-            here, top = ignore_files(self.absolute(folder), entries)
+            in_folder, top = ignore_files(self.absolute(folder), entries)
             above: Chain = ()
             length = len(as_bytes(folder)) + 1 if folder else 0
             if top:
@@ -259,7 +259,7 @@ class Walk:
                 above, self._indexes[folder] = self._chain(parent), self._indexes[parent]
             else:
                 above = self._above()
-            self._chains[folder] = tuple(("", length, patterns) for patterns in here) + above
+            self._chains[folder] = tuple(("", length, patterns) for patterns in in_folder) + above
         return self._chains[folder]
 
     def _above(self) -> Chain:
@@ -272,8 +272,8 @@ class Walk:
                 self._indexes[""] = None
                 return ()
             prefix = as_bytes(name) + "/" + prefix
-            here, top = ignore_files(folder)
-            chain += [(prefix, 0, patterns) for patterns in here]
+            in_folder, top = ignore_files(folder)
+            chain += [(prefix, 0, patterns) for patterns in in_folder]
             if top:
                 self._indexes[""] = Index(folder), prefix, 0
                 return tuple(chain)

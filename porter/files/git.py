@@ -48,7 +48,7 @@ def dirty(root: str | os.PathLike[str], paths: Iterable[str]) -> list[str]:
     real = {path: os.path.realpath(os.path.join(top, *path.split("/"))) for path in paths}
     owners: dict[str, str | None] = {}
     indexes: dict[str, dict[str, str] | None] = {}
-    found = []
+    differing = []
     for path, file in real.items():
         repository = _repository(os.path.dirname(file), owners)
         if repository is None:
@@ -60,8 +60,8 @@ def dirty(root: str | os.PathLike[str], paths: Iterable[str]) -> list[str]:
             continue
         oid = index.get(os.path.relpath(file, repository).replace(os.sep, "/"))
         if oid is None or not _same(file, oid):
-            found.append(path)
-    return sorted(found)
+            differing.append(path)
+    return sorted(differing)
 
 
 def find_git(root: str) -> str | None:

@@ -138,9 +138,9 @@ def translate(pattern: str, whole: bool, prefix: str = "g") -> str | None:
                 i += 1
             # git skips the part without wildcards before it looks, so that `a/b**` counts as a `**` of its own
             alone = literal_run or pattern[start - 1] == "/"
-            rest = pattern[i : i + 2]
-            if not whole or (i - start > 1 and alone and (rest in ("", "\\/") or rest[0] == "/")):
-                if whole and rest[:1] == "/":
+            following = pattern[i : i + 2]
+            if not whole or (i - start > 1 and alone and (following in ("", "\\/") or following[0] == "/")):
+                if whole and following[:1] == "/":
                     out.append("(?:.*/)?")
                     i += 1
                     stars = []
@@ -189,7 +189,7 @@ def _bracket(pattern: str, i: int) -> tuple[frozenset[str] | None, int]:
     """The characters of `[...]` and the place behind it; None where it is never closed."""
     negated = pattern[i : i + 1] in ("!", "^")
     i += negated
-    found: set[str] = set()
+    characters: set[str] = set()
     previous, first = "", True
     while True:
         c = pattern[i : i + 1]
@@ -203,7 +203,7 @@ def _bracket(pattern: str, i: int) -> tuple[frozenset[str] | None, int]:
             if not following:
                 return None, i
             i, c = i + 1, following
-            found.add(c)
+            characters.add(c)
         elif c == "-" and previous and following and following != "]":
             i, c = i + 1, following
             if c == "\\":
@@ -211,7 +211,7 @@ def _bracket(pattern: str, i: int) -> tuple[frozenset[str] | None, int]:
                 c = pattern[i : i + 1]
                 if not c:
                     return None, i
-            found.update(x for x in LATIN if previous <= x <= c)
+            characters.update(x for x in LATIN if previous <= x <= c)
             c = ""
         elif c == "[" and following == ":":
             end = pattern.find("]", i + 2)
@@ -221,27 +221,27 @@ def _bracket(pattern: str, i: int) -> tuple[frozenset[str] | None, int]:
                 kind = CLASSES.get(pattern[i + 2 : end - 1])
                 if kind is None:
                     return None, i
-                found.update(x for x in LATIN[:128] if kind(x))
+                characters.update(x for x in LATIN[:128] if kind(x))
                 i, c = end, ""
             else:
-                found.add(c)
+                characters.add(c)
         else:
-            found.add(c)
+            characters.add(c)
         previous = c
         i += 1
-    return frozenset(x for x in LATIN if (x in found) != negated), i + 1
+    return frozenset(x for x in LATIN if (x in characters) != negated), i + 1
 
 
 def ignore_files(folder: str, entries: Container[str] | None = None) -> tuple[list[Patterns], bool]:
     """What `.gitignore` and the repository's own exclude file in `folder` say, the stronger first, and whether a
     repository begins here. `entries`: the names in `folder`, where they are known."""
-    found = []
+    candidates = []
     if entries is None or ".gitignore" in entries:
-        found.append(_file(os.path.join(folder, ".gitignore")))
+        candidates.append(_file(os.path.join(folder, ".gitignore")))
     directory = git_directory(folder) if entries is None or ".git" in entries else None
     if directory:
-        found.append(_file(os.path.join(directory, "info", "exclude")))
-    return [patterns for patterns in found if patterns is not None and patterns.rules], directory is not None
+        candidates.append(_file(os.path.join(directory, "info", "exclude")))
+    return [patterns for patterns in candidates if patterns is not None and patterns.rules], directory is not None
 
 
 def _file(name: str) -> Patterns | None:

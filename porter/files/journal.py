@@ -154,12 +154,12 @@ def has_runs(root: str | os.PathLike[str]) -> bool:
 
 def originals(root: str | os.PathLike[str]) -> dict[str, bytes]:
     """What files were before the runs that are on record and not undone: the first of several counts."""
-    found: dict[str, bytes] = {}
+    contents: dict[str, bytes] = {}
     for run in reversed(_open(root).runs()):
         if run.state() == "finished" and run.proof():
             run.load()
-            found.update((entry.path, data) for entry, data in run.pieces("before"))
-    return found
+            contents.update((entry.path, data) for entry, data in run.pieces("before"))
+    return contents
 
 
 def look(root: str | os.PathLike[str]) -> Message | None:
@@ -265,12 +265,12 @@ def undo(root: str | os.PathLike[str]) -> Undone:
         raise nothing
     with Transaction(root) as transaction:
         runs = transaction.home.runs()
-        last = next((run for state in DONE for run in runs[::-1] if run.state() == state), None)
-        if last is None:
+        last_run = next((run for state in DONE for run in runs[::-1] if run.state() == state), None)
+        if last_run is None:
             raise nothing
-        last.load()
+        last_run.load()
         restored, refused = [], []
-        for entry, data in last.pieces("before"):
+        for entry, data in last_run.pieces("before"):
             try:
                 transaction.add(entry.path, data, entry.after)
             except FilesError as error:
@@ -283,8 +283,8 @@ def undo(root: str | os.PathLike[str]) -> Undone:
                 continue
             restored.append(entry.path)
         if (run := transaction.run) is not None:
-            run.manifest.undoes, run.manifest.rest = last.name, bool(refused)
+            run.manifest.undoes, run.manifest.rest = last_run.name, bool(refused)
             transaction.commit()
         else:
-            last.retire(bool(refused))
+            last_run.retire(bool(refused))
         return Undone(tuple(restored), tuple(refused))

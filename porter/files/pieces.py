@@ -24,7 +24,7 @@ class Piece(NamedTuple):
     def state(self) -> State:
         if self.kind == LINK:
             return State(LINK, self.text)
-        with told("unreadable", self.source):
+        with as_files_error("unreadable", self.source):
             return State(FILE, digest_of(self.source) if self.data is None else digest(self.data))
 
 
@@ -40,16 +40,16 @@ def pieces_of(
             plan.update(dict.fromkeys(_above(path), FOLDER))
     pieces = {}
     for path in sorted(plan):
-        here = walk.absolute(path)
-        real = os.path.realpath(here) if plan[path] == LINK else here
+        file_path = walk.absolute(path)
+        real = os.path.realpath(file_path) if plan[path] == LINK else file_path
         if plan[path] == FOLDER:
-            pieces[path] = Piece(FOLDER, here)
+            pieces[path] = Piece(FOLDER, file_path)
         elif plan[path] == FILE or (walk.relative(real) is None and real in ported):
             pieces[path] = Piece(FILE, real, ported.get(real))
             if real not in ported and not os.access(real, os.R_OK):
                 raise FilesError("unreadable", path=path, error="Permission denied")
         else:
-            pieces[path] = Piece(LINK, here, text=_aim(walk, path))
+            pieces[path] = Piece(LINK, file_path, text=_aim(walk, path))
             if walk.relative(real) is None and whole.relative(real) is not None and os.path.isdir(real):
                 unported.append(path)
     return pieces
@@ -92,7 +92,7 @@ def _tree(walk: Walk, skip: str | None) -> Iterator[tuple[str, str]]:
     stack = [""]
     while stack:
         folder = stack.pop()
-        with told("unreadable", folder or "."):
+        with as_files_error("unreadable", folder or "."):
             inside = walk.inside(folder)
         if inside is None:
             continue
@@ -117,7 +117,7 @@ def _tree(walk: Walk, skip: str | None) -> Iterator[tuple[str, str]]:
 
 
 @contextmanager
-def told(key: str, path: str) -> Iterator[None]:
+def as_files_error(key: str, path: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:

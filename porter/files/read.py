@@ -73,13 +73,13 @@ def opened(
 
 def digest_of(file: str | os.PathLike[str], into: BinaryIO | None = None) -> str:
     """Of the bytes of a regular file of any size, which `into` receives on the way. Raises OSError."""
-    found = hashlib.sha256()
+    sha256 = hashlib.sha256()
     with open_regular(file) as stream:
         while data := stream.read(_PIECE):
-            found.update(data)
+            sha256.update(data)
             if into is not None:
                 into.write(data)
-    return found.hexdigest()
+    return sha256.hexdigest()
 
 
 def read(file: str | os.PathLike[str], path: str | None = None, *, limit: int = LIMIT) -> bytes:

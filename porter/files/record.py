@@ -67,11 +67,11 @@ class Record:
         if head + b"\n" != HEADER:
             raise ValueError
         for line in lines[:-1]:  # behind the last newline there is nothing, or a line that was cut
-            path, *rest = json.loads(line)
+            path, *fields = json.loads(line)
             if not _is_below(path):
                 raise ValueError
-            if rest:
-                kind, value, mode = rest
+            if fields:
+                kind, value, mode = fields
                 if kind not in (FILE, LINK) or not isinstance(value, str) or not isinstance(mode, int):
                     raise ValueError
                 older = self.states.get(path, ())[:1] if path == self.begun else ()
@@ -127,18 +127,18 @@ def leads_away(target: str, path: str) -> bool:
     return os.path.realpath(folder) != folder
 
 
-def look(there: str) -> State | None:
-    """What is there. Never follows a link, never waits for a pipe."""
+def look(file: str) -> State | None:
+    """What is at this place. Never follows a link, never waits for a pipe."""
     try:
-        status = os.lstat(there)
+        status = os.lstat(file)
     except (FileNotFoundError, NotADirectoryError):
         return None
     if stat.S_ISDIR(status.st_mode):
         return State(FOLDER)
     if stat.S_ISLNK(status.st_mode):
-        return State(LINK, os.readlink(there))
+        return State(LINK, os.readlink(file))
     if stat.S_ISREG(status.st_mode):
-        return State(FILE, digest_of(there), stat.S_IMODE(status.st_mode))
+        return State(FILE, digest_of(file), stat.S_IMODE(status.st_mode))
     return State(OTHER)
 
 

@@ -96,8 +96,8 @@ class Home:
 
     def runs(self) -> list[Run]:
         """The oldest first."""
-        found = [Run(self, name) for name in self._names() if NAME.fullmatch(name)]
-        return sorted((run for run in found if run.is_folder()), key=lambda run: int(run.name))
+        runs = [Run(self, name) for name in self._names() if NAME.fullmatch(name)]
+        return sorted((run for run in runs if run.is_folder()), key=lambda run: int(run.name))
 
     def sweep(self) -> None:
         for name in self._names():
@@ -106,12 +106,12 @@ class Home:
 
     def written(self) -> dict[str, str]:
         """Digests of the bytes that porter wrote last and did not undo, by path: such a file is as porter left it."""
-        found: dict[str, str] = {}
+        digests: dict[str, str] = {}
         for run in self.runs():
             if run.state() == "finished" and run.proof():
                 run.load()
-                found.update((entry.path, entry.after) for entry in run.manifest.files)
-        return found
+                digests.update((entry.path, entry.after) for entry in run.manifest.files)
+        return digests
 
     def new_run(self) -> Run:
         numbers = [
@@ -235,9 +235,9 @@ class Run:
             for run in self._home.runs()[:-KEEP]:
                 run.remove()
 
-    def retire(self, rest: bool) -> None:
+    def retire(self, has_rest: bool) -> None:
         """It was undone. Where files were left alone, what they were is kept."""
-        if not rest:
+        if not has_rest:
             self.remove()
         elif self.state() == "finished":
             self.to("undone")

@@ -35,13 +35,13 @@ class Index:
         if self._names is None:
             self._names = read_names(self.folder)
         names = self._names
-        at = bisect_left(names, path)
-        if at < len(names) and names[at] == path:  # a file, or a submodule
+        index = bisect_left(names, path)
+        if index < len(names) and names[index] == path:  # a file, or a submodule
             return True
         if not directory:
             return False
-        at = bisect_left(names, f"{path}/")
-        return at < len(names) and names[at].startswith(f"{path}/")
+        index = bisect_left(names, f"{path}/")
+        return index < len(names) and names[index].startswith(f"{path}/")
 
 
 def read_names(folder: str) -> list[str]:
@@ -52,8 +52,8 @@ def read_names(folder: str) -> list[str]:
     data = _bytes(os.path.join(git, "index"))
     for size in (20, 32):
         try:
-            names, rest = _entries(data, size)
-            if shared := _shared(data[rest:], size):
+            names, extensions_start = _entries(data, size)
+            if shared := _shared(data[extensions_start:], size):
                 name, bitmap = shared
                 more, _ = _entries(_bytes(os.path.join(git, f"sharedindex.{name}")), size)
                 gone = set(_bits(bitmap, len(more)))
@@ -75,49 +75,49 @@ def _entries(data: bytes, size: int) -> tuple[list[bytes], int]:
     magic, version, count = struct.unpack_from(">4sII", data)
     if magic != b"DIRC" or version not in (2, 3, 4):
         raise ValueError
-    names, at, last, unpack = [], 12, b"", struct.unpack_from
+    names, offset, name, unpack = [], 12, b"", struct.unpack_from
     for _ in range(count):
-        mode, flags = unpack(">I", data, at + 24)[0], unpack(">H", data, at + _STAT + size)[0]
+        mode, flags = unpack(">I", data, offset + 24)[0], unpack(">H", data, offset + _STAT + size)[0]
         if mode & 0o170000 not in _KINDS:
             raise ValueError
-        start = at + _STAT + size + (4 if flags & _EXTENDED else 2)
+        start = offset + _STAT + size + (4 if flags & _EXTENDED else 2)
         if version == 4:
             cut, start = _varint(data, start)
             end = data.index(b"\0", start)
-            if cut > len(last):
+            if cut > len(name):
                 raise ValueError
-            last = last[: len(last) - cut] + data[start:end]
-            at = end + 1
+            name = name[: len(name) - cut] + data[start:end]
+            offset = end + 1
         else:
             end = data.index(b"\0", start)
-            last = data[start:end]
-            at += (end - at + 8) & ~7
-        names.append(last)
-    return names, at
+            name = data[start:end]
+            offset += (end - offset + 8) & ~7
+        names.append(name)
+    return names, offset
 
 
-def _varint(data: bytes, at: int) -> tuple[int, int]:
+def _varint(data: bytes, offset: int) -> tuple[int, int]:
     """A number as git's packs have it, and the place behind it."""
-    byte = data[at]
+    byte = data[offset]
     value = byte & 127
     while byte & 128:
-        at += 1
-        byte = data[at]
+        offset += 1
+        byte = data[offset]
         value = ((value + 1) << 7) | (byte & 127)
         if value > LIMIT:
             raise ValueError
-    return value, at + 1
+    return value, offset + 1
 
 
 def _shared(extensions: bytes, size: int) -> tuple[str, bytes] | None:
     """Of a split index, the name of its other half, and a bitmap of the entries of that which are no more."""
-    at = 0
-    while at + 8 <= len(extensions) - size:  # the checksum is last
-        kind, length = struct.unpack_from(">4sI", extensions, at)
+    offset = 0
+    while offset + 8 <= len(extensions) - size:  # the checksum is last
+        kind, length = struct.unpack_from(">4sI", extensions, offset)
         if kind == b"link":
-            body = extensions[at + 8 : at + 8 + length]
+            body = extensions[offset + 8 : offset + 8 + length]
             return (body[:size].hex(), body[size:]) if any(body[:size]) else None
-        at += 8 + length
+        offset += 8 + length
     return None
 
 

@@ -71,11 +71,11 @@ def write(
     real = resolve(root, path)
     folder, name = os.path.split(real)
     beside = os.path.join(folder, temporary or f".porter-{os.getpid()}-{digest(os.fsencode(name))[:12]}.tmp")
-    made = False
+    has_temporary = False
     try:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
         descriptor = os.open(beside, flags, 0o600)
-        made = True
+        has_temporary = True
         with open(descriptor, "wb") as stream:
             stream.write(data)
             stream.flush()
@@ -84,15 +84,15 @@ def write(
         # as late as possible: an editor may have saved the file meanwhile
         check(root, path, before)
         os.replace(beside, real)
-        made = False
+        has_temporary = False
     except FilesError:
         raise
     except OSError as error:
-        if not made and error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        if not has_temporary and error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
             raise FilesError("read-only-folder", path=path) from None
         raise FilesError("unwritable", path=path, error=reason(error)) from None
     finally:
-        if made:
+        if has_temporary:
             with suppress(OSError):
                 os.unlink(beside)
     if durable:

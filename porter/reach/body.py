@@ -41,52 +41,52 @@ class Body:
         self._targets, self._end, self._imported = targets, end, imported
 
     def block(self, statements: list[ast.stmt]) -> Steps:
-        found: Steps = []
+        steps: Steps = []
         node: Node
-        for at, node in enumerate(statements):
+        for index, node in enumerate(statements):
             kind = node.__class__
             if kind is ast.If:
-                found += self._expression(node.test)
-                ways = self._ways(node, statements[at + 1 :])
+                steps += self._expression(node.test)
+                ways = self._ways(node, statements[index + 1 :])
                 if ways is not None:
-                    return found + ways
-                found += self._choice(node)
+                    return steps + ways
+                steps += self._choice(node)
             elif kind in (ast.Import, ast.ImportFrom):
-                found += [end] if (end := self._end(node)) else self._imported(node)
+                steps += [end] if (end := self._end(node)) else self._imported(node)
             elif kind is ast.Try:
-                found += self._try(node)
+                steps += self._try(node)
             elif kind is ast.Match or kind in _DEFS and not node.args.defaults:
                 continue
             elif kind is ast.ClassDef:
                 for base in node.bases:
-                    found += self._expression(base)
-                found += self.block(node.body)
+                    steps += self._expression(base)
+                steps += self.block(node.body)
             elif kind in _DEFS:
                 for default in node.args.defaults:
-                    found += self._expression(default)
+                    steps += self._expression(default)
             elif kind in (ast.For, ast.AsyncFor):
-                found += self._expression(node.iter) + self.block(node.body)
+                steps += self._expression(node.iter) + self.block(node.body)
             elif kind is ast.While:
-                found += self._expression(node.test) + self.block(node.body)
+                steps += self._expression(node.test) + self.block(node.body)
             elif kind in (ast.With, ast.AsyncWith):
                 for item in node.items:
-                    found += self._expression(item.context_expr)
-                found += self.block(node.body)
+                    steps += self._expression(item.context_expr)
+                steps += self.block(node.body)
                 if evaluate.leaves(node.body):
-                    return found
+                    return steps
             elif kind is ast.AnnAssign:
-                found += self._expression(node.value) if node.value is not None else []
+                steps += self._expression(node.value) if node.value is not None else []
             elif kind in (ast.Raise, ast.Assert, ast.Continue, ast.Break):
                 if kind is not ast.Assert:
-                    return found
+                    return steps
             else:
                 for child in ast.iter_child_nodes(node):
-                    found += self._expression(child)
+                    steps += self._expression(child)
                 if kind is ast.Return:
-                    return found
-        return found
+                    return steps
+        return steps
 
-    def _ways(self, node: ast.If, rest: list[ast.stmt]) -> Steps | None:
+    def _ways(self, node: ast.If, following: list[ast.stmt]) -> Steps | None:
         """Of a condition with a side that leaves: the rest of the block is a part of the other side."""
         sure, body, other = evaluate.truth(node.test), node.body, node.orelse
         if sure is not None:
@@ -97,7 +97,7 @@ class Body:
             return None
         if first and evaluate.on_nothing(node.test):
             return None
-        return self._both(body if first else body + rest, other if second else other + rest)
+        return self._both(body if first else body + following, other if second else other + following)
 
     def _choice(self, node: ast.If) -> Steps:
         sure = evaluate.truth(node.test)
@@ -111,8 +111,8 @@ class Body:
             return []
         return self._both(node.body, node.orelse) if node.orelse else []
 
-    def _both(self, one: list[ast.stmt], other: list[ast.stmt]) -> Steps:
-        first = self.block(one)
+    def _both(self, body: list[ast.stmt], other: list[ast.stmt]) -> Steps:
+        first = self.block(body)
         second = self.block(other) if first else []
         return [(first, second)] if first and second else []
 
@@ -125,23 +125,23 @@ class Body:
         if end := self._end(node):
             return [end]
         kind = node.__class__
-        found: Steps = []
+        steps: Steps = []
         if kind in (ast.Constant, ast.Name, ast.Lambda):
-            return found
+            return steps
         if kind is ast.IfExp:
-            found = self._expression(node.test)
+            steps = self._expression(node.test)
             sure = evaluate.truth(node.test)
             if sure is not None:
-                return found + self._expression(node.body if sure else node.orelse)
+                return steps + self._expression(node.body if sure else node.orelse)
             first, second = self._expression(node.body), self._expression(node.orelse)
-            return found + ([(first, second)] if first and second else [])
+            return steps + ([(first, second)] if first and second else [])
         if kind is ast.BoolOp:
             return self._expression(node.values[0])
         for child in ast.iter_child_nodes(node):
-            found += self._expression(child)
+            steps += self._expression(child)
         if kind is ast.Call and not _on_host(node):
-            found += self._targets(node)
-        return found
+            steps += self._targets(node)
+        return steps
 
 
 def _on_host(call: ast.Call) -> bool:

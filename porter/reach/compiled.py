@@ -47,12 +47,12 @@ class Natives:
 
     @cached_property
     def _exported(self) -> Exported:
-        found = kernels.exported(self._sources, self._built)
+        exported = kernels.exported(self._sources, self._built)
         for extension in self._built:
             for name, ends in kernels.inline(extension).items():
-                found.keys.setdefault(extension.module, {}).setdefault(name, set())
-                found.reached.setdefault(extension.module, {}).setdefault(name, {}).update(ends)
-        return found
+                exported.keys.setdefault(extension.module, {}).setdefault(name, set())
+                exported.reached.setdefault(extension.module, {}).setdefault(name, {}).update(ends)
+        return exported
 
     @cached_property
     def _for_gpus(self) -> frozenset[str]:
@@ -95,14 +95,14 @@ class Natives:
 
     def cuda_only(self, function: str, module: str) -> bool:
         """Whether a compiled function computes on GPUs, and no source has it for NPUs."""
-        last = module.rpartition(".")[2]
+        last_word = module.rpartition(".")[2]
         if self.is_native(module.partition(".")[0]) or self.is_native(module):
             return True  # there is no such module
-        if last in self._exported.keys:
-            return function in self._exported.reached.get(last, ())
+        if last_word in self._exported.keys:
+            return function in self._exported.reached.get(last_word, ())
         if self._sources and not self.compiled:
             return False
-        return not _ASKS.match(function) and ("cuda" in last.lower() or self._device_code)
+        return not _ASKS.match(function) and ("cuda" in last_word.lower() or self._device_code)
 
     def operator_cuda_only(self, space: str, function: str) -> bool:
         """Of the dispatcher: what has a kernel for the CPU falls back to it."""

@@ -19,9 +19,9 @@ _QUIET = frozenset({"PRT402", "PRT403", "PRT410", "PRT701"})
 
 
 class Ends:
-    def __init__(self, analysis: Analysis, own: str):
+    def __init__(self, analysis: Analysis, library: str):
         self._packages, self._source = analysis.session.rules.tables.packages, analysis.file.source
-        self._by_offset = dict(_found(analysis, own))
+        self._by_offset = dict(_endings(analysis, library))
 
     def of(self, node: Node) -> End | None:
         if node.__class__ not in _FOUND:  # what else starts there may be a choice of which it is one side
@@ -40,22 +40,22 @@ class Ends:
         return row is not None and row.status == "none" and above is not None and above[1].status != "none"
 
 
-def _found(analysis: Analysis, own: str) -> Iterator[tuple[int, End]]:
+def _endings(analysis: Analysis, library: str) -> Iterator[tuple[int, End]]:
     """By offset, what porter says of the file that nobody can run on NPUs and porter cannot port."""
     file = analysis.file
     line = file.source.line
-    for found in analysis.outcomes:
-        hit, code = found.hit, found.hit.code or found.rule.code
+    for outcome in analysis.outcomes:
+        hit, code = outcome.hit, outcome.hit.code or outcome.rule.code
         severity = hit.severity or analysis.session.rules.weights(code, hit.why)[0]
         if (
             severity == "blocker"
             and not code.startswith("PRT5")
-            and dict(hit.values).get("name", "").partition(".")[0] != own
+            and dict(hit.values).get("name", "").partition(".")[0] != library
             and code not in _QUIET
             and not hit.optional
-            and not found.edits
+            and not outcome.edits
         ):
-            start, end = found.place
+            start, end = outcome.place
             verdict = "package" if code in ("PRT401", "PRT409") else "code"
             name = (
                 dict(hit.values).get("name")

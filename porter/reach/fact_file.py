@@ -38,13 +38,13 @@ def make(folder: Path, session: Session) -> Json:
         above = module.rpartition(".")[0]
         if above and f"{module}:" in steps:
             steps[f"{module}:"].insert(0, f"{above}:")
-    found = _solve(steps)
+    ways = _solve(steps)
     kernels = {
-        key for key, (way, end) in found.items() if end.verdict == "triton" and len(way) == 1
+        key for key, (way, end) in ways.items() if end.verdict == "triton" and len(way) == 1
     }  # nobody calls these
-    modules = {key[:-1]: _entry(*found[key], library) for key in sorted(found) if key.endswith(":")}
+    modules = {key[:-1]: _entry(*ways[key], library) for key in sorted(ways) if key.endswith(":")}
     functions = {
-        name: _entry(*found[key], library) for name, key in sorted(_public(library, kernels).items()) if key in found
+        name: _entry(*ways[key], library) for name, key in sorted(_public(library, kernels).items()) if key in ways
     }
     known = sum(not key.endswith(":") and "<locals>" not in key for key in steps)
     return {
@@ -75,31 +75,31 @@ def _steps(module: str, library: Library, natives: Natives, session: Session) ->
 def _solve(steps: dict[str, Steps]) -> dict[str, Way]:
     """Of each function that cannot do its work: the shortest way there, and its end. A least fixed point: cycles end
     nowhere."""
-    found: dict[str, Way] = {}
+    ways: dict[str, Way] = {}
     left = sorted(steps)
     while True:
-        new = {key: way for key in left if (way := _way(key, steps[key], found))}
+        new = {key: way for key in left if (way := _way(key, steps[key], ways))}
         if not new:
-            return found
-        found.update(new)  # all of one length at once: a longer way never hides a shorter one
+            return ways
+        ways.update(new)  # all of one length at once: a longer way never hides a shorter one
         left = [key for key in left if key not in new]
 
 
-def _way(key: str, items: Steps, found: Mapping[str, Way]) -> Way | None:
-    if (end := _first(items, found)) is None:
+def _way(key: str, items: Steps, known_ways: Mapping[str, Way]) -> Way | None:
+    if (end := _first(items, known_ways)) is None:
         return None
     if isinstance(end, End):
         return (key,), end
-    way, last = found[end]
-    return (key, *way), last
+    way, final_end = known_ways[end]
+    return (key, *way), final_end
 
 
-def _first(items: Steps, found: Mapping[str, Way]) -> End | str | None:
+def _first(items: Steps, known_ways: Mapping[str, Way]) -> End | str | None:
     for item in items:
-        if isinstance(item, End) or isinstance(item, str) and item in found:
+        if isinstance(item, End) or isinstance(item, str) and item in known_ways:
             return item
         if isinstance(item, tuple) and not isinstance(item, End):
-            ways = [_first(way, found) for way in item]
+            ways = [_first(way, known_ways) for way in item]
             if None not in ways:
                 return ways[0]
     return None
@@ -112,35 +112,35 @@ def _public(library: Library, kernels: set[str]) -> dict[str, str]:
         if _ASIDE.search(module):
             continue
         for name in library.reader.module(module).names:
-            found = library.find(f"{module}.{name}")
+            symbol = library.find(f"{module}.{name}")
             if (
-                found is None
+                symbol is None
                 or not library.package.is_package(module)
-                and found.module != module
-                and found.kind != "apply"
+                and symbol.module != module
+                and symbol.kind != "apply"
             ):
                 continue
             full = f"{module}.{name}"
-            if found.kind in (FUNCTION, CLASS) and found.key not in kernels:
-                names[full] = found.key
-            elif found.kind == "apply" and (forward := library.member(found._replace(kind=CLASS), "forward")):
+            if symbol.kind in (FUNCTION, CLASS) and symbol.key not in kernels:
+                names[full] = symbol.key
+            elif symbol.kind == "apply" and (forward := library.member(symbol._replace(kind=CLASS), "forward")):
                 names[full] = forward.key
-            if found.kind == CLASS:
-                names.update(_methods(library, found, full))
+            if symbol.kind == CLASS:
+                names.update(_methods(library, symbol, full))
     return names
 
 
 def _methods(library: Library, owner: Symbol, full: str) -> dict[str, str]:
     """`C.apply`, `C.from_x()`: methods that are called through the class."""
-    found = {}
+    keys = {}
     for name in ("apply", *sorted(library.members(owner))):
         member = library.member(owner, name)
         if member is not None and member.kind == "apply":
             if forward := library.member(owner, "forward"):
-                found[f"{full}.apply"] = forward.key
+                keys[f"{full}.apply"] = forward.key
         elif member is not None and library.is_static(member) and name not in _GRADIENT:
-            found[f"{full}.{name}"] = member.key
-    return found
+            keys[f"{full}.{name}"] = member.key
+    return keys
 
 
 def _entry(way: tuple[str, ...], end: End, library: Library) -> Json:

@@ -54,29 +54,29 @@ class Library:
 
     def find(self, name: str, depth: int = 0) -> Symbol | None:
         """What a full name is; None where it is not this library's, or may be more than one thing."""
-        head, _, last = name.rpartition(".")
+        head, _, attribute = name.rpartition(".")
         if name.partition(".")[0] != self.package.name or depth > 20:
             return None
-        if not head or name in self.package and last not in self.reader.module(head).names:
+        if not head or name in self.package and attribute not in self.reader.module(head).names:
             return Symbol("module", name)
         if head in self.package:
-            entry = self.reader.imported(head, last)
-            if last in self.reader.module(head).either:
+            entry = self.reader.imported(head, attribute)
+            if attribute in self.reader.module(head).either:
                 return None
-            return self._symbol(entry, depth) if entry else self._unknown(head, last)
+            return self._symbol(entry, depth) if entry else self._unknown(head, attribute)
         owner = self.find(head, depth + 1)
-        return owner and self.member(owner, last)
+        return owner and self.member(owner, attribute)
 
-    def _unknown(self, head: str, last: str) -> Symbol | None:
+    def _unknown(self, head: str, name: str) -> Symbol | None:
         """A name below a package that no source binds is a module compiled from C++, or made at run time."""
-        if f"{head}.{last}" in self.extensions:
-            return Symbol(NATIVE, f"{head}.{last}")
-        if not self.package.is_package(head) or not last.startswith("_"):
+        if f"{head}.{name}" in self.extensions:
+            return Symbol(NATIVE, f"{head}.{name}")
+        if not self.package.is_package(head) or not name.startswith("_"):
             return None
-        path = self.package.files[head].removesuffix("__init__.py") + last
+        path = self.package.files[head].removesuffix("__init__.py") + name
         # installed, its file lies there; in a checkout nothing is compiled yet
         return (
-            Symbol(NATIVE, f"{head}.{last}")
+            Symbol(NATIVE, f"{head}.{name}")
             if not self.package.compiled or any(map(_is_file(path), self.package.compiled))
             else None
         )
@@ -98,16 +98,16 @@ class Library:
         if node.__class__ is ast.Call:
             if loaded := self._loaded(node):
                 return Symbol(NATIVE, loaded)
-            made = self._value(node.func, module, depth + 1)
-            return Symbol(OBJECT, made.module, made.name) if made and made.kind == CLASS else None
+            symbol = self._value(node.func, module, depth + 1)
+            return Symbol(OBJECT, symbol.module, symbol.name) if symbol and symbol.kind == CLASS else None
         name = ast.unparse(node) if node.__class__ in (ast.Name, ast.Attribute) else ""
         return self.find(f"{module}.{name}", depth + 1) if re.fullmatch(r"[\w.]+", name) else None
 
     def _loaded(self, call: ast.Call) -> str:
         """The module that `importlib.import_module("x")` or a helper of the same kind loads, as far as it is written."""
-        last = getattr(call.func, "attr", getattr(call.func, "id", ""))
+        callee = getattr(call.func, "attr", getattr(call.func, "id", ""))
         word = call.args[0] if call.args else next((k.value for k in call.keywords if k.arg == "name"), None)
-        if last not in _LOADERS or not isinstance(word, ast.Constant) or not isinstance(word.value, str):
+        if callee not in _LOADERS or not isinstance(word, ast.Constant) or not isinstance(word.value, str):
             return ""
         return f"{self.package.name}.{word.value.lstrip('.')}" if word.value.startswith((".", "_")) else word.value
 
@@ -116,8 +116,8 @@ class Library:
             return Symbol(NATIVE, owner.module, f"{owner.name}.{name}".lstrip("."))
         if owner.kind not in (CLASS, OBJECT):
             return None
-        if found := self.members(owner).get(name):
-            return Symbol(FUNCTION, found.home, found.name) if found.kind == FUNCTION else None
+        if entry := self.members(owner).get(name):
+            return Symbol(FUNCTION, entry.home, entry.name) if entry.kind == FUNCTION else None
         if name == "apply" and owner.kind == CLASS and APPLY in self.kinds(owner):
             return Symbol(APPLY, owner.module, owner.name)
         return None
@@ -133,18 +133,18 @@ class Library:
         """Classes of the library, and full names of the others."""
         self.reader.module(owner.module)
         for text in self.package.bases.get(owner.module, {}).get(owner.name, ()):
-            if found := self.find(f"{owner.module}.{text}"):
-                yield found
+            if base := self.find(f"{owner.module}.{text}"):
+                yield base
             else:
-                first, _, rest = text.partition(".")
+                first, _, tail = text.partition(".")
                 entry = self.reader.module(owner.module).names.get(first)
-                yield ".".join(filter(None, (entry.home, rest))) if entry and entry.kind == "foreign" else text
+                yield ".".join(filter(None, (entry.home, tail))) if entry and entry.kind == "foreign" else text
 
     def kinds(self, owner: Symbol, depth: int = 0) -> frozenset[str]:
-        found: set[str] = set()
+        kinds: set[str] = set()
         for base in self.bases(owner) if depth < 20 else ():
-            found |= {BASES.get(base, "")} if isinstance(base, str) else self.kinds(base, depth + 1)
-        return frozenset(found - {""})
+            kinds |= {BASES.get(base, "")} if isinstance(base, str) else self.kinds(base, depth + 1)
+        return frozenset(kinds - {""})
 
 
 def _is_file(path: str) -> Callable[[str], bool]:

@@ -67,23 +67,23 @@ class Package:
     @cached_property
     def registered(self) -> frozenset[str]:
         """Operators that the package's own Python names to the dispatcher, "ns.op": for whichever device, it would have to run."""
-        found: set[bytes] = set()
+        operators: set[bytes] = set()
         for module in self.files:
             data = self.data(module)
             if b"::" in data:
-                found.update(b"%s.%s" % words for words in _OPERATOR.findall(data))
-        return frozenset(word.decode() for word in found)
+                operators.update(b"%s.%s" % words for words in _OPERATOR.findall(data))
+        return frozenset(word.decode() for word in operators)
 
     @cached_property
     def version(self) -> str:
         """From the package, else from what its installation or its project says; "" where nothing does."""
         places = [self._folder / name for name in ("__init__.py", "version.py", "_version.py", "__about__.py")]
         for file, pattern in ((file, _VERSION) for file in places):
-            if found := pattern.search(_text(file)):
-                return found[1]
+            if match := pattern.search(_text(file)):
+                return match[1]
         for file in sorted(self._folder.resolve().parent.glob(f"{self.name}-*.dist-info/METADATA")):
-            if found := _METADATA.search(_text(file)):
-                return found[1]
+            if match := _METADATA.search(_text(file)):
+                return match[1]
         return ""
 
 

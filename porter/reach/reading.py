@@ -56,16 +56,16 @@ class Reading:
             elif node.__class__ is ast.ClassDef:
                 self._definitions(node.body, body, f"{name}.")
                 if not prefix:
-                    self.steps[key] = list(self._made(Symbol(CLASS, self.module, name)))
+                    self.steps[key] = list(self._constructors(Symbol(CLASS, self.module, name)))
             self._around.pop()
 
-    def _made(self, owner: Symbol) -> Iterator[str]:
+    def _constructors(self, owner: Symbol) -> Iterator[str]:
         """What happens to whoever makes an object of a class."""
         kinds = self.library.kinds(owner)
         names = next((names for kind, names in _MADE.items() if kind in kinds), ("__init__",))
         for name in (*names, "__new__", "__post_init__"):
-            if found := self.library.member(owner, name):
-                yield found.key
+            if method := self.library.member(owner, name):
+                yield method.key
 
     def _is_triton(self, node: Node) -> bool:
         name = self._name(node.func if node.__class__ is ast.Call else node) or ""
@@ -80,11 +80,11 @@ class Reading:
         else:
             base = self.library.absolute("." * node.level + (node.module or ""), self.module).rstrip(".")
             names = [base, *(f"{base}.{alias.name}" for alias in node.names)]
-        found: Steps = [f"{name}:" for name in names if name in self.library.package and name != self.module]
+        steps: Steps = [f"{name}:" for name in names if name in self.library.package and name != self.module]
         for name in names:
             if name not in self.library.package and self.natives.is_native(name):
-                found.append(End("kernel", name, node.lineno))
-        return found
+                steps.append(End("kernel", name, node.lineno))
+        return steps
 
     def _targets(self, call: ast.Call) -> Steps:
         func: Node = call.func
@@ -94,8 +94,8 @@ class Reading:
         if func.__class__ is ast.Attribute and (ends := self._built.get(id(_root(func)))):
             return [End("kernel", ends, line)]
         if func.__class__ is ast.Subscript:  # kernel[grid](...)
-            found = self._symbol(func.value)
-            return [found.key] if found and found.kind == FUNCTION else []
+            kernel = self._symbol(func.value)
+            return [kernel.key] if kernel and kernel.kind == FUNCTION else []
         name = self._name(func) or ""
         if end := self._ends.called(name, line):
             return [end]
@@ -105,17 +105,17 @@ class Reading:
             known = space in _BUILT_IN or f"{space}.{operator}" in self.library.package.registered
             gpu = bool(operator) and not known and self.natives.operator_cuda_only(space, operator)
             return [End("kernel", f"torch.ops.{space}.{operator}", line)] if gpu else []
-        found = self._symbol(func)
-        if found is None:
+        symbol = self._symbol(func)
+        if symbol is None:
             return []
-        if found.kind == NATIVE:
-            gpu = bool(found.name) and self.natives.cuda_only(found.name.rpartition(".")[2], found.module)
-            return [End("kernel", f"{found.module}.{found.name}", line)] if gpu else []
-        if found.kind == APPLY:
-            owner = Symbol(CLASS, found.module, found.name)
+        if symbol.kind == NATIVE:
+            gpu = bool(symbol.name) and self.natives.cuda_only(symbol.name.rpartition(".")[2], symbol.module)
+            return [End("kernel", f"{symbol.module}.{symbol.name}", line)] if gpu else []
+        if symbol.kind == APPLY:
+            owner = Symbol(CLASS, symbol.module, symbol.name)
             members = (self.library.member(owner, name) for name in ("forward", "backward"))
             return [member.key for member in members if member]
-        return [found.key] if found.kind in (FUNCTION, CLASS) else []
+        return [symbol.key] if symbol.kind in (FUNCTION, CLASS) else []
 
     def _loaded(self) -> Iterator[tuple[int, str]]:
         """By the name that an expression starts with, the compiled function of what a builder loads."""
@@ -135,8 +135,8 @@ class Reading:
             and self._either(root.id)
         ):
             return None
-        found = self.file.names.resolve(node, link)
-        return found and self.library.absolute(found, self.module)
+        full_name = self.file.names.resolve(node, link)
+        return full_name and self.library.absolute(full_name, self.module)
 
     def _either(self, name: str) -> bool:
         """Whether something else than an import gives a name a meaning, other than none."""
@@ -163,16 +163,16 @@ class Reading:
     def _owner(self, node: Node) -> Symbol | None:
         """What `x` of `x.method` is."""
         owner = next((n for n in reversed(self._around) if n.__class__ is ast.ClassDef), None)
-        own = Symbol(CLASS, self.module, owner.name) if owner else None
+        own_class = Symbol(CLASS, self.module, owner.name) if owner else None
         if node.__class__ is ast.Name and node.id in ("self", "cls"):
-            return own
-        if node.__class__ is ast.Call and getattr(node.func, "id", "") == "super" and own:
-            return next((base for base in self.library.bases(own) if isinstance(base, Symbol)), None)
+            return own_class
+        if node.__class__ is ast.Call and getattr(node.func, "id", "") == "super" and own_class:
+            return next((base for base in self.library.bases(own_class) if isinstance(base, Symbol)), None)
         if node.__class__ is ast.Attribute and getattr(node.value, "id", "") == "self" and owner:
             return self._attribute(owner, node.attr)
         if node.__class__ is ast.Call:
-            made = self._symbol(node.func)
-            return Symbol(OBJECT, made.module, made.name) if made and made.kind == CLASS else None
+            symbol = self._symbol(node.func)
+            return Symbol(OBJECT, symbol.module, symbol.name) if symbol and symbol.kind == CLASS else None
         return self._symbol(node)
 
     def _attribute(self, owner: ast.ClassDef, name: str) -> Symbol | None:
@@ -213,11 +213,11 @@ def _root(node: Node) -> Node:
     return node
 
 
-def _qualified(around: list[Node], names: list[str], last: str) -> str:
+def _qualified(around: list[Node], names: list[str], function_name: str) -> str:
     text = ""
     for node, name in zip(around, names):
         text += name + (".<locals>." if node.__class__ in _DEFS else ".")
-    return text + last
+    return text + function_name
 
 
 def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:

@@ -59,8 +59,8 @@ def _document(report: Report) -> Json:
     """Made once for a report, however many formats are asked for."""
     from porter.report.json import document
 
-    known = vars(report)
-    if "_document" not in known:
-        known["_document"] = document(report)
-    made: Json = known["_document"]
-    return made
+    attributes = vars(report)
+    if "_document" not in attributes:
+        attributes["_document"] = document(report)
+    result: Json = attributes["_document"]
+    return result

@@ -33,9 +33,9 @@ def _row(given: Advice, sources: dict[str, Json]) -> Json:
     return {
         "id": row["id"],
         "chapter": row["chapter"],
-        "title": {lang: given.said("title", lang) for lang in LANGUAGES},
-        "text": {lang: given.said("text", lang) for lang in LANGUAGES},
-        "places": [{"place": f"{p.path}:{p.line}", "what": p.what} for p in given.places],
+        "title": {lang: given.text("title", lang) for lang in LANGUAGES},
+        "text": {lang: given.text("text", lang) for lang in LANGUAGES},
+        "places": [{"place": f"{p.path}:{p.line}", "what": p.label} for p in given.places],
         "count": given.number,
         "snippet": row["snippet"].strip("\n") if "snippet" in row else None,
         "see": list(row.get("see", ())),

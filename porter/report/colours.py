@@ -30,20 +30,20 @@ def _coloured(suffix: str, rows: tuple[str, ...]) -> list[str]:
     lexer = _lexer(suffix)
     if lexer is None:
         return ["" for _ in rows]
-    found: list[list[tuple[str, int]]] = [[]]
+    runs: list[list[tuple[str, int]]] = [[]]
     for kind, value in lexer.get_tokens("\n".join(rows)):
         mark = _mark(kind)
         for number, piece in enumerate(value.split("\n")):
             if number:
-                found.append([])
+                runs.append([])
             if piece:
-                if found[-1] and found[-1][-1][0] == mark:
-                    found[-1][-1] = (mark, found[-1][-1][1] + len(piece))
+                if runs[-1] and runs[-1][-1][0] == mark:
+                    runs[-1][-1] = (mark, runs[-1][-1][1] + len(piece))
                 else:
-                    found[-1].append((mark, len(piece)))
-    found += [[] for _ in rows[len(found) :]]
+                    runs[-1].append((mark, len(piece)))
+    runs += [[] for _ in rows[len(runs) :]]
     return [
-        "".join(f"{mark}{n}" for mark, n in row) if any(m != "." for m, _ in row) else "" for row in found[: len(rows)]
+        "".join(f"{mark}{n}" for mark, n in row) if any(m != "." for m, _ in row) else "" for row in runs[: len(rows)]
     ]
 
 

@@ -66,8 +66,8 @@ def _table(report: Report) -> list[Line]:
     widths = [max(columns(row[i]) for row in [names, *body]) for i in range(len(names))]
     rows: list[Line] = [[], [("  " + "  ".join(pad(name, width, True) for name, width in zip(names, widths)), "dim")]]
     for severity, row in zip(SEVERITIES, body):
-        rest = "  ".join(pad(cell, width, True) for cell, width in zip(row[1:], widths[1:]))
-        rows.append([("  ", ""), (pad(row[0], widths[0], False), STYLES[severity]), ("  " + rest, "")])
+        cells = "  ".join(pad(cell, width, True) for cell, width in zip(row[1:], widths[1:]))
+        rows.append([("  ", ""), (pad(row[0], widths[0], False), STYLES[severity]), ("  " + cells, "")])
     return rows
 
 
@@ -121,18 +121,18 @@ def _file(report: Report, path: str, findings: list[Finding]) -> list[Line]:
             row += [(pad(names[word], space, False), STYLES[word]), ("  ", "")]
         rows.append([*row, (report.message(finding), "")])
         if report.detail > 0:
-            rows += [[(" " * (wide + 4) + text, "dim")] for text in _more(report, finding)]
+            rows += [[(" " * (wide + 4) + text, "dim")] for text in _details(report, finding)]
     if notes and not report.detail:
         rows.append([("  " + say("hidden.notes", report.lang, n=len(notes)), "dim")])
     return rows
 
 
-def _more(report: Report, finding: Finding) -> list[str]:
+def _details(report: Report, finding: Finding) -> list[str]:
     symptom = report.texts.symptom(finding)
     rows = [say("symptom", report.lang, text=" ".join(symptom.split()))] if symptom else []
     if finding.optional:
-        more = "optional.more" if finding.code.startswith("PRT6") else "optional.else"  # PRT6xx: ways to be faster
-        rows.append(say(more, report.lang, code=finding.code))
+        key = "optional.more" if finding.code.startswith("PRT6") else "optional.else"  # PRT6xx: ways to be faster
+        rows.append(say(key, report.lang, code=finding.code))
     elif finding.status == "review":
         rows.append(say("look", report.lang, code=finding.code))
     elif finding.status == "manual":

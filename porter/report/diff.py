@@ -26,10 +26,10 @@ def _rows(data: bytes, before: Sequence[Change], after: Sequence[Change]) -> Ite
     starts = [0]
     for line in lines:
         starts.append(starts[-1] + len(line))
-    at = 0
+    index = 0
     for start, end, *sides in _regions(data, starts, before, after):
-        yield from ((b" ", line) for line in lines[at:start])
-        at, low = end, starts[start]
+        yield from ((b" ", line) for line in lines[index:start])
+        index, low = end, starts[start]
         old, new = (
             _lines(apply(data[low : starts[end]], tuple(Change(c.start - low, c.end - low, c.new) for c in side)))
             for side in sides
@@ -39,21 +39,21 @@ def _rows(data: bytes, before: Sequence[Change], after: Sequence[Change]) -> Ite
         yield from ((b"-", line) for line in old[head : len(old) - tail])
         yield from ((b"+", line) for line in new[head : len(new) - tail])
         yield from ((b" ", line) for line in old[len(old) - tail :])
-    yield from ((b" ", line) for line in lines[at:])
+    yield from ((b" ", line) for line in lines[index:])
 
 
 def _regions(data: bytes, starts: list[int], before: Sequence[Change], after: Sequence[Change]) -> list[list[Any]]:
     """[first line, line behind the last, changes of one side, changes of the other]: apart from each other."""
-    found: list[list[Any]] = []
+    regions: list[list[Any]] = []
     open_end = not data.endswith(b"\n")
     tagged = [(c, 2) for c in before] + [(c, 3) for c in after]
     for change, side in sorted(tagged, key=lambda item: (item[0].start, item[0].end)):
-        first, last = _touched(change, starts, open_end)
-        if not found or first > found[-1][1]:
-            found.append([first, last, [], []])
-        found[-1][1] = max(found[-1][1], last)
-        found[-1][side].append(change)
-    return found
+        first, behind = _touched(change, starts, open_end)
+        if not regions or first > regions[-1][1]:
+            regions.append([first, behind, [], []])
+        regions[-1][1] = max(regions[-1][1], behind)
+        regions[-1][side].append(change)
+    return regions
 
 
 def _touched(change: Change, starts: list[int], open_end: bool) -> tuple[int, int]:
@@ -76,15 +76,15 @@ def _hunks(rows: list[Row]) -> Iterator[bytes]:
             groups[-1][1] = n
         else:
             groups.append([n, n])
-    old = new = at = 0  # lines of either side above row `at`
-    for first, last in groups:
-        low, high = max(first - CONTEXT, 0), min(last + CONTEXT + 1, len(rows))
-        old, new = old + low - at, new + low - at  # rows between two hunks are on both sides
+    old = new = row = 0  # lines of either side above `row`
+    for first_row, last_row in groups:
+        low, high = max(first_row - CONTEXT, 0), min(last_row + CONTEXT + 1, len(rows))
+        old, new = old + low - row, new + low - row  # rows between two hunks are on both sides
         olds = sum(tag != b"+" for tag, _ in rows[low:high])
         news = sum(tag != b"-" for tag, _ in rows[low:high])
         yield b"@@ -%s +%s @@\n" % (_range(old, olds), _range(new, news))
         yield from (tag + line if line.endswith(b"\n") else tag + line + NO_NEWLINE for tag, line in rows[low:high])
-        old, new, at = old + olds, new + news, high
+        old, new, row = old + olds, new + news, high
 
 
 def _lines(data: bytes) -> list[bytes]:

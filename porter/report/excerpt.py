@@ -23,13 +23,13 @@ class Excerpts:
     def __init__(self, sources: dict[str, list[Json]]):
         self.sources = sources
         self.pool: list[tuple[str, str]] = []
-        self._known: dict[tuple[str, str], int] = {}
+        self._indexes: dict[tuple[str, str], int] = {}
         self._lines: dict[str, dict[int, tuple[str, int]]] = {}
         self._colours: dict[str, dict[int, tuple[str, str]]] = {}
 
     def rows(self, finding: Json) -> list[Row]:
         path, first = finding["path"], finding["line"]
-        lines = self._of(path)
+        lines = self._lines_of(path)
         if first not in lines:
             return []
         touched = sorted({n for e in finding["edit"] for n in range(e["line"], e["end_line"] + 1)} & lines.keys())
@@ -50,43 +50,43 @@ class Excerpts:
                 rows += [("+", 0, self._index(text, colour), 0, 0) for text, colour in zip(new, marks)]
         return rows
 
-    def _of(self, path: str) -> dict[int, tuple[str, int]]:
+    def _lines_of(self, path: str) -> dict[int, tuple[str, int]]:
         """Line number -> the text as stored, and the column of its first character."""
         if path not in self._lines:
-            found: dict[int, tuple[str, int]] = {}
+            by_line: dict[int, tuple[str, int]] = {}
             for run in self.sources.get(path, ()):
                 for number, text in enumerate(run["text"], run["line"]):
-                    found[number] = (text, run.get("cut", {}).get(str(number), 1))
-            self._lines[path] = found
+                    by_line[number] = (text, run.get("cut", {}).get(str(number), 1))
+            self._lines[path] = by_line
         return self._lines[path]
 
     def _kept(self, path: str, number: int) -> int:
         if path not in self._colours:
-            found: dict[int, tuple[str, str]] = {}
+            by_line: dict[int, tuple[str, str]] = {}
             for run in self.sources.get(path, ()):
                 texts = tuple(_short(text) for text in run["text"])
-                found.update(enumerate(zip(texts, coloured(path, texts)), run["line"]))
-            self._colours[path] = found
+                by_line.update(enumerate(zip(texts, coloured(path, texts)), run["line"]))
+            self._colours[path] = by_line
         return self._index(*self._colours[path][number])
 
     def _index(self, text: str, colour: str) -> int:
         key = (text, colour)
-        if key not in self._known:
-            self._known[key] = len(self.pool)
+        if key not in self._indexes:
+            self._indexes[key] = len(self.pool)
             self.pool.append(key)
-        return self._known[key]
+        return self._indexes[key]
 
     def _after(self, finding: Json, lines: dict[int, tuple[str, int]]) -> list[str] | None:
         """The touched lines as the edit leaves them; None where a line was cut so that the edit is not in it."""
         edits = finding["edit"]
-        first, last = min(e["line"] for e in edits), max(e["end_line"] for e in edits)
-        if any(n not in lines or lines[n][1] > 1 for n in (first, last)):
+        first_line, last_line = min(e["line"] for e in edits), max(e["end_line"] for e in edits)
+        if any(n not in lines or lines[n][1] > 1 for n in (first_line, last_line)):
             return None
-        out, at = [], (first, 1)
+        out, position = [], (first_line, 1)
         for edit in sorted(edits, key=lambda e: (e["line"], e["column"])):
-            out += [_between(lines, at, (edit["line"], edit["column"])), edit["text"]]
-            at = (edit["end_line"], edit["end_column"])
-        text = "".join(out) + lines[last][0][at[1] - 1 :]
+            out += [_between(lines, position, (edit["line"], edit["column"])), edit["text"]]
+            position = (edit["end_line"], edit["end_column"])
+        text = "".join(out) + lines[last_line][0][position[1] - 1 :]
         rows = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
         return [_short(row) for row in rows]
 

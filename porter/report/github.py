@@ -17,11 +17,11 @@ REST = {
 
 def render(document: Json) -> str:
     lang = document["language"]
-    found = ranked([f for f in document["findings"] if is_open(f)])
+    findings = ranked([f for f in document["findings"] if is_open(f)])
     titles = {rule["code"]: rule["title"][lang] for rule in document["rules"]}
-    rows = [_annotation(f, titles[f["code"]]) for f in found[:MOST]]
-    if len(found) > MOST:
-        rows.append("::notice title=porter::" + _text(REST[lang].format(n=len(found) - MOST)))
+    rows = [_annotation(f, titles[f["code"]]) for f in findings[:MOST]]
+    if len(findings) > MOST:
+        rows.append("::notice title=porter::" + _text(REST[lang].format(n=len(findings) - MOST)))
     return "".join(row + "\n" for row in rows) or "\n"
 
 

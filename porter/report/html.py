@@ -101,11 +101,11 @@ def _code(text: str) -> Markup:
 def _coloured(rows: list[tuple[str, str]]) -> Markup:
     lines = []
     for text, runs in rows:
-        parts, at = [], 0
+        parts, offset = [], 0
         for kind, size in re.findall(r"([a-z.])(\d+)", runs) or [(".", len(text))]:
-            piece, at = text[at : at + int(size)], at + int(size)
+            piece, offset = text[offset : offset + int(size)], offset + int(size)
             parts.append(piece if kind == "." else Markup('<span class="t-{}">{}</span>').format(kind, piece))
-        lines.append(Markup("").join([*parts, text[at:]]))
+        lines.append(Markup("").join([*parts, text[offset:]]))
     return Markup("\n").join(lines)
 
 

@@ -41,12 +41,12 @@ def _launchers(report: Report) -> list[Json]:
     from porter.files.kinds import MAKEFILE, SHELL, kind_of
     from porter.project.program_options import order, start
 
-    found = []
+    launchers = []
     for path in sorted((p for p in report.scan.paths if kind_of(p) in (SHELL, MAKEFILE)), key=order):
         line = start(report.scan.data(path) or b"") if report.scan.data else 0
         if line:
-            found.append({"path": path, "line": line, "first": path == report.scan.launcher})
-    return sorted(found, key=lambda row: not row["first"])
+            launchers.append({"path": path, "line": line, "first": path == report.scan.launcher})
+    return sorted(launchers, key=lambda row: not row["first"])
 
 
 def _exports(report: Report) -> list[Json]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from porter.files.documents import Json
 from porter.finding import FileResult, Finding
 from porter.report.sanitise import as_json
-from porter.report.support import support, told
+from porter.report.support import support, verdict_document
 from porter.rulebook.words import both, words
 
 if TYPE_CHECKING:
@@ -93,9 +93,9 @@ def _sources(report: Report) -> tuple[dict[Finding, list[Json]], dict[str, list[
         if data is None:
             continue
         text = Text(data)
-        mine = [text.edit(finding.edit) for finding in file.findings]
-        edits.update(zip(file.findings, mine))
-        sources[file.path] = runs(text, file.findings, mine)
+        file_edits = [text.edit(finding.edit) for finding in file.findings]
+        edits.update(zip(file.findings, file_edits))
+        sources[file.path] = runs(text, file.findings, file_edits)
     return edits, sources
 
 
@@ -103,7 +103,7 @@ def _api(report: Report, row: Api) -> Json:
     known = report.texts.api(row.name, report.target)
     rule = {"code": known.code, "to": known.to, "status": known.status} if known else {}
     about = {"name": row.name, "count": row.uses, "files": row.files, "places": list(row.places), **rule}
-    return {**about, "verdict": told(row.verdict) if row.verdict else None}
+    return {**about, "verdict": verdict_document(row.verdict) if row.verdict else None}
 
 
 def _rules(report: Report) -> list[Json]:
@@ -111,14 +111,14 @@ def _rules(report: Report) -> list[Json]:
     used: dict[str, set[str]] = {}
     for finding in report.findings.all:
         used.setdefault(finding.code, set()).add(finding.why)
-    found = []
+    rules = []
     for code, keys in sorted(used.items()):
         rule = report.texts.rule(code)
         messages = {
             key: {**rule.messages[key], "symptom": report.texts.about(code, key, "symptom")} for key in sorted(keys)
         }
-        found.append({**{key: getattr(rule, key) for key in RULE}, "messages": messages})
-    return found
+        rules.append({**{key: getattr(rule, key) for key in RULE}, "messages": messages})
+    return rules
 
 
 def _more(report: Report) -> list[Json]:

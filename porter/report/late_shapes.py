@@ -11,18 +11,18 @@ CODES = ("PRT601", "PRT602", "PRT603", "PRT604")
 def joined(document: Json, run: Json) -> Json:
     """The document with its run; findings say what was seen of them, the run which places no finding speaks of."""
     late = _late(document, run)
-    told: set[tuple[str, int]] = set()
+    explained: set[tuple[str, int]] = set()
     findings = []
     for finding in document["findings"]:
         places = late.keys() & _places(finding) if finding["code"] in CODES else set()
         if places:
-            told |= places
+            explained |= places
             most = max(operator["shapes"] for place in places for operator in late[place])
             finding = {**finding, "values": {**finding["values"], "seen": str(most)}}
         findings.append(finding)
-    rest = [operator for place in sorted(late.keys() - told) for operator in late[place]]
-    more = [*document["more"], *([{"value": "seen", **both("rulebook", "seen")}] if told else [])]
-    return {**document, "findings": findings, "more": more, "verified": {**run, "unexplained": rest}}
+    unexplained = [operator for place in sorted(late.keys() - explained) for operator in late[place]]
+    more = [*document["more"], *([{"value": "seen", **both("rulebook", "seen")}] if explained else [])]
+    return {**document, "findings": findings, "more": more, "verified": {**run, "unexplained": unexplained}}
 
 
 def _late(document: Json, run: Json) -> dict[tuple[str, int], list[Json]]:
@@ -32,12 +32,12 @@ def _late(document: Json, run: Json) -> dict[tuple[str, int], list[Json]]:
         leg, moved = run["ported"], {finding["path"] for finding in document["findings"] if finding["edit"]}
     # a backward pass begins with ones; its shapes follow from those of the forward pass
     gradients = {o["where"] for o in leg["operators"] if "_backward" in o["name"] or o["name"] == "aten::ones_like"}
-    found: dict[tuple[str, int], list[Json]] = {}
+    by_line: dict[tuple[str, int], list[Json]] = {}
     for operator in leg["operators"]:
         path, _, line = operator["where"].rpartition(":")
         if operator["late_shapes"] and path and path not in moved and operator["where"] not in gradients:
-            found.setdefault((path, int(line)), []).append(operator)
-    return found
+            by_line.setdefault((path, int(line)), []).append(operator)
+    return by_line
 
 
 def _places(finding: Json) -> set[tuple[str, int]]:

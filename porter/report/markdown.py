@@ -28,22 +28,22 @@ def render(document: Json) -> str:
     n = 0 if lang == "en" else 1
     parts = [f"### {headline(document, lang)}\n"]
     parts += [*_overview(document, lang), ""]
-    found = ranked([f for f in document["findings"] if is_open(f)])
-    if not found:
+    findings = ranked([f for f in document["findings"] if is_open(f)])
+    if not findings:
         return "\n".join(parts).rstrip("\n") + "\n"
     parts += [*_table(document, lang), ""]
     head = "\n".join(parts)
     room = LIMIT - len(head) - 400
     rows = []
-    for f in found:
+    for f in findings:
         row = _row(f, lang)
         if (room := room - len(row) - 1) < 0:
             break
         rows.append(row)
-    said = WORDS["all" if len(rows) == len(found) else "shown"][n].format(all=len(found), shown=len(rows))
+    summary = WORDS["all" if len(rows) == len(findings) else "shown"][n].format(all=len(findings), shown=len(rows))
     names = [phrase(key, lang) for key in ("js.severity", "js.status", "place", "what")]
     table = ["| " + " | ".join(names) + " |", "|---|---|---|---|", *rows]
-    return "\n".join([head, f"<details><summary>{said}</summary>", "", *table, "", "</details>", ""])
+    return "\n".join([head, f"<details><summary>{summary}</summary>", "", *table, "", "</details>", ""])
 
 
 def _overview(document: Json, lang: str) -> list[str]:

@@ -33,14 +33,14 @@ class Api(NamedTuple):
 def verdict(known: Support, name: str, rule: ApiText | None) -> Verdict | None:
     """What a name is on the target; a rule that moves it elsewhere, or says that it stays or is out of date, knows more
     than the names alone."""
-    found = known.of(name)
-    if found is None or rule is None:
-        return found
-    if found.kind == MISSING and (rule.to or rule.stays):
-        return replace(found, kind=SUPPORTED, to=(rule.to,) if rule.to else ())
-    if found.kind == SUPPORTED and not rule.to and name.startswith("torch_npu."):
-        return replace(found, kind=DEPRECATED)
-    return found
+    answer = known.of(name)
+    if answer is None or rule is None:
+        return answer
+    if answer.kind == MISSING and (rule.to or rule.stays):
+        return replace(answer, kind=SUPPORTED, to=(rule.to,) if rule.to else ())
+    if answer.kind == SUPPORTED and not rule.to and name.startswith("torch_npu."):
+        return replace(answer, kind=DEPRECATED)
+    return answer
 
 
 @dataclass(frozen=True)

@@ -33,11 +33,11 @@ def is_open(finding: Json) -> bool:
 
 
 def context(document: Json) -> Json:
-    found = document["findings"]
-    due = [f for f in found if is_open(f) and not f.get("optional")]
+    findings = document["findings"]
+    due = [f for f in findings if is_open(f) and not f.get("optional")]
     rules = {rule["code"]: rule for rule in document["rules"]}
     excerpts = Excerpts(document["sources"])
-    rows = [excerpts.rows(f) for f in found]
+    rows = [excerpts.rows(f) for f in findings]
     return {
         "d": document,
         "rules": rules,
@@ -47,10 +47,10 @@ def context(document: Json) -> Json:
         "silent": worst(due, "wrong"),
         "slows": worst(due, "slow"),
         "to_review": sum(f["status"] == "review" and f["severity"] != "note" for f in due),
-        "refused": [f for f in found if f["code"] in REFUSED],
+        "refused": [f for f in findings if f["code"] in REFUSED],
         "files": files(document, due),
-        "by_rule": by_rule(found),
-        "variables": variables(found),
+        "by_rule": by_rule(findings),
+        "variables": variables(findings),
         "launchers": launchers(document, due),
         "paper": paper(document, rows, excerpts),
         "known_apis": sum("code" in api for api in document["apis"]),
@@ -103,17 +103,17 @@ def _counts(f: Json) -> bool:
 
 def worst(due: list[Json], severity: str) -> Json:
     """Codes whose findings of this severity need a person, most first; what is edited automatically is one number."""
-    mine = [f for f in due if f["severity"] == severity]
-    left = Counter(f["code"] for f in mine if f["status"] != "auto")
+    of_severity = [f for f in due if f["severity"] == severity]
+    left = Counter(f["code"] for f in of_severity if f["status"] != "auto")
     rows = []
     for code, count in sorted(left.items(), key=lambda item: (-item[1], item[0])):
-        kinds = Counter(f["status"] for f in mine if f["code"] == code and f["status"] != "auto")
+        kinds = Counter(f["status"] for f in of_severity if f["code"] == code and f["status"] != "auto")
         rows.append({"code": code, "count": count, "review": kinds["review"], "manual": kinds["manual"]})
     return {
         "rows": rows[:TOP],
         "more": len(rows) - len(rows[:TOP]),
         "left": sum(left.values()),
-        "auto": len(mine) - sum(left.values()),
+        "auto": len(of_severity) - sum(left.values()),
     }
 
 
@@ -140,22 +140,22 @@ def files(document: Json, due: list[Json]) -> Json:
     return {"rows": rows, "boxes": boxes(sizes), "widest": max((row["total"] for row in rows), default=1)}
 
 
-def variables(found: list[Json]) -> list[Json]:
+def variables(findings: list[Json]) -> list[Json]:
     """Environment variables that nothing reads on NPUs, or not under this name: most places first."""
     groups: dict[str, list[Json]] = {}
-    for f in found:
+    for f in findings:
         if is_open(f) and f["code"] in VARIABLES:
             groups.setdefault(f["values"]["old"], []).append(f)
     rows = [
         {
             "name": name,
-            "count": len(mine),
-            "files": len({f["path"] for f in mine}),
-            "to": mine[0]["values"].get("new") or None,
-            "finding": mine[0],
-            **{status: sum(f["status"] == status for f in mine) for status in STATUSES},
+            "count": len(group),
+            "files": len({f["path"] for f in group}),
+            "to": group[0]["values"].get("new") or None,
+            "finding": group[0],
+            **{status: sum(f["status"] == status for f in group) for status in STATUSES},
         }
-        for name, mine in groups.items()
+        for name, group in groups.items()
     ]
     return sorted(rows, key=lambda row: (-row["count"], row["name"]))
 
@@ -168,12 +168,12 @@ def launchers(document: Json, due: list[Json]) -> list[Json]:
     ]
 
 
-def by_rule(found: list[Json]) -> list[Json]:
+def by_rule(findings: list[Json]) -> list[Json]:
     counts: dict[str, Counter[str]] = {}
-    for f in found:
-        here = counts.setdefault(f["code"], Counter())
-        here[state(f) if is_open(f) else "hidden"] += 1
-        here[f["severity"]] += is_open(f)
+    for f in findings:
+        counter = counts.setdefault(f["code"], Counter())
+        counter[state(f) if is_open(f) else "hidden"] += 1
+        counter[f["severity"]] += is_open(f)
     rows = [
         {
             "code": code,
@@ -188,8 +188,8 @@ def by_rule(found: list[Json]) -> list[Json]:
 
 def embedded(document: Json, rows: list[list[Row]], excerpts: Excerpts, rules: dict[str, Json]) -> str:
     """JSON that no markup in it can end, small enough for 20,000 findings."""
-    found = document["findings"]
-    paths = sorted({f["path"] for f in found})
+    findings = document["findings"]
+    paths = sorted({f["path"] for f in findings})
     index = {path: n for n, path in enumerate(paths)}
     codes = list(rules)
     whys = [(code, why) for code in codes for why in rules[code]["messages"]]
@@ -199,7 +199,7 @@ def embedded(document: Json, rows: list[list[Row]], excerpts: Excerpts, rules: d
         message = rules[code]["messages"][why]
         texts.append([codes.index(code), shown(message["en"]), shown(message["zh"]), shown(message["symptom"])])
     packed = []
-    for f, excerpt in zip(found, rows):
+    for f, excerpt in zip(findings, rows):
         values = {key: line(value) for key, value in f["values"].items()}
         hidden = 2 if f["suppressed"] is not None else 1 if f["baseline"] else 0
         packed.append([

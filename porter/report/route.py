@@ -18,7 +18,7 @@ NONE = "your_training.py"
 
 def route(report: Report) -> Json:
     """The route, its evidence, and other routes that also hold for a part of the repository."""
-    counts = {found.name: found for found in report.gathered.signals}
+    counts = {signal.name: signal for signal in report.gathered.signals}
     held = [
         (row, condition)
         for row in report.texts.named("routes").values()
@@ -28,20 +28,20 @@ def route(report: Report) -> Json:
         return {}
     held.sort(key=lambda item: (item[0]["tier"], -_files(item[1].get("signal"), counts), item[0]["name"]))
     row, condition = held[0]
-    said = ("torch", condition.get("signal"))
-    also = [(r, c) for r, c in held[1:] if r["tier"] < 9 and "signal" in c and c["signal"] not in said]
+    shown_signals = ("torch", condition.get("signal"))
+    also = [(r, c) for r, c in held[1:] if r["tier"] < 9 and "signal" in c and c["signal"] not in shown_signals]
     return {
-        **_told(row),
+        **_route_document(row),
         "head": row.get("head"),
         "style": row.get("style", report.target.style),
         "snippet": row.get("snippet"),
         "source": row["evidence"],
         "evidence": _evidence(report, condition, counts),
-        "also": [_told(r) | {"evidence": _evidence(report, c, counts)} for r, c in also],
+        "also": [_route_document(r) | {"evidence": _evidence(report, c, counts)} for r, c in also],
     }
 
 
-def _told(row: Json) -> Json:
+def _route_document(row: Json) -> Json:
     return {key: row.get(key) for key in ("name", "title", "text", "reference")}
 
 
@@ -70,14 +70,14 @@ def _holds(report: Report, row: Json, counts: Mapping[str, Signal]) -> Json | No
 
 def _evidence(report: Report, condition: Json, counts: Mapping[str, Signal]) -> list[Json]:
     name: str = condition["signal" if "signal" in condition else "without"]
-    found = counts.get(name)
+    signal = counts.get(name)
     return [
         {
             "signal": name,
             "title": report.texts.named("signals")[name]["title"],
             "files": _files(name, counts),
             "of": _files("torch", counts),
-            "places": list(found.places) if found else [],
+            "places": list(signal.places) if signal else [],
         }
     ]
 
@@ -112,8 +112,8 @@ def _entry(entries: tuple[str, ...]) -> str | None:
 
     def likely(path: str) -> tuple[bool, bool, int, int, int]:
         words = [word for word in re.split(r"[\W_]+", path.rpartition("/")[2].removesuffix(".py").lower()) if word]
-        found = next((n for n, word in enumerate(LIKELY) if word in words), len(LIKELY))
-        return (found == len(LIKELY), SIDE.search(path) is not None, len(words), found, entries.index(path))
+        preference = next((n for n, word in enumerate(LIKELY) if word in words), len(LIKELY))
+        return (preference == len(LIKELY), SIDE.search(path) is not None, len(words), preference, entries.index(path))
 
     names = [path for path in entries if path.isprintable() and shlex.quote(path) == path]
     return min(names, key=likely, default=None)

@@ -18,13 +18,13 @@ SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sar
 
 def render(document: Json) -> str:
     lang = document["language"]
-    found = ranked(document["findings"])
+    findings = ranked(document["findings"])
     index = {rule["code"]: n for n, rule in enumerate(document["rules"])}
     invocation: Json = {"executionSuccessful": True}
-    if len(found) > MOST:
+    if len(findings) > MOST:
         text = {
-            "en": f"{len(found) - MOST} of {len(found)} findings are left out, the least severe ones.",
-            "zh": f"共 {len(found)} 条，略去最次要的 {len(found) - MOST} 条。",
+            "en": f"{len(findings) - MOST} of {len(findings)} findings are left out, the least severe ones.",
+            "zh": f"共 {len(findings)} 条，略去最次要的 {len(findings) - MOST} 条。",
         }
         invocation["toolExecutionNotifications"] = [{"level": "warning", "message": {"text": text[lang]}}]
     driver = {
@@ -38,7 +38,7 @@ def render(document: Json) -> str:
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {"ROOT": {"description": {"text": "The root of the project."}}},
         "invocations": [invocation],
-        "results": [_result(f, index) for f in found[:MOST]],
+        "results": [_result(f, index) for f in findings[:MOST]],
         "properties": {"target": document["target"], "summary": document["summary"]},
     }
     return as_json({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1)
@@ -58,7 +58,7 @@ def ranked(findings: list[Json]) -> list[Json]:
 
 
 def _rule(rule: Json, lang: str) -> Json:
-    found = {
+    descriptor = {
         "id": rule["code"],
         "name": "".join(word.capitalize() for word in rule["slug"].split("-")),
         "shortDescription": {"text": rule["title"][lang]},
@@ -67,7 +67,7 @@ def _rule(rule: Json, lang: str) -> Json:
         "defaultConfiguration": {"level": LEVELS[rule["severity"]], "rank": RANKS[rule["severity"]]},
         "properties": {"tags": ["ascend-npu", f"porter/{rule['severity']}"], "precision": "high"},
     }
-    return {**found, "helpUri": rule["reference"]} if rule["reference"] else found
+    return {**descriptor, "helpUri": rule["reference"]} if rule["reference"] else descriptor
 
 
 def _help(rule: Json, lang: str) -> str:
@@ -93,7 +93,7 @@ def _result(f: Json, index: dict[str, int]) -> Json:
     if (f["end_line"], f["end_column"]) > (f["line"], f["column"]):
         region |= _end(f)
     where = {"artifactLocation": _file(f["path"]), "region": region}
-    found = {
+    result = {
         "ruleId": f["code"],
         "ruleIndex": index[f["code"]],
         "level": LEVELS[f["severity"]],
@@ -104,12 +104,12 @@ def _result(f: Json, index: dict[str, int]) -> Json:
         "properties": {key: f[key] for key in ("severity", "status", "effort", "symptom")},
     }
     if f["edit"] and f["suppressed"] is None:
-        found["fixes"] = [_fix(f)]
+        result["fixes"] = [_fix(f)]
     if f["suppressed"] is not None:
-        found["suppressions"] = [{"kind": "inSource", "justification": line(f["suppressed"])}]
+        result["suppressions"] = [{"kind": "inSource", "justification": line(f["suppressed"])}]
     elif f["baseline"]:
-        found |= {"suppressions": [{"kind": "external", "justification": "baseline"}], "baselineState": "unchanged"}
-    return found
+        result |= {"suppressions": [{"kind": "external", "justification": "baseline"}], "baselineState": "unchanged"}
+    return result
 
 
 def _fix(f: Json) -> Json:

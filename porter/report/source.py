@@ -34,12 +34,12 @@ class Text:
         return line, len(self._decoded(self.data[start:offset])) + 1
 
     def edit(self, changes: Iterable[Change]) -> list[Json]:
-        found = []
+        edits = []
         for change in changes:
             (line, column), (end_line, end_column) = self.place(change.start), self.place(change.end)
             where = {"line": line, "column": column, "end_line": end_line, "end_column": end_column}
-            found.append({**where, "text": self._decoded(change.new)})
-        return found
+            edits.append({**where, "text": self._decoded(change.new)})
+        return edits
 
     def _decoded(self, data: bytes) -> str:
         return data.decode(self.encoding, "backslashreplace")
@@ -61,21 +61,21 @@ def runs(text: Text, findings: Sequence[Finding], edits: Sequence[list[Json]]) -
     wanted: set[int] = set()
     columns: dict[int, int] = {}
     for finding, edit in zip(findings, edits):
-        last = min(max(finding.end_line, finding.line), finding.line + MOST)
-        wanted.update(range(finding.line - AROUND, last + AROUND + 1))
+        last_line = min(max(finding.end_line, finding.line), finding.line + MOST)
+        wanted.update(range(finding.line - AROUND, last_line + AROUND + 1))
         columns[finding.line] = min(columns.get(finding.line, finding.column), finding.column)
         for change in edit:
             wanted.update(range(change["line"] - 1, min(change["end_line"], change["line"] + MOST) + 2))
             columns.setdefault(change["line"], change["column"])
-    found: list[Json] = []
+    runs: list[Json] = []
     for number in sorted(n for n in wanted if 1 <= n <= len(text.rows)):
-        if not found or number != found[-1]["line"] + len(found[-1]["text"]):
-            found.append({"line": number, "text": []})
+        if not runs or number != runs[-1]["line"] + len(runs[-1]["text"]):
+            runs.append({"line": number, "text": []})
         shown, start = _cut(text.line(number), columns.get(number, 1))
-        found[-1]["text"].append(shown)
+        runs[-1]["text"].append(shown)
         if start > 1 or len(shown) == WIDEST:
-            found[-1].setdefault("cut", {})[str(number)] = start
-    return found
+            runs[-1].setdefault("cut", {})[str(number)] = start
+    return runs
 
 
 def _cut(line: str, column: int) -> tuple[str, int]:

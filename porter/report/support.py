@@ -41,16 +41,16 @@ def sources(known: Support) -> Json:
     }
 
 
-def told(found: Verdict) -> Json:
+def verdict_document(verdict: Verdict) -> Json:
     return {
-        "kind": found.kind,
-        "kernel": found.kernel,
-        "operators": list(found.operators),
-        "documents": found.status,
-        "dtypes": list(found.dtypes),
-        "may_run_on_cpu": found.may_run_on_cpu,
-        "disagree": found.disagree,
-        "to": list(found.to),
+        "kind": verdict.kind,
+        "kernel": verdict.kernel,
+        "operators": list(verdict.operators),
+        "documents": verdict.status,
+        "dtypes": list(verdict.dtypes),
+        "may_run_on_cpu": verdict.may_run_on_cpu,
+        "disagree": verdict.disagree,
+        "to": list(verdict.to),
     }
 
 
@@ -76,31 +76,31 @@ def notice(document: Json, lang: str) -> str:
     return text + ("" if about["chip"] else say("support.chip", lang))
 
 
-def kind(told: Json, lang: str) -> str:
-    return say(f"verdict.{told['kind']}", lang)
+def kind(verdict: Json, lang: str) -> str:
+    return say(f"verdict.{verdict['kind']}", lang)
 
 
-def severity(told: Json) -> str:
-    return SEVERITY.get(told["kind"], "note")
+def severity(verdict: Json) -> str:
+    return SEVERITY.get(verdict["kind"], "note")
 
 
-def basis(told: Json, lang: str) -> list[str]:
+def basis(verdict: Json, lang: str) -> list[str]:
     """What each source says of one API."""
     rows = []
-    if told["kernel"]:
-        names = ", ".join(dict.fromkeys(name.partition(".")[0] for name in told["operators"]))
-        key = f"wheel.{told['kernel']}" if told["kernel"] != "mixed" or names else "wheel.some"
+    if verdict["kernel"]:
+        names = ", ".join(dict.fromkeys(name.partition(".")[0] for name in verdict["operators"]))
+        key = f"wheel.{verdict['kernel']}" if verdict["kernel"] != "mixed" or names else "wheel.some"
         rows.append(say(key, lang, operators=names))
-    if told["documents"]:
-        rows.append(say(f"documents.{told['documents']}", lang))
-    if told["may_run_on_cpu"]:
+    if verdict["documents"]:
+        rows.append(say(f"documents.{verdict['documents']}", lang))
+    if verdict["may_run_on_cpu"]:
         rows.append(say("documents.cpu", lang))
-    if len(told["dtypes"]) > 1:  # a note that names one speaks of an argument, mostly
-        rows.append(say("documents.types", lang, dtypes=", ".join(told["dtypes"])))
-    if told["disagree"]:
+    if len(verdict["dtypes"]) > 1:  # a note that names one speaks of an argument, mostly
+        rows.append(say("documents.types", lang, dtypes=", ".join(verdict["dtypes"])))
+    if verdict["disagree"]:
         rows.append(say("support.disagree", lang))
-    if told["to"]:
-        rows.append(say("support.to", lang, to=", ".join(told["to"])))
+    if verdict["to"]:
+        rows.append(say("support.to", lang, to=", ".join(verdict["to"])))
     return rows
 
 

@@ -28,19 +28,19 @@ class Box(NamedTuple):
 
 def boxes(files: dict[str, tuple[int, int]]) -> list[Box]:
     """`files`: path -> (places, places left for a person)."""
-    found: list[Box] = []
-    _place(_tree(files), "", 0.0, 0.0, WIDTH, HEIGHT, found)
-    return found
+    boxes: list[Box] = []
+    _place(_tree(files), "", 0.0, 0.0, WIDTH, HEIGHT, boxes)
+    return boxes
 
 
 def _tree(files: dict[str, tuple[int, int]]) -> Tree:
     tree: Tree = {}
     for path, numbers in sorted(files.items()):
         *folders, name = path.split("/")
-        here = tree
+        subtree = tree
         for folder in folders:
-            here = here.setdefault(folder + "/", {})
-        here[name] = numbers
+            subtree = subtree.setdefault(folder + "/", {})
+        subtree[name] = numbers
     return tree
 
 
@@ -51,7 +51,7 @@ def _sum(node: Any) -> tuple[int, int]:
     return sum(p[0] for p in parts), sum(p[1] for p in parts)
 
 
-def _place(tree: Tree, prefix: str, x: float, y: float, w: float, h: float, found: list[Box]) -> None:
+def _place(tree: Tree, prefix: str, x: float, y: float, w: float, h: float, boxes: list[Box]) -> None:
     sizes = sorted(((_sum(node), name, node) for name, node in tree.items()), key=lambda item: (-item[0][0], item[1]))
     sizes = [item for item in sizes if item[0][0]]
     for ((places, left), name, node), (bx, by, bw, bh) in zip(sizes, _squares([s[0][0] for s in sizes], x, y, w, h)):
@@ -60,12 +60,12 @@ def _place(tree: Tree, prefix: str, x: float, y: float, w: float, h: float, foun
             name, node = name + next(iter(node)), inner  # a/ that holds nothing but b/ is a/b/
         bx, by, bw, bh = bx + GAP / 2, by + GAP / 2, max(bw - GAP, 0.5), max(bh - GAP, 0.5)
         tone = -(-STEPS * left // places)
-        at, size = (round(bx, 1), round(by, 1)), (round(bw, 1), round(bh, 1))
-        found.append(Box(prefix + name, name, *at, *size, tone, folder, places, left))
+        corner, size = (round(bx, 1), round(by, 1)), (round(bw, 1), round(bh, 1))
+        boxes.append(Box(prefix + name, name, *corner, *size, tone, folder, places, left))
         if folder and bh > 3 * HEAD and bw > 3 * HEAD:
-            _place(node, prefix + name, bx, by + HEAD, bw, bh - HEAD, found)
+            _place(node, prefix + name, bx, by + HEAD, bw, bh - HEAD, boxes)
         elif folder:
-            found[-1] = found[-1]._replace(folder=False)  # too small to be drawn with what is in it
+            boxes[-1] = boxes[-1]._replace(folder=False)  # too small to be drawn with what is in it
 
 
 def _squares(sizes: list[int], x: float, y: float, w: float, h: float) -> list[tuple[float, float, float, float]]:
@@ -79,11 +79,11 @@ def _squares(sizes: list[int], x: float, y: float, w: float, h: float) -> list[t
         while row < len(areas) and _worst(areas[: row + 1], side) <= _worst(areas[:row], side):
             row += 1
         depth = sum(areas[:row]) / side if side else 0
-        at = 0.0
+        offset = 0.0
         for area in areas[:row]:
             size = area / depth if depth else 0
-            out.append((x, y + at, depth, size) if w >= h else (x + at, y, size, depth))
-            at += size
+            out.append((x, y + offset, depth, size) if w >= h else (x + offset, y, size, depth))
+            offset += size
         areas = areas[row:]
         x, y, w, h = (x + depth, y, w - depth, h) if w >= h else (x, y + depth, w, h - depth)
     return out

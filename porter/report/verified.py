@@ -17,13 +17,13 @@ _WIDE, _HIGH, _POINTS = 600, 120, 300
 
 def chapter(run: Json) -> Json:
     """Every text in both languages, in the order in which the page shows them."""
-    said = {lang: pieces(run, lang) for lang in LANGUAGES}
+    by_language = {lang: pieces(run, lang) for lang in LANGUAGES}
 
     def both(get: Callable[[Pieces], str]) -> dict[str, str]:
-        return {lang: get(said[lang]) for lang in LANGUAGES}
+        return {lang: get(by_language[lang]) for lang in LANGUAGES}
 
     def each(get: Callable[[Pieces], Iterable[str]]) -> list[dict[str, str]]:
-        return [dict(zip(LANGUAGES, texts)) for texts in zip(*(get(said[lang]) for lang in LANGUAGES))]
+        return [dict(zip(LANGUAGES, texts)) for texts in zip(*(get(by_language[lang]) for lang in LANGUAGES))]
 
     def leg(n: int) -> Json:
         return {"ended": both(lambda p: p.legs[n][0]), "failure": each(lambda p: p.legs[n][1])}
@@ -31,8 +31,10 @@ def chapter(run: Json) -> Json:
     def row(n: int) -> list[dict[str, str]]:
         return each(lambda p: p.table[n])
 
-    first = said[LANGUAGES[0]]
-    operators = {lang: [*said[lang].operators, *unexplained(run.get("unexplained", []), lang)] for lang in LANGUAGES}
+    first = by_language[LANGUAGES[0]]
+    operators = {
+        lang: [*by_language[lang].operators, *unexplained(run.get("unexplained", []), lang)] for lang in LANGUAGES
+    }
     return {
         "verdict": both(lambda p: p.verdict),
         "verified": bool(run.get("verified")),
@@ -67,20 +69,20 @@ def _chart(curves: list[Json]) -> Json | None:
     longest = max(len(curve["original"]), len(curve["ported"])) - 1
     drawn = {
         name: " ".join(
-            f"{_WIDE * at / longest:.1f},{_HIGH - _HIGH * (value - low) / ((high - low) or 1):.1f}"
-            for at, value in line
+            f"{_WIDE * step / longest:.1f},{_HIGH - _HIGH * (value - low) / ((high - low) or 1):.1f}"
+            for step, value in line
         )
         for name, line in lines.items()
     }
     parts = curve["parts_at"]
-    at = None if parts is None else f"{_WIDE * min(parts, longest) / longest:.1f}"
+    parting_x = None if parts is None else f"{_WIDE * min(parts, longest) / longest:.1f}"
     return {
         "name": curve["name"],
         "wide": _WIDE,
         "high": _HIGH,
         "low": f"{low:.4g}",
         "top": f"{high:.4g}",
-        "at": at,
+        "at": parting_x,
         **drawn,
     }
 

@@ -20,18 +20,18 @@ Data = Callable[[str], bytes]  # the bytes of a file of the run
 def fingerprints(findings: Iterable[Finding], data: Data) -> dict[Finding, str]:
     """Path, code, message, the text of the line without its layout, and which one of those it is."""
     lines: dict[str, list[bytes]] = {}
-    seen: Counter[tuple[str, str, str, bytes]] = Counter()
-    found = {}
+    counts: Counter[tuple[str, str, str, bytes]] = Counter()
+    by_finding = {}
     for finding in sorted(findings):
         if finding.path not in lines:
             lines[finding.path] = _lines(data, finding.path)
-        here = lines[finding.path]
-        text = b"".join(here[finding.line - 1].split()) if finding.line <= len(here) else b""
-        what = (finding.path, finding.code, finding.why, text)
-        seen[what] += 1
-        raw = "\0".join([*what[:3], text.hex(), str(seen[what])])
-        found[finding] = hashlib.sha256(raw.encode("utf-8", "surrogatepass")).hexdigest()[:24]
-    return found
+        file_lines = lines[finding.path]
+        text = b"".join(file_lines[finding.line - 1].split()) if finding.line <= len(file_lines) else b""
+        key = (finding.path, finding.code, finding.why, text)
+        counts[key] += 1
+        raw = "\0".join([*key[:3], text.hex(), str(counts[key])])
+        by_finding[finding] = hashlib.sha256(raw.encode("utf-8", "surrogatepass")).hexdigest()[:24]
+    return by_finding
 
 
 def _lines(data: Data, path: str) -> list[bytes]:

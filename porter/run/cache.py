@@ -62,18 +62,18 @@ class Cache:
         self, wanted: list[tuple[int, str, str]], session: Session
     ) -> tuple[list[FileResult], list[tuple[int, str, str]]]:
         """Results of what is known of `wanted` (size, path, digest), and the rest of it."""
-        found: list[FileResult] = []
+        results: list[FileResult] = []
         missing = wanted
         try:
             if wanted and not self.anew and self._believed():
                 with closing(self._open()) as base:
                     rows = dict(base.execute("select key, data from results where run = ?", (run_key(session),)))
-                found = [r for item in wanted if (r := _result(rows.get(_key(item[1], item[2], session)), item))]
-                names = {result.path for result in found}
+                results = [r for item in wanted if (r := _result(rows.get(_key(item[1], item[2], session)), item))]
+                names = {result.path for result in results}
                 missing = [item for item in wanted if item[1] not in names]
         except TROUBLE:
             return [], wanted
-        return found, missing
+        return results, missing
 
     def keep(self, results: Iterable[FileResult], session: Session) -> None:
         # a file that could not be read has no digest, and may be readable the next time
@@ -207,9 +207,11 @@ def _result(data: bytes | None, item: tuple[int, str, str]) -> FileResult | None
     path, findings, auto, review, lines, parsed, digest, apis, observed, sites, ties = marshal.loads(data[4:])
     if (path, digest) != item[1:]:
         return None
-    found = tuple(map(_finding, findings))
+    restored = tuple(map(_finding, findings))
     sites = tuple(Site(*row) for row in sites)
-    return FileResult(path, found, _changes(auto), _changes(review), lines, parsed, digest, apis, observed, sites, ties)
+    return FileResult(
+        path, restored, _changes(auto), _changes(review), lines, parsed, digest, apis, observed, sites, ties
+    )
 
 
 def _finding(row: Plain) -> Finding:

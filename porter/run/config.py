@@ -61,10 +61,10 @@ class Table:
         lines = self.text.splitlines()
         start = next((n for n, line in enumerate(lines) if self.header and line.strip().startswith(self.header)), 0)
         named = re.compile(rf"""(^|[.\s\[{{,])["']?{re.escape(key)}["']?\s*[\].=]""")
-        at = next((n for n in range(start, len(lines)) if named.search(lines[n])), start)
+        index = next((n for n in range(start, len(lines)) if named.search(lines[n])), start)
         if word:
-            at = next((n for n in range(at, len(lines)) if word in lines[n]), at)
-        return at + 1
+            index = next((n for n in range(index, len(lines)) if word in lines[n]), index)
+        return index + 1
 
     def complain(self, key: str, en: str, zh: str, word: str = "") -> UserError:
         place = f"{self.file.name}:{self.line(key, word)}"
@@ -97,8 +97,8 @@ def _table(file: Path, header: str) -> Table | None:
     except (RecursionError, MemoryError):
         raise UserError(f"{file.name}: nested too deeply", f"{file.name}：嵌套过深") from None
     except (tomli.TOMLDecodeError, UnicodeDecodeError) as error:
-        at = re.search(r"at line (\d+)", str(error))
-        place = f"{file.name}:{at[1] if at else 1}"
+        match = re.search(r"at line (\d+)", str(error))
+        place = f"{file.name}:{match[1] if match else 1}"
         raise UserError(f"{place}: not valid TOML: {error}", f"{place}：不是有效的 TOML：{error}") from None
     if file.name == "pyproject.toml":
         tool = document.get("tool", {})
@@ -173,15 +173,15 @@ def _is_words(value: object) -> bool:
 
 def codes(words: Iterable[str], slugs: Mapping[str, str]) -> frozenset[str]:
     """The codes that `words` name: codes, code prefixes or slugs. `slugs`: code -> slug. Raises KeyError(word)."""
-    found: set[str] = set()
+    chosen: set[str] = set()
     for word in words:
         named = {code for code, slug in slugs.items() if word == slug}
         if PREFIX.match(word):
             named |= {code for code in slugs if code.startswith(word)}
         if not named:
             raise KeyError(word)
-        found |= named
-    return frozenset(found)
+        chosen |= named
+    return frozenset(chosen)
 
 
 def quiet(settings: Settings, slugs: Mapping[str, str], optional: frozenset[str] = frozenset()) -> frozenset[str]:

@@ -78,55 +78,55 @@ def _gather(
     loose: bool,
     parse: Parse,
 ) -> Facts:
-    found = _Found(parse)
+    gathered = _Gathered(parse)
     for path in files:
         if path.endswith(_SCRIPTS) or path.rpartition("/")[2] in _SCRIPT_NAMES:
             if (data := _read(root / path)) is not None:
-                found.take(path, data)
+                gathered.take(path, data)
     twins = tuple(sorted(twins_among(files)))
-    natives, dying = gather_natives(root, files, found.texts, parse, remember)
+    natives, dying = gather_natives(root, files, gathered.texts, parse, remember)
     for path in twins:
         if "cuda" in path.rpartition("/")[2] and path.replace("cuda", "npu") in files and not _TEST.search(path):
-            found.asks[path] = True
-    constants = tuple(sorted(_used(found.defined, found.texts, parse)))
+            gathered.asks[path] = True
+    constants = tuple(sorted(_used(gathered.defined, gathered.texts, parse)))
     # too long for facts, or left out of the project and named all the same
-    for path in sorted(set(asked or ()) - found.sources.keys() - given.keys()):
+    for path in sorted(set(asked or ()) - gathered.sources.keys() - given.keys()):
         if path.endswith(".py") and (data := _read(root / path, LIMIT)) is not None:
-            found.sources[path] = data
-    passed = tuple(sorted(found.passed))
-    cuda, is_cuda = (tuple(sorted(found.own[name])) for name in ("cuda", "is_cuda"))
-    survey = Survey(root, files, {**found.sources, **given}, loose)
+            gathered.sources[path] = data
+    passed = tuple(sorted(gathered.passed))
+    cuda, is_cuda = (tuple(sorted(gathered.own_methods[name])) for name in ("cuda", "is_cuda"))
+    survey = Survey(root, files, {**gathered.sources, **given}, loose)
     return Facts(
-        launch=Launch(launcher(found.scripts), passed, takes(passed, found.texts, parse)),
+        launch=Launch(launcher(gathered.scripts), passed, takes(passed, gathered.texts, parse)),
         own=OwnCode(
             cuda,
             is_cuda,
             tuple(sorted(_packages(files))),
-            first_readers(found.texts),
-            first_attention(found.texts),
-            tuple(sorted(found.enums)),
+            first_readers(gathered.texts),
+            first_attention(gathered.texts),
+            tuple(sorted(gathered.enums)),
         ),
         accelerators=Accelerators(
-            tuple(sorted(found.shim)), twins, tuple(sorted(rivals_among(files))), _npu_folders(found.asks, files)
+            tuple(sorted(gathered.shim)), twins, tuple(sorted(rivals_among(files))), _npu_folders(gathered.asks, files)
         ),
         native=NativeCode(natives, dying),
         constants=constants,
-        fused=first_fused(found.texts),
-        unmoved=first_unmoved(found.texts, parse),
-        gelu=first_gelu(found.texts, parse),
-        jit_compile=jit_compile(found.texts),
-        imported=users(root, files, found.texts),
-        served=served(found.texts, remember, asked, calls),
+        fused=first_fused(gathered.texts),
+        unmoved=first_unmoved(gathered.texts, parse),
+        gelu=first_gelu(gathered.texts, parse),
+        jit_compile=jit_compile(gathered.texts),
+        imported=users(root, files, gathered.texts),
+        served=served(gathered.texts, remember, asked, calls),
         roads=survey.roads((path, user) for path, _, _, user in constants),
     )
 
 
-class _Found:
+class _Gathered:
     """What the files of a project say, each by itself."""
 
     def __init__(self, parse: Parse):
         self.parse = parse
-        self.own: dict[str, set[str]] = {name: set() for name in _OWN}
+        self.own_methods: dict[str, set[str]] = {name: set() for name in _OWN}
         self.passed: set[tuple[str, str, str]] = set()
         self.shim: set[str] = set()
         self.enums: set[str] = set()
@@ -150,14 +150,14 @@ class _Found:
     def _python(self, path: str, data: bytes) -> None:
         if b"transfer_to_npu" in data and _SHIM.search(data):
             self.shim.add(path)
-        if b"npu_available" in data.lower() and (found := list(_ASKS.finditer(data))):
-            self.asks[path] = any(m[1] or m[0].endswith(b"=") for m in found)
+        if b"npu_available" in data.lower() and (questions := list(_ASKS.finditer(data))):
+            self.asks[path] = any(m[1] or m[0].endswith(b"=") for m in questions)
         if b"cuda" in data or b"nccl" in data:
             if b"Enum" in data and _MEMBER.search(data):
                 self.enums.add(path)
             for name, pattern in _OWN.items():
                 if name.encode() in data and pattern.search(data):
-                    self.own[name].update(f"{path}:{owner}" for owner in classes(self.parse(data), name))
+                    self.own_methods[name].update(f"{path}:{owner}" for owner in classes(self.parse(data), name))
             for name, value in _CONSTANT.findall(data):
                 kind = "backend" if value == b"nccl" else "device"
                 self.defined.setdefault(name.decode(), []).append((path, kind))
@@ -170,24 +170,24 @@ def _npu_folders(asks: dict[str, bool], files: Sequence[str]) -> tuple[str, ...]
     for path, defines in asks.items():
         whole = "/" not in path or any(name in files for name in _PROJECT)
         folders.setdefault("" if whole else path.partition("/")[0] + "/", []).append(defines)
-    return tuple(sorted(folder for folder, found in folders.items() if any(found) or len(found) > 2))
+    return tuple(sorted(folder for folder, definitions in folders.items() if any(definitions) or len(definitions) > 2))
 
 
 def _packages(files: Sequence[str]) -> set[str]:
     """Where `import apex` finds a package that the project brings itself: `third/apex`, `third/src/apex` for `third/`."""
-    known, found = {*opening()["packages"]}, set()
+    known, packages = {*opening()["packages"]}, set()
     sources = frozenset(path for path in files if path.endswith(".py"))
     for path in sources:
         words = path.removesuffix(".py").split("/")
-        for at, word in enumerate(words):
-            above = words[:at]  # the package itself, its part where it is a namespace, or a module
-            whole = words[at + 1 :] in (["__init__"], []) or len(words) == at + 3 and words[-1] == "__init__"
+        for index, word in enumerate(words):
+            above = words[:index]  # the package itself, its part where it is a namespace, or a module
+            whole = words[index + 1 :] in (["__init__"], []) or len(words) == index + 3 and words[-1] == "__init__"
             if word in known and whole and "/".join([*above, "__init__.py"]) not in sources:
                 if above and above[-1] in ("src", "python", "lib"):
                     above.pop()
-                found.add("/".join([*above, word]))
+                packages.add("/".join([*above, word]))
                 break
-    return found
+    return packages
 
 
 def _read(path: Path, most: int = _LARGEST) -> bytes | None:
@@ -211,10 +211,10 @@ def _used(
             if isinstance(node, ast.ImportFrom):
                 base = "." * node.level + (f"{node.module}." if node.module else "")
                 for alias in node.names:
-                    for at, kind in defined.get(alias.name, ()):
-                        meant = at != path and may_be(base + alias.name, path, at, alias.name, modules)
+                    for defined_in, kind in defined.get(alias.name, ()):
+                        meant = defined_in != path and may_be(base + alias.name, path, defined_in, alias.name, modules)
                         if meant and _handed_over(tree, alias.asname or alias.name, kind):
-                            yield at, alias.name, kind, path
+                            yield defined_in, alias.name, kind, path
 
 
 def _handed_over(tree: ast.Module, name: str, kind: str) -> bool:
@@ -226,8 +226,8 @@ def _handed_over(tree: ast.Module, name: str, kind: str) -> bool:
                 if k.arg and like(k.arg, kind) and getattr(k.value, "id", "") == name:
                     return True
             if any(getattr(a, "id", "") == name for a in node.args):
-                last = call_name(node.func)
-                if last in ("to", "device", "init_process_group", "autocast") or like(last, kind):
+                callee = call_name(node.func)
+                if callee in ("to", "device", "init_process_group", "autocast") or like(callee, kind):
                     return True
         elif isinstance(node, ast.Compare):
             sides = [node.left, *node.comparators]

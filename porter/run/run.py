@@ -113,7 +113,7 @@ def run(
             partners = _partners(root, listed, named, settings, session, cache)
 
             def again(held: Sequence[Held]) -> list[FileResult]:
-                waiting, now = {one.path for one in held}, replace(session, held=tuple(held))
+                waiting, now = {place.path for place in held}, replace(session, held=tuple(held))
                 if stdin:
                     return [analyse(*stdin, now)]
                 return _gated(root, [g for g in gated if g[1] in waiting], settings, now, cache, None, 0)
@@ -144,8 +144,8 @@ def _partners(
 
     def glance(path: str, data: bytes) -> FileResult:
         def made() -> tuple[Any, ...]:
-            found = sites(path, data, session)
-            return tuple(map(tuple, found.sites)), found.ties
+            result = sites(path, data, session)
+            return tuple(map(tuple, result.sites)), result.ties
 
         key = "\0".join(("sites", path, digest(data), session.facts.digest()))
         rows, ties = cache.remember(key, made) if cache else made()
@@ -164,7 +164,7 @@ def _gated(
     progress: Progress | None,
     before: int,
 ) -> list[FileResult]:
-    found, missing = cache.known(gated, session) if cache else ([], gated)
+    known, missing = cache.known(gated, session) if cache else ([], gated)
     if missing:
         session.rules  # noqa: B018  a mistake in a rule is told once, here, and not as one crash for each file
     names = [path for *_, path, _ in sorted(missing, key=lambda item: (-item[0], item[1]))]
@@ -180,10 +180,10 @@ def _gated(
     for result in results:
         new.append(result)
         if progress:
-            progress(before + len(found) + len(new), total)
+            progress(before + len(known) + len(new), total)
     if cache and new:
         cache.keep(new, session)
-    return found + new
+    return known + new
 
 
 def analyse_file(root: Path, path: str, session: Session) -> FileResult:
@@ -195,8 +195,8 @@ def analyse_file(root: Path, path: str, session: Session) -> FileResult:
 
 
 def _read(root: Path, path: str) -> bytes:
-    of = kind(path)
-    return read(root / path, path, limit=LIMIT if of == PYTHON else largest(of))
+    file_kind = kind(path)
+    return read(root / path, path, limit=LIMIT if file_kind == PYTHON else largest(file_kind))
 
 
 def _refused(path: str, error: FilesError, session: Session) -> FileResult:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from porter.values.layouts import is_alone, of_channels
 from porter.values.value import Value
-from porter.values.views import Users, base, seen
+from porter.values.views import Users, base, unshaped
 
 _MASK = re.compile(r"(?i)mask|causal|triu|tril|padding")
 _BIAS = re.compile(r"(?i)bias|rel_?pos|alibi")
@@ -18,7 +18,7 @@ _MANY = 200  # values looked at
 SHAPES = ("view", "cast", "transpose")
 
 
-def of(softmax: Value, users: Users) -> Iterator[tuple[str, Value | None, dict[str, Value]]]:
+def find(softmax: Value, users: Users) -> Iterator[tuple[str, Value | None, dict[str, Value]]]:
     """(message, what takes its place, parts)."""
     if softmax.info not in (-1, 2, 3, None):
         return
@@ -26,11 +26,11 @@ def of(softmax: Value, users: Users) -> Iterator[tuple[str, Value | None, dict[s
     scores.read(softmax.args[0])
     if scores.product is None or scores.odd or _of_network(scores.product):
         return
-    found = [] if _read_elsewhere(softmax, users, set()) else list(products(softmax, users, set()))
-    if len(found) != 1 or _of_channels(scores.product, found[0], softmax):
+    outputs = [] if _read_elsewhere(softmax, users, set()) else list(products(softmax, users, set()))
+    if len(outputs) != 1 or _of_channels(scores.product, outputs[0], softmax):
         return
-    if all(found[0] in products(s, users, set()) for s in _softmaxes(scores.product, users)):
-        yield "biased" if scores.biased else "written-out", found[0], scores.parts | {"scores": scores.product}
+    if all(outputs[0] in products(s, users, set()) for s in _softmaxes(scores.product, users)):
+        yield "biased" if scores.biased else "written-out", outputs[0], scores.parts | {"scores": scores.product}
 
 
 def _softmaxes(value: Value, users: Users) -> Iterator[Value]:
@@ -68,7 +68,7 @@ def _of_channels(scores: Value, product: Value, softmax: Value) -> bool:
 
 def _of_network(product: Value) -> bool:
     """`tanh(x @ w) @ v`: a small network makes the scores, and no query meets a key."""
-    return any(seen(side).op in _ACTIVATIONS for side in product.args[:2])
+    return any(unshaped(side).op in _ACTIVATIONS for side in product.args[:2])
 
 
 def _under(value: Value, through: tuple[str, ...], until: Value | None = None) -> Value:
@@ -85,13 +85,13 @@ class _Scores:
         self.product: Value | None = None
         self.biased = self.odd = False
         self.parts: dict[str, Value] = {}
-        self._seen: set[Value] = set()
+        self._visited: set[Value] = set()
 
     def read(self, value: Value) -> None:
         value = base(value)
-        if value in self._seen:
+        if value in self._visited:
             return
-        self._seen.add(value)
+        self._visited.add(value)
         op = value.op
         if is_product(value):
             self.odd |= self.product is not None and not _is_same(self.product, value)
@@ -139,21 +139,21 @@ class _Scores:
         self.read(with_product[0])
 
 
-def _is_same(one: Value, other: Value) -> bool:
+def _is_same(product: Value, other: Value) -> bool:
     """Whether two products differ in the types of what is multiplied at most."""
-    pairs = zip(one.args, other.args)
-    return (one.op, one.info, len(one.args)) == (other.op, other.info, len(other.args)) and all(
+    pairs = zip(product.args, other.args)
+    return (product.op, product.info, len(product.args)) == (other.op, other.info, len(other.args)) and all(
         base(a) is base(b) for a, b in pairs
     )
 
 
-def _is_maximum(value: Value, of: Value) -> bool:
+def _is_maximum(value: Value, scores: Value) -> bool:
     """`x.amax(-1, keepdim=True).detach()`, `x.max(-1)[0]`: what every score may be lowered by."""
-    found = False
+    has_maximum = False
     while value.op in ("call", "item", "attribute", *SHAPES) and value.args:
-        found |= value.op == "call" and str(value.info[0]).rpartition(".")[2] in ("amax", "max")
+        has_maximum |= value.op == "call" and str(value.info[0]).rpartition(".")[2] in ("amax", "max")
         value = base(value.args[0])
-    return found and value is of
+    return has_maximum and value is scores
 
 
 def is_product(value: Value) -> bool:
@@ -166,7 +166,7 @@ def is_product(value: Value) -> bool:
 
 
 def _is_parameter(value: Value) -> bool:
-    value = seen(value)
+    value = unshaped(value)
     return value.op == "leaf" and value.info[0] == "attribute" or value.op == "attribute" and value.info == "weight"
 
 

@@ -23,11 +23,11 @@ def find(file: File) -> dict[tuple[int, int], list[Match]]:
     data = file.source.utf8
     if b"torch" not in data or b"xpert" not in data and not (b"ModuleList(" in data and _EQUAL.search(data)):
         return {}
-    found: dict[tuple[int, int], list[Match]] = {}
+    matches: dict[tuple[int, int], list[Match]] = {}
     for kind in _LOOPS:
         for link in file.buckets[kind]:
-            made = [link[0]] if kind is ast.For else link[0].generators
-            if made[0].iter.__class__ is ast.Constant or file.scene.function_name(link) in ("", "__init__"):
+            clauses = [link[0]] if kind is ast.For else link[0].generators
+            if clauses[0].iter.__class__ is ast.Constant or file.scene.function_name(link) in ("", "__init__"):
                 continue
             loop = _Loop(link, file)
             for call in _calls(link[0]):
@@ -35,9 +35,9 @@ def find(file: File) -> dict[tuple[int, int], list[Match]]:
                     anchor = call if call.__class__ is ast.Call else loop.pick
                     if anchor is not None:
                         why = why if loop.is_of_experts else "modules"
-                        found[file.source.span(anchor)] = [Match("experts", why, anchor, None)]
+                        matches[file.source.span(anchor)] = [Match("experts", why, anchor, None)]
                     break
-    return found
+    return matches
 
 
 def _calls(loop: Node) -> Iterator[Node]:
@@ -61,8 +61,8 @@ class _Loop:
         names = [getattr(self.owner, "name", ""), file.scene.function_name(link)]
         self.elements: dict[str, Node] = {}  # what is taken from which list
         self.counters: set[str] = set()
-        for made in [self.node] if self.node.__class__ is ast.For else self.node.generators:
-            self._bind(made.target, made.iter)
+        for clause in [self.node] if self.node.__class__ is ast.For else self.node.generators:
+            self._bind(clause.target, clause.iter)
         self.named = any("xpert" in name for name in (*names, *self.counters))
 
     @property
@@ -89,19 +89,19 @@ class _Loop:
     @cached_property
     def assigned(self) -> dict[str, list[Node]]:
         """What names are set to inside."""
-        found: dict[str, list[Node]] = {}
+        assigned: dict[str, list[Node]] = {}
         for node in walk(self.node) if self.node.__class__ is ast.For else ():
             if node.__class__ is ast.Assign:
                 for target in node.targets:
                     for part in target.elts if target.__class__ is ast.Tuple else [target]:
                         if part.__class__ is ast.Name:
-                            found.setdefault(part.id, []).append(node.value)
-        return found
+                            assigned.setdefault(part.id, []).append(node.value)
+        return assigned
 
     @cached_property
     def turns(self) -> set[str]:
         """Names of the number of the turn, also where it was made an int."""
-        found = set(self.counters)
+        turns = set(self.counters)
         for name, values in self.assigned.items():
             names = {n.id for v in values for n in walk(v) if n.__class__ is ast.Name} - {"int"}
             plain = all(v.__class__ in (ast.Call, ast.Subscript, ast.Name) for v in values)
@@ -111,8 +111,8 @@ class _Loop:
                 and names <= self.counters
                 and not any(call_name(v.func if v.__class__ is ast.Call else v) in _PICKS for v in values)
             ):
-                found.add(name)
-        return found
+                turns.add(name)
+        return turns
 
     def takes(self, call: ast.Call) -> str:
         """ "selected" or "sliced": how the rows come to the expert that is called; "" where it is none."""
@@ -155,8 +155,8 @@ class _Loop:
 
     def _bank(self, node: Node) -> str:
         name = node.attr if node.__class__ is ast.Attribute else getattr(node, "id", "")
-        made = any(v.__class__ is ast.Call and call_name(v.func) == "ModuleList" for v in self.members.get(name, ()))
-        return name if made or "xpert" in name else ""
+        is_list = any(v.__class__ is ast.Call and call_name(v.func) == "ModuleList" for v in self.members.get(name, ()))
+        return name if is_list or "xpert" in name else ""
 
     def _is_weight(self, node: Node, depth: int = 0) -> bool:
         """`self.w1[e]`, turned or cast."""

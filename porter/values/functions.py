@@ -16,13 +16,13 @@ class Call(NamedTuple):
     keywords: dict[str, Value]
     node: Node
 
-    def get(self, at: int, *names: str) -> Value | None:
-        found = next((self.keywords[n] for n in names if n in self.keywords), None)
-        return found if found is not None else self.args[at] if at < len(self.args) else None
+    def get(self, position: int, *names: str) -> Value | None:
+        keyword = next((self.keywords[n] for n in names if n in self.keywords), None)
+        return keyword if keyword is not None else self.args[position] if position < len(self.args) else None
 
-    def plain(self, at: int, default: Any, *names: str) -> Any:
-        found = self.get(at, *names)
-        return default if found is None else _plain(found)
+    def plain(self, position: int, default: Any, *names: str) -> Any:
+        argument = self.get(position, *names)
+        return default if argument is None else _plain(argument)
 
 
 def named(body: Body, call: Call) -> Value | None:
@@ -34,8 +34,8 @@ def named(body: Body, call: Call) -> Value | None:
     if name == "softmax":
         return make("softmax", (first,), plain(1, None, "dim", "axis"), node)
     if name in ("mean", "norm"):
-        at = 2 if name == "norm" else 1
-        dims, keep = plain(at, None, "dim", "axis"), plain(at + 1, False, "keepdim")
+        position = 2 if name == "norm" else 1
+        dims, keep = plain(position, None, "dim", "axis"), plain(position + 1, False, "keepdim")
         return make(name, (first,), (dims if type(dims) is tuple else (dims,), keep), node)
     if name == "normalize":
         return make("normalize", (first,), plain(2, 1, "dim"), node)
@@ -57,7 +57,7 @@ def named(body: Body, call: Call) -> Value | None:
             make("masked_fill", (first, mask, filled), None, node) if mask is not None and filled is not None else None
         )
     if name == "scaled_dot_product_attention":
-        given = [get(at, word) for at, word in enumerate(("query", "key", "value", "attn_mask"))]
+        given = [get(position, word) for position, word in enumerate(("query", "key", "value", "attn_mask"))]
         return make("sdpa", tuple(v for v in given if v is not None), id(node), node)
     if name in ("where", "baddbmm", "addcmul") and len(args) == 3:
         return make(name, tuple(args), None, node)
@@ -79,7 +79,7 @@ def _plain(value: Value) -> Any:
 
 def sized(body: Body, op: str, value: Value, info: Any, sizes: list[Value], node: Node) -> Value:
     """A view or a split of a value, with the sizes that it is given."""
-    made = body.make(op, (value,), info, node)
+    result = body.make(op, (value,), info, node)
     if sizes and body.world.traces:
-        body.traces.sizes[made] = sizes
-    return made
+        body.traces.sizes[result] = sizes
+    return result

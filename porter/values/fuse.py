@@ -63,13 +63,13 @@ def _is_vector(weight: Value, world: Operations[Body], owner: Owner) -> bool:
     values = world.members(owner).get(weight.info[1], ())
     if len(values) != 1 or values[0].__class__ is not ast.Call or len(values[0].args) < 1:
         return False
-    made = values[0].args[0]
-    one = (
-        made.__class__ is ast.Call
-        and len(made.args) == 1
-        and made.args[0].__class__ in (ast.Name, ast.Attribute, ast.Constant)
+    tensor = values[0].args[0]
+    has_one_length = (
+        tensor.__class__ is ast.Call
+        and len(tensor.args) == 1
+        and tensor.args[0].__class__ in (ast.Name, ast.Attribute, ast.Constant)
     )
-    return one and "shape" not in ast.unparse(made.args[0])
+    return has_one_length and "shape" not in ast.unparse(tensor.args[0])
 
 
 def _keeps_type(place: Place, match: Match) -> bool:
@@ -89,8 +89,10 @@ def _is_type_of(x: Value, cast: Value) -> bool:
     if len(cast.args) != 2:
         return False
     kind = cast.args[1]
-    of = kind if cast.info == "type_as" else kind.args[0] if kind.op == "attribute" and kind.info == "dtype" else None
-    return of is x
+    typed = (
+        kind if cast.info == "type_as" else kind.args[0] if kind.op == "attribute" and kind.info == "dtype" else None
+    )
+    return typed is x
 
 
 def _swiglu(place: Place, match: Match) -> str | None:
@@ -140,8 +142,8 @@ def _gelu(place: Place, match: Match) -> str | None:
 def _group_norm_swish(place: Place, match: Match) -> str | None:
     norm, x = base(place.root.args[0]), place.spell(match.parts["x"])
     owner = place.body.owner if norm.info.__class__ is str else None
-    made = place.body.world.members(owner).get(norm.info, ()) if owner is not None else ()
-    if len(made) != 1 or not x or not x.isidentifier() or any(v.op == "cast" for v in place.inside):
+    definitions = place.body.world.members(owner).get(norm.info, ()) if owner is not None else ()
+    if len(definitions) != 1 or not x or not x.isidentifier() or any(v.op == "cast" for v in place.inside):
         return None
     layer = f"self.{norm.info}"  # its weights are float32 where autocast hands it something shorter
     weights = f"{layer}.weight.to({x}.dtype), {layer}.bias.to({x}.dtype)"

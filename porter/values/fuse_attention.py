@@ -38,10 +38,10 @@ def attention(place: Place, match: Match) -> str | None:
     if parts is None or function is None:
         return None
     names = [place.spell(v) for v in (parts.query, parts.key, value)]
-    more = [_mask(place, parts.mask), _dropout(place, dropped), f"scale={parts.scale}" if parts.scale else ""]
-    if None in (*names, *more):
+    options = [_mask(place, parts.mask), _dropout(place, dropped), f"scale={parts.scale}" if parts.scale else ""]
+    if None in (*names, *options):
         return None
-    return f"{function}.scaled_dot_product_attention({', '.join(filter(None, (*names, *more)))})"
+    return f"{function}.scaled_dot_product_attention({', '.join(filter(None, (*names, *options)))})"
 
 
 def _down(value: Value) -> tuple[Value | None, Value | None]:
@@ -110,15 +110,15 @@ def _scale(place: Place, op: str, by: Value, tensors: tuple[Value, Value]) -> st
 
 def _is_width(value: Value, tensors: tuple[Value, Value]) -> bool:
     """`k.size(-1)`, `q.shape[-1]`."""
-    last = value.args[-1] if value.args else None
-    if last is None or last.op != "const" or last.info not in (-1, 3):
+    dimension = value.args[-1] if value.args else None
+    if dimension is None or dimension.op != "const" or dimension.info not in (-1, 3):
         return False
-    of = value.args[0]
-    if value.op == "item" and of.op == "attribute" and of.info == "shape":
-        of = of.args[0]
+    tensor = value.args[0]
+    if value.op == "item" and tensor.op == "attribute" and tensor.info == "shape":
+        tensor = tensor.args[0]
     elif value.op != "call" or value.info[0] != "size":
         return False
-    return of in tensors
+    return tensor in tensors
 
 
 def _mask(place: Place, mask: Value | None) -> str | None:
@@ -139,17 +139,17 @@ def _dropout(place: Place, dropped: Value | None) -> str | None:
     values = place.body.world.members(place.body.owner).get(name, ()) if name and place.body.owner is not None else ()
     if len(values) != 1 or values[0].__class__ is not ast.Call:
         return None
-    made = place.body.world.resolve(ast.unparse(values[0].func))
-    return f"dropout_p=self.{name}.p if self.training else 0.0" if made == "torch.nn.Dropout" else None
+    full_name = place.body.world.resolve(ast.unparse(values[0].func))
+    return f"dropout_p=self.{name}.p if self.training else 0.0" if full_name == "torch.nn.Dropout" else None
 
 
 def functional(place: Place) -> str | None:
     """How the file may call what lies in torch.nn.functional."""
     plain = place.body.world.names.plain
-    for module, rest in (("torch.nn.functional", ""), ("torch", ".nn.functional")):
+    for module, suffix in (("torch.nn.functional", ""), ("torch", ".nn.functional")):
         name = next((n for n, full in sorted(plain.items()) if full == module), None)
         if name:
-            return name + rest
+            return name + suffix
     return None
 
 

@@ -34,7 +34,7 @@ _OPERATIONS: dict[str, Callable[..., float]] = {
 }
 
 
-def of(value: Value, users: Users) -> Iterator[tuple[str, Value, Value]]:
+def find(value: Value, users: Users) -> Iterator[tuple[str, Value, Value]]:
     """(which, what the whole makes, x) of a `tanh`, `erf` or `sigmoid`."""
     atoms = _atoms(value)
     if not atoms or len(users.of(value)) > 1 or value.op == "sigmoid" and base(value.args[0]).op not in ("mul", "div"):
@@ -55,23 +55,23 @@ def of(value: Value, users: Users) -> Iterator[tuple[str, Value, Value]]:
 
 def _atoms(value: Value) -> list[Value]:
     """What may be x: everything below that is no number."""
-    found: list[Value] = []
+    atoms: list[Value] = []
     stack = list(map(base, value.args))
-    while stack and len(found) < _LARGEST:
+    while stack and len(atoms) < _LARGEST:
         inner = stack.pop()
-        if inner in found or inner.op == "const" or inner.op == "leaf" and inner.info[1] in _NUMBERS:
+        if inner in atoms or inner.op == "const" or inner.op == "leaf" and inner.info[1] in _NUMBERS:
             continue
-        found.append(inner)
+        atoms.append(inner)
         if inner.op in _OPERATIONS:
             stack += map(base, inner.args)
-    return found
+    return atoms
 
 
-def _number(value: Value, x: Value, at: float, known: dict[Value, float | None]) -> float | None:
+def _number(value: Value, x: Value, number_of_x: float, known: dict[Value, float | None]) -> float | None:
     """What a value is where x is a number; None where something else is in it."""
     value = base(value)
     if value is x:
-        return at
+        return number_of_x
     if value in known:
         return known[value]
     known[value] = None
@@ -81,9 +81,9 @@ def _number(value: Value, x: Value, at: float, known: dict[Value, float | None])
     elif value.op == "leaf":
         number = _NUMBERS.get(value.info[1])
     elif value.op in ("call", "cast") and len(value.args) == 1 and value.info[0] in ("torch.tensor", "torch.ones_like"):
-        number = 1.0 if value.info[0] == "torch.ones_like" else _number(value.args[0], x, at, known)
+        number = 1.0 if value.info[0] == "torch.ones_like" else _number(value.args[0], x, number_of_x, known)
     elif value.op in _OPERATIONS:
-        numbers = [_number(a, x, at, known) for a in value.args]
+        numbers = [_number(a, x, number_of_x, known) for a in value.args]
         try:
             number = None if None in numbers else _OPERATIONS[value.op](*numbers)
         except (ArithmeticError, ValueError, TypeError):

@@ -18,17 +18,17 @@ _AXES = re.compile(r"\([^)]*\)|\S+")
 
 def of_channels(product: Value) -> bool:
     """Whether a product of queries and keys sums over the positions, so that channels look at channels."""
-    first, last = product.args[0], True
+    first, is_last = product.args[0], True
     if product.op == "einsum":
-        left, _, rest = str(product.info).replace(" ", "").partition(",")
-        summed = [axis for axis in left if axis not in rest.partition("->")[2]]
+        left, _, right = str(product.info).replace(" ", "").partition(",")
+        summed = [axis for axis in left if axis not in right.partition("->")[2]]
         if len(summed) != 1 or len(left) < 3:
             return len(summed) > 1  # no width of a head is as long as several dimensions
-        last = left[-1] == summed[0]
+        is_last = left[-1] == summed[0]
     elif product.op != "matmul" or base(product.args[1]).op != "transpose":
         return False
-    found = _positions_last(first)
-    return found is not None and found is last
+    positions_last = _positions_last(first)
+    return positions_last is not None and positions_last is is_last
 
 
 def is_alone(product: Value) -> bool:
@@ -36,10 +36,10 @@ def is_alone(product: Value) -> bool:
     `einsum("bhid,bhijd->bhij", q, k)`."""
     if product.op == "einsum":
         sides, arrow, scores = str(product.info).replace(" ", "").partition("->")
-        one, _, other = sides.partition(",")
+        side, _, other = sides.partition(",")
         if not arrow or "." in sides or not scores:
             return False
-        queries, keys = (one, other) if scores[-1] in other else (other, one)
+        queries, keys = (side, other) if scores[-1] in other else (other, side)
         return scores[-1] not in queries and not set(scores) & set(queries) - set(keys)
     left = base(product.args[0])
     while left.op in ("div", "dropout"):
@@ -56,8 +56,8 @@ def _is_row(node: Node, product: object) -> bool:
         return len(parts) > 2 and constant(parts[0]) is ... and _is_new(parts[-2])
     if node.__class__ is not ast.Call or call_name(node.func) != "unsqueeze" or not node.args:
         return False
-    at = ast.unparse(node.args[-1])
-    return at == "-2" or at == "1" and product == "bmm"
+    dimension = ast.unparse(node.args[-1])
+    return dimension == "-2" or dimension == "1" and product == "bmm"
 
 
 def _is_new(node: Node) -> bool:

@@ -17,16 +17,16 @@ _MASKS = re.compile(r"(?i)mask")
 _SOFTMAX = re.compile(r"(?i)softmax")
 
 
-def of(body: Body, softmax: Value, users: Users) -> Iterator[dict[str, Value]]:
+def find(body: Body, softmax: Value, users: Users) -> Iterator[dict[str, Value]]:
     """The parts: scores and mask."""
     if softmax.info not in (-1, 3):
         return
-    found = _Filled()
-    found.read(softmax.args[0])
-    if found.mask is None or found.changed:
+    filled = _Filled()
+    filled.read(softmax.args[0])
+    if filled.mask is None or filled.changed:
         return
-    if any(map(holds_product, found.below)) or any(_is_handed_in(body, softmax, v, users) for v in found.below):
-        yield {"mask": found.mask}
+    if any(map(holds_product, filled.below)) or any(_is_handed_in(body, softmax, v, users) for v in filled.below):
+        yield {"mask": filled.mask}
 
 
 class _Filled:
@@ -36,13 +36,13 @@ class _Filled:
         self.mask: Value | None = None
         self.below: list[Value] = []
         self.changed = False  # by something between the mask and the softmax
-        self._seen: set[tuple[Value, bool]] = set()
+        self._visited: set[tuple[Value, bool]] = set()
 
     def read(self, value: Value, filled: bool = False) -> None:
         value = base(value)
-        if (value, filled) in self._seen:
+        if (value, filled) in self._visited:
             return
-        self._seen.add((value, filled))
+        self._visited.add((value, filled))
         op, args = value.op, value.args
         if op == "masked_fill" and is_least(args[2]):
             self.mask = args[1]

@@ -22,23 +22,25 @@ _NAMED = {"silu": "silu", "swish": "silu", "gelu": "gelu"}  # by a word that cho
 
 
 def called(
-    world: Operations[Body], body: Body, made: ast.Call, args: list[Value], node: Node, name: str = ""
+    world: Operations[Body], body: Body, constructor: ast.Call, args: list[Value], node: Node, name: str = ""
 ) -> Value | None:
     """The result of a module that is made like this; `name` is its attribute."""
-    made, kind = _inner(world, made)
+    constructor, kind = _inner(world, constructor)
     full = world.resolve(kind) or kind
-    last = full.rpartition(".")[2]
-    op = _MODULES.get(last) if full.startswith("torch.nn.") else "dropout" if "drop" in last.lower() else None
+    layer = full.rpartition(".")[2]
+    op = _MODULES.get(layer) if full.startswith("torch.nn.") else "dropout" if "drop" in layer.lower() else None
     if not args:
         return None
-    given = {k.arg: number(k.value) for k in made.keywords}
-    if op is None and "activation" in last.lower() and made.args:
-        op = _NAMED.get(str(_word(body, made.args[0])).lower())
+    given = {k.arg: number(k.value) for k in constructor.keywords}
+    if op is None and "activation" in layer.lower() and constructor.args:
+        op = _NAMED.get(str(_word(body, constructor.args[0])).lower())
     needed = ("elementwise_affine", "affine", "bias") if op != "linear" else ()
     if op is None or any(given.get(name) is False for name in needed):
-        return body.make("module", tuple(args), (name, last, id(node)), node)
+        return body.make("module", tuple(args), (name, layer, id(node)), node)
     if op == "softmax":
-        return body.make(op, (args[0],), given.get("dim", number(made.args[0]) if made.args else None), node)
+        return body.make(
+            op, (args[0],), given.get("dim", number(constructor.args[0]) if constructor.args else None), node
+        )
     if op == "gelu":
         return body.make(op, (args[0],), given.get("approximate", "none"), node)
     if op in ("silu", "sigmoid"):
@@ -46,14 +48,14 @@ def called(
     return body.make(op, tuple(args), name if op != "dropout" else (name, id(node)), node)
 
 
-def _inner(world: Operations[Body], made: ast.Call) -> tuple[ast.Call, str]:
+def _inner(world: Operations[Body], constructor: ast.Call) -> tuple[ast.Call, str]:
     """Of `Normalize(channels)`, a function of the file, the module that it returns."""
-    kind = dotted(made.func)
+    kind = dotted(constructor.func)
     function = world.functions.get((None, kind))
-    last: Node = function.body[-1] if function is not None else None
-    if last.__class__ is ast.Return and last.value.__class__ is ast.Call:
-        return last.value, dotted(last.value.func)
-    return made, kind
+    last_statement: Node = function.body[-1] if function is not None else None
+    if last_statement.__class__ is ast.Return and last_statement.value.__class__ is ast.Call:
+        return last_statement.value, dotted(last_statement.value.func)
+    return constructor, kind
 
 
 def _word(body: Body, node: Node) -> Any:

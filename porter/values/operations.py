@@ -51,9 +51,9 @@ class World:
         self.functions = {(owner, function.name): function for function, owner in entered.items()}
 
     def resolve(self, name: str) -> str | None:
-        root, dot, rest = name.partition(".")
+        root, dot, tail = name.partition(".")
         base = self.names.plain.get(root) or self.names.aliases.get(root)
-        return base and base + dot + rest
+        return base and base + dot + tail
 
     def settled(self, owner: Owner, attribute: str) -> Any:
         """What `self.attribute` is unless a caller says otherwise: a constant, or the default of an argument of `__init__`."""
@@ -86,19 +86,19 @@ class World:
             return root if left.op == "const" and left.info == 1 else body.make("mul", (left, root), None, node)
         return body.make(op, (left, right), None, node)
 
-    def part(self, body: Body, value: Value, at: int, count: int, node: Node) -> Value:
+    def part(self, body: Body, value: Value, index: int, count: int, node: Node) -> Value:
         """One of `a, b = value`."""
-        if value.op == "tuple" and len(value.args) == count and -count <= at < count:
-            return value.args[at]
+        if value.op == "tuple" and len(value.args) == count and -count <= index < count:
+            return value.args[index]
         if value.op == "choice":
-            return body.choice(tuple(self.part(body, v, at, count, node) for v in value.args), node)
-        if value.op == "parts" and count == 2 and at in (0, 1) and value.info[0] in (2, None):
-            return body.make("half", value.args, (at, value.info[1]), node)
+            return body.choice(tuple(self.part(body, v, index, count, node) for v in value.args), node)
+        if value.op == "parts" and count == 2 and index in (0, 1) and value.info[0] in (2, None):
+            return body.make("half", value.args, (index, value.info[1]), node)
         if value.op == "mapped":
-            return self._applied(body, value.node.args[0], self.part(body, value.args[0], at, count, node))
+            return self._applied(body, value.node.args[0], self.part(body, value.args[0], index, count, node))
         if value.op == "unbound":
-            return body.make("index", value.args, (at, value.info), node)
-        return body.make("item", (value,), at, node)
+            return body.make("index", value.args, (index, value.info), node)
+        return body.make("item", (value,), index, node)
 
     def attribute(self, body: Body, value: Value, node: ast.Attribute) -> Value:
         if node.attr in ("T", "mT"):
@@ -118,18 +118,20 @@ class World:
             else body.value(i)
             for i in inner
         ]
-        last, at = inner[-1], constant(inner[-1])
-        if len(inner) == 1 and type(at) is int and value.op in ("tuple", "parts", "unbound"):
-            return self.part(body, value, at, value.info[0] or 2 if value.op == "parts" else len(value.args), node)
+        last_index, position = inner[-1], constant(inner[-1])
+        if len(inner) == 1 and type(position) is int and value.op in ("tuple", "parts", "unbound"):
+            return self.part(
+                body, value, position, value.info[0] or 2 if value.op == "parts" else len(value.args), node
+            )
         if all(e.__class__ is ast.Constant and e.value is None or _is_full(e) for e in inner):
             return body.make("view", (value,), id(node), node)
         before = inner[:-1]
         whole = all(constant(e) is ... or _is_full(e) for e in before)
         if before and whole and (len(before) > 1 or constant(before[0]) is ...):  # all but the last dimension
-            if last.__class__ is ast.Slice:
+            if last_index.__class__ is ast.Slice:
                 return body.make("slice", (value, *bounds[-1]), None, node)
-            if type(at) is int:
-                return body.make("index", (value,), (at, -1), node)
+            if type(position) is int:
+                return body.make("index", (value,), (position, -1), node)
         flat = [v for b in bounds for v in (b if b.__class__ is list else (b,))]
         return body.make("item", (value, *flat), tuple(b.__class__ is list for b in bounds), node)
 
@@ -159,26 +161,26 @@ class World:
         if func.__class__ is ast.Attribute:
             receiver = body.value(func.value)
             if receiver.op == "leaf" and receiver.info[1] in ("self", "cls"):
-                return self._own(body, func.attr, args, keywords, node)
-            found = self._operation(body, func.attr, [receiver, *args], keywords, node)
-            return found or body.make("call", (receiver, *args, *keywords.values()), (func.attr, id(node)), node)
+                return self._member(body, func.attr, args, keywords, node)
+            operation = self._operation(body, func.attr, [receiver, *args], keywords, node)
+            return operation or body.make("call", (receiver, *args, *keywords.values()), (func.attr, id(node)), node)
         if func.__class__ is ast.Call and (made := called(self, body, func, args, node)):
             return made
         return body.make("call", (*args, *keywords.values()), (name, id(node)), node)
 
     def _resolved(self, body: Body, full: str, args: list[Value], keywords: _Keywords, node: Node) -> Value:
-        last = full.rpartition(".")[2]
-        found = self._operation(body, last, args, keywords, node) if full.startswith(_ROOTS) else None
-        if found is None and last == "rearrange" and args:
-            found = body.make("view", (args[0],), id(node), node)
-        return found or body.make("call", (*args, *keywords.values()), (full, id(node)), node)
+        function_name = full.rpartition(".")[2]
+        operation = self._operation(body, function_name, args, keywords, node) if full.startswith(_ROOTS) else None
+        if operation is None and function_name == "rearrange" and args:
+            operation = body.make("view", (args[0],), id(node), node)
+        return operation or body.make("call", (*args, *keywords.values()), (full, id(node)), node)
 
     def _applied(self, body: Body, function: Node, to: Value) -> Value:
         """One of the results of `map(function, ...)`."""
         if function.__class__ is ast.Lambda:
             return body.within(function, to) if len(function.args.args) == 1 else body.opaque(function)
-        found = self._enter(body, function.id, None, [to], {}) if function.__class__ is ast.Name else None
-        return found or body.make("call", (to,), (dotted(function), id(function)), function)
+        result = self._enter(body, function.id, None, [to], {}) if function.__class__ is ast.Name else None
+        return result or body.make("call", (to,), (dotted(function), id(function)), function)
 
     def _enter(self, body: Body, name: str, owner: Owner, args: list[Value], keywords: _Keywords) -> Value | None:
         function = self.functions.get((owner, name))
@@ -190,7 +192,7 @@ class World:
         given = given_to(function, args, keywords, body.make)
         return body.enter(function, given) if given is not None else None
 
-    def _own(self, body: Body, name: str, args: list[Value], keywords: _Keywords, node: Node) -> Value:
+    def _member(self, body: Body, name: str, args: list[Value], keywords: _Keywords, node: Node) -> Value:
         """`self.name(...)`: a method of the class, or a module that it keeps."""
         if (result := self._enter(body, name, body.owner, args, keywords)) is not None:
             return result
@@ -212,8 +214,8 @@ class World:
             return None
 
         call = Call(name, spelt, args, keywords, node)
-        found = self._arithmetic(body, call)
-        return named(body, call) if found is _OTHER else found
+        result = self._arithmetic(body, call)
+        return named(body, call) if result is _OTHER else result
 
     def _arithmetic(self, body: Body, call: Call) -> Value | None:
         """Of operators, casts and views; `_OTHER` of the rest."""

@@ -91,27 +91,27 @@ def find(file: File) -> dict[tuple[int, int], list[Match]]:
     data = file.source.utf8
     if b"torch" not in data:
         return {}
-    said = lines_with(file.source, *_WORDS, *((_COPIES,) if b"product_attention(" in data else ()))
-    made = lines_with(file.source, *_MODULES)
-    functions = _functions(file, sorted({*said, *made}))
+    word_lines = lines_with(file.source, *_WORDS, *((_COPIES,) if b"product_attention(" in data else ()))
+    module_lines = lines_with(file.source, *_MODULES)
+    functions = _functions(file, sorted({*word_lines, *module_lines}))
     if not functions:
         return {}
     world = World(file.names, file.receivers.members, functions, file.session.fuse)
-    found: dict[ast.AST, list[Match]] = {}
+    by_anchor: dict[ast.AST, list[Match]] = {}
     for function, owner in functions.items():
         if function.end_lineno - function.lineno > _LONGEST:
             continue
-        if function.name == "__init__" and on_lines(function, made) and not on_lines(function, said):
+        if function.name == "__init__" and on_lines(function, module_lines) and not on_lines(function, word_lines):
             continue
         try:
             for match in matches(Body(function, owner, world)):
-                found.setdefault(match.anchor, []).append(match)
+                by_anchor.setdefault(match.anchor, []).append(match)
         except RecursionError:  # an expression of hundreds of parts
             continue
     span = file.source.span
     return {
         span(anchor): sorted(several, key=lambda m: (m.root is None, -len(m.parts)))
-        for anchor, several in found.items()
+        for anchor, several in by_anchor.items()
         if anchor.__class__ is ast.Call
     }
 
@@ -124,11 +124,11 @@ def _functions(file: File, lines: list[int]) -> dict[Node, ast.ClassDef | None]:
     starts = [link[0].lineno for link in links]
     chosen: dict[Node, Link] = {}
     for line in lines:
-        at = bisect_right(starts, line) - 1
-        while at >= 0 and links[at][0].end_lineno < line:
-            at -= 1
-        if at >= 0:
-            chosen[links[at][0]] = links[at]
+        index = bisect_right(starts, line) - 1
+        while index >= 0 and links[index][0].end_lineno < line:
+            index -= 1
+        if index >= 0:
+            chosen[links[index][0]] = links[index]
     owners = {owner_of(link) for link in chosen.values() if link[0].name == "__init__"} - {None}
     names = {function.name for function in chosen} - {"__init__", "forward"}
     for link in links:
@@ -151,10 +151,10 @@ def matches(body: Body) -> Iterator[Match]:
             yield from _gate(body, value, users)
         elif value.op == "softmax":
             whole = False
-            for why, root, parts in attention.of(value, users):
+            for why, root, parts in attention.find(value, users):
                 whole = True
                 yield Match("attention", why, value.node, body, root, parts)
-            for parts in () if whole else masked_softmax.of(body, value, users):
+            for parts in () if whole else masked_softmax.find(body, value, users):
                 yield Match("masked-softmax", "filled", value.node, body, None, parts)
         elif value.op in ("layer_norm", "group_norm"):
             yield from _norm(body, value, users)
@@ -162,15 +162,15 @@ def matches(body: Body) -> Iterator[Match]:
             for why in sdpa.misses(value):
                 yield Match("sdpa", why, value.node, body)
         elif value.op in gelu.KINDS:
-            for why, root, x in gelu.of(value, users):
+            for why, root, x in gelu.find(value, users):
                 yield Match("gelu", why, value.node, body, root, {"x": x})
-    said: set[str] = set()
-    for why, anchor, root, parts in rotary.of(body, users):
+    messages: set[str] = set()
+    for why, anchor, root, parts in rotary.find(body, users):
         if why == "complex":  # queries, keys and what turns them: one is told of
-            yield Match("complex-rotation", "again" if why in said else why, anchor, body)
-        elif root is not None or why not in said:
+            yield Match("complex-rotation", "again" if why in messages else why, anchor, body)
+        elif root is not None or why not in messages:
             yield Match("rotary", why, anchor, body, root, parts)
-        said.add(why)
+        messages.add(why)
 
 
 def _rms_norm(body: Body, value: Value) -> Iterator[Match]:
@@ -187,24 +187,28 @@ def _rms_norm(body: Body, value: Value) -> Iterator[Match]:
     if x.op == "sub" and any(base(a).op == "mean" for a in x.args):
         return  # the mean is taken off: LayerNorm
     root, weight = None, None
-    for made in body.made:
-        if made.op not in ("mul", "div"):
+    for candidate in body.made:
+        if candidate.op not in ("mul", "div"):
             continue
-        parts = factors(made)
+        parts = factors(candidate)
         if value not in parts or x not in parts:
             continue
-        rest = list(parts)
-        rest.remove(value)
-        rest.remove(x)
-        if not rest and weight is None:
-            root = made
-        elif len(rest) == 1 and is_weight(rest[0]):
-            root, weight = made, rest[0]
+        others = list(parts)
+        others.remove(value)
+        others.remove(x)
+        if not others and weight is None:
+            root = candidate
+        elif len(others) == 1 and is_weight(others[0]):
+            root, weight = candidate, others[0]
     if root is None:
         return
-    found = {"x": x, **({"eps": eps} if eps is not None else {}), **({"weight": weight} if weight is not None else {})}
+    operands = {
+        "x": x,
+        **({"eps": eps} if eps is not None else {}),
+        **({"weight": weight} if weight is not None else {}),
+    }
     anchor = value.node if value.node.__class__ is ast.Call else under.node
-    yield Match("rms-norm", "written-out", anchor, body, root, found)
+    yield Match("rms-norm", "written-out", anchor, body, root, operands)
 
 
 def _is_last(dims: tuple[Any, ...], body: Body) -> bool:
@@ -221,8 +225,8 @@ def _gate(body: Body, value: Value, users: Users) -> Iterator[Match]:
             continue
         sides = [base(s) for s in product.args]
         b = sides[1] if sides[0] is value else sides[0]
-        if found := halves(a, b):
-            x, left, mode = found
+        if both_halves := halves(a, b):
+            x, left, mode = both_halves
             if mode == "half":
                 parts = {"x": x, "activated": body.make("const", (), left)}
                 yield Match("gate", value.op, value.node, body, product, parts)

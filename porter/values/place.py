@@ -37,8 +37,8 @@ def place_for(file: RuleFile, match: Match) -> Place | None:
 
 def _expression(body: Body, root: Value) -> Node:
     """The one expression of the function that makes the root; not a call of another function that makes it."""
-    made = [n for n, v in body.at.items() if v is root and n.__class__ not in (ast.Name, ast.Attribute)]
-    return made[0] if len(made) == 1 and made[0] is root.node else None
+    expressions = [n for n, v in body.at.items() if v is root and n.__class__ not in (ast.Name, ast.Attribute)]
+    return expressions[0] if len(expressions) == 1 and expressions[0] is root.node else None
 
 
 def _homes(function: Node) -> _Homes:
@@ -81,14 +81,14 @@ class Place:
     def inside(self) -> set[Value]:
         """The values between the operands and the root."""
         stop = _operands(self.root) if self.match.kind == "attention" else set(self.match.parts.values())
-        found: set[Value] = set()
+        values: set[Value] = set()
         stack = [self.root]
         while stack:
             value = stack.pop()
-            if value not in found and value not in stop:
-                found.add(value)
+            if value not in values and value not in stop:
+                values.add(value)
                 stack += value.args
-        return found
+        return values
 
     @cached_property
     def removed(self) -> list[Node]:
@@ -111,8 +111,8 @@ class Place:
 
     def _read(self, name: str, by: Node, removed: list[Node]) -> bool:
         """Whether what a statement binds a name to is read by what stays."""
-        at = self.block.index(by)
-        for statement in self.block[at + 1 :]:
+        index = self.block.index(by)
+        for statement in self.block[index + 1 :]:
             rebinds = statement.__class__ is ast.Assign and name in _targets(statement)
             if statement not in removed:
                 for node in walk(statement):
@@ -140,12 +140,12 @@ class Place:
     @cached_property
     def names(self) -> Mapping[str, Value | None]:
         """What names stand for at the place, once the statements above have fallen away."""
-        before, at = self.body.before, self.block.index(self.statement)
+        before, index = self.body.before, self.block.index(self.statement)
         if not self.removed:
             return before[self.statement]
         first = self.block.index(self.removed[-1])
         names: dict[str, Value | None] = {**before[self.block[first]]}
-        for statement, following in zip(self.block[first:at], self.block[first + 1 :]):
+        for statement, following in zip(self.block[first:index], self.block[first + 1 :]):
             if statement not in self.removed:
                 for node in walk(statement):
                     if node.__class__ is ast.Name and node.ctx.__class__ is ast.Store:
@@ -188,8 +188,8 @@ class Place:
         alone = not source.utf8[begin:start].strip() and not source.utf8[end:before].strip()
         if alone:
             return Change(begin, behind, b"")
-        rest = source.utf8[end:before]
-        return Change(start, end + len(rest) - len(rest.lstrip(b" \t;")), b"")
+        remark = source.utf8[end:before]
+        return Change(start, end + len(remark) - len(remark.lstrip(b" \t;")), b"")
 
 
 def _targets(statement: Node) -> list[str]:
@@ -203,7 +203,7 @@ def _targets(statement: Node) -> list[str]:
 
 def _operands(root: Value) -> set[Value]:
     """Where what falls away ends: the three tensors, a mask, and what the scale is made of."""
-    found, stack = {root.args[1]} if root.op == "matmul" else set[Value](), [root.args[0]]
+    operands, stack = {root.args[1]} if root.op == "matmul" else set[Value](), [root.args[0]]
     known: set[Value] = set()
     while stack:
         value = stack.pop()
@@ -211,13 +211,13 @@ def _operands(root: Value) -> set[Value]:
             continue
         known.add(value)
         if value.op == "matmul":
-            found.add(value.args[0])
+            operands.add(value.args[0])
             key = value.args[1]
-            found.add(key.args[0] if key.op == "transpose" else key)
+            operands.add(key.args[0] if key.op == "transpose" else key)
         elif value.op == "masked_fill":
             mask = value.args[1]
             stack.append(value.args[0])
-            found.add(mask.args[0] if mask.op == "not" else mask)
+            operands.add(mask.args[0] if mask.op == "not" else mask)
         else:
             stack += value.args
-    return found
+    return operands

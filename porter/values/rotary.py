@@ -8,18 +8,18 @@ from collections.abc import Iterator
 
 from porter.values.value import Value
 from porter.values.values import Body
-from porter.values.views import Users, base, factors, half, halves, seen
+from porter.values.views import Users, base, factors, half, halves, unshaped
 
 _ANGLES = re.compile(r"(?i)cos|sin(?![a-z])|cis|freq|theta|angle|phase|polar|rope|rot[ae]")
 _MANY = 50  # values looked at
 
 
-def of(body: Body, users: Users) -> Iterator[tuple[str, ast.Call, Value | None, dict[str, Value]]]:
+def find(body: Body, users: Users) -> Iterator[tuple[str, ast.Call, Value | None, dict[str, Value]]]:
     """(message, place, what one operator would make, its parts)."""
     for value in body.made:
         if value.op in ("cat", "stack") and len(value.args) == 2:
-            if found := turned(value):
-                x, mode = found
+            if rotation := turned(value):
+                x, mode = rotation
                 roots = list(_sums(value, x, users))
                 for root, cos, sin in roots:
                     yield mode, value.node, root, {"x": x, "cos": cos, "sin": sin}
@@ -42,10 +42,10 @@ def turned(value: Value) -> tuple[Value, str] | None:
         minus = next(a for a in minus.args if a.op != "const")
     else:
         return None
-    found = halves(minus, plain)
-    if found is None or found[1] != 1 or (found[2] == "half") != (value.op == "cat"):
+    both_halves = halves(minus, plain)
+    if both_halves is None or both_halves[1] != 1 or (both_halves[2] == "half") != (value.op == "cat"):
         return None
-    return found[0], found[2]
+    return both_halves[0], both_halves[2]
 
 
 def _sums(value: Value, x: Value, users: Users) -> Iterator[tuple[Value, Value, Value]]:
@@ -69,7 +69,7 @@ def _sums(value: Value, x: Value, users: Users) -> Iterator[tuple[Value, Value, 
 
 def _apart(value: Value, body: Body) -> str:
     """`cat((x1 * cos - x2 * sin, x2 * cos + x1 * sin))`."""
-    minus, plus = (seen(a) for a in value.args)
+    minus, plus = (unshaped(a) for a in value.args)
     if minus.op != "sub" or plus.op != "add" or value.info not in (-1, 3, 4):
         return ""
     (a, b), (c, d) = minus.args, plus.args
@@ -102,10 +102,10 @@ def _is_angle(value: Value, body: Body) -> bool:
 def _halved(value: Value) -> tuple[Value, list[Value]] | None:
     """The factor that is a half of something, and the others."""
     parts = factors(value)
-    found = [p for p in parts if half(p)]
-    if len(found) > 1:  # tables of cosines are cut in halves, too: what is turned comes first
-        found = found[:1]
-    return (found[0], [p for p in parts if p is not found[0]]) if len(found) == 1 and len(parts) == 2 else None
+    halved = [p for p in parts if half(p)]
+    if len(halved) > 1:  # tables of cosines are cut in halves, too: what is turned comes first
+        halved = halved[:1]
+    return (halved[0], [p for p in parts if p is not halved[0]]) if len(halved) == 1 and len(parts) == 2 else None
 
 
 def _turns(value: Value, users: Users) -> bool:

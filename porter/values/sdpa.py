@@ -85,7 +85,7 @@ def _is_put_in(value: Value) -> bool:
     inner = base(value.args[0])
     if inner.op != "view":
         return False
-    made: Node = inner.node
+    node: Node = inner.node
     return (
-        made.__class__ is ast.Subscript or call_name(made.func if made.__class__ is ast.Call else made) == "unsqueeze"
+        node.__class__ is ast.Subscript or call_name(node.func if node.__class__ is ast.Call else node) == "unsqueeze"
     )

@@ -41,7 +41,7 @@ def misfits(sizes: Mapping[str, int]) -> dict[str, tuple[str, int, int]]:
         return {}  # a single word may mean anything
     if any(kind == "width" and sizes[key] < _TINY for key, kind in known.items()):
         return {}  # a model for tests
-    found = {}
+    misfits = {}
     for key, kind in known.items():
         least = _LEAST.get(kind)
         if least is None or sizes[key] < least:
@@ -51,10 +51,10 @@ def misfits(sizes: Mapping[str, int]) -> dict[str, tuple[str, int, int]]:
         if kind == "vocab" and any(sizes.get(name, 0) >= sizes[key] for name in _TABLES):
             continue  # the table is larger than the vocabulary already
         if padded != sizes[key] and (kind == "head" or padded - sizes[key] <= sizes[key] * _DEAR):
-            found[key] = (kind, sizes[key], padded)
+            misfits[key] = (kind, sizes[key], padded)
     if "head" not in known.values():
-        found.update(_heads(sizes, known))
-    return found
+        misfits.update(_heads(sizes, known))
+    return misfits
 
 
 def _heads(sizes: Mapping[str, int], known: Mapping[str, str]) -> dict[str, tuple[str, int, int]]:
@@ -63,7 +63,7 @@ def _heads(sizes: Mapping[str, int], known: Mapping[str, str]) -> dict[str, tupl
     heads = [key for key, kind in known.items() if kind == "heads"]
     if len(widths) != 1 or len(heads) != 1:
         return {}
-    width, rest = divmod(sizes[widths[0]], sizes[heads[0]] or 1)
-    if rest or width < _LEAST["head"] or not width % _BLOCK:
+    width, remainder = divmod(sizes[widths[0]], sizes[heads[0]] or 1)
+    if remainder or width < _LEAST["head"] or not width % _BLOCK:
         return {}
     return {heads[0]: ("head", width, -(-width // _BLOCK) * _BLOCK)}

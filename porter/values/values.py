@@ -35,7 +35,7 @@ class Body:
         self.returned: list[Value] = []
         self.before: dict[ast.stmt, dict[str, Value]] = {}  # what names stand for where a statement begins
         self.traces = Traces()
-        self._known: dict[tuple[object, ...], Value] = {}
+        self._by_key: dict[tuple[object, ...], Value] = {}
         self._inside: list[Node] = [function]
         self.env: dict[str, Value] = {}
         for name in parameters(function):
@@ -44,16 +44,16 @@ class Body:
 
     def make(self, op: str, args: tuple[Value, ...], info: Any = None, node: Node = None) -> Value:
         key = (op, info.__class__, info, *map(id, args))
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = Value(op, args, info, node)
-            self.made.append(found)
-        return found
+        value = self._by_key.get(key)
+        if value is None:
+            value = self._by_key[key] = Value(op, args, info, node)
+            self.made.append(value)
+        return value
 
     def opaque(self, node: Node) -> Value:
         if self.world.traces and node.__class__ is ast.Dict:
             self.traces.handed += [self.value(v) for v in node.values]
-        elif self.world.traces and node.__class__ is ast.JoinedStr:  # what is only said goes nowhere
+        elif self.world.traces and node.__class__ is ast.JoinedStr:  # a value that is only printed goes nowhere
             [self.value(v.value) for v in node.values if v.__class__ is ast.FormattedValue]
         elif self.world.traces:
             names = (n.id for n in walk(node) if n.__class__ is ast.Name and n.ctx.__class__ is ast.Load)
@@ -96,11 +96,11 @@ class Body:
         if kind is ast.Name:
             self.env[target.id] = value
         elif kind in (ast.Tuple, ast.List):
-            for at, part in enumerate(target.elts):
+            for index, part in enumerate(target.elts):
                 if part.__class__ is ast.Starred:
                     self._bind(part.value, self.opaque(part))
                 else:
-                    self._bind(part, self.world.part(self, value, at, len(target.elts), target))
+                    self._bind(part, self.world.part(self, value, index, len(target.elts), target))
         elif kind is ast.Subscript:  # what is written into is another value from here on
             self.value(target if self.world.traces else target.slice)
             self.traces.stored.append(value)
@@ -198,10 +198,10 @@ class Body:
 
     def value(self, node: ast.expr) -> Value:
         handler = _EXPRESSIONS.get(node.__class__)
-        found = handler(self, node) if handler else self.opaque(node)
+        value = handler(self, node) if handler else self.opaque(node)
         if len(self._inside) == 1:
-            self.at[node] = found
-        return found
+            self.at[node] = value
+        return value
 
     def _constant(self, node: ast.Constant) -> Value:
         return self.make("const", (), node.value, node)
@@ -269,9 +269,9 @@ class Body:
         self._inside.append(function)
         self._block(function.body)
         self._inside.pop()
-        found = self.choice(tuple(self.returned), function) if self.returned else None
+        result = self.choice(tuple(self.returned), function) if self.returned else None
         self.env, self.returned = env, returned
-        return found
+        return result
 
     def within(self, function: ast.Lambda, given: Value) -> Value:
         """The result of a lambda of one argument."""
@@ -279,10 +279,10 @@ class Body:
             return self.opaque(function)
         env, self.env = self.env, {**self.env, function.args.args[0].arg: given}
         self._inside.append(function)
-        found = self.value(function.body)
+        result = self.value(function.body)
         self._inside.pop()
         self.env = env
-        return found
+        return result
 
 
 _EXPRESSIONS: dict[type, Callable[[Body, Node], Value]] = {

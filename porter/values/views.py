@@ -18,8 +18,8 @@ def base(value: Value) -> Value:
         while under.op == "cast":
             under = under.args[0]
         if under.op == "choice":
-            found = {id(b): b for b in map(base, under.args)}
-            under = next(iter(found.values())) if len(found) == 1 else under
+            bases = {id(b): b for b in map(base, under.args)}
+            under = next(iter(bases.values())) if len(bases) == 1 else under
         if under is value:
             value.plain = True
             return value
@@ -27,7 +27,7 @@ def base(value: Value) -> Value:
     return value.under
 
 
-def seen(value: Value) -> Value:
+def unshaped(value: Value) -> Value:
     """`base`, and without a change of shape."""
     value = base(value)
     while value.op in ("view", "transpose"):
@@ -68,7 +68,7 @@ def half(value: Value) -> tuple[Value, int, str, object] | None:
     if value.op == "half" and value.info[1] in (-1, 3):
         return base(value.args[0]), value.info[0], "half", None
     if value.op == "index" and value.info[1] in (-1, 3, 4) and value.info[0] in (0, 1):
-        return seen(value.args[0]), value.info[0], "interleave", None
+        return unshaped(value.args[0]), value.info[0], "interleave", None
     if value.op == "slice":
         x, *bounds = value.args
         low, high, step = (None if v.op == "const" and v.info is None else v for v in bounds)
@@ -86,10 +86,10 @@ def half(value: Value) -> tuple[Value, int, str, object] | None:
 
 def halves(a: Value, b: Value) -> tuple[Value, int, str] | None:
     """(of what, which of them `a` is, how it was cut) where the two are all of one tensor."""
-    one, two = half(a), half(b)
-    if one is None or two is None or one[0] is not two[0] or one[1] == two[1] or one[2:] != two[2:]:
+    first, second = half(a), half(b)
+    if first is None or second is None or first[0] is not second[0] or first[1] == second[1] or first[2:] != second[2:]:
         return None
-    return one[0], one[1], one[2]
+    return first[0], first[1], first[2]
 
 
 class Users:
@@ -97,13 +97,13 @@ class Users:
 
     def __init__(self, body: Body) -> None:
         self.body = body
-        self._of: dict[Value, list[Value]] = defaultdict(list)
+        self._by_argument: dict[Value, list[Value]] = defaultdict(list)
         for value in body.made:
             for arg in dict.fromkeys(value.args):
-                self._of[arg].append(value)
+                self._by_argument[arg].append(value)
 
     def of(self, value: Value) -> list[Value]:
-        return self._of.get(value, [])
+        return self._by_argument.get(value, [])
 
     def through_casts(self, value: Value) -> Iterator[Value]:
         """Users, also behind casts and choices of which it is the base."""

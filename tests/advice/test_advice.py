@@ -59,7 +59,7 @@ def test_given_where_it_holds(case):
         assert 1 <= place.line <= len(data[place.path].splitlines()), place
     for key in ("title", "text"):
         for lang in LANGUAGES:
-            assert "{" not in mine.said(key, lang).replace("{micro", ""), mine.said(key, lang)
+            assert "{" not in mine.text(key, lang).replace("{micro", ""), mine.text(key, lang)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
@@ -123,7 +123,7 @@ def test_a_value_stands_in_the_title():
         {"train.py": "LOOP", "run.sh": "torchrun --nproc_per_node=8 train.py --tensor-model-parallel-size=16\n"}
     )
     [mine] = [a for a in found if a.row["id"] == "tensor-parallel-across-nodes"]
-    assert mine.said("title", "en") == "Tensor parallelism (16) reaches beyond a node"
+    assert mine.text("title", "en") == "Tensor parallelism (16) reaches beyond a node"
     assert [(p.path, p.line) for p in mine.places] == [("run.sh", 1)]
 
 

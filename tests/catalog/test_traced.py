@@ -45,7 +45,7 @@ def test_a_backward_alone_can_be_on_the_cpu() -> None:
 
 def test_a_derivative_of_torch_npus_own_is_not_told_of() -> None:
     seen = traced.load(VERSION)["torch.nn.functional.pdist"]
-    assert seen.own == ("aten::pdist",)
+    assert seen.own_derivatives == ("aten::pdist",)
     assert seen.on_cpu == ()
 
 
@@ -82,5 +82,5 @@ def test_what_is_written_is_read(tmp_path) -> None:
     found = traced.load("9.9", tmp_path)
     assert found["torch.a"].forward == {"aten::x": "native", "aten::y": "cpu"}  # one overload on the CPU is what counts
     assert found["torch.a"].backward == {"aten::z": "composite"}
-    assert found["torch.a"].own == ("aten::x",)
+    assert found["torch.a"].own_derivatives == ("aten::x",)
     assert found["torch.b"] == traced.Traced({"aten::y": "native"}, {})

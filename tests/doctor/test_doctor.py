@@ -27,8 +27,8 @@ def machine(**changes) -> Machine:
     return Machine(**{**plain, "cann": None, "driver": "", "devices": 0, **changes})
 
 
-def cann(version: str, variable: str = "ASCEND_HOME_PATH", there: bool = True) -> Cann:
-    return Cann("/opt/cann", version, variable, there)
+def cann(version: str, variable: str = "ASCEND_HOME_PATH", exists: bool = True) -> Cann:
+    return Cann("/opt/cann", version, variable, exists)
 
 
 @pytest.fixture
@@ -115,7 +115,7 @@ def test_installed_but_not_sourced(installed):
         ({"torch": "2.7.0", "torch_npu": "2.7.1.post11"}, ["pair.wrong"]),
         ({"torch_npu": "2.7.1.post11"}, ["pair.no-torch"]),
         ({"cann": cann("8.5.0")}, []),
-        ({"cann": cann("", there=False)}, ["cann.gone"]),
+        ({"cann": cann("", exists=False)}, ["cann.gone"]),
         ({"cann": cann("8.5.0", "")}, []),  # nothing here needs it
         ({"torch": "2.7.1", "torch_npu": "2.7.1.post11", "cann": cann("8.5.0", "")}, ["cann.no-variable"]),
         ({"torch": "2.7.1", "torch_npu": "2.7.1.post11", "cann": cann("8.3.RC1.alpha002")}, []),

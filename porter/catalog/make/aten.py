@@ -36,7 +36,7 @@ class Tables:
         """{operator: {overload: flags}}, the flags as porter.catalog.read.tables reads them."""
         native = {_name(e) for e in self.npu["supported"] if not _sparse_only(e)}
         says_cpu = {_canonical(m[1]) for m in map(_SAYS_CPU.match, literals(self.library, b"running on CPU")) if m}
-        found: dict[str, dict[str, str]] = {}
+        operators: dict[str, dict[str, str]] = {}
         for entry in self.torch:
             name = _name(entry)
             letter = "n" if name in native else _composite(entry)
@@ -45,14 +45,14 @@ class Tables:
                 flags += "w"
             if letter == "e" and "structured_delegate" in entry:
                 flags += ">" + entry["structured_delegate"]
-            _put(found, name, flags)
-            for made in str(entry.get("autogen", "")).split(","):
-                if (made := made.strip()) and (
+            _put(operators, name, flags)
+            for generated in str(entry.get("autogen", "")).split(","):
+                if (generated := generated.strip()) and (
                     _composite(entry) != "i" or self._core and "core" in entry.get("tags", ())
                 ):
-                    letter = "n" if made in native else "e"
-                    _put(found, made, letter + ("o" if made.endswith("out") else ""))
-        return found
+                    letter = "n" if generated in native else "e"
+                    _put(operators, generated, letter + ("o" if generated.endswith("out") else ""))
+        return operators
 
     def schemas(self) -> dict[str, str]:
         return {f"aten::{_name(e)}": e["func"][e["func"].index("(") :] for e in self.torch}
@@ -60,15 +60,15 @@ class Tables:
     def custom(self, public: set[str]) -> dict[str, dict[str, list[Any]]]:
         """{operator: {overload: [schema, public, implementations]}} of the namespace npu."""
         registered = {m[1]: m[2] for m in map(_SCHEMA.match, literals(self.library, b") -> ")) if m}
-        found: dict[str, dict[str, list[Any]]] = {}
+        operators: dict[str, dict[str, list[Any]]] = {}
         for entry in self.npu["custom"]:
             name = _name(entry)
             base, _, overload = name.partition(".")
             written = entry["func"][entry["func"].index("(") :]
             implementations = " ".join(sorted(re.findall(r"\w+", entry.get("impl_ns", ""))))
             known = int(bool(entry.get("exposed")) or base in public)
-            found.setdefault(base, {})[overload] = [registered.get(name, written), known, implementations]
-        return found
+            operators.setdefault(base, {})[overload] = [registered.get(name, written), known, implementations]
+        return operators
 
 
 def _yaml(wheel: Wheel, file: str) -> Any:
@@ -105,9 +105,9 @@ def _marks(entry: Entry) -> str:
     return marks + ("d" if "Dimname" in arguments else "")
 
 
-def _put(found: dict[str, dict[str, str]], name: str, flags: str) -> None:
+def _put(operators: dict[str, dict[str, str]], name: str, flags: str) -> None:
     base, _, overload = name.partition(".")
-    found.setdefault(base, {})[overload] = flags
+    operators.setdefault(base, {})[overload] = flags
 
 
 def _canonical(name: str) -> str:
@@ -118,8 +118,8 @@ def _canonical(name: str) -> str:
 def literals(library: bytes, holding: bytes) -> Iterator[str]:
     """The printable, zero-terminated strings of a library that hold some bytes."""
     end = 0
-    while (at := library.find(holding, end)) >= 0:
-        start, end = library.rfind(b"\0", 0, at) + 1, library.find(b"\0", at)
+    while (offset := library.find(holding, end)) >= 0:
+        start, end = library.rfind(b"\0", 0, offset) + 1, library.find(b"\0", offset)
         text = library[start:end]
         if text.isascii() and text.decode("ascii").isprintable():
             yield text.decode("ascii")
@@ -127,11 +127,11 @@ def literals(library: bytes, holding: bytes) -> Iterator[str]:
 
 def deprecated(library: bytes, texts: Iterator[str]) -> dict[str, list[str]]:
     """{API: ["wheel", replacement, ...]} from the warnings that are given when it is called."""
-    found: dict[str, list[str]] = {}
+    deprecations: dict[str, list[str]] = {}
     for text in (*literals(library, b" is deprecated"), *texts):
-        said = re.match(r"`?(torch_npu(?:\.\w+)+)(?:\([^)]*\))?`? (?:is|will be|has been) deprecated", text)
-        if said and said[1] not in found:
-            instead = re.search(r"\b[uU]se (.+?)(?: instead| as a replacement|\.?$)", text[said.end() :])
+        warning = re.match(r"`?(torch_npu(?:\.\w+)+)(?:\([^)]*\))?`? (?:is|will be|has been) deprecated", text)
+        if warning and warning[1] not in deprecations:
+            instead = re.search(r"\b[uU]se (.+?)(?: instead| as a replacement|\.?$)", text[warning.end() :])
             names = re.findall(r"[A-Za-z]\w*(?:\.\w+)+|npu_\w+", instead[1]) if instead else []
-            found[said[1]] = ["wheel", *(f"torch_npu.{n}" if "." not in n else n for n in names)]
-    return dict(sorted(found.items()))
+            deprecations[warning[1]] = ["wheel", *(f"torch_npu.{n}" if "." not in n else n for n in names)]
+    return dict(sorted(deprecations.items()))

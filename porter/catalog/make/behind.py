@@ -57,36 +57,36 @@ class _Bodies:
 
     def written(self, place: str, builtin: Mapping[str, object]) -> dict[str, str | None]:
         """Of every public function of a module or a class its operators; None where that is not certain."""
-        head, _, last = place.rpartition(".")
-        owner = self.module(head).classes.get(last) if last[:1].isupper() else None
+        head, _, last_word = place.rpartition(".")
+        owner = self.module(head).classes.get(last_word) if last_word[:1].isupper() else None
         home = self.module(head if owner else place)
         functions = _methods(owner) if owner else home.functions | home.values
         exported = functions if owner or home.exported is None else home.exported
-        found: dict[str, str | None] = {}
+        by_function: dict[str, str | None] = {}
         for name in sorted(n for n in functions if n[0] != "_" and (n in exported or not builtin)):
             operators = self.method(home, owner, name) if owner else self.function(home.name, name)
             if operators:
-                found[name] = " ".join(sorted(_weighty(operators)))
+                by_function[name] = " ".join(sorted(_weighty(operators)))
             elif name in builtin:
-                found[name] = None  # Python stands before the operator, and what it does is not certain
-        return found
+                by_function[name] = None  # Python stands before the operator, and what it does is not certain
+        return by_function
 
     def forwards(self) -> dict[str, str | None]:
         """What the `forward` of every class that torch.nn offers runs."""
         package = self.module("torch.nn.modules")
-        found: dict[str, str | None] = {}
+        by_class: dict[str, str | None] = {}
         for name in sorted(set(package.exported or ()) & package.imported.keys()):
             home, owner = self.owner(package.imported[name])
             if owner is not None and (operators := self.method(home, owner, "forward")):
-                found[name] = " ".join(sorted(_weighty(operators)))
-        return found
+                by_class[name] = " ".join(sorted(_weighty(operators)))
+        return by_class
 
     def owner(self, dotted: str) -> tuple[_Module, ast.ClassDef | None]:
-        head, _, last = dotted.rpartition(".")
+        head, _, name = dotted.rpartition(".")
         home = self.module(head)
-        if last in home.classes:
-            return home, home.classes[last]
-        return self.owner(home.imported[last]) if last in home.imported else (home, None)
+        if name in home.classes:
+            return home, home.classes[name]
+        return self.owner(home.imported[name]) if name in home.imported else (home, None)
 
     def function(self, module: str, name: str) -> frozenset[str] | None:
         """The operators of one function or alias; None where not all of it is certain."""
@@ -113,8 +113,8 @@ class _Bodies:
             return self._done[key]
         for base in owner.bases:
             place = home.absolute(ast.unparse(base)) or f"{home.name}.{ast.unparse(base)}"
-            above, found = self.owner(place)
-            operators = self.method(above, found, name) if found is not None else None
+            above, base_class = self.owner(place)
+            operators = self.method(above, base_class, name) if base_class is not None else None
             if operators is not None:
                 return operators
         return None
@@ -159,16 +159,16 @@ class _Bodies:
         full = home.absolute(name)
         if full is None:
             return None
-        module, _, last = full.rpartition(".")
+        module, _, last_word = full.rpartition(".")
         if computes_nothing(full):
             return frozenset()
-        if module == "torch" and last in self.module("torch.functional").functions:
-            return self.function("torch.functional", last)
+        if module == "torch" and last_word in self.module("torch.functional").functions:
+            return self.function("torch.functional", last_word)
         if module in _FUNCTIONS:
-            return self.function(module, last)
+            return self.function(module, last_word)
         prefix = _SPACES.get(module, "")
         bound = module in ("torch", "torch._VF", *_BOUND) or bool(prefix)
-        return frozenset((prefix + last,)) if bound and self.called(prefix + last) else None
+        return frozenset((prefix + last_word,)) if bound and self.called(prefix + last_word) else None
 
 
 class _Module:
@@ -208,8 +208,8 @@ class _Module:
                 self.imported |= {a.asname or a.name: f"{source}.{a.name}" for a in node.names}
 
     def absolute(self, name: str) -> str | None:
-        root, dot, rest = name.partition(".")
-        return self.imported[root] + dot + rest if root in self.imported else None
+        root, dot, tail = name.partition(".")
+        return self.imported[root] + dot + tail if root in self.imported else None
 
 
 def _top(body: list[ast.stmt]) -> Iterator[ast.stmt]:
@@ -239,12 +239,12 @@ def _calls(body: list[ast.stmt]) -> Iterator[ast.Call]:
 
 
 def _together(parts: Iterable[frozenset[str] | None]) -> frozenset[str] | None:
-    found: frozenset[str] = frozenset()
+    operators: frozenset[str] = frozenset()
     for part in parts:
         if part is None:
             return None
-        found |= part
-    return found
+        operators |= part
+    return operators
 
 
 def _weighty(operators: frozenset[str]) -> frozenset[str]:
@@ -262,7 +262,7 @@ def _steps(aten: dict[str, dict[str, str]], aliases: dict[str, str]) -> dict[str
     Aliases, as torch's table calls them, and the pairs that its linear algebra is built of: linalg_X calls _linalg_X or
     linalg_X_ex, det and slogdet call linalg_X, special_X is X. A trace of every such operator on torch 2.13 agrees.
     """
-    found = {}
+    steps = {}
     for name, overloads in aten.items():
         if name in _UNDECIDED or {f[0] for f in overloads.values() if "o" not in f.partition(">")[0]} != {"i"}:
             continue
@@ -271,6 +271,6 @@ def _steps(aten: dict[str, dict[str, str]], aliases: dict[str, str]) -> dict[str
         others = [f"{name}_ex", f"_{name}"] if algebra else [bare] if name != bare else [f"linalg_{name}"]
         for other in (aliases.get(name, ""), *others):
             if other in aten:
-                found[name] = other
+                steps[name] = other
                 break
-    return found
+    return steps

@@ -61,9 +61,9 @@ def _section(data: dict[str, Any]) -> bytes:
 
 
 def packed(data: bytes) -> bytes:
-    made = bytearray(gzip.compress(data, compresslevel=9, mtime=0))
-    made[9] = 255  # the header's operating system: Python 3.10 and 3.11 write different ones
-    return bytes(made)
+    compressed = bytearray(gzip.compress(data, compresslevel=9, mtime=0))
+    compressed[9] = 255  # the header's operating system: Python 3.10 and 3.11 write different ones
+    return bytes(compressed)
 
 
 def _wheel(path: Path, name: str) -> Wheel:

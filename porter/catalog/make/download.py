@@ -48,13 +48,13 @@ def check(version: str, wheels: tuple[Path, Path], file: Path) -> None:
     if listed is None:
         return
     for path in wheels:
-        found = Wheel(path).sha256
-        if listed.get(path.name) != found:
+        digest = Wheel(path).sha256
+        if listed.get(path.name) != digest:
             wanted = listed.get(path.name, "no checksum")
             raise CatalogueError(
-                f"{path}: sha256 {found}, but {file.name} lists {wanted} for torch_npu {version}; "
+                f"{path}: sha256 {digest}, but {file.name} lists {wanted} for torch_npu {version}; "
                 "fetch that wheel, or record this one with --update-sources",
-                f"{path}：sha256 为 {found}，而 {file.name} 中 torch_npu {version} 记录的是 {wanted}；"
+                f"{path}：sha256 为 {digest}，而 {file.name} 中 torch_npu {version} 记录的是 {wanted}；"
                 "请换用该 wheel，或用 --update-sources 记录当前文件",
             )
 
@@ -69,21 +69,21 @@ def record(version: str, wheels: tuple[Path, Path], file: Path) -> None:
 
 
 def _wheel(name: str, version: str, platforms: tuple[str, ...], folder: Path | None) -> Path:
-    here = folder or cache_dir() / "wheels"
-    if folder is None and not (make_ours(cache_dir()) and make_ours(here)):
-        message = Message("cache", path=here)
+    wheel_folder = folder or cache_dir() / "wheels"
+    if folder is None and not (make_ours(cache_dir()) and make_ours(wheel_folder)):
+        message = Message("cache", path=wheel_folder)
         raise CatalogueError(message.text("en"), message.text("zh"))
-    if found := sorted(here.glob(f"{name}-{version}-*.whl")):
-        return found[-1]
+    if wheels := sorted(wheel_folder.glob(f"{name}-{version}-*.whl")):
+        return wheels[-1]
     if folder is not None:
         wanted = f"{name}-{version}-*.whl"
         raise CatalogueError(f"{folder}: no wheel {wanted} in it", f"{folder}：其中没有 {wanted}")
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
     command += ["--only-binary=:all:", *_PYTHON, *(part for p in platforms for part in ("--platform", p))]
-    command += ["--dest", str(here), f"{name.replace('_', '-')}=={version}"]
-    done = subprocess.run(command, capture_output=True, text=True)
-    found = sorted(here.glob(f"{name}-{version}-*.whl"))
-    if done.returncode or not found:
-        said = (done.stderr.strip().splitlines() or ["it says nothing"])[-1]
-        raise CatalogueError(f"pip cannot fetch {name} {version}: {said}", f"pip 无法下载 {name} {version}：{said}")
-    return found[-1]
+    command += ["--dest", str(wheel_folder), f"{name.replace('_', '-')}=={version}"]
+    process = subprocess.run(command, capture_output=True, text=True)
+    wheels = sorted(wheel_folder.glob(f"{name}-{version}-*.whl"))
+    if process.returncode or not wheels:
+        reason = (process.stderr.strip().splitlines() or ["it says nothing"])[-1]
+        raise CatalogueError(f"pip cannot fetch {name} {version}: {reason}", f"pip 无法下载 {name} {version}：{reason}")
+    return wheels[-1]

@@ -35,8 +35,8 @@ _SOURCE = ("repo", "ref", "commit", "tree", "licence", "note")
 
 def make(name: str, data: bytes) -> tuple[str, bytes]:
     """The overlay's name and its bytes. ValueError names what the input lacks."""
-    found = _FILE.fullmatch(name)
-    if not found:
+    match = _FILE.fullmatch(name)
+    if not match:
         raise ValueError("is not called native_api_docs_VERSION.json")
     given = json.loads(data)
     rows: dict[tuple[object, ...], int] = {}
@@ -55,25 +55,25 @@ def make(name: str, data: bytes) -> tuple[str, bytes]:
             npu[api] = other.replace("torch_npu.npu.", "torch.npu.")
     table = {
         "format": FORMAT,
-        "torch": found[1],
+        "torch": match[1],
         "source": {key: given["source"][key] for key in _SOURCE},
         "rows": [list(row) for row in rows],
         "apis": apis,
         "npu": {api: other for api, other in npu.items() if other != api},
     }
     text = json.dumps(table, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
-    return f"{PREFIX}{found[1]}{SUFFIX}", packed(text.encode("ascii"))
+    return f"{PREFIX}{match[1]}{SUFFIX}", packed(text.encode("ascii"))
 
 
 def _full(name: str) -> str:
-    found = _NAME.match(name)  # in two of the tables a note has slipped into a name
-    if found is None:
+    match = _NAME.match(name)  # in two of the tables a note has slipped into a name
+    if match is None:
         raise ValueError(f"has {name!r} among its names")
-    name = found[0]
-    first, dot, rest = name.partition(".")
+    name = match[0]
+    first, dot, tail = name.partition(".")
     if not dot and first != "torch":
         return f"torch.Tensor.{name}"  # the page of named tensors leaves out whose methods they are
-    return _OWNERS.get(first, first) + dot + rest
+    return _OWNERS.get(first, first) + dot + tail
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -37,8 +37,8 @@ def class_parameters(node: ast.ClassDef) -> tuple[str, ...] | None:
 
 def base_names(nodes: Iterable[ast.expr]) -> list[str]:
     """`dataclasses.dataclass(frozen=True)` -> `dataclass`; `prop.setter` -> `prop.setter`'s last part."""
-    found = []
+    names = []
     for node in nodes:
         inner = node.func if isinstance(node, ast.Call) else node
-        found.append(ast.unparse(inner).rpartition(".")[2])
-    return found
+        names.append(ast.unparse(inner).rpartition(".")[2])
+    return names

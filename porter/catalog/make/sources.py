@@ -23,8 +23,8 @@ class Wheel:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.name, _, rest = path.name.partition("-")
-        self.version = rest.partition("-")[0]
+        self.name, _, version_and_tags = path.name.partition("-")
+        self.version = version_and_tags.partition("-")[0]
         try:
             self._archive = zipfile.ZipFile(path)
         except (OSError, zipfile.BadZipFile) as error:

@@ -59,15 +59,15 @@ class Reader:
 
     def lookup(self, dotted: str) -> Entry | None:
         """The entry behind a chain of attributes, through modules, classes and their members."""
-        head, _, last = dotted.rpartition(".")
+        head, _, name = dotted.rpartition(".")
         if not head:
             return self._as_module(dotted)
         owner = self.lookup(head)
         if owner is None:
             return None
         if owner.kind == "module":
-            return self.module(owner.home).names.get(last) or self._as_module(f"{owner.home}.{last}")
-        return owner.members.get(last)
+            return self.module(owner.home).names.get(name) or self._as_module(f"{owner.home}.{name}")
+        return owner.members.get(name)
 
     def follows(self, dotted: str) -> bool:
         return any(dotted == p or dotted.startswith(p + ".") for p in self._inherit_from)
@@ -128,20 +128,20 @@ class _Body:
 
     def _Assign(self, node: ast.Assign, instead: bool) -> None:
         for target in node.targets:
-            for one in target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]:
-                if isinstance(one, ast.Name) and one.id == "__all__":
+            for element in target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]:
+                if isinstance(element, ast.Name) and element.id == "__all__":
                     self.module.exported = list(_strings(node.value))
-                elif isinstance(one, ast.Name):
-                    entry = (self._value(node.value) if one is target else None) or Entry("value", self.name)
+                elif isinstance(element, ast.Name):
+                    entry = (self._value(node.value) if element is target else None) or Entry("value", self.name)
                     if entry.home == self.name:
-                        entry.name = entry.name or one.id
+                        entry.name = entry.name or element.id
                     # not `except: f = None`
-                    if not (one.id in self.module.names and getattr(node.value, "value", 0) is None):
-                        self._bind(one.id, entry, instead)
-                elif isinstance(one, ast.Attribute) and isinstance(one.value, ast.Name):
-                    owner = self.module.names.get(one.value.id)
+                    if not (element.id in self.module.names and getattr(node.value, "value", 0) is None):
+                        self._bind(element.id, entry, instead)
+                elif isinstance(element, ast.Attribute) and isinstance(element.value, ast.Name):
+                    owner = self.module.names.get(element.value.id)
                     if owner is not None and owner.kind == "class":
-                        owner.members[one.attr] = self._value(node.value) or Entry("value", self.name)
+                        owner.members[element.attr] = self._value(node.value) or Entry("value", self.name)
 
     def _AnnAssign(self, node: ast.AnnAssign, instead: bool) -> None:
         if isinstance(node.target, ast.Name) and node.target.id == "__all__":
@@ -172,11 +172,11 @@ class _Body:
         source = self._absolute(node)
         for alias in node.names:
             if alias.name == "*":
-                found = self.reader.module(source)
-                for name in found.star():
-                    if name in found.names:
-                        self._bind(name, found.names[name], instead)
-                self.module.either |= found.either
+                starred = self.reader.module(source)
+                for name in starred.star():
+                    if name in starred.names:
+                        self._bind(name, starred.names[name], instead)
+                self.module.either |= starred.either
             else:
                 entry = self.reader.imported(source, alias.name) or Entry("foreign", f"{source}.{alias.name}")
                 self._bind(alias.asname or alias.name, entry, instead)
@@ -214,7 +214,7 @@ class _Body:
             return Entry("value", self.name, None, made.members) if made is not None and made.kind == "class" else None
         if isinstance(node, ast.Name):
             # any import from a submodule also binds the submodule in its package
-            return self._known(self.module.names.get(node.id)) or self.reader.lookup(f"{self.name}.{node.id}")
+            return self._followed(self.module.names.get(node.id)) or self.reader.lookup(f"{self.name}.{node.id}")
         if isinstance(node, ast.Attribute):
             owner = self._value(node.value)
             if owner is None:
@@ -224,7 +224,7 @@ class _Body:
             return owner.members.get(node.attr)
         return None
 
-    def _known(self, entry: Entry | None) -> Entry | None:
+    def _followed(self, entry: Entry | None) -> Entry | None:
         return self.reader.lookup(entry.home) if entry is not None and entry.kind == "foreign" else entry
 
 

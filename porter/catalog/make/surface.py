@@ -64,11 +64,11 @@ def _offered(module: str) -> bool:
     return "._" not in module and not _below(module, _LEFT_OUT)
 
 
-def _module(reader: Reader, name: str, own: tuple[str, ...]) -> dict[str, str]:
-    """What belongs to the module: what is defined below `own`, and what `__all__` promises."""
+def _module(reader: Reader, name: str, prefixes: tuple[str, ...]) -> dict[str, str]:
+    """What belongs to the module: what is defined below `prefixes`, and what `__all__` promises."""
     module = reader.module(name)
     exported = module.exported or []
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     for key in sorted({*module.names, *exported}):
         entry = module.names.get(key)
         if entry is not None and entry.kind == "foreign":
@@ -79,10 +79,10 @@ def _module(reader: Reader, name: str, own: tuple[str, ...]) -> dict[str, str]:
             continue
         if entry is None:
             if name in _ADDED_AT_IMPORT:
-                found[key] = "c?" if key.endswith(("Tensor", "Storage")) else "f?"
-        elif key in exported or _below(entry.home, own) and (entry.kind, entry.home) not in _ROOTS:
-            found |= _encode(key, entry)
-    return found
+                names[key] = "c?" if key.endswith(("Tensor", "Storage")) else "f?"
+        elif key in exported or _below(entry.home, prefixes) and (entry.kind, entry.home) not in _ROOTS:
+            names |= _encode(key, entry)
+    return names
 
 
 def _encode(key: str, entry: Entry) -> dict[str, str]:
@@ -90,13 +90,13 @@ def _encode(key: str, entry: Entry) -> dict[str, str]:
         return {key: "v"}
     if entry.kind == "module":
         return {key: f"m{entry.home}"}
-    found = {key: _LETTER[entry.kind]}
+    names = {key: _LETTER[entry.kind]}
     if entry.kind in ("function", "class"):
-        found[key] += "?" if entry.parameters is None else ",".join(entry.parameters)
+        names[key] += "?" if entry.parameters is None else ",".join(entry.parameters)
     for member in sorted(entry.members):
         if not member.startswith("__") or member in _DUNDERS:
-            found |= _encode(f"{key}.{member}", entry.members[member])
-    return found
+            names |= _encode(f"{key}.{member}", entry.members[member])
+    return names
 
 
 def _below(home: str, roots: Iterable[str]) -> bool:

@@ -26,19 +26,19 @@ def torch_names(torch: Wheel, reader: Reader) -> tuple[dict[str, str], dict[str,
     that may have others below them; and
     {name: parameters} of what is written in Python and offered there.
     """
-    found: dict[str, str] = {}
+    listing: dict[str, str] = {}
     signatures: dict[str, str] = {}
     mentioned = _mentioned(torch)
     below: dict[str, set[str]] = {}
     for module in {*torch.modules(), *torch.stubs()}:
-        above, _, last = module.rpartition(".")
-        below.setdefault(above, set()).add(last)
+        above, _, child = module.rpartition(".")
+        below.setdefault(above, set()).add(child)
     modules = {m for m in torch.modules() if _public(m)}
     for module in sorted(modules):
         home = reader.module(module)
         exported = home.exported or ()
-        own = {n for n, entry in home.names.items() if entry.kind != "foreign" or entry.home.startswith("torch.")}
-        names = {n for n in (*own, *exported) if n[0] != "_"}
+        own_names = {n for n, entry in home.names.items() if entry.kind != "foreign" or entry.home.startswith("torch.")}
+        names = {n for n in (*own_names, *exported) if n[0] != "_"}
         names |= {n for n in below.get(module, ()) if f"{module}.{n}" in modules}
         for name in names & home.names.keys():
             entry = home.names[name]
@@ -57,7 +57,7 @@ def torch_names(torch: Wheel, reader: Reader) -> tuple[dict[str, str], dict[str,
         taken = {n for n in home.names if n[0] != "_" and n not in names}  # from typing, urllib: no API, but there
         private = {n for n, entry in home.names.items() if entry.kind != "function"} | below.get(module, set())
         marked = {f"-{n}" for n in gone} | {f"+{n}" for n in taken} | {n for n in private if _is_private(n)}
-        found[module] = " ".join((*sorted(names - gone), *sorted(marked), *("*" if more else "")))
+        listing[module] = " ".join((*sorted(names - gone), *sorted(marked), *("*" if more else "")))
     for name, place in _CLASSES.items():
         owner = reader.lookup(place)
         members = {m for m in owner.members if m[0] != "_"} if owner else set()
@@ -66,13 +66,13 @@ def torch_names(torch: Wheel, reader: Reader) -> tuple[dict[str, str], dict[str,
             base = _class(compiled, "TensorBase") if compiled else None
             members |= {m for m in _bound(base.body) if m[0] != "_"} if base else set()
             members |= mentioned["Tensor"]
-        found[name] = " ".join(sorted(members))
-    return found, signatures
+        listing[name] = " ".join(sorted(members))
+    return listing, signatures
 
 
 def _mentioned(torch: Wheel) -> dict[str, set[str]]:
     """`torch.X`, `Tensor.X` and "torch.X" in the tables."""
-    found: dict[str, set[str]] = {"torch": set(), "Tensor": set()}
+    mentions: dict[str, set[str]] = {"torch": set(), "Tensor": set()}
     for tree in filter(None, map(torch.parse, _TABLES)):
         for node in ast.walk(tree):
             text = ""
@@ -82,9 +82,9 @@ def _mentioned(torch: Wheel) -> dict[str, set[str]]:
                 text = ast.unparse(node)
             owner, _, name = text.rpartition(".")
             owner = owner.removeprefix("torch.")
-            if owner in found and name.isidentifier() and name[0] != "_":
-                found[owner].add(name)
-    return found
+            if owner in mentions and name.isidentifier() and name[0] != "_":
+                mentions[owner].add(name)
+    return mentions
 
 
 def _public(module: str) -> bool:

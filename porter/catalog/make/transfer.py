@@ -23,18 +23,18 @@ def transfers(torch_npu: Wheel, reader: Reader) -> dict[str, str]:
     tree = torch_npu.parse(MODULE)
     if tree is None:
         return {}
-    found: dict[str, str] = {}
+    effects: dict[str, str] = {}
     for name, effect in _Transfer(tree, reader).effects():
         name = _BEHIND.get(name, name)
         private = "._" in name and not name.startswith("torch.cuda.")
         if private or not name.startswith("torch.") or name.startswith("torch.npu."):
             continue
         for alias in _aliases(name, reader):
-            if effect != "=" or alias not in found:
-                found[alias] = effect
+            if effect != "=" or alias not in effects:
+                effects[alias] = effect
     for library in json.loads(torch_npu.read(SHIELDED)).values() if SHIELDED in torch_npu.files() else ():
-        found |= dict.fromkeys(library["apis"], "!")
-    return dict(sorted(found.items()))
+        effects |= dict.fromkeys(library["apis"], "!")
+    return dict(sorted(effects.items()))
 
 
 def _aliases(name: str, reader: Reader) -> list[str]:
@@ -57,16 +57,16 @@ class _Transfer:
             for n in tree.body
             if isinstance(n, ast.Assign)
             and isinstance(n.value, ast.List)
-            and all(_text(one) is not None for one in n.value.elts)
+            and all(_text(element) is not None for element in n.value.elts)
         }
 
     def effects(self) -> Iterator[tuple[str, str]]:
-        for name, effect in self._of("_init", set()):
+        for name, effect in self._effects_of("_init", set()):
             yield name.removesuffix(".__init__").removesuffix(".__new__"), effect
 
-    def _of(self, function: str, seen: set[str]) -> Iterator[tuple[str, str]]:
+    def _effects_of(self, function: str, visited: set[str]) -> Iterator[tuple[str, str]]:
         """In the order of the statements, through the module's own functions without arguments."""
-        seen.add(function)
+        visited.add(function)
         for node in _statements(self.functions[function].body):
             if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Attribute):
                 yield from self._assigned(ast.unparse(node.targets[0]), node.value)
@@ -77,8 +77,8 @@ class _Transfer:
                 if called == "_device_wrapper":
                     owner = ast.unparse(node.value.args[0])
                     yield from ((f"{owner}.{n}", "=") for n in self._listed(node.value.args[1]))
-                elif called in self.functions.keys() - seen and not node.value.args:
-                    yield from self._of(called, seen)
+                elif called in self.functions.keys() - visited and not node.value.args:
+                    yield from self._effects_of(called, visited)
 
     def _patched(self, rows: ast.List) -> Iterator[tuple[str, str]]:
         """[["cuda.amp", torch_npu.npu.amp], ...]: of a module with `__all__` its names, else the whole."""

@@ -56,17 +56,17 @@ def documented(api: str, catalogue: Catalogue, soc: str) -> dict[str, Any] | Non
 def between(before: Catalogue, after: Catalogue) -> dict[str, dict[str, list[Any]]]:
     """{names | signatures | operators | kernels: {added, removed, changed}}; what changed with its old and new form."""
     views = {"names": _names, "signatures": _signatures, "operators": _operators, "kernels": _kernels}
-    found: dict[str, dict[str, list[Any]]] = {}
+    differences: dict[str, dict[str, list[Any]]] = {}
     for key, view in views.items():
         old, new = view(before), view(after)
-        found[key] = {
+        differences[key] = {
             "added": sorted(new.keys() - old.keys()),
             "removed": sorted(old.keys() - new.keys()),
             "changed": [[n, old[n], new[n]] for n in sorted(old.keys() & new.keys()) if old[n] != new[n]],
         }
     for key in ("signatures", "kernels"):  # of what both have: the rest is under names and operators
-        found[key] = {"added": [], "removed": [], "changed": found[key]["changed"]}
-    return found
+        differences[key] = {"added": [], "removed": [], "changed": differences[key]["changed"]}
+    return differences
 
 
 def _names(catalogue: Catalogue) -> dict[str, str]:
@@ -77,9 +77,9 @@ def _names(catalogue: Catalogue) -> dict[str, str]:
 
 
 def _signatures(catalogue: Catalogue) -> dict[str, str]:
-    own = (*catalogue.npu_names(members=True), *catalogue.own_names(), *catalogue.cuda_names(members=True))
-    found = {name: catalogue.signature(name) for name in own}
-    return {n: s for n, s in (found | catalogue.signatures()).items() if s and "::" not in n}
+    names = (*catalogue.npu_names(members=True), *catalogue.own_names(), *catalogue.cuda_names(members=True))
+    signatures = {name: catalogue.signature(name) for name in names}
+    return {n: s for n, s in (signatures | catalogue.signatures()).items() if s and "::" not in n}
 
 
 def _operators(catalogue: Catalogue) -> dict[str, str]:

@@ -96,10 +96,10 @@ def load(torch: str, directory: Path | None = None) -> Documents:
     known = versions(directory)
     folder = directory or rules_dir() / "catalog"
     if not known:
-        made = "python -m porter.catalog.make.overlay"
+        command = "python -m porter.catalog.make.overlay"
         raise UserError(
-            f"{folder}: no tables of supported APIs; make them with {made}",
-            f"{folder}：没有 API 支持表；请用 {made} 生成",
+            f"{folder}: no tables of supported APIs; make them with {command}",
+            f"{folder}：没有 API 支持表；请用 {command} 生成",
         )
     major, minor, *_ = (*release(torch), 0, 0)
 
@@ -112,9 +112,10 @@ def load(torch: str, directory: Path | None = None) -> Documents:
     try:
         data = json.loads(zlib.decompress(path.read_bytes(), wbits=31))
     except (OSError, ValueError, zlib.error) as error:
-        made = "python -m porter.catalog.make.overlay"
+        command = "python -m porter.catalog.make.overlay"
         raise UserError(
-            f"{path}: cannot be read: {error}; make it with {made}", f"{path}：无法读取：{error}；请用 {made} 重新生成"
+            f"{path}: cannot be read: {error}; make it with {command}",
+            f"{path}：无法读取：{error}；请用 {command} 重新生成",
         ) from None
     if data.get("format") != FORMAT:
         other = data.get("format")

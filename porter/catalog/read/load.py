@@ -55,8 +55,8 @@ def nearest(torch: str, directory: Path | None = None) -> str:
 
 def newest(version: str, directory: Path | None = None) -> str | None:
     """The shipped version that `2.7.1.post11`, `2.7.1` or `2.7` means: the newest that begins so."""
-    found = [v for v in versions(directory) if begins(v, version)]
-    return version if version in found else found[-1] if found and ".post" not in version else None
+    candidates = [v for v in versions(directory) if begins(v, version)]
+    return version if version in candidates else candidates[-1] if candidates and ".post" not in version else None
 
 
 def nearby(version: str, directory: Path | None = None) -> list[str]:
@@ -90,9 +90,10 @@ def _section(version: str, section: str, directory: Path) -> dict[str, Any]:
     try:
         data: dict[str, Any] = json.loads(zlib.decompress(path.read_bytes(), wbits=31))
     except (OSError, ValueError, zlib.error) as error:
-        made = f"porter catalog build --torch-npu {version}"
+        command = f"porter catalog build --torch-npu {version}"
         raise UserError(
-            f"{path}: cannot be read: {error}; rebuild it with {made}", f"{path}：无法读取：{error}；请用 {made} 重建"
+            f"{path}: cannot be read: {error}; rebuild it with {command}",
+            f"{path}：无法读取：{error}；请用 {command} 重建",
         ) from None
     if data.get("format") != FORMAT:
         other = data.get("format")
@@ -132,27 +133,29 @@ class Catalogue:
 
     def parameters(self, name: str) -> tuple[str, ...] | None:
         """Parameter names in order, `*`, `*args`, `/` and `**kwargs` included; None where no source names them."""
-        found = self._find(name)
-        if found is None or found[0] not in "fc" or found[1:] == "?":
+        entry = self._find(name)
+        if entry is None or entry[0] not in "fc" or entry[1:] == "?":
             return None
-        return tuple(found[1:].split(",")) if found[1:] else ()
+        return tuple(entry[1:].split(",")) if entry[1:] else ()
 
     def cuda_names(self, members: bool = False) -> tuple[str, ...]:
         """Every name below torch.cuda in the torch this version is for; with the members of its classes if asked."""
-        own = {f"{module}.{key}" for module, names in self._cuda.items() for key in names if members or "." not in key}
-        return tuple(sorted(own | self._cuda.keys() - {_CUDA}))
+        full_names = {
+            f"{module}.{key}" for module, names in self._cuda.items() for key in names if members or "." not in key
+        }
+        return tuple(sorted(full_names | self._cuda.keys() - {_CUDA}))
 
     def npu_names(self, members: bool = False) -> tuple[str, ...]:
         """Every name below torch_npu.npu, spelled torch.npu.X."""
-        own = {
+        full_names = {
             f"{module}.{key}"
             for module, names in self._npu.items()
             if module == _NPU or module.startswith(_NPU + ".")
             for key in names
             if members or "." not in key
         }
-        own |= {module for module in self._npu if module.startswith(_NPU + ".")}
-        return tuple(sorted("torch.npu" + name[len(_NPU) :] for name in own))
+        full_names |= {module for module in self._npu if module.startswith(_NPU + ".")}
+        return tuple(sorted("torch.npu" + name[len(_NPU) :] for name in full_names))
 
     def own_names(self) -> tuple[str, ...]:
         """Every other name of torch_npu: its operators, contrib, optim, profiler, ..."""
@@ -169,10 +172,10 @@ class Catalogue:
     def deprecated(self, name: str) -> Deprecation | None:
         """Whether `torch_npu.X` or `torch.npu.X` is deprecated, and what replaces it: this wheel warns, or the documents do."""
         name = name.replace("torch.npu", "torch_npu.npu", 1) if name.startswith("torch.npu.") else name
-        found = self.operators.deprecated(name)
-        if found is None and self.has(name):
-            found = _documented(self._directory).get(name)
-        return found
+        deprecation = self.operators.deprecated(name)
+        if deprecation is None and self.has(name):
+            deprecation = _documented(self._directory).get(name)
+        return deprecation
 
     @cached_property
     def operators(self) -> Operators:
@@ -188,15 +191,15 @@ class Catalogue:
 
     def signature(self, name: str) -> str:
         """As the sources write it: of `aten::X` its schema, of a function its parameters; "" where none does."""
-        found = self.parameters(name)
-        if found is not None:
-            return f"({', '.join(found)})"
+        parameters = self.parameters(name)
+        if parameters is not None:
+            return f"({', '.join(parameters)})"
         return self.signatures().get(name, "")
 
     def signatures(self) -> dict[str, str]:
         """Of everything in torch that has one."""
-        found: dict[str, str] = _section(self.torch_npu, "signatures", self._directory)["signatures"]
-        return found
+        signatures: dict[str, str] = _section(self.torch_npu, "signatures", self._directory)["signatures"]
+        return signatures
 
     def _find(self, name: str) -> str | None:
         if name == "torch.npu" or name.startswith("torch.npu."):
@@ -208,13 +211,13 @@ class Catalogue:
         return None
 
 
-def _attribute(names: dict[str, dict[str, str]], module: str, rest: str) -> str | None:
-    """The entry that the chain of attributes `rest` ends at: what a package binds hides a module of the same name."""
-    while rest:
+def _attribute(names: dict[str, dict[str, str]], module: str, chain: str) -> str | None:
+    """The entry that the chain of attributes `chain` ends at: what a package binds hides a module of the same name."""
+    while chain:
         bound = names.get(module, {})
-        if rest in bound:
-            return bound[rest]
-        first, _, rest = rest.partition(".")
+        if chain in bound:
+            return bound[chain]
+        first, _, chain = chain.partition(".")
         below = bound.get(first, f"m{module}.{first}")
         if below[0] != "m" or below[1:] not in names:
             return None
@@ -224,10 +227,10 @@ def _attribute(names: dict[str, dict[str, str]], module: str, rest: str) -> str 
 
 def _import(names: dict[str, dict[str, str]], dotted: str) -> str | None:
     """The entry that `from module import name` gives, for the longest module that exists."""
-    module, _, rest = dotted.rpartition(".")
+    module, _, chain = dotted.rpartition(".")
     while module:
         if module in names:
-            return names[module].get(rest)
-        module, _, last = module.rpartition(".")
-        rest = f"{last}.{rest}"
+            return names[module].get(chain)
+        module, _, child = module.rpartition(".")
+        chain = f"{child}.{chain}"
     return None

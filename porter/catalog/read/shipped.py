@@ -15,5 +15,5 @@ def shipped(prefix: str, suffix: str = "", directory: Path | None = None) -> lis
         names = os.listdir(directory or rules_dir() / "catalog")
     except OSError:
         return []
-    found = (n[len(prefix) : len(n) - len(suffix)] for n in names if n.startswith(prefix) and n.endswith(suffix))
-    return sorted(filter(parse, found), key=sure)
+    versions = (n[len(prefix) : len(n) - len(suffix)] for n in names if n.startswith(prefix) and n.endswith(suffix))
+    return sorted(filter(parse, versions), key=sure)

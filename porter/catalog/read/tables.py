@@ -45,8 +45,8 @@ class Operators:
 
     def overloads(self, name: str) -> tuple[Operator, ...]:
         """All of `aten::eigh`, `npu::npu_rms_norm`, or the one of `aten::add.Tensor`; () where there is none."""
-        space, _, rest = name.rpartition("::")
-        base, dot, overload = rest.partition(".")
+        space, _, operator = name.rpartition("::")
+        base, dot, overload = operator.partition(".")
         make, known = (self._custom, self._npu) if space == "npu" else (self._built_in, self._aten)
         if space not in ("aten", "npu") or base not in known:
             return ()
@@ -67,17 +67,17 @@ class Operators:
         if names is None:
             return None
         variant = {"torch": "f", "torch.Tensor": "m"}.get(module, "") if not names else ""
-        own = _SPACES.get(module.rpartition(".")[2], "") + name
-        return _kernels(api, tuple(self._reached(names.split() or [own], variant)))
+        operator = _SPACES.get(module.rpartition(".")[2], "") + name
+        return _kernels(api, tuple(self._reached(names.split() or [operator], variant)))
 
     def transfer(self, name: str) -> Transfer | None:
         """What transfer_to_npu does to `torch.X`; None where it does not touch it and it is no name of torch.cuda."""
         effect = self._transfer.get(name)
         if effect is None:
-            owner, _, last = name.rpartition(".")
+            owner, _, member = name.rpartition(".")
             above = self._transfer.get(owner, "")  # what is replaced takes its members with it
             if "." in above:
-                return Transfer("replaced", f"{above}.{last}")
+                return Transfer("replaced", f"{above}.{member}")
             return Transfer("left") if name.startswith("torch.cuda.") else None
         if effect in _EFFECTS:
             return Transfer(_EFFECTS[effect])
@@ -89,7 +89,7 @@ class Operators:
 
     def _reached(self, names: list[str], variant: str) -> list[Operator]:
         """The overloads that a call reaches which passes neither `out` nor dimension names, forwarders resolved."""
-        found: dict[str, Operator] = {}
+        reached: dict[str, Operator] = {}
         for name in names:
             while name in self._steps:
                 name = self._steps[name]
@@ -97,10 +97,10 @@ class Operators:
                 marks, _, onward = flags.partition(">")
                 if "o" in marks or "d" in marks or variant not in marks:
                     continue
-                base, _, last = (onward or name + "." + overload).partition(".")
-                op = self._built_in(base, last)
-                found.setdefault(op.name, op)
-        return list(found.values())
+                base, _, target_overload = (onward or name + "." + overload).partition(".")
+                op = self._built_in(base, target_overload)
+                reached.setdefault(op.name, op)
+        return list(reached.values())
 
     def _built_in(self, base: str, overload: str) -> Operator:
         marks = self._aten[base][overload].partition(">")[0]
@@ -127,7 +127,7 @@ class Torch:
 
         None where the catalogue cannot know: private names, modules it does not list, members of other classes.
         """
-        module, _, last = name.rpartition(".")
+        module, _, last_word = name.rpartition(".")
         if "._" in name:
             return self._private(name)
         if name in self._names:
@@ -135,9 +135,9 @@ class Torch:
         if module not in self._names:
             return self._below(module)
         known = self._all(module)
-        if last in known or f"+{last}" in self._all(module):
+        if last_word in known or f"+{last_word}" in self._all(module):
             return True
-        unlisted = module == "torch" and (last[0].isupper() or re.fullmatch(r"u?int\d", last))
+        unlisted = module == "torch" and (last_word[0].isupper() or re.fullmatch(r"u?int\d", last_word))
         return None if "*" in known or unlisted else False  # classes and small integers compiled into torch
 
     def below(self, module: str) -> frozenset[str]:
@@ -146,22 +146,22 @@ class Torch:
 
     def gone(self, name: str) -> bool:
         """Whether the function is still there, but does nothing except raise."""
-        module, _, last = name.rpartition(".")
-        return f"-{last}" in self._all(module)
+        module, _, last_word = name.rpartition(".")
+        return f"-{last_word}" in self._all(module)
 
     def _all(self, module: str) -> frozenset[str]:
-        found = self._names.get(module, frozenset())
-        if isinstance(found, str):
-            found = self._names[module] = frozenset(found.split())
-        return found
+        listed = self._names.get(module, frozenset())
+        if isinstance(listed, str):
+            listed = self._names[module] = frozenset(listed.split())
+        return listed
 
     def modules(self) -> list[str]:
         return sorted(self._names)
 
     def _private(self, name: str) -> bool | None:
         """Missing where something is read from a private name that does not exist; of private functions nothing is known."""
-        module, _, rest = name.partition("._")
-        first, more, _ = rest.partition(".")
+        module, _, tail = name.partition("._")
+        first, more, _ = tail.partition(".")
         known = self._all(module)
         if not more or not known or module in CLASSES or first[:1] == "_" or "*" in known:
             return None

@@ -26,12 +26,12 @@ class Traced:
 
     forward: dict[str, str]
     backward: dict[str, str]
-    own: tuple[str, ...] = ()  # have a derivative of torch_npu's own; `backward` has torch's formula of it
+    own_derivatives: tuple[str, ...] = ()  # have a derivative of torch_npu's own; `backward` has torch's formula of it
 
     @property
     def on_cpu(self) -> tuple[str, ...]:
         """Operators that run on the CPU; those of a backward only where all of it is what an NPU runs."""
-        parts = (self.forward,) if self.own else (self.forward, self.backward)
+        parts = (self.forward,) if self.own_derivatives else (self.forward, self.backward)
         return tuple(sorted({op for part in parts for op, kind in part.items() if kind == "cpu"}))
 
 
@@ -57,10 +57,10 @@ def load(version: str, directory: Path | None = None) -> dict[str, Traced]:
     names: list[str] = data["operators"]
 
     def part(text: str) -> dict[str, str]:
-        found = (entry for entry in text.split() if entry)
-        return {f"aten::{names[int(entry[:-1])]}": _KINDS[entry[-1]] for entry in found}
+        entries = (entry for entry in text.split() if entry)
+        return {f"aten::{names[int(entry[:-1])]}": _KINDS[entry[-1]] for entry in entries}
 
     return {
-        api: Traced(part(forward), part(backward), tuple(f"aten::{name}" for name in own))
-        for api, (forward, backward, *own) in data["apis"].items()
+        api: Traced(part(forward), part(backward), tuple(f"aten::{name}" for name in derivatives))
+        for api, (forward, backward, *derivatives) in data["apis"].items()
     }

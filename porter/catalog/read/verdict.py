@@ -49,7 +49,7 @@ class Verdict:
 
 def verdict(api: str, catalogue: Catalogue, documents: Documents, soc: str) -> Verdict | None:
     """None where the name is none of torch's."""
-    root, _, rest = api.partition(".")
+    root, _, tail = api.partition(".")
     if root == "torch_npu" or api == "torch.npu" or api.startswith("torch.npu."):
         return _npu(api, catalogue)
     if root != "torch":
@@ -58,28 +58,28 @@ def verdict(api: str, catalogue: Catalogue, documents: Documents, soc: str) -> V
     fact = documents.fact(usual, soc)
     if api == "torch.cuda" or api.startswith("torch.cuda."):
         return _cuda(api, catalogue, fact)
-    if _TYPE.match(rest) and fact is None:
+    if _TYPE.match(tail) and fact is None:
         return Verdict(api, SUPPORTED)
     kernels = catalogue.operators.of(api) or catalogue.operators.of(usual)
     if kernels is None and fact is None and not _ELSEWHERE.match(api) and catalogue.surface.has(api) is False:
         return Verdict(api, UNKNOWN)
     if kernels and all(_CUDA_ONLY.search(op.name) for op in kernels.operators):
         return Verdict(api, MISSING, operators=tuple(op.name for op in kernels.operators))
-    kernel = _kernel(kernels) if kernels and not _QUANTISED.search(rest) else None
+    kernel = _kernel(kernels) if kernels and not _QUANTISED.search(tail) else None
     fallen = tuple(op.name for op in kernels.on_cpu) if kernels else ()
-    if (kernel is None or kernel in (NATIVE, COMPOSITE)) and not _QUANTISED.search(rest):
+    if (kernel is None or kernel in (NATIVE, COMPOSITE)) and not _QUANTISED.search(tail):
         kernel, fallen = _traced(usual, kernel, catalogue)
-    said = fact or Fact("")
-    kind, disagree = _weigh(kernel, said)
+    stated = fact or Fact("")
+    kind, disagree = _weigh(kernel, stated)
     return Verdict(
-        api, kind, kernel, fallen, said.status or None, said.dtypes, said.may_run_on_cpu, disagree, _place(said)
+        api, kind, kernel, fallen, stated.status or None, stated.dtypes, stated.may_run_on_cpu, disagree, _place(stated)
     )
 
 
 def _kernel(kernels: Kernels) -> str:
     """Of the operator that has the API's name, where one has: what else is called only serves it."""
-    own = _snake(kernels.api.rpartition(".")[2])
-    main = {op.kernel for op in kernels.operators if op.name.partition("::")[2].partition(".")[0] == own}
+    operator = _snake(kernels.api.rpartition(".")[2])
+    main = {op.kernel for op in kernels.operators if op.name.partition("::")[2].partition(".")[0] == operator}
     return CPU if main == {CPU} else kernels.kernel
 
 
@@ -88,10 +88,10 @@ def _traced(api: str, kernel: str | None, catalogue: Catalogue) -> tuple[str | N
     every backward. Which operators an API runs is torch's business and hardly changes; their class is this target's."""
     from porter.catalog.read import traced
 
-    seen = traced.newest().get(api)
-    if seen is None:
+    trace = traced.newest().get(api)
+    if trace is None:
         return kernel, ()
-    names = sorted({*seen.forward, *(() if seen.own else seen.backward)})
+    names = sorted({*trace.forward, *(() if trace.own_derivatives else trace.backward)})
     fallen = tuple(
         name
         for name in names
@@ -99,7 +99,7 @@ def _traced(api: str, kernel: str | None, catalogue: Catalogue) -> tuple[str | N
     )
     if fallen:
         return MIXED, fallen
-    return kernel or (NATIVE if NATIVE in seen.forward.values() else COMPOSITE), ()
+    return kernel or (NATIVE if NATIVE in trace.forward.values() else COMPOSITE), ()
 
 
 def _snake(name: str) -> str:
@@ -110,11 +110,11 @@ def _documented(api: str, documents: Documents) -> str:
     """The name that the tables have for a class: `torch.nn.modules.linear.Linear` is torch.nn.Linear there."""
     if api in documents:
         return api
-    *parts, last = api.split(".")
-    if not last[:1].isupper():
+    *parts, last_word = api.split(".")
+    if not last_word[:1].isupper():
         return api
-    near = [".".join((*parts[:n], last)) for n in range(len(parts) - 1, 1, -1)]
-    return next((name for name in (*near, ".".join((*parts, _snake(last), last))) if name in documents), api)
+    near = [".".join((*parts[:n], last_word)) for n in range(len(parts) - 1, 1, -1)]
+    return next((name for name in (*near, ".".join((*parts, _snake(last_word), last_word))) if name in documents), api)
 
 
 def _weigh(kernel: str | None, fact: Fact) -> tuple[str, bool]:
@@ -144,12 +144,12 @@ def _npu(api: str, catalogue: Catalogue) -> Verdict:
 
 
 def _cuda(api: str, catalogue: Catalogue, fact: Fact | None) -> Verdict:
-    said = fact or Fact("")
-    to = said.npu_name if said.npu_name and catalogue.has(said.npu_name) else catalogue.counterpart(api)
+    stated = fact or Fact("")
+    to = stated.npu_name if stated.npu_name and catalogue.has(stated.npu_name) else catalogue.counterpart(api)
     if api != "torch.cuda" and to is None:
-        return Verdict(api, MISSING, status=said.status or None)
-    kind = INFERENCE if said.inference_only else UNVERIFIED if said.status == UNSUPPORTED else SUPPORTED
-    return Verdict(api, kind, status=said.status or None, to=(to,) if to else ())
+        return Verdict(api, MISSING, status=stated.status or None)
+    kind = INFERENCE if stated.inference_only else UNVERIFIED if stated.status == UNSUPPORTED else SUPPORTED
+    return Verdict(api, kind, status=stated.status or None, to=(to,) if to else ())
 
 
 def _place(fact: Fact) -> tuple[str, ...]:
@@ -161,13 +161,13 @@ class Support:
 
     def __init__(self, catalogue: Catalogue, documents: Documents, soc: str) -> None:
         self.catalogue, self.documents, self.soc = catalogue, documents, soc
-        self._known: dict[str, Verdict | None] = {}
+        self._verdicts: dict[str, Verdict | None] = {}
         self._methods: dict[str, bool] = {}
 
     def of(self, api: str) -> Verdict | None:
-        if api not in self._known:
-            self._known[api] = verdict(api, self.catalogue, self.documents, self.soc)
-        return self._known[api]
+        if api not in self._verdicts:
+            self._verdicts[api] = verdict(api, self.catalogue, self.documents, self.soc)
+        return self._verdicts[api]
 
     def is_method(self, name: str) -> bool:
         """Whether only a tensor has a method of this name: no module has it, no dictionary, no string."""

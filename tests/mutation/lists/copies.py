@@ -10,7 +10,7 @@ MUTANTS = [
     Mutant(
         "a copy deletes files that somebody changed",
         "files/copy.py",
-        "(self._ours(path) or self.seen[path] is None)",
+        "(self._ours(path) or self.signatures[path] is None)",
         "(self._ours(path) or True)",
         COPY,
         "no_longer_has",
@@ -18,7 +18,7 @@ MUTANTS = [
     Mutant(
         "a copy overwrites files that somebody changed",
         "files/copy.py",
-        "if state and one.same(state)), None)",
+        "if state and written.same(state)), None)",
         "if state), None)",
         COPY,
         "size_and_time or after_a_kill",
@@ -42,8 +42,8 @@ MUTANTS = [
     Mutant(
         "a copy does not look again before it removes",
         "files/copy.py",
-        "        self._untouched(path)\n        there = place(self.target, path)\n        if self.seen",
-        "        there = place(self.target, path)\n        if self.seen",
+        "        self._untouched(path)\n        file = place(self.target, path)\n        if self.signatures",
+        "        file = place(self.target, path)\n        if self.signatures",
         COPY,
         "during_the_run",
     ),
@@ -58,8 +58,8 @@ MUTANTS = [
     Mutant(
         "a copy notes a file when it is there",
         "files/copy.py",
-        "            self.record.intend(path, state)\n            os.replace(beside, there)\n",
-        "            os.replace(beside, there)\n            os.chmod(there, 0o644)\n            self.record.intend(path, state)\n",
+        "            self.record.intend(path, state)\n            os.replace(beside, file)\n",
+        "            os.replace(beside, file)\n            os.chmod(file, 0o644)\n            self.record.intend(path, state)\n",
         COPY,
         "single_step",
     ),
@@ -106,7 +106,7 @@ MUTANTS = [
     Mutant(
         "a mode that somebody changed is reset",
         "files/copy.py",
-        "mode = there if there != old.mode else mode",
+        "mode = current_mode if current_mode != old.mode else mode",
         "pass",
         COPY,
         "mode_that",

@@ -149,7 +149,7 @@ MUTANTS = [
         "other_bytes",
     ),
     Mutant(
-        "others may write to the cache", "resources.py", " and not there.st_mode & 0o022", "", CACHE, "can_write_to"
+        "others may write to the cache", "resources.py", " and not target.st_mode & 0o022", "", CACHE, "can_write_to"
     ),
     Mutant(
         "a journal of others is played back",

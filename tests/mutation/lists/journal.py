@@ -150,8 +150,8 @@ MUTANTS = [
     Mutant(
         "journal: a record of what porter wrote that anybody can write",
         "files/runs.py",
-        '            if run.state() == "finished" and run.proof():\n                run.load()\n                found.update((entry.path, entry.after)',
-        '            if run.state() == "finished":\n                text = Path(run.file("manifest.json")).read_bytes()\n                run.manifest.files = [Entry(**entry) for entry in json.loads(text)["files"]]\n                found.update((entry.path, entry.after)',
+        '            if run.state() == "finished" and run.proof():\n                run.load()\n                digests.update((entry.path, entry.after)',
+        '            if run.state() == "finished":\n                text = Path(run.file("manifest.json")).read_bytes()\n                run.manifest.files = [Entry(**entry) for entry in json.loads(text)["files"]]\n                digests.update((entry.path, entry.after)',
         "files/test_seal.py",
         "forged_record",
     ),
@@ -190,7 +190,7 @@ MUTANTS = [
     Mutant(
         "journal: what was left alone cannot be undone later",
         "files/runs.py",
-        "        if not rest:\n            self.remove()\n        elif",
+        "        if not has_rest:\n            self.remove()\n        elif",
         "        if True:\n            self.remove()\n        elif",
         "files/test_journal.py",
         "run_and_its_undo",

@@ -66,8 +66,8 @@ MUTANTS = [
     Mutant(
         "turned the other way is turned, too",
         "values/rotary.py",
-        "if found is None or found[1] != 1 or",
-        "if found is None or",
+        "if both_halves is None or both_halves[1] != 1 or",
+        "if both_halves is None or",
         "checks/test_fuse.py",
         "doubt",
     ),
@@ -213,7 +213,7 @@ MUTANTS = [
         "take the first of two answers",
         "python/names.py",
         "return targets.pop() if len(targets) == 1 else None",
-        "return max(found, default=None)",
+        "return max(targets, default=None)",
         CASES,
         "two_answers or answers",
     ),
@@ -424,7 +424,7 @@ MUTANTS = [
     Mutant(
         "give advice although something speaks against it",
         "advice/rank.py",
-        "    excused = frozenset(world.near(found, against))\n",
+        "    excused = frozenset(world.near(supporting, against))\n",
         "    excused = frozenset()\n",
         "advice/test_advice.py",
         "seeds-missing or clip-grad-missing",
