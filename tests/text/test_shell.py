@@ -154,7 +154,7 @@ def test_a_part_that_cannot_be_read_leaves_the_rest():
 
 
 def test_what_is_broken_before_is_no_broken_promise():
-    text = "echo ) (\nnvidia-smi -L | wc -l\necho ) (\nmodule load cuda\n"
+    text = "echo ) (\nnvidia-smi -q | wc -l\necho ) (\nmodule load cuda\n"
     result = analyse("run.sh", text.encode(), ABOUT)
     assert [(f.code, f.why, f.line) for f in result.findings if f.code < "PRT1"] == [("PRT002", "unchecked", 1)]
     assert not result.auto and not result.review and all(f.status == "manual" for f in result.findings)

@@ -34,6 +34,7 @@ class Command:
     words: tuple[Word, ...]
     around: tuple[str, ...]  # types of the nodes it stands in, outermost first
     condition: bool  # what decides an `if`, a `while`, an `&&`
+    reach: int = 0  # of a condition: where what it decides ends
 
 
 @dataclass(frozen=True, slots=True)
