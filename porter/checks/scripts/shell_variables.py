@@ -7,7 +7,7 @@ edited without a look, or none is.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -31,6 +31,10 @@ QUIET = frozenset(
 )
 
 
+_SAYS = frozenset({"echo", "printf"})
+_LOOKS = frozenset({"grep", "egrep", "fgrep", "sed", "awk", "gawk", "perl"})
+
+
 @dataclass(frozen=True)
 class Place:
     start: int
@@ -38,6 +42,7 @@ class Place:
     role: str  # set | read | named | text
     value: Word | None
     exported: bool
+    labels: tuple[int, ...] = ()  # where its name stands beside a value that is shown: `echo "NAME is $NAME"`
 
 
 class ShellVariables(TextRule):
@@ -81,8 +86,9 @@ def _look(document: Document, script: Script, safe: bool) -> Iterator[Hit]:
 
 
 def _places(script: Script) -> Iterator[tuple[str, Place]]:
+    labels = dict(_labels(script))
     for n in script.names:
-        yield n.name, Place(n.start, n.end, n.role, n.value, n.exported)
+        yield n.name, Place(n.start, n.end, n.role, n.value, n.exported, labels.get(n.start, ()))
     for command in script.commands:
         names = [word.name for word in command.words]
         if names[0] in QUIET:
@@ -105,6 +111,23 @@ def _places(script: Script) -> Iterator[tuple[str, Place]]:
             yield from _mentioned(text.word.start, text.word.text)
 
 
+def _labels(script: Script) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """Of the first read of a variable in what is shown, where the same words name it, too, and nobody looks for them."""
+    starts = [name.start for name in script.names]
+    looks = (c for c in script.commands if c.words[0].name in _LOOKS)
+    sought = {m[0] for command in looks for m in _TOKEN.finditer(script.text, command.start, command.end)}
+    for command in script.commands:
+        if command.words[0].name not in _SAYS:
+            continue
+        shown = script.names[bisect_left(starts, command.start) : bisect_left(starts, command.end)]
+        read = {name.name: name.start for name in reversed(shown) if name.role == "read"}
+        said: dict[str, list[int]] = {}
+        for found in _TOKEN.finditer(script.text, command.start, command.end) if read else ():
+            if found[0] in read and found[0] not in sought:
+                said.setdefault(found[0], []).append(found.start())
+        yield from ((read[name], tuple(places)) for name, places in said.items())
+
+
 def _mentioned(start: int, text: str) -> Iterator[tuple[str, Place]]:
     for found in _TOKEN.finditer(text):
         yield found[0], Place(start + found.start(), start + found.end(), "text", None, False)
@@ -123,7 +146,7 @@ def _renamed(name: str, row: Variable, places: list[Place], safe: bool) -> Itera
     wrong = {place: v for place in places if is_list(row) and (v := _given(place)) and not is_ordered(v)}
     certain = safe and row.fix == "safe" and not wrong and all(place.role != "text" for place in places)
     for place in places:
-        edits = ((place.start, place.end, row.to or ""),)
+        edits = tuple((at, at + len(name), row.to or "") for at in sorted({place.start, *place.labels}))
         if place in wrong:
             said = (*values, ("value", wrong[place]))
             yield Hit((place.start, place.end), "order", code="PRT801", values=said, edits=edits)
