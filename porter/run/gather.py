@@ -35,7 +35,15 @@ _SHIM = re.compile(
     re.M,
 )
 # an option's name has an end: without one, a text of nothing but dashes is gone over again and again
-_PASSED = re.compile(rb"(--?[A-Za-z][\w.-]{0,100})(?:[ \t]+|=|[\"'],[ \t]*[\"'])[\"']?(cuda(?::\d+)?|nccl)\b")
+_PASSED = re.compile(
+    rb"(--?[A-Za-z][\w.-]{0,100})(?:[ \t]+|=|[\"'],[ \t]*[\"'])[\"']?(?:\$\{\w+:?[-=])?(cuda(?::\d+)?|nccl)\b"
+)
+# `backend=nccl`, and the option that is handed `$backend`
+_HELD = re.compile(
+    rb"^[ \t]*(?:(?:export|local|declare|readonly)[ \t]+)?(\w+)=[\"']?(?:\$\{\w+:?[-=])?(cuda(?::\d+)?|nccl)\}?[\"']?[ \t]*(?:[;#\r\n]|\Z)",
+    re.MULTILINE,
+)
+_HANDED = re.compile(rb"(--?[A-Za-z][\w.-]{0,100})(?:[ \t]+|=)[\"']?\$\{?(\w+)")
 _SCRIPTS = (".sh", ".bash", ".slurm", ".sbatch", ".pbs", ".lsf", ".ksh", ".cmd", ".bat", ".mk", ".yml", ".yaml", ".py")
 _SCRIPT_NAMES = ("Makefile", "makefile")
 _TEST = re.compile(r"(?:^|/)(?:tests?|examples?)/|(?:^|/)test_")
@@ -123,6 +131,11 @@ class _Found:
         if b"cuda" in data or b"nccl" in data:
             for flag, value in _PASSED.findall(data):
                 self.passed.add((flag.decode(), value.decode(), path))
+            held: dict[bytes, set[bytes]] = {}
+            for name, value in _HELD.findall(data) if kind_of(path) == SHELL else ():
+                held.setdefault(name, set()).add(value)
+            for flag, name in _HANDED.findall(data) if held else ():
+                self.passed.update((flag.decode(), value.decode(), path) for value in held.get(name, ()))
         if path.endswith(".py"):
             self._python(path, data)
             self.sources[path] = data

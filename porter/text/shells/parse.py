@@ -23,6 +23,9 @@ WORDS = re.compile(
     r"CUDA|NCCL|CUBLAS|CUDNN|NVCC|NVIDIA|TORCH_|PYTORCH_|VLLM_WORKER|cuda|nccl|nvidia|nvcc|nvprof|nsys|ncu\b|gpu|dcgm"
     r"|nvtop|nv-|--nv\b|-G\b|compute-sanitizer|install"
 )
+_WORDS = re.compile(WORDS.pattern.encode())
+# a variable that holds a device or a backend: what it is handed to counts as if the value stood there
+_HOLDS = re.compile(rb"(?<![\w$])(\w+)=[\"']?(?:\$\{\w+:?[-=])?(?:cuda|nccl)\b")
 _RUNS_TEXT = frozenset({"bash", "sh", "zsh", "dash", "ksh", "eval", "ssh", "su"})
 _RUN = re.compile(  # a variable as a command
     r"(?:^|[;&|(]|\b(?:eval|exec|then|do|else|sudo|time|srun)\b)[ \t]*\"?\${?(\w+)", re.MULTILINE
@@ -82,6 +85,11 @@ def finish(script: Script) -> None:
     script.broken = sorted({*script.broken})
 
 
+def _reads(data: bytes) -> list[re.Pattern[bytes]]:
+    names = sorted({*_HOLDS.findall(data)})
+    return [re.compile(rb"\$\{?(?:%s)\b" % b"|".join(names))] if names else []
+
+
 class _Walk:
     def __init__(self, script: Script, text: str, base: int):
         self.script, self.text, self.base = script, text, base
@@ -97,7 +105,7 @@ class _Walk:
         tree = grammar.tree(_parser(), self.data)
         if tree is None:
             return None
-        self.hits = [m.start() for m in re.finditer(WORDS.pattern.encode(), self.data)]
+        self.hits = sorted(m.start() for found in (_WORDS, *_reads(self.data)) for m in found.finditer(self.data))
         self._shape(tree.root_node)
         return tree.root_node
 
