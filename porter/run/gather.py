@@ -93,11 +93,13 @@ def _gather(
     for path in sorted(set(asked or ()) - found.sources.keys() - given.keys()):
         if path.endswith(".py") and (data := _read(root / path, LIMIT)) is not None:
             found.sources[path] = data
-    passed = tuple(sorted(found.passed))
+    alone = {path for path in twins if kind_of(path) == SHELL}  # they go on starting GPUs
+    passed = tuple(sorted(one for one in found.passed if one[2] not in alone))
+    scripts = {path: data for path, data in found.scripts.items() if path not in alone}
     cuda, is_cuda = (tuple(sorted(found.own[name])) for name in ("cuda", "is_cuda"))
     survey = Survey(root, files, {**found.sources, **given}, loose)
     return Facts(
-        launch=Launch(launcher(found.scripts), passed, takes(passed, found.texts, parse)),
+        launch=Launch(launcher(scripts), passed, takes(passed, found.texts, parse)),
         own=OwnCode(cuda, is_cuda, tuple(sorted(_packages(files)))),
         accelerators=Accelerators(
             tuple(sorted(found.shim)), twins, tuple(sorted(rivals_among(files))), _npu_folders(found.asks, files)
