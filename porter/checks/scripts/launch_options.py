@@ -64,8 +64,8 @@ def _look(document: Document, script: Script, safe: bool) -> Iterator[Hit]:
     arrays = [n.value for n in script.names if n.role == "set" and n.value and n.value.text[:1] == "("]
     for value in arrays:
         yield from _options(document, value.start, value.text, False, safe, None)
-    for text in [*(t.word.text for t in script.texts if not t.command), *(value.text for value in arrays)]:
-        for found in _HANDED.finditer(_joined(text)):
+    for options in [*(t.word.text for t in script.texts if not t.command), *(value.text for value in arrays)]:
+        for found in _HANDED.finditer(_joined(options)):
             handed.setdefault(found[3] or found[4], []).append((found[1], False, True))
     yield from _variables(document, script, handed, safe)
 

@@ -12,10 +12,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from porter.engine.rule import Hit, TextRule
+from porter.engine.rule import Hit, TextRule, named
 from porter.rulebook.table import Tables, Variable
 from porter.rulebook.variable_values import is_list, is_ordered, to_megabytes
 from porter.text.document import Document
+from porter.text.shells.programs import gpus_alone
 from porter.text.shells.script import Script, Word
 
 _UNKNOWN = re.compile(r"(?:TORCH_NCCL|PYTORCH_CUDA|NCCL)_(?!VER)[A-Z0-9_]+$")
@@ -32,6 +33,8 @@ QUIET = frozenset(
 
 
 _SAYS = frozenset({"echo", "printf"})
+_CHOOSES = frozenset({"ASCEND_RT_VISIBLE_DEVICES"})
+_ENDS = re.compile(r"(?<!\\)\n|[;|&]")  # of a command
 _LOOKS = frozenset({"grep", "egrep", "fgrep", "sed", "awk", "gawk", "perl"})
 
 
@@ -42,6 +45,7 @@ class Place:
     role: str  # set | read | named | text
     value: Word | None
     exported: bool
+    prefix: bool = False
     labels: tuple[int, ...] = ()  # where its name stands beside a value that is shown: `echo "NAME is $NAME"`
 
 
@@ -62,6 +66,7 @@ def _look(document: Document, script: Script, safe: bool) -> Iterator[Hit]:
     for name, place in _places(script):
         if name in rows or _UNKNOWN.match(name):
             found.setdefault(name, []).append(place)
+    alone = gpus_alone(script)
     written = {m[0] for start, end in script.heredocs for m in _TOKEN.finditer(script.text[start:end])}
     for name, places in sorted(found.items()):
         places = sorted(set(places), key=lambda place: place.start)
@@ -82,13 +87,34 @@ def _look(document: Document, script: Script, safe: bool) -> Iterator[Hit]:
                 effort=row.effort,
             )
         elif not re.search(rf"(?<!\w){row.to}=", script.text):  # else it is ported already
+            if alone and row.to in _CHOOSES and (kept := _kept(script, places, alone)):
+                at, program = kept[1]
+                line = str(document.place(at)[0])
+                said = named(line=line, new=row.to or "", old=name, program=program)
+                yield Hit((kept[0].start, kept[0].end), "alone", code="PRT801", values=said)
+                continue
             yield from _renamed(name, row, places, safe and name not in written)
+
+
+def _kept(script: Script, places: list[Place], alone: list[tuple[int, str]]) -> tuple[Place, tuple[int, str]] | None:
+    """The place that gives a variable to a program for GPUs alone, and that program; a prefix is its own command's."""
+    starts = [at for at, _ in alone]
+    ends = [found.start() for found in _ENDS.finditer(script.text)]
+    for place in places:
+        if place.role != "set":
+            continue
+        if not place.prefix:
+            return place, alone[0]
+        first, until = bisect_left(starts, place.end), bisect_left(ends, place.end)
+        if first < len(starts) and (until == len(ends) or starts[first] < ends[until]):
+            return place, alone[first]
+    return None
 
 
 def _places(script: Script) -> Iterator[tuple[str, Place]]:
     labels = dict(_labels(script))
     for n in script.names:
-        yield n.name, Place(n.start, n.end, n.role, n.value, n.exported, labels.get(n.start, ()))
+        yield n.name, Place(n.start, n.end, n.role, n.value, n.exported, n.prefix, labels.get(n.start, ()))
     for command in script.commands:
         names = [word.name for word in command.words]
         if names[0] in QUIET:

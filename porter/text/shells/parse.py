@@ -208,12 +208,13 @@ class _Walk:
         above, holder = parents[-1], parents[-2] if parents[1:] else None
         start, end = self.at(node.start_byte), self.at(node.end_byte)
         name = self.text[start - self.base : end - self.base]
-        role, value, exported = "read", None, False
+        role, value, exported, prefix = "read", None, False, False
         if above.type == "variable_assignment":
             kind = holder.type if holder else ""
             first = holder.children[0].type if holder and kind == "declaration_command" else ""
             declared = first in ("export", "declare", "typeset")
-            exported = kind == "command" or declared
+            prefix = kind == "command"
+            exported = prefix or declared
             role, given = "set", above.child_by_field_name("value")
             value = self.word(given) if given else Word(end + 1, end + 1, "")
         elif above.type == "expansion":
@@ -222,7 +223,7 @@ class _Walk:
                 value = self.word(following[1])
         elif above.type in ("declaration_command", "unset_command", "for_statement"):
             role = "named"
-        self.script.names.append(Name(start, end, name, role, value, exported))
+        self.script.names.append(Name(start, end, name, role, value, exported, prefix))
 
 
 _TURNED = re.compile(r"(?:el)?(?:if|while)\s+!")

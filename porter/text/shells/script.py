@@ -47,6 +47,7 @@ class Name:
     role: str  # set | read | named
     value: Word | None = None  # what it is set to, or stands in for it
     exported: bool = False
+    prefix: bool = False  # set for one command: `NAME=1 python train.py`
 
 
 @dataclass(frozen=True, slots=True)
