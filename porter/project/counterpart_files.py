@@ -4,16 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from porter.files.kinds import SHELL, kind_of
+
 _TWINS = (("cuda", "npu"), ("nccl", "hccl"), ("gpu", "npu"))
+_OURS = ("npu", "ascend")
 _OTHERS = ("mps", "xpu", "xla", "hpu", "mlu", "musa")
 
 
 def twins_among(files: Sequence[str]) -> Iterable[str]:
-    """Files with a counterpart for NPUs beside them: cuda_worker.py and npu_worker.py."""
+    """Files with a counterpart for NPUs beside them: cuda_worker.py and npu_worker.py, run.sh and run_npu.sh."""
     known = frozenset(files)
     for path in known:
         if any(path.replace(old, new) in known for old, new in _TWINS if old in path):
             yield path
+        elif kind_of(path) == SHELL and not known.isdisjoint(_for_npus(path)):
+            yield path
+
+
+def _for_npus(script: str) -> Iterable[str]:
+    """What a script is called that does the same on NPUs."""
+    folder, slash, name = script.rpartition("/")
+    stem, dot, suffix = name.rpartition(".")
+    for ours in _OURS:
+        for mark in "_-.":
+            yield f"{folder}{slash}{stem}{mark}{ours}{dot}{suffix}"
+            yield f"{folder}{slash}{ours}{mark}{name}"
 
 
 def rivals_among(files: Sequence[str]) -> Iterable[str]:

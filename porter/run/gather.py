@@ -43,7 +43,15 @@ _SHIM = re.compile(
     re.M,
 )
 # an option's name has an end: without one, a text of nothing but dashes is gone over again and again
-_PASSED = re.compile(rb"(--?[A-Za-z][\w.-]{0,100})(?:[ \t]+|=|[\"'],[ \t]*[\"'])[\"']?(cuda(?::\d+)?|nccl)\b")
+_PASSED = re.compile(
+    rb"(--?[A-Za-z][\w.-]{0,100})(?:[ \t]+|=|[\"'],[ \t]*[\"'])[\"']?(?:\$\{\w+:?[-=])?(cuda(?::\d+)?|nccl)\b"
+)
+# `backend=nccl`, and the option that is handed `$backend`
+_HELD = re.compile(
+    rb"^[ \t]*(?:(?:export|local|declare|readonly)[ \t]+)?(\w+)=[\"']?(?:\$\{\w+:?[-=])?(cuda(?::\d+)?|nccl)\}?[\"']?[ \t]*(?:[;#\r\n]|\Z)",
+    re.MULTILINE,
+)
+_HANDED = re.compile(rb"(--?[A-Za-z][\w.-]{0,100})(?:[ \t]+|=)[\"']?\$\{?(\w+)")
 _SCRIPTS = (".sh", ".bash", ".slurm", ".sbatch", ".pbs", ".lsf", ".ksh", ".cmd", ".bat", ".mk", ".yml", ".yaml", ".py")
 _SCRIPT_NAMES = ("Makefile", "makefile")
 _TEST = re.compile(r"(?:^|/)(?:tests?|examples?)/|(?:^|/)test_")
@@ -93,11 +101,13 @@ def _gather(
     for path in sorted(set(asked or ()) - gathered.sources.keys() - given.keys()):
         if path.endswith(".py") and (data := _read(root / path, LIMIT)) is not None:
             gathered.sources[path] = data
-    passed = tuple(sorted(gathered.passed))
+    alone = {path for path in twins if kind_of(path) == SHELL}  # they go on starting GPUs
+    passed = tuple(sorted(option for option in gathered.passed if option[2] not in alone))
+    scripts = {path: data for path, data in gathered.scripts.items() if path not in alone}
     cuda, is_cuda = (tuple(sorted(gathered.own_methods[name])) for name in ("cuda", "is_cuda"))
     survey = Survey(root, files, {**gathered.sources, **given}, loose)
     return Facts(
-        launch=Launch(launcher(gathered.scripts), passed, takes(passed, gathered.texts, parse)),
+        launch=Launch(launcher(scripts), passed, takes(passed, gathered.texts, parse)),
         own=OwnCode(
             cuda,
             is_cuda,
@@ -140,6 +150,11 @@ class _Gathered:
         if b"cuda" in data or b"nccl" in data:
             for flag, value in _PASSED.findall(data):
                 self.passed.add((flag.decode(), value.decode(), path))
+            held: dict[bytes, set[bytes]] = {}
+            for name, value in _HELD.findall(data) if kind_of(path) == SHELL else ():
+                held.setdefault(name, set()).add(value)
+            for flag, name in _HANDED.findall(data) if held else ():
+                self.passed.update((flag.decode(), value.decode(), path) for value in held.get(name, ()))
         if path.endswith(".py"):
             self._python(path, data)
             self.sources[path] = data

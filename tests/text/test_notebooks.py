@@ -332,7 +332,7 @@ def test_shell_is_read_as_scripts_are(before, after, said, listed):
 
 
 def test_shell_answers_as_a_script_would():
-    script = "export CUDA_VISIBLE_DEVICES=0,1\nnvidia-smi -L | wc -l\nmodule load cuda/12\npip install cupy torch==2.1+cu118\npython t.py --backend nccl --device cuda\n"
+    script = "export CUDA_VISIBLE_DEVICES=0,1\nnvidia-smi -q | wc -l\nmodule load cuda/12\npip install cupy torch==2.1+cu118\npython t.py --backend nccl --device cuda\n"
     alone = analyse("a.sh", script.encode(), SESSION)
     inside = analyse("a.ipynb", book("%%bash\n" + script), SESSION)
     told = [

@@ -153,8 +153,22 @@ def test_a_part_that_cannot_be_read_leaves_the_rest():
     assert apply(text.encode(), result.auto).decode().startswith("export ASCEND_LAUNCH_BLOCKING=1\n")
 
 
+@pytest.mark.parametrize("twin", ["run_npu.sh", "ascend-run.sh", "run.npu.sh"])
+def test_a_script_with_a_twin_for_npus_is_left_alone(tmp_path, twin):
+    """Who keeps a script for each device has ported it: this one has to stay the GPU's."""
+    script = b"export CUDA_VISIBLE_DEVICES=0\ntorchrun train.py --backend nccl\nnvidia-smi\n"
+    program = b'import argparse\np = argparse.ArgumentParser()\np.add_argument("--backend", default="nccl")\n'
+    for name, data in (("run.sh", script), ("train.py", program)):
+        (tmp_path / name).write_bytes(data)
+    alone = gather(tmp_path, ["run.sh", "train.py"])
+    assert len(codes(script, session=open_session(facts=alone))) == 4
+    facts = gather(tmp_path, ["run.sh", "train.py", twin])
+    assert facts.accelerators.npu_twins == ("run.sh",) and facts.launch.passed == ()
+    assert facts.launch.script == "" and not codes(script, session=open_session(facts=facts))
+
+
 def test_what_is_broken_before_is_no_broken_promise():
-    text = "echo ) (\nnvidia-smi -L | wc -l\necho ) (\nmodule load cuda\n"
+    text = "echo ) (\nnvidia-smi -q | wc -l\necho ) (\nmodule load cuda\n"
     result = analyse("run.sh", text.encode(), ABOUT)
     assert [(f.code, f.why, f.line) for f in result.findings if f.code < "PRT1"] == [("PRT002", "unchecked", 1)]
     assert not result.auto and not result.review and all(f.status == "manual" for f in result.findings)

@@ -18,8 +18,9 @@ _DIRECTIVE = re.compile(
     r"#(?:SBATCH[ \t].*?(?:--gres[= ]\S{0,200}\bgpu\b|--gpus\b|--gpus-per-|-G[ \t=]?\d|--(?:cpus|mem|ntasks)-per-gpu)"
     r"|PBS[ \t].*\bngpus=|BSUB[ \t]+-gpu\b|\$[ \t].*-l[ \t]+gpus?=|COBALT[ \t].*gpu)"
 )
+_HELD = re.compile(r"--gres[= ][^\s\"']{0,200}\bgpu\b[^\s\"']{0,200}")
 _RAY = re.compile(r"--(?:entrypoint-)?num-gpus(?==|$)")
-_MODULE = re.compile(r"(?i)(?:.*[/_-])?(?:cuda|cudatoolkit|cudnn|nccl|nvhpc|magma-cuda)(?:[/_\d.-].*)?$")
+_MODULE = re.compile(r"(?i)(?:\$\{?|.*[/_-])?(?:cuda|cudatoolkit|cudnn|nccl|nvhpc|magma-cuda)(?:[/_\d.-].*)?$")
 
 
 class ClusterGpus(TextRule):
@@ -41,6 +42,24 @@ class ClusterGpus(TextRule):
             line = script.text[start:end]
             if line.startswith("#") and _DIRECTIVE.match(line):
                 yield Hit((start, end), "directive", values=(("option", line.strip()),))
+        for held in script.names:  # options that a variable holds
+            if held.role == "set" and held.value and (asks := _HELD.search(held.value.text)):
+                start = held.value.start + asks.start()
+                yield Hit((start, start + len(asks[0])), "option", values=named(option=asks[0]))
+
+
+def asks_cluster(script: Script) -> Iterator[str]:
+    """How a script asks for GPUs, in its head and in its commands."""
+    for start, end in script.comments:
+        if _DIRECTIVE.match(script.text, start, end):
+            yield script.text[start:end]
+    for command in script.commands:
+        if command.words[0].name in _SLURM:
+            for hit in _asked(command):
+                yield script.text[slice(*hit.at)]
+        elif command.words[0].name in ("module", "ml"):
+            for hit in _module(command):
+                yield script.text[slice(*hit.at)]
 
 
 def _asked(command: Command) -> Iterator[Hit]:

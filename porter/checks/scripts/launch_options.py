@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterator
 from operator import attrgetter
 
@@ -13,7 +14,16 @@ from porter.text.document import Document
 from porter.text.shells.programs import heads
 from porter.text.shells.script import Command, Script, Word
 
-_OPTION = re.compile(r"(?<![\w-])(--?[A-Za-z][\w.-]{0,100})(?:=|(\s+))([\"']?)(cuda(?::\d+)?|nccl|gpu)\3(?![\w:,./-])")
+_OPTION = re.compile(
+    r"(?<![\w-])(--?[A-Za-z][\w.-]{0,100})(?:=|(\s+))([\"']?)(?:\$\{\w+:?[-=])?(cuda(?::\d+)?|nccl|gpu)\}?\3(?![\w:,./-])"
+)
+# a variable that holds such a value, or falls back to it, and an option that is handed a variable
+_HELD = re.compile(r"[\"']?(?:\$\{\w+:?[-=])?(cuda(?::\d+)?|nccl)\}?[\"']?$")
+_HANDED = re.compile(r"(?<![\w-])(--?[A-Za-z][\w.-]{0,100})(?:=|\s+)([\"']?)\$(?:\{(\w+)\}|(\w+))\2(?![\w:,./-])")
+_COMPARED = re.compile(
+    r"\bcase\s+[\"']?\$\{?(\w+)|\$\{?(\w+)[^\s\"']{0,100}[\"']?\s*(?:[!=]=|=~|=\s)"
+    r"|(?:[!=]=|\s=\s)[ \t]*[\"']?\$\{?(\w+)"
+)
 _RUNS = re.compile(r"(?:python[\d.]*|torchrun|deepspeed|accelerate|horovodrun|fairscale)$")
 _OURS = re.compile(r"(?i)device|backend|accelerator|placement|map.?location")
 _ELSEWHERE = re.compile(r"^/|site-packages")
@@ -32,6 +42,7 @@ class LaunchOptions(TextRule):
 
 def _look(document: Document, script: Script, safe: bool) -> Iterator[Hit]:
     """`safe`: the script may be edited. Of each command: `known`, it starts a Python program; `ours`, one of this project."""
+    handed: dict[str, list[tuple[str, bool, bool]]] = {}  # by variable: the flags, whether `known`, whether `ours`
     for command in script.commands:
         program = next((index for index in heads(command) if _RUNS.match(command.words[index].name)), None)
         name = command.words[0].name
@@ -40,6 +51,8 @@ def _look(document: Document, script: Script, safe: bool) -> Iterator[Hit]:
         ours = known and not _ELSEWHERE.search(_program(command))
         span = script.text[command.start : command.end]
         yield from _options(document, command.start, span, known, safe and ours, command)
+        for found in _HANDED.finditer(_joined(span)):
+            handed.setdefault(found[3] or found[4], []).append((found[1], known, ours))
         if program is not None and command.words[program].name == "accelerate":
             for match in _DIST.finditer(span):
                 start = command.start + match.end() - len("--multi_gpu")
@@ -51,6 +64,55 @@ def _look(document: Document, script: Script, safe: bool) -> Iterator[Hit]:
     arrays = [n.value for n in script.names if n.role == "set" and n.value and n.value.text[:1] == "("]
     for value in arrays:
         yield from _options(document, value.start, value.text, False, safe, None)
+    for options in [*(t.word.text for t in script.texts if not t.command), *(value.text for value in arrays)]:
+        for found in _HANDED.finditer(_joined(options)):
+            handed.setdefault(found[3] or found[4], []).append((found[1], False, True))
+    yield from _variables(document, script, handed, safe)
+
+
+def _variables(
+    document: Document, script: Script, handed: dict[str, list[tuple[str, bool, bool]]], safe: bool
+) -> Iterator[Hit]:
+    """`backend=nccl`, where further down stands `--backend $backend`."""
+    launch, style = document.session.facts.launch, document.session.target.style
+    reads = Counter(name.name for name in script.names if name.role == "read")
+    compared = {found[1] or found[2] or found[3] for found in _COMPARED.finditer(script.text)}
+    known: dict[tuple[str, str], tuple[str, list[str]]] = {}  # the first flag for a name's kind, and those that take it
+    for name in script.names:
+        held = _HELD.match(name.value.text) if name.role == "set" and name.value else None
+        if held is None or name.value is None or name.name not in handed:
+            continue
+        kind, flags = "backend" if held[1] == "nccl" else "device", handed[name.name]
+        if (kind, name.name) not in known:
+            takes = [flag for flag, _, _ in flags if launch.takes(flag, kind)]
+            flag = next(iter(takes or [flag for flag, starts, _ in flags if starts and _OURS.search(flag)]), "")
+            known[kind, name.name] = flag, takes
+        flag, takes = known[kind, name.name]
+        if not flag:
+            continue
+        new, at = _ours(document, held[1]), name.value.start + held.start(1)
+        why = "compared" if name.name in compared else "variable" if takes else "variable_unknown"
+        everywhere = why == "variable" and len(takes) == len(flags) == reads[name.name]
+        everywhere = everywhere and not name.exported and all(ours for _, _, ours in flags)
+        yield Hit(
+            (name.start, name.value.end),
+            why,
+            code="PRT825",
+            values=named(flag=flag, old=held[1], new=new, variable=name.name),
+            edits=() if why == "compared" else ((at, at + len(held[1]), new),),
+            safe=safe and everywhere and style == "rename",
+            holder=field(flag),
+            role="passed",
+        )
+
+
+def _joined(text: str) -> str:
+    return re.sub(r"\\\n", "  ", text)
+
+
+def _ours(document: Document, value: str) -> str:
+    target = document.session.target
+    return target.backend if value == "nccl" else target.device + value[4:] if value != "gpu" else "npu"
 
 
 def _program(command: Command) -> str:
@@ -69,7 +131,7 @@ def _options(
 ) -> Iterator[Hit]:
     session = document.session
     alone = _alone(command) if command is not None else None
-    for match in _OPTION.finditer(re.sub(r"\\\n", "  ", text)):
+    for match in _OPTION.finditer(_joined(text)):
         flag, value = match[1], match[4]
         kind = "backend" if value == "nccl" else "device"
         takes = session.facts.launch.takes(flag, kind)
@@ -78,13 +140,7 @@ def _options(
         offset = start + match.start(4)
         if alone is not None and not alone(offset):
             continue
-        new = (
-            session.target.backend
-            if value == "nccl"
-            else session.target.device + value[4:]
-            if value != "gpu"
-            else "npu"
-        )
+        new = _ours(document, value)
         values = named(flag=flag, old=value, new=new)
         certain = safe and takes and value != "gpu" and session.target.style == "rename"
         why = "option" if certain else "accelerator" if value == "gpu" else "unknown"

@@ -7,15 +7,16 @@ edited without a look, or none is.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from porter.engine.rule import Hit, TextRule
+from porter.engine.rule import Hit, TextRule, named
 from porter.rulebook.table import Tables, Variable
 from porter.rulebook.variable_values import is_list, is_ordered, to_megabytes
 from porter.text.document import Document
+from porter.text.shells.programs import gpus_alone
 from porter.text.shells.script import Script, Word
 
 _UNKNOWN = re.compile(r"(?:TORCH_NCCL|PYTORCH_CUDA|NCCL)_(?!VER)[A-Z0-9_]+$")
@@ -31,6 +32,12 @@ QUIET = frozenset(
 )
 
 
+_SAYS = frozenset({"echo", "printf"})
+_CHOOSES = frozenset({"ASCEND_RT_VISIBLE_DEVICES"})
+_ENDS = re.compile(r"(?<!\\)\n|[;|&]")  # of a command
+_LOOKS = frozenset({"grep", "egrep", "fgrep", "sed", "awk", "gawk", "perl"})
+
+
 @dataclass(frozen=True)
 class Place:
     start: int
@@ -38,6 +45,8 @@ class Place:
     role: str  # set | read | named | text
     value: Word | None
     exported: bool
+    prefix: bool = False
+    labels: tuple[int, ...] = ()  # where its name stands beside a value that is shown: `echo "NAME is $NAME"`
 
 
 class ShellVariables(TextRule):
@@ -57,6 +66,7 @@ def _look(document: Document, script: Script, safe: bool) -> Iterator[Hit]:
     for name, place in _places(script):
         if name in rows or _UNKNOWN.match(name):
             by_name.setdefault(name, []).append(place)
+    alone = gpus_alone(script)
     written = {m[0] for start, end in script.heredocs for m in _TOKEN.finditer(script.text[start:end])}
     for name, places in sorted(by_name.items()):
         places = sorted(set(places), key=lambda place: place.start)
@@ -77,12 +87,34 @@ def _look(document: Document, script: Script, safe: bool) -> Iterator[Hit]:
                 effort=row.effort,
             )
         elif not re.search(rf"(?<!\w){row.to}=", script.text):  # else it is ported already
+            if alone and row.to in _CHOOSES and (kept := _kept(script, places, alone)):
+                at, program = kept[1]
+                line = str(document.place(at)[0])
+                said = named(line=line, new=row.to or "", old=name, program=program)
+                yield Hit((kept[0].start, kept[0].end), "alone", code="PRT801", values=said)
+                continue
             yield from _renamed(name, row, places, safe and name not in written)
 
 
+def _kept(script: Script, places: list[Place], alone: list[tuple[int, str]]) -> tuple[Place, tuple[int, str]] | None:
+    """The place that gives a variable to a program for GPUs alone, and that program; a prefix is its own command's."""
+    starts = [at for at, _ in alone]
+    ends = [found.start() for found in _ENDS.finditer(script.text)]
+    for place in places:
+        if place.role != "set":
+            continue
+        if not place.prefix:
+            return place, alone[0]
+        first, until = bisect_left(starts, place.end), bisect_left(ends, place.end)
+        if first < len(starts) and (until == len(ends) or starts[first] < ends[until]):
+            return place, alone[first]
+    return None
+
+
 def _places(script: Script) -> Iterator[tuple[str, Place]]:
+    labels = dict(_labels(script))
     for n in script.names:
-        yield n.name, Place(n.start, n.end, n.role, n.value, n.exported)
+        yield n.name, Place(n.start, n.end, n.role, n.value, n.exported, n.prefix, labels.get(n.start, ()))
     for command in script.commands:
         names = [word.name for word in command.words]
         if names[0] in QUIET:
@@ -105,6 +137,23 @@ def _places(script: Script) -> Iterator[tuple[str, Place]]:
             yield from _mentioned(text.word.start, text.word.text)
 
 
+def _labels(script: Script) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """Of the first read of a variable in what is shown, where the same words name it, too, and nobody looks for them."""
+    starts = [name.start for name in script.names]
+    looks = (c for c in script.commands if c.words[0].name in _LOOKS)
+    sought = {m[0] for command in looks for m in _TOKEN.finditer(script.text, command.start, command.end)}
+    for command in script.commands:
+        if command.words[0].name not in _SAYS:
+            continue
+        shown = script.names[bisect_left(starts, command.start) : bisect_left(starts, command.end)]
+        read = {name.name: name.start for name in reversed(shown) if name.role == "read"}
+        said: dict[str, list[int]] = {}
+        for found in _TOKEN.finditer(script.text, command.start, command.end) if read else ():
+            if found[0] in read and found[0] not in sought:
+                said.setdefault(found[0], []).append(found.start())
+        yield from ((read[name], tuple(places)) for name, places in said.items())
+
+
 def _mentioned(start: int, text: str) -> Iterator[tuple[str, Place]]:
     for match in _TOKEN.finditer(text):
         yield match[0], Place(start + match.start(), start + match.end(), "text", None, False)
@@ -123,7 +172,7 @@ def _renamed(name: str, row: Variable, places: list[Place], safe: bool) -> Itera
     wrong = {place: v for place in places if is_list(row) and (v := _given(place)) and not is_ordered(v)}
     certain = safe and row.fix == "safe" and not wrong and all(place.role != "text" for place in places)
     for place in places:
-        edits = ((place.start, place.end, row.to or ""),)
+        edits = tuple((at, at + len(name), row.to or "") for at in sorted({place.start, *place.labels}))
         if place in wrong:
             order_values = (*values, ("value", wrong[place]))
             yield Hit((place.start, place.end), "order", code="PRT801", values=order_values, edits=edits)

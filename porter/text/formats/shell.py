@@ -22,7 +22,9 @@ def read(document: Document) -> Script:
 
 
 def settled(document: Document, script: Script, found: Iterable[Hit]) -> Iterator[Hit]:
-    """What stays of all that the rules say of shell, wherever it stands."""
+    """What stays of all that the rules say of shell, wherever it stands: nothing, where what NPUs run stands beside it."""
+    if document.path in document.session.facts.accelerators.npu_twins:
+        return
     broken = _broken(script)
     yield from unique(hit for hit in found if not broken(hit))
     for start, end in script.broken[:1]:

@@ -23,6 +23,9 @@ WORDS = re.compile(
     r"CUDA|NCCL|CUBLAS|CUDNN|NVCC|NVIDIA|TORCH_|PYTORCH_|VLLM_WORKER|cuda|nccl|nvidia|nvcc|nvprof|nsys|ncu\b|gpu|dcgm"
     r"|nvtop|nv-|--nv\b|-G\b|compute-sanitizer|install"
 )
+_WORDS = re.compile(WORDS.pattern.encode())
+# a variable that holds a device or a backend: what it is handed to counts as if the value stood there
+_HOLDS = re.compile(rb"(?<![\w$])(\w+)=[\"']?(?:\$\{\w+:?[-=])?(?:cuda|nccl)\b")
 _RUNS_TEXT = frozenset({"bash", "sh", "zsh", "dash", "ksh", "eval", "ssh", "su"})
 _RUN = re.compile(  # a variable as a command
     r"(?:^|[;&|(]|\b(?:eval|exec|then|do|else|sudo|time|srun)\b)[ \t]*\"?\${?(\w+)", re.MULTILINE
@@ -66,7 +69,7 @@ def add(script: Script, begin: int, end: int, above: tuple[str, ...] = ()) -> No
     script.damaged = min(script.damaged or line, line) if walk.errors else script.damaged
     lines = {script.lines(start, end) for start, end in walk.errors}
     script.broken += [line for line in lines if WORDS.search(script.text, *line)]
-    walk.walk(root, [], above, False)
+    walk.walk(root, [], above, 0)
 
 
 def finish(script: Script) -> None:
@@ -80,6 +83,11 @@ def finish(script: Script) -> None:
     script.commands.sort(key=lambda c: c.start)
     script.comments.sort()
     script.broken = sorted({*script.broken})
+
+
+def _reads(data: bytes) -> list[re.Pattern[bytes]]:
+    names = sorted({*_HOLDS.findall(data)})
+    return [re.compile(rb"\$\{?(?:%s)\b" % b"|".join(names))] if names else []
 
 
 class _Walk:
@@ -97,7 +105,7 @@ class _Walk:
         tree = grammar.tree(_parser(), self.data)
         if tree is None:
             return None
-        self.hits = [m.start() for m in re.finditer(WORDS.pattern.encode(), self.data)]
+        self.hits = sorted(m.start() for found in (_WORDS, *_reads(self.data)) for m in found.finditer(self.data))
         self._shape(tree.root_node)
         return tree.root_node
 
@@ -122,13 +130,14 @@ class _Walk:
         at = bisect_left(self.hits, node.start_byte)
         return at < len(self.hits) and self.hits[at] < node.end_byte
 
-    def walk(self, node: Node, parents: list[Node], around: tuple[str, ...], condition: bool) -> None:
-        """`parents`: the nodes around it, outermost first; to ask a node for its own is to look for it from the root."""
+    def walk(self, node: Node, parents: list[Node], around: tuple[str, ...], reach: int) -> None:
+        """`parents`: the nodes around it, outermost first; to ask a node for its own is to look for it from the root.
+        `reach`: where what it decides ends, 0 where it decides nothing."""
         kind, inside = node.type, len(self.around)
         if kind in ("comment", "ERROR"):
             return
         if kind in ("command", "declaration_command", "unset_command") and "heredoc_body" not in around:
-            self._command(node, around, condition)
+            self._command(node, around, reach)
         elif kind == "variable_name":
             self._name(node, parents)
         elif kind in ("string", "raw_string") and "heredoc_body" not in around:
@@ -137,17 +146,25 @@ class _Walk:
         parents.append(node)
         for number, child in enumerate(node.children):
             if child.type == "variable_name" or self._holds(child):
-                decides = child.id in deciding or kind == "list" and not number
-                self.walk(child, parents, (*around, kind), decides or condition and kind not in _BODIES)
+                below = 0 if kind in _BODIES else reach
+                if not below and (child.id in deciding or kind == "list" and not number):
+                    below = self._end(node)
+                self.walk(child, parents, (*around, kind), below)
         parents.pop()
         del self.around[inside:]
+
+    def _end(self, node: Node) -> int:
+        """Of what a condition decides: `a || exit 1` decides all that follows."""
+        text = self.text[node.start_byte : node.end_byte]
+        turned = _TURNED.match(text) or node.type == "list" and any(child.type == "||" for child in node.children)
+        return self.at(len(self.text) if turned and _LEAVES.search(text) else node.end_byte)
 
     def word(self, node: Node) -> Word:
         start, end = self.at(node.start_byte), self.at(node.end_byte)
         text = self.text[start - self.base : end - self.base]
         return Word(start, end, text)
 
-    def _command(self, node: Node, around: tuple[str, ...], condition: bool) -> None:
+    def _command(self, node: Node, around: tuple[str, ...], reach: int) -> None:
         words = [
             self.word(child)
             for child in node.children
@@ -155,7 +172,7 @@ class _Walk:
         ]
         if not words:
             return
-        command = Command(self.at(node.start_byte), words[-1].end, tuple(words), around, condition)
+        command = Command(self.at(node.start_byte), words[-1].end, tuple(words), around, bool(reach), reach)
         self.script.commands.append(command)
         self.around.append(command)
         if "text" not in around and any(word.name in _RUNS_TEXT for word in words):
@@ -181,7 +198,7 @@ class _Walk:
         if root is None or root.has_error:
             return
         walk.script.shape = {}
-        walk.walk(root, [], around, False)
+        walk.walk(root, [], around, 0)
         self.script.commands += walk.script.commands
         self.script.names += walk.script.names
         self.script.ran.add(word.start)
@@ -191,12 +208,13 @@ class _Walk:
         above, holder = parents[-1], parents[-2] if parents[1:] else None
         start, end = self.at(node.start_byte), self.at(node.end_byte)
         name = self.text[start - self.base : end - self.base]
-        role, value, exported = "read", None, False
+        role, value, exported, prefix = "read", None, False, False
         if above.type == "variable_assignment":
             kind = holder.type if holder else ""
             first = holder.children[0].type if holder and kind == "declaration_command" else ""
             declared = first in ("export", "declare", "typeset")
-            exported = kind == "command" or declared
+            prefix = kind == "command"
+            exported = prefix or declared
             role, given = "set", above.child_by_field_name("value")
             value = self.word(given) if given else Word(end + 1, end + 1, "")
         elif above.type == "expansion":
@@ -205,9 +223,11 @@ class _Walk:
                 value = self.word(following[1])
         elif above.type in ("declaration_command", "unset_command", "for_statement"):
             role = "named"
-        self.script.names.append(Name(start, end, name, role, value, exported))
+        self.script.names.append(Name(start, end, name, role, value, exported, prefix))
 
 
+_TURNED = re.compile(r"(?:el)?(?:if|while)\s+!")
+_LEAVES = re.compile(r"\b(?:exit|return|continue|break|die|fail|fatal|abort)\b")
 _DECIDED = frozenset({"if_statement", "elif_clause", "while_statement"})
 _BODIES = frozenset({"do_group", "command_substitution", "subshell", "compound_statement"})
 _HOLDERS = frozenset(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from porter.text.shells.script import Command
+from porter.text.shells.script import Command, Script
 
 WRAPPERS = frozenset(
     "sudo env time nohup exec srun numactl taskset timeout xvfb-run watch command nice mpirun mpiexec stdbuf ionice "
@@ -21,6 +21,12 @@ TOOLS = {
     ),
 }
 PROGRAM = re.compile(r"(?:python[\d.]*|torchrun|accelerate|deepspeed|nvidia-smi|docker|nvidia-docker|pip[\d.]*)$")
+# they read CUDA's variables, run on GPUs and on nothing else, and porting the rest does not change that
+_GPUS_ALONE = re.compile(
+    r"(?<![\w.-])(tritonserver|trtexec|trtllm-(?:build|serve|bench)|gpu_burn|gpu-burn"
+    r"|(?:all_reduce|all_gather|reduce_scatter|alltoall|sendrecv|broadcast)_perf)(?![^\s\"';|&)`])"
+)
+_NAMES_THEM = re.compile(r"[\s@-]*(?:#|echo\b|printf\b|which\b|type\b|command[ \t]+-v|ls\b|cp\b|git\b|wget\b|pip\b)")
 SET_ENV = "source /usr/local/Ascend/ascend-toolkit/set_env.sh"
 
 
@@ -31,3 +37,13 @@ def heads(command: Command) -> Iterator[int]:
         for at, word in enumerate(command.words[1:], 1):
             if PROGRAM.match(word.name) or word.name in TOOLS:
                 yield at
+
+
+def gpus_alone(script: Script) -> list[tuple[int, str]]:
+    """Where the script starts a program that no NPU runs, or says where it lies, and which."""
+    found = []
+    for program in _GPUS_ALONE.finditer(script.text):
+        begin, _ = script.lines(program.start(), program.start())
+        if not _NAMES_THEM.match(script.text, begin):
+            found.append((program.start(), program[1]))
+    return found

@@ -34,6 +34,7 @@ class Command:
     words: tuple[Word, ...]
     around: tuple[str, ...]  # types of the nodes it stands in, outermost first
     condition: bool  # what decides an `if`, a `while`, an `&&`
+    reach: int = 0  # of a condition: where what it decides ends
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,7 @@ class Name:
     role: str  # set | read | named
     value: Word | None = None  # what it is set to, or stands in for it
     exported: bool = False
+    prefix: bool = False  # set for one command: `NAME=1 python train.py`
 
 
 @dataclass(frozen=True, slots=True)

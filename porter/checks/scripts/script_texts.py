@@ -1,0 +1,94 @@
+"""Shell scripts that a Python program writes: a text with `#!/bin/bash`, `#SBATCH` or several lines of commands.
+
+They are told of and left as they are: what the program puts into them only the run knows.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+
+from porter.checks.scripts.cluster_gpus import asks_cluster
+from porter.engine.rule import Hit, IndexRule, named
+from porter.engine.rule_file import RuleFile
+from porter.errors import Unreadable
+from porter.python.evidence import logged
+from porter.python.index import Link, strings
+from porter.text.shells.parse import parse
+from porter.text.shells.programs import TOOLS, heads
+from porter.text.shells.script import Script
+
+_SMI = "nvidia-smi"
+_WORDS = (_SMI, "#SBATCH", "srun", "module load", *TOOLS)
+_TEXT = re.compile("|".join(map(re.escape, _WORDS)))
+_IN_BYTES = tuple(word.encode() for word in _WORDS)
+_BYTES = re.compile(_TEXT.pattern.encode())
+_HEAD = re.compile(r"\s*#![ \t]*\S*[/ ](?:ba|z|k|da)?sh\b|(?:^|\n)[ \t]*#SBATCH[ \t]")
+_COMMANDS = re.compile(
+    r"^[ \t]*(?:set[ \t]+[-+]|export[ \t]+\w+=|source[ \t]|module[ \t]+load\b|srun\b|echo[ \t]|cd[ \t]|mkdir[ \t]|fi$|done$"
+    r"|if[ \t].*;[ \t]*then$|for[ \t].*;[ \t]*do$|[A-Za-z_]\w*=[^ \t=]|(?:python[\d.]*|torchrun|pip|conda)[ \t])",
+    re.MULTILINE,
+)
+_FEW = 3  # lines of commands; what has as many is no prose
+_HELP = frozenset({"help", "epilog", "description", "doc", "usage"})
+_PUT_IN = "0__"  # stands in the text for what an f-string computes
+
+
+class ScriptTexts(IndexRule):
+    code = "PRT820"
+    codes = ("PRT145", "PRT820", "PRT821")
+
+    def look(self, file: RuleFile) -> Iterator[Hit]:
+        source = file.source
+        if not any(word in source.utf8 for word in _IN_BYTES):  # each at the speed of memory, which a pattern has not
+            return
+        lines = sorted({source.line(found.start()) for found in _BYTES.finditer(source.utf8)})
+        seen = set()
+        for link in strings(file.tree, lines, _TEXT):
+            whole = link[1] if link[1][0].__class__ is ast.JoinedStr else link
+            if whole[0] in seen or file.awareness.covers_link(whole):
+                continue
+            seen.add(whole[0])
+            text = _text(whole[0])
+            if text.strip().count("\n") and _is_script(text, whole):
+                with suppress(Unreadable):  # so much is put into it that it is no shell yet
+                    yield from _told(parse(text), whole)
+
+
+def _text(node: ast.AST) -> str:
+    if isinstance(node, ast.JoinedStr):
+        return "".join(str(part.value) if isinstance(part, ast.Constant) else _PUT_IN for part in node.values)
+    return str(getattr(node, "value", ""))
+
+
+def _is_script(text: str, link: Link) -> bool:
+    above = link[1][0]
+    if above.__class__ is ast.Expr or above.__class__ is ast.keyword and above.arg in _HELP:
+        return False
+    if _HEAD.search(text):
+        return True
+    return not logged(link) and len(_COMMANDS.findall(text)) >= _FEW
+
+
+def _told(script: Script, link: Link) -> Iterator[Hit]:
+    """One finding for each tool, and one for what is asked of the cluster."""
+    runs: dict[str, list[str]] = {}
+    for command in script.commands:
+        for at in heads(command):
+            tool = command.words[at].name
+            if tool == _SMI or tool in TOOLS:
+                start, end = script.lines(command.start, command.start)
+                runs.setdefault(tool, []).append(_shown(script.text[start:end]))
+    for tool, lines in runs.items():
+        line = next((line for line in lines if not line.startswith("echo ")), lines[0])
+        code = "PRT145" if tool == _SMI else "PRT820"
+        yield Hit(link, "script", code=code, values=named(line=line, tool=tool))
+    for option in asks_cluster(script):
+        yield Hit(link, "script", code="PRT821", values=named(option=_shown(option)))
+        return
+
+
+def _shown(line: str) -> str:
+    return line.strip().replace(_PUT_IN, "{...}")
