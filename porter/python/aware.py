@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from porter.python.foreign import imported, patches
 from porter.python.index import Link, Node, ancestors, on_lines, walk
 from porter.python.searches import Sought, lines_with
-from porter.python.uses import packages_of
 
 if TYPE_CHECKING:
     from porter.python.file import File
@@ -28,16 +28,6 @@ _ASKS = re.compile(
     rb"is_(?:torch_)?npu_(?:is_)?available|get_accelerator\(\)|torch\.accelerator\.|device_module\s*=\s*getattr\(torch\b"
 )
 _LOOKED_UP = re.compile(rb"getattr\(\s*torch\s*,\s*(?![\"'\s])")  # the name of the module is only known at run time
-# `torch.cuda.Stream = torch.xpu.Stream`: what CUDA's name stands for on another accelerator, or on an NPU by hand
-_PATCHES = re.compile(
-    rb"^[ \t]*torch\.(?:cuda|(?:Tensor|nn\.Module)\.cuda)\b[\w.]*[ \t]*=[ \t]*(torch\.(?:xpu|mlu|hpu|musa|sdaa|npu)\b)?",
-    re.MULTILINE,
-)
-_MANY = 3
-# a file that cannot start without one of these is for another accelerator, or for a server that knows none but GPUs
-_ELSEWHERE = frozenset(
-    """intel_extension_for_pytorch torch_xla habana_frameworks torch_mlu torch_musa triton_python_backend_utils""".split()
-)
 # of lower-case text; a pattern that begins with plain letters is searched for at twenty times the speed of others
 _BYTES = tuple(map(Sought, (r"npu(?:\b|_|(?<![a-z0-9]npu))", "hccl", "ascend")))
 _OTHER_BYTES = tuple(map(Sought, ("xpu", "mlu", "hpu", "musa", "sdaa", "cuda_avail")))
@@ -76,8 +66,9 @@ class Awareness:
         self.ranges: list[tuple[int, int]] = []
         self._ladders = False
         self._offered: set[str] = set()  # attributes of the options that name both
-        self._elsewhere(file)
-        self.whole = file.path in known.shims or file.path in known.npu_twins or self._patches()
+        patched, is_shim = patches(file.source)
+        self.ranges += [*imported(file), *patched]
+        self.whole = is_shim or file.path in known.shims or file.path in known.npu_twins
         self._devices, sought = _NPU, _BYTES
         self._texts: tuple[str, ...] = _TEXTS
         if self._project:
@@ -113,21 +104,6 @@ class Awareness:
             link = link[1]
             node = link[0]
         return self.covers(self.source.offset(node.lineno, node.col_offset))
-
-    def _patches(self) -> bool:
-        """Whether the file gives torch.cuda the functions of another accelerator; else its single lines that do."""
-        patches = [*_PATCHES.finditer(self.source.utf8)]
-        foreign = [patch.span() for patch in patches if patch[1]]
-        self.ranges += foreign
-        return bool(foreign) and len(patches) >= _MANY
-
-    def _elsewhere(self, file: File) -> None:
-        """All but the import that says so, which has a finding where a rule knows the package."""
-        for link in (*file.buckets[ast.Import], *file.buckets[ast.ImportFrom]):
-            if link[1][0].__class__ is ast.Module and not _ELSEWHERE.isdisjoint(packages_of(link[0])):
-                start, end = self.source.span(link[0])
-                self.ranges += [(0, start), (end, len(self.source.utf8))]
-                return
 
     def _looked_up(self, file: File) -> None:
         """`getattr(torch, device_type, torch.cuda)`: the last word is what else is left, not what is meant."""

@@ -39,14 +39,14 @@ class Float64Tensor(Rule):
                 return None
             func: Any = original.func
             end = file.span(func.attr)[0]
-            if file.source.utf8.find(b".double()", file.source.starts[file.source.line(end) - 1], end) >= 0:
+            begin = file.source.starts[file.source.line(end) - 1]
+            if b".double()" in file.source.utf8[begin:end]:
                 return None  # one for a line
             return Hit(original, "cast", values=(("old", file.text(func.attr) + "()"),))
         argument = file.around.argument(original)
         if argument is None or not isinstance(original, cst.Attribute):
             return None
-        link, place = argument
-        why = self._why(link, place, file)
+        why = self._why(*argument, file)
         return Hit(original, why, values=(("old", file.text(original)),)) if why else None
 
     @staticmethod
@@ -65,7 +65,7 @@ class Float64Tensor(Rule):
             return None
         device = next((k.value for k in call.keywords if k.arg == "device"), None)
         if device is not None:
-            like = device.value if device.__class__ is ast.Attribute and device.attr == "device" else None
+            like = device.value if getattr(device, "attr", "") == "device" else None
             return None if constant(device) == "cpu" or like and _lies_on_host(like, link, file) else "made"
         return "made" if moved(link) else None
 
@@ -89,9 +89,8 @@ def _on_cpu(link: Link) -> bool:
     return False
 
 
-def _lies_on_host(tensor: ast.expr, link: Link, file: RuleFile) -> bool:
-    scene: Any = file.scene
-    return is_on_host(scene, tensor, link)
+def _lies_on_host(tensor: ast.expr, link: Link, file: Any) -> bool:
+    return is_on_host(file.scene, tensor, link)
 
 
 def _to_cpu(call: ast.Call) -> bool:
@@ -101,14 +100,11 @@ def _to_cpu(call: ast.Call) -> bool:
 
 def moved(link: Link) -> bool:
     """`torch.linspace(...).to(device)`, `.cuda()`, anywhere behind in the chain."""
-    while link[1] is not None and link[1][0].__class__ in (ast.Call, ast.Attribute):
-        link = link[1]
-        node = link[0]
+    while (link := link[1]) is not None and (node := link[0]).__class__ in (ast.Call, ast.Attribute):
         if node.__class__ is ast.Call and call_name(node.func) in MOVES:
             first = node.args[0] if node.args else None
-            text = constant(first)
             if call_name(node.func) != "to" or first is not None and device_like(first):
                 return True
-            if isinstance(text, str) and text.partition(":")[0] in DEVICES - {"cpu", "meta"}:
+            if isinstance(text := constant(first), str) and text.partition(":")[0] in DEVICES - {"cpu", "meta"}:
                 return True
     return False

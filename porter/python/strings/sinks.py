@@ -49,7 +49,6 @@ OPTIONS = {
     "field",
 }
 PUT = ("append", "add", "insert", "extend")  # into a list or a set
-_LOOKUPS = {"get", "pop", "setdefault", "getenv", "getattr", "get_option"}
 ATTRIBUTES = frozenset({"getattr", "hasattr", "setattr", "delattr"})  # calls with the name of an attribute
 PATHS = frozenset({"join", "joinpath", "Path", "PurePath", "glob", "open", "makedirs", "exists"})
 _NAMES_OF_THINGS = {*ATTRIBUTES, *PATHS}.union(  # calls whose strings are names, paths or texts
@@ -57,8 +56,7 @@ _NAMES_OF_THINGS = {*ATTRIBUTES, *PATHS}.union(  # calls whose strings are names
     __import__ import_module skipif skipIf mark TypeVar NewType Literal Extension set_title set_xlabel set_ylabel text legend
     add_parser add_scalar section register""".split()
 )
-
-
+_LOOKUPS = {"get", "pop", "setdefault", "getenv", "getattr", "get_option"}
 # libraries whose functions with a device are known, or that have none
 _KNOWN = frozenset({"torch", "transformers", "pytest", *sys.stdlib_module_names})
 
