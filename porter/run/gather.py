@@ -29,6 +29,7 @@ _OWN = {
     "cuda": re.compile(rb"def[ \t]+cuda[ \t]*\("),
     "is_cuda": re.compile(rb"^[ \t]+(?:def[ \t]+is_cuda\b|(?:self\.)?is_cuda[ \t]*(?::[^=\n]+)?=(?!=))", re.MULTILINE),
 }
+_SET = re.compile(rb"^[ \t]*torch\.cuda\.(\w+)[ \t]*=(?!=)", re.MULTILINE)
 _CONSTANT = re.compile(rb"^([A-Za-z_]\w*)[ \t]*(?::[^=\n]*)?=[ \t]*[\"'](cuda(?::\d+)?|nccl)[\"']", re.MULTILINE)
 _SHIM = re.compile(
     rb"^[ \t]*(?:from[ \t]+torch_npu\.contrib[ \t]+import[ \t]+transfer_to_npu|import[ \t]+torch_npu\.contrib\.transfer_to_npu)",
@@ -90,7 +91,7 @@ def _gather(
     survey = Survey(root, files, {**found.sources, **given}, loose)
     return Facts(
         launch=Launch(launcher(found.scripts), passed, takes(passed, found.texts, parse)),
-        own=OwnCode(cuda, is_cuda, tuple(sorted(_packages(files)))),
+        own=OwnCode(cuda, is_cuda, tuple(sorted(_packages(files))), tuple(sorted(found.cuda_names))),
         accelerators=Accelerators(
             tuple(sorted(found.shim)), twins, tuple(sorted(rivals_among(files))), _npu_folders(found.asks, files)
         ),
@@ -111,6 +112,7 @@ class _Found:
     def __init__(self, parse: Parse):
         self.parse = parse
         self.own: dict[str, set[str]] = {name: set() for name in _OWN}
+        self.cuda_names: set[str] = set()
         self.passed: set[tuple[str, str, str]] = set()
         self.shim: set[str] = set()
         self.asks: dict[str, bool] = {}  # files that ask whether there is an NPU, and whether they define how
@@ -139,6 +141,8 @@ class _Found:
             for name, pattern in _OWN.items():
                 if name.encode() in data and pattern.search(data):
                     self.own[name].update(f"{path}:{owner}" for owner in classes(self.parse(data), name))
+            if b"torch.cuda." in data:
+                self.cuda_names.update(name.decode() for name in _SET.findall(data))
             for name, value in _CONSTANT.findall(data):
                 kind = "backend" if value == b"nccl" else "device"
                 self.defined.setdefault(name.decode(), []).append((path, kind))
