@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from porter.checks.export.onnx_sessions import asks_for_device
 from porter.engine.nodes import imported
 from porter.engine.rule import Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
@@ -14,6 +15,7 @@ from porter.python.uses import imports_of
 from porter.rulebook.table import Package, Tables
 
 SHOWN = 4
+ASKED = {"onnxruntime": asks_for_device}  # packages that run on the CPU unless a file asks for more
 
 
 def row_of(name: str, packages: Mapping[str, Package]) -> tuple[str, Package] | None:
@@ -56,6 +58,8 @@ class GpuPackage(Rule):
             if row.why and row.code == self.code and not file.facts.own.has_package(name.partition(".")[0], file.path)
         ]
         for name, row in dict(matches).items():
+            if name in ASKED and not ASKED[name](file):
+                continue
             apart = tuple(f"{part}." for part in self.parts.get(name, ()))
             if role := file.imported.speaks_for(used.get(name, name), apart):  # once in a file
                 severity = "note" if role == "optional" else None
