@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from porter.checks.export.onnx_sessions import asks_for_device
+from porter.checks.native.attention_choices import other_works
 from porter.engine.nodes import imported
 from porter.engine.rule import Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
@@ -15,6 +16,7 @@ from porter.python.uses import imports_of
 from porter.rulebook.table import Package, Tables
 
 SHOWN = 4
+ATTENTIONS = ("flash_attn", "xformers")
 ASKED = {"onnxruntime": asks_for_device}  # packages that run on the CPU unless a file asks for more
 
 
@@ -65,7 +67,10 @@ class GpuPackage(Rule):
                 severity = "note" if role == "optional" else None
                 calls = _called(file, name, apart)
                 values = (("calls", calls), ("name", name)) if calls else (("name", name),)
-                yield Hit(original, row.why, values=values, severity=severity)
+                if name.partition(".")[0] in ATTENTIONS and other_works(file.scene.link_to(file.statement), file):
+                    yield Hit(original, "chosen", values=(("name", name),), severity="note", effort="minutes")
+                else:
+                    yield Hit(original, row.why, values=values, severity=severity)
 
 
 def _called(file: RuleFile, package: str, apart: tuple[str, ...]) -> str:
