@@ -97,5 +97,10 @@ def _attributes(file: File) -> Iterator[Link]:
         node, above = link[0], link[1][0]
         called = above.__class__ is ast.Call and above.func is node
         if node.attr == "is_cuda" or node.attr == "cuda" and (called or getattr(node.value, "id", "") == "torch"):
-            if node.value not in counted and file.receivers.judge(file.source.span(node)[1]) not in (OTHER, OWN):
+            put = node.ctx.__class__ is not ast.Load and file.names.resolve(node, link)  # `torch.Tensor.is_cuda = ...`
+            if (
+                not put
+                and node.value not in counted
+                and file.receivers.judge(file.source.span(node)[1]) not in (OTHER, OWN)
+            ):
                 yield link

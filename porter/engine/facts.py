@@ -42,6 +42,7 @@ class OwnCode(NamedTuple):
     cuda: tuple[str, ...] = ()  # "path:Class" of classes that define a method `cuda` of their own
     is_cuda: tuple[str, ...] = ()  # and of those with an `is_cuda` of their own
     packages: tuple[str, ...] = ()  # folders of GPU-only packages that the project is, and does not use
+    cuda_names: tuple[str, ...] = ()  # what the project sets below torch.cuda: `torch.cuda.patched = True`
     variables: tuple[tuple[str, str], ...] = ()  # (variable of CUDA's or NCCL's, the first file that reads it itself)
     attention: str = ""  # the first file with a "flash_attention_2" of its own, which is not transformers'
     enums: tuple[str, ...] = ()  # files with an Enum of which a member is "cuda" or "nccl"
@@ -63,6 +64,10 @@ class OwnCode(NamedTuple):
         """Whether a file that imports a package finds it in the project itself."""
         folders = (package.removesuffix(name) for package in self.packages if package.rpartition("/")[2] == name)
         return any(path.startswith(folder) for folder in folders)
+
+    def sets(self, name: str) -> bool:
+        """Whether the project itself sets an attribute of torch.cuda, by its full name or one below it."""
+        return name.removeprefix("torch.cuda.").partition(".")[0] in self.cuda_names
 
 
 class Accelerators(NamedTuple):

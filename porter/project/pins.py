@@ -1,4 +1,4 @@
-"""The torch version a repository asks for, read from its requirement files as text; nothing of it is run."""
+"""The torch and torch_npu a repository asks for, read from its requirement files as text; nothing of it is run."""
 
 from __future__ import annotations
 
@@ -15,15 +15,18 @@ LIMIT = 1_000_000
 NAMES = re.compile(r"(requirements.*\.(txt|in)|pyproject\.toml|setup\.cfg|setup\.py|(environment|conda).*\.ya?ml)$")
 ORDER = ("requirements", "pyproject", "setup.cfg", "setup.py", "environment", "conda")
 REQUIREMENT = re.compile(
-    r"""(?<![\w.\-/#])(?:py)?torch(?:\[[\w,\s]*\])?["']?\s*[=:]?\s*["'({]*\s*"""
+    r"""(?<![\w.\-/#])(?:torch[-_](?P<npu>npu)|(?:py)?torch)(?:\[[\w,\s]*\])?["']?\s*[=:]?\s*["'({]*\s*"""
     rf"(?P<spec>{versions.OPERATOR}\s*\d[\w.*+]*(?:\s*,\s*(?:==|~=|>=|<=|!=|>|<)\s*\d[\w.*+]*)*)"
 )
+_NPU = re.compile(r"(?<![\w.\-/#])torch[-_]npu\b")
 
 
 @dataclass(frozen=True, slots=True)
 class Pin:
     place: str  # file:line
     spec: str
+    npu: bool = False  # it is torch_npu's
+    beside_npu: bool = False  # its file wants torch_npu, too
 
     @property
     def exact(self) -> tuple[int, ...]:
@@ -34,31 +37,37 @@ class Pin:
 
 
 def pins(root: Path) -> list[Pin]:
-    """Every requirement on torch below `root` and its requirements/ folder, the ones that decide first."""
+    """Every requirement on torch or torch_npu below `root` and its requirements/ folder, the ones that decide first."""
     pins = []
     for path in _files(root):
         text = (beginning(root / path, LIMIT) or b"").decode("utf-8", "replace")
-        for number, line in enumerate(text.splitlines(), 1):
-            bare = " ".join(line.split("#", 1)[0].split())  # how many blanks there are, is all the same
-            for match in REQUIREMENT.finditer(bare):
-                pins.append(Pin(f"{path}:{number}", match["spec"]))
-    return sorted(pins, key=lambda pin: not pin.exact)  # stable: the order of the files otherwise
+        # how many blanks there are, is all the same
+        lines = [" ".join(line.split("#", 1)[0].split()) for line in text.splitlines()]
+        beside_npu = any(map(_NPU.search, lines))
+        for number, line in enumerate(lines, 1):
+            for match in REQUIREMENT.finditer(line):
+                pins.append(Pin(f"{path}:{number}", match["spec"], match["npu"] is not None, beside_npu))
+    # stable: the order of the files otherwise
+    return sorted(pins, key=lambda pin: (not pin.exact, not pin.npu, not pin.beside_npu))
 
 
 def choose(root: Path, default: str) -> tuple[str, str]:
     """The torch_npu version to port for, and where it comes from: `file:line`, or "default"."""
     from porter.catalog.read import load
 
-    known = load.versions()
-    for pin in pins(root):
-        if pin.exact:
-            return load.nearest(".".join(map(str, pin.exact))), pin.place
-        if not pin.allows(default):
-            allowed = [v for v in known if pin.allows(v)]
-            if allowed:
-                older = versions.release(default) < versions.release(allowed[0])
-                return allowed[0 if older else -1], pin.place
-    return default, "default"
+    wanted, possible = pins(root), load.versions()
+    exact = next((pin for pin in wanted if pin.exact), None)
+    # what is pinned may have no catalogue: then the nearest that the bounds of the others leave
+    bounds = [pin for pin in wanted if not pin.exact]
+    for pin in [exact, *bounds] if exact else bounds:
+        possible = [v for v in possible if pin.allows(v)] or possible
+    if exact is not None:
+        return load.nearest(".".join(map(str, exact.exact)), among=possible), exact.place
+    excluding = (pin for pin in bounds if not pin.allows(default) and pin.allows(possible[0]))
+    if default in possible or (decides := next(excluding, None)) is None:
+        return default, "default"
+    older = versions.release(default) < versions.release(possible[0])
+    return possible[0 if older else -1], decides.place
 
 
 def _files(root: Path) -> Iterator[str]:

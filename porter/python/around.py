@@ -53,6 +53,11 @@ class Around:
         link = self.file.chain(node)
         return link is not None and link[0].ctx.__class__ is ast.Load
 
+    def is_set(self, node: Node) -> bool:
+        """`torch.version.cuda = ...`: another value is put into a module, or taken out of it."""
+        link = self.file.chain(node)
+        return link is not None and link[0].__class__ is ast.Attribute and link[0].ctx.__class__ is not ast.Load
+
     def looked_up(self, node: Node, lookups: tuple[str, ...]) -> bool:
         """`torch.cuda` in `getattr(torch.cuda, "x")`, if that is the builtin."""
         callee, index = self.passed_to(node)

@@ -36,6 +36,7 @@ _OWN = {
     "cuda": re.compile(rb"def[ \t]+cuda[ \t]*\("),
     "is_cuda": re.compile(rb"^[ \t]+(?:def[ \t]+is_cuda\b|(?:self\.)?is_cuda[ \t]*(?::[^=\n]+)?=(?!=))", re.MULTILINE),
 }
+_SET = re.compile(rb"^[ \t]*torch\.cuda\.(\w+)[ \t]*=(?!=)", re.MULTILINE)
 _CONSTANT = re.compile(rb"^([A-Za-z_]\w*)[ \t]*(?::[^=\n]*)?=[ \t]*[\"'](cuda(?::\d+)?|nccl)[\"']", re.MULTILINE)
 _MEMBER = re.compile(rb"^[ \t]+\w+[ \t]*=[ \t]*[\"'](?:cuda|nccl)[\"']", re.MULTILINE)
 _SHIM = re.compile(
@@ -111,10 +112,11 @@ def _gather(
         own=OwnCode(
             cuda,
             is_cuda,
-            tuple(sorted(_packages(files))),
-            first_readers(gathered.texts),
-            first_attention(gathered.texts),
-            tuple(sorted(gathered.enums)),
+            packages=tuple(sorted(_packages(files))),
+            cuda_names=tuple(sorted(gathered.cuda_names)),
+            variables=first_readers(gathered.texts),
+            attention=first_attention(gathered.texts),
+            enums=tuple(sorted(gathered.enums)),
         ),
         accelerators=Accelerators(
             tuple(sorted(gathered.shim)), twins, tuple(sorted(rivals_among(files))), _npu_folders(gathered.asks, files)
@@ -137,6 +139,7 @@ class _Gathered:
     def __init__(self, parse: Parse):
         self.parse = parse
         self.own_methods: dict[str, set[str]] = {name: set() for name in _OWN}
+        self.cuda_names: set[str] = set()
         self.passed: set[tuple[str, str, str]] = set()
         self.shim: set[str] = set()
         self.enums: set[str] = set()
@@ -173,6 +176,8 @@ class _Gathered:
             for name, pattern in _OWN.items():
                 if name.encode() in data and pattern.search(data):
                     self.own_methods[name].update(f"{path}:{owner}" for owner in classes(self.parse(data), name))
+            if b"torch.cuda." in data:
+                self.cuda_names.update(name.decode() for name in _SET.findall(data))
             for name, value in _CONSTANT.findall(data):
                 kind = "backend" if value == b"nccl" else "device"
                 self.defined.setdefault(name.decode(), []).append((path, kind))

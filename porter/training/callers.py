@@ -12,6 +12,7 @@ from porter.python.graphs import ClassTree
 from porter.python.index import Link, Node, ancestors, owner_of, walk
 from porter.python.parameters import parameters
 from porter.python.waits import COPIES
+from porter.training.branching import depends_on_arguments
 from porter.training.callees import called, callee
 from porter.training.frequency import STEPS, is_aside, is_beside
 
@@ -120,15 +121,17 @@ class Callers:
         return self._given[name, owner]
 
     def served_by(self, line: int) -> str:
-        """The file whose step calls the function around a line for every batch; "" where that is this one."""
-        return next((by for first, last, by in self._served if first <= line <= last), "")
+        """The file whose step calls the function around a line for every batch; "" where that is this one, and where it
+        depends on what the function is handed whether the line runs: others may call it, too."""
+        found = next(((f, by) for f, by in self._served if f.lineno <= line <= f.end_lineno), None)
+        return found[1] if found and not depends_on_arguments(found[0], line) else ""
 
     @cached_property
-    def _served(self) -> list[tuple[int, int, str]]:
-        """The lines of the functions that steps of other files call, and which."""
+    def _served(self) -> list[tuple[Node, str]]:
+        """The functions that steps of other files call, and which."""
         links = (link for kind in _DEFS if self._elsewhere for link in self._file.buckets[kind])
         found = ((link[0], self._elsewhere.get(home(link) or "")) for link in links)
-        return [(function.lineno, function.end_lineno, one.by) for function, one in found if one]
+        return [(function, one.by) for function, one in found if one]
 
     def _meant(self, name: str) -> dict[ast.ClassDef | None, list[_Call]]:
         """The calls by this name of functions of the file, and those of methods by the class of the object."""

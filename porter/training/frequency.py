@@ -124,10 +124,24 @@ class Blocks:
 
 def _below(block: list[Node]) -> list[Node]:
     """The statements behind the first that leaves in nearly every step."""
-    for n, s in enumerate(block):
-        if s.__class__ is ast.If and s.body[-1].__class__ in _LEAVES and _mostly(s.test, s.body[-1]):
-            return block[n + 1 :]
-    return []
+    return next((block[n + 1 :] for n, s in enumerate(block) if s.__class__ is ast.If and _leaves(s)), [])
+
+
+def _leaves(node: Node) -> bool:
+    """Whether it leaves in nearly every step: by itself, or in each branch that is taken more than once."""
+    if node.body[-1].__class__ in _LEAVES and _mostly(node.test, node.body[-1]):
+        return True
+    branches = [node.orelse] if _is_start(node.test) else [node.body, node.orelse]
+    return all(any(s.__class__ is ast.If and _leaves(s) for s in branch) for branch in branches)
+
+
+def _is_start(test: Node) -> bool:
+    """`step == 0`"""
+    return (
+        test.__class__ is ast.Compare
+        and test.ops[0].__class__ is ast.Eq
+        and getattr(test.comparators[0], "value", None) == 0
+    )
 
 
 def _mostly(test: Node, leaves: Node) -> bool:

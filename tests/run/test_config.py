@@ -283,6 +283,25 @@ PINS = {
         "default",
         (2, 7),
     ),
+    "torch_npu first": (
+        {"requirements.txt": "torch==2.9.0\n", "setup.py": "extras = {'npu': ['torch_npu==2.8.0.post1']}\n"},
+        "setup.py:1",
+        (2, 8),
+    ),
+    "torch beside torch_npu": (
+        {"requirements.txt": "torch==2.9.0\n", "requirements-npu.txt": "torch==2.8.0\ntorch-npu\n"},
+        "requirements-npu.txt:1",
+        (2, 8),
+    ),
+    "nearest that the bound leaves": (
+        {"requirements.txt": "torch>=2.1.2\n", "setup.py": "extras = {'npu': ['torch==2.2.0', 'torch-npu==2.2.0']}\n"},
+        "setup.py:1",
+        (2, 6),
+    ),
+    "bounds that no version keeps": ({"requirements.txt": "torch>=1.10\ntorch==2.1.2\ntorch>2.99\n"}, None, (2, 1)),
+    "two bounds": ({"requirements.txt": "torch>=2.8\n", "setup.py": "['torch<2.10']"}, "requirements.txt:1", (2, 8)),
+    "bounds of alternatives": ({"requirements.txt": "torch<2.8\n", "setup.py": "['torch>=2.9']"}, "default", (2, 7)),
+    "bound of torch_npu": ({"requirements.txt": "torch-npu>=2.8\n"}, "requirements.txt:1", (2, 8)),
     "none": ({}, "default", (2, 7)),
 }
 

@@ -190,6 +190,27 @@ def test_the_message_names_the_file_that_calls(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("body", "named"),
+    [
+        ("    y = 2 * x\n    return y.sum().item()", True),
+        ("    if DEBUG:\n        return 0\n    return x.sum().item()", True),
+        ("    if x is None:\n        raise ValueError\n    return x.sum().item()", True),
+        ("    return most if most else x.sum().item()", False),
+        ("    if most:\n        return x.sum().item()\n    return x", False),
+        ("    many = len(x)\n    if many > 3:\n        return x\n    return x.sum().item()", False),
+        ("    match most:\n        case 1:\n            return x.sum().item()", False),
+        ("    with torch.no_grad():\n        if most:\n            pass\n        return x.sum().item()", True),
+    ],
+)
+def test_no_file_is_named_where_its_arguments_may_lead_past_the_line(tmp_path: Path, body: str, named: bool) -> None:
+    helper = f"import torch\n\n\ndef total(x, most=0):\n{body}\n"
+    names(tmp_path, helper=helper, net=STEP.format(imports="from helper import total", made="None", call="total(x)"))
+    session = open_session(facts=gather(tmp_path, ["helper.py", "net.py"]))
+    (finding,) = (f for f in analyse("helper.py", helper.encode(), session).findings if f.code == "PRT630")
+    assert ("net.py" in Texts().message(finding)) is named
+
+
+@pytest.mark.parametrize(
     ("full", "user", "path", "found"),
     [
         ("utils.loss.f", "train.py", "utils/loss.py", True),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zlib
+from collections.abc import Iterable
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,8 +29,9 @@ def versions(directory: Path | None = None) -> list[str]:
     return shipped(_PREFIX, directory=directory)
 
 
-def nearest(torch: str, directory: Path | None = None) -> str:
-    """The shipped torch_npu for a torch version such as "2.7.1+cpu" or "2.8"; of two equally near, the older."""
+def nearest(torch: str, directory: Path | None = None, among: Iterable[str] = ()) -> str:
+    """The shipped torch_npu for a torch version such as "2.7.1+cpu" or "2.8", or the one of these; of two equally near,
+    the older."""
     wanted = release(torch, 3)
     known = versions(directory)
     if not known:
@@ -50,7 +52,7 @@ def nearest(torch: str, directory: Path | None = None) -> str:
         apart = (a - major) * 1000 + b - minor
         return abs(apart), apart, abs(c - patch), -(sure(version).post or 0)  # of post releases the newest
 
-    return min(known, key=distance)
+    return min(among or known, key=distance)
 
 
 def newest(version: str, directory: Path | None = None) -> str | None:

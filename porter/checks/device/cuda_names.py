@@ -33,6 +33,8 @@ class CudaNames(Rule):
             return self._module(original, updated, file)
         if isinstance(original, cst.Name):  # the import says it once for all uses
             return None
+        if file.around.is_set(original) or file.facts.own.sets(name):  # the project's own, whoever reads it
+            return None
         return Hit(original, "unknown", values=(("name", name),))
 
     def _misplaced(self, name: str, original: Mention, file: RuleFile) -> bool:
@@ -51,6 +53,8 @@ class CudaNames(Rule):
         values = (("name", name), ("to", new or (f"{file.target.namespace}.{tail}" if tail else "")))
         if new is None and isinstance(original, cst.Name):
             return None  # the import explains what was imported for itself
+        if new is None and file.around.is_set(original):
+            return None  # put in its place for whoever reads it, and the readers are told
         if new is None:  # there is nothing like it, the target lacks it, or only the style has no spelling for it
             known = not move.stays and (move.tail is None or file.session.has(f"{file.target.namespace}.{move.tail}"))
             return Hit(original, move.why, values=values, **weight) if known else Hit(original, "absent", values=values)

@@ -62,7 +62,9 @@ class DynamicName(Rule):
             return None
         tail = move.tail if move else name
         if not tail or "." in tail or not file.session.has(f"{file.target.namespace}.{tail}"):
-            return Hit(original, "missing", values=(("name", f"torch.cuda.{name}"),))
+            own = move is None and file.facts.own.sets(f"torch.cuda.{name}")
+            put = isinstance(original.func, cst.Name) and original.func.value in ("setattr", "delattr")
+            return None if own or put else Hit(original, "missing", values=(("name", f"torch.cuda.{name}"),))
         renamed = {} if tail == name else {1: tail}
         if not module and not renamed:
             return None

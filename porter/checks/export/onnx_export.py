@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from porter.checks.export.onnx_sessions import stays_off_gpus
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.python.evidence import call_name
@@ -15,8 +16,6 @@ class OnnxExport(Rule):
 
     def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
         link = file.scene.link(original)  # a program that exports in several ways is told once
-        return (
-            Hit(original.func, "atc")
-            if link is not None and not file.tested and first_calls(file.tree)[call_name(link[0])] is link[0]
-            else None
-        )
+        if link is None or file.tested or first_calls(file.tree)[call_name(link[0])] is not link[0]:
+            return None
+        return None if stays_off_gpus(file) else Hit(original.func, "atc")

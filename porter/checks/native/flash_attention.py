@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from porter.checks.native.attention_choices import other_works
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 
@@ -26,6 +27,8 @@ class FlashAttention(Rule):
         values = (("name", function),)
         why = "cache" if function == "flash_attn_with_kvcache" else "packed" if function in PACKED else "dense"
         why = "xformers" if name in XFORMERS else why
+        if other_works(file.scene.link(original), file):
+            return Hit(original.func, "chosen", values=values, severity="note", effort="minutes")
         return Hit(
             original.func, why, values=values, severity="note" if file.imported.optional(original.func) else None
         )

@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from porter.checks.export.onnx_sessions import asks_for_device
+from porter.checks.native.attention_choices import other_works
 from porter.engine.nodes import imported
 from porter.engine.rule import Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
@@ -14,6 +16,8 @@ from porter.python.uses import imports_of, in_vain
 from porter.rulebook.table import Package, Tables
 
 SHOWN = 4
+ATTENTIONS = ("flash_attn", "xformers")
+ASKED = {"onnxruntime": asks_for_device}  # packages that run on the CPU unless a file asks for more
 
 
 def row_of(name: str, packages: Mapping[str, Package]) -> tuple[str, Package] | None:
@@ -56,6 +60,8 @@ class GpuPackage(Rule):
             if row.why and row.code == self.code and not file.facts.own.has_package(name.partition(".")[0], file.path)
         ]
         for name, row in dict(matches).items():
+            if name in ASKED and not ASKED[name](file):
+                continue
             apart = tuple(f"{part}." for part in self.parts.get(name, ()))
             if role := file.imported.speaks_for(used.get(name, name), apart):  # once in a file
                 if role == "needed" and in_vain(file, used.get(name, name), apart):
@@ -64,7 +70,10 @@ class GpuPackage(Rule):
                 severity = "note" if role == "optional" else None
                 calls = _called(file, name, apart)
                 values = (("calls", calls), ("name", name)) if calls else (("name", name),)
-                yield Hit(original, row.why, values=values, severity=severity)
+                if name.partition(".")[0] in ATTENTIONS and other_works(file.scene.link_to(file.statement), file):
+                    yield Hit(original, "chosen", values=(("name", name),), severity="note", effort="minutes")
+                else:
+                    yield Hit(original, row.why, values=values, severity=severity)
 
 
 def _called(file: RuleFile, package: str, apart: tuple[str, ...]) -> str:

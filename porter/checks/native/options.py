@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from porter.checks.native.attention_choices import other_works
 from porter.engine.rule import Hit, cst
 from porter.engine.rule_file import RuleFile
 from porter.rulebook.table import Option
@@ -38,7 +39,9 @@ def hits_of(matches: Iterable[tuple[Any, Option, str]], new: cst.CSTNode | None,
         values: tuple[tuple[str, str], ...] = (("name", word), ("old", file.text(node.value)), ("new", row.to or ""))
         if row.why == "own":
             values = (*values, ("place", file.facts.own.attention))
-        yield Hit(node, row.why, new=new if row.to else None, values=values, code=row.code)
+        chosen = "flash" in values[1][1] + word and other_works(file.scene.link_to(file.statement), file)
+        severity = "note" if chosen else None
+        yield Hit(node, row.why, new=new if row.to else None, values=values, code=row.code, severity=severity)
 
 
 def flag(call: cst.Call) -> str | None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from porter.values.patterns import Match
 
 SDPA = "torch.nn.functional.scaled_dot_product_attention"
+GROUPED_SINCE = (2, 5)  # the torch that has `enable_gqa`
 SWITCHES = frozenset(
     {"torch.nn.attention.sdpa_kernel", "torch.backends.cuda.sdp_kernel"}
     | {f"torch.backends.cuda.enable_{name}_sdp" for name in ("flash", "mem_efficient", "math", "cudnn")}
@@ -38,7 +39,17 @@ class SdpaMask(Rule):
         scene: Any = file.scene
         if mask is not None and given is not None and mask_idioms.adds_infinity(given, scene, scene.link(original)):
             return Hit(mask, "added", optional=True)
-        return [self._hit(match.why, original, mask, given, file) for match in self._misses(original, file)]
+        misses = [match.why for match in self._misses(original, file)]
+        if "repeated" in misses:
+            misses[misses.index("repeated")] = self._grouped(given, "bias" in misses, file)
+        return [self._hit(why, original, mask, given, file) for why in misses]
+
+    @staticmethod
+    def _grouped(given: Node, biased: bool, file: RuleFile) -> str:
+        """What takes fewer heads of keys and values: the call itself only where it reaches the fused kernel."""
+        if biased or file.target.torch < GROUPED_SINCE:
+            return "repeated-fusion"
+        return "repeated" if given is None or isinstance(given, ast.Constant) else "repeated-masked"
 
     @staticmethod
     def _hit(why: str, original: cst.Call, mask: cst.BaseExpression | None, given: Node, file: RuleFile) -> Hit:

@@ -27,7 +27,7 @@ class CudaBackendSetting(Rule):
         values = (("name", name),)
         if name == DETERMINISTIC:
             return self._deterministic(original, values, file)
-        return Hit(original, WHY[name], values=values)
+        return None if file.around.is_set(original) else Hit(original, WHY[name], values=values)
 
     @staticmethod
     def _deterministic(

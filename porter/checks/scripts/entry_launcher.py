@@ -10,10 +10,11 @@ from porter.text.document import Document
 from porter.text.shells.script import Script
 
 _STARTS = re.compile(
-    r"^[^#\n]*?("
-    r"(?<![\w./-])(?:torchrun|deepspeed|horovodrun|accelerate[ \t]+launch|python[\d.]*)(?![\w.-]))",
+    r"^(?![ \t]*(?:echo|printf)\b)[^#\n]*?("
+    r"(?<![\w./=-])(?:torchrun|deepspeed|horovodrun|accelerate[ \t]+launch|python[\d.]*)(?![\w.\"'-]|[ \t]*\]))",
     re.M,
 )
+_VALUE = re.compile(r"(?:=[ \t]+|--[\w.-]+[ \t]+)$")  # `x == deepspeed`, `--engine deepspeed`: a word, and no program
 
 
 class EntryLauncher(TextRule):
@@ -23,5 +24,9 @@ class EntryLauncher(TextRule):
     def look(self, document: Document, script: Script) -> Iterator[Hit]:
         if document.session.facts.launch.script != document.path or "set_env.sh" in document.text:
             return
-        if match := _STARTS.search(script.text):
-            yield Hit(match.span(1), "setup", optional=True)
+        # a word behind an option may be a program all the same, as of `xvfb-run --auto-servernum python`
+        starts = sorted(
+            _STARTS.finditer(script.text), key=lambda m: _VALUE.search(m[0][: m.start(1) - m.start()]) is not None
+        )
+        if starts:
+            yield Hit(starts[0].span(1), "setup", optional=True)

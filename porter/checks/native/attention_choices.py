@@ -1,0 +1,104 @@
+"""One of several attentions that a program chooses among: where another of them is torch's own, nothing has to be written."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from porter.engine.rule_file import Link, Node, RuleFile
+from porter.python.blocks import BODIES, place
+from porter.python.evidence import call_name, constant
+from porter.python.index import FUNCTIONS, ancestors, walk
+
+# what is compared or asked where the way is chosen: `mode == "xformers"`, `self.use_flash`, `attn_impl`
+_BACKEND = re.compile(
+    r"(?i)flash|xformers|sdpa|sage_?attn|mem\w*_?eff|backend|attn\w*_(?:impl|mode|type)|attention_(?:impl|mode|type)"
+)
+_PLAIN = frozenset({"torch", "pytorch", "math", "eager", "native", "vanilla"})  # `mode == "torch"`
+_PRODUCTS = frozenset({"matmul", "bmm", "baddbmm", "einsum"})
+_DEEPEST = 2  # callers of callers
+
+
+def other_works(link: Link | None, file: RuleFile, depth: int = 0) -> bool:
+    """Whether a place is reached only where a switch over kinds of attention chose it, and another choice is torch's own."""
+    child = link[0] if link else None
+    for up in ancestors(link):
+        above = up[0]
+        others = _others(above, child)
+        if others and any(_works(other, file) for other in others):
+            return True
+        if above.__class__ in FUNCTIONS[:2]:
+            return depth < _DEEPEST and _chosen_by_callers(up, file, depth)
+        child = above
+    return False
+
+
+def _chosen_by_callers(function: Link, file: RuleFile, depth: int) -> bool:
+    node, owner = function[0], function[1][0]
+    whole = owner.__class__ is ast.ClassDef and node.name in ("forward", "__call__")
+    name = owner.name if whole else node.name
+    spelled = [*file.names.spelled(name), *(link for link in file.buckets[ast.Attribute] if link[0].attr == name)]
+    mentions = [
+        use
+        for use in spelled
+        if not any(above is node for above, _ in ancestors(use)) and use[0].ctx.__class__ is ast.Load
+    ]
+    return bool(mentions) and all(other_works(use, file, depth + 1) for use in mentions)
+
+
+def _others(above: Node, child: Node) -> list[Node]:
+    """What else a switch may choose that has a node in one of its branches."""
+    if above.__class__ is ast.IfExp and child is not above.test and _is_choice(above.test):
+        return [above.orelse if child is above.body else above.body]
+    if (
+        above.__class__ is ast.Dict
+        and child in above.values
+        and None not in above.keys
+        and all(map(_is_choice, above.keys))
+    ):
+        return [value for value in above.values if value is not child]
+    if above.__class__ is ast.If and child is not above.test and _is_choice(above.test):
+        return list(above.orelse) if place(above, child)[0] == "body" else list(above.body)
+    field, index = place(above, child)
+    if field in BODIES:  # `if flash: return ...`, and what follows
+        before = [one for one in getattr(above, field)[:index] if _returns(one)]
+        after = getattr(above, field)[index + 1 :] if _returns(child) else []
+        return [*(statement for one in before for statement in one.body), *after]
+    return []
+
+
+def _returns(node: Node) -> bool:
+    return node.__class__ is ast.If and node.body[-1].__class__ is ast.Return and _is_choice(node.test)
+
+
+def _is_choice(test: Node) -> bool:
+    """Every part of it asks which way, and none what there is to do."""
+    if test.__class__ is ast.BoolOp:
+        return all(map(_is_choice, test.values))
+    compared = test.comparators[0] if test.__class__ is ast.Compare else test
+    return constant(compared) in _PLAIN or any(map(_BACKEND.search, _words(test)))
+
+
+def _words(node: Node) -> Iterator[str]:
+    for inner in walk(node):
+        word = getattr(inner, "id", "") or getattr(inner, "attr", "") or getattr(inner, "value", "")
+        if isinstance(word, str):
+            yield word
+
+
+def _works(node: Node, file: RuleFile, deep: bool = False) -> bool:
+    """torch's own attention is called, asked for, or written out; or a function of the file is mentioned that does so."""
+    words = {*_words(node), *(call_name(inner.func) for inner in walk(node) if inner.__class__ is ast.Call)}
+    if not words.isdisjoint(("scaled_dot_product_attention", "eager")) or any(
+        "sdpa" in word.lower() for word in words if word.isidentifier()
+    ):
+        return True
+    product = not words.isdisjoint(_PRODUCTS) or any(inner.__class__ is ast.MatMult for inner in walk(node))
+    if product and "softmax" in words:
+        return True
+    return not deep and any(
+        link[0].name in words and any(_works(statement, file, True) for statement in link[0].body)
+        for kind in (ast.FunctionDef, ast.ClassDef)
+        for link in file.buckets[kind]
+    )
