@@ -71,6 +71,7 @@ def test_every_npu_name_in_the_texts_exists(version):
 
 # ---- packages
 
+ASKING = {"onnxruntime": 'wanted = ["CUDAExecutionProvider"]\n'}  # what more than the import has to be said
 NO_PORTS = ("vllm", "timm", "torch_geometric", "nvtx")  # without torch they are no port's business: `gate = false`
 
 
@@ -78,9 +79,10 @@ NO_PORTS = ("vllm", "timm", "torch_geometric", "nvtx")  # without torch they are
 def test_every_package_is_seen(name):
     line = f"import {name}\n".encode()
     assert bool(GATE.search(line)) is (name.partition(".")[0] not in NO_PORTS)
-    (finding,) = analyse("a.py", b"import torch\n" + line, open_session()).findings
+    more = ASKING.get(name, "")
+    (finding,) = analyse("a.py", b"import torch\n" + line + more.encode(), open_session()).findings
     assert (finding.code, finding.status, dict(finding.values)["name"]) == ("PRT401", "manual", name)
-    guarded = f"import torch\n\ntry:\n    import {name}\nexcept ImportError:\n    found = False\n".encode()
+    guarded = f"import torch\n\ntry:\n    import {name}\nexcept ImportError:\n    found = False\n{more}".encode()
     (finding,) = analyse("a.py", guarded, open_session()).findings
     assert finding.severity == "note"
 
