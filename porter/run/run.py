@@ -19,7 +19,7 @@ from porter.files.all_files import everything
 from porter.files.discover import MARKERS, Walk, discover
 from porter.files.errors import FilesError
 from porter.files.kinds import JSON, PYTHON, largest
-from porter.files.read import LIMIT, digest, read
+from porter.files.read import LIMIT, beginning, digest, read
 from porter.finding import FileResult, Held, Site
 from porter.native.kernels import anew
 from porter.project.consistency import consistent
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 READ = KINDS | {PYTHON}
 PARALLEL_FROM = 200  # files that pass the gate; below, one process is done before others have started
+_LOOK = 4096  # bytes of a file that is too long
 Gated: TypeAlias = tuple[int, str, str]  # size, path, digest
 Progress = Callable[[int, int], None]
 REFUSALS = {"missing": "vanished", "large": "too-large"}  # what reading calls it -> what PRT003 calls it
@@ -90,7 +91,11 @@ def run(
                         raise FilesError(file.error, path=file.path, error=file.detail, root="")
                     data = _read(root, file.path)
                 except FilesError as error:
-                    if error.key != "large" or kind(file.path) != JSON:  # a vocabulary, annotations: no settings
+                    if (
+                        error.key != "large"
+                        or kind(file.path) != JSON
+                        or _begins_like_settings(root, file.path, session)
+                    ):
                         done.append(_refused(file.path, error, session))
                     continue
                 if may_concern(file.path, data, session):
@@ -197,6 +202,11 @@ def analyse_file(root: Path, path: str, session: Session) -> FileResult:
 def _read(root: Path, path: str) -> bytes:
     file_kind = kind(path)
     return read(root / path, path, limit=LIMIT if file_kind == PYTHON else largest(file_kind))
+
+
+def _begins_like_settings(root: Path, path: str, session: Session) -> bool:
+    """Of JSON that is too long to read; a vocabulary or annotations are data, as everybody knows who keeps them."""
+    return may_concern(path, beginning(root / path, _LOOK) or b"", session)
 
 
 def _refused(path: str, error: FilesError, session: Session) -> FileResult:
