@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 READ = KINDS | {PYTHON}
 PARALLEL_FROM = 200  # files that pass the gate; below, one process is done before others have started
-_LOOK = 4096  # bytes of a file that is too long
+_LOOK, _DEVICE = 4096, re.compile(rb':\s*"(?:cuda|nccl)')  # how much of a file that is too long, and what for
 Gated: TypeAlias = tuple[int, str, str]  # size, path, digest
 Progress = Callable[[int, int], None]
 REFUSALS = {"missing": "vanished", "large": "too-large"}  # what reading calls it -> what PRT003 calls it
@@ -91,11 +92,7 @@ def run(
                         raise FilesError(file.error, path=file.path, error=file.detail, root="")
                     data = _read(root, file.path)
                 except FilesError as error:
-                    if (
-                        error.key != "large"
-                        or kind(file.path) != JSON
-                        or _begins_like_settings(root, file.path, session)
-                    ):
+                    if error.key != "large" or kind(file.path) != JSON or _begins_like_settings(root / file.path):
                         done.append(_refused(file.path, error, session))
                     continue
                 if may_concern(file.path, data, session):
@@ -204,9 +201,9 @@ def _read(root: Path, path: str) -> bytes:
     return read(root / path, path, limit=LIMIT if file_kind == PYTHON else largest(file_kind))
 
 
-def _begins_like_settings(root: Path, path: str, session: Session) -> bool:
+def _begins_like_settings(path: Path) -> bool:
     """Of JSON that is too long to read; a vocabulary or annotations are data, as everybody knows who keeps them."""
-    return may_concern(path, beginning(root / path, _LOOK) or b"", session)
+    return _DEVICE.search(beginning(path, _LOOK) or b"") is not None
 
 
 def _refused(path: str, error: FilesError, session: Session) -> FileResult:

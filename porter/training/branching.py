@@ -3,51 +3,51 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
+from porter.python.blocks import once
 from porter.python.index import Node, walk
 from porter.python.parameters import parameters
 
 _LEAVES = (ast.Return, ast.Continue, ast.Break)
-_BLOCKS = ("body", "orelse", "handlers", "finalbody")
+_BLOCKS = ("body", "orelse", "finalbody")
 
 
-def depends_on_arguments(function: Node, line: int) -> bool:
-    """Whether a condition on its parameters, or on what it makes of them, stands around a line, or leaves above it."""
+@once
+def dependent_lines(function: Node) -> frozenset[int]:
+    """The lines around which, or above which with a way out, stands a condition on what the function is handed, or on what
+    it makes of that."""
     stored = {n.id for n in walk(function) if n.__class__ is ast.Name and n.ctx.__class__ is ast.Store}
     names = {*parameters(function), *stored} - {"self", "cls"}
-    return _depends(function.body, line, names)
+    return frozenset(line for first, last in _spans(function.body, names) for line in range(first, last + 1))
 
 
-def _depends(block: list[Node], line: int, names: set[str]) -> bool:
-    for statement in block:
-        last: int = statement.end_lineno or statement.lineno
-        if line > last:
-            if statement.__class__ is ast.If and _may_leave(statement) and _asks(statement.test, names):
-                return True
+def _spans(block: list[Node], names: set[str]) -> Iterator[tuple[int, int]]:
+    for at, statement in enumerate(block):
+        asked = getattr(statement, "subject" if hasattr(statement, "cases") else "test", None)
+        if asked is not None and statement.__class__ is not ast.Assert and _asks(asked, names):
+            yield asked.end_lineno + 1, statement.end_lineno
+            if statement.__class__ is ast.If and block[at + 1 :] and _may_leave(statement):
+                yield block[at + 1].lineno, block[-1].end_lineno
+                return
             continue
-        if line < statement.lineno:
-            return False
-        if statement.__class__ is ast.If and line > (statement.test.end_lineno or 0) and _asks(statement.test, names):
-            return True
-        subject = getattr(statement, "subject", None)  # of `match`
-        if subject is not None and line > subject.end_lineno and _asks(subject, names):
-            return True
-        inner = [part for field in _BLOCKS for part in getattr(statement, field, None) or ()]
-        inner += [part for case in getattr(statement, "cases", ()) for part in case.body]
-        return _depends(inner, line, names) if inner else _chooses(statement, line, names)
-    return False
+        inner = [getattr(statement, field, None) or [] for field in _BLOCKS]
+        inner += [part.body for field in ("handlers", "cases") for part in getattr(statement, field, None) or ()]
+        if not any(inner):
+            yield from _choices(statement, names)
+        for part in inner:
+            yield from _spans(part, names)
+
+
+def _choices(statement: Node, names: set[str]) -> Iterator[tuple[int, int]]:
+    """`n if n > 0 else x.max().item()`"""
+    for inner in walk(statement):
+        if inner.__class__ is ast.IfExp and _asks(inner.test, names):
+            yield inner.lineno, inner.end_lineno
 
 
 def _may_leave(statement: Node) -> bool:
     return any(inner.__class__ in _LEAVES for inner in walk(statement))
-
-
-def _chooses(statement: Node, line: int, names: set[str]) -> bool:
-    """`n if n > 0 else x.max().item()` over a line."""
-    return any(
-        inner.__class__ is ast.IfExp and inner.lineno <= line <= inner.end_lineno and _asks(inner.test, names)
-        for inner in walk(statement)
-    )
 
 
 def _asks(test: Node, names: set[str]) -> bool:

@@ -12,7 +12,7 @@ from porter.python.graphs import ClassTree
 from porter.python.index import Link, Node, ancestors, owner_of, walk
 from porter.python.parameters import parameters
 from porter.python.waits import COPIES
-from porter.training.branching import depends_on_arguments
+from porter.training.branching import dependent_lines
 from porter.training.callees import called, callee
 from porter.training.frequency import STEPS, is_aside, is_beside
 
@@ -124,7 +124,7 @@ class Callers:
         """The file whose step calls the function around a line for every batch; "" where that is this one, and where it
         depends on what the function is handed whether the line runs: others may call it, too."""
         found = next(((f, by) for f, by in self._served if f.lineno <= line <= f.end_lineno), None)
-        return found[1] if found and not depends_on_arguments(found[0], line) else ""
+        return found[1] if found and line not in dependent_lines(found[0]) else ""
 
     @cached_property
     def _served(self) -> list[tuple[Node, str]]:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
 
 from porter.engine.rule_file import Link, Node, RuleFile
-from porter.python.blocks import BODIES, place
-from porter.python.evidence import call_name, constant
+from porter.python.blocks import BODIES, once, once_for_file, place
+from porter.python.evidence import constant
 from porter.python.index import FUNCTIONS, ancestors, walk
 
 # what is compared or asked where the way is chosen: `mode == "xformers"`, `self.use_flash`, `attn_impl`
@@ -38,7 +37,7 @@ def _chosen_by_callers(function: Link, file: RuleFile, depth: int) -> bool:
     node, owner = function[0], function[1][0]
     whole = owner.__class__ is ast.ClassDef and node.name in ("forward", "__call__")
     name = owner.name if whole else node.name
-    spelled = [*file.names.spelled(name), *(link for link in file.buckets[ast.Attribute] if link[0].attr == name)]
+    spelled = [*file.names.spelled(name), *_attributes(file).get(name, ())]
     mentions = [
         use
         for use in spelled
@@ -80,25 +79,41 @@ def _is_choice(test: Node) -> bool:
     return constant(compared) in _PLAIN or any(map(_BACKEND.search, _words(test)))
 
 
-def _words(node: Node) -> Iterator[str]:
-    for inner in walk(node):
-        word = getattr(inner, "id", "") or getattr(inner, "attr", "") or getattr(inner, "value", "")
-        if isinstance(word, str):
-            yield word
+@once
+def _words(node: Node) -> frozenset[str]:
+    """All names, attributes and texts."""
+    words = (
+        getattr(inner, "id", "") or getattr(inner, "attr", "") or getattr(inner, "value", "") for inner in walk(node)
+    )
+    return frozenset(word for word in words if isinstance(word, str))
 
 
-def _works(node: Node, file: RuleFile, deep: bool = False) -> bool:
+@once_for_file
+def _attributes(file: RuleFile) -> dict[str, list[Link]]:
+    found: dict[str, list[Link]] = {}
+    for link in file.buckets[ast.Attribute]:
+        found.setdefault(link[0].attr, []).append(link)
+    return found
+
+
+def _works(node: Node, file: RuleFile) -> bool:
     """torch's own attention is called, asked for, or written out; or a function of the file is mentioned that does so."""
-    words = {*_words(node), *(call_name(inner.func) for inner in walk(node) if inner.__class__ is ast.Call)}
+    return _is_plain(node) or not _plain_ones(file).isdisjoint(_words(node))
+
+
+@once_for_file
+def _plain_ones(file: RuleFile) -> frozenset[str]:
+    """The functions and classes of the file that do so themselves."""
+    links = (link for kind in (ast.FunctionDef, ast.ClassDef) for link in file.buckets[kind])
+    return frozenset(link[0].name for link in links if _is_plain(link[0]))
+
+
+@once
+def _is_plain(node: Node) -> bool:
+    words = _words(node)
     if not words.isdisjoint(("scaled_dot_product_attention", "eager")) or any(
-        "sdpa" in word.lower() for word in words if word.isidentifier()
+        w.isidentifier() and "sdpa" in w.lower() for w in words
     ):
         return True
     product = not words.isdisjoint(_PRODUCTS) or any(inner.__class__ is ast.MatMult for inner in walk(node))
-    if product and "softmax" in words:
-        return True
-    return not deep and any(
-        link[0].name in words and any(_works(statement, file, True) for statement in link[0].body)
-        for kind in (ast.FunctionDef, ast.ClassDef)
-        for link in file.buckets[kind]
-    )
+    return product and "softmax" in words
