@@ -3,30 +3,18 @@
 from __future__ import annotations
 
 import ast
-import re
 from typing import Any, NamedTuple
 
 from porter.python.blocks import once
 from porter.python.index import Link, Node
+from porter.rulebook.table import hint, hints
 
 DEVICES = frozenset({"cpu", "cuda", "mps", "xpu", "meta", "hpu", "mlu", "musa", "npu", "ipu", "xla", "auto"})
-OTHER_LIBRARIES = frozenset(
-    """cupy cudf cuml cugraph cupyx rmm jax jaxlib flax tensorflow tf keras xgboost lightgbm catboost faiss numba paddle mxnet tvm
-    onnxruntime onnx warp mindspore pycuda taichi chainer theano dgl numpy pandas polars scipy sklearn cv2 PIL""".split()
-)
-OWN_DEVICES = frozenset("xgboost lightgbm catboost paddle jax cupy cudf faiss tensorflow".split())  # "cuda" is theirs
-# what asks for CUDA itself, whatever torch runs on: simulators, inference engines, decoders, other frameworks
-CUDA_LIBRARIES = OWN_DEVICES | frozenset(
-    """cuml cugraph cupyx rmm jaxlib flax tf keras numba tvm onnxruntime warp pycuda taichi dgl open3d tensorrt torch2trt
-    pynvml nvidia ctranslate2 faster_whisper decord isaacgym isaacgymenvs isaacsim isaaclab omni brax genesis mujoco_warp""".split()
-)
+OTHER_LIBRARIES = hints("other-library")
+OWN_DEVICES = hints("library-with-devices")  # "cuda" is theirs
+CUDA_LIBRARIES = OWN_DEVICES | hints("library-on-cuda")  # they ask for CUDA themselves, whatever torch runs on
 PROCESSES = frozenset("run call Popen check_call check_output getoutput getstatusoutput".split())  # of subprocess
-_DEVICE_NAME = re.compile(
-    r"(?i)(?:^|_)(?:devices?|dev|device_?(?:types?|names?|str(?:ing)?|ids?|kind|map|spec)|map_?location)$|^(?:get|pick|select|choose|default|resolve|detect|best)_?\w*device\w*$"
-)
-_BACKEND_NAME = re.compile(
-    r"(?i)backend|(?:^|_)dist(?:ributed)?_?(?:type|mode|impl)$|(?:^|_)comm(?:unication)?_?(?:type|lib)$"
-)
+_DEVICE_NAME, _BACKEND_NAME = hint("device"), hint("backend")
 _LOGS = frozenset(
     "print info warning warn debug error log exception critical write fatal print_rank_0 log_rank_0 echo secho fail skip".split()
 )

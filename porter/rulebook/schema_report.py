@@ -42,6 +42,7 @@ def kinds(name: Check, text: Check, number: Check, languages: Check, list_of: Ca
                 "reference": text,
             },
         ),
+        "hint": (("kind", "about", "words"), {"kind": text, "about": text, "words": list_of(_pattern)}),
         "road": (("import", "evidence"), {"import": list_of(name), "evidence": text}),
         "release": (("name", "torch", "cann"), {"name": text, "torch": list_of(text), "cann": text}),
         "step": (

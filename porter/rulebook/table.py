@@ -129,6 +129,7 @@ class Tables(NamedTuple):
     settings: list[Setting]
     kernels: list[Kernel]
     roads: tuple[str, ...]  # libraries built on torch, by the name that is imported
+    hints: dict[str, tuple[str, ...]]  # kind -> what names say (rules/hints.toml)
 
     def kernel(self, *names: str) -> Kernel | None:
         """The first that goes by one of these names."""
@@ -150,7 +151,18 @@ def load(directory: Path | None = None) -> Tables:
         [Setting._make(row) for row in data["settings"]],
         [Kernel._make(row) for row in data["kernels"]],
         tuple(data["roads"]),
+        {kind: tuple(words) for kind, words in data["hints"].items()},
     )
+
+
+def hints(kind: str) -> frozenset[str]:
+    """Names of rules/hints.toml."""
+    return frozenset(load().hints[kind])
+
+
+def hint(kind: str) -> re.Pattern[str]:
+    """What finds one of its words in a name."""
+    return re.compile("|".join(load().hints[kind]), re.IGNORECASE)
 
 
 @lru_cache(maxsize=4)

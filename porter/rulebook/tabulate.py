@@ -32,7 +32,7 @@ def _listed(value: str | list[str]) -> list[str]:
 class _Joined:
     def __init__(self) -> None:
         self.tables: dict[str, Any] = {
-            key: {} for key in ("rules", "moves", "variables", "parameters", "packages", "options")
+            key: {} for key in ("rules", "moves", "variables", "parameters", "packages", "options", "hints")
         }
         self.tables |= {key: [] for key in ("sinks", "settings", "kernels", "roads")}
         self.prose: dict[str, dict[str, Any]] = {
@@ -51,6 +51,7 @@ class _Joined:
             "setting": self._setting,
             "kernel": self._kernel,
             "road": self._road,
+            "hint": self._hint,
             "cause": self._cause,
             "export": lambda where, s: self._named("exports", where, s | {"name": s["variable"]}),
             **{kind: partial(self._named, section) for kind, section in _NAMED.items()},
@@ -167,6 +168,11 @@ class _Joined:
             if name in self.tables["roads"]:
                 raise RuleError(f"{where}: {name} stands there twice")
             self.tables["roads"].append(name)
+
+    def _hint(self, where: str, s: Stanza) -> None:
+        if s["kind"] in self.tables["hints"]:
+            raise RuleError(f"{where}: {s['kind']} stands there twice")
+        self.tables["hints"][s["kind"]] = tuple(s["words"])
 
     def _sink(self, where: str, s: Stanza) -> None:
         calls, methods, keywords = (tuple(s.get(key, ())) for key in ("call", "method", "keyword"))

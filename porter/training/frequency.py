@@ -9,18 +9,9 @@ from collections.abc import Iterable
 from porter.python.blocks import BODIES, once, place, within
 from porter.python.evidence import call_name
 from porter.python.index import Link, Node, ancestors, walk
+from porter.rulebook.table import hint
 
-_NOW_AND_THEN = re.compile(
-    r"(?i)log|print|verbose|debug|eval|valid|save|ckpt|checkpoint|profil|summary|tensorboard|wandb|nan|isinf|is_?finite|interval|every"
-    r"|freq|report|display|monitor|visual|plot|test|infer|predict|export|trac(?:e|ing)|script|onnx|deploy|generat|sampl|best|epoch|found_inf|overflow|oom|num_updates|first|is_np|numpy"
-)
-_REPORTS = re.compile(r"(?i)log(?!it)|print|report|display|verbose|debug|eval|interval|every|freq|wandb|tensorboard")
-_AFTERWARDS = re.compile(
-    r"(?i)post_?proc|eval|metric|infer|predict|generat(?:ion|e)|detections|backend|export|sampler|wrapper|transform$|dataset|search|explain|interpret"
-)
-_ASIDE = re.compile(
-    r"(?i)(?:^|_)(?:log|save|load|init|reset|visuali[sz]e|plot|debug|check_inputs?|report|dump|offload|tests?)(?:_|$)|setup|pred2"
-)
+_NOW_AND_THEN, _REPORTS, _AFTERWARDS, _ASIDE = map(hint, ("now-and-then", "reports", "afterwards", "aside"))
 STEPS = frozenset({"training_step", "train_step", "compute_loss"})  # Lightning, trainers: their loop is elsewhere
 _SAME = {ast.Eq: 1, ast.Is: 1, ast.NotEq: -1, ast.IsNot: -1}
 _EPOCH = re.compile(r"(?i)epoch")
