@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 # packages and plug-ins that come in a CUDA flavour: onnxruntime-gpu, cupy-cuda12x, jax[cuda12], CUDAExecutionProvider
 _FLAVOUR = re.compile(r"[a-z][\w.]*(?:-gpu|-cuda\d\w*|\[cuda\w*\])(?:$|[=<>~!])|(?:CUDA|Tensorrt)ExecutionProvider$")
 _KERNEL = re.compile(
-    r"_cuda(?:_ext|_kernels?|_ops|_fwd|_bwd|_forward|_backward)?$|[a-z0-9]Cuda$|^_C$|^ext_module$|triton(?:_|$)|cudnn(?!$)|cutlass|tilelang"
+    r"_cuda(?:_ext|_kernels?|_ops|_fwd|_bwd|_forward|_backward)?$|[a-z0-9]Cuda$|_gpu_(?:forward|backward|fwd|bwd)$|^_C$|^ext_module$|triton(?:_|$)|cudnn(?!$)|cutlass|tilelang"
 )
 # a name that says that such kernels were built or installed, and a function that asks whether they can be used
 _BUILT = re.compile(
@@ -35,6 +35,7 @@ _KERNELS_OF = frozenset(  # packages whose functions are CUDA kernels, with a sl
     """torch_scatter torch_sparse torch_cluster torch_spline_conv pyg_lib flash_attn xformers apex triton bitsandbytes
     causal_conv1d mamba_ssm cupy cudf tilelang helion deep_ep""".split()
 )
+_BUILT_INTO = frozenset({"_C", "_ext"})  # modules that a build writes: from ._ext import nms
 _CAPABILITY = frozenset({"get_device_capability", "get_device_properties"})
 _NO_FIELD = frozenset({"major", "minor", "warp_size", "regs_per_multiprocessor"})  # None where an NPU is described
 _NO_KERNEL = re.compile(  # to_cuda, init_cuda, sync_cuda, ...: verbs of Python code
@@ -259,10 +260,10 @@ def is_kernel(file: File, node: Node, link: Link) -> bool:
     """Whether a chain of names is a CUDA kernel, by the package that it is from or by its words."""
     words, first = _words(node)
     full = (file.names.resolve(first, link) if first.__class__ is ast.Name else None) or ""
-    root = full.lstrip(".").partition(".")[0]
-    if root == "torch":
+    parts = full.lstrip(".").split(".")
+    if parts[0] == "torch":
         return False
-    return root in _KERNELS_OF or any(_KERNEL.search(word) and not _NO_KERNEL.search(word) for word in words)
+    return parts[0] in _KERNELS_OF or not _BUILT_INTO.isdisjoint(parts) or any(_KERNEL.search(word) and not _NO_KERNEL.search(word) for word in words)
 
 
 def _ends_in_kernel(file: File, node: Node, link: Link) -> bool:
