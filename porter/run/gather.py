@@ -58,6 +58,7 @@ _SCRIPT_NAMES = ("Makefile", "makefile")
 _TEST = re.compile(r"(?:^|/)(?:tests?|examples?)/|(?:^|/)test_")
 _ASKS = re.compile(rb"(?i)(^[ \t]*def[ \t]+)?\bis_(?:torch_)?npu_available\b(?:[ \t]*=(?!=))?", re.MULTILINE)
 _PROJECT = ("pyproject.toml", "setup.cfg", "setup.py")
+_CUDA_FOLDER = re.compile(r"(?:^|_)cuda\d*(?:$|_)")  # what a package or module of the project may be called, too
 _LARGEST = 2_000_000  # a script of more bytes is data
 
 
@@ -202,6 +203,8 @@ def _packages(files: Sequence[str]) -> set[str]:
         for index, word in enumerate(words):
             above = words[:index]  # the package itself, its part where it is a namespace, or a module
             whole = words[index + 1 :] in (["__init__"], []) or len(words) == index + 3 and words[-1] == "__init__"
+            if _CUDA_FOLDER.search(word) and "/".join([*above, "__init__.py"]) not in sources:
+                packages.add("/".join([*above, word]))
             if word in known and whole and "/".join([*above, "__init__.py"]) not in sources:
                 if above and above[-1] in ("src", "python", "lib"):
                     above.pop()
