@@ -45,6 +45,7 @@ class OwnCode(NamedTuple):
     cuda_names: tuple[str, ...] = ()  # what the project sets below torch.cuda: `torch.cuda.patched = True`
     variables: tuple[tuple[str, str], ...] = ()  # (variable of CUDA's or NCCL's, the first file that reads it itself)
     attention: str = ""  # the first file with a "flash_attention_2" of its own, which is not transformers'
+    plain: tuple[str, ...] = ()  # setup.py and its kin, of packages that themselves name no device
     enums: tuple[str, ...] = ()  # files with an Enum of which a member is "cuda" or "nccl"
 
     def enum_beside(self, name: str) -> str | None:

@@ -36,6 +36,7 @@ ORDER = (
     "auto",
 )
 APART = frozenset({"excluded", "unnamed"})  # would be edited, were their file named
+STATEMENTS = frozenset({"newer", "statement"})  # of PRT002: the rest of the file was analysed
 _NAMED = 8  # files; of more, nobody reads the command
 
 Node = tuple[str, str]  # (file, holder)
@@ -91,7 +92,7 @@ def held(results: Iterable[FileResult], partners: Partners) -> tuple[Held, ...]:
     """The places whose edits have to wait, sorted; `partners`: a Partners of the project."""
     results = tuple(results)
     with_sites = {result.path: result for result in results if result.sites}
-    refused = [r.path for r in results if not r.sites and any(f.code in ("PRT002", "PRT003") for f in r.findings)]
+    refused = {r.path: lines for r in results if not r.sites and (lines := _unread(r)) is not None}
     if not any(site.status in EDITED for result in with_sites.values() for site in result.sites):
         return ()
     outside = partners.of(with_sites, refused)
@@ -112,6 +113,14 @@ def held(results: Iterable[FileResult], partners: Partners) -> tuple[Held, ...]:
             if known is None or known.status == "review":
                 out[held_place.path, held_place.offset] = held_place
     return tuple(sorted(out.values()))
+
+
+def _unread(result: FileResult) -> tuple[int, ...] | None:
+    """The lines from which on a file was not analysed; None where nothing was left out."""
+    odd = [f for f in result.findings if f.code in ("PRT002", "PRT003")]
+    if not odd:
+        return None
+    return tuple(f.line for f in odd) if all(f.why in STATEMENTS for f in odd) else ()
 
 
 def _groups(results: Mapping[str, FileResult], partners: Partners) -> Groups:

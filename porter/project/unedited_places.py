@@ -18,6 +18,7 @@ from porter.project.definitions import Answer, Definition, Definitions, imported
 from porter.python.graphs import reached
 
 _VALUE = re.compile(rb"(?i)\bcuda\b|nccl")
+_LONGEST = 10  # lines that a statement is taken to have
 _LARGEST = 2_000_000  # a file of more bytes is data
 Glance = Callable[[str, bytes], FileResult]
 Excluded = Callable[[str], bool]
@@ -81,12 +82,17 @@ class Partners:
 
     # ---- files that are not edited
 
-    def of(self, results: Mapping[str, FileResult], refused: Iterable[str]) -> dict[str, FileResult]:
-        """Those with places of the values that `results` edit, by path; of `refused` ones nothing but the bytes is known."""
+    def of(self, results: Mapping[str, FileResult], refused: Mapping[str, tuple[int, ...]]) -> dict[str, FileResult]:
+        """Those with places of the values that `results` edit, by path; of `refused` ones nothing but the bytes is known, and
+        those only from some lines on where it says which."""
         others: dict[str, FileResult] = {}
         todo = dict(results)
         words: set[str] = set()
-        unread = {path: data for path in refused if (data := self._data(path)) and _VALUE.search(data)}
+        unread = {
+            path: part
+            for path, lines in refused.items()
+            if (data := self._data(path)) and _VALUE.search(part := _cut(data, lines))
+        }
         while todo:
             fresh: dict[str, None] = {}
             mine: set[str] = set()
@@ -103,9 +109,9 @@ class Partners:
             words |= mine
             todo = {path: looked for path in sorted(fresh) if (looked := self._look(path)) and looked.sites}
             others.update(todo)
-        for path, data in sorted(unread.items()):
+        for path, part in sorted(unread.items()):
             role = "unknown" if kind_of(path) in (PYTHON, NOTEBOOK, SHELL) else "setting"
-            if sites := tuple(sorted(self._guessed(data, words, role))):
+            if sites := tuple(sorted(self._guessed(part, words, role))):
                 others[path] = FileResult(path, sites=sites)
         return others
 
@@ -205,3 +211,12 @@ def _holders(result: FileResult) -> list[str]:
 def _word(holder: str) -> str:
     """What every file that speaks of a holder says."""
     return re.split(r"[:.(]", holder.rstrip(")"))[-1] or holder
+
+
+def _cut(data: bytes, lines: tuple[int, ...]) -> bytes:
+    """The statements that begin in these lines, and blanks for the others; all where no lines are named."""
+    if not lines:
+        return data
+    rows = data.split(b"\n")
+    kept = {line + more for line in lines for more in range(_LONGEST)}
+    return b"\n".join(row if number in kept else b"" for number, row in enumerate(rows, 1))

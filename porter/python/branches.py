@@ -263,7 +263,11 @@ def is_kernel(file: File, node: Node, link: Link) -> bool:
     parts = full.lstrip(".").split(".")
     if parts[0] == "torch":
         return False
-    return parts[0] in _KERNELS_OF or not _BUILT_INTO.isdisjoint(parts) or any(_KERNEL.search(word) and not _NO_KERNEL.search(word) for word in words)
+    return (
+        parts[0] in _KERNELS_OF
+        or not _BUILT_INTO.isdisjoint(parts)
+        or any(_KERNEL.search(word) and not _NO_KERNEL.search(word) for word in words)
+    )
 
 
 def _ends_in_kernel(file: File, node: Node, link: Link) -> bool:

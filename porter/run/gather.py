@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 
 from porter.analysis.calls import calls
@@ -57,6 +57,7 @@ _SCRIPTS = (".sh", ".bash", ".slurm", ".sbatch", ".pbs", ".lsf", ".ksh", ".cmd",
 _SCRIPT_NAMES = ("Makefile", "makefile")
 _TEST = re.compile(r"(?:^|/)(?:tests?|examples?)/|(?:^|/)test_")
 _ASKS = re.compile(rb"(?i)(^[ \t]*def[ \t]+)?\bis_(?:torch_)?npu_available\b(?:[ \t]*=(?!=))?", re.MULTILINE)
+_BESIDE = frozenset({"tests", "test", "examples", "example", "docs", "scripts", "tools", "benchmarks"})  # of a package
 _PROJECT = ("pyproject.toml", "setup.cfg", "setup.py")
 _CUDA_FOLDER = re.compile(r"(?:^|_)cuda\d*(?:$|_)")  # what a package or module of the project may be called, too
 _LARGEST = 2_000_000  # a script of more bytes is data
@@ -118,6 +119,7 @@ def _gather(
             variables=first_readers(gathered.texts),
             attention=first_attention(gathered.texts),
             enums=tuple(sorted(gathered.enums)),
+            plain=tuple(sorted(_plain(files, gathered.with_cuda))),
         ),
         accelerators=Accelerators(
             tuple(sorted(gathered.shim)), twins, tuple(sorted(rivals_among(files))), _npu_folders(gathered.asks, files)
@@ -141,6 +143,7 @@ class _Gathered:
         self.parse = parse
         self.own_methods: dict[str, set[str]] = {name: set() for name in _OWN}
         self.cuda_names: set[str] = set()
+        self.with_cuda: set[str] = set()  # files of Python that name CUDA or NCCL
         self.passed: set[tuple[str, str, str]] = set()
         self.shim: set[str] = set()
         self.enums: set[str] = set()
@@ -172,6 +175,7 @@ class _Gathered:
         if b"npu_available" in data.lower() and (questions := list(_ASKS.finditer(data))):
             self.asks[path] = any(m[1] or m[0].endswith(b"=") for m in questions)
         if b"cuda" in data or b"nccl" in data:
+            self.with_cuda.add(path)
             if b"Enum" in data and _MEMBER.search(data):
                 self.enums.add(path)
             for name, pattern in _OWN.items():
@@ -211,6 +215,21 @@ def _packages(files: Sequence[str]) -> set[str]:
                 packages.add("/".join([*above, word]))
                 break
     return packages
+
+
+def _plain(files: Sequence[str], with_cuda: set[str]) -> Iterator[str]:
+    """Lists of what a package needs, where the package itself names no device, and at most its examples do."""
+    packages: dict[str, set[str]] = {}  # by the folder they lie in
+    for path in files:
+        if path.endswith("/__init__.py"):
+            above, _, name = path.removesuffix("/__init__.py").rpartition("/")
+            if name not in _BESIDE:
+                packages.setdefault(above.removesuffix("src").rstrip("/"), set()).add(f"{above}/{name}".lstrip("/"))
+    speaking = {str(folder) for path in with_cuda for folder in PurePosixPath(path).parents}
+    for path in files:
+        folder, _, name = path.rpartition("/")
+        if name in _PROJECT and (own := packages.get(folder)) and own.isdisjoint(speaking):
+            yield path
 
 
 def _read(path: Path, most: int = _LARGEST) -> bytes | None:

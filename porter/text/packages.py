@@ -147,7 +147,8 @@ def _torch(document: Document, want: Wanted, others: bool) -> Iterator[Hit]:
 def _beside(document: Document, want: Wanted, why: str) -> Iterator[Hit]:
     """torch_npu belongs beside torch, or beside what brings it."""
     target = document.session.target
-    if document.session.facts.accelerators.also_npu(document.path) or _DOCUMENTS.search(document.path):
+    facts, path = document.session.facts, document.path
+    if facts.accelerators.also_npu(path) or path in facts.own.plain or _DOCUMENTS.search(path):
         return
     if not want.version and target.style == "portable":
         return  # nothing imports torch_npu there, and other accelerators stay welcome

@@ -462,3 +462,24 @@ def test_one_condition_is_one_decision(status: str, statuses: list[str]) -> None
     assert ('device == "npu" and not torch.npu.is_available()' in unsafe) is (status == "review")
     whole = analyse("a.py", HALF.encode(), open_session())
     assert {f.status for f in whole.findings} == {"auto"}
+
+
+def test_a_statement_that_was_not_analysed_holds_back_what_stands_in_it_alone(project):
+    """Of a file in newer grammar all but a statement is known, and the rest of it is edited."""
+    newer = 'print(f"{str("x")}")\n'  # Python 3.12
+    train = f'import torch\nfrom use import Settings\n\nmodel = torch.nn.Linear(2, 2).to_empty(device="cuda")\n{newer}'
+    use = """from dataclasses import dataclass
+
+import torch
+
+
+@dataclass
+class Settings:
+    device: str = "cuda"
+
+
+def zeros(settings: Settings):
+    return torch.zeros(2, device=settings.device)
+"""
+    made = ported(project({"use.py": use, "train.py": train}))
+    assert 'device: str = "npu"' in made["use.py"] and 'to_empty(device="npu")' in made["train.py"]

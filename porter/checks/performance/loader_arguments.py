@@ -15,7 +15,9 @@ ORDER = (
     "multiprocessing_context"
 ).split()
 # what lies in memory already, and indices into it: no worker would be faster
-MEMORY = re.compile(r"(?i)buffer|replay|experience|rollout|queue|(?:idx|index|indices|ids)$|random|^range$|arange$|TensorDataset$")
+MEMORY = re.compile(
+    r"(?i)buffer|replay|experience|rollout|queue|(?:idx|index|indices|ids)$|random|^range$|arange$|TensorDataset$"
+)
 ASIDE = re.compile(r"(?:^|_)(?:tests?|profiler?|benchmark)(?:_|\.)")
 TRAINS = re.compile(rb"backward\(|optim|\.train\(|Trainer|training_step|train_dataloader")
 COUNTS = re.compile(r"(?i)count|num_steps|total_|estimate|statistics")
