@@ -23,12 +23,12 @@ class Line:
 def read(document: Document) -> list[Line]:
     """Every line that is no comment."""
     lines = []
-    for found in _LOGICAL.finditer(document.text):
-        code = _COMMENT.sub("", found[0])
+    for match in _LOGICAL.finditer(document.text):
+        code = _COMMENT.sub("", match[0])
         bare = code.strip()
         if bare:
-            start = found.start() + len(code) - len(code.lstrip())
-            lines.append(Line(start, start + len(bare), found.end(), bare))
+            start = match.start() + len(code) - len(code.lstrip())
+            lines.append(Line(start, start + len(bare), match.end(), bare))
     return lines
 
 
