@@ -41,16 +41,18 @@ def with_heirs(
     if not known:
         return list(built)
     names = _concerns(known)
-    found, twins = [], set()
+    named_extensions, twins = [], set()
     for path in sorted(texts):
         tree = parse(texts[path]) if b"class " in texts[path] and names.search(texts[path]) else None
         for node in _classes(tree.body) if tree is not None else ():
             if _NPU.search(path):
                 twins.add(node.name)
             elif node.name not in known:
-                found += [(name, e._replace(name=node.name)) for name in _others(node) for e in known.get(name, ())]
-    found = [*((e.name, e) for e in built), *found]
-    return [e for name, e in found if e.builder != BUILDER or not {name, e.name} & twins]
+                named_extensions += [
+                    (name, e._replace(name=node.name)) for name in _others(node) for e in known.get(name, ())
+                ]
+    named_extensions = [*((e.name, e) for e in built), *named_extensions]
+    return [e for name, e in named_extensions if e.builder != BUILDER or not {name, e.name} & twins]
 
 
 def _concerns(known: Iterable[str]) -> re.Pattern[bytes]:

@@ -36,7 +36,7 @@ class Extension(NamedTuple):
 
     def files(self, paths: Iterable[str]) -> frozenset[str]:
         """Of these, the ones that are its sources, as far as they are written down."""
-        found: set[str] = set()
+        sources: set[str] = set()
         package = "/".join(self.name.split(".")[:-1])
         for source in self.sources:
             fitting = [path for path in paths if _fits(source, path)]
@@ -44,8 +44,8 @@ class Extension(NamedTuple):
                 if near := [path for path in fitting if folder and f"/{path}".find(f"/{folder}/") >= 0]:
                     fitting = near
                     break
-            found.update(fitting)
-        return frozenset(found)
+            sources.update(fitting)
+        return frozenset(sources)
 
 
 def _fits(source: str, path: str) -> bool:
@@ -59,7 +59,7 @@ def mentioned(data: bytes) -> bool:
     return any(sign in data for sign in _SIGNS)
 
 
-def found(path: str, tree: ast.Module) -> Iterator[Extension]:
+def in_file(path: str, tree: ast.Module) -> Iterator[Extension]:
     """Of one Python file, whatever the function is called that builds them."""
     values = _assigned(tree)
     known: dict[str, Parts] = {}

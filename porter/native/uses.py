@@ -26,16 +26,16 @@ def uses(tree: ast.Module, exports: Exports) -> Iterator[tuple[Node, str, str]]:
     for node in nodes:
         if node.__class__ is not ast.Name or node.ctx.__class__ is not ast.Load:
             continue
-        chain, at = [node.id], node
+        chain, outermost = [node.id], node
         parent: Node
-        while (parent := above.get(at)).__class__ is ast.Attribute:
-            at = parent
-            chain.append(at.attr)
-        if found := _of_chain(chain, modules, names, exports) or _of_builder(at, above, chain[-1], exports):
-            yield node, *found
-        elif modules and parent.__class__ is ast.Call and parent.func is at and _PICKS.search(chain[-1]):
-            if found := _picked(parent, modules, exports):
-                yield node, *found
+        while (parent := above.get(outermost)).__class__ is ast.Attribute:
+            outermost = parent
+            chain.append(outermost.attr)
+        if use := _of_chain(chain, modules, names, exports) or _of_builder(outermost, above, chain[-1], exports):
+            yield node, *use
+        elif modules and parent.__class__ is ast.Call and parent.func is outermost and _PICKS.search(chain[-1]):
+            if use := _picked(parent, modules, exports):
+                yield node, *use
 
 
 def _walked(tree: ast.Module) -> tuple[list[Node], dict[Node, Node]]:
@@ -96,19 +96,19 @@ def _of_chain(chain: list[str], modules: _Modules, names: _Names, exports: Expor
     if chain[:2] == ["torch", "ops"] and len(chain) > 3:
         space = OPS + chain[2]
         return (space, chain[3]) if chain[3] in exports.get(space, ()) else None
-    for at in range(1, len(chain)):
-        module = modules.get(".".join(chain[:at]))
+    for length in range(1, len(chain)):
+        module = modules.get(".".join(chain[:length]))
         if module is not None:
-            return (module, chain[at]) if chain[at] in exports[module] else None
+            return (module, chain[length]) if chain[length] in exports[module] else None
     return names.get(chain[0])
 
 
-def _of_builder(at: Node, above: dict[Node, Node], name: str, exports: Exports) -> tuple[str, str] | None:
-    """`Builder().load().fn`, where `at` is the builder."""
+def _of_builder(builder: Node, above: dict[Node, Node], name: str, exports: Exports) -> tuple[str, str] | None:
+    """`Builder().load().fn`, of the name or the attributes that stand for the builder."""
     if name not in exports:
         return None
-    made: Node = above.get(at)
-    load: Node = above.get(made) if made.__class__ is ast.Call and made.func is at else None
+    made: Node = above.get(builder)
+    load: Node = above.get(made) if made.__class__ is ast.Call and made.func is builder else None
     call = above.get(load) if load.__class__ is ast.Attribute and load.attr == LOAD else None
     used: Node = above.get(call)
     return (name, used.attr) if used.__class__ is ast.Attribute and used.attr in exports[name] else None

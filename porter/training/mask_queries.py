@@ -55,8 +55,8 @@ def _counted(selection: Node, call: Node, scene: Scene, link: Link) -> str | Non
 
 def _counted_by_len(selection: Node, call: Node, scene: Scene, link: Link) -> str | None:
     """A list has no masks, and an array of numpy answers nonzero() in another way."""
-    of = selection.value if selection.__class__ is ast.Subscript else (selection.args or [selection.func.value])[0]
-    return "counted" if masks.is_tensor(of, link, scene) else None
+    tensor = selection.value if selection.__class__ is ast.Subscript else (selection.args or [selection.func.value])[0]
+    return "counted" if masks.is_tensor(tensor, link, scene) else None
 
 
 def _averaged(selection: Node, call: Node, scene: Scene, link: Link) -> str | None:

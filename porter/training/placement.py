@@ -157,18 +157,18 @@ class Natures:
             return kinds.pop() if len(kinds) == 1 else UNKNOWN
         if op in _COMBINED or op in _MADE:
             full = self._torch_name(value.node)
-            found = self._combined(value.args, function)
-            return DEVICE if full and found == UNKNOWN or op in _MADE and found == NUMBER else found
+            nature = self._combined(value.args, function)
+            return DEVICE if full and nature == UNKNOWN or op in _MADE and nature == NUMBER else nature
         if op == "call" and value.node.__class__ is ast.Call:
             return self._call(value, function)
         return UNKNOWN
 
     def _combined(self, values: Iterable[Value], function: Link) -> str:
         """What an operator makes of several: where one is a tensor, a tensor."""
-        found = {self._nature(v, function) for v in values}
-        if UNKNOWN in found:
-            return DEVICE if DEVICE in found else UNKNOWN
-        return next((kind for kind in (DEVICE, HOST, NUMBER) if kind in found), UNKNOWN)
+        kinds = {self._nature(v, function) for v in values}
+        if UNKNOWN in kinds:
+            return DEVICE if DEVICE in kinds else UNKNOWN
+        return next((kind for kind in (DEVICE, HOST, NUMBER) if kind in kinds), UNKNOWN)
 
     def _cast(self, value: Value, function: Link) -> str:
         base = self._nature(value.args[0], function)
@@ -176,11 +176,11 @@ class Natures:
             return base
         if value.info != "to":
             return base or (DEVICE if value.info in _OF_TENSORS else UNKNOWN)
-        for one in (*value.node.args, *(k.value for k in value.node.keywords)):
-            words = ast.unparse(one)
+        for argument in (*value.node.args, *(k.value for k in value.node.keywords)):
+            words = ast.unparse(argument)
             if _HOST_TARGET.search(words):
                 return HOST
-            if device_like(one) or words.startswith(("'cuda", "'npu")):
+            if device_like(argument) or words.startswith(("'cuda", "'npu")):
                 return DEVICE
         return base
 
@@ -259,11 +259,11 @@ class Natures:
         arguments = function[0].args
         if name in self._scene.callers.read_back(function):
             return HOST
-        said = next(
+        annotation = next(
             (a.annotation for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs) if a.arg == name),
             None,
         )
-        words = ast.unparse(said) if said is not None else ""
+        words = ast.unparse(annotation) if annotation is not None else ""
         named = words if "Tensor" in words else ""
         if not named and words or name == "self" or re.search("List|list|Dict|dict|Tuple|tuple|Sequence", named):
             return UNKNOWN

@@ -28,8 +28,8 @@ class Scene(Context):
         """The index's link of what a LibCST call calls."""
         file = self.file
         if type(call.func).__name__ == "Attribute":
-            if (found := file.receivers.link(file.span(call.func)[1])) is not None:
-                return found
+            if (link := file.receivers.link(file.span(call.func)[1])) is not None:
+                return link
         return file.chain(call.func)
 
     def at(self, node: cst.CSTNode, kind: type) -> Link | None:
@@ -61,4 +61,4 @@ class Scene(Context):
 
     @cached_property
     def first_sizes(self) -> dict[tuple[str, int], tuple[int, int]]:
-        return sizes.first(self)
+        return sizes.first_places(self)

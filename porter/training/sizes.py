@@ -28,19 +28,19 @@ _Misfits: TypeAlias = "list[tuple[str, tuple[str, int, int], tuple[int, int]]]" 
 _KINDS = (ast.Call, ast.Dict, ast.FunctionDef, ast.AsyncFunctionDef, ast.Assign, ast.AnnAssign)
 
 
-def found(scene: AnyScene, link: Link) -> dict[str, tuple[str, int, int]]:
+def misfits_at(scene: AnyScene, link: Link) -> dict[str, tuple[str, int, int]]:
     """What does not fit of the settings that a node belongs to, by name; the first place in a file speaks for a value."""
-    first = scene.first_sizes
-    return {key: row for key, row, at in _misfits(scene, link) if first.get((key, row[1])) == at}
+    first_places = scene.first_sizes
+    return {key: row for key, row, place in _misfits(scene, link) if first_places.get((key, row[1])) == place}
 
 
-def first(scene: AnyScene) -> dict[tuple[str, int], tuple[int, int]]:
+def first_places(scene: AnyScene) -> dict[tuple[str, int], tuple[int, int]]:
     """Where each name first has a value that does not fit."""
     places: dict[tuple[str, int], tuple[int, int]] = {}
     for kind in _KINDS:
         for link in scene.file.buckets[kind]:
-            for key, row, at in _misfits(scene, link):
-                places[key, row[1]] = min(at, places.get((key, row[1]), at))
+            for key, row, place in _misfits(scene, link):
+                places[key, row[1]] = min(place, places.get((key, row[1]), place))
     return places
 
 

@@ -44,7 +44,7 @@ class Tensors:
             link = called[1] if (called := scene.link(node)) is not None else None
         else:
             link = scene.at(node, ast.Subscript)
-        return scene.flows.said(scene, link, kind) if link is not None else None
+        return scene.flows.message_values(scene, link, kind) if link is not None else None
 
     def target(self, call: cst.Call) -> str:
         """What the value of a call is called by the place it goes to."""
@@ -66,8 +66,8 @@ class Tensors:
         return order.touched_before(self.scene.names, link)
 
     def sizes(self, link: Link) -> dict[str, tuple[str, int, int]]:
-        """See sizes.found."""
-        return sizes.found(self.scene, link)
+        """See sizes.misfits_at."""
+        return sizes.misfits_at(self.scene, link)
 
     def spread(self, call: cst.Call) -> dict[str, str] | None:
         """See keyword_options.spread."""
