@@ -199,25 +199,25 @@ def _head(path: str) -> str:
     return "/".join(parts) + "/" if parts else ""
 
 
-def _reached(start: Iterable[str], words: Mapping[str, set[str]], ends: Reached, path: str) -> Reached:
+def _reached(names: Iterable[str], words: Mapping[str, set[str]], ends: Reached, path: str) -> Reached:
     """The kernels that some names lead to; none where one of the ways leads to an NPU."""
     kernels: Reached = {}
-    launches = ""
-    todo, seen = sorted(start), set()
+    launcher = ""
+    todo, visited = sorted(names), set()
     while todo:  # breadth first: what is nearest is named first
         following: set[str] = set()
         for name in todo:
-            if name in seen:
+            if name in visited:
                 continue
             if name in words and _OURS.search(name) or _CANN.match(name):
                 return {}
-            seen.add(name)
+            visited.add(name)
             if name in ends:
                 kernels[name] = ends[name]
             if LAUNCH in words.get(name, ()):
-                launches = launches or name
+                launcher = launcher or name
             following |= words.get(name, set())
             if _CALLED.match(name):
                 kernels[name] = path
-        todo = sorted(following - seen)
-    return kernels or ({launches: path} if launches else {})  # of a kernel that is made by a macro, or from elsewhere
+        todo = sorted(following - visited)
+    return kernels or ({launcher: path} if launcher else {})  # of a kernel that is made by a macro, or from elsewhere

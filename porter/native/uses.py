@@ -69,18 +69,18 @@ def _bound(nodes: list[Node], exports: Exports) -> tuple[_Modules, _Names]:
     for node in nodes:
         if isinstance(node, ast.Import):
             for alias in node.names:
-                last = alias.name.rpartition(".")[2]
-                if last in exports and not alias.name.startswith("torch."):
-                    modules[alias.asname or alias.name] = last
+                module = alias.name.rpartition(".")[2]
+                if module in exports and not alias.name.startswith("torch."):
+                    modules[alias.asname or alias.name] = module
         elif isinstance(node, ast.ImportFrom) and not (
             not node.level and (node.module or "").partition(".")[0] == "torch"
         ):
-            last = (node.module or "").rpartition(".")[2]
+            module = (node.module or "").rpartition(".")[2]
             for alias in node.names:
                 if alias.name in exports:
                     modules[alias.asname or alias.name] = alias.name
-                elif last in exports and alias.name in exports[last]:
-                    names[alias.asname or alias.name] = last, alias.name
+                elif module in exports and alias.name in exports[module]:
+                    names[alias.asname or alias.name] = module, alias.name
         elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
             if builder := loaded(node.value, exports):
                 modules |= {ast.unparse(t): builder for t in node.targets}
@@ -116,13 +116,13 @@ def _of_builder(builder: Node, above: dict[Node, Node], name: str, exports: Expo
 
 def _picked(call: ast.Call, modules: _Modules, exports: Exports) -> tuple[str, str] | None:
     """`getattr(_C, "fn")`, `lazily("fn")` in a file that imports the extension."""
-    last = call.args[-1] if call.args and not call.keywords else None
-    if not isinstance(last, ast.Constant) or not isinstance(last.value, str) or len(call.args) > 2:
+    last_argument = call.args[-1] if call.args and not call.keywords else None
+    if not isinstance(last_argument, ast.Constant) or not isinstance(last_argument.value, str) or len(call.args) > 2:
         return None
     if len(call.args) == 2:
         first = modules.get(getattr(call.args[0], "id", ""))
-        return (first, last.value) if first and last.value in exports[first] else None
+        return (first, last_argument.value) if first and last_argument.value in exports[first] else None
     for module in sorted(set(modules.values())):
-        if last.value in exports[module]:
-            return module, last.value
+        if last_argument.value in exports[module]:
+            return module, last_argument.value
     return None

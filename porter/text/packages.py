@@ -96,8 +96,8 @@ def hits(document: Document, requirements: list[Wanted]) -> Iterator[Hit]:
             if not has_torch_npu and names.isdisjoint(("torch", "pytorch")):
                 has_torch_npu = True
                 yield from _beside(document, want, "through")
-        elif known := rows.get(want.name) or rows.get(_BUILD.sub("", want.name)):
-            yield from _package(document, want, *known)
+        elif entry := rows.get(want.name) or rows.get(_BUILD.sub("", want.name)):
+            yield from _package(document, want, *entry)
         elif _PARTS.fullmatch(want.name):
             parts.append(want)
     if parts:  # they come by the dozen

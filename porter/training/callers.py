@@ -17,7 +17,7 @@ from porter.training.callees import called, callee
 from porter.training.frequency import STEPS, is_aside, is_beside
 
 if TYPE_CHECKING:
-    from porter.training.seen import AnyContext
+    from porter.training.protocols import AnyContext
 
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -43,20 +43,18 @@ class Callers:
     @cached_property
     def _calls(self) -> dict[str, list[tuple[Node, Link]]]:
         """What is called, with the call, of the functions that the file defines, by its last word; of objects, by "__call__"."""
-        calls_by_name: dict[str, list[tuple[Node, Link]]] = {
+        by_name: dict[str, list[tuple[Node, Link]]] = {
             link[0].name: [] for kind in _DEFS for link in self._file.buckets[kind]
         }
         for link in self._file.buckets[ast.Call]:
             for func in called(link[0]):
-                if (calls := calls_by_name.get(call_name(func))) is not None:
+                if (calls := by_name.get(call_name(func))) is not None:
                     calls.append((func, link))
                 elif (
-                    "__call__" in calls_by_name
-                    and (function := callee(self._scene, func, link))
-                    and function.name == "__call__"
+                    "__call__" in by_name and (target := callee(self._scene, func, link)) and target.name == "__call__"
                 ):
-                    calls_by_name["__call__"].append((func, link))
-        return calls_by_name
+                    by_name["__call__"].append((func, link))
+        return by_name
 
     @cached_property
     def _trains(self) -> bool:
@@ -107,9 +105,9 @@ class Callers:
             given: dict[str, list[bool]] = {}
             owner = owner_of(function)
             names = parameters(function[0])[owner is not None :]
-            for parameter, every in self._handed(function[0].name, owner).items():
+            for parameter, read in self._handed(function[0].name, owner).items():
                 if parameter.__class__ is not int or parameter < len(names):
-                    given.setdefault(names[parameter] if parameter.__class__ is int else parameter, []).append(every)
+                    given.setdefault(names[parameter] if parameter.__class__ is int else parameter, []).append(read)
             if (elsewhere := self._elsewhere.get(home(function) or "")) is not None:
                 for index, name in enumerate(names):
                     given.setdefault(name, []).append(not {str(index), name}.isdisjoint(elsewhere.hosts))
@@ -144,10 +142,10 @@ class Callers:
         if name not in self._by_class:
             calls = self._by_class[name] = {}
             for number, (func, call) in enumerate(self._calls.get(name, ())):
-                function = callee(self._scene, func, call)
-                owner: Any = function and function.owner
-                if function is not None and (owner.__class__ is ast.ClassDef or owner is None and not function.full):
-                    calls.setdefault(owner, []).append(_Call(number, func, call, function.on_self))
+                target = callee(self._scene, func, call)
+                owner: Any = target and target.owner
+                if target is not None and (owner.__class__ is ast.ClassDef or owner is None and not target.full):
+                    calls.setdefault(owner, []).append(_Call(number, func, call, target.on_self))
         return self._by_class[name]
 
     def _calls_of(self, name: str, owner: ast.ClassDef | None) -> list[_Call]:

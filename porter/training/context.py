@@ -28,7 +28,7 @@ from porter.training.loops import LOOPS
 from porter.training.placement import Natures
 
 if TYPE_CHECKING:
-    from porter.training.seen import File
+    from porter.training.protocols import File
 
 STEP, FORWARD, CALLED = "step", "forward", "called"
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -67,10 +67,10 @@ class Context:
             link = link[1]
         if link[1] is None:
             return ""
-        known = self._where.get(link[1][0])  # the same for all statements of a block
-        if known is None:
-            known = self._where[link[1][0]] = self._look_around(link)
-        return known
+        answer = self._where.get(link[1][0])  # the same for all statements of a block
+        if answer is None:
+            answer = self._where[link[1][0]] = self._look_around(link)
+        return answer
 
     def _look_around(self, link: Link) -> str:
         for above in ancestors(link):

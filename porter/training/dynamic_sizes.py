@@ -22,7 +22,7 @@ from porter.values.values import Body
 from porter.values.views import Users
 
 if TYPE_CHECKING:
-    from porter.training.seen import AnyContext, File
+    from porter.training.protocols import AnyContext, File
 
 SHAPE, SIZE = "shape", "size"
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -117,9 +117,9 @@ class Flows:
         if flow[0] not in self._followers:
             self._followers[flow[0]] = _Follower(*flow)
         follower = self._followers[flow[0]]
-        if (origin, kind) not in follower.known:
-            follower.known[origin, kind] = follower.follow(origin, kind)
-        return follower.known[origin, kind]
+        if (origin, kind) not in follower.reaches:
+            follower.reaches[origin, kind] = follower.follow(origin, kind)
+        return follower.reaches[origin, kind]
 
     def reads(self, around: Node) -> dict[str, list[ast.Subscript]]:
         """Every `x[...]` that is read, by its index."""
@@ -150,16 +150,16 @@ class _Follower:
                 self.sizes.setdefault(value, []).append(made)
         self.lost, self.stored = {*body.traces.handed, *body.returned}, {*body.traces.stored}
         self.order = {value: index for index, value in enumerate(body.made)}
-        self.known: dict[tuple[Value, str], Reach] = {}  # each rule asks
+        self.reaches: dict[tuple[Value, str], Reach] = {}  # each rule asks
 
     def follow(self, origin: Value, kind: str) -> Reach:
-        known: dict[Value, str] = {origin: kind}
+        kinds: dict[Value, str] = {origin: kind}
         todo = deque([origin])
         reached: dict[Value, None] = {}
         leaves, writes = False, 0
-        while todo and len(known) < _MOST:
+        while todo and len(kinds) < _MOST:
             value = todo.popleft()
-            kind = known[value]
+            kind = kinds[value]
             leaves |= kind == SHAPE and value in self.lost
             writes += kind == SHAPE and value in self.stored
             if any(user.op == "call" and user.info[0] in _OF_ARRAYS for user in self.users.of(value)):
@@ -170,8 +170,8 @@ class _Follower:
                 leaves |= away
                 if counts:
                     reached[user] = None
-                if becomes is not None and (user not in known or known[user] == SIZE and becomes == SHAPE):
-                    known[user] = becomes
+                if becomes is not None and (user not in kinds or kinds[user] == SIZE and becomes == SHAPE):
+                    kinds[user] = becomes
                     todo.append(user)
         names = [_named(value) for value in sorted(reached, key=self.order.__getitem__)]
         lines = sorted({value.node.lineno for value in reached if hasattr(value.node, "lineno")})

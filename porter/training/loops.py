@@ -1,4 +1,4 @@
-"""The loops around a place."""
+"""The loops around a place. A link is (node, link of its parent)."""
 
 from __future__ import annotations
 

@@ -224,10 +224,10 @@ def _lies_on_host(scene: Scene, link: Link) -> bool:
 def summed(scene: Scene, link: Link) -> str | None:
     """Of `x[x > 0].sum()`, whose value needs no selection: 'certain' that it is a tensor, 'likely', or None; also where
     the selection has a name in between, if all that is done with it is to sum it."""
-    known = scene.flows.summed
-    if link[0] not in known:
-        known[link[0]] = _summed(scene, link)
-    return known[link[0]]
+    answers = scene.flows.summed
+    if link[0] not in answers:
+        answers[link[0]] = _summed(scene, link)
+    return answers[link[0]]
 
 
 def _summed(scene: Scene, link: Link) -> str | None:

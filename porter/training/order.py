@@ -1,4 +1,4 @@
-"""What runs before a place, as far as one block shows it."""
+"""What runs before a place, as far as one block shows it. A link is (node, link of its parent)."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from porter.python.index import FUNCTIONS, Link, Node, ancestors
 
 if TYPE_CHECKING:
     from porter.python.names import Names
+    from porter.training.protocols import File
     from porter.training.scene import Scene
-    from porter.training.seen import File
 
 _OTHERWISE = re.compile(rb"spawn|forkserver|set_start_method")
 _STARTS = ("Process", "Pool", "start_processes")
@@ -50,8 +50,8 @@ def children_work(scene: Scene, link: Link) -> bool | None:
     around = scene.function(link)
     if around is not None and _is_host_only(around[0]):
         return False
-    known = [_works(scene, (call[0].func, call)) for call in _started(scene, link, around)]
-    return True if True in known else None if None in known else False
+    answers = [_works(scene, (call[0].func, call)) for call in _started(scene, link, around)]
+    return True if True in answers else None if None in answers else False
 
 
 @blocks.once
@@ -88,11 +88,11 @@ def _works(scene: Scene, link: Link) -> bool | None:
     functions = [function for function in functions if function.__class__ is ast.FunctionDef]
     if len(functions) != 1:
         return None
-    known: dict[object, bool] = scene.file.answers["works"]
+    answers: dict[object, bool] = scene.file.answers["works"]
     key = (functions[0], scene.names.scopes.around(link))
-    if key not in known:
-        known[key] = any(_touch(statement, link, scene.names) for statement in functions[0].body)
-    return known[key]
+    if key not in answers:
+        answers[key] = any(_touch(statement, link, scene.names) for statement in functions[0].body)
+    return answers[key]
 
 
 def _touch(statement: Node, link: Link, names: Names) -> str | None:

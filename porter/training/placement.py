@@ -19,7 +19,7 @@ from porter.values.value import Value
 from porter.values.values import Body
 
 if TYPE_CHECKING:
-    from porter.training.seen import AnyContext
+    from porter.training.protocols import AnyContext
 
 _NOTHING: frozenset[str] = frozenset()
 DEVICE, HOST, NUMBER, UNKNOWN = "device", "host", "number", ""
@@ -199,11 +199,11 @@ class Natures:
 
     def _call(self, value: Value, function: Link) -> str:
         node, name = value.node, value.info[0]
-        last = name.rpartition(".")[2]
-        if last in _ASKING:
+        function_name = name.rpartition(".")[2]
+        if function_name in _ASKING:
             return NUMBER
         if self._torch_name(node):
-            return self._torch(value, last, function)
+            return self._torch(value, function_name, function)
         if name.startswith(("numpy.", "random.")):
             return HOST
         if name.startswith("math."):
@@ -213,29 +213,29 @@ class Natures:
         if node.func.__class__ is not ast.Attribute or "." in name or not value.args:
             return UNKNOWN
         base = self._nature(value.args[0], function)
-        if last in ("cpu", "numpy"):
+        if function_name in ("cpu", "numpy"):
             return HOST
-        if last in ("cuda", "npu"):
+        if function_name in ("cuda", "npu"):
             return DEVICE
-        if last in _OF_TENSORS:
+        if function_name in _OF_TENSORS:
             return base if base in (HOST, DEVICE) else UNKNOWN if base == NUMBER else DEVICE
         if (
             base == UNKNOWN
-            and last in ("any", "all")
+            and function_name in ("any", "all")
             and value.args[0].op in _TRUTHS
             and not self._file.names.bound("np")
         ):
             return DEVICE  # of a comparison: an array, and nobody else makes arrays here
-        return base if last.rstrip("_") in _SHARED and base != NUMBER else UNKNOWN
+        return base if function_name.rstrip("_") in _SHARED and base != NUMBER else UNKNOWN
 
-    def _torch(self, value: Value, last: str, function: Link) -> str:
-        if last in _FACTORIES:
-            where = next((k.value for k in value.node.keywords if k.arg == "device"), None)
-            if where is not None:
-                return HOST if _HOST_TARGET.search(ast.unparse(where)) else DEVICE
-            given = self._nature(value.args[0], function) if value.args and last in _GIVEN else HOST
+    def _torch(self, value: Value, function_name: str, function: Link) -> str:
+        if function_name in _FACTORIES:
+            device = next((k.value for k in value.node.keywords if k.arg == "device"), None)
+            if device is not None:
+                return HOST if _HOST_TARGET.search(ast.unparse(device)) else DEVICE
+            given = self._nature(value.args[0], function) if value.args and function_name in _GIVEN else HOST
             return UNKNOWN if self._default_is_device or given == DEVICE else HOST
-        if value.info[0].rpartition(".")[0] not in _OPERATORS or last.startswith(("is_", "load")):
+        if value.info[0].rpartition(".")[0] not in _OPERATORS or function_name.startswith(("is_", "load")):
             return UNKNOWN
         tensors = [v for v in value.args if v.op != "const"]
         return self._combined(tensors, function) or DEVICE if tensors else UNKNOWN

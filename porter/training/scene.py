@@ -15,7 +15,7 @@ from porter.training.dynamic_sizes import Flows
 if TYPE_CHECKING:
     import libcst as cst
 
-    from porter.training.seen import File
+    from porter.training.protocols import File
 
 
 class Scene(Context):
@@ -32,7 +32,7 @@ class Scene(Context):
                 return link
         return file.chain(call.func)
 
-    def at(self, node: cst.CSTNode, kind: type) -> Link | None:
+    def link_of(self, node: cst.CSTNode, kind: type) -> Link | None:
         """The index's link of a LibCST node that it keeps by this type."""
         if kind not in self._places:
             span = self.file.source.span

@@ -12,7 +12,7 @@ from porter.python.index import Link, Node
 from porter.values.shapes import misfits
 
 if TYPE_CHECKING:
-    from porter.training.seen import AnyScene
+    from porter.training.protocols import AnyScene
 
 _CONFIG = re.compile(r"(?i)conf(?:ig)?|args|arguments|params|settings|cfg")
 _FOLDER = re.compile(r"(?i)(?:^|/)(?:\w+_)?(?:configs?|conf|cfg)(?:/|[\w-]*\.py$)")
@@ -51,11 +51,11 @@ def _misfits(scene: AnyScene, link: Link) -> _Misfits:
         ast.Dict,
         *_DEFS,
     )  # else a block's: that of a function, whose defaults are others
-    known: dict[object, _Misfits] = scene.file.answers["sizes"]
+    answers: dict[object, _Misfits] = scene.file.answers["sizes"]
     key = (link[0] if alone else link[1][0], alone)
-    if key not in known:
-        known[key] = _look_at(scene, link)
-    return known[key]
+    if key not in answers:
+        answers[key] = _look_at(scene, link)
+    return answers[key]
 
 
 def _look_at(scene: AnyScene, link: Link) -> _Misfits:

@@ -1,4 +1,4 @@
-"""What a call is for: what its value is set to, handed to, or waits for."""
+"""What a call is for: what its value is set to, handed to, or waits for. A link is (node, link of its parent)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from porter.training.placement import HOST, NUMBER, UNKNOWN
 
 if TYPE_CHECKING:
     from porter.python.names import Names
-    from porter.training.seen import AnyScene
+    from porter.training.protocols import AnyScene
 
 SIZED = frozenset(
     """zeros ones empty full rand randn randint arange linspace eye new_zeros new_ones new_full new_empty view reshape expand
@@ -198,14 +198,14 @@ def lies_on_host(link: Link) -> bool:
 
 def says_host(scene: AnyScene, link: Link) -> bool:
     """Whether the function around makes anything on the host, or is handed it: the look at its values costs more."""
-    function, known = scene.function(link), scene.flows.hosted
+    function, answers = scene.function(link), scene.flows.hosted
     if function is None:
         return False
-    if function[0] not in known:
+    if function[0] not in answers:
         start, end = scene.file.source.span(function[0])
         made = _MADE.search(scene.file.source.utf8, start, end)
-        known[function[0]] = bool(made) or bool(scene.callers.read_back(function))
-    return known[function[0]]
+        answers[function[0]] = bool(made) or bool(scene.callers.read_back(function))
+    return answers[function[0]]
 
 
 def _is_host(node: Node, scene: AnyScene, link: Link) -> bool:

@@ -159,14 +159,14 @@ def _options(
 
 def _alone(command: Command) -> Callable[[int], bool]:
     """Of a place: is it not inside a longer string, as in `--note "use --device cuda"`?"""
-    known: dict[int, bool] = {}
+    answers: dict[int, bool] = {}
 
     def alone(offset: int) -> bool:
         number = bisect_right(command.words, offset, key=_start) - 1
         if number < 0 or offset >= command.words[number].end:
             return False
-        if number not in known:
-            known[number] = " " not in command.words[number].text.strip()
-        return known[number]
+        if number not in answers:
+            answers[number] = " " not in command.words[number].text.strip()
+        return answers[number]
 
     return alone

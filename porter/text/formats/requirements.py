@@ -34,8 +34,8 @@ def read(document: Document) -> list[Line]:
 
 def same(before: list[Line], after: list[Line]) -> bool:
     """Whether an edit changed no more than it may: the version of torch and its kin, `+cu118` and `/cu118`, a line for torch-npu."""
-    known = {line.text for line in before}
-    kept = [line for line in after if not line.text.startswith("torch-npu==") or line.text in known]
+    old_lines = {line.text for line in before}
+    kept = [line for line in after if not line.text.startswith("torch-npu==") or line.text in old_lines]
     return [_shape(line.text) for line in before] == [_shape(line.text) for line in kept]
 
 

@@ -142,16 +142,16 @@ def written(book: Notebook, edits: Iterable[Edit]) -> tuple[Change, ...]:
 
 def _joined(edits: list[Edit]) -> Iterator[Edit]:
     """Lines that fall away beside each other fall away together."""
-    last: Edit | None = None
+    pending: Edit | None = None
     for edit in edits:
-        if last and last.cell == edit.cell and last.end == edit.start and not last.new and not edit.new:
-            last = last._replace(end=edit.end)
+        if pending and pending.cell == edit.cell and pending.end == edit.start and not pending.new and not edit.new:
+            pending = pending._replace(end=edit.end)
             continue
-        if last:
-            yield last
-        last = edit
-    if last:
-        yield last
+        if pending:
+            yield pending
+        pending = edit
+    if pending:
+        yield pending
 
 
 def _raw(book: Notebook, cell: Cell, edit: Edit) -> tuple[int, int, str]:

@@ -43,6 +43,6 @@ class Classes:
         for base in bases:
             if base in outline.classes and base != name:
                 resolved.append(Class(path, base))
-            elif len(known := self.named(base)) == 1 and known[0] != (path, name):
-                resolved.append(known[0])
+            elif len(namesakes := self.named(base)) == 1 and namesakes[0] != (path, name):
+                resolved.append(namesakes[0])
         return resolved

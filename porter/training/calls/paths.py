@@ -68,7 +68,7 @@ class Graph:
         callees: dict[Node, set[Node]] = {}
         steps: set[Node] = set()
         todo = deque(node for path in asked if path in self.outlines for node in self._waiting(path))
-        seen = {*todo}
+        visited = {*todo}
         while todo:
             node = todo.popleft()
             for caller in self._callers(node):
@@ -76,8 +76,8 @@ class Graph:
                     steps.add(caller)
                 elif not _passes(caller):
                     continue
-                elif caller not in seen:
-                    seen.add(caller)
+                elif caller not in visited:
+                    visited.add(caller)
                     todo.append(caller)
                 callees.setdefault(caller, set()).add(node)
         return _between(callees, steps)

@@ -79,6 +79,6 @@ class Walk:
         """Whose method a call calls."""
         if row.on_self or "." not in row.owner:
             return Class(path, row.owner)
-        last = row.owner.rpartition(".")[2]
-        classes = [cls for cls in self._classes.named(last) if may_be(row.owner, path, cls.path, last, self._modules)]
+        name = row.owner.rpartition(".")[2]
+        classes = [cls for cls in self._classes.named(name) if may_be(row.owner, path, cls.path, name, self._modules)]
         return classes[0] if len(classes) == 1 else None
