@@ -107,8 +107,8 @@ def _of_builder(builder: Node, above: dict[Node, Node], name: str, exports: Expo
     """`Builder().load().fn`, of the name or the attributes that stand for the builder."""
     if name not in exports:
         return None
-    made: Node = above.get(builder)
-    load: Node = above.get(made) if made.__class__ is ast.Call and made.func is builder else None
+    instance: Node = above.get(builder)
+    load: Node = above.get(instance) if instance.__class__ is ast.Call and instance.func is builder else None
     call = above.get(load) if load.__class__ is ast.Attribute and load.attr == LOAD else None
     used: Node = above.get(call)
     return (name, used.attr) if used.__class__ is ast.Attribute and used.attr in exports[name] else None

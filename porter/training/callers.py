@@ -151,12 +151,12 @@ class Callers:
     def _calls_of(self, name: str, owner: ast.ClassDef | None) -> list[_Call]:
         """The calls of a function of the module, or of a method of this class: of its objects and of those of classes that
         derive from it, of `self` in a class above."""
-        meant = self._calls_by_class(name)
+        calls = self._calls_by_class(name)
         if owner is None:
-            return meant.get(None, [])
-        above = meant.keys() & self._tree.line(owner)
-        below = meant.keys() & self._tree.heirs(owner)
-        return sorted(call for cls in above | below for call in meant[cls] if call.on_self or cls in below)
+            return calls.get(None, [])
+        above = calls.keys() & self._tree.line(owner)
+        below = calls.keys() & self._tree.heirs(owner)
+        return sorted(call for cls in above | below for call in calls[cls] if call.on_self or cls in below)
 
     def _inside(self, name: str) -> dict[Node, list[_Call]]:
         """The calls by this name of functions of the file, by the functions that they stand in."""

@@ -145,9 +145,9 @@ class _Follower:
     def __init__(self, body: Body, users: Users) -> None:
         self.body, self.users = body, users
         self.sizes: dict[Value, list[Value]] = {}
-        for made, given in body.traces.sizes.items():
+        for sized, given in body.traces.sizes.items():
             for value in given:
-                self.sizes.setdefault(value, []).append(made)
+                self.sizes.setdefault(value, []).append(sized)
         self.lost, self.stored = {*body.traces.handed, *body.returned}, {*body.traces.stored}
         self.order = {value: index for index, value in enumerate(body.made)}
         self.reaches: dict[tuple[Value, str], Reach] = {}  # each rule asks
@@ -165,7 +165,7 @@ class _Follower:
             if any(user.op == "call" and user.info[0] in _OF_ARRAYS for user in self.users.of(value)):
                 return Reach((), False)
             steps = [(user, self._into(user, value, kind, origin)) for user in self.users.of(value)]
-            steps += [(made, (SHAPE, True, False)) for made in self.sizes.get(value, ()) if kind == SIZE]
+            steps += [(sized, (SHAPE, True, False)) for sized in self.sizes.get(value, ()) if kind == SIZE]
             for user, (becomes, counts, away) in steps:
                 leaves |= away
                 if counts:

@@ -106,9 +106,9 @@ def assigned(scene: Scene, link: Link) -> str | None:
         return None
     tensors = [target.value, *([source] if source is not None else [])]
     # what one mask selects from both fits only where both have the shape of the mask, or neither
-    same = [s for t in tensors if (s := same_shape(target.slice, t, scene, place)) is not None]
-    if same:
-        sure = "certain" in same and all(is_tensor(t, place, scene) for t in tensors)
+    certainties = [s for t in tensors if (s := same_shape(target.slice, t, scene, place)) is not None]
+    if certainties:
+        sure = "certain" in certainties and all(is_tensor(t, place, scene) for t in tensors)
         return "certain" if sure else "likely"
     return "other" if scene.matters((target, link)) else None
 
@@ -234,10 +234,10 @@ def _summed(scene: Scene, link: Link) -> str | None:
     node, function, flows = link[0], scene.function(link), scene.flows
     if not (_is_summed(link) or _only_summed(node, flows.body(function), flows.reads(function[0]) if function else {})):
         return None
-    same = same_shape(node.slice, node.value, scene, link)
-    if same is None:
+    certainty = same_shape(node.slice, node.value, scene, link)
+    if certainty is None:
         return None
-    return "certain" if same == "certain" and is_tensor(node.value, link, scene) else "likely"
+    return "certain" if certainty == "certain" and is_tensor(node.value, link, scene) else "likely"
 
 
 def _is_summed(link: Link) -> bool:
@@ -258,10 +258,10 @@ def _only_summed(node: ast.Subscript, flow: tuple[Body, Users] | None, reads: di
         or any(picked in uses for uses in (body.traces.handed, body.returned, body.traces.stored))
     ):
         return False
-    same = (
+    others = (
         n for several in reads.values() for n in several if n.lineno != node.lineno or n.col_offset != node.col_offset
     )
-    return all(body.at.get(n) is not picked for n in same)  # equal values are one
+    return all(body.at.get(n) is not picked for n in others)  # equal values are one
 
 
 def _is_total(value: Value) -> bool:
@@ -274,8 +274,8 @@ def _first_use(scene: Scene, link: Link) -> bool:
     around = scene.file.tree if function is None else function[0]
     flows, place = scene.flows, (link[0].lineno, link[0].col_offset)
     if (around, index) not in flows.kept:
-        same = sorted(flows.reads(around).get(index, ()), key=lambda n: (n.lineno, n.col_offset))
-        links = ((n, scene.link_to(n)) for n in same)
+        subscripts = sorted(flows.reads(around).get(index, ()), key=lambda n: (n.lineno, n.col_offset))
+        links = ((n, scene.link_to(n)) for n in subscripts)
         flows.kept[around, index] = next(
             (n for n, read_link in links if read_link is None or not summed(scene, read_link)), None
         )

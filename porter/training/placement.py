@@ -245,8 +245,8 @@ class Natures:
         values = self._file.receivers.members(owner).get(name, ()) if owner is not None else ()
         if values and all(v.__class__ is ast.Constant for v in values):
             return NUMBER
-        made = [self._torch_name(v) for v in values]
-        return DEVICE if made and set(made) <= {"torch.nn.Parameter", "torch.nn.parameter.Parameter"} else UNKNOWN
+        makers = [self._torch_name(v) for v in values]
+        return DEVICE if makers and set(makers) <= {"torch.nn.Parameter", "torch.nn.parameter.Parameter"} else UNKNOWN
 
     def _parameter(self, name: str, function: Link) -> str:
         key = (function[0], name)
@@ -272,12 +272,12 @@ class Natures:
 
     def asked(self, function: Node) -> tuple[dict[str, set[str]], set[str]]:
         """The attributes that a function asks of each name, and the names that it binds."""
-        known = self._asked.get(function)
-        if known is None:
-            known = self._asked[function] = {}, set()
+        asked_and_bound = self._asked.get(function)
+        if asked_and_bound is None:
+            asked_and_bound = self._asked[function] = {}, set()
             for node in walk(function):
                 if node.__class__ is ast.Attribute and node.value.__class__ is ast.Name:
-                    known[0].setdefault(node.value.id, set()).add(node.attr)
+                    asked_and_bound[0].setdefault(node.value.id, set()).add(node.attr)
                 elif node.__class__ is ast.Name and node.ctx.__class__ is ast.Store:
-                    known[1].add(node.id)
-        return known
+                    asked_and_bound[1].add(node.id)
+        return asked_and_bound

@@ -99,8 +99,8 @@ def _is_settings(scene: AnyScene, block: Node, link: Link) -> bool:
 def _is_config(node: Node) -> bool:
     if node.__class__ is not ast.ClassDef:
         return False
-    made = any("dataclass" in call_name(getattr(d, "func", d)) for d in node.decorator_list)
-    return made or bool(_CONFIG.search(node.name))
+    is_dataclass = any("dataclass" in call_name(getattr(d, "func", d)) for d in node.decorator_list)
+    return is_dataclass or bool(_CONFIG.search(node.name))
 
 
 def _numbers(pairs: Iterable[tuple[Any, Node]]) -> dict[str, Node]:

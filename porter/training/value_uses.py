@@ -203,8 +203,8 @@ def says_host(scene: AnyScene, link: Link) -> bool:
         return False
     if function[0] not in answers:
         start, end = scene.file.source.span(function[0])
-        made = _MADE.search(scene.file.source.utf8, start, end)
-        answers[function[0]] = bool(made) or bool(scene.callers.read_back(function))
+        match = _MADE.search(scene.file.source.utf8, start, end)
+        answers[function[0]] = bool(match) or bool(scene.callers.read_back(function))
     return answers[function[0]]
 
 

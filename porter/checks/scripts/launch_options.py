@@ -79,10 +79,10 @@ def _variables(
     compared = {match[1] or match[2] or match[3] for match in _COMPARED.finditer(script.text)}
     known: dict[tuple[str, str], tuple[str, list[str]]] = {}  # the first flag for a name's kind, and those that take it
     for name in script.names:
-        held = _HELD.match(name.value.text) if name.role == "set" and name.value else None
-        if held is None or name.value is None or name.name not in handed:
+        match_of_value = _HELD.match(name.value.text) if name.role == "set" and name.value else None
+        if match_of_value is None or name.value is None or name.name not in handed:
             continue
-        kind, flags = "backend" if held[1] == "nccl" else "device", handed[name.name]
+        kind, flags = "backend" if match_of_value[1] == "nccl" else "device", handed[name.name]
         if (kind, name.name) not in known:
             takes = [flag for flag, _, _ in flags if launch.takes(flag, kind)]
             flag = next(iter(takes or [flag for flag, starts, _ in flags if starts and _OURS.search(flag)]), "")
@@ -90,7 +90,7 @@ def _variables(
         flag, takes = known[kind, name.name]
         if not flag:
             continue
-        new, offset = _ported(document, held[1]), name.value.start + held.start(1)
+        new, offset = _ported(document, match_of_value[1]), name.value.start + match_of_value.start(1)
         why = "compared" if name.name in compared else "variable" if takes else "variable_unknown"
         everywhere = why == "variable" and len(takes) == len(flags) == reads[name.name]
         everywhere = everywhere and not name.exported and all(ours for _, _, ours in flags)
@@ -98,8 +98,8 @@ def _variables(
             (name.start, name.value.end),
             why,
             code="PRT825",
-            values=named(flag=flag, old=held[1], new=new, variable=name.name),
-            edits=() if why == "compared" else ((offset, offset + len(held[1]), new),),
+            values=named(flag=flag, old=match_of_value[1], new=new, variable=name.name),
+            edits=() if why == "compared" else ((offset, offset + len(match_of_value[1]), new),),
             safe=safe and everywhere and style == "rename",
             holder=field(flag),
             role="passed",

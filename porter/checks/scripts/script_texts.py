@@ -45,12 +45,12 @@ class ScriptTexts(IndexRule):
         if not any(word in source.utf8 for word in _IN_BYTES):  # each at the speed of memory, which a pattern has not
             return
         lines = sorted({source.line(match.start()) for match in _BYTES.finditer(source.utf8)})
-        seen = set()
+        visited = set()
         for link in strings(file.tree, lines, _TEXT):
             whole = link[1] if link[1][0].__class__ is ast.JoinedStr else link
-            if whole[0] in seen or file.awareness.covers_link(whole):
+            if whole[0] in visited or file.awareness.covers_link(whole):
                 continue
-            seen.add(whole[0])
+            visited.add(whole[0])
             text = _text(whole[0])
             if text.strip().count("\n") and _is_script(text, whole):
                 with suppress(Unreadable):  # so much is put into it that it is no shell yet

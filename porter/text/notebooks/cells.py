@@ -196,8 +196,8 @@ def _viewed(document: Document, cells: tuple[Cell, ...]) -> Notebook:
         reading = {"python": magics.read, "shell": magics.shell}.get(cell.language, magics.hidden)(texts)
         if cell.language == "python" and not magics.parses("\n".join(reading.python)):
             book.broken[cell.number] = len(lines)
-            kept = reading.commands if reading.whole else []
-            reading = replace(magics.hidden(texts), commands=kept)
+            commands_kept = reading.commands if reading.whole else []
+            reading = replace(magics.hidden(texts), commands=commands_kept)
         commands += (c._replace(first=c.first + len(lines), last=c.last + len(lines)) for c in reading.commands)
         python += reading.python
         shields += reading.shields

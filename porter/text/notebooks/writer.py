@@ -174,12 +174,12 @@ def _raw(book: Notebook, cell: Cell, edit: Edit) -> tuple[int, int, str]:
         return cell.literals[first - 1].node.end, literals[-1].node.end, ""
     between = f'"{_between(book, cell, first)}"'
     parts = [text if cell.bare else text + line_end for text, line_end in pieces(new)]
-    made = between.join(encode(part, escaped)[1:-1] for part in parts)
+    spelt = between.join(encode(part, escaped)[1:-1] for part in parts)
     if start == end and whole[1] and not whole[0] and literals[0].text.endswith(("\n", "\r")):
-        made = between + made
+        spelt = between + spelt
     if new.endswith(("\n", "\r")) and (cell.bare or not whole[1]):
-        made += between
-    return begin, stop, made
+        spelt += between
+    return begin, stop, spelt
 
 
 def _between(book: Notebook, cell: Cell, number: int) -> str:
