@@ -61,4 +61,4 @@ def _row(func: ast.expr, link: Link, resolved: Callee, name: str, always: bool) 
     given = ((str(index), value) for index, value in enumerate(call.args) if func is call.func)
     hosts = (key for key, value in (*given, *((k.arg or "", k.value) for k in call.keywords)) if reads_back(value))
     full = owner.name if owner.__class__ is ast.ClassDef else owner or ""
-    return Row(name, resolved.name, resolved.full, full, resolved.own, always, tuple(hosts))
+    return Row(name, resolved.name, resolved.full, full, resolved.on_self, always, tuple(hosts))

@@ -69,22 +69,22 @@ def exports(data: bytes, bare: bytes, functions: Sequence[tuple[str, Node, Node]
 
 def _operators(data: bytes, bare: bytes) -> Iterator[Export]:
     """`torch::RegisterOperators().op("ns::name", &function)`: the names stand in strings, which `bare` has not."""
-    for found in _OPERATOR.finditer(data):
-        if bare[found.start() : found.start() + 1].strip():
-            space, name = found[1].decode(), found[2].decode()
-            yield _export(space, True, name, TOKEN.sub(b"", found[3]))
+    for match in _OPERATOR.finditer(data):
+        if bare[match.start() : match.start() + 1].strip():
+            space, name = match[1].decode(), match[2].decode()
+            yield _export(space, True, name, TOKEN.sub(b"", match[3]))
 
 
-def _export(module: str, library: bool, name: str, said: bytes, key: str = "") -> Export:
-    words = frozenset(word.decode("ascii", "replace") for word in _WORD.findall(said))
+def _export(module: str, library: bool, name: str, arguments: bytes, key: str = "") -> Export:
+    words = frozenset(word.decode("ascii", "replace") for word in _WORD.findall(arguments))
     return Export(module, library, name, words, key or next(iter(sorted(words & _KEYS)), "").removeprefix("k"))
 
 
 def _defined(data: bytes, body: Node, module: str, library: bool, key: str = "") -> Iterator[Export]:
     todo = [body]
     chained: set[int] = set()
-    made = {found.start(): found[1] for found in _CLASS.finditer(data, body.start_byte, body.end_byte)}
-    classes = list(made)
+    class_names = {match.start(): match[1] for match in _CLASS.finditer(data, body.start_byte, body.end_byte)}
+    class_starts = list(class_names)
     while todo:
         node = todo.pop()
         if node.type != "call_expression":
@@ -93,9 +93,9 @@ def _defined(data: bytes, body: Node, module: str, library: bool, key: str = "")
         if node.id not in chained:  # else it begins as what it is a part of
             calls = _chain(node)
             chained |= {call.id for call in calls}
-            at = bisect_left(classes, calls[-1].start_byte)
-            if at < len(classes) and classes[at] < calls[-1].end_byte:
-                yield from _class(data, calls, made[classes[at]].decode(), module)
+            index = bisect_left(class_starts, calls[-1].start_byte)
+            if index < len(class_starts) and class_starts[index] < calls[-1].end_byte:
+                yield from _class(data, calls, class_names[class_starts[index]].decode(), module)
                 continue
         called, arguments = node.child_by_field_name("function"), node.child_by_field_name("arguments")
         field = called.child_by_field_name("field") if called and called.type == "field_expression" else None
@@ -135,14 +135,14 @@ def _chain(call: Node) -> list[Node]:
 def _class(data: bytes, calls: list[Node], name: str, module: str) -> Iterator[Export]:
     """`py::class_<Scale>(m, "Scaler").def("run", &Scale::run)`: whoever makes one may call all of it."""
     words = {f"{name}::{name}"}
-    *methods, made = [call.child_by_field_name("arguments") for call in calls]
+    *methods, constructor = [call.child_by_field_name("arguments") for call in calls]
     for argument in (node for arguments in methods if arguments is not None for node in arguments.named_children):
         if argument.type == "lambda_expression":
             words |= referred(TOKEN.sub(b"", _text(data, argument)))
-        elif found := _METHOD.search(_text(data, argument)):
-            words.add(f"{found[1].decode()}::{found[2].decode()}")
-    said = _STRING.search(_text(data, made)) if made is not None else None
-    if said and (text := said[1].decode("utf-8", "replace")).isidentifier():
+        elif method := _METHOD.search(_text(data, argument)):
+            words.add(f"{method[1].decode()}::{method[2].decode()}")
+    name_match = _STRING.search(_text(data, constructor)) if constructor is not None else None
+    if name_match and (text := name_match[1].decode("utf-8", "replace")).isidentifier():
         yield Export(module, False, text, frozenset(words))
 
 

@@ -34,28 +34,30 @@ def with_heirs(
     built: Sequence[Extension], texts: Mapping[str, bytes], parse: Callable[[bytes], ast.Module | None]
 ) -> list[Extension]:
     """All extensions, without the builders that have a twin for NPUs, and with what is known of other classes' sources."""
-    known: dict[str, list[Extension]] = {}
+    builders_by_name: dict[str, list[Extension]] = {}
     for extension in built:
         if extension.builder == BUILDER:
-            known.setdefault(extension.name, []).append(extension)
-    if not known:
+            builders_by_name.setdefault(extension.name, []).append(extension)
+    if not builders_by_name:
         return list(built)
-    names = _concerns(known)
-    found, twins = [], set()
+    names = _concerns(builders_by_name)
+    named_extensions, twins = [], set()
     for path in sorted(texts):
         tree = parse(texts[path]) if b"class " in texts[path] and names.search(texts[path]) else None
         for node in _classes(tree.body) if tree is not None else ():
             if _NPU.search(path):
                 twins.add(node.name)
-            elif node.name not in known:
-                found += [(name, e._replace(name=node.name)) for name in _others(node) for e in known.get(name, ())]
-    found = [*((e.name, e) for e in built), *found]
-    return [e for name, e in found if e.builder != BUILDER or not {name, e.name} & twins]
+            elif node.name not in builders_by_name:
+                named_extensions += [
+                    (name, e._replace(name=node.name)) for name in _others(node) for e in builders_by_name.get(name, ())
+                ]
+    named_extensions = [*((e.name, e) for e in built), *named_extensions]
+    return [e for name, e in named_extensions if e.builder != BUILDER or not {name, e.name} & twins]
 
 
-def _concerns(known: Iterable[str]) -> re.Pattern[bytes]:
+def _concerns(builder_names: Iterable[str]) -> re.Pattern[bytes]:
     """A class of one of these names, with one among its bases, or with a list of them."""
-    word = rb"\b(?:%s)\b" % b"|".join(name.encode() for name in sorted(known))
+    word = rb"\b(?:%s)\b" % b"|".join(name.encode() for name in sorted(builder_names))
     return re.compile(
         rb"^class[ \t]+(?:%s|\w+\([^)]*%s)|^[ \t]+\w[^=\n]*=[ \t]*[\[(][^\])]*%s" % (word, word, word), re.MULTILINE
     )

@@ -71,7 +71,7 @@ def _parser() -> Parser:
 @lru_cache(maxsize=512)
 def read(data: bytes) -> Cpp:
     """Never raises: what the grammar does not know is searched for words."""
-    bare = TOKEN.sub(lambda found: found[0] if found[0][:1] == b"#" else found[0].translate(_BLANK), data)
+    bare = TOKEN.sub(lambda match: match[0] if match[0][:1] == b"#" else match[0].translate(_BLANK), data)
     tree = grammar.tree(_parser(), data) if len(data) <= LARGEST else None
     if tree is None:
         return Cpp(bare, tuple(_by_words(bare, {}, [])), (), (), (), ())
@@ -92,23 +92,23 @@ def read(data: bytes) -> Cpp:
         if name in MODULES:
             continue
         words, head = referred(bare[start:end]), bare[node.start_byte : start]
-        if ours := AICORE.encode() in head:
+        if is_for_npu := AICORE.encode() in head:
             words |= {AICORE}
         if b"__global__" in head:
             spans.append((node.start_byte, start))
-            if not ours:
+            if not is_for_npu:
                 kernels.setdefault(name, named.start_byte)
         functions += [Function(other, words) for other in _names(name, _class(bare, owner, scope), owner, bare)]
     spans += [(start, end) for start, end in declared if b"__global__" in bare[start:end]]
     functions += [Function(words[0], frozenset(words[1:])) for words in _registered(bare)]
     defines = list(_MACRO.finditer(bare)) if b"define" in bare else []
-    made = {found[1].decode("ascii", "replace"): referred(found[2]) for found in defines}
-    functions = _expanded(functions, made, _MOST * len(data)) if made else functions
-    makers = [found for found in defines if b"__global__" in found[2]]
-    spans += [found.span() for found in makers]
+    words_of_macros = {match[1].decode("ascii", "replace"): referred(match[2]) for match in defines}
+    functions = _expanded(functions, words_of_macros, _MOST * len(data)) if words_of_macros else functions
+    makers = [match for match in defines if b"__global__" in match[2]]
+    spans += [match.span() for match in makers]
     kernels |= {k.name: k.start for k in (*_by_words(bare, kernels, spans), *_made(bare, makers))}
     ordered = sorted((Kernel(name, start) for name, start in kernels.items()), key=lambda k: k.start)
-    macros = tuple(Function(name, words) for name, words in made.items())
+    macros = tuple(Function(name, words) for name, words in words_of_macros.items())
     return Cpp(
         bare, tuple(ordered), tuple(functions), macros, tuple(exports(data, bare, bodies)), tuple(_included(bare))
     )
@@ -116,23 +116,23 @@ def read(data: bytes) -> Cpp:
 
 def _unconditional(data: bytes, bare: bytes) -> bytes:
     """The first of the branches that the preprocessor has to choose from inside of parentheses, where the grammar knows none."""
-    depth, left, at, spans = 0, 0, 0, []
+    depth, left_out, offset, spans = 0, 0, 0, []
     for line in bare.splitlines(keepends=True):
         directive = _BRANCH.match(line)
         if directive is None:
-            if left:
-                spans.append((at, at + len(line)))
+            if left_out:
+                spans.append((offset, offset + len(line)))
             else:
                 depth = 0 if line[:1] == b"}" else max(0, depth + line.count(b"(") - line.count(b")"))
         elif depth > 0:
-            spans.append((at, at + len(line)))
+            spans.append((offset, offset + len(line)))
             if directive[1][:2] == b"if":
-                left += bool(left)
+                left_out += bool(left_out)
             elif directive[1] == b"endif":
-                left -= bool(left)
-            elif left < 2:
-                left = 1
-        at += len(line)
+                left_out -= bool(left_out)
+            elif left_out < 2:
+                left_out = 1
+        offset += len(line)
     plain = bytearray(data)
     for start, end in spans:
         plain[start:end] = plain[start:end].translate(_BLANK)
@@ -174,8 +174,8 @@ def _named(function: Node) -> tuple[Node | None, Node | None]:
 def _class(bare: bytes, owner: Node | None, scope: Node | None) -> str:
     """What a method is a member of."""
     node = scope if scope is not None else owner and owner.child_by_field_name("name")
-    found = _WORD.search(bare, node.start_byte, node.end_byte) if node else None
-    return found[0].decode("ascii", "replace") if found else ""
+    match = _WORD.search(bare, node.start_byte, node.end_byte) if node else None
+    return match[0].decode("ascii", "replace") if match else ""
 
 
 def _names(name: str, holder: str, owner: Node | None, bare: bytes) -> Iterator[str]:
@@ -195,26 +195,26 @@ def _names(name: str, holder: str, owner: Node | None, bare: bytes) -> Iterator[
 
 def _expanded(functions: list[Function], macros: dict[str, frozenset[str]], most: int) -> list[Function]:
     """With what the macros in them mention, as long as that is not more than `most` words in all."""
-    found = []
-    for name, seen in functions:
-        todo = seen & macros.keys()
+    expanded = []
+    for name, words in functions:
+        todo = words & macros.keys()
         while todo and most > 0:
             most -= sum(len(macros[macro]) for macro in todo)
-            more = frozenset().union(*(macros[macro] for macro in todo)) - seen
-            todo, seen = more & macros.keys(), seen | more
-        found.append(Function(name, seen))
-    return found
+            more = frozenset().union(*(macros[macro] for macro in todo)) - words
+            todo, words = more & macros.keys(), words | more
+        expanded.append(Function(name, words))
+    return expanded
 
 
 def _included(bare: bytes) -> Iterator[str]:
-    for found in _INCLUDE.finditer(bare) if b"include" in bare else ():
-        yield found[1].decode("utf-8", "replace")
+    for match in _INCLUDE.finditer(bare) if b"include" in bare else ():
+        yield match[1].decode("utf-8", "replace")
 
 
 def _registered(bare: bytes) -> Iterator[list[str]]:
     """`REGISTER_IMPL(stub, CUDA, function);` at the beginning of a line: the first name leads to the others."""
-    for found in _STATEMENT.finditer(bare):
-        words = [word.decode("ascii", "replace") for word in _WORD.findall(found[1])]
+    for match in _STATEMENT.finditer(bare):
+        words = [word.decode("ascii", "replace") for word in _WORD.findall(match[1])]
         if len(words) > 1:
             yield words
 
@@ -222,18 +222,20 @@ def _registered(bare: bytes) -> Iterator[list[str]]:
 def _by_words(bare: bytes, known: dict[str, int], spans: list[tuple[int, int]]) -> Iterator[Kernel]:
     if b"__global__" not in bare:
         return
-    left = bytearray(bare)
+    remaining = bytearray(bare)
     for start, end in spans:
-        left[start:end] = b" " * (end - start)
-    seen = set(known)
-    for found in _KERNEL.finditer(_BOUNDS.sub(lambda bounds: b" " * len(bounds[0]), bytes(left))):
-        name = found[1].decode("ascii", "replace")
-        if name not in seen and AICORE.encode() not in found[0]:
-            seen.add(name)
-            yield Kernel(name, found.start(1))
+        remaining[start:end] = b" " * (end - start)
+    names = set(known)
+    for match in _KERNEL.finditer(_BOUNDS.sub(lambda bounds: b" " * len(bounds[0]), bytes(remaining))):
+        name = match[1].decode("ascii", "replace")
+        if name not in names and AICORE.encode() not in match[0]:
+            names.add(name)
+            yield Kernel(name, match.start(1))
 
 
 def _made(bare: bytes, makers: list[re.Match[bytes]]) -> list[Kernel]:
     numbers = {maker[1]: number for number, maker in enumerate(makers)}
-    made = [found for found in _USED.finditer(bare) if found[1] in numbers] if makers else []
-    return [Kernel(found[2].decode("ascii"), found.start(2)) for found in sorted(made, key=lambda f: numbers[f[1]])]
+    uses = [match for match in _USED.finditer(bare) if match[1] in numbers] if makers else []
+    return [
+        Kernel(match[2].decode("ascii"), match.start(2)) for match in sorted(uses, key=lambda match: numbers[match[1]])
+    ]

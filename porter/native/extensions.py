@@ -36,7 +36,7 @@ class Extension(NamedTuple):
 
     def files(self, paths: Iterable[str]) -> frozenset[str]:
         """Of these, the ones that are its sources, as far as they are written down."""
-        found: set[str] = set()
+        sources: set[str] = set()
         package = "/".join(self.name.split(".")[:-1])
         for source in self.sources:
             fitting = [path for path in paths if _fits(source, path)]
@@ -44,8 +44,8 @@ class Extension(NamedTuple):
                 if near := [path for path in fitting if folder and f"/{path}".find(f"/{folder}/") >= 0]:
                     fitting = near
                     break
-            found.update(fitting)
-        return frozenset(found)
+            sources.update(fitting)
+        return frozenset(sources)
 
 
 def _fits(source: str, path: str) -> bool:
@@ -59,12 +59,12 @@ def mentioned(data: bytes) -> bool:
     return any(sign in data for sign in _SIGNS)
 
 
-def found(path: str, tree: ast.Module) -> Iterator[Extension]:
+def in_file(path: str, tree: ast.Module) -> Iterator[Extension]:
     """Of one Python file, whatever the function is called that builds them."""
     values = _assigned(tree)
-    known: dict[str, Parts] = {}
+    known_parts: dict[str, Parts] = {}
     for node in ast.walk(tree):
-        if not isinstance(node, ast.Call) or (last := _called(node)) == "setup":  # what it is handed speaks for itself
+        if not isinstance(node, ast.Call) or (word := _called(node)) == "setup":  # what it is handed speaks for itself
             continue
         named = next((k.value for k in node.keywords if k.arg in _NAMES), node.args[0] if node.args else None)
         name = text_of(named, values)
@@ -73,12 +73,12 @@ def found(path: str, tree: ast.Module) -> Iterator[Extension]:
         given = {k.arg: k.value for k in node.keywords if k.arg}
         if parent := text_of(given.get("module"), values):
             name = f"{parent}.{name}"
-        strings = list(dict.fromkeys(_strings([*node.args, *given.values()], values, known)))
+        strings = list(dict.fromkeys(_strings([*node.args, *given.values()], values, known_parts)))
         sources = tuple(text for text in strings if SOURCE.search(text) and "\n" not in text and not SUFFIX.match(text))
         inline = tuple(text for text in strings if "__global__" in text and "\n" in text)
-        if sources or _BUILDERS.match(last) and (last != "load" or "sources" in given or len(node.args) > 1):
-            functions = tuple(_strings([given["functions"]], values, known)) if "functions" in given else ()
-            yield Extension(name, path, sources, inline, functions, last)
+        if sources or _BUILDERS.match(word) and (word != "load" or "sources" in given or len(node.args) > 1):
+            functions = tuple(_strings([given["functions"]], values, known_parts)) if "functions" in given else ()
+            yield Extension(name, path, sources, inline, functions, word)
 
 
 def _called(call: ast.Call) -> str:
@@ -114,20 +114,22 @@ def text_of(node: ast.expr | None, values: dict[str, list[ast.expr]]) -> str:
     return next(filter(None, (text_of(value, {}) for value in given)), "")
 
 
-def _strings(nodes: Iterable[ast.AST], values: dict[str, list[ast.expr]], known: dict[str, Parts]) -> Iterator[str]:
+def _strings(
+    nodes: Iterable[ast.AST], values: dict[str, list[ast.expr]], known_parts: dict[str, Parts]
+) -> Iterator[str]:
     """The strings in some expressions, and in what their names stand for, some steps far."""
     strings, names = _parts(nodes)
-    seen: set[str] = set()
+    visited: set[str] = set()
     for _ in range(_STEPS):
         yield from strings
         strings, following = [], []
         for name in dict.fromkeys(names):
-            if name not in seen and name in values:
-                seen.add(name)
-                if name not in known:
-                    known[name] = _parts(values[name])
-                strings += known[name][0]
-                following += known[name][1]
+            if name not in visited and name in values:
+                visited.add(name)
+                if name not in known_parts:
+                    known_parts[name] = _parts(values[name])
+                strings += known_parts[name][0]
+                following += known_parts[name][1]
         names = following
     yield from strings
 

@@ -19,19 +19,19 @@ _LEAST, _BYTES = 1000, 24
 
 def tree(parser: Parser, data: bytes) -> Tree | None:
     """None where the grammar would take more steps than sources that people write ever do."""
-    left = _LEAST + len(data) // _BYTES
+    steps_left = _LEAST + len(data) // _BYTES
 
     def spent(*_: object) -> bool:
-        nonlocal left
-        left -= 1
-        return left < 0
+        nonlocal steps_left
+        steps_left -= 1
+        return steps_left < 0
 
-    def piece(at: int, _: object) -> bytes:
-        return b"" if spent() else data[at : at + _PIECE]
+    def piece(offset: int, _: object) -> bytes:
+        return b"" if spent() else data[offset : offset + _PIECE]
 
     try:
-        found = parser.parse(piece, encoding="utf8", progress_callback=spent)
+        parsed = parser.parse(piece, encoding="utf8", progress_callback=spent)
     except ValueError:  # how it stops
         parser.reset()
         return None
-    return found if left >= 0 else None
+    return parsed if steps_left >= 0 else None

@@ -47,16 +47,16 @@ class Exported(NamedTuple):
 
 
 def sources_of(root: Path, files: Iterable[str]) -> dict[str, bytes]:
-    found, left = {}, _ALL
+    sources, bytes_left = {}, _ALL
     for path in sorted(files):
         if kind_of(path) == NATIVE:
             data = beginning(root / path, _LARGEST + 1)
             if data is None:
                 continue
-            left -= len(data)
-            if len(data) <= _LARGEST and left > 0:
-                found[path] = data
-    return found
+            bytes_left -= len(data)
+            if len(data) <= _LARGEST and bytes_left > 0:
+                sources[path] = data
+    return sources
 
 
 def binds(sources: Mapping[str, bytes]) -> bool:
@@ -66,12 +66,12 @@ def binds(sources: Mapping[str, bytes]) -> bool:
 
 def built_by(texts: Mapping[str, bytes], parse: Parse) -> list[Extension]:
     """The extensions that some Python files build."""
-    found: list[Extension] = []
+    built: list[Extension] = []
     for path in sorted(texts):
         tree = parse(texts[path]) if extensions.mentioned(texts[path]) else None
         if tree is not None:
-            found += [*extensions.found(path, tree), *builders.named(path, tree)]
-    return builders.with_heirs(found, texts, parse)
+            built += [*extensions.in_file(path, tree), *builders.named(path, tree)]
+    return builders.with_heirs(built, texts, parse)
 
 
 class _Read(Mapping[str, "Cpp"]):
@@ -101,24 +101,24 @@ def anew(key: str, make: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
 
 def exported(sources: Mapping[str, bytes], built: Sequence[Extension], remember: Remember = anew) -> Exported:
     """`remember` may know what was made of the same sources before."""
-    said = hashlib.sha256(repr(built).encode())
+    digest = hashlib.sha256(repr(built).encode())
     for path, data in sources.items():
-        said.update(b"%s\0%d\0" % (path.encode("utf-8", "surrogateescape"), len(data)))
-        said.update(data)
-    return Exported(*remember(f"exported\0{said.hexdigest()}", lambda: tuple(_exported(sources, built))))
+        digest.update(b"%s\0%d\0" % (path.encode("utf-8", "surrogateescape"), len(data)))
+        digest.update(data)
+    return Exported(*remember(f"exported\0{digest.hexdigest()}", lambda: tuple(_exported(sources, built))))
 
 
 def _exported(sources: Mapping[str, bytes], built: Sequence[Extension]) -> Exported:
     read = _Read(sources)
     listed = [(extension, extension.files(read)) for extension in built]
-    found = Exported({}, {})
+    result = Exported({}, {})
     for path, data in sources.items():
         if not (_EXPORTS.search(data) or b".def(" in data) or not (source := read[path]).exports:
             continue
-        for extension, own in _extensions(path, listed):
+        for extension, own_files in _extensions(path, listed):
             words: dict[str, set[str]] = {}
             ends: Reached = {}
-            for other in _group(path, own, read):
+            for other in _group(path, own_files, read):
                 macros = read[other].macros if other.endswith(_HEADERS) else ()
                 for function in (*read[other].functions, *macros):
                     words.setdefault(function.name, set()).update(function.words)
@@ -130,25 +130,25 @@ def _exported(sources: Mapping[str, bytes], built: Sequence[Extension]) -> Expor
                     module = extension.module if extension else ""
                 if module:
                     module = OPS + module if export.library else module
-                    found.keys.setdefault(module, {}).setdefault(export.name, set()).add(export.key)
+                    result.keys.setdefault(module, {}).setdefault(export.name, set()).add(export.key)
                     if kernels := _reached(export.words, words, ends, path):
-                        found.reached.setdefault(module, {}).setdefault(export.name, {}).update(kernels)
-    return found
+                        result.reached.setdefault(module, {}).setdefault(export.name, {}).update(kernels)
+    return result
 
 
 def inline(extension: Extension) -> dict[str, Reached]:
     """`load_inline`: the kernels stand in a string of the Python file."""
     from porter.native import cpp
 
-    found: dict[str, Reached] = {}
+    by_function: dict[str, Reached] = {}
     for text in extension.inline:
         source = cpp.read(text.encode("utf-8", "replace"))
         words = {function.name: set(function.words) for function in source.functions}
         ends = {kernel.name: extension.path for kernel in source.kernels}
         for name in extension.functions or [f.name for f in source.functions if f.name not in ends]:
             if kernels := _reached([name], words, ends, extension.path):
-                found.setdefault(name, {}).update(kernels)
-    return found
+                by_function.setdefault(name, {}).update(kernels)
+    return by_function
 
 
 def _extensions(path: str, listed: Listed) -> Sequence[tuple[Extension | None, frozenset[str]]]:
@@ -162,62 +162,62 @@ def _extensions(path: str, listed: Listed) -> Sequence[tuple[Extension | None, f
     return [next(near, nothing)]
 
 
-def _group(path: str, own: frozenset[str], read: Mapping[str, Cpp]) -> list[str]:
+def _group(path: str, own_files: frozenset[str], read: Mapping[str, Cpp]) -> list[str]:
     """The sources that are linked with a binding, with all that they include; without a list of them, all nearby."""
-    if path in own:
-        linked = _with_includes(own, read)
+    if path in own_files:
+        linked = _with_includes(own_files, read)
         if any(read[p].kernels for p in linked):
             return linked
     head = _head(path)
-    return sorted(p for p in read if p in own or p.startswith(head))
+    return sorted(p for p in read if p in own_files or p.startswith(head))
 
 
-def _with_includes(own: frozenset[str], read: Mapping[str, Cpp]) -> list[str]:
-    called: dict[str, list[str]] = {}
+def _with_includes(own_files: frozenset[str], read: Mapping[str, Cpp]) -> list[str]:
+    by_name: dict[str, list[str]] = {}
     for path in read:
-        called.setdefault(path.rpartition("/")[2], []).append(path)
+        by_name.setdefault(path.rpartition("/")[2], []).append(path)
 
     def included(path: str) -> Iterator[str]:
         for name in read[path].includes:
-            fitting = [p for p in called.get(name.rpartition("/")[2], ()) if f"/{p}".endswith("/" + name.lstrip("./"))]
+            fitting = [p for p in by_name.get(name.rpartition("/")[2], ()) if f"/{p}".endswith("/" + name.lstrip("./"))]
             if fitting:
                 yield max(fitting, key=lambda p: (_common(p, path), p))
 
-    return sorted(reached(own, included))
+    return sorted(reached(own_files, included))
 
 
-def _common(one: str, other: str) -> int:
+def _common(path: str, other: str) -> int:
     """How many folders two files have in common."""
-    pairs = zip(one.split("/")[:-1], other.split("/")[:-1])
-    return next((at for at, (a, b) in enumerate(pairs) if a != b), min(one.count("/"), other.count("/")))
+    pairs = zip(path.split("/")[:-1], other.split("/")[:-1])
+    return next((index for index, (a, b) in enumerate(pairs) if a != b), min(path.count("/"), other.count("/")))
 
 
 def _head(path: str) -> str:
     """The folder of all sources, as far as its name tells, or the file's own."""
     parts = path.split("/")[:-1]
-    parts = next((parts[: at + 1] for at, part in enumerate(parts) if part in _ROOTS), parts)
+    parts = next((parts[: index + 1] for index, part in enumerate(parts) if part in _ROOTS), parts)
     return "/".join(parts) + "/" if parts else ""
 
 
-def _reached(start: Iterable[str], words: Mapping[str, set[str]], ends: Reached, path: str) -> Reached:
+def _reached(names: Iterable[str], words: Mapping[str, set[str]], ends: Reached, path: str) -> Reached:
     """The kernels that some names lead to; none where one of the ways leads to an NPU."""
-    found: Reached = {}
-    launches = ""
-    todo, seen = sorted(start), set()
+    kernels: Reached = {}
+    launcher = ""
+    todo, visited = sorted(names), set()
     while todo:  # breadth first: what is nearest is named first
         following: set[str] = set()
         for name in todo:
-            if name in seen:
+            if name in visited:
                 continue
             if name in words and _OURS.search(name) or _CANN.match(name):
                 return {}
-            seen.add(name)
+            visited.add(name)
             if name in ends:
-                found[name] = ends[name]
+                kernels[name] = ends[name]
             if LAUNCH in words.get(name, ()):
-                launches = launches or name
+                launcher = launcher or name
             following |= words.get(name, set())
             if _CALLED.match(name):
-                found[name] = path
-        todo = sorted(following - seen)
-    return found or ({launches: path} if launches else {})  # of a kernel that is made by a macro, or from elsewhere
+                kernels[name] = path
+        todo = sorted(following - visited)
+    return kernels or ({launcher: path} if launcher else {})  # of a kernel that is made by a macro, or from elsewhere

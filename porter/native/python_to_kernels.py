@@ -54,11 +54,11 @@ def _dying(
         tree = parse(texts[path]) if mentions(texts[path], reached) else None
         if tree is None:
             continue
-        found = list(uses(tree, reached))
-        inside = _functions(tree) if found else []
-        for node, module, name in found:
+        used = list(uses(tree, reached))
+        functions = _functions(tree) if used else []
+        for node, module, name in used:
             for source in reached[module][name].values():
-                lost.setdefault(source, {})[path, _owner(inside, node.lineno)] = None
+                lost.setdefault(source, {})[path, _owner(functions, node.lineno)] = None
     for source, places in lost.items():
         yield source, _places(list(places))
 
@@ -68,19 +68,19 @@ def _places(places: list[tuple[str, str]]) -> str:
     files: dict[str, list[str]] = {}
     for path, name in places[:_PLACES]:
         files.setdefault(path, []).append(name)
-    said = (f"{path}: {', '.join(filter(None, names))}".removesuffix(": ") for path, names in files.items())
-    return "; ".join(said) + _more(len(places) - _PLACES)
+    shown = (f"{path}: {', '.join(filter(None, names))}".removesuffix(": ") for path, names in files.items())
+    return "; ".join(shown) + _more(len(places) - _PLACES)
 
 
 def _functions(tree: ast.AST, head: str = "") -> list[tuple[int, int, str]]:
-    found = []
+    functions = []
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             name = f"{head}.{node.name}".lstrip(".")
-            found += [(node.lineno, node.end_lineno or node.lineno, name), *_functions(node, name)]
+            functions += [(node.lineno, node.end_lineno or node.lineno, name), *_functions(node, name)]
         elif isinstance(node, (ast.If, ast.Try, ast.With)):
-            found += _functions(node, head)
-    return found
+            functions += _functions(node, head)
+    return functions
 
 
 def _owner(functions: list[tuple[int, int, str]], line: int) -> str:

@@ -26,16 +26,16 @@ def uses(tree: ast.Module, exports: Exports) -> Iterator[tuple[Node, str, str]]:
     for node in nodes:
         if node.__class__ is not ast.Name or node.ctx.__class__ is not ast.Load:
             continue
-        chain, at = [node.id], node
+        chain, outermost = [node.id], node
         parent: Node
-        while (parent := above.get(at)).__class__ is ast.Attribute:
-            at = parent
-            chain.append(at.attr)
-        if found := _of_chain(chain, modules, names, exports) or _of_builder(at, above, chain[-1], exports):
-            yield node, *found
-        elif modules and parent.__class__ is ast.Call and parent.func is at and _PICKS.search(chain[-1]):
-            if found := _picked(parent, modules, exports):
-                yield node, *found
+        while (parent := above.get(outermost)).__class__ is ast.Attribute:
+            outermost = parent
+            chain.append(outermost.attr)
+        if use := _of_chain(chain, modules, names, exports) or _of_builder(outermost, above, chain[-1], exports):
+            yield node, *use
+        elif modules and parent.__class__ is ast.Call and parent.func is outermost and _PICKS.search(chain[-1]):
+            if use := _picked(parent, modules, exports):
+                yield node, *use
 
 
 def _walked(tree: ast.Module) -> tuple[list[Node], dict[Node, Node]]:
@@ -69,18 +69,18 @@ def _bound(nodes: list[Node], exports: Exports) -> tuple[_Modules, _Names]:
     for node in nodes:
         if isinstance(node, ast.Import):
             for alias in node.names:
-                last = alias.name.rpartition(".")[2]
-                if last in exports and not alias.name.startswith("torch."):
-                    modules[alias.asname or alias.name] = last
+                module = alias.name.rpartition(".")[2]
+                if module in exports and not alias.name.startswith("torch."):
+                    modules[alias.asname or alias.name] = module
         elif isinstance(node, ast.ImportFrom) and not (
             not node.level and (node.module or "").partition(".")[0] == "torch"
         ):
-            last = (node.module or "").rpartition(".")[2]
+            module = (node.module or "").rpartition(".")[2]
             for alias in node.names:
                 if alias.name in exports:
                     modules[alias.asname or alias.name] = alias.name
-                elif last in exports and alias.name in exports[last]:
-                    names[alias.asname or alias.name] = last, alias.name
+                elif module in exports and alias.name in exports[module]:
+                    names[alias.asname or alias.name] = module, alias.name
         elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
             if builder := loaded(node.value, exports):
                 modules |= {ast.unparse(t): builder for t in node.targets}
@@ -96,19 +96,19 @@ def _of_chain(chain: list[str], modules: _Modules, names: _Names, exports: Expor
     if chain[:2] == ["torch", "ops"] and len(chain) > 3:
         space = OPS + chain[2]
         return (space, chain[3]) if chain[3] in exports.get(space, ()) else None
-    for at in range(1, len(chain)):
-        module = modules.get(".".join(chain[:at]))
+    for length in range(1, len(chain)):
+        module = modules.get(".".join(chain[:length]))
         if module is not None:
-            return (module, chain[at]) if chain[at] in exports[module] else None
+            return (module, chain[length]) if chain[length] in exports[module] else None
     return names.get(chain[0])
 
 
-def _of_builder(at: Node, above: dict[Node, Node], name: str, exports: Exports) -> tuple[str, str] | None:
-    """`Builder().load().fn`, where `at` is the builder."""
+def _of_builder(builder: Node, above: dict[Node, Node], name: str, exports: Exports) -> tuple[str, str] | None:
+    """`Builder().load().fn`, of the name or the attributes that stand for the builder."""
     if name not in exports:
         return None
-    made: Node = above.get(at)
-    load: Node = above.get(made) if made.__class__ is ast.Call and made.func is at else None
+    instance: Node = above.get(builder)
+    load: Node = above.get(instance) if instance.__class__ is ast.Call and instance.func is builder else None
     call = above.get(load) if load.__class__ is ast.Attribute and load.attr == LOAD else None
     used: Node = above.get(call)
     return (name, used.attr) if used.__class__ is ast.Attribute and used.attr in exports[name] else None
@@ -116,13 +116,13 @@ def _of_builder(at: Node, above: dict[Node, Node], name: str, exports: Exports) 
 
 def _picked(call: ast.Call, modules: _Modules, exports: Exports) -> tuple[str, str] | None:
     """`getattr(_C, "fn")`, `lazily("fn")` in a file that imports the extension."""
-    last = call.args[-1] if call.args and not call.keywords else None
-    if not isinstance(last, ast.Constant) or not isinstance(last.value, str) or len(call.args) > 2:
+    last_argument = call.args[-1] if call.args and not call.keywords else None
+    if not isinstance(last_argument, ast.Constant) or not isinstance(last_argument.value, str) or len(call.args) > 2:
         return None
     if len(call.args) == 2:
         first = modules.get(getattr(call.args[0], "id", ""))
-        return (first, last.value) if first and last.value in exports[first] else None
+        return (first, last_argument.value) if first and last_argument.value in exports[first] else None
     for module in sorted(set(modules.values())):
-        if last.value in exports[module]:
-            return module, last.value
+        if last_argument.value in exports[module]:
+            return module, last_argument.value
     return None

@@ -13,11 +13,11 @@ _OTHERS = ("mps", "xpu", "xla", "hpu", "mlu", "musa")
 
 def twins_among(files: Sequence[str]) -> Iterable[str]:
     """Files with a counterpart for NPUs beside them: cuda_worker.py and npu_worker.py, run.sh and run_npu.sh."""
-    known = frozenset(files)
-    for path in known:
-        if any(path.replace(old, new) in known for old, new in _TWINS if old in path):
+    paths = frozenset(files)
+    for path in paths:
+        if any(path.replace(old, new) in paths for old, new in _TWINS if old in path):
             yield path
-        elif kind_of(path) == SHELL and not known.isdisjoint(_for_npus(path)):
+        elif kind_of(path) == SHELL and not paths.isdisjoint(_for_npus(path)):
             yield path
 
 
@@ -25,16 +25,16 @@ def _for_npus(script: str) -> Iterable[str]:
     """What a script is called that does the same on NPUs."""
     folder, slash, name = script.rpartition("/")
     stem, dot, suffix = name.rpartition(".")
-    for ours in _OURS:
+    for word in _OURS:
         for mark in "_-.":
-            yield f"{folder}{slash}{stem}{mark}{ours}{dot}{suffix}"
-            yield f"{folder}{slash}{ours}{mark}{name}"
+            yield f"{folder}{slash}{stem}{mark}{word}{dot}{suffix}"
+            yield f"{folder}{slash}{word}{mark}{name}"
 
 
 def rivals_among(files: Sequence[str]) -> Iterable[str]:
     """Files with counterparts for other accelerators beside them: cuda.py and mps.py."""
-    known = frozenset(files)
-    for path in known:
+    paths = frozenset(files)
+    for path in paths:
         folder, _, name = path.rpartition("/")
-        if "cuda" in name and any(f"{folder}/{name.replace('cuda', other)}".lstrip("/") in known for other in _OTHERS):
+        if "cuda" in name and any(f"{folder}/{name.replace('cuda', other)}".lstrip("/") in paths for other in _OTHERS):
             yield path

@@ -39,13 +39,13 @@ def first_gelu(texts: Mapping[str, bytes], parse: Callable[[bytes], ast.Module |
 
 def first_readers(texts: Mapping[str, bytes]) -> tuple[tuple[str, str], ...]:
     """(variable, the first file that reads it) of the variables of CUDA and NCCL."""
-    found: dict[str, str] = {}
+    readers: dict[str, str] = {}
     for path in sorted(texts):
         data = texts[path]
         if (b"environ" in data or b"getenv" in data) and not is_test(path):
             for name in _READ.findall(data):
-                found.setdefault(name.decode("utf-8", "replace"), path)
-    return tuple(sorted(found.items()))
+                readers.setdefault(name.decode("utf-8", "replace"), path)
+    return tuple(sorted(readers.items()))
 
 
 def first_attention(texts: Mapping[str, bytes]) -> str:

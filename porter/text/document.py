@@ -75,13 +75,13 @@ class Document:
         """Where the characters of several bytes stand, and how many bytes more than characters there are before each."""
         if self.text.isascii():
             return [], [0]
-        found = [(m.start(), len(m[0].encode("utf-8")) - 1) for m in re.finditer(r"[^\x00-\x7f]", self.text)]
-        return [at for at, _ in found], [*accumulate((more for _, more in found), initial=0)]
+        wide = [(m.start(), len(m[0].encode("utf-8")) - 1) for m in re.finditer(r"[^\x00-\x7f]", self.text)]
+        return [offset for offset, _ in wide], [*accumulate((more for _, more in wide), initial=0)]
 
     @cached_property
     def _wide_bytes(self) -> list[int]:
         """The same places in bytes."""
-        return [at + more for at, more in zip(*self._wide)]
+        return [offset + more for offset, more in zip(*self._wide)]
 
     def byte(self, offset: int) -> int:
         """Where a character stands in the file."""
@@ -99,10 +99,10 @@ class Document:
 
     def _remarks(self) -> Iterator[Comment]:
         if self.mark and SPOKEN in self.data:
-            for found in re.finditer(re.escape(self.mark) + r"([ \t]*porter:[^\n\r]*)", self.text):
-                line, column = self.place(found.start())
-                alone = not self.text[self.starts[line - 1] : found.start()].strip()
-                yield Comment(line, column, found[1], alone)
+            for match in re.finditer(re.escape(self.mark) + r"([ \t]*porter:[^\n\r]*)", self.text):
+                line, column = self.place(match.start())
+                alone = not self.text[self.starts[line - 1] : match.start()].strip()
+                yield Comment(line, column, match[1], alone)
 
     @cached_property
     def newline(self) -> str:

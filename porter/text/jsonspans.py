@@ -46,10 +46,10 @@ class Node:
 def parse(text: str, unread: frozenset[str] = frozenset()) -> Node:
     """Raises Unreadable. Values of keys that are `unread` become nodes without a value: only their brackets are counted."""
     reader = _Reader(text, unread)
-    node, at = reader.value(reader.space(0), 0)
-    at = reader.space(at)
-    if at != len(text):
-        raise reader.error(at, "more after the end")
+    node, offset = reader.value(reader.space(0), 0)
+    offset = reader.space(offset)
+    if offset != len(text):
+        raise reader.error(offset, "more after the end")
     return node
 
 
@@ -57,89 +57,91 @@ class _Reader:
     def __init__(self, text: str, unread: frozenset[str]):
         self.text, self.unread = text, unread
 
-    def value(self, at: int, depth: int) -> tuple[Node, int]:
+    def value(self, offset: int, depth: int) -> tuple[Node, int]:
         if depth > _DEEPEST:
-            raise Unreadable("deep", "", self.text.count("\n", 0, at) + 1)
-        first = self.text[at : at + 1]
+            raise Unreadable("deep", "", self.text.count("\n", 0, offset) + 1)
+        first = self.text[offset : offset + 1]
         if first == "{":
-            return self.object(at, depth)
+            return self.object(offset, depth)
         if first == "[":
-            return self.array(at, depth)
+            return self.array(offset, depth)
         if first == '"':
-            node = self.string(at)
+            node = self.string(offset)
             return node, node.end
-        if found := _SCALAR.match(self.text, at):
-            return Node("other", at, found.end(), found[0]), found.end()
-        raise self.error(at, f"{first!r} is no value" if first else "ends in the middle")
+        if match := _SCALAR.match(self.text, offset):
+            return Node("other", offset, match.end(), match[0]), match.end()
+        raise self.error(offset, f"{first!r} is no value" if first else "ends in the middle")
 
-    def string(self, at: int) -> Node:
-        found = _STRING.match(self.text, at)
-        if not found:
-            raise self.error(at, "a string that does not end")
-        if "\\" not in found[0]:
-            return Node("string", at, found.end(), found[0][1:-1])
+    def string(self, offset: int) -> Node:
+        match = _STRING.match(self.text, offset)
+        if not match:
+            raise self.error(offset, "a string that does not end")
+        if "\\" not in match[0]:
+            return Node("string", offset, match.end(), match[0][1:-1])
         try:
-            return Node("string", at, found.end(), json.loads(found[0]))
+            return Node("string", offset, match.end(), json.loads(match[0]))
         except ValueError:
-            raise self.error(at, "a string with a broken escape") from None
+            raise self.error(offset, "a string with a broken escape") from None
 
-    def array(self, at: int, depth: int) -> tuple[Node, int]:
-        node, at = Node("array", at, at), self.space(at + 1)
-        while self.text[at : at + 1] != "]":
-            item, at = self.value(at, depth + 1)
+    def array(self, offset: int, depth: int) -> tuple[Node, int]:
+        node, offset = Node("array", offset, offset), self.space(offset + 1)
+        while self.text[offset : offset + 1] != "]":
+            item, offset = self.value(offset, depth + 1)
             node.items.append(item)
-            at = self.comma(at, "]")
-        node.end = at + 1
+            offset = self.comma(offset, "]")
+        node.end = offset + 1
         return node, node.end
 
-    def object(self, at: int, depth: int) -> tuple[Node, int]:
-        node, at = Node("object", at, at), self.space(at + 1)
-        while self.text[at : at + 1] != "}":
-            if self.text[at : at + 1] != '"':
-                raise self.error(at, "a key is missing" if at < len(self.text) else "ends in the middle")
-            key = self.string(at)
-            at = self.space(key.end)
-            if self.text[at : at + 1] != ":":
-                raise self.error(at, "':' is missing")
-            at = self.space(at + 1)
-            value, at = self.skipped(at) if key.value in self.unread else self.value(at, depth + 1)
+    def object(self, offset: int, depth: int) -> tuple[Node, int]:
+        node, offset = Node("object", offset, offset), self.space(offset + 1)
+        while self.text[offset : offset + 1] != "}":
+            if self.text[offset : offset + 1] != '"':
+                raise self.error(offset, "a key is missing" if offset < len(self.text) else "ends in the middle")
+            key = self.string(offset)
+            offset = self.space(key.end)
+            if self.text[offset : offset + 1] != ":":
+                raise self.error(offset, "':' is missing")
+            offset = self.space(offset + 1)
+            value, offset = self.skipped(offset) if key.value in self.unread else self.value(offset, depth + 1)
             node.members.append((key, value))
-            at = self.comma(at, "}")
-        node.end = at + 1
+            offset = self.comma(offset, "}")
+        node.end = offset + 1
         return node, node.end
 
-    def skipped(self, at: int) -> tuple[Node, int]:
+    def skipped(self, offset: int) -> tuple[Node, int]:
         """A value of which only the end is looked for: megabytes of numbers cost no node each."""
-        if self.text[at : at + 1] not in ("{", "["):
-            return self.value(at, 0)
-        due: list[str] = []
-        found = None
-        while due or found is None:
-            found = _BRACKET.search(self.text, found.end() if found else at)
-            if found is None:
+        if self.text[offset : offset + 1] not in ("{", "["):
+            return self.value(offset, 0)
+        closings: list[str] = []
+        bracket = None
+        while closings or bracket is None:
+            bracket = _BRACKET.search(self.text, bracket.end() if bracket else offset)
+            if bracket is None:
                 raise self.error(len(self.text), "ends in the middle")
-            if found[0] in _CLOSED_BY:
-                due.append(_CLOSED_BY[found[0]])
-            elif found[0] in ('"', "/*"):
-                what = "string" if found[0] == '"' else "comment"
-                raise self.error(found.start(), f"a {what} that does not end")
-            elif found[0] in ("}", "]") and found[0] != due.pop():
-                raise self.error(found.start(), f"{found[0]!r} closes what it did not open")
-        return Node("other", at, found.end()), found.end()
+            if bracket[0] in _CLOSED_BY:
+                closings.append(_CLOSED_BY[bracket[0]])
+            elif bracket[0] in ('"', "/*"):
+                unclosed = "string" if bracket[0] == '"' else "comment"
+                raise self.error(bracket.start(), f"a {unclosed} that does not end")
+            elif bracket[0] in ("}", "]") and bracket[0] != closings.pop():
+                raise self.error(bracket.start(), f"{bracket[0]!r} closes what it did not open")
+        return Node("other", offset, bracket.end()), bracket.end()
 
-    def comma(self, at: int, closing: str) -> int:
-        at = self.space(at)
-        if self.text[at : at + 1] == ",":
-            return self.space(at + 1)
-        if self.text[at : at + 1] != closing:
-            raise self.error(at, f"',' or {closing!r} is missing" if at < len(self.text) else "ends in the middle")
-        return at
+    def comma(self, offset: int, closing: str) -> int:
+        offset = self.space(offset)
+        if self.text[offset : offset + 1] == ",":
+            return self.space(offset + 1)
+        if self.text[offset : offset + 1] != closing:
+            raise self.error(
+                offset, f"',' or {closing!r} is missing" if offset < len(self.text) else "ends in the middle"
+            )
+        return offset
 
-    def space(self, at: int) -> int:
-        return _SPACE.match(self.text, at).end()  # type: ignore[union-attr]  # it matches nothing at all, too
+    def space(self, offset: int) -> int:
+        return _SPACE.match(self.text, offset).end()  # type: ignore[union-attr]  # it matches nothing at all, too
 
-    def error(self, at: int, what: str) -> Unreadable:
-        return Unreadable("text", f"JSON: {what}", self.text.count("\n", 0, at) + 1)
+    def error(self, offset: int, problem: str) -> Unreadable:
+        return Unreadable("text", f"JSON: {problem}", self.text.count("\n", 0, offset) + 1)
 
 
 def encode(value: str, escaped: bool) -> str:

@@ -58,16 +58,16 @@ class Wanted:
 
 def wanted(text: str, start: int, end: int, **more: Any) -> Wanted | None:
     """The requirement that these characters hold."""
-    found = _REQUIREMENT.match(text, start, end)
-    if not found:
+    match = _REQUIREMENT.match(text, start, end)
+    if not match:
         return None
-    spec = (found["spec"] or "").strip()
+    spec = (match["spec"] or "").strip()
     exact = EXACT.fullmatch(spec) if spec else None
-    at = found.start("spec") + (found["spec"] or "").index(spec) if spec else 0
-    version = (at + exact.start(1), at + exact.end(1)) if exact else None
-    marker = (found["marker"] or "").rstrip()
-    name = re.sub(r"[-_.]+", "-", found["name"]).lower()
-    return Wanted(name, found.start("name"), max(found.end(), found.start() + 1), spec, version, marker, **more)
+    spec_start = match.start("spec") + (match["spec"] or "").index(spec) if spec else 0
+    version = (spec_start + exact.start(1), spec_start + exact.end(1)) if exact else None
+    marker = (match["marker"] or "").rstrip()
+    name = re.sub(r"[-_.]+", "-", match["name"]).lower()
+    return Wanted(name, match.start("name"), max(match.end(), match.start() + 1), spec, version, marker, **more)
 
 
 def for_npus(path: str) -> bool:
@@ -85,19 +85,19 @@ def hits(document: Document, requirements: list[Wanted]) -> Iterator[Hit]:
     if for_npus(document.path):
         return
     rows, names = _rows(session.rules), {w.name for w in requirements}
-    others = "torch-npu" in names
+    has_torch_npu = "torch-npu" in names
     parts: list[Wanted] = []
     for want in requirements:
         if want.name in ("torch", "pytorch"):
-            yield from _torch(document, want, others)
-            others = others or want.kind == "pip"
+            yield from _torch(document, want, has_torch_npu)
+            has_torch_npu = has_torch_npu or want.kind == "pip"
         elif want.name in ("torchvision", "torchaudio"):
             yield from _companion(document, want)
-            if not others and names.isdisjoint(("torch", "pytorch")):
-                others = True
+            if not has_torch_npu and names.isdisjoint(("torch", "pytorch")):
+                has_torch_npu = True
                 yield from _beside(document, want, "through")
-        elif found := rows.get(want.name) or rows.get(_BUILD.sub("", want.name)):
-            yield from _package(document, want, *found)
+        elif entry := rows.get(want.name) or rows.get(_BUILD.sub("", want.name)):
+            yield from _package(document, want, *entry)
         elif _PARTS.fullmatch(want.name):
             parts.append(want)
     if parts:  # they come by the dozen
@@ -111,21 +111,21 @@ def indexes(document: Document, start: int, end: int) -> Iterator[Hit]:
     """Addresses of CUDA builds between two places."""
     text, foreign = document.text, []
     for address in _ADDRESS.finditer(text, start, end):
-        at, last, ours = address.start(), address.end(), None
-        while (index := _INDEX.search(text, at, last)) and (
-            found := _TOOLKIT.search(text, index.end(), min(last + 1, end))
+        offset, address_end, index_start = address.start(), address.end(), None
+        while (index := _INDEX.search(text, offset, address_end)) and (
+            toolkit := _TOOLKIT.search(text, index.end(), min(address_end + 1, end))
         ):
-            ours, at = ours if ours is not None else index.start(), found.end()
-            values = named(old=found[0], new="cpu")
-            yield Hit((index.start(), at), "index", code="PRT841", values=values, edits=((*found.span(), "cpu"),))
-        if ours != address.start() and _FOREIGN.search(address[0]):
+            index_start, offset = index_start if index_start is not None else index.start(), toolkit.end()
+            values = named(old=toolkit[0], new="cpu")
+            yield Hit((index.start(), offset), "index", code="PRT841", values=values, edits=((*toolkit.span(), "cpu"),))
+        if index_start != address.start() and _FOREIGN.search(address[0]):
             foreign.append(address)
     for address in foreign:
         values = named(old=address[0][:100])
         yield Hit((address.start(), address.end()), "foreign", code="PRT841", values=values)
 
 
-def _torch(document: Document, want: Wanted, others: bool) -> Iterator[Hit]:
+def _torch(document: Document, want: Wanted, has_torch_npu: bool) -> Iterator[Hit]:
     target = document.session.target
     plain, written = ".".join(map(str, target.torch)), document.text[slice(*want.version)] if want.version else ""
     values = named(old=want.spec, new=plain, npu=target.torch_npu, known=_known())
@@ -139,8 +139,8 @@ def _torch(document: Document, want: Wanted, others: bool) -> Iterator[Hit]:
         yield Hit((want.start, want.end), "local", code="PRT841", values=local, edits=edits)
     elif want.spec and not want.version and not allows(want.spec, target.torch_npu):
         yield Hit((want.start, want.end), "range", code="PRT840", values=values)
-        others = others or want.kind == "pip"  # the two would never be installed together
-    if not others:
+        has_torch_npu = has_torch_npu or want.kind == "pip"  # the two would never be installed together
+    if not has_torch_npu:
         yield from _beside(document, want, "missing" if want.version else "loose")
 
 
@@ -155,8 +155,8 @@ def _beside(document: Document, want: Wanted, why: str) -> Iterator[Hit]:
     if want.kind == "conda":
         yield Hit((want.start, want.end), "conda", code="PRT840", values=named(npu=target.torch_npu))
     elif want.more is not None and not want.locked and ("\n" not in want.more[1] or "\n" in document.text):
-        at, head, tail = want.more
-        edits = ((at, at, f"{head}{target.torch_npu}{tail}"),)
+        offset, head, tail = want.more
+        edits = ((offset, offset, f"{head}{target.torch_npu}{tail}"),)
         values = named(name=want.name, npu=target.torch_npu)
         yield Hit((want.start, want.end), why, code="PRT840", values=values, edits=edits)
 
@@ -201,7 +201,7 @@ def _package(document: Document, want: Wanted, imported: str, row: Package) -> I
 @lru_cache(maxsize=4)
 def _rows(rules: RuleSet) -> dict[str, tuple[str, Package]]:
     """By the name that is installed: what is imported, and its row."""
-    found: dict[str, tuple[str, Package]] = {}
+    rows: dict[str, tuple[str, Package]] = {}
     for imported, row in rules.tables.packages.items():
         for name in row.names:
             name = re.sub(r"[-_.]+", "-", name).lower()
@@ -209,9 +209,9 @@ def _rows(rules: RuleSet) -> dict[str, tuple[str, Package]]:
             plain = "." in imported and name == first  # numba is fine, numba.cuda is not
             cpu = name.endswith("-cpu") or f"{name}-gpu" in row.names
             if not plain and not cpu:
-                found.setdefault(name, (imported, row))
-                found.setdefault(_BUILD.sub("", name), (imported, row))
-    return found
+                rows.setdefault(name, (imported, row))
+                rows.setdefault(_BUILD.sub("", name), (imported, row))
+    return rows
 
 
 @lru_cache(maxsize=1)

@@ -23,12 +23,12 @@ def dependent_lines(function: Node) -> frozenset[int]:
 
 
 def _spans(block: list[Node], names: set[str]) -> Iterator[tuple[int, int]]:
-    for at, statement in enumerate(block):
-        asked = getattr(statement, "subject" if hasattr(statement, "cases") else "test", None)
-        if asked is not None and statement.__class__ is not ast.Assert and _asks(asked, names):
-            yield asked.end_lineno + 1, statement.end_lineno
-            if statement.__class__ is ast.If and block[at + 1 :] and _may_leave(statement):
-                yield block[at + 1].lineno, block[-1].end_lineno
+    for index, statement in enumerate(block):
+        condition = getattr(statement, "subject" if hasattr(statement, "cases") else "test", None)
+        if condition is not None and statement.__class__ is not ast.Assert and _asks(condition, names):
+            yield condition.end_lineno + 1, statement.end_lineno
+            if statement.__class__ is ast.If and block[index + 1 :] and _may_leave(statement):
+                yield block[index + 1].lineno, block[-1].end_lineno
                 return
             continue
         inner = [getattr(statement, field, None) or [] for field in _BLOCKS]

@@ -12,7 +12,7 @@ from porter.python.evidence import call_name
 from porter.python.index import Link, Node, ancestors, walk
 
 if TYPE_CHECKING:
-    from porter.training.seen import AnyContext
+    from porter.training.protocols import AnyContext
 
 _MOVED = frozenset("to cuda npu cpu eval train half float bfloat16 double requires_grad_".split())
 _WRAPPED = frozenset("DistributedDataParallel DDP DataParallel FullyShardedDataParallel FSDP compile".split())
@@ -24,7 +24,7 @@ class Callee(NamedTuple):
     name: str  # of the function or the method; "__call__" of an object that is called itself
     owner: ast.ClassDef | str | None = None  # of a method: a class of this file, or the full name of another's
     full: str = ""  # of a function that is imported
-    own: bool = False  # it is `self` whose method is called, which classes above and below may define
+    on_self: bool = False  # it is `self` whose method is called, which classes above and below may define
 
 
 def called(call: ast.Call) -> Iterator[Node]:
@@ -50,10 +50,10 @@ def callee(scene: AnyContext, func: Node, link: Link) -> Callee | None:
         if around is None:
             return None
         owner = _made(func, scene, link)
-        return Callee(func.attr, around, own=True) if owner is None else Callee("__call__", owner)
+        return Callee(func.attr, around, on_self=True) if owner is None else Callee("__call__", owner)
     if func.value.__class__ is ast.Call and call_name(func.value.func) == "super":
         around = _class(link)
-        return Callee(func.attr, around, own=True) if around is not None else None
+        return Callee(func.attr, around, on_self=True) if around is not None else None
     owner = _made(func.value, scene, link)
     return Callee(func.attr, owner) if owner is not None else None
 
@@ -77,8 +77,8 @@ def _made(node: Node, scene: AnyContext, link: Link) -> ast.ClassDef | str | Non
 
 
 def _shared_class(values: Iterable[Node], scene: AnyContext, link: Link) -> ast.ClassDef | str | None:
-    found = {_class_of(value, scene, link) for value in values if not _is_none(value)}
-    return found.pop() if len(found) == 1 else None
+    classes = {_class_of(value, scene, link) for value in values if not _is_none(value)}
+    return classes.pop() if len(classes) == 1 else None
 
 
 def _class_of(node: Node, scene: AnyContext, link: Link, depth: int = 0) -> ast.ClassDef | str | None:
@@ -103,7 +103,7 @@ def _is_none(node: Node) -> bool:
 def first_calls(around: Node) -> dict[str, Node]:
     """What is called first by each name."""
     functions = [n.func for n in walk(around) if n.__class__ is ast.Call]
-    found: dict[str, Node] = {}
+    functions_by_name: dict[str, Node] = {}
     for function in sorted(functions, key=lambda f: (f.end_lineno, f.end_col_offset)):
-        found.setdefault(call_name(function), function)
-    return found
+        functions_by_name.setdefault(call_name(function), function)
+    return functions_by_name

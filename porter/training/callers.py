@@ -17,16 +17,16 @@ from porter.training.callees import called, callee
 from porter.training.frequency import STEPS, is_aside, is_beside
 
 if TYPE_CHECKING:
-    from porter.training.seen import AnyContext
+    from porter.training.protocols import AnyContext
 
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 class _Call(NamedTuple):
-    at: int  # among those by its name
+    number: int  # among those by its name
     func: Node
     link: Link
-    own: bool  # it is `self` whose method is called
+    on_self: bool  # it is `self` whose method is called
 
 
 class Callers:
@@ -38,21 +38,23 @@ class Callers:
         self._given: dict[tuple[str, ast.ClassDef | None], dict[Any, bool]] = {}
         self._by_class: dict[str, dict[ast.ClassDef | None, list[_Call]]] = {}
         self._by_function: dict[str, dict[Node, list[_Call]]] = {}
-        self._elsewhere = {one.name: one for one in self._file.facts.served_by(self._file.path)}
+        self._elsewhere = {served.name: served for served in self._file.facts.served_by(self._file.path)}
 
     @cached_property
     def _calls(self) -> dict[str, list[tuple[Node, Link]]]:
         """What is called, with the call, of the functions that the file defines, by its last word; of objects, by "__call__"."""
-        found: dict[str, list[tuple[Node, Link]]] = {
+        by_name: dict[str, list[tuple[Node, Link]]] = {
             link[0].name: [] for kind in _DEFS for link in self._file.buckets[kind]
         }
         for link in self._file.buckets[ast.Call]:
             for func in called(link[0]):
-                if (calls := found.get(call_name(func))) is not None:
+                if (calls := by_name.get(call_name(func))) is not None:
                     calls.append((func, link))
-                elif "__call__" in found and (of := callee(self._scene, func, link)) and of.name == "__call__":
-                    found["__call__"].append((func, link))
-        return found
+                elif (
+                    "__call__" in by_name and (target := callee(self._scene, func, link)) and target.name == "__call__"
+                ):
+                    by_name["__call__"].append((func, link))
+        return by_name
 
     @cached_property
     def _trains(self) -> bool:
@@ -83,10 +85,12 @@ class Callers:
             return False
         if self._elsewhere and home(link) in self._elsewhere and not is_aside(function.name):
             return True
-        calls = self._of(function.name, owner) if around is None else self._inside(function.name).get(around[0], [])
+        calls = (
+            self._calls_of(function.name, owner) if around is None else self._inside(function.name).get(around[0], [])
+        )
         aside = is_aside(function.name)  # `get_batch_metrics` may bring the loss along
-        mattering = (one for one in calls if self._scene.matters((one.link[0].func, one.link)))
-        return any(not aside or self._brings_loss(one.link) for one in mattering)
+        mattering = (call for call in calls if self._scene.matters((call.link[0].func, call.link)))
+        return any(not aside or self._brings_loss(call.link) for call in mattering)
 
     def _brings_loss(self, call: Link) -> bool:
         above = call[1] and call[1][0]
@@ -101,67 +105,67 @@ class Callers:
             given: dict[str, list[bool]] = {}
             owner = owner_of(function)
             names = parameters(function[0])[owner is not None :]
-            for which, every in self._handed(function[0].name, owner).items():
-                if which.__class__ is not int or which < len(names):
-                    given.setdefault(names[which] if which.__class__ is int else which, []).append(every)
+            for parameter, read in self._handed(function[0].name, owner).items():
+                if parameter.__class__ is not int or parameter < len(names):
+                    given.setdefault(names[parameter] if parameter.__class__ is int else parameter, []).append(read)
             if (elsewhere := self._elsewhere.get(home(function) or "")) is not None:
-                for at, name in enumerate(names):
-                    given.setdefault(name, []).append(not {str(at), name}.isdisjoint(elsewhere.hosts))
+                for index, name in enumerate(names):
+                    given.setdefault(name, []).append(not {str(index), name}.isdisjoint(elsewhere.hosts))
             self._hosts[function[0]] = frozenset(name for name, values in given.items() if all(values))
         return self._hosts[function[0]]
 
     def _handed(self, name: str, owner: ast.ClassDef | None) -> dict[Any, bool]:
         """By place or by name, whether all calls hand over what has been read back; asked for all functions of a name."""
         if (name, owner) not in self._given:
-            found = self._given[name, owner] = {}
-            for _, func, call, _ in self._of(name, owner):
+            handed = self._given[name, owner] = {}
+            for _, func, call, _ in self._calls_of(name, owner):
                 if func is call[0].func:
-                    for which, value in (*enumerate(call[0].args), *((k.arg, k.value) for k in call[0].keywords)):
-                        found[which] = found.get(which, True) and reads_back(value)
+                    for parameter, value in (*enumerate(call[0].args), *((k.arg, k.value) for k in call[0].keywords)):
+                        handed[parameter] = handed.get(parameter, True) and reads_back(value)
         return self._given[name, owner]
 
     def served_by(self, line: int) -> str:
         """The file whose step calls the function around a line for every batch; "" where that is this one, and where it
         depends on what the function is handed whether the line runs: others may call it, too."""
-        found = next(((f, by) for f, by in self._served if f.lineno <= line <= f.end_lineno), None)
-        return found[1] if found and line not in dependent_lines(found[0]) else ""
+        served = next(((f, by) for f, by in self._served if f.lineno <= line <= f.end_lineno), None)
+        return served[1] if served and line not in dependent_lines(served[0]) else ""
 
     @cached_property
     def _served(self) -> list[tuple[Node, str]]:
         """The functions that steps of other files call, and which."""
         links = (link for kind in _DEFS if self._elsewhere for link in self._file.buckets[kind])
-        found = ((link[0], self._elsewhere.get(home(link) or "")) for link in links)
-        return [(function, one.by) for function, one in found if one]
+        pairs = ((link[0], self._elsewhere.get(home(link) or "")) for link in links)
+        return [(function, served.by) for function, served in pairs if served]
 
-    def _meant(self, name: str) -> dict[ast.ClassDef | None, list[_Call]]:
+    def _calls_by_class(self, name: str) -> dict[ast.ClassDef | None, list[_Call]]:
         """The calls by this name of functions of the file, and those of methods by the class of the object."""
         if name not in self._by_class:
-            found = self._by_class[name] = {}
-            for at, (func, call) in enumerate(self._calls.get(name, ())):
-                of = callee(self._scene, func, call)
-                owner: Any = of and of.owner
-                if of is not None and (owner.__class__ is ast.ClassDef or owner is None and not of.full):
-                    found.setdefault(owner, []).append(_Call(at, func, call, of.own))
+            calls = self._by_class[name] = {}
+            for number, (func, call) in enumerate(self._calls.get(name, ())):
+                target = callee(self._scene, func, call)
+                owner: Any = target and target.owner
+                if target is not None and (owner.__class__ is ast.ClassDef or owner is None and not target.full):
+                    calls.setdefault(owner, []).append(_Call(number, func, call, target.on_self))
         return self._by_class[name]
 
-    def _of(self, name: str, owner: ast.ClassDef | None) -> list[_Call]:
+    def _calls_of(self, name: str, owner: ast.ClassDef | None) -> list[_Call]:
         """The calls of a function of the module, or of a method of this class: of its objects and of those of classes that
         derive from it, of `self` in a class above."""
-        meant = self._meant(name)
+        calls = self._calls_by_class(name)
         if owner is None:
-            return meant.get(None, [])
-        above = meant.keys() & self._tree.line(owner)
-        below = meant.keys() & self._tree.heirs(owner)
-        return sorted(call for one in above | below for call in meant[one] if call.own or one in below)
+            return calls.get(None, [])
+        above = calls.keys() & self._tree.line(owner)
+        below = calls.keys() & self._tree.heirs(owner)
+        return sorted(call for cls in above | below for call in calls[cls] if call.on_self or cls in below)
 
     def _inside(self, name: str) -> dict[Node, list[_Call]]:
         """The calls by this name of functions of the file, by the functions that they stand in."""
         if name not in self._by_function:
-            found = self._by_function[name] = {}
-            for one in self._of(name, None):
-                for above in ancestors(one.link):
+            calls = self._by_function[name] = {}
+            for call in self._calls_of(name, None):
+                for above in ancestors(call.link):
                     if above[0].__class__ in _DEFS:
-                        found.setdefault(above[0], []).append(one)
+                        calls.setdefault(above[0], []).append(call)
         return self._by_function[name]
 
     @cached_property
@@ -172,7 +176,7 @@ class Callers:
             (link[0], (classes.get(call_name(base)) for base in link[0].bases))
             for link in self._file.buckets[ast.ClassDef]
         )
-        return ClassTree({one: [base for base in known if base is not None] for one, known in bases})
+        return ClassTree({cls: [base for base in known if base is not None] for cls, known in bases})
 
 
 def home(link: Link) -> str | None:

@@ -28,7 +28,7 @@ from porter.training.loops import LOOPS
 from porter.training.placement import Natures
 
 if TYPE_CHECKING:
-    from porter.training.seen import File
+    from porter.training.protocols import File
 
 STEP, FORWARD, CALLED = "step", "forward", "called"
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -45,7 +45,7 @@ class Context:
     @cached_property
     def steps(self) -> dict[Node, set[str]]:
         """The innermost loop, or the function without one, around every `x.backward()`, and the names of the x."""
-        found: dict[Node, set[str]] = {}
+        steps: dict[Node, set[str]] = {}
         for link in self.file.buckets[ast.Attribute]:
             if link[0].attr == "backward" and link[1][0].__class__ is ast.Call and link[1][0].func is link[0]:
                 around = next(
@@ -53,8 +53,8 @@ class Context:
                 )
                 if around is not None and not self._defines_gradient(around):
                     losses = {n.id for n in walk(link[1][0]) if n.__class__ is ast.Name}
-                    found.setdefault(around, set()).update(losses - self.names.imports.keys())
-        return found
+                    steps.setdefault(around, set()).update(losses - self.names.imports.keys())
+        return steps
 
     @staticmethod
     def _defines_gradient(function: Node) -> bool:
@@ -67,10 +67,10 @@ class Context:
             link = link[1]
         if link[1] is None:
             return ""
-        known = self._where.get(link[1][0])  # the same for all statements of a block
-        if known is None:
-            known = self._where[link[1][0]] = self._look_around(link)
-        return known
+        answer = self._where.get(link[1][0])  # the same for all statements of a block
+        if answer is None:
+            answer = self._where[link[1][0]] = self._look_around(link)
+        return answer
 
     def _look_around(self, link: Link) -> str:
         for above in ancestors(link):
@@ -81,10 +81,10 @@ class Context:
                 return "" if self.function_name((node, above)).lstrip("_").startswith("test") else STEP
             if node.__class__ in _DEFS:
                 owner = owner_of(above)
-                own = owner and node.args.args[:1] and node.args.args[0].arg == "self" and not is_beside(owner)
-                if own and node.name in frequency.STEPS:
+                is_method = owner and node.args.args[:1] and node.args.args[0].arg == "self" and not is_beside(owner)
+                if is_method and node.name in frequency.STEPS:
                     return STEP
-                if own and node.name == "forward":
+                if is_method and node.name == "forward":
                     return FORWARD
                 return CALLED if self.callers.serves(above) else ""
         return ""
@@ -121,8 +121,8 @@ class Context:
                     return True
                 if node.__class__ is ast.If and (place(node, child)[0] in fills_once(node) or fails(node, child)):
                     return True
-            left = isinstance(child, ast.stmt) and self._blocks.leave_over(node, child)
-            if left or node.__class__ in (ast.ExceptHandler, ast.Raise) or child is getattr(node, "msg", None):
+            is_left_over = isinstance(child, ast.stmt) and self._blocks.leave_over(node, child)
+            if is_left_over or node.__class__ in (ast.ExceptHandler, ast.Raise) or child is getattr(node, "msg", None):
                 return True
             if node.__class__ is ast.Call and call_name(node.func) in TROUBLE and child is not node.func:
                 return True

@@ -22,7 +22,7 @@ from porter.values.values import Body
 from porter.values.views import Users
 
 if TYPE_CHECKING:
-    from porter.training.seen import AnyContext, File
+    from porter.training.protocols import AnyContext, File
 
 SHAPE, SIZE = "shape", "size"
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -109,28 +109,28 @@ class Flows:
 
     def reach(self, function: Link | None, node: Node, kind: str) -> Reach | None:
         """What follows from an expression; None where that cannot be seen."""
-        found = self.body(function)
-        if found is None or (origin := found[0].at.get(node)) is None:
+        flow = self.body(function)
+        if flow is None or (origin := flow[0].at.get(node)) is None:
             return None
         if kind == SHAPE and any(map(_is_foreign, origin.args)):
             return Reach((), False)
-        if found[0] not in self._followers:
-            self._followers[found[0]] = _Follower(*found)
-        follower = self._followers[found[0]]
-        if (origin, kind) not in follower.known:
-            follower.known[origin, kind] = follower.follow(origin, kind)
-        return follower.known[origin, kind]
+        if flow[0] not in self._followers:
+            self._followers[flow[0]] = _Follower(*flow)
+        follower = self._followers[flow[0]]
+        if (origin, kind) not in follower.reaches:
+            follower.reaches[origin, kind] = follower.follow(origin, kind)
+        return follower.reaches[origin, kind]
 
     def reads(self, around: Node) -> dict[str, list[ast.Subscript]]:
         """Every `x[...]` that is read, by its index."""
         if around not in self._reads:
-            found = self._reads[around] = {}
+            by_index = self._reads[around] = {}
             for node in walk(around):
                 if node.__class__ is ast.Subscript and node.ctx.__class__ is ast.Load:
-                    found.setdefault(ast.dump(node.slice), []).append(node)
+                    by_index.setdefault(ast.dump(node.slice), []).append(node)
         return self._reads[around]
 
-    def said(self, scene: AnyContext, link: Link, kind: str) -> tuple[tuple[str, str], ...] | None:
+    def message_values(self, scene: AnyContext, link: Link, kind: str) -> tuple[tuple[str, str], ...] | None:
         """What a finding says of it; None where nothing follows."""
         reach = self.reach(scene.function(link), link[0], kind)
         if reach is None:
@@ -145,33 +145,33 @@ class _Follower:
     def __init__(self, body: Body, users: Users) -> None:
         self.body, self.users = body, users
         self.sizes: dict[Value, list[Value]] = {}
-        for made, given in body.traces.sizes.items():
+        for sized, given in body.traces.sizes.items():
             for value in given:
-                self.sizes.setdefault(value, []).append(made)
+                self.sizes.setdefault(value, []).append(sized)
         self.lost, self.stored = {*body.traces.handed, *body.returned}, {*body.traces.stored}
-        self.order = {value: at for at, value in enumerate(body.made)}
-        self.known: dict[tuple[Value, str], Reach] = {}  # each rule asks
+        self.order = {value: index for index, value in enumerate(body.made)}
+        self.reaches: dict[tuple[Value, str], Reach] = {}  # each rule asks
 
     def follow(self, origin: Value, kind: str) -> Reach:
-        known: dict[Value, str] = {origin: kind}
+        kinds: dict[Value, str] = {origin: kind}
         todo = deque([origin])
         reached: dict[Value, None] = {}
         leaves, writes = False, 0
-        while todo and len(known) < _MOST:
+        while todo and len(kinds) < _MOST:
             value = todo.popleft()
-            kind = known[value]
+            kind = kinds[value]
             leaves |= kind == SHAPE and value in self.lost
             writes += kind == SHAPE and value in self.stored
             if any(user.op == "call" and user.info[0] in _OF_ARRAYS for user in self.users.of(value)):
                 return Reach((), False)
             steps = [(user, self._into(user, value, kind, origin)) for user in self.users.of(value)]
-            steps += [(made, (SHAPE, True, False)) for made in self.sizes.get(value, ()) if kind == SIZE]
+            steps += [(sized, (SHAPE, True, False)) for sized in self.sizes.get(value, ()) if kind == SIZE]
             for user, (becomes, counts, away) in steps:
                 leaves |= away
                 if counts:
                     reached[user] = None
-                if becomes is not None and (user not in known or known[user] == SIZE and becomes == SHAPE):
-                    known[user] = becomes
+                if becomes is not None and (user not in kinds or kinds[user] == SIZE and becomes == SHAPE):
+                    kinds[user] = becomes
                     todo.append(user)
         names = [_named(value) for value in sorted(reached, key=self.order.__getitem__)]
         lines = sorted({value.node.lineno for value in reached if hasattr(value.node, "lineno")})
@@ -202,27 +202,31 @@ class _Follower:
 
     def _called(self, user: Value, value: Value, kind: str) -> tuple[str | None, bool, bool]:
         full = user.info[0] if user.op == "call" else f"self.{user.info[0]}"
-        last = full.rpartition(".")[2]
-        if other_library(full) or last in _SAID:
-            return (SIZE if kind == SIZE and last in _ROUNDED else None), False, False
+        function = full.rpartition(".")[2]
+        if other_library(full) or function in _SAID:
+            return (SIZE if kind == SIZE and function in _ROUNDED else None), False, False
         if kind == SIZE:
-            if last in _ROUNDED:
+            if function in _ROUNDED:
                 return SIZE, False, False
-            sized = last in _MADE and value in _sizing(user, last)
+            sized = function in _MADE and value in _sizing(user, function)
             return (SHAPE, True, False) if sized else (None, False, False)
-        if last in _NUMBERS:
+        if function in _NUMBERS:
             return SIZE, False, False
-        if last in _COLLECTS:
+        if function in _COLLECTS:
             return None, False, True
-        bare = last.rstrip("_")
+        bare = function.rstrip("_")
         if bare in _WRITES and user.args[0] is not value:
             return None, True, False
-        if any(word in last.lower() for word in _LOSSES):
+        if any(word in function.lower() for word in _LOSSES):
             apart = any(a.op == "const" and a.info == "none" for a in user.args)
             return (SHAPE if apart else None), True, False
         if bare in _REDUCED:
-            rest = [a for a in user.args if a is not value]
-            return (None if not rest or rest[0].op == "const" and rest[0].info == 0 else SHAPE), True, False
+            dimensions = [a for a in user.args if a is not value]
+            return (
+                (None if not dimensions or dimensions[0].op == "const" and dimensions[0].info == 0 else SHAPE),
+                True,
+                False,
+            )
         if hasattr(builtins, full):
             return None, False, full not in ("int", "float", "type", "min", "max")
         method = user.node.__class__ is ast.Call and user.node.func.__class__ is ast.Attribute
@@ -240,17 +244,17 @@ def _is_foreign(value: Value, depth: int = 0) -> bool:
     return depth < _DEEPEST and any(_is_foreign(a, depth + 1) for a in parts)
 
 
-def _sizing(user: Value, last: str) -> tuple[Value, ...]:
+def _sizing(user: Value, function: str) -> tuple[Value, ...]:
     """The arguments of a call that say how large its result is, and not what is in it."""
-    if last in _FILLED_BY:
-        first, stop = _FILLED_BY[last]
+    if function in _FILLED_BY:
+        first, stop = _FILLED_BY[function]
         return user.args[first:stop]
-    if last == "randint":
+    if function == "randint":
         return tuple(a for a in user.args if a.op == "tuple")
-    return tuple(a for a in user.args if a.op != "tuple") if last.endswith("Tensor") else user.args
+    return tuple(a for a in user.args if a.op != "tuple") if function.endswith("Tensor") else user.args
 
 
-def _indexed(user: Value, value: Value, kind: str, first: bool) -> tuple[str | None, bool, bool]:
+def _indexed(user: Value, value: Value, kind: str, is_origin: bool) -> tuple[str | None, bool, bool]:
     if user.op == "index":  # of `unbind`, or by a number along the last dimension
         return (SHAPE, True, False) if kind == SHAPE else (None, False, False)
     flags = user.info if user.info.__class__ is tuple else ()
@@ -258,14 +262,14 @@ def _indexed(user: Value, value: Value, kind: str, first: bool) -> tuple[str | N
         flags = (True,)
     if value is not user.args[0]:  # it says where
         bounds: set[Value] = set()
-        at = 1
+        index = 1
         for sliced in flags:
-            bounds.update(user.args[at : at + 3] if sliced else ())
-            at += 3 if sliced else 1
+            bounds.update(user.args[index : index + 3] if sliced else ())
+            index += 3 if sliced else 1
         return (SHAPE, True, False) if kind == SHAPE or value in bounds else (None, False, False)
     if kind == SIZE:  # `x.shape[0]`
         return SIZE, False, False
-    if user.info.__class__ is int or first and _gives_several(value):  # one of several results
+    if user.info.__class__ is int or is_origin and _gives_several(value):  # one of several results
         return SHAPE, False, False
     row = flags[:1] == (False,) and user.args[1].op == "const" and type(user.args[1].info) is int
     return (None if row else SHAPE), True, False

@@ -61,9 +61,9 @@ def counts_epochs(loop: Node) -> bool:
         return False
     if any(_EPOCH.search(n.id) for n in walk(loop.target) if n.__class__ is ast.Name):
         return True
-    counts = [n for n in walk(loop.iter) if n.__class__ is ast.Call and call_name(n.func) in _RANGES and n.args]
-    last = (c.args[min(len(c.args), 2) - 1] for c in counts)
-    words = (n.id if n.__class__ is ast.Name else getattr(n, "attr", "") for a in last for n in walk(a))
+    ranges = [n for n in walk(loop.iter) if n.__class__ is ast.Call and call_name(n.func) in _RANGES and n.args]
+    ends = (c.args[min(len(c.args), 2) - 1] for c in ranges)
+    words = (n.id if n.__class__ is ast.Name else getattr(n, "attr", "") for a in ends for n in walk(a))
     return any(_EPOCHS.search(word) for word in words)
 
 

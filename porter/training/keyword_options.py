@@ -21,7 +21,7 @@ _DEPTH = 4
 
 def spread(scene: Scene, call: cst.Call) -> dict[str, str] | None:
     """Of a LibCST call, as text; None where stars may hide something."""
-    found: Given = {}
+    options: Given = {}
     if (link := scene.link(call)) is None:
         return None
     for keyword in link[1][0].keywords:
@@ -29,8 +29,8 @@ def spread(scene: Scene, call: cst.Call) -> dict[str, str] | None:
             given = _mapping(scene, keyword.value, link, _DEPTH)
             if given is None:
                 return None
-            found.update(given)
-    return {key: ast.unparse(value) for key, value in found.items()}
+            options.update(given)
+    return {key: ast.unparse(value) for key, value in options.items()}
 
 
 def _mapping(scene: Scene, node: Node, link: Link, depth: int) -> Given | None:
@@ -42,8 +42,8 @@ def _mapping(scene: Scene, node: Node, link: Link, depth: int) -> Given | None:
         pairs = ((k.arg and ast.Constant(k.arg), k.value) for k in node.keywords)
         return _literal(scene, pairs, link, depth)
     if node.__class__ is ast.IfExp:  # `{...} if use_cuda else {}`: what one side says may be said
-        other, found = (_mapping(scene, side, link, depth - 1) for side in (node.orelse, node.body))
-        return None if other is None or found is None else {**other, **found}
+        otherwise, options = (_mapping(scene, side, link, depth - 1) for side in (node.orelse, node.body))
+        return None if otherwise is None or options is None else {**otherwise, **options}
     if node.__class__ is ast.Name:
         return _named(scene, node, link, depth)
     if node.__class__ is ast.Attribute and getattr(node.value, "id", "") in ("self", "cls"):
@@ -52,18 +52,18 @@ def _mapping(scene: Scene, node: Node, link: Link, depth: int) -> Given | None:
 
 
 def _literal(scene: Scene, pairs: Iterable[tuple[Node, Node]], link: Link, depth: int) -> Given | None:
-    found: Given = {}
+    options: Given = {}
     for key, value in pairs:
         if key is None:
             more = _mapping(scene, value, link, depth - 1)
             if more is None:
                 return None
-            found.update(more)
+            options.update(more)
         elif constant(key).__class__ is str:
-            found[key.value] = value
+            options[key.value] = value
         else:
             return None
-    return found
+    return options
 
 
 def _named(scene: Scene, node: ast.Name, link: Link, depth: int) -> Given | None:
@@ -72,35 +72,35 @@ def _named(scene: Scene, node: ast.Name, link: Link, depth: int) -> Given | None
     bound = scene.names.bindings(node.id, link)
     if not values or not bound:
         return None
-    found: Given = {}
+    options: Given = {}
     for value in values:
         given = _mapping(scene, value, link, depth - 1)
         if given is None:
             return None
-        found.update(given)
+        options.update(given)
     for use in scene.names.readers(node.id, bound[0]):
         above = use[1][0]
         if above.__class__ is ast.Subscript and above.value is use[0] and above.ctx.__class__ is ast.Store:
             if constant(above.slice).__class__ is not str:
                 return None
-            found[above.slice.value] = getattr(use[1][1][0], "value", above.slice)
+            options[above.slice.value] = getattr(use[1][1][0], "value", above.slice)
         elif above.__class__ is ast.Attribute and above.attr in ("update", "setdefault"):
             more = _updated(scene, use, depth)
             if more is None:
                 return None
-            found.update(more)
+            options.update(more)
         elif above.__class__ is ast.Call and use[0] in above.args or above.__class__ in (ast.Return, ast.Assign):
             return None
-    return found
+    return options
 
 
 def _updated(scene: Scene, use: Link, depth: int) -> Given | None:
     call = use[1][1][0]
     if call.__class__ is not ast.Call or use[1][0].attr != "update" or len(call.args) > 1:
         return None
-    found = {k.arg: k.value for k in call.keywords if k.arg}
+    options = {k.arg: k.value for k in call.keywords if k.arg}
     more = _mapping(scene, call.args[0], use, depth - 1) if call.args else {}
-    return None if more is None or len(found) < len(call.keywords) else {**more, **found}
+    return None if more is None or len(options) < len(call.keywords) else {**more, **options}
 
 
 def _attribute(scene: Scene, name: str, link: Link, depth: int) -> Given | None:

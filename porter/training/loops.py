@@ -1,4 +1,4 @@
-"""The loops around a place."""
+"""The loops around a place. A link is (node, link of its parent)."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
 def loops_around(link: Link) -> list[Node]:
     """Those in the same function, from the inside out."""
-    found: list[Node] = []
+    loops: list[Node] = []
     for above in ancestors(link):
         if above[0].__class__ in FUNCTIONS:
             break
         if above[0].__class__ in LOOPS:
-            found.append(above[0])
-    return found
+            loops.append(above[0])
+    return loops
 
 
 def over_epochs(link: Link) -> ast.For | None:

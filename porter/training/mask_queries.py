@@ -49,14 +49,14 @@ def _searches(call: Node, scene: Scene, link: Link) -> bool:
 def _counted(selection: Node, call: Node, scene: Scene, link: Link) -> str | None:
     if call_name(link[0]) == "size":
         return "counted" if len(call.args) == 1 and constant(call.args[0]) == 0 and not call.keywords else None
-    same = selection.__class__ is ast.Subscript and masks.same_shape(selection.slice, selection.value, scene, link)
-    return "counted" if same == "certain" and not call.args else None
+    certainty = selection.__class__ is ast.Subscript and masks.same_shape(selection.slice, selection.value, scene, link)
+    return "counted" if certainty == "certain" and not call.args else None
 
 
 def _counted_by_len(selection: Node, call: Node, scene: Scene, link: Link) -> str | None:
     """A list has no masks, and an array of numpy answers nonzero() in another way."""
-    of = selection.value if selection.__class__ is ast.Subscript else (selection.args or [selection.func.value])[0]
-    return "counted" if masks.is_tensor(of, link, scene) else None
+    tensor = selection.value if selection.__class__ is ast.Subscript else (selection.args or [selection.func.value])[0]
+    return "counted" if masks.is_tensor(tensor, link, scene) else None
 
 
 def _averaged(selection: Node, call: Node, scene: Scene, link: Link) -> str | None:

@@ -69,10 +69,10 @@ def same_shape(index: Node, target: Node, scene: Scene, link: Link) -> str | Non
     """'certain' or 'likely' that a mask has the shape of the tensor it indexes, by what is in sight or made of what."""
     if of_itself(index, target):
         return "certain"
-    found = scene.flows.body(scene.function(link)) if is_mask(index, scene, link) else None
-    if found is None:
+    flow = scene.flows.body(scene.function(link)) if is_mask(index, scene, link) else None
+    if flow is None:
         return None
-    mask, x = found[0].at.get(index), found[0].at.get(target)
+    mask, x = flow[0].at.get(index), flow[0].at.get(target)
     return covers(mask, x) if mask is not None and x is not None else None
 
 
@@ -101,14 +101,14 @@ def assigned(scene: Scene, link: Link) -> str | None:
         return None
     if not (of_itself(target.slice, target.value) or is_mask(target.slice, scene, place)) or _is_trouble(place):
         return None
-    found = scene.flows.body(scene.function(place))
-    if found and (value := found[0].at.get(target.value)) is not None and is_moved_to_host(value):
+    flow = scene.flows.body(scene.function(place))
+    if flow and (value := flow[0].at.get(target.value)) is not None and is_moved_to_host(value):
         return None
     tensors = [target.value, *([source] if source is not None else [])]
     # what one mask selects from both fits only where both have the shape of the mask, or neither
-    same = [s for t in tensors if (s := same_shape(target.slice, t, scene, place)) is not None]
-    if same:
-        sure = "certain" in same and all(is_tensor(t, place, scene) for t in tensors)
+    certainties = [s for t in tensors if (s := same_shape(target.slice, t, scene, place)) is not None]
+    if certainties:
+        sure = "certain" in certainties and all(is_tensor(t, place, scene) for t in tensors)
         return "certain" if sure else "likely"
     return "other" if scene.matters((target, link)) else None
 
@@ -174,17 +174,21 @@ def is_tensor(node: Node, link: Link, scene: Scene) -> bool:
     if node.__class__ is not ast.Name:
         return False
     bound = scene.names.bindings(node.id, link)
-    return bool(bound) and scene.names.once("tensor", bound, lambda: all(_binds_tensor(at, scene) for at in bound))
+    return bool(bound) and scene.names.once(
+        "tensor", bound, lambda: all(_binds_tensor(binding, scene) for binding in bound)
+    )
 
 
-def _binds_tensor(at: Link, scene: Scene) -> bool:
-    node, above = at[0], at[1] and at[1][0]
+def _binds_tensor(binding: Link, scene: Scene) -> bool:
+    node, above = binding[0], binding[1] and binding[1][0]
     if node.__class__ is ast.arg:
-        return node.annotation is not None and scene.names.resolve(node.annotation, at) == "torch.Tensor"
+        return node.annotation is not None and scene.names.resolve(node.annotation, binding) == "torch.Tensor"
     if above.__class__ is not ast.Assign or not within(above, node, "targets"):
         return False
-    full = scene.names.resolve(above.value.func, at) if above.value.__class__ is ast.Call else None
-    return full not in ("torch.load", "torch.jit.load") and scene.file.receivers.is_surely_torch((above.value, at[1]))
+    full = scene.names.resolve(above.value.func, binding) if above.value.__class__ is ast.Call else None
+    return full not in ("torch.load", "torch.jit.load") and scene.file.receivers.is_surely_torch(
+        (above.value, binding[1])
+    )
 
 
 def picks(scene: Scene, link: Link) -> bool:
@@ -208,10 +212,10 @@ def picks(scene: Scene, link: Link) -> bool:
 
 def _lies_on_host(scene: Scene, link: Link) -> bool:
     """`torch.arange(n) != 3`: what says where lies on the host, so that nobody waits for it; or all of it lies there."""
-    found, index = scene.flows.body(scene.function(link)), link[0].slice
+    flow, index = scene.flows.body(scene.function(link)), link[0].slice
     parts = index.elts if index.__class__ is ast.Tuple else [index]
     masks = [n for n in parts if is_mask(n, scene, link)]
-    values = [found[0].at.get(n) for n in masks] if found else []
+    values = [flow[0].at.get(n) for n in masks] if flow else []
     return any(value is not None and made_on_host(value) for value in values) or any(
         is_on_host(scene, node, link) for node in (link[0].value, *masks)
     )
@@ -220,20 +224,20 @@ def _lies_on_host(scene: Scene, link: Link) -> bool:
 def summed(scene: Scene, link: Link) -> str | None:
     """Of `x[x > 0].sum()`, whose value needs no selection: 'certain' that it is a tensor, 'likely', or None; also where
     the selection has a name in between, if all that is done with it is to sum it."""
-    known = scene.flows.summed
-    if link[0] not in known:
-        known[link[0]] = _summed(scene, link)
-    return known[link[0]]
+    answers = scene.flows.summed
+    if link[0] not in answers:
+        answers[link[0]] = _summed(scene, link)
+    return answers[link[0]]
 
 
 def _summed(scene: Scene, link: Link) -> str | None:
     node, function, flows = link[0], scene.function(link), scene.flows
     if not (_is_summed(link) or _only_summed(node, flows.body(function), flows.reads(function[0]) if function else {})):
         return None
-    same = same_shape(node.slice, node.value, scene, link)
-    if same is None:
+    certainty = same_shape(node.slice, node.value, scene, link)
+    if certainty is None:
         return None
-    return "certain" if same == "certain" and is_tensor(node.value, link, scene) else "likely"
+    return "certain" if certainty == "certain" and is_tensor(node.value, link, scene) else "likely"
 
 
 def _is_summed(link: Link) -> bool:
@@ -243,21 +247,21 @@ def _is_summed(link: Link) -> bool:
     return called and up[0].attr == "sum" and not call.args and not call.keywords
 
 
-def _only_summed(node: ast.Subscript, found: tuple[Body, Users] | None, reads: dict[str, list[ast.Subscript]]) -> bool:
-    if found is None or (picked := found[0].at.get(node)) is None:
+def _only_summed(node: ast.Subscript, flow: tuple[Body, Users] | None, reads: dict[str, list[ast.Subscript]]) -> bool:
+    if flow is None or (picked := flow[0].at.get(node)) is None:
         return False
-    body, users = found
+    body, users = flow
     sums = users.of(picked)
     if (
         not sums
         or not all(map(_is_total, sums))
-        or any(picked in of for of in (body.traces.handed, body.returned, body.traces.stored))
+        or any(picked in uses for uses in (body.traces.handed, body.returned, body.traces.stored))
     ):
         return False
-    same = (
+    others = (
         n for several in reads.values() for n in several if n.lineno != node.lineno or n.col_offset != node.col_offset
     )
-    return all(body.at.get(n) is not picked for n in same)  # equal values are one
+    return all(body.at.get(n) is not picked for n in others)  # equal values are one
 
 
 def _is_total(value: Value) -> bool:
@@ -270,9 +274,11 @@ def _first_use(scene: Scene, link: Link) -> bool:
     around = scene.file.tree if function is None else function[0]
     flows, place = scene.flows, (link[0].lineno, link[0].col_offset)
     if (around, index) not in flows.kept:
-        same = sorted(flows.reads(around).get(index, ()), key=lambda n: (n.lineno, n.col_offset))
-        links = ((n, scene.link_to(n)) for n in same)
-        flows.kept[around, index] = next((n for n, at in links if at is None or not summed(scene, at)), None)
+        subscripts = sorted(flows.reads(around).get(index, ()), key=lambda n: (n.lineno, n.col_offset))
+        links = ((n, scene.link_to(n)) for n in subscripts)
+        flows.kept[around, index] = next(
+            (n for n, read_link in links if read_link is None or not summed(scene, read_link)), None
+        )
     first = flows.kept[around, index]
     return first is None or place <= (first.lineno, first.col_offset) or summed(scene, link) is not None
 

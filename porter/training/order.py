@@ -1,4 +1,4 @@
-"""What runs before a place, as far as one block shows it."""
+"""What runs before a place, as far as one block shows it. A link is (node, link of its parent)."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from porter.python.index import FUNCTIONS, Link, Node, ancestors
 
 if TYPE_CHECKING:
     from porter.python.names import Names
+    from porter.training.protocols import File
     from porter.training.scene import Scene
-    from porter.training.seen import File
 
 _OTHERWISE = re.compile(rb"spawn|forkserver|set_start_method")
 _STARTS = ("Process", "Pool", "start_processes")
@@ -29,8 +29,8 @@ def touched_before(names: Names, link: Link) -> str | None:
     child = link[0]
     for above in ancestors(link):
         node = above[0]
-        if found := blocks.above(node, child, lambda statement: _touch(statement, (statement, above), names), _touch):  # noqa: B023
-            return str(found)
+        if call := blocks.above(node, child, lambda statement: _touch(statement, (statement, above), names), _touch):  # noqa: B023
+            return str(call)
         if node.__class__ in FUNCTIONS:
             return None
         child = node
@@ -40,9 +40,9 @@ def touched_before(names: Names, link: Link) -> str | None:
 def woken(scene: Scene, link: Link) -> str | None:
     """Of a process that is forked and works on the device: what its parent has asked of the device before."""
     names = scene.names
-    if scene.file.source.says(_OTHERWISE) or (found := touched_before(names, link)) is None:
+    if scene.file.source.says(_OTHERWISE) or (call := touched_before(names, link)) is None:
         return None
-    return found if _works(scene, link) else None
+    return call if _works(scene, link) else None
 
 
 def children_work(scene: Scene, link: Link) -> bool | None:
@@ -50,8 +50,8 @@ def children_work(scene: Scene, link: Link) -> bool | None:
     around = scene.function(link)
     if around is not None and _is_host_only(around[0]):
         return False
-    known = [_works(scene, (at[0].func, at)) for at in _started(scene, link, around)]
-    return True if True in known else None if None in known else False
+    answers = [_works(scene, (call[0].func, call)) for call in _started(scene, link, around)]
+    return True if True in answers else None if None in answers else False
 
 
 @blocks.once
@@ -68,13 +68,13 @@ def _started(scene: Scene, link: Link, around: Link | None) -> list[Link]:
     name: Node = above.targets[0] if above.__class__ is ast.Assign else None  # `context = get_context("fork")`
     if name.__class__ is not ast.Name:
         return calls
-    named = [at for at in calls if getattr(getattr(at[0].func, "value", None), "id", "") == name.id]
-    return [at for at in named if scene.function(at) == around]
+    named = [call for call in calls if getattr(getattr(call[0].func, "value", None), "id", "") == name.id]
+    return [call for call in named if scene.function(call) == around]
 
 
 @blocks.once_for_file
 def _processes(file: File) -> list[Link]:
-    return [at for at in file.buckets[ast.Call] if call_name(at[0].func) in _STARTS]
+    return [call for call in file.buckets[ast.Call] if call_name(call[0].func) in _STARTS]
 
 
 def _works(scene: Scene, link: Link) -> bool | None:
@@ -84,15 +84,15 @@ def _works(scene: Scene, link: Link) -> bool | None:
     target = next(iter([*given, *(call.args[:1] if call_name(call.func) == "start_processes" else ())]), None)
     # `work`, `self.work`, `Worker.launch`: the only function of this name
     name = getattr(target, "id", None) or getattr(target, "attr", None)
-    functions = [at[0] for at in scene.names.scopes.functions.get(name or "", ())]
-    functions = [one for one in functions if one.__class__ is ast.FunctionDef]
+    functions = [definition[0] for definition in scene.names.scopes.functions.get(name or "", ())]
+    functions = [function for function in functions if function.__class__ is ast.FunctionDef]
     if len(functions) != 1:
         return None
-    known: dict[object, bool] = scene.file.answers["works"]
+    answers: dict[object, bool] = scene.file.answers["works"]
     key = (functions[0], scene.names.scopes.around(link))
-    if key not in known:
-        known[key] = any(_touch(statement, link, scene.names) for statement in functions[0].body)
-    return known[key]
+    if key not in answers:
+        answers[key] = any(_touch(statement, link, scene.names) for statement in functions[0].body)
+    return answers[key]
 
 
 def _touch(statement: Node, link: Link, names: Names) -> str | None:

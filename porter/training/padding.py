@@ -25,11 +25,11 @@ def padded(scene: Scene, link: Link) -> str | None:
         return None
     if not (why := _decides(scene, link, function)):
         return None
-    known = scene.flows.padding
-    if function[0] not in known:
+    first_places = scene.flows.padding
+    if function[0] not in first_places:
         links = filter(None, map(scene.link_to, (n for n in walk(function[0]) if n.__class__ is ast.Call)))
-        known[function[0]] = min(_place(other[0]) for other in links if _decides(scene, other, function))
-    return why if known[function[0]] == _place(link[0]) else None
+        first_places[function[0]] = min(_place(other[0]) for other in links if _decides(scene, other, function))
+    return why if first_places[function[0]] == _place(link[0]) else None
 
 
 def collates(scene: Scene, link: Link) -> bool:

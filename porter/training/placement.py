@@ -19,7 +19,7 @@ from porter.values.value import Value
 from porter.values.values import Body
 
 if TYPE_CHECKING:
-    from porter.training.seen import AnyContext
+    from porter.training.protocols import AnyContext
 
 _NOTHING: frozenset[str] = frozenset()
 DEVICE, HOST, NUMBER, UNKNOWN = "device", "host", "number", ""
@@ -157,18 +157,18 @@ class Natures:
             return kinds.pop() if len(kinds) == 1 else UNKNOWN
         if op in _COMBINED or op in _MADE:
             full = self._torch_name(value.node)
-            found = self._combined(value.args, function)
-            return DEVICE if full and found == UNKNOWN or op in _MADE and found == NUMBER else found
+            nature = self._combined(value.args, function)
+            return DEVICE if full and nature == UNKNOWN or op in _MADE and nature == NUMBER else nature
         if op == "call" and value.node.__class__ is ast.Call:
             return self._call(value, function)
         return UNKNOWN
 
     def _combined(self, values: Iterable[Value], function: Link) -> str:
         """What an operator makes of several: where one is a tensor, a tensor."""
-        found = {self._nature(v, function) for v in values}
-        if UNKNOWN in found:
-            return DEVICE if DEVICE in found else UNKNOWN
-        return next((kind for kind in (DEVICE, HOST, NUMBER) if kind in found), UNKNOWN)
+        kinds = {self._nature(v, function) for v in values}
+        if UNKNOWN in kinds:
+            return DEVICE if DEVICE in kinds else UNKNOWN
+        return next((kind for kind in (DEVICE, HOST, NUMBER) if kind in kinds), UNKNOWN)
 
     def _cast(self, value: Value, function: Link) -> str:
         base = self._nature(value.args[0], function)
@@ -176,11 +176,11 @@ class Natures:
             return base
         if value.info != "to":
             return base or (DEVICE if value.info in _OF_TENSORS else UNKNOWN)
-        for one in (*value.node.args, *(k.value for k in value.node.keywords)):
-            words = ast.unparse(one)
+        for argument in (*value.node.args, *(k.value for k in value.node.keywords)):
+            words = ast.unparse(argument)
             if _HOST_TARGET.search(words):
                 return HOST
-            if device_like(one) or words.startswith(("'cuda", "'npu")):
+            if device_like(argument) or words.startswith(("'cuda", "'npu")):
                 return DEVICE
         return base
 
@@ -199,11 +199,11 @@ class Natures:
 
     def _call(self, value: Value, function: Link) -> str:
         node, name = value.node, value.info[0]
-        last = name.rpartition(".")[2]
-        if last in _ASKING:
+        function_name = name.rpartition(".")[2]
+        if function_name in _ASKING:
             return NUMBER
         if self._torch_name(node):
-            return self._torch(value, last, function)
+            return self._torch(value, function_name, function)
         if name.startswith(("numpy.", "random.")):
             return HOST
         if name.startswith("math."):
@@ -213,29 +213,29 @@ class Natures:
         if node.func.__class__ is not ast.Attribute or "." in name or not value.args:
             return UNKNOWN
         base = self._nature(value.args[0], function)
-        if last in ("cpu", "numpy"):
+        if function_name in ("cpu", "numpy"):
             return HOST
-        if last in ("cuda", "npu"):
+        if function_name in ("cuda", "npu"):
             return DEVICE
-        if last in _OF_TENSORS:
+        if function_name in _OF_TENSORS:
             return base if base in (HOST, DEVICE) else UNKNOWN if base == NUMBER else DEVICE
         if (
             base == UNKNOWN
-            and last in ("any", "all")
+            and function_name in ("any", "all")
             and value.args[0].op in _TRUTHS
             and not self._file.names.bound("np")
         ):
             return DEVICE  # of a comparison: an array, and nobody else makes arrays here
-        return base if last.rstrip("_") in _SHARED and base != NUMBER else UNKNOWN
+        return base if function_name.rstrip("_") in _SHARED and base != NUMBER else UNKNOWN
 
-    def _torch(self, value: Value, last: str, function: Link) -> str:
-        if last in _FACTORIES:
-            where = next((k.value for k in value.node.keywords if k.arg == "device"), None)
-            if where is not None:
-                return HOST if _HOST_TARGET.search(ast.unparse(where)) else DEVICE
-            given = self._nature(value.args[0], function) if value.args and last in _GIVEN else HOST
+    def _torch(self, value: Value, function_name: str, function: Link) -> str:
+        if function_name in _FACTORIES:
+            device = next((k.value for k in value.node.keywords if k.arg == "device"), None)
+            if device is not None:
+                return HOST if _HOST_TARGET.search(ast.unparse(device)) else DEVICE
+            given = self._nature(value.args[0], function) if value.args and function_name in _GIVEN else HOST
             return UNKNOWN if self._default_is_device or given == DEVICE else HOST
-        if value.info[0].rpartition(".")[0] not in _OPERATORS or last.startswith(("is_", "load")):
+        if value.info[0].rpartition(".")[0] not in _OPERATORS or function_name.startswith(("is_", "load")):
             return UNKNOWN
         tensors = [v for v in value.args if v.op != "const"]
         return self._combined(tensors, function) or DEVICE if tensors else UNKNOWN
@@ -245,8 +245,8 @@ class Natures:
         values = self._file.receivers.members(owner).get(name, ()) if owner is not None else ()
         if values and all(v.__class__ is ast.Constant for v in values):
             return NUMBER
-        made = [self._torch_name(v) for v in values]
-        return DEVICE if made and set(made) <= {"torch.nn.Parameter", "torch.nn.parameter.Parameter"} else UNKNOWN
+        makers = [self._torch_name(v) for v in values]
+        return DEVICE if makers and set(makers) <= {"torch.nn.Parameter", "torch.nn.parameter.Parameter"} else UNKNOWN
 
     def _parameter(self, name: str, function: Link) -> str:
         key = (function[0], name)
@@ -259,11 +259,11 @@ class Natures:
         arguments = function[0].args
         if name in self._scene.callers.read_back(function):
             return HOST
-        said = next(
+        annotation = next(
             (a.annotation for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs) if a.arg == name),
             None,
         )
-        words = ast.unparse(said) if said is not None else ""
+        words = ast.unparse(annotation) if annotation is not None else ""
         named = words if "Tensor" in words else ""
         if not named and words or name == "self" or re.search("List|list|Dict|dict|Tuple|tuple|Sequence", named):
             return UNKNOWN
@@ -272,12 +272,12 @@ class Natures:
 
     def asked(self, function: Node) -> tuple[dict[str, set[str]], set[str]]:
         """The attributes that a function asks of each name, and the names that it binds."""
-        known = self._asked.get(function)
-        if known is None:
-            known = self._asked[function] = {}, set()
+        asked_and_bound = self._asked.get(function)
+        if asked_and_bound is None:
+            asked_and_bound = self._asked[function] = {}, set()
             for node in walk(function):
                 if node.__class__ is ast.Attribute and node.value.__class__ is ast.Name:
-                    known[0].setdefault(node.value.id, set()).add(node.attr)
+                    asked_and_bound[0].setdefault(node.value.id, set()).add(node.attr)
                 elif node.__class__ is ast.Name and node.ctx.__class__ is ast.Store:
-                    known[1].add(node.id)
-        return known
+                    asked_and_bound[1].add(node.id)
+        return asked_and_bound

@@ -28,8 +28,8 @@ def covers(mask: Value, x: Value) -> str | None:
     if not is_boolean(mask):
         return None
     for shapes, sure in ((_Shapes(False), "certain"), (_Shapes(True), "likely")):
-        of = shapes.single(x)
-        if not _is_kept(of) and of in shapes.broadcast(mask):
+        origin = shapes.single(x)
+        if not _is_kept(origin) and origin in shapes.broadcast(mask):
             return sure
     return None
 
@@ -49,8 +49,8 @@ class _Shapes:
         value = base(value)
         if value not in self._known:
             parts = self._parts(value) if depth < _DEEPEST else []
-            found = {id(f): f for f in (self.single(part, depth + 1) for part in parts)}
-            self._known[value] = next(iter(found.values())) if len(found) == 1 else value
+            origins = {id(origin): origin for origin in (self.single(part, depth + 1) for part in parts)}
+            self._known[value] = next(iter(origins.values())) if len(origins) == 1 else value
         return self._known[value]
 
     def _parts(self, value: Value) -> list[Value]:
@@ -64,22 +64,22 @@ class _Shapes:
             return [*value.args]
         if value.op != "call" or not value.args:
             return []
-        last = _last(value)
-        if last in _FILLED:
-            return [of for of in map(_sized_by, value.args[:2]) if of is not None][:1]
-        return [value.args[0]] if last in _LIKE or last in _PREDICATES and len(value.args) == 1 else []
+        name = _last(value)
+        if name in _FILLED:
+            return [tensor for tensor in map(_sized_by, value.args[:2]) if tensor is not None][:1]
+        return [value.args[0]] if name in _LIKE or name in _PREDICATES and len(value.args) == 1 else []
 
     def broadcast(self, value: Value) -> set[Value]:
         """Values whose shapes take part in this one's: it is at least as large as each of them in each dimension."""
-        found, seen, todo = set(), set(), [value]
+        shapes, visited, todo = set(), set(), [value]
         while todo:
             value = base(todo.pop())
-            if value not in seen:
-                seen.add(value)
-                found.add(self.single(value))
+            if value not in visited:
+                visited.add(value)
+                shapes.add(self.single(value))
                 if value.op in (*_UNARY, *_BINARY) or value.op == "call" and _last(value) in _PREDICATES:
                     todo += value.args if value.op != "masked_fill" else value.args[:1]
-        return found
+        return shapes
 
 
 def _sized_by(value: Value) -> Value | None:
@@ -95,12 +95,12 @@ def _sized_by(value: Value) -> Value | None:
 
 
 def is_boolean(value: Value) -> bool:
-    seen, todo = set(), [value]
+    visited, todo = set(), [value]
     while todo:
         value = base(todo.pop())
-        if value in seen:
+        if value in visited:
             continue
-        seen.add(value)
+        visited.add(value)
         if value.op in ("not", "BitAnd", "BitOr", "BitXor", "written", "choice"):
             todo += value.args
         elif value.op == "compare":
@@ -113,12 +113,12 @@ def is_boolean(value: Value) -> bool:
 
 def made_on_host(value: Value) -> bool:
     """Whether a factory without a device made it, or a part of it: a tensor of a device would not go with that."""
-    seen, todo = set(), [value]
+    visited, todo = set(), [value]
     while todo:
         value = todo.pop()
-        if value in seen:
+        if value in visited:
             continue
-        seen.add(value)
+        visited.add(value)
         if value.op == "call" and value.info[0] in FACTORIES:
             if {k.arg for k in value.node.keywords}.isdisjoint({"device", "out", None}):
                 return True

@@ -15,7 +15,7 @@ from porter.training.dynamic_sizes import Flows
 if TYPE_CHECKING:
     import libcst as cst
 
-    from porter.training.seen import File
+    from porter.training.protocols import File
 
 
 class Scene(Context):
@@ -28,11 +28,11 @@ class Scene(Context):
         """The index's link of what a LibCST call calls."""
         file = self.file
         if type(call.func).__name__ == "Attribute":
-            if (found := file.receivers.link(file.span(call.func)[1])) is not None:
-                return found
+            if (link := file.receivers.link(file.span(call.func)[1])) is not None:
+                return link
         return file.chain(call.func)
 
-    def at(self, node: cst.CSTNode, kind: type) -> Link | None:
+    def link_of(self, node: cst.CSTNode, kind: type) -> Link | None:
         """The index's link of a LibCST node that it keeps by this type."""
         if kind not in self._places:
             span = self.file.source.span
@@ -61,4 +61,4 @@ class Scene(Context):
 
     @cached_property
     def first_sizes(self) -> dict[tuple[str, int], tuple[int, int]]:
-        return sizes.first(self)
+        return sizes.first_places(self)

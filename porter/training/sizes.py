@@ -12,7 +12,7 @@ from porter.python.index import Link, Node
 from porter.values.shapes import misfits
 
 if TYPE_CHECKING:
-    from porter.training.seen import AnyScene
+    from porter.training.protocols import AnyScene
 
 _CONFIG = re.compile(r"(?i)conf(?:ig)?|args|arguments|params|settings|cfg")
 _FOLDER = re.compile(r"(?i)(?:^|/)(?:\w+_)?(?:configs?|conf|cfg)(?:/|[\w-]*\.py$)")
@@ -28,19 +28,19 @@ _Misfits: TypeAlias = "list[tuple[str, tuple[str, int, int], tuple[int, int]]]" 
 _KINDS = (ast.Call, ast.Dict, ast.FunctionDef, ast.AsyncFunctionDef, ast.Assign, ast.AnnAssign)
 
 
-def found(scene: AnyScene, link: Link) -> dict[str, tuple[str, int, int]]:
+def misfits_at(scene: AnyScene, link: Link) -> dict[str, tuple[str, int, int]]:
     """What does not fit of the settings that a node belongs to, by name; the first place in a file speaks for a value."""
-    first = scene.first_sizes
-    return {key: row for key, row, at in _misfits(scene, link) if first.get((key, row[1])) == at}
+    first_places = scene.first_sizes
+    return {key: row for key, row, place in _misfits(scene, link) if first_places.get((key, row[1])) == place}
 
 
-def first(scene: AnyScene) -> dict[tuple[str, int], tuple[int, int]]:
+def first_places(scene: AnyScene) -> dict[tuple[str, int], tuple[int, int]]:
     """Where each name first has a value that does not fit."""
     places: dict[tuple[str, int], tuple[int, int]] = {}
     for kind in _KINDS:
         for link in scene.file.buckets[kind]:
-            for key, row, at in _misfits(scene, link):
-                places[key, row[1]] = min(at, places.get((key, row[1]), at))
+            for key, row, place in _misfits(scene, link):
+                places[key, row[1]] = min(place, places.get((key, row[1]), place))
     return places
 
 
@@ -51,11 +51,11 @@ def _misfits(scene: AnyScene, link: Link) -> _Misfits:
         ast.Dict,
         *_DEFS,
     )  # else a block's: that of a function, whose defaults are others
-    known: dict[object, _Misfits] = scene.file.answers["sizes"]
+    answers: dict[object, _Misfits] = scene.file.answers["sizes"]
     key = (link[0] if alone else link[1][0], alone)
-    if key not in known:
-        known[key] = _look_at(scene, link)
-    return known[key]
+    if key not in answers:
+        answers[key] = _look_at(scene, link)
+    return answers[key]
 
 
 def _look_at(scene: AnyScene, link: Link) -> _Misfits:
@@ -99,8 +99,8 @@ def _is_settings(scene: AnyScene, block: Node, link: Link) -> bool:
 def _is_config(node: Node) -> bool:
     if node.__class__ is not ast.ClassDef:
         return False
-    made = any("dataclass" in call_name(getattr(d, "func", d)) for d in node.decorator_list)
-    return made or bool(_CONFIG.search(node.name))
+    is_dataclass = any("dataclass" in call_name(getattr(d, "func", d)) for d in node.decorator_list)
+    return is_dataclass or bool(_CONFIG.search(node.name))
 
 
 def _numbers(pairs: Iterable[tuple[Any, Node]]) -> dict[str, Node]:

@@ -19,12 +19,12 @@ class Tensors:
 
     def reads_mask(self, subscript: cst.Subscript) -> bool:
         """Whether `x[...]` picks by a boolean mask, for every batch."""
-        link = self.scene.at(subscript, ast.Subscript)
+        link = self.scene.link_of(subscript, ast.Subscript)
         return link is not None and self.scene.file.glance(mask_queries.depends_on_data, link)
 
     def summed(self, subscript: cst.Subscript) -> str | None:
         """See masks.summed."""
-        link = self.scene.at(subscript, ast.Subscript)
+        link = self.scene.link_of(subscript, ast.Subscript)
         return link and masks.summed(self.scene, link)
 
     def mask_assigned(self) -> str | None:
@@ -34,7 +34,7 @@ class Tensors:
 
     def padded(self, call: cst.Call) -> str | None:
         """See padding.padded."""
-        link = self.scene.at(call, ast.Call)
+        link = self.scene.link_of(call, ast.Call)
         return link and padding.padded(self.scene, link)
 
     def followed(self, node: Any, kind: str) -> tuple[tuple[str, str], ...] | None:
@@ -43,8 +43,8 @@ class Tensors:
         if type(node).__name__ == "Call":
             link = called[1] if (called := scene.link(node)) is not None else None
         else:
-            link = scene.at(node, ast.Subscript)
-        return scene.flows.said(scene, link, kind) if link is not None else None
+            link = scene.link_of(node, ast.Subscript)
+        return scene.flows.message_values(scene, link, kind) if link is not None else None
 
     def target(self, call: cst.Call) -> str:
         """What the value of a call is called by the place it goes to."""
@@ -66,8 +66,8 @@ class Tensors:
         return order.touched_before(self.scene.names, link)
 
     def sizes(self, link: Link) -> dict[str, tuple[str, int, int]]:
-        """See sizes.found."""
-        return sizes.found(self.scene, link)
+        """See sizes.misfits_at."""
+        return sizes.misfits_at(self.scene, link)
 
     def spread(self, call: cst.Call) -> dict[str, str] | None:
         """See keyword_options.spread."""

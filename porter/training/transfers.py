@@ -1,4 +1,4 @@
-"""Calls that move a tensor to a device: which device that is, and who does it."""
+"""Calls that move a tensor to a device: which device that is, and who does it. A link is (node, link of its parent)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a call is for: what its value is set to, handed to, or waits for."""
+"""What a call is for: what its value is set to, handed to, or waits for. A link is (node, link of its parent)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from porter.training.placement import HOST, NUMBER, UNKNOWN
 
 if TYPE_CHECKING:
     from porter.python.names import Names
-    from porter.training.seen import AnyScene
+    from porter.training.protocols import AnyScene
 
 SIZED = frozenset(
     """zeros ones empty full rand randn randint arange linspace eye new_zeros new_ones new_full new_empty view reshape expand
@@ -127,13 +127,13 @@ def _last(node: Node) -> str:
 
 def read_by(names: Names, link: Link) -> str:
     """What the value of a call is handed to, at once or through its name: `load_state_dict` of `m.load_state_dict(...)`."""
-    found = [_taker(link[1])]
+    takers = [_taker(link[1])]
     above = link[1][1] and link[1][1][0]
     if above.__class__ is ast.Assign and len(above.targets) == 1 and above.targets[0].__class__ is ast.Name:
         name = above.targets[0]
         uses = names.readers(name.id, (name, link[1][1]))
-        found += names.once("takers", uses, lambda: [*dict.fromkeys(map(_taker, uses))])
-    return " ".join(dict.fromkeys(f for f in found if f))
+        takers += names.once("takers", uses, lambda: [*dict.fromkeys(map(_taker, uses))])
+    return " ".join(dict.fromkeys(taker for taker in takers if taker))
 
 
 def _taker(link: Link) -> str:
@@ -153,12 +153,12 @@ def first_wait(statement: ast.stmt) -> Node | None:
     """The function of the first call in a statement, or the header of a compound one, that waits for the device."""
     body = getattr(statement, "body", None)
     walked = (n for part in _head(statement) for n in walk(part))
-    inside = [n for n in walked if n.__class__ is ast.Call and getattr(n.func, "attr", "") in READS]
+    calls = [n for n in walked if n.__class__ is ast.Call and getattr(n.func, "attr", "") in READS]
     if body.__class__ is list and body:
-        inside = [n for n in inside if n.lineno < body[0].lineno]
-    again = {inner for call in inside for inner in _chain(call)}
-    inside = [n for n in inside if n not in again]
-    return min(inside, key=lambda c: (c.func.end_lineno, c.func.end_col_offset)).func if inside else None
+        calls = [n for n in calls if n.lineno < body[0].lineno]
+    again = {inner for call in calls for inner in _chain(call)}
+    calls = [n for n in calls if n not in again]
+    return min(calls, key=lambda c: (c.func.end_lineno, c.func.end_col_offset)).func if calls else None
 
 
 def _head(statement: ast.stmt) -> list[Node]:
@@ -175,8 +175,8 @@ def made_on_host(scene: AnyScene, link: Link) -> bool:
     for call in [node, *_chain(node)] if node.__class__ is ast.Call and node.func.__class__ is ast.Attribute else ():
         if getattr(call.func, "attr", "") == "cpu":  # it is there because of this chain
             node = call.func.value
-    if says_host(scene, link) and (known := scene.natures.of(node, link)) != UNKNOWN:
-        return known in (HOST, NUMBER)
+    if says_host(scene, link) and (nature := scene.natures.of(node, link)) != UNKNOWN:
+        return nature in (HOST, NUMBER)
     if node.__class__ is ast.Name:  # of the module, of a comprehension
         values = values_of(scene.names, node, link)
         question = "host", scene.names.scopes.around(link) if values else None
@@ -198,14 +198,14 @@ def lies_on_host(link: Link) -> bool:
 
 def says_host(scene: AnyScene, link: Link) -> bool:
     """Whether the function around makes anything on the host, or is handed it: the look at its values costs more."""
-    function, known = scene.function(link), scene.flows.hosted
+    function, answers = scene.function(link), scene.flows.hosted
     if function is None:
         return False
-    if function[0] not in known:
+    if function[0] not in answers:
         start, end = scene.file.source.span(function[0])
-        made = _MADE.search(scene.file.source.utf8, start, end)
-        known[function[0]] = bool(made) or bool(scene.callers.read_back(function))
-    return known[function[0]]
+        match = _MADE.search(scene.file.source.utf8, start, end)
+        answers[function[0]] = bool(match) or bool(scene.callers.read_back(function))
+    return answers[function[0]]
 
 
 def _is_host(node: Node, scene: AnyScene, link: Link) -> bool:
@@ -264,21 +264,21 @@ def _told_by_kind(test: Node) -> frozenset[str]:
 
 def _chain(call: Node) -> list[ast.Call]:
     """The calls of a chain before its last."""
-    found: list[ast.Call] = []
+    calls: list[ast.Call] = []
     node: Node = call.func.value
     while node.__class__ in (ast.Attribute, ast.Call):
         if node.__class__ is ast.Call:
-            found.append(node)
+            calls.append(node)
         node = node.func if node.__class__ is ast.Call else node.value
-    return found
+    return calls
 
 
 def wait_above(statement: Link) -> Node | None:
     """What the plain statement right above waits for the device with."""
-    field, at = place(statement[1][0], statement[0])
-    if at < 1 or field not in BODIES:
+    field, index = place(statement[1][0], statement[0])
+    if index < 1 or field not in BODIES:
         return None
-    above = getattr(statement[1][0], field)[at - 1]
+    above = getattr(statement[1][0], field)[index - 1]
     return first_wait(above) if above.__class__ in (ast.Assign, ast.AugAssign, ast.Expr) else None
 
 

@@ -26,7 +26,7 @@ def stays_off_gpus(file: RuleFile) -> bool:
     """Whether what a file exports goes to a CPU or to hardware of its own, as far as the file says."""
     if file.source.says(_TENSORRT) or asks_for_device(file):
         return False
-    imported = {full.partition(".")[0] for found in file.names.imports.values() for full, _ in found}
+    imported = {full.partition(".")[0] for bindings in file.names.imports.values() for full, _ in bindings}
     return bool(_sessions(file)) or not _ELSEWHERE.isdisjoint(imported)
 
 
@@ -51,4 +51,6 @@ def _providers(call: ast.Call) -> Node | None:
 
 
 def _is_cpu(node: Node) -> bool:
-    return isinstance(node, (ast.List, ast.Tuple)) and all(constant(one) == "CPUExecutionProvider" for one in node.elts)
+    return isinstance(node, (ast.List, ast.Tuple)) and all(
+        constant(provider) == "CPUExecutionProvider" for provider in node.elts
+    )

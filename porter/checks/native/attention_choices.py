@@ -61,9 +61,9 @@ def _others(above: Node, child: Node) -> list[Node]:
         return list(above.orelse) if place(above, child)[0] == "body" else list(above.body)
     field, index = place(above, child)
     if field in BODIES:  # `if flash: return ...`, and what follows
-        before = [one for one in getattr(above, field)[:index] if _returns(one)]
+        before = [way_out for way_out in getattr(above, field)[:index] if _returns(way_out)]
         after = getattr(above, field)[index + 1 :] if _returns(child) else []
-        return [*(statement for one in before for statement in one.body), *after]
+        return [*(statement for way_out in before for statement in way_out.body), *after]
     return []
 
 
@@ -90,10 +90,10 @@ def _words(node: Node) -> frozenset[str]:
 
 @once_for_file
 def _attributes(file: RuleFile) -> dict[str, list[Link]]:
-    found: dict[str, list[Link]] = {}
+    attributes: dict[str, list[Link]] = {}
     for link in file.buckets[ast.Attribute]:
-        found.setdefault(link[0].attr, []).append(link)
-    return found
+        attributes.setdefault(link[0].attr, []).append(link)
+    return attributes
 
 
 def _works(node: Node, file: RuleFile) -> bool:

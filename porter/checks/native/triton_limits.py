@@ -43,7 +43,7 @@ class TritonLimits(Rule):
             why = "device" if name == ACTIVE else "ptx" if name == PTX else "libdevice"
             return Hit(original, why, values=(("name", name),))
         if isinstance(original.func, cst.Subscript):
-            link = file.scene.at(original, ast.Call)  # other rules may have singled the statement out
+            link = file.scene.link_of(original, ast.Call)  # other rules may have singled the statement out
             return list(self._launch(original)) if link is not None and file.glance(self.only, link) else None
         if file.name(original.func) == "triton.next_power_of_2":
             return None if file.tested else Hit(original, "row")

@@ -101,7 +101,7 @@ def loops_over_batches(scene: Scene, link: Link) -> bool:
 
 
 def has_sizes(scene: Scene, link: Link) -> bool:
-    return bool(sizes.found(scene, link))
+    return bool(sizes.misfits_at(scene, link))
 
 
 def assigns_by_mask(scene: Scene, link: Link) -> bool:

@@ -28,7 +28,7 @@ class ShapeAffinity(Rule):
         if not numbers or _aside(file):
             return
         kind = TYPES.get(type(original).__name__)
-        link = file.scene.at(original, kind) if kind else file.scene.link_to(file.statement)
+        link = file.scene.link_of(original, kind) if kind else file.scene.link_to(file.statement)
         sizes = file.tensors.sizes(link) if link is not None else {}
         for key, node in numbers:
             if key in sizes:

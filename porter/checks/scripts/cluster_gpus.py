@@ -80,11 +80,11 @@ def _module(command: Command) -> Iterator[Hit]:
     names = words[1:] if words and words[0].value in ("load", "add", "try-load") else words
     if command.words[0].name == "module" and names is words or not names:
         return
-    ours = [word for word in names if "\n" not in word.text and _MODULE.match(word.text)]
-    if not ours:
+    cuda_modules = [word for word in names if "\n" not in word.text and _MODULE.match(word.text)]
+    if not cuda_modules:
         return
-    values = (("module", " ".join(word.text for word in ours)), ("new", SET_ENV))
-    if len(ours) == len(names) and not command.condition:
+    values = (("module", " ".join(word.text for word in cuda_modules)), ("new", SET_ENV))
+    if len(cuda_modules) == len(names) and not command.condition:
         yield Hit(
             (command.start, command.end),
             "module",
@@ -92,4 +92,4 @@ def _module(command: Command) -> Iterator[Hit]:
             edits=((command.start, command.end, SET_ENV),),
         )
     else:
-        yield Hit((ours[0].start, ours[-1].end), "modules", values=values)
+        yield Hit((cuda_modules[0].start, cuda_modules[-1].end), "modules", values=values)

@@ -51,8 +51,8 @@ def _look(document: Document, script: Script, safe: bool) -> Iterator[Hit]:
         ours = known and not _ELSEWHERE.search(_program(command))
         span = script.text[command.start : command.end]
         yield from _options(document, command.start, span, known, safe and ours, command)
-        for found in _HANDED.finditer(_joined(span)):
-            handed.setdefault(found[3] or found[4], []).append((found[1], known, ours))
+        for handing in _HANDED.finditer(_joined(span)):
+            handed.setdefault(handing[3] or handing[4], []).append((handing[1], known, ours))
         if program is not None and command.words[program].name == "accelerate":
             for match in _DIST.finditer(span):
                 start = command.start + match.end() - len("--multi_gpu")
@@ -65,8 +65,8 @@ def _look(document: Document, script: Script, safe: bool) -> Iterator[Hit]:
     for value in arrays:
         yield from _options(document, value.start, value.text, False, safe, None)
     for options in [*(t.word.text for t in script.texts if not t.command), *(value.text for value in arrays)]:
-        for found in _HANDED.finditer(_joined(options)):
-            handed.setdefault(found[3] or found[4], []).append((found[1], False, True))
+        for handing in _HANDED.finditer(_joined(options)):
+            handed.setdefault(handing[3] or handing[4], []).append((handing[1], False, True))
     yield from _variables(document, script, handed, safe)
 
 
@@ -76,13 +76,13 @@ def _variables(
     """`backend=nccl`, where further down stands `--backend $backend`."""
     launch, style = document.session.facts.launch, document.session.target.style
     reads = Counter(name.name for name in script.names if name.role == "read")
-    compared = {found[1] or found[2] or found[3] for found in _COMPARED.finditer(script.text)}
+    compared = {match[1] or match[2] or match[3] for match in _COMPARED.finditer(script.text)}
     known: dict[tuple[str, str], tuple[str, list[str]]] = {}  # the first flag for a name's kind, and those that take it
     for name in script.names:
-        held = _HELD.match(name.value.text) if name.role == "set" and name.value else None
-        if held is None or name.value is None or name.name not in handed:
+        match_of_value = _HELD.match(name.value.text) if name.role == "set" and name.value else None
+        if match_of_value is None or name.value is None or name.name not in handed:
             continue
-        kind, flags = "backend" if held[1] == "nccl" else "device", handed[name.name]
+        kind, flags = "backend" if match_of_value[1] == "nccl" else "device", handed[name.name]
         if (kind, name.name) not in known:
             takes = [flag for flag, _, _ in flags if launch.takes(flag, kind)]
             flag = next(iter(takes or [flag for flag, starts, _ in flags if starts and _OURS.search(flag)]), "")
@@ -90,7 +90,7 @@ def _variables(
         flag, takes = known[kind, name.name]
         if not flag:
             continue
-        new, at = _ours(document, held[1]), name.value.start + held.start(1)
+        new, offset = _ported(document, match_of_value[1]), name.value.start + match_of_value.start(1)
         why = "compared" if name.name in compared else "variable" if takes else "variable_unknown"
         everywhere = why == "variable" and len(takes) == len(flags) == reads[name.name]
         everywhere = everywhere and not name.exported and all(ours for _, _, ours in flags)
@@ -98,8 +98,8 @@ def _variables(
             (name.start, name.value.end),
             why,
             code="PRT825",
-            values=named(flag=flag, old=held[1], new=new, variable=name.name),
-            edits=() if why == "compared" else ((at, at + len(held[1]), new),),
+            values=named(flag=flag, old=match_of_value[1], new=new, variable=name.name),
+            edits=() if why == "compared" else ((offset, offset + len(match_of_value[1]), new),),
             safe=safe and everywhere and style == "rename",
             holder=field(flag),
             role="passed",
@@ -110,7 +110,7 @@ def _joined(text: str) -> str:
     return re.sub(r"\\\n", "  ", text)
 
 
-def _ours(document: Document, value: str) -> str:
+def _ported(document: Document, value: str) -> str:
     target = document.session.target
     return target.backend if value == "nccl" else target.device + value[4:] if value != "gpu" else "npu"
 
@@ -140,7 +140,7 @@ def _options(
         offset = start + match.start(4)
         if alone is not None and not alone(offset):
             continue
-        new = _ours(document, value)
+        new = _ported(document, value)
         values = named(flag=flag, old=value, new=new)
         certain = safe and takes and value != "gpu" and session.target.style == "rename"
         why = "option" if certain else "accelerator" if value == "gpu" else "unknown"
@@ -159,14 +159,14 @@ def _options(
 
 def _alone(command: Command) -> Callable[[int], bool]:
     """Of a place: is it not inside a longer string, as in `--note "use --device cuda"`?"""
-    known: dict[int, bool] = {}
+    answers: dict[int, bool] = {}
 
     def alone(offset: int) -> bool:
         number = bisect_right(command.words, offset, key=_start) - 1
         if number < 0 or offset >= command.words[number].end:
             return False
-        if number not in known:
-            known[number] = " " not in command.words[number].text.strip()
-        return known[number]
+        if number not in answers:
+            answers[number] = " " not in command.words[number].text.strip()
+        return answers[number]
 
     return alone

@@ -44,13 +44,13 @@ class ScriptTexts(IndexRule):
         source = file.source
         if not any(word in source.utf8 for word in _IN_BYTES):  # each at the speed of memory, which a pattern has not
             return
-        lines = sorted({source.line(found.start()) for found in _BYTES.finditer(source.utf8)})
-        seen = set()
+        lines = sorted({source.line(match.start()) for match in _BYTES.finditer(source.utf8)})
+        visited = set()
         for link in strings(file.tree, lines, _TEXT):
             whole = link[1] if link[1][0].__class__ is ast.JoinedStr else link
-            if whole[0] in seen or file.awareness.covers_link(whole):
+            if whole[0] in visited or file.awareness.covers_link(whole):
                 continue
-            seen.add(whole[0])
+            visited.add(whole[0])
             text = _text(whole[0])
             if text.strip().count("\n") and _is_script(text, whole):
                 with suppress(Unreadable):  # so much is put into it that it is no shell yet
@@ -76,8 +76,8 @@ def _told(script: Script, link: Link) -> Iterator[Hit]:
     """One finding for each tool, and one for what is asked of the cluster."""
     runs: dict[str, list[str]] = {}
     for command in script.commands:
-        for at in heads(command):
-            tool = command.words[at].name
+        for index in heads(command):
+            tool = command.words[index].name
             if tool == _SMI or tool in TOOLS:
                 start, end = script.lines(command.start, command.start)
                 runs.setdefault(tool, []).append(_shown(script.text[start:end]))

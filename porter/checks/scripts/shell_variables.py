@@ -88,18 +88,18 @@ def _look(document: Document, script: Script, safe: bool) -> Iterator[Hit]:
             )
         elif not re.search(rf"(?<!\w){row.to}=", script.text):  # else it is ported already
             if alone and row.to in _CHOOSES and (kept := _kept(script, places, alone)):
-                at, program = kept[1]
-                line = str(document.place(at)[0])
-                said = named(line=line, new=row.to or "", old=name, program=program)
-                yield Hit((kept[0].start, kept[0].end), "alone", code="PRT801", values=said)
+                offset, program = kept[1]
+                line = str(document.place(offset)[0])
+                alone_values = named(line=line, new=row.to or "", old=name, program=program)
+                yield Hit((kept[0].start, kept[0].end), "alone", code="PRT801", values=alone_values)
                 continue
             yield from _renamed(name, row, places, safe and name not in written)
 
 
 def _kept(script: Script, places: list[Place], alone: list[tuple[int, str]]) -> tuple[Place, tuple[int, str]] | None:
     """The place that gives a variable to a program for GPUs alone, and that program; a prefix is its own command's."""
-    starts = [at for at, _ in alone]
-    ends = [found.start() for found in _ENDS.finditer(script.text)]
+    starts = [offset for offset, _ in alone]
+    ends = [match.start() for match in _ENDS.finditer(script.text)]
     for place in places:
         if place.role != "set":
             continue
@@ -147,11 +147,11 @@ def _labels(script: Script) -> Iterator[tuple[int, tuple[int, ...]]]:
             continue
         shown = script.names[bisect_left(starts, command.start) : bisect_left(starts, command.end)]
         read = {name.name: name.start for name in reversed(shown) if name.role == "read"}
-        said: dict[str, list[int]] = {}
-        for found in _TOKEN.finditer(script.text, command.start, command.end) if read else ():
-            if found[0] in read and found[0] not in sought:
-                said.setdefault(found[0], []).append(found.start())
-        yield from ((read[name], tuple(places)) for name, places in said.items())
+        shown_names: dict[str, list[int]] = {}
+        for match in _TOKEN.finditer(script.text, command.start, command.end) if read else ():
+            if match[0] in read and match[0] not in sought:
+                shown_names.setdefault(match[0], []).append(match.start())
+        yield from ((read[name], tuple(places)) for name, places in shown_names.items())
 
 
 def _mentioned(start: int, text: str) -> Iterator[tuple[str, Place]]:
@@ -172,7 +172,7 @@ def _renamed(name: str, row: Variable, places: list[Place], safe: bool) -> Itera
     wrong = {place: v for place in places if is_list(row) and (v := _given(place)) and not is_ordered(v)}
     certain = safe and row.fix == "safe" and not wrong and all(place.role != "text" for place in places)
     for place in places:
-        edits = tuple((at, at + len(name), row.to or "") for at in sorted({place.start, *place.labels}))
+        edits = tuple((offset, offset + len(name), row.to or "") for offset in sorted({place.start, *place.labels}))
         if place in wrong:
             order_values = (*values, ("value", wrong[place]))
             yield Hit((place.start, place.end), "order", code="PRT801", values=order_values, edits=edits)

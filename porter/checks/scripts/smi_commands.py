@@ -39,18 +39,23 @@ class SmiCommands(TextRule):
 
     def look(self, document: Document, script: Script) -> Iterator[Hit]:
         safe = script.may_edit(document)
-        found = []
+        calls = []
         for command in script.commands:
-            if asked := [at for at in heads(command) if command.words[at].name == _SMI]:
-                counting = max((at for at, word in enumerate(command.words) if _COUNTS.search(word.text)), default=0)
-                found += [(command, at, _hit(command, at, counting > at, script, document, safe)) for at in asked]
-        by_hand = sorted(hit.at[0] for _, _, hit in found if not hit.edits)
-        deciding = [c for c, at, _ in found if _reach(c, at, script)]
-        reached = [*accumulate((_reach(c, at, script) for c, at, _ in found if _reach(c, at, script)), max)]
-        for command, at, hit in found:
+            if indices := [index for index in heads(command) if command.words[index].name == _SMI]:
+                counting = max(
+                    (index for index, word in enumerate(command.words) if _COUNTS.search(word.text)), default=0
+                )
+                calls += [
+                    (command, index, _hit(command, index, counting > index, script, document, safe))
+                    for index in indices
+                ]
+        by_hand = sorted(hit.at[0] for _, _, hit in calls if not hit.edits)
+        deciding = [c for c, index, _ in calls if _reach(c, index, script)]
+        reached = [*accumulate((_reach(c, index, script) for c, index, _ in calls if _reach(c, index, script)), max)]
+        for command, index, hit in calls:
             if hit.edits:
                 behind = bisect_left(by_hand, command.end)
-                if behind == len(by_hand) or by_hand[behind] >= _reach(command, at, script):
+                if behind == len(by_hand) or by_hand[behind] >= _reach(command, index, script):
                     yield hit
                 continue  # else it is told where it has to be done by hand
             first = bisect_right(reached, hit.at[0])
@@ -61,42 +66,42 @@ class SmiCommands(TextRule):
                 yield hit
 
 
-def _hit(command: Command, at: int, counts: bool, script: Script, document: Document, safe: bool) -> Hit:
+def _hit(command: Command, index: int, counts: bool, script: Script, document: Document, safe: bool) -> Hit:
     """`counts`: one of its options asks how many GPUs there are, or which."""
-    words, word = command.words, command.words[at]
-    if _asks(command, at):
-        return _edited(command, at, "asked", "npu-smi")
-    if at + 1 < len(words) or "pipeline" in command.around or "command_substitution" in command.around:
-        return _read(command, at, counts, script, document)
+    words, word = command.words, command.words[index]
+    if _asks(command, index):
+        return _edited(command, index, "asked", "npu-smi")
+    if index + 1 < len(words) or "pipeline" in command.around or "command_substitution" in command.around:
+        return _read(command, index, counts, script, document)
     if word.text != _SMI:
         return Hit((word.start, word.end), "parsed")
     plain = not command.condition and all(kind in _PLAIN for kind in command.around)
-    return _edited(command, at, "plain" if plain else "deciding", "npu-smi info", safe and plain)
+    return _edited(command, index, "plain" if plain else "deciding", "npu-smi info", safe and plain)
 
 
-def _asks(command: Command, at: int) -> bool:
+def _asks(command: Command, index: int) -> bool:
     words = command.words
-    return bool(at) and (words[at - 1].name in _ASKED or at > 1 and words[0].name in _ASKED)
+    return bool(index) and (words[index - 1].name in _ASKED or index > 1 and words[0].name in _ASKED)
 
 
-def _reach(command: Command, at: int, script: Script) -> int:
+def _reach(command: Command, index: int, script: Script) -> int:
     """Where that ends which a test for the tool decides; nothing is decided by what is only shown."""
-    if _asks(command, at) and "command_substitution" in command.around:  # what becomes of it, nobody follows
+    if _asks(command, index) and "command_substitution" in command.around:  # what becomes of it, nobody follows
         return len(script.text)
     return command.reach
 
 
-def _read(command: Command, at: int, counts: bool, script: Script, document: Document) -> Hit:
+def _read(command: Command, index: int, counts: bool, script: Script, document: Document) -> Hit:
     """Its output is taken apart, or its options ask for something of their own."""
-    words, start = command.words, command.words[at].start
+    words, start = command.words, command.words[index].start
     counted = _COUNTED.match(script.text, start)
     if counted and document.kind == SHELL and "text" not in command.around:  # elsewhere, `$NF` is not awk's
         new = _CHIPS.format(quiet=counted["quiet"] or "")
         return Hit(counted.span(), "chips", values=(("new", new),), edits=((*counted.span(), new),))
-    topology = at + 1 < len(words) and words[at + 1].text.startswith("topo")
+    topology = index + 1 < len(words) and words[index + 1].text.startswith("topo")
     return Hit((start, words[-1].end), "counted" if counts else "topology" if topology else "parsed")
 
 
-def _edited(command: Command, at: int, why: str, new: str, safe: bool = False) -> Hit:
-    span = command.words[at].start, command.words[at].end
+def _edited(command: Command, index: int, why: str, new: str, safe: bool = False) -> Hit:
+    span = command.words[index].start, command.words[index].end
     return Hit(span, why, values=(("new", "npu-smi info"),), edits=((*span, new),), safe=safe)

@@ -48,49 +48,49 @@ def read(document: Document) -> Script:
 
 
 def _instructions(text: str) -> Iterator[tuple[int, int, str]]:
-    at, name, first, inside = 0, "", 0, False
+    line_end, name, begin, is_continued = 0, "", 0, False
     for line in text.splitlines(keepends=True):
-        start, at = at, at + len(line)
-        if inside and (not line.strip() or line.lstrip().startswith("#")):
+        start, line_end = line_end, line_end + len(line)
+        if is_continued and (not line.strip() or line.lstrip().startswith("#")):
             continue
-        if not inside:
-            found = _INSTRUCTION.match(line)
-            if line.lstrip().startswith("#") or not found:
+        if not is_continued:
+            match = _INSTRUCTION.match(line)
+            if line.lstrip().startswith("#") or not match:
                 continue
-            name, first = found[1].upper(), start
-        inside = _ENDS.search(line) is not None
-        if not inside:
-            yield first, at, name
-    if inside:
-        yield first, len(text), name
+            name, begin = match[1].upper(), start
+        is_continued = _ENDS.search(line) is not None
+        if not is_continued:
+            yield begin, line_end, name
+    if is_continued:
+        yield begin, len(text), name
 
 
 def _images(start: int, body: str, name: str) -> Iterator[tuple[int, int, str]]:
     """`FROM nvidia/cuda:12.1`, `ARG BASE=nvcr.io/nvidia/pytorch:24.01-py3`."""
     pattern = r"[ \t]*FROM[ \t]+(?:--\S+[ \t]+)*(\S+)" if name == "FROM" else r"[ \t]*ARG[ \t]+\w+=[\"']?([^\s\"']+)"
-    found = re.match(pattern, body, re.IGNORECASE)
+    match = re.match(pattern, body, re.IGNORECASE)
     if (
-        found
-        and not _QUOTE.search(found[1])  # the pattern has none, and would look for an end without them at every place
-        and _IMAGE.fullmatch(found[1])
-        and (name == "FROM" or "/" in found[1])
-        and "ascend" not in found[1].lower()
+        match
+        and not _QUOTE.search(match[1])  # the pattern has none, and would look for an end without them at every place
+        and _IMAGE.fullmatch(match[1])
+        and (name == "FROM" or "/" in match[1])
+        and "ascend" not in match[1].lower()
     ):
-        yield start + found.start(1), start + found.end(1), found[1]
+        yield start + match.start(1), start + match.end(1), match[1]
 
 
 def _names(start: int, body: str, name: str) -> Iterator[Name]:
     spans = []
     if name in ("ENV", "ARG"):
         pairs = list(_PAIR.finditer(body))
-        for found in pairs or filter(None, [_ALONE.match(body) if name == "ENV" else None]):
-            value = Word(start + found.start(2), start + found.end(2), found[2])
-            yield Name(start + found.start(1), start + found.end(1), found[1], "set", value, exported=True)
-            spans.append(found.span(1))
+        for match in pairs or filter(None, [_ALONE.match(body) if name == "ENV" else None]):
+            value = Word(start + match.start(2), start + match.end(2), match[2])
+            yield Name(start + match.start(1), start + match.end(1), match[1], "set", value, exported=True)
+            spans.append(match.span(1))
         if not spans and (bare := re.match(r"[ \t]*ARG[ \t]+(\w+)", body, re.IGNORECASE)):
             yield Name(start + bare.start(1), start + bare.end(1), bare[1], "named")
-    for found in _READ.finditer(body):
-        yield Name(start + found.start(1), start + found.end(1), found[1], "read")
+    for match in _READ.finditer(body):
+        yield Name(start + match.start(1), start + match.end(1), match[1], "read")
 
 
 def _without(text: str, parts: list[tuple[int, int]]) -> str:
@@ -101,10 +101,10 @@ def _without(text: str, parts: list[tuple[int, int]]) -> str:
         body = _SHELL.match(text, head, end)
         if body is None:
             continue  # a list of words, or a here-document
-        at = body.end()
-        for line in text[at:end].splitlines(keepends=True):
+        offset = body.end()
+        for line in text[offset:end].splitlines(keepends=True):
             if line.lstrip().startswith("#") and line.endswith("\n") and len(line) > 1:
                 line = " " * (len(line) - 2) + "\\\n"
-            out[at : at + len(line)] = line
-            at += len(line)
+            out[offset : offset + len(line)] = line
+            offset += len(line)
     return "".join(out)

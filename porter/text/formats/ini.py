@@ -25,20 +25,20 @@ def read(document: Document) -> Settings:
     path: list[str] = []
     key: tuple[int, int] | None = None
     owner = 0
-    for at, end in zip(document.starts, [*document.starts[1:], len(text)]):
-        line = text[at:end]
+    for line_start, end in zip(document.starts, [*document.starts[1:], len(text)]):
+        line = text[line_start:end]
         bare = line.strip()
         if not bare or bare[0] in "#;":
             continue
         if line[0] in " \t" and key is not None:
-            start, stop = _value(text, at + len(line) - len(line.lstrip()))
+            start, stop = _value(text, line_start + len(line) - len(line.lstrip()))
             builder.add([*path, ITEM], text[start:stop], start, stop, key=key, owner=owner)
-        elif found := _SECTION.match(bare):
-            path, key, owner = [found[1]], None, owner + 1
-        elif found := _KEY.match(text, at + len(line) - len(line.lstrip())):
-            name = found[1].rstrip(" \t")
-            path, key = [*path[:1], name], (found.start(1), found.start(1) + len(name))
-            start, stop = _value(text, found.end())
+        elif match := _SECTION.match(bare):
+            path, key, owner = [match[1]], None, owner + 1
+        elif match := _KEY.match(text, line_start + len(line) - len(line.lstrip())):
+            name = match[1].rstrip(" \t")
+            path, key = [*path[:1], name], (match.start(1), match.start(1) + len(name))
+            start, stop = _value(text, match.end())
             quoted = stop - start > 1 and text[start] in "\"'" and text[start] == text[stop - 1]
             start, stop = start + quoted, stop - quoted
             if start < stop:
@@ -63,7 +63,7 @@ def _is_ini(document: Document) -> bool:
     except MissingSectionHeaderError:
         return False
     except Error as error:
-        line = getattr(error, "lineno", None) or next((at for at, _ in getattr(error, "errors", ())), 1)
+        line = getattr(error, "lineno", None) or next((number for number, _ in getattr(error, "errors", ())), 1)
         raise Unreadable("text", f"INI: {type(error).__name__}", line) from None
     except AttributeError:  # how it answers, before Python 3.13, to a key without a value that goes on in the next line
         raise Unreadable("text", "INI: a line that continues no value") from None

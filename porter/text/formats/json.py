@@ -36,14 +36,14 @@ class _Values:
     def walk(self, node: Node, path: list[str], owner: int, key: tuple[int, int] | None) -> None:
         if node.kind in ("object", "array"):
             self.owners += 1
-            mine = self.owners
+            inner_owner = self.owners
             for name, value in node.members:
                 path.append(str(name.value))
-                self.walk(value, path, mine, (name.start + 1, name.end - 1))
+                self.walk(value, path, inner_owner, (name.start + 1, name.end - 1))
                 path.pop()
             for item in node.items:
                 path.append(ITEM)
-                self.walk(item, path, mine, key)
+                self.walk(item, path, inner_owner, key)
                 path.pop()
             return
         quoted = node.kind == "string"

@@ -24,9 +24,9 @@ def read(document: Document) -> Script:
     script = parse(_recipes(text))
     names = [Name(m.start(1), m.end(1), m[1], "read") for m in _READ.finditer(text)]
     names += [Name(m.start(1), m.end(1), m[1], "named") for m in _NAMED.finditer(text)]
-    for found in _SET.finditer(text):
-        value = Word(found.start(2), found.start(2) + len(found[2].rstrip()), found[2].rstrip())
-        names.append(Name(found.start(1), found.end(1), found[1], "set", value, exported="export" in found[0]))
+    for match in _SET.finditer(text):
+        value = Word(match.start(2), match.start(2) + len(match[2].rstrip()), match[2].rstrip())
+        names.append(Name(match.start(1), match.end(1), match[1], "set", value, exported="export" in match[0]))
         if WORDS.search(value.text):
             script.texts.append(Text(value, ""))
     script.names = sorted([*script.names, *names], key=lambda n: n.start)
@@ -53,30 +53,30 @@ def _recipes(text: str) -> str:
 
 def _as_shell(line: str) -> str:
     """What make puts in before a shell sees the line, as words of the same length."""
-    out, at = [], 0
-    while (dollar := line.find("$", at)) >= 0:
-        out.append(line[at:dollar])
+    out, offset = [], 0
+    while (dollar := line.find("$", offset)) >= 0:
+        out.append(line[offset:dollar])
         following = line[dollar + 1 : dollar + 2]
         if following == "$":
             out.append(" $")
-            at = dollar + 2
+            offset = dollar + 2
         elif line.startswith("$(shell ", dollar):
             out.append("$(      ")
-            at = dollar + len("$(shell ")
+            offset = dollar + len("$(shell ")
         elif following in ("(", "{"):
             end = _closed(line, dollar + 1)
             out.append("x" * (end - dollar))
-            at = end
+            offset = end
         else:
             out.append("xx"[: len(line[dollar : dollar + 2])] if following.strip() else "x" + following)
-            at = dollar + 2
-    return "".join(out) + line[at:]
+            offset = dollar + 2
+    return "".join(out) + line[offset:]
 
 
-def _closed(line: str, at: int) -> int:
-    opening = line[at]
+def _closed(line: str, start: int) -> int:
+    opening = line[start]
     closing, depth = {"(": ")", "{": "}"}[opening], 0
-    for n in range(at, len(line)):
+    for n in range(start, len(line)):
         depth += (line[n] == opening) - (line[n] == closing)
         if not depth:
             return n + 1

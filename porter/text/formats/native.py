@@ -47,9 +47,9 @@ _FEATURES = {
 def _searches(patterns: dict[str, str]) -> dict[str, tuple[bytes, re.Pattern[bytes]]]:
     """With the first plain letters of each, which are found at a hundred times the speed."""
     return {
-        name: (found[1].encode(), re.compile(text.encode()))
+        name: (match[1].encode(), re.compile(text.encode()))
         for name, text in patterns.items()
-        if (found := re.match(r"(?:\\b)?(?:\(\?:gpu\)\?\[aA\])?(\w+)", text))
+        if (match := re.match(r"(?:\\b)?(?:\(\?:gpu\)\?\[aA\])?(\w+)", text))
     }
 
 
@@ -74,24 +74,24 @@ def read(document: Document) -> Native:
         raise Unreadable("text", "binary", 1)
     source = cpp.read(data)
     bare = _unguarded(source.bare)
-    ours = AICORE.encode() in bare  # what is launched there are kernels for NPUs
-    launched = not ours and any(start in bare for start in _STARTS)
+    is_for_npus = AICORE.encode() in bare  # what is launched there are kernels for NPUs
+    launched = not is_for_npus and any(start in bare for start in _STARTS)
     exports = dict.fromkeys(export.name for export in source.exports)
     device = bool(source.kernels) or document.path.endswith(_DEVICE) or b"__device__" in bare
     return Native(
         tuple(kernel for kernel in source.kernels if bare[kernel.start : kernel.start + 1].strip()),
-        tuple(found.start() for found in (_LAUNCH.finditer(bare) if launched else ())),
-        tuple(_found(_USED, bare)),
-        tuple(name for _, name in _found(_USES, bare)) if device else (),
+        tuple(match.start() for match in (_LAUNCH.finditer(bare) if launched else ())),
+        tuple(_first_uses(_USED, bare)),
+        tuple(name for _, name in _first_uses(_USES, bare)) if device else (),
         tuple(exports),
         device,
     )
 
 
-def _found(searches: dict[str, tuple[bytes, re.Pattern[bytes]]], bare: bytes) -> Iterator[tuple[int, str]]:
+def _first_uses(searches: dict[str, tuple[bytes, re.Pattern[bytes]]], bare: bytes) -> Iterator[tuple[int, str]]:
     for name, (letters, pattern) in searches.items():
-        if letters in bare and (found := pattern.search(bare)):
-            yield found.start(), name
+        if letters in bare and (match := pattern.search(bare)):
+            yield match.start(), name
 
 
 def _unguarded(code: bytes) -> bytes:

@@ -23,19 +23,19 @@ class Line:
 def read(document: Document) -> list[Line]:
     """Every line that is no comment."""
     lines = []
-    for found in _LOGICAL.finditer(document.text):
-        code = _COMMENT.sub("", found[0])
+    for match in _LOGICAL.finditer(document.text):
+        code = _COMMENT.sub("", match[0])
         bare = code.strip()
         if bare:
-            start = found.start() + len(code) - len(code.lstrip())
-            lines.append(Line(start, start + len(bare), found.end(), bare))
+            start = match.start() + len(code) - len(code.lstrip())
+            lines.append(Line(start, start + len(bare), match.end(), bare))
     return lines
 
 
 def same(before: list[Line], after: list[Line]) -> bool:
     """Whether an edit changed no more than it may: the version of torch and its kin, `+cu118` and `/cu118`, a line for torch-npu."""
-    known = {line.text for line in before}
-    kept = [line for line in after if not line.text.startswith("torch-npu==") or line.text in known]
+    old_lines = {line.text for line in before}
+    kept = [line for line in after if not line.text.startswith("torch-npu==") or line.text in old_lines]
     return [_shape(line.text) for line in before] == [_shape(line.text) for line in kept]
 
 

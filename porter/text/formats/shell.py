@@ -21,12 +21,12 @@ def read(document: Document) -> Script:
     return parse(masked(document.text))
 
 
-def settled(document: Document, script: Script, found: Iterable[Hit]) -> Iterator[Hit]:
+def settled(document: Document, script: Script, hits: Iterable[Hit]) -> Iterator[Hit]:
     """What stays of all that the rules say of shell, wherever it stands: nothing, where what NPUs run stands beside it."""
     if document.path in document.session.facts.accelerators.npu_twins:
         return
     broken = _broken(script)
-    yield from unique(hit for hit in found if not broken(hit))
+    yield from unique(hit for hit in hits if not broken(hit))
     for start, end in script.broken[:1]:
         yield Hit((start, end), "part", code="PRT002")
 
@@ -43,11 +43,11 @@ def _broken(script: Script) -> Callable[[Hit], bool]:
 
 def unique(hits: Iterable[Hit]) -> Iterator[Hit]:
     """A command inside another is met with either; what only a person can do is said once for the same words."""
-    said = set()
+    keys = set()
     for hit in hits:
         key = (hit.code, hit.at[0]) if hit.edits else (hit.code, hit.why, hit.values)
-        if key not in said:
-            said.add(key)
+        if key not in keys:
+            keys.add(key)
             yield hit
 
 

@@ -23,10 +23,10 @@ def read(document: Document) -> Settings:
         _Values(builder).take(yaml.parse(document.text, Loader=loader))
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        said = getattr(error, "problem", None) or str(error).partition("\n")[0]
+        problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
         if "{{" in document.text or "{%" in document.text:
-            said = f"{said} (a template)"
-        raise Unreadable("text", f"YAML: {said}", mark.line + 1 if mark else 1) from None
+            problem = f"{problem} (a template)"
+        raise Unreadable("text", f"YAML: {problem}", mark.line + 1 if mark else 1) from None
     return builder.settings
 
 
@@ -56,8 +56,8 @@ class _Values:
                 self._scalar(event)
             elif kind is start_map or kind is start_list:
                 if event.tag and not event.tag.startswith("tag:yaml.org"):
-                    at = event.start_mark.index
-                    self.builder.add(self._path(), "", at, at, owner=self._owner(), tag=event.tag)
+                    offset = event.start_mark.index
+                    self.builder.add(self._path(), "", offset, offset, owner=self._owner(), tag=event.tag)
                 if len(frames) > _DEEPEST:
                     raise RecursionError
                 self.owners += 1

@@ -35,19 +35,19 @@ class Literal:
         self.ascii, self.escaped = written.isascii(), r"\u" in written  # how letters that are not ASCII are spelt in it
         self._behind: list[int] = []  # of each escape, the first character behind it
         self._wider: list[int] = [0]  # by how much JSON is longer up to there
-        for found in _ESCAPE.finditer(text, node.start, node.end - 1):
+        for match in _ESCAPE.finditer(text, node.start, node.end - 1):
             wider = self._wider[-1]
-            self._behind.append(found.start() - node.start - wider)
-            self._wider.append(wider + len(found[0]) - 1)
+            self._behind.append(match.start() - node.start - wider)
+            self._wider.append(wider + len(match[0]) - 1)
 
     @cached_property
     def many(self) -> bool:
         """Whether it holds several lines."""
         return len(pieces(self.text)) > 1
 
-    def offset(self, at: int) -> int:
-        """Where the character `at` begins in the file; of one behind the last, the closing quote."""
-        return self.node.start + 1 + at + self._wider[bisect_right(self._behind, at)]
+    def offset(self, index: int) -> int:
+        """Where the character of this index begins in the file; of one behind the last, the closing quote."""
+        return self.node.start + 1 + index + self._wider[bisect_right(self._behind, index)]
 
 
 class Cell:
@@ -127,8 +127,8 @@ def bodies(text: str) -> list[str]:
 
 def pieces(text: str) -> list[tuple[str, str]]:
     """Lines and their ends. What ends with a line end has no empty line behind it."""
-    found = [(match[1], match[2]) for match in _LINE.finditer(text)]
-    return found[:-1] if found and found[-1] == ("", "") else found
+    lines = [(match[1], match[2]) for match in _LINE.finditer(text)]
+    return lines[:-1] if lines and lines[-1] == ("", "") else lines
 
 
 def _is_python(text: str) -> bool:
@@ -139,21 +139,21 @@ def read(document: Document) -> Notebook:
     """Raises Unreadable where it is no notebook."""
     tree = parse(document.text, _UNREAD)
     sheets = tree.get("worksheets")
-    held = [tree, *(sheets.items if sheets is not None else ())]  # format 3
-    found = [value for value in (node.get("cells") for node in held) if value is not None]
-    if not found:
+    holders = [tree, *(sheets.items if sheets is not None else ())]  # format 3
+    cell_lists = [value for value in (node.get("cells") for node in holders) if value is not None]
+    if not cell_lists:
         raise Unreadable("text", "JSON, but no notebook: it has no cells")
     kernel = _kernel(tree)
     cells: list[Cell] = []
-    for node in (node for value in found for node in value.items):
+    for node in (node for value in cell_lists for node in value.items):
         kind, source = node.get("cell_type"), node.get("source") or node.get("input")
         if kind is None or kind.value != "code" or source is None or source.kind == "other" and source.value == "null":
             continue
         nodes = source.items if source.kind == "array" else [source]
-        if any(one.kind != "string" for one in nodes):
+        if any(string.kind != "string" for string in nodes):
             line = document.place(source.start)[0]
             raise Unreadable("text", "a code cell whose source is no text", line)
-        literals = tuple(Literal(document.text, one) for one in nodes)
+        literals = tuple(Literal(document.text, string) for string in nodes)
         cells.append(Cell(len(cells) + 1, source, literals, _language(node) or kernel))
     return _viewed(document, tuple(cells))
 
@@ -180,8 +180,8 @@ def _known(language: str) -> str:
 
 def _language(cell: Node) -> str:
     """Of a cell that says so itself; an editor may take a cell of Python for plain text."""
-    said = _text(cell, "language") or _text(cell, "metadata", "vscode", "languageId")
-    return _known(said) or "other" * (_OTHERS.match(said) is not None)
+    stated = _text(cell, "language") or _text(cell, "metadata", "vscode", "languageId")
+    return _known(stated) or "other" * (_OTHERS.match(stated) is not None)
 
 
 def _viewed(document: Document, cells: tuple[Cell, ...]) -> Notebook:
@@ -196,15 +196,15 @@ def _viewed(document: Document, cells: tuple[Cell, ...]) -> Notebook:
         reading = {"python": magics.read, "shell": magics.shell}.get(cell.language, magics.hidden)(texts)
         if cell.language == "python" and not magics.parses("\n".join(reading.python)):
             book.broken[cell.number] = len(lines)
-            kept = reading.commands if reading.whole else []
-            reading = replace(magics.hidden(texts), commands=kept)
+            commands_kept = reading.commands if reading.whole else []
+            reading = replace(magics.hidden(texts), commands=commands_kept)
         commands += (c._replace(first=c.first + len(lines), last=c.last + len(lines)) for c in reading.commands)
         python += reading.python
         shields += reading.shields
-        at = 0
+        offset = 0
         for number, (body, end) in enumerate(ends, 1):
-            lines.append(Line(cell, number, at, body, end))
-            at += len(body) + len(end)
+            lines.append(Line(cell, number, offset, body, end))
+            offset += len(body) + len(end)
     for number, text in enumerate(python[:2]):
         if CODING.match(text):
             python[number], shields[number] = magics.hidden([text]).python[0], 0

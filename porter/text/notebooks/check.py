@@ -32,19 +32,19 @@ def fault(book: Notebook, python: set[Edit], shell: set[Edit], changes: tuple[Ch
 
 
 def _by_cell(edits: set[Edit]) -> dict[int, list[Edit]]:
-    found: dict[int, list[Edit]] = {}
+    by_cell: dict[int, list[Edit]] = {}
     for edit in sorted(edits):
-        found.setdefault(edit.cell, []).append(edit)
-    return found
+        by_cell.setdefault(edit.cell, []).append(edit)
+    return by_cell
 
 
 def _around(book: Notebook) -> str:
     """All of the JSON but the sources of its code."""
-    text, at, out = book.document.text, 0, []
+    text, offset, out = book.document.text, 0, []
     for cell in book.cells:
-        out.append(text[at : cell.source.start])
-        at = cell.source.end
-    return "\0".join([*out, text[at:]])
+        out.append(text[offset : cell.source.start])
+        offset = cell.source.end
+    return "\0".join([*out, text[offset:]])
 
 
 def _is_ported(book: Notebook, again: Notebook, old: Cell, new: Cell, edits: list[Edit]) -> bool:
@@ -62,20 +62,20 @@ def _is_ported(book: Notebook, again: Notebook, old: Cell, new: Cell, edits: lis
 def _applied(text: str, begin: int, edits: list[Edit]) -> str:
     """A part of a cell's text, which begins at `begin`, after edits inside it."""
     out: list[str] = []
-    at = 0
+    offset = 0
     for edit in edits:
-        out += (text[at : edit.start - begin], edit.new)
-        at = edit.end - begin
-    return "".join([*out, text[at:]])
+        out += (text[offset : edit.start - begin], edit.new)
+        offset = edit.end - begin
+    return "".join([*out, text[offset:]])
 
 
 def _kept(cell: Cell, edits: list[Edit]) -> Iterator[tuple[int, int, int]]:
     """What lies between the edits, and by how much they move it."""
-    at = moved = 0
+    offset = moved = 0
     for edit in edits:
-        yield at, edit.start, moved
-        at, moved = edit.end, moved + len(edit.new) - (edit.end - edit.start)
-    yield at, len(cell.text), moved
+        yield offset, edit.start, moved
+        offset, moved = edit.end, moved + len(edit.new) - (edit.end - edit.start)
+    yield offset, len(cell.text), moved
 
 
 def _spelt(book: Notebook, cell: Cell, start: int, end: int) -> str:
@@ -84,11 +84,11 @@ def _spelt(book: Notebook, cell: Cell, start: int, end: int) -> str:
 
 def _magics(book: Notebook, shell: dict[int, list[Edit]]) -> list[str]:
     """Every line, or part of one, that only a notebook understands, with the edits of the shell in it."""
-    found = []
+    parts = []
     for line, shield in zip(book.lines, book.shields):
         if shield is not None and not CODING.match(line.body):  # that one may move below the second line
             edits, start = shell.get(line.cell.number - 1, []), line.start + shield
             first = bisect_left(edits, start, key=lambda edit: edit.start)
             last = bisect_right(edits, line.start + len(line.body), key=lambda edit: edit.start)
-            found.append(_applied(line.body[shield:], start, edits[first:last]))
-    return found
+            parts.append(_applied(line.body[shield:], start, edits[first:last]))
+    return parts

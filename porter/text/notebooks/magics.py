@@ -93,10 +93,10 @@ def read(bodies: list[str]) -> Reading:
         if running is not None:  # the line before ends in a backslash
             reading.hide(body)
             running = _longer(reading, running, number, body)
-        elif head and (found := _CELL_MAGIC.match(body)):
+        elif head and (match := _CELL_MAGIC.match(body)):
             reading.hide(body)
-            if found[1] not in _PYTHON_CELLS:
-                _foreign(reading, bodies, number, found)
+            if match[1] not in _PYTHON_CELLS:
+                _foreign(reading, bodies, number, match)
                 return reading
         elif code.fresh and (standing := stand_in(body)):
             head = False
@@ -121,31 +121,31 @@ def _longer(reading: Reading, is_shell: bool, number: int, body: str) -> bool | 
     return is_shell if body.endswith("\\") else None
 
 
-def _foreign(reading: Reading, bodies: list[str], head: int, found: re.Match[str]) -> None:
+def _foreign(reading: Reading, bodies: list[str], head: int, match: re.Match[str]) -> None:
     """The rest of a cell whose magic hands it to another program."""
     for body in bodies[head + 1 :]:
         reading.hide(body)
-    name, rest = found[1], found[2]
+    name, options = match[1], match[2]
     kind = ""
-    if name in _SHELL_CELLS or name == "script" and _SHELL_SCRIPT.match(rest):
+    if name in _SHELL_CELLS or name == "script" and _SHELL_SCRIPT.match(options):
         kind = "cell"
-    elif name in _WRITTEN_CELLS or name == "script" and _PYTHON_SCRIPT.match(rest):
+    elif name in _WRITTEN_CELLS or name == "script" and _PYTHON_SCRIPT.match(options):
         kind = "written"
     if kind and head + 1 < len(bodies):
-        captured = name in ("!", "sx", "system") or "--out" in rest
+        captured = name in ("!", "sx", "system") or "--out" in options
         reading.commands.append(Command(head + 1, len(bodies) - 1, 0, kind, captured))
 
 
 def stand_in(body: str) -> tuple[int, str, Command | None] | None:
     """Of a line with a magic: where that begins, what Python reads from there on, and the shell in it."""
-    if found := _ASSIGNED.match(body):
-        column = found.end()
+    if match := _ASSIGNED.match(body):
+        column = match.end()
         # a name nobody has: what comes of the command is not known
         return column, _timed(body, column, "") or "_" * (len(body) - column), _command(body, column, True)
-    found = _ESCAPE.match(body) or _HELP.match(body) or _BARE.match(body)
-    if not found:
+    match = _ESCAPE.match(body) or _HELP.match(body) or _BARE.match(body)
+    if not match:
         return None
-    column = found.end()
+    column = match.end()
     # a statement stays where one was: an `if` may have no other
     python = _timed(body, column, "0;") or "0" + "#" * (len(body) - column > 1) + "." * (len(body) - column - 2)
     return column, python, _command(body, column, False)
@@ -153,21 +153,21 @@ def stand_in(body: str) -> tuple[int, str, Command | None] | None:
 
 def _timed(body: str, column: int, before: str) -> str:
     """`%time f(x)`: the Python behind the magic is read where it stands."""
-    found = _TIMED.match(body, column)
-    if not found or body.endswith("\\"):
+    match = _TIMED.match(body, column)
+    if not match or body.endswith("\\"):
         return ""
-    python = before + " " * (found.end() - column - len(before)) + body[found.end() :]
+    python = before + " " * (match.end() - column - len(before)) + body[match.end() :]
     return python if parses(python if before else f"_ = {python}") else ""
 
 
 def _command(body: str, column: int, assigned: bool) -> Command | None:
     timed = _TIMED.match(body, column)
-    found = _SHELL.match(body, timed.end() if timed else column)
-    if not found:
+    match = _SHELL.match(body, timed.end() if timed else column)
+    if not match:
         return None
-    word = (found["run"] or "").lstrip("%")
-    kind = "env" if found["env"] else "line"
-    return Command(0, 0, found.end(), kind, assigned or word in _CAPTURED)
+    word = (match["run"] or "").lstrip("%")
+    kind = "env" if match["env"] else "line"
+    return Command(0, 0, match.end(), kind, assigned or word in _CAPTURED)
 
 
 _CLOSED = {"'": r"'(?:[^'\\]|\\.)*'", '"': r"\"(?:[^\"\\]|\\.)*\""}
@@ -192,14 +192,14 @@ class _Code:
         return not self.quote and not self.depth and not self.joined
 
     def feed(self, body: str) -> None:
-        at, self.joined, unclosed = 0, False, ""
+        column, self.joined, unclosed = 0, False, ""
         if self.quote:
-            at = self._behind(body, 0)
-        while not self.quote and (found := _TOKENS[unclosed].search(body, at)):
-            token, at = found[0], found.end()
+            column = self._behind(body, 0)
+        while not self.quote and (match := _TOKENS[unclosed].search(body, column)):
+            token, column = match[0], match.end()
             if token in ("'''", '"""') or token in ("'", '"') and body.endswith("\\"):
                 self.quote = token
-                at = self._behind(body, at)
+                column = self._behind(body, column)
             elif token in ("'", '"'):
                 unclosed += token * (token not in unclosed)
             elif token in "([{":
@@ -209,9 +209,9 @@ class _Code:
             elif token == "\\":
                 self.joined = True
 
-    def _behind(self, body: str, at: int) -> int:
+    def _behind(self, body: str, column: int) -> int:
         """Behind the end of the string that is open, if it ends in this line."""
-        found = _ENDS[self.quote].match(body, at)
-        if found or len(self.quote) == 1 and not body.endswith("\\"):
+        match = _ENDS[self.quote].match(body, column)
+        if match or len(self.quote) == 1 and not body.endswith("\\"):
             self.quote = ""
-        return found.end() if found else len(body)
+        return match.end() if match else len(body)

@@ -74,14 +74,16 @@ class CellShell:
             return
         lines[command.first] = " " * command.column + lines[command.first][command.column :]
         for number in range(command.first, command.last + 1):
-            for found in _FILLED.finditer(lines[number]):
-                at = starts[number] + found.start()
-                script.names += (Name(at + m.start(), at + m.end(), m[0], "text") for m in _VARIABLE.finditer(found[0]))
-            lines[number] = _FILLED.sub(lambda found: "$" + "_" * (len(found[0]) - 1), lines[number])
+            for match in _FILLED.finditer(lines[number]):
+                offset = starts[number] + match.start()
+                script.names += (
+                    Name(offset + m.start(), offset + m.end(), m[0], "text") for m in _VARIABLE.finditer(match[0])
+                )
+            lines[number] = _FILLED.sub(lambda match: "$" + "_" * (len(match[0]) - 1), lines[number])
             lines[number] = lines[number].replace("$$", "_$")
         if command.kind == "env" and (equal := _SET.match(lines[command.first], command.column)) and equal[2]:
-            at = equal.start(2)
-            lines[command.first] = f"{lines[command.first][:at]}={lines[command.first][at + 1 :]}"
+            column = equal.start(2)
+            lines[command.first] = f"{lines[command.first][:column]}={lines[command.first][column + 1 :]}"
 
     def _add(self, script: Script, command: Command, begin: int, end: int) -> None:
         before = len(script.names)
@@ -94,17 +96,17 @@ class CellShell:
             put_in = self.identifiers
             script.names[before:] = [n for n in script.names[before:] if n.role != "read" or n.name not in put_in]
 
-    def settled(self, document: Document, script: Script, found: Iterable[Hit]) -> Iterator[Hit]:
-        for hit in shell.settled(document, script, found):
+    def settled(self, document: Document, script: Script, hits: Iterable[Hit]) -> Iterator[Hit]:
+        for hit in shell.settled(document, script, hits):
             filled = any(script.text[start:end] != document.text[start:end] for start, end, _ in hit.edits)
             yield replace(hit, edits=(), safe=False) if filled else hit
 
 
 def _variable(begin: int, text: str) -> Iterator[Name]:
     """`%env NAME=value`, `%env NAME value`, `%env NAME`."""
-    if found := _SET.match(text):
-        value = found[3].rstrip()
-        start = begin + found.start(3)
-        yield Name(begin, begin + found.end(1), found[1], "set", Word(start, start + len(value), value), True)
-    elif found := _READ.match(text):
-        yield Name(begin, begin + found.end(1), found[1], "read")
+    if match := _SET.match(text):
+        value = match[3].rstrip()
+        start = begin + match.start(3)
+        yield Name(begin, begin + match.end(1), match[1], "set", Word(start, start + len(value), value), True)
+    elif match := _READ.match(text):
+        yield Name(begin, begin + match.end(1), match[1], "read")

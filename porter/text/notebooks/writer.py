@@ -39,24 +39,24 @@ class View:
     def edits(self, change: Change) -> tuple[Edit, ...] | None:
         """None where it would touch what only a notebook understands."""
         start, end = (offset - bisect_left(self._behind, offset) for offset in (change.start, change.end))
-        found, book = [], self.book
+        edits, book = [], self.book
         old, new = self.text[start:end], change.new.decode("utf-8")
         # the way JSON spells it now tells how it would be spelt anew
         alike = old == book.document.text[book.file_offset(start) : book.file_offset(end, True)]
-        for at, stop, text in [(start, end, new)] if alike else _differences(start, old, new):
-            if self._forbidden(at, stop, text) or (edit := self._edit(at, stop, text)) is None:
+        for begin, stop, text in [(start, end, new)] if alike else _differences(start, old, new):
+            if self._forbidden(begin, stop, text) or (edit := self._edit(begin, stop, text)) is None:
                 return None
-            found.append(edit)
-        return tuple(found)
+            edits.append(edit)
+        return tuple(edits)
 
     def _forbidden(self, start: int, end: int, new: str) -> bool:
         book = self.book
         first, last = book.line_at(start), book.line_at(end)
         for number in range(first, last + 1):
-            line, at, shield = book.lines[number], book.starts[number], book.shields[number]
+            line, begin, shield = book.lines[number], book.starts[number], book.shields[number]
             if HALF.search(line.body) and ("\ufffd" in new or "\ufffd" in self.text[start:end]):
                 return True
-            if self.shielded and shield is not None and _touches(line, shield, start - at, end - at, new):
+            if self.shielded and shield is not None and _touches(line, shield, start - begin, end - begin, new):
                 return True
         return False
 
@@ -123,12 +123,12 @@ def _differences(start: int, old: str, new: str) -> Iterator[tuple[int, int, str
         if old or new:
             yield start, start + len(old), new
         return
-    at = [start]
+    word_starts = [start]
     for word in before:
-        at.append(at[-1] + len(word))
+        word_starts.append(word_starts[-1] + len(word))
     for kind, i, j, k, m in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         if kind != "equal":
-            yield at[i], at[j], "".join(after[k:m])
+            yield word_starts[i], word_starts[j], "".join(after[k:m])
 
 
 def written(book: Notebook, edits: Iterable[Edit]) -> tuple[Change, ...]:
@@ -142,16 +142,16 @@ def written(book: Notebook, edits: Iterable[Edit]) -> tuple[Change, ...]:
 
 def _joined(edits: list[Edit]) -> Iterator[Edit]:
     """Lines that fall away beside each other fall away together."""
-    last: Edit | None = None
+    pending: Edit | None = None
     for edit in edits:
-        if last and last.cell == edit.cell and last.end == edit.start and not last.new and not edit.new:
-            last = last._replace(end=edit.end)
+        if pending and pending.cell == edit.cell and pending.end == edit.start and not pending.new and not edit.new:
+            pending = pending._replace(end=edit.end)
             continue
-        if last:
-            yield last
-        last = edit
-    if last:
-        yield last
+        if pending:
+            yield pending
+        pending = edit
+    if pending:
+        yield pending
 
 
 def _raw(book: Notebook, cell: Cell, edit: Edit) -> tuple[int, int, str]:
@@ -174,19 +174,19 @@ def _raw(book: Notebook, cell: Cell, edit: Edit) -> tuple[int, int, str]:
         return cell.literals[first - 1].node.end, literals[-1].node.end, ""
     between = f'"{_between(book, cell, first)}"'
     parts = [text if cell.bare else text + line_end for text, line_end in pieces(new)]
-    made = between.join(encode(part, escaped)[1:-1] for part in parts)
+    spelt = between.join(encode(part, escaped)[1:-1] for part in parts)
     if start == end and whole[1] and not whole[0] and literals[0].text.endswith(("\n", "\r")):
-        made = between + made
+        spelt = between + spelt
     if new.endswith(("\n", "\r")) and (cell.bare or not whole[1]):
-        made += between
-    return begin, stop, made
+        spelt += between
+    return begin, stop, spelt
 
 
 def _between(book: Notebook, cell: Cell, number: int) -> str:
     """What stands between two strings of a source: a comma, and the line end and indent that this file uses."""
     text, document = book.document.text, book.document
-    if (at := min(number, len(cell.literals) - 2)) >= 0:
-        between = text[cell.literals[at].node.end : cell.literals[at + 1].node.start]
+    if (index := min(number, len(cell.literals) - 2)) >= 0:
+        between = text[cell.literals[index].node.end : cell.literals[index + 1].node.start]
         if _COMMA.fullmatch(between):
             return between
     node = cell.literals[number].node

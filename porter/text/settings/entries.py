@@ -56,26 +56,26 @@ class Settings:
     def named(self, owner: int) -> dict[str, list[Entry]]:
         """The same by what each is called, holds, or sets as in `name=value`."""
         if owner not in self._named:
-            found: dict[str, list[Entry]] = {}
+            by_name: dict[str, list[Entry]] = {}
             for entry in self.among(owner):
-                last = entry.path[-1] if entry.path else ""
-                for name in {last, entry.value, entry.value.partition("=")[0]}:
-                    found.setdefault(name, []).append(entry)
-            self._named[owner] = found
+                key = entry.path[-1] if entry.path else ""
+                for name in {key, entry.value, entry.value.partition("=")[0]}:
+                    by_name.setdefault(name, []).append(entry)
+            self._named[owner] = by_name
         return self._named[owner]
 
     def before(self, entry: Entry) -> Entry | None:
         """What stands before an entry in the same mapping or list."""
         near = self.among(entry.owner)
-        at = bisect_left(near, entry.start, key=_start)
-        return near[at - 1] if at and near[at - 1].end <= entry.start else None
+        index = bisect_left(near, entry.start, key=_start)
+        return near[index - 1] if index and near[index - 1].end <= entry.start else None
 
     @cached_property
     def _owners(self) -> dict[int, list[Entry]]:
-        found: dict[int, list[Entry]] = {}
+        owners: dict[int, list[Entry]] = {}
         for entry in sorted(self.entries, key=_start):
-            found.setdefault(entry.owner, []).append(entry)
-        return found
+            owners.setdefault(entry.owner, []).append(entry)
+        return owners
 
 
 def same(before: Settings, after: Settings) -> bool:

@@ -98,14 +98,14 @@ class _Walk:
         self.errors: list[tuple[int, int]] = []
         self.around: list[Command] = []  # the commands that the walk stands in
 
-    def at(self, offset: int) -> int:
+    def absolute(self, offset: int) -> int:
         return self.base + offset
 
     def parse(self) -> Node | None:
         tree = grammar.tree(_parser(), self.data)
         if tree is None:
             return None
-        self.hits = sorted(m.start() for found in (_WORDS, *_reads(self.data)) for m in found.finditer(self.data))
+        self.hits = sorted(m.start() for pattern in (_WORDS, *_reads(self.data)) for m in pattern.finditer(self.data))
         self._shape(tree.root_node)
         return tree.root_node
 
@@ -116,19 +116,19 @@ class _Walk:
         while stack:
             node = stack.pop()
             if node.type == "ERROR" or node.is_missing:
-                self.errors.append((self.at(node.start_byte), self.at(node.end_byte)))
+                self.errors.append((self.absolute(node.start_byte), self.absolute(node.end_byte)))
             elif node.type == "comment":
-                self.script.comments.append((self.at(node.start_byte), self.at(node.end_byte)))
+                self.script.comments.append((self.absolute(node.start_byte), self.absolute(node.end_byte)))
             elif node.type == "heredoc_body":
-                self.script.heredocs.append((self.at(node.start_byte), self.at(node.end_byte)))
+                self.script.heredocs.append((self.absolute(node.start_byte), self.absolute(node.end_byte)))
             elif node.has_error or node.type in _HOLDERS:
                 stack.extend(node.children)
             if node.type in _COUNTED:
                 counts[node.type] = counts.get(node.type, 0) + 1
 
     def _holds(self, node: Node) -> bool:
-        at = bisect_left(self.hits, node.start_byte)
-        return at < len(self.hits) and self.hits[at] < node.end_byte
+        index = bisect_left(self.hits, node.start_byte)
+        return index < len(self.hits) and self.hits[index] < node.end_byte
 
     def walk(self, node: Node, parents: list[Node], around: tuple[str, ...], reach: int) -> None:
         """`parents`: the nodes around it, outermost first; to ask a node for its own is to look for it from the root.
@@ -157,10 +157,10 @@ class _Walk:
         """Of what a condition decides: `a || exit 1` decides all that follows."""
         text = self.text[node.start_byte : node.end_byte]
         turned = _TURNED.match(text) or node.type == "list" and any(child.type == "||" for child in node.children)
-        return self.at(len(self.text) if turned and _LEAVES.search(text) else node.end_byte)
+        return self.absolute(len(self.text) if turned and _LEAVES.search(text) else node.end_byte)
 
     def word(self, node: Node) -> Word:
-        start, end = self.at(node.start_byte), self.at(node.end_byte)
+        start, end = self.absolute(node.start_byte), self.absolute(node.end_byte)
         text = self.text[start - self.base : end - self.base]
         return Word(start, end, text)
 
@@ -172,7 +172,7 @@ class _Walk:
         ]
         if not words:
             return
-        command = Command(self.at(node.start_byte), words[-1].end, tuple(words), around, bool(reach), reach)
+        command = Command(self.absolute(node.start_byte), words[-1].end, tuple(words), around, bool(reach), reach)
         self.script.commands.append(command)
         self.around.append(command)
         if "text" not in around and any(word.name in _RUNS_TEXT for word in words):
@@ -184,9 +184,9 @@ class _Walk:
         word = self.word(node)
         if word.start in self.script.ran:
             return
-        inside = next((c for c in reversed(self.around) if c.start <= word.start < c.end), None)
-        held = "variable_assignment" in around or "array" in around
-        self.script.texts.append(Text(word, "" if held or inside is None else inside.words[0].name))
+        command = next((c for c in reversed(self.around) if c.start <= word.start < c.end), None)
+        is_value = "variable_assignment" in around or "array" in around
+        self.script.texts.append(Text(word, "" if is_value or command is None else command.words[0].name))
 
     def inner(self, word: Word, around: tuple[str, ...]) -> None:
         """A string that is run: its text is shell again."""
@@ -206,7 +206,7 @@ class _Walk:
 
     def _name(self, node: Node, parents: list[Node]) -> None:
         above, holder = parents[-1], parents[-2] if parents[1:] else None
-        start, end = self.at(node.start_byte), self.at(node.end_byte)
+        start, end = self.absolute(node.start_byte), self.absolute(node.end_byte)
         name = self.text[start - self.base : end - self.base]
         role, value, exported, prefix = "read", None, False, False
         if above.type == "variable_assignment":

@@ -34,16 +34,16 @@ def heads(command: Command) -> Iterator[int]:
     """Where a program is named: first, and behind `sudo`, `srun`, `docker run IMAGE` and their like."""
     yield 0
     if command.words[0].name in WRAPPERS:
-        for at, word in enumerate(command.words[1:], 1):
+        for index, word in enumerate(command.words[1:], 1):
             if PROGRAM.match(word.name) or word.name in TOOLS:
-                yield at
+                yield index
 
 
 def gpus_alone(script: Script) -> list[tuple[int, str]]:
     """Where the script starts a program that no NPU runs, or says where it lies, and which."""
-    found = []
+    programs = []
     for program in _GPUS_ALONE.finditer(script.text):
         begin, _ = script.lines(program.start(), program.start())
         if not _NAMES_THEM.match(script.text, begin):
-            found.append((program.start(), program[1]))
-    return found
+            programs.append((program.start(), program[1]))
+    return programs

@@ -21,11 +21,11 @@ class Classes:
 
     @cached_property
     def _named(self) -> dict[str, list[Class]]:
-        found: dict[str, list[Class]] = {}
+        classes: dict[str, list[Class]] = {}
         for path, outline in self._outlines.items():
             for name in outline.classes:
-                found.setdefault(name, []).append(Class(path, name))
-        return found
+                classes.setdefault(name, []).append(Class(path, name))
+        return classes
 
     def named(self, name: str) -> list[Class]:
         return self._named.get(name, [])
@@ -39,10 +39,10 @@ class Classes:
 
     def _resolved(self, path: str, name: str, bases: tuple[str, ...]) -> list[Class]:
         """A base is a class of the same file, or the only one of its name that the project has."""
-        outline, found = self._outlines[path], []
+        outline, resolved = self._outlines[path], []
         for base in bases:
             if base in outline.classes and base != name:
-                found.append(Class(path, base))
-            elif len(known := self.named(base)) == 1 and known[0] != (path, name):
-                found.append(known[0])
-        return found
+                resolved.append(Class(path, base))
+            elif len(namesakes := self.named(base)) == 1 and namesakes[0] != (path, name):
+                resolved.append(namesakes[0])
+        return resolved

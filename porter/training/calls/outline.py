@@ -50,13 +50,13 @@ class Outline:
         """In the order of lines."""
         functions = ((m, False) for m in _FUNCTION.finditer(self.text))
         classes = ((m, True) for m in _CLASS.finditer(self.text))
-        found = []
+        definitions = []
         for match, is_class in sorted((*functions, *classes), key=lambda item: item[0].start()):
             before = self.text[self.text.rfind(b"\n", 0, match.start()) + 1 : match.start()]
             if before.strip() in _BEFORE:
                 indent = len(before) - len(before.lstrip())
-                found.append(Defined(match.start(), indent, match[1].decode(), is_class))
-        return found
+                definitions.append(Defined(match.start(), indent, match[1].decode(), is_class))
+        return definitions
 
     @cached_property
     def _starts(self) -> list[int]:
@@ -67,30 +67,30 @@ class Outline:
         for the body of a class."""
         begin = self.text.rfind(b"\n", 0, offset) + 1
         line = self.text[begin:offset]
-        inside, found = len(line) - len(line.lstrip()), []
-        for at in range(bisect_right(self._starts, offset) - 1, -1, -1):
-            known = self.defined[at]
-            if known.indent < inside:
-                found.append(known)
-                inside = known.indent
-                if not inside:
+        limit, enclosing = len(line) - len(line.lstrip()), []
+        for index in range(bisect_right(self._starts, offset) - 1, -1, -1):
+            definition = self.defined[index]
+            if definition.indent < limit:
+                enclosing.append(definition)
+                limit = definition.indent
+                if not limit:
                     break
-        if not found:
+        if not enclosing:
             return ""
-        top = found[-1]
+        top = enclosing[-1]
         if not top.is_class:
             return top.name
-        return f"{top.name}.{found[-2].name}" if len(found) > 1 and not found[-2].is_class else None
+        return f"{top.name}.{enclosing[-2].name}" if len(enclosing) > 1 and not enclosing[-2].is_class else None
 
     @cached_property
     def classes(self) -> dict[str, tuple[str, ...]]:
         """The classes of the module, with the last words of what they derive from."""
-        found = {}
+        classes = {}
         for match in _CLASS.finditer(self.text):
             if match.start() == 0 or self.text[match.start() - 1] == 10:
                 bases = (_last_word(part) for part in (match[2] or b"").split(b","))
-                found[match[1].decode()] = tuple(base for base in bases if base)
-        return found
+                classes[match[1].decode()] = tuple(base for base in bases if base)
+        return classes
 
     @cached_property
     def _imports(self) -> bytes:
@@ -103,33 +103,33 @@ class Outline:
 
     @cached_property
     def _others(self) -> dict[str, set[str]]:
-        found: dict[str, set[str]] = {}
+        others: dict[str, set[str]] = {}
         for name, other in _AS.findall(self._imports) if b" as " in self._imports else ():
-            found.setdefault(name.decode("utf-8", "replace"), set()).add(other.decode("utf-8", "replace"))
-        return found
+            others.setdefault(name.decode("utf-8", "replace"), set()).add(other.decode("utf-8", "replace"))
+        return others
 
     def calls(self, name: str) -> frozenset[Call]:
         """What may be calls of a function or a method of this name."""
         if name not in self._calls:
-            found = set()
-            for at in chain.from_iterable(map(self._places, self._called(name))):
-                before = self.text[self._near(at) : at]
-                if not _DEFINES.search(before) and (home := self.home(at)) is not None:
-                    of = _RECEIVER.search(before)
-                    found.add(Call(home, (of[1] or b".").decode("utf-8", "replace") if of else ""))
-            self._calls[name] = frozenset(found)
+            calls = set()
+            for offset in chain.from_iterable(map(self._places, self._called(name))):
+                before = self.text[self._line_start(offset) : offset]
+                if not _DEFINES.search(before) and (home := self.home(offset)) is not None:
+                    receiver = _RECEIVER.search(before)
+                    calls.add(Call(home, (receiver[1] or b".").decode("utf-8", "replace") if receiver else ""))
+            self._calls[name] = frozenset(calls)
         return self._calls[name]
 
-    def _near(self, at: int) -> int:
+    def _line_start(self, offset: int) -> int:
         """Where the line of a place begins, or what of it is looked at."""
-        return max(self.text.rfind(b"\n", max(at - _LONGEST, 0), at) + 1, at - _LONGEST, 0)
+        return max(self.text.rfind(b"\n", max(offset - _LONGEST, 0), offset) + 1, offset - _LONGEST, 0)
 
     def made(self, name: str) -> frozenset[str]:
         """The last words of what is set to an object of a class."""
         if name not in self._made:
             places = chain.from_iterable(map(self._places, self._called(name)))
-            before = (self.text[self._near(at) : at] for at in places)
-            self._made[name] = frozenset(found[1].decode() for text in before if (found := _SET.search(text)))
+            before = (self.text[self._line_start(offset) : offset] for offset in places)
+            self._made[name] = frozenset(match[1].decode() for text in before if (match := _SET.search(text)))
         return self._made[name]
 
     def _called(self, name: str) -> list[str]:
@@ -138,12 +138,12 @@ class Outline:
 
     def _places(self, name: str) -> Iterator[int]:
         word = name.encode() + b"("
-        at = self.text.find(word)
-        while at >= 0:
-            before = self.text[at - 1 : at] if at else b" "
+        offset = self.text.find(word)
+        while offset >= 0:
+            before = self.text[offset - 1 : offset] if offset else b" "
             if not before.isalnum() and before != b"_":
-                yield at
-            at = self.text.find(word, at + 1)
+                yield offset
+            offset = self.text.find(word, offset + 1)
 
 
 def _last_word(text: bytes) -> str:

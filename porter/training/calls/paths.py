@@ -45,7 +45,7 @@ class Ways(NamedTuple):
     def wanted(self, path: str) -> set[Node]:
         """The functions that calls in a file are looked for."""
         near = {node for node, files in self.near.items() if path in files}
-        return near.union(*(nodes for at, nodes in self.far.items() if at[0] == path))
+        return near.union(*(nodes for caller, nodes in self.far.items() if caller[0] == path))
 
 
 class Graph:
@@ -57,18 +57,18 @@ class Graph:
     @cached_property
     def _importers(self) -> dict[str, list[str]]:
         """The files that name a word in what they import."""
-        found: dict[str, list[str]] = {}
+        importers: dict[str, list[str]] = {}
         for path, outline in self.outlines.items():
             for word in outline.imported:
-                found.setdefault(word, []).append(path)
-        return found
+                importers.setdefault(word, []).append(path)
+        return importers
 
     def ways(self, asked: Iterable[str]) -> Ways:
         """To what may wait in these files."""
-        found: dict[Node, set[Node]] = {}
+        callees: dict[Node, set[Node]] = {}
         steps: set[Node] = set()
         todo = deque(node for path in asked if path in self.outlines for node in self._waiting(path))
-        seen = {*todo}
+        visited = {*todo}
         while todo:
             node = todo.popleft()
             for caller in self._callers(node):
@@ -76,11 +76,11 @@ class Graph:
                     steps.add(caller)
                 elif not _passes(caller):
                     continue
-                elif caller not in seen:
-                    seen.add(caller)
+                elif caller not in visited:
+                    visited.add(caller)
                     todo.append(caller)
-                found.setdefault(caller, set()).add(node)
-        return _between(found, steps)
+                callees.setdefault(caller, set()).add(node)
+        return _between(callees, steps)
 
     def _waiting(self, path: str) -> list[Node]:
         outline = self.outlines[path]
@@ -100,29 +100,29 @@ class Graph:
     def _callers(self, node: Node) -> list[Node]:
         """The functions that may call it, by names alone."""
         path, name = node
-        owner, _, last = name.rpartition(".")
-        found: set[Node] = set()
+        owner, _, function = name.rpartition(".")
+        callers: set[Node] = set()
         if not owner:
             words = module_of(path).split("/")[-_NAMED:]
             files = {
-                file for file in self._importers.get(last, ()) if not self.outlines[file].imported.isdisjoint(words)
+                file for file in self._importers.get(function, ()) if not self.outlines[file].imported.isdisjoint(words)
             }
-            found.update((file, call.home) for file in {path, *files} for call in self.outlines[file].calls(last))
+            callers.update((file, call.home) for file in {path, *files} for call in self.outlines[file].calls(function))
             for file in self._importers.get(words[-1], ()):
-                found.update((file, call.home) for call in self.outlines[file].calls(last) if call.receiver)
-            return sorted(found)
+                callers.update((file, call.home) for call in self.outlines[file].calls(function) if call.receiver)
+            return sorted(callers)
         family = self.classes.tree.family(Class(path, owner))
-        names, homes = {of.name for of in family}, {of.path for of in family}
+        names, homes = {cls.name for cls in family}, {cls.path for cls in family}
         for file in homes.union(*(self._importers.get(name, ()) for name in names)):
             outline = self.outlines[file]
-            if last == "__call__":
-                found.update(
+            if function == "__call__":
+                callers.update(
                     (file, call.home) for word in self._objects(outline, names) for call in outline.calls(word)
                 )
-            elif calls := outline.calls(last):
+            elif calls := outline.calls(function):
                 receivers = {*self._objects(outline, names), *names, *(("self", "super()") if file in homes else ())}
-                found.update((file, call.home) for call in calls if call.receiver in receivers)
-        return sorted(found)
+                callers.update((file, call.home) for call in calls if call.receiver in receivers)
+        return sorted(callers)
 
     @staticmethod
     def _objects(outline: Outline, names: set[str]) -> set[str]:
@@ -138,21 +138,23 @@ def has_steps(texts: Iterable[bytes]) -> bool:
 
 def _between(ways: Mapping[Node, set[Node]], steps: set[Node]) -> Ways:
     """What a step calls in its own file is known there; of that, only calls into other files are open."""
-    close = reached(steps, lambda at: (node for node in ways.get(at, ()) if node[0] == at[0]))
+    close = reached(steps, lambda caller: (node for node in ways.get(caller, ()) if node[0] == caller[0]))
     callers: dict[Node, set[Node]] = {}
-    for at, nodes in ways.items():
+    for caller, nodes in ways.items():
         for node in nodes:
-            if node[0] == at[0]:
-                callers.setdefault(node, set()).add(at)
-    leaving = {at for at, nodes in ways.items() if any(node[0] != at[0] for node in nodes)}
-    leading = reached(leaving, lambda at: callers.get(at, ()))
+            if node[0] == caller[0]:
+                callers.setdefault(node, set()).add(caller)
+    leaving = {caller for caller, nodes in ways.items() if any(node[0] != caller[0] for node in nodes)}
+    leading = reached(leaving, lambda caller: callers.get(caller, ()))
     near: dict[Node, set[str]] = {}
-    for at in close & leaving:
-        for node in ways[at]:
-            if node[0] != at[0]:
-                near.setdefault(node, set()).add(at[0])
-    served = reached(near, lambda at: ways.get(at, ()))
-    far = {at: {node for node in ways.get(at, ()) if node[0] != at[0] or node in leading} for at in served}
+    for caller in close & leaving:
+        for node in ways[caller]:
+            if node[0] != caller[0]:
+                near.setdefault(node, set()).add(caller[0])
+    served = reached(near, lambda caller: ways.get(caller, ()))
+    far = {
+        caller: {node for node in ways.get(caller, ()) if node[0] != caller[0] or node in leading} for caller in served
+    }
     return Ways({node: sorted(near[node]) for node in sorted(near)}, far)
 
 

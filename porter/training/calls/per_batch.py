@@ -33,11 +33,11 @@ def served(
 
     if not has_steps(texts.values()):
         return ()
-    said = hashlib.blake2b("\0".join(("served", *sorted(modules), "", *asked)).encode())
+    digest = hashlib.blake2b("\0".join(("served", *sorted(modules), "", *asked)).encode())
     for path, text in texts.items():
-        said.update(path.encode() + b"\0" + hashlib.blake2b(text).digest())
+        digest.update(path.encode() + b"\0" + hashlib.blake2b(text).digest())
     rows = remember(
-        f"served\0{said.hexdigest()}", lambda: tuple(map(tuple, _served(texts, modules, asked, remember, calls)))
+        f"served\0{digest.hexdigest()}", lambda: tuple(map(tuple, _served(texts, modules, asked, remember, calls)))
     )
     return tuple(Served(*row) for row in rows)
 
@@ -49,8 +49,8 @@ def _served(
     from porter.training.calls.propagate import Walk
 
     def read(path: str, names: frozenset[str]) -> tuple[Row, ...]:
-        said = hashlib.sha256(texts[path]).hexdigest()
-        rows = remember("\0".join(("calls", path, said, *sorted(names))), lambda: calls(path, texts[path], names))
+        digest = hashlib.sha256(texts[path]).hexdigest()
+        rows = remember("\0".join(("calls", path, digest, *sorted(names))), lambda: calls(path, texts[path], names))
         return tuple(Row(*row) for row in rows)
 
     graph = Graph(texts)

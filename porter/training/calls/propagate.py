@@ -17,36 +17,36 @@ class Walk:
         self._calls: dict[str, list[tuple[Node, Row]]] = {}  # those of a file that has been looked at
 
     def over(self, ways: Ways) -> Iterator[Served]:
-        settled, known, by = set(), set(), {}
+        settled, known, step_files = set(), set(), {}
         for node, files in ways.near.items():
             for path in files:
-                if any(of == node and row.always for of, row in self._of(path, ways)):
+                if any(called == node and row.always for called, row in self._calls_in(path, ways)):
                     settled.add(node)
                     known.add(node)
-                    by[node] = path
+                    step_files[node] = path
                     break
         todo = sorted(known)
         while todo:
-            at = todo.pop()
-            if ways.far.get(at, set()) <= settled:
+            caller = todo.pop()
+            if ways.far.get(caller, set()) <= settled:
                 continue
-            for node, row in self._of(at[0], ways):
-                if node in settled or not row.always and row.home != at[1]:
+            for node, row in self._calls_in(caller[0], ways):
+                if node in settled or not row.always and row.home != caller[1]:
                     continue
-                if node[0] != at[0]:
-                    by[node] = min(by.get(node, at[0]), at[0])
+                if node[0] != caller[0]:
+                    step_files[node] = min(step_files.get(node, caller[0]), caller[0])
                 if node not in known:
                     known.add(node)
                     todo.append(node)
-        for node, path in by.items():
+        for node, path in step_files.items():
             reads = [
                 row.hosts
-                for of, row in self._of(path, ways)
-                if of == node and (row.always or (path, row.home) in known)
+                for called, row in self._calls_in(path, ways)
+                if called == node and (row.always or (path, row.home) in known)
             ]
             yield Served(*node, path, tuple(h for h in reads[0] if all(h in read for read in reads)))
 
-    def _of(self, path: str, ways: Ways) -> list[tuple[Node, Row]]:
+    def _calls_in(self, path: str, ways: Ways) -> list[tuple[Node, Row]]:
         """The calls of a file, of what is wanted there."""
         if path not in self._calls:
             wanted = ways.wanted(path)
@@ -59,26 +59,26 @@ class Walk:
     def _meant(self, path: str, row: Row, wanted: set[Node]) -> Iterator[Node]:
         """Those of the wanted functions that a call calls."""
         for node in sorted(wanted):
-            owner, _, last = node[1].rpartition(".")
-            if last != row.name or node == (path, row.home):
+            owner, _, function = node[1].rpartition(".")
+            if function != row.name or node == (path, row.home):
                 continue
             if not owner:
-                own = not row.full and not row.owner and node[0] == path
-                if own or row.full and may_be(row.full, path, node[0], last, self._modules):
+                is_local = not row.full and not row.owner and node[0] == path
+                if is_local or row.full and may_be(row.full, path, node[0], function, self._modules):
                     yield node
             elif row.full:
                 if may_be(row.full.rpartition(".")[0], path, node[0], owner, self._modules):
                     yield node
-            elif row.owner and (at := self._class(row, path)) is not None:
-                of = Class(node[0], owner)
+            elif row.owner and (receiver := self._class(row, path)) is not None:
+                cls = Class(node[0], owner)
                 tree = self._classes.tree
-                if of in tree.line(at) or row.own and of in tree.heirs(at):
+                if cls in tree.line(receiver) or row.on_self and cls in tree.heirs(receiver):
                     yield node
 
     def _class(self, row: Row, path: str) -> Class | None:
         """Whose method a call calls."""
-        if row.own or "." not in row.owner:
+        if row.on_self or "." not in row.owner:
             return Class(path, row.owner)
-        last = row.owner.rpartition(".")[2]
-        found = [of for of in self._classes.named(last) if may_be(row.owner, path, of.path, last, self._modules)]
-        return found[0] if len(found) == 1 else None
+        name = row.owner.rpartition(".")[2]
+        classes = [cls for cls in self._classes.named(name) if may_be(row.owner, path, cls.path, name, self._modules)]
+        return classes[0] if len(classes) == 1 else None

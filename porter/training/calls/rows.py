@@ -12,6 +12,6 @@ class Row(NamedTuple):
     name: str
     full: str  # of a function that is imported
     owner: str  # of a method: a class of the file, or the full name of another's
-    own: bool  # it is `self` whose method is called
+    on_self: bool  # it is `self` whose method is called
     always: bool  # a step calls it for every batch, whoever calls the function around
     hosts: tuple[str, ...]  # what is handed over after it was read back: keywords, and places as numbers

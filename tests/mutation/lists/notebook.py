@@ -66,7 +66,7 @@ MUTANTS = [
     Mutant(
         "a notebook's escapes have the width of what they stand for",
         "text/notebooks/cells.py",
-        "self._wider.append(wider + len(found[0]) - 1)",
+        "self._wider.append(wider + len(match[0]) - 1)",
         "self._wider.append(wider + 1)",
         TESTS,
         "keeps_its_escapes",

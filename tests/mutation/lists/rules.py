@@ -10,7 +10,7 @@ MUTANTS = [
     Mutant(
         "a mask of any shape",
         "training/same_shape.py",
-        "of in shapes.broadcast(mask)",
+        "origin in shapes.broadcast(mask)",
         "True",
         "checks/test_shapes.py",
         "left_alone",
@@ -18,8 +18,8 @@ MUTANTS = [
     Mutant(
         "what is kept elsewhere is only summed",
         "training/masks.py",
-        "any(picked in of for of in",
-        "all(picked in of for of in",
+        "any(picked in uses for uses in",
+        "all(picked in uses for uses in",
         "checks/test_shapes.py",
         "left_alone",
     ),

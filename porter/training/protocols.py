@@ -1,4 +1,7 @@
-"""What the parts of a scene (training/scene.py) ask of it, of each other, and of the file."""
+"""What the parts of a scene (training/scene.py) ask of it, of each other, and of the file.
+
+A link is (node, link of its parent).
+"""
 
 from __future__ import annotations
 
