@@ -20,7 +20,7 @@ class Around:
         self.file: File = weakref.proxy(file)  # the file keeps this: see Scene
         self._members: dict[ast.ClassDef, frozenset[str]] = {}
 
-    def passed_to(self, node: Node) -> tuple[str, int]:
+    def _passed_to(self, node: Node) -> tuple[str, int]:
         """("getattr", 0) for `torch.cuda` in `getattr(torch.cuda, name)`; ("", -1) where it is no plain argument."""
         link = self.file.chain(node)
         call: Node = link and link[1] and link[1][0]
@@ -60,7 +60,7 @@ class Around:
 
     def looked_up(self, node: Node, lookups: tuple[str, ...]) -> bool:
         """`torch.cuda` in `getattr(torch.cuda, "x")`, if that is the builtin."""
-        callee, index = self.passed_to(node)
+        callee, index = self._passed_to(node)
         if index != 0 or callee not in lookups:
             return False
         link = self.file.chain(node)

@@ -35,7 +35,6 @@ _KERNELS_OF = frozenset(  # packages whose functions are CUDA kernels, with a sl
     """torch_scatter torch_sparse torch_cluster torch_spline_conv pyg_lib flash_attn xformers apex triton bitsandbytes
     causal_conv1d mamba_ssm cupy cudf tilelang helion deep_ep""".split()
 )
-_BUILT_INTO = frozenset({"_C", "_ext"})  # modules that a build writes: from ._ext import nms
 _CAPABILITY = frozenset({"get_device_capability", "get_device_properties"})
 _NO_FIELD = frozenset({"major", "minor", "warp_size", "regs_per_multiprocessor"})  # None where an NPU is described
 _NO_KERNEL = re.compile(  # to_cuda, init_cuda, sync_cuda, ...: verbs of Python code
@@ -263,11 +262,9 @@ def is_kernel(file: File, node: Node, link: Link) -> bool:
     parts = full.lstrip(".").split(".")
     if parts[0] == "torch":
         return False
-    return (
-        parts[0] in _KERNELS_OF
-        or not _BUILT_INTO.isdisjoint(parts)
-        or any(_KERNEL.search(word) and not _NO_KERNEL.search(word) for word in words)
-    )
+    if parts[0] in _KERNELS_OF or "_ext" in parts or "_C" in parts:  # the last two are written by a build
+        return True
+    return any(_KERNEL.search(word) and not _NO_KERNEL.search(word) for word in words)
 
 
 def _ends_in_kernel(file: File, node: Node, link: Link) -> bool:
