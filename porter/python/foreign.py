@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 # a file that cannot start without one of these is for another accelerator, or for a server that knows none but GPUs
 _ELSEWHERE = frozenset(
-    """intel_extension_for_pytorch torch_xla habana_frameworks torch_mlu torch_musa triton_python_backend_utils""".split()
+    """intel_extension_for_pytorch torch_xla habana_frameworks torch_mlu torch_musa triton_python_backend_utils
+    tensorrt pycuda""".split()
 )
 # `torch.cuda.Stream = torch.xpu.Stream`: what CUDA's name stands for on another accelerator, or on an NPU by hand
 _PATCHES = re.compile(

@@ -14,13 +14,16 @@ from porter.python.index import Link, Node, ancestors, walk
 if TYPE_CHECKING:
     from porter.python.file import File
 
-Choice = tuple[str, str]  # "kernel" or "member", and its name
+Choice = tuple[str, str]  # "kernel", "member" or "raises", and its name
 
 _BUILDS = frozenset({"CUDAExtension", "CUDA_HOME", "CUDNN_HOME"})  # of torch.utils.cpp_extension, in setup.py
 _SOURCES = re.compile(r"\.cuh?$|_cuda\.(?:c|cc|cpp|h)$|WITH_CUDA$")  # what only a CUDA compiler takes
 _CHOSEN = re.compile(
     r"(?i)(?:^|_)(?:use|has|have|with|enable|build)_\w*(?:cuda_(?:ext|kernel|op)|flash|xformers|triton|apex)"
 )
+_CAPABILITY = "torch.cuda.get_device_capability"
+_SETTER = "torch.set_default_tensor_type"
+_MOVES = frozenset({"cuda", "to", "is_cuda", "npu"})
 # a branch of nothing else decides, and runs nothing
 _CHOICES = (ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, ast.Pass)
 
@@ -39,7 +42,8 @@ def decided(file: File, link: Link | None) -> Choice | None:
             names = (_kernel(file, part, up) for part in (above.body, above.orelse))
             return _choice(next(filter(None, names), None), [above.body])
         elif kind is ast.If and child is above.test:
-            return _choice(_branch(file, above, up), [getattr(s, "value", None) for s in above.body])
+            stays = _raising(file, above, up)
+            return stays or _choice(_branch(file, above, up), [getattr(s, "value", None) for s in above.body])
         elif kind is ast.Assign:
             target: str = getattr(above.targets[0], "id", "")
             return ("kernel", target) if _CHOSEN.search(target) else None
@@ -47,6 +51,25 @@ def decided(file: File, link: Link | None) -> Choice | None:
             return None
         child = above
     return None
+
+
+def _raising(file: File, node: ast.If, link: Link) -> Choice | None:
+    """Of a branch that speaks of GPUs nowhere else, what it calls there that no port replaces: without a GPU it is not taken."""
+    found = ""
+    for inner in (inner for statement in node.body for inner in walk(statement)):
+        if inner.__class__ is ast.Constant:
+            text = inner.value if isinstance(inner.value, str) else ""
+            if text.startswith("torch.cuda.") and file.facts.unmoved:
+                found = _SETTER
+            elif text.startswith(("cuda", "nccl")):
+                return None
+        elif inner.__class__ is ast.Attribute:
+            name = file.names.resolve(inner, link) or ""
+            if name == _CAPABILITY:
+                found = found or name
+            elif name.startswith("torch.cuda.") or not name and inner.attr in _MOVES:
+                return None
+    return ("raises", found) if found else None
 
 
 def _choice(kernel: str | None, chosen: list[Node]) -> Choice | None:
