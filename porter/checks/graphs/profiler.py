@@ -23,6 +23,8 @@ class Profiler(Rule):
         device = file.target.device.upper()
         new = f"{package(file)}.{name.removeprefix(f'{OLD}.').replace('CUDA', device)}"
         values, why, words = (("name", name), ("to", new)), doubt(file), chain(original)
+        if why == "results":
+            return Hit(original, why, values=values)  # what it is there for would be gone
         if len(words) == 2 and words[1] == "CUDA":  # ProfilerActivity.CUDA: the class is moved where it is imported
             node = updated.with_changes(attr=updated.attr.with_changes(value=device))
             return Hit(original, why or "name", new=node, safe=why is None, values=values)
