@@ -29,15 +29,17 @@ def main() -> int:
         elif row and not row.startswith("#"):
             draws[[*draws][-1]].append(row.split()[0])
     edits, findings = (_rows(name) for name in ("edits.jsonl", "findings.jsonl"))
-    for text in table(("porter at", "repositories", "automatic", "wrong", "for review", "wrong")):
+    for text in table(
+        ("porter at", "repositories", "automatic", "wrong", "doubtful", "for review", "wrong", "doubtful")
+    ):
         print(text)
     for commit, repositories in draws.items():
         found = Counter((row["was"], row["verdict"]) for row in edits if row["repository"] in repositories)
         counts = [
-            (sum(n for (was, _), n in found.items() if was == kind), found[kind, "wrong"])
+            (sum(n for (was, _), n in found.items() if was == kind), found[kind, "wrong"], found[kind, "doubtful"])
             for kind in ("auto", "review")
         ]
-        print(line(commit, str(len(repositories)), *(f"{n:,}" for pair in counts for n in pair)))
+        print(line(commit, str(len(repositories)), *(f"{n:,}" for kind in counts for n in kind)))
     print()
     for text in table(("porter at", "findings without an edit", "useful", "true and no use", "false")):
         print(text)
