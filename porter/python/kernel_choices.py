@@ -23,7 +23,7 @@ _CHOSEN = re.compile(
 )
 _CAPABILITY = "torch.cuda.get_device_capability"
 _SETTER = "torch.set_default_tensor_type"
-_MOVES = frozenset({"cuda", "to", "is_cuda", "npu"})
+_MOVES = frozenset({"cuda", "to", "npu"})
 # a branch of nothing else decides, and runs nothing
 _CHOICES = (ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, ast.Pass)
 
@@ -67,8 +67,10 @@ def _raising(file: File, node: ast.If, link: Link) -> Choice | None:
             name = file.names.resolve(inner, link) or ""
             if name == _CAPABILITY:
                 found = found or name
-            elif name.startswith("torch.cuda.") or not name and inner.attr in _MOVES:
+            elif name.startswith("torch.cuda.") or inner.attr == "is_cuda":
                 return None
+        elif inner.__class__ is ast.Call and getattr(inner.func, "attr", "") in _MOVES:
+            return None
     return ("raises", found) if found else None
 
 
