@@ -478,7 +478,9 @@ def test_settings_that_another_library_holds_have_nccl_from_torch(tmp_path):
     train = "import torch\nfrom hparams import create\n\nh = create()\ntorch.distributed.init_process_group(backend=h.dist_backend)\n"
     assert edited(project(tmp_path / "a", {"hparams.py": hparams, "train.py": train})) == {"hparams.py"}
     device = hparams.replace("dist_backend", "device='cuda', dist_backend")
-    assert edited(project(tmp_path / "b", {"hparams.py": device, "train.py": train})) == set()
+    assert edited(project(tmp_path / "b", {"hparams.py": device, "train.py": train})) == {"hparams.py"}
+    theirs = device.replace("tensorflow", "jax")  # it calls a device so, TensorFlow does not
+    assert edited(project(tmp_path / "c", {"hparams.py": theirs, "train.py": train})) == set()
 
 
 def test_a_project_without_a_device_is_not_asked_to_save_time_on_one(tmp_path):
