@@ -22,10 +22,8 @@ _TENSOR_METHODS = frozenset(
     expand repeat requires_grad_ pin_memory type new_zeros new_ones new_tensor new_empty new_full eval train parameters state_dict
     flatten mean sum softmax matmul backward""".split()
 )
-# arrays, frames and sparse matrices have methods of these names
-_ARRAY_METHODS = frozenset(
-    "view reshape permute transpose squeeze expand repeat type flatten mean sum matmul to copy clone long int bool float".split()
-)
+# arrays have methods of these names, too
+_ARRAY_METHODS = frozenset("view reshape transpose squeeze repeat flatten mean sum".split())
 _TORCH_ROOTS = frozenset({"torch", "torchvision", "torchaudio", "timm", "transformers", "diffusers", "torch_npu"})
 
 
