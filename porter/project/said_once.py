@@ -88,7 +88,10 @@ def _is_unmoved(node: Node) -> bool:
     func: Node = getattr(node, "func", None)
     if func.__class__ not in (ast.Name, ast.Attribute) or not node.args:
         return False
-    return ast.unparse(func) in ("Tensor", "torch.Tensor") or call_name(func) in ("DataLoader", "random_split")
+    name = call_name(func)
+    return (
+        name in ("DataLoader", "random_split") or name == "Tensor" and ast.unparse(func) in ("Tensor", "torch.Tensor")
+    )
 
 
 def _is_exact(node: Node) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from porter.python.blocks import once
 from porter.python.branches import is_kernel, kernels_called
-from porter.python.evidence import constant
+from porter.python.evidence import call_name, constant, is_log
 from porter.python.index import Link, Node, ancestors, walk
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ _CHOSEN = re.compile(
 )
 _CAPABILITY = "torch.cuda.get_device_capability"
 _SETTER = "torch.set_default_tensor_type"
-_MOVES = frozenset({"cuda", "to", "npu"})
 # a branch of nothing else decides, and runs nothing
 _CHOICES = (ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, ast.Pass)
 
@@ -54,24 +53,19 @@ def decided(file: File, link: Link | None) -> Choice | None:
 
 
 def _raising(file: File, node: ast.If, link: Link) -> Choice | None:
-    """Of a branch that speaks of GPUs nowhere else, what it calls there that no port replaces: without a GPU it is not taken."""
-    found = ""
-    for inner in (inner for statement in node.body for inner in walk(statement)):
-        if inner.__class__ is ast.Constant:
-            text = inner.value if isinstance(inner.value, str) else ""
-            if text.startswith("torch.cuda.") and file.facts.unmoved:
-                found = _SETTER
-            elif text.startswith(("cuda", "nccl")):
-                return None
-        elif inner.__class__ is ast.Attribute:
-            name = file.names.resolve(inner, link) or ""
-            if name == _CAPABILITY:
-                found = found or name
-            elif name.startswith("torch.cuda.") or inner.attr == "is_cuda":
-                return None
-        elif inner.__class__ is ast.Call and getattr(inner.func, "attr", "") in _MOVES:
+    """Of a branch that does nothing else but call what no port replaces, and speak of it: without a GPU it is not taken."""
+    calls = [inner for statement in node.body for inner in walk(statement) if inner.__class__ is ast.Call]
+    raising = {_CAPABILITY: True, _SETTER: bool(file.facts.unmoved)}
+    name = ""
+    for call in calls:
+        full = file.names.resolve(call.func, link) or ""
+        if raising.get(full):
+            name = name or full
+        elif not is_log(call.func, call_name(call.func)):
             return None
-    return ("raises", found) if found else None
+    if name == _SETTER and not any("torch.cuda." in str(constant(arg)) for call in calls for arg in call.args):
+        return None  # a type of the CPU
+    return ("raises", name) if name else None
 
 
 def _choice(kernel: str | None, chosen: list[Node]) -> Choice | None:

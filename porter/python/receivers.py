@@ -22,8 +22,8 @@ _TENSOR_METHODS = frozenset(
     expand repeat requires_grad_ pin_memory type new_zeros new_ones new_tensor new_empty new_full eval train parameters state_dict
     flatten mean sum softmax matmul backward""".split()
 )
-# arrays have methods of these names, too
-_ARRAY_METHODS = frozenset("view reshape transpose squeeze repeat flatten mean sum".split())
+_LIKE_ARRAYS = frozenset("view reshape transpose squeeze repeat flatten mean sum".split())  # arrays have them, too
+_OF_TENSORS_ALONE = _TENSOR_METHODS - _LIKE_ARRAYS
 _TORCH_ROOTS = frozenset({"torch", "torchvision", "torchaudio", "timm", "transformers", "diffusers", "torch_npu"})
 
 
@@ -76,7 +76,7 @@ class Receivers:
 
     def is_surely_torch(self, link: Link) -> bool:
         """The same, where an array of numpy must not be taken for a tensor."""
-        self._given = _TENSOR_METHODS - _ARRAY_METHODS
+        self._given = _OF_TENSORS_ALONE
         try:
             return self.kind(link) == TORCH
         finally:

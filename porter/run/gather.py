@@ -36,7 +36,7 @@ _OWN = {
     "cuda": re.compile(rb"def[ \t]+cuda[ \t]*\("),
     "is_cuda": re.compile(rb"^[ \t]+(?:def[ \t]+is_cuda\b|(?:self\.)?is_cuda[ \t]*(?::[^=\n]+)?=(?!=))", re.MULTILINE),
 }
-_SET = re.compile(rb"^[ \t]*torch\.cuda\.(\w+)[ \t]*=(?!=)", re.MULTILINE)
+_SET = re.compile(rb"torch\.cuda\.(\w+)[ \t]*=(?!=)")
 _CONSTANT = re.compile(rb"^([A-Za-z_]\w*)[ \t]*(?::[^=\n]*)?=[ \t]*[\"'](cuda(?::\d+)?|nccl)[\"']", re.MULTILINE)
 _MEMBER = re.compile(rb"^[ \t]+\w+[ \t]*=[ \t]*[\"'](?:cuda|nccl)[\"']", re.MULTILINE)
 _SHIM = re.compile(
@@ -207,7 +207,7 @@ def _packages(files: Sequence[str]) -> set[str]:
         for index, word in enumerate(words):
             above = words[:index]  # the package itself, its part where it is a namespace, or a module
             whole = words[index + 1 :] in (["__init__"], []) or len(words) == index + 3 and words[-1] == "__init__"
-            if _CUDA_FOLDER.search(word) and "/".join([*above, "__init__.py"]) not in sources:
+            if "cuda" in word and _CUDA_FOLDER.search(word) and "/".join([*above, "__init__.py"]) not in sources:
                 packages.add("/".join([*above, word]))
             if word in known and whole and "/".join([*above, "__init__.py"]) not in sources:
                 if above and above[-1] in ("src", "python", "lib"):

@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from porter.python.assigned import values_of
-from porter.python.blocks import within
+from porter.python.blocks import once_for_file, within
 from porter.python.evidence import call_name
 from porter.python.index import Link, Node, ancestors, methods, walk
 from porter.training.frequency import is_beside
@@ -14,6 +14,7 @@ from porter.training.same_shape import covers, is_moved_to_host, made_on_host
 from porter.training.value_uses import is_on_host
 
 if TYPE_CHECKING:
+    from porter.training.protocols import File
     from porter.training.scene import Scene
     from porter.values.value import Value
     from porter.values.values import Body
@@ -141,18 +142,22 @@ def _is_array(node: Node, scene: Scene, link: Link) -> bool:
     function = scene.function(link)
     if node.__class__ is not ast.Name or function is None:
         return False
-    for value in values_of(scene.names, node, link):
-        if value.__class__ is ast.Call and _has_axis(value):
-            return True
+    made = any(value.__class__ is ast.Call and _has_axis(value) for value in values_of(scene.names, node, link))
+    return made or node.id in _arrays(scene.file, function, scene)
+
+
+@once_for_file
+def _arrays(file: File, function: Link, scene: Scene) -> frozenset[str]:
+    names: set[str] = set()
     for call in walk(function[0]):
         if call.__class__ is not ast.Call:
             continue
-        if getattr(getattr(call.func, "value", None), "id", "") == node.id and _has_axis(call):
-            return True
-        handed = [a.left if a.__class__ is ast.Compare else a for a in call.args]
-        if any(a.__class__ is ast.Name and a.id == node.id for a in handed) and _is_of_numpy(call.func, scene, link):
-            return True
-    return False
+        if _has_axis(call):
+            names.add(getattr(getattr(call.func, "value", None), "id", ""))
+        handed = (a.left if a.__class__ is ast.Compare else a for a in call.args)
+        if _is_of_numpy(call.func, scene, function):
+            names.update(a.id for a in handed if a.__class__ is ast.Name)
+    return frozenset(names)
 
 
 def _has_axis(call: Node) -> bool:
