@@ -67,7 +67,7 @@ def _imports(file: File) -> Iterator[Link]:
     packages = {name for name in file.rules.keys.imports if not file.facts.own.has_package(name, file.path)}
     for kind in (ast.Import, ast.ImportFrom):
         for link in file.buckets[kind]:
-            if not packages.isdisjoint(packages_of(link[0])):
+            if any(name in packages and _wanted(file, name, link) for name in packages_of(link[0])):
                 yield link
 
 

@@ -31,8 +31,8 @@ class Keys:
             kinds = tuple({node_type: None for kind in rule.nodes for node_type in TYPES[kind]})
             filters.append((rule, kinds, tuple(map(Sought, texts))))
         self.node_filters = [row for row in filters if row[0].nodes]
-        asking: dict[str, list[Rule]] = {}  # a method and a builtin may share a name
-        for named in (self.calls, self.methods, self.builtins):
+        asking: dict[str, list[Rule]] = {}  # a method, a builtin and a package may share a name
+        for named in (self.calls, self.methods, self.builtins, self.imports):
             for name, several in named.items():
                 asking.setdefault(name, []).extend(several)
         self.only = {  # by name: the glances of which one must let a place through; names that some rule wants anyhow are absent

@@ -15,6 +15,7 @@ METHODS = ("to", "to_empty")
 class IntegerDevice(Rule):
     code = "PRT133"
     nodes = ("Call",)
+    only = staticmethod(lambda scene, _: not scene.file.target.int_is_npu)
     text = (rf"\.to\s*\(\s*{_INT}", rf"device\s*[(=]\s*{_INT}")
 
     def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:

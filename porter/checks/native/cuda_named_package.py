@@ -10,6 +10,7 @@ from porter.checks.native.gpu_package import row_of
 from porter.engine.nodes import imported
 from porter.engine.rule import Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
+from porter.python.uses import packages_of
 from porter.rulebook.table import Tables
 
 _NAMED = re.compile(r"(?:^|_)cuda\d*(?:$|_)")
@@ -20,6 +21,7 @@ class CudaNamedPackage(Rule):
     edits = False
     nodes = ("Import", "ImportFrom")
     text = "cuda"
+    only = staticmethod(lambda _, link: any(map(_NAMED.search, packages_of(link[0]))))
 
     def __init__(self, tables: Tables) -> None:
         self.packages = tables.packages

@@ -12,8 +12,10 @@ if TYPE_CHECKING:
 
 
 def launches(scene: Scene, link: Link) -> bool:
-    """`kernel[grid](...)` of Triton; numba has the same form."""
+    """`kernel[grid](...)` of Triton; numba has the same form. Of imports, those that name CUDA."""
     says = scene.file.source.says
+    if link[0].__class__ in (ast.Import, ast.ImportFrom):
+        return says(b"cuda", link[0])
     if link[0].__class__ is not ast.Call:  # a function of Triton's own
         return True
     return link[0].func.__class__ is ast.Subscript and says(b"triton") and not says(b"numba")

@@ -17,6 +17,7 @@ class RayGpuResource(Rule):
     code = "PRT413"
     nodes = ("Call", "Dict", "Subscript")
     text = ("num_gpus", "get_gpu_ids", r"GPU[\"']")
+    only = staticmethod(lambda scene, _: bool(imports_of(scene.file, "ray")))
 
     def visit(self, original: cst.Call | cst.Dict | cst.Subscript, updated: Any, file: RuleFile) -> Answer:
         if not imports_of(file, "ray"):

@@ -14,15 +14,25 @@ from porter.python.index import Link
 if TYPE_CHECKING:
     from porter.training.scene import Scene
 
-_MAKES = re.compile(rb"\bbyte\(|\buint8\b")
+_MAKES = re.compile(rb"\.byte\(|(?<!np\.)(?<!numpy\.)(?<![\"'])\buint8\b")  # of torch
+_UINT8 = ("uint8", "byte")
 _MASKED = ("masked_fill", "masked_fill_", "masked_select")
 
 
-def _stores(scene: Scene, link: Link) -> bool:
-    """`x[mask] = 0`, in a file that makes masks of uint8."""
-    if link[0].ctx.__class__ is not ast.Store or link[0].slice.__class__ not in (ast.Name, ast.Call):
+def _may_mask(scene: Scene, link: Link) -> bool:
+    """`x[mask] = 0`, `x.masked_fill(mask, 0)`, where the mask may be one of uint8."""
+    says, names = scene.file.source.says, scene.file.names
+    if not says(_MAKES):
         return False
-    return scene.file.source.says(_MAKES)
+    node = link[0]
+    if node.__class__ is not ast.Subscript:
+        return True
+    if node.ctx.__class__ is not ast.Store:
+        return False
+    if node.slice.__class__ is not ast.Name:
+        return node.slice.__class__ is ast.Call
+    assigned = (bound[1][0] for bound in names.bindings(node.slice.id, (node.slice, link)) if bound[1])
+    return any(statement.__class__ is ast.Assign and says(_MAKES, statement) for statement in assigned)
 
 
 class ByteMask(Rule):
@@ -30,7 +40,7 @@ class ByteMask(Rule):
     calls = frozenset(f"torch.{name}" for name in _MASKED)
     methods = frozenset(_MASKED)
     nodes = ("Subscript",)
-    only = staticmethod(lambda scene, link: link[0].__class__ is not ast.Subscript or _stores(scene, link))
+    only = staticmethod(_may_mask)
 
     def visit(self, original: cst.Call | cst.Subscript, updated: Any, file: RuleFile) -> Answer:
         if isinstance(original, cst.Subscript):
@@ -64,7 +74,7 @@ class ByteMask(Rule):
 def _is_uint8(node: cst.BaseExpression, file: RuleFile) -> bool:
     if isinstance(node, cst.Call):
         return isinstance(node.func, cst.Attribute) and node.func.attr.value == "byte" and not node.args
-    return isinstance(node, cst.Name) and file.meaning.dtype(node) in ("uint8", "byte")
+    return isinstance(node, cst.Name) and file.meaning.dtype(node) in _UINT8
 
 
 def _as_bool(node: Any) -> Any:
