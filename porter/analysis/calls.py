@@ -1,4 +1,7 @@
-"""What the functions of a file call, for the way from a step to what it runs in other files (training/calls/per_batch.py)."""
+"""The calls of one file, as rows.
+
+`run/gather.py` hands `calls` to `training/calls/per_batch.py`, which follows the calls from a step into other files.
+"""
 
 from __future__ import annotations
 
@@ -60,5 +63,13 @@ def _row(func: ast.expr, link: Link, resolved: Callee, name: str, always: bool) 
     owner: Any = resolved.owner
     given = ((str(index), value) for index, value in enumerate(call.args) if func is call.func)
     hosts = (key for key, value in (*given, *((k.arg or "", k.value) for k in call.keywords)) if reads_back(value))
-    full = owner.name if owner.__class__ is ast.ClassDef else owner or ""
-    return Row(name, resolved.name, resolved.full, full, resolved.on_self, always, tuple(hosts))
+    owner_name = owner.name if owner.__class__ is ast.ClassDef else owner or ""
+    return Row(
+        home=name,
+        name=resolved.name,
+        full=resolved.full,
+        owner=owner_name,
+        on_self=resolved.on_self,
+        always=always,
+        hosts=tuple(hosts),
+    )

@@ -1,4 +1,7 @@
-"""One file that is not Python in, findings and byte edits out, under the promises of the Python side. Never raises."""
+"""One file that is not Python in, findings and byte edits out, under the promises of the Python side.
+
+`examine` may raise Unreadable. `analysis/analyse.py` calls it under `guarded`, which never raises.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +66,8 @@ def _look(document: Document) -> _Look:
     code = getattr(form, "code", document.data)  # the shell of a notebook has the road of its Python
     if not leads(document.path, code, session.facts.roads):  # nobody asks it for an edit
         hits = [hit for hit in hits if not hit.edits]
-    if failures.first:  # what was found until then, and no edit: those that are still missing may belong to it
+    # A rule crashed: the hits stay, all edits go. An edit of the crashed rule may belong to the same change.
+    if failures.first:
         hits = [replace(hit, edits=()) for hit in hits]
     held = session.held_in(document.path) if session.held else {}
     hits = [_with_others(hit, held.get(hit.at[0])) for hit in hits]

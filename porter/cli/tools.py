@@ -1,4 +1,4 @@
-"""Commands beside the everyday ones: what is registered here is listed last in the help."""
+"""The less everyday commands for typer: options, help, and a call into `porter.commands`. The help lists them last."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def advise(
 
 
 def register(app: typer.Typer) -> None:
-    # everything after the program's name is the program's
+    # verify: every option behind the program's name belongs to the program
     context = {"allow_interspersed_args": False, "ignore_unknown_options": False}
     app.add_typer(cache_app, name="cache")
     app.add_typer(catalog_app, name="catalog")

@@ -13,6 +13,7 @@ _FLAGS = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 def write_text(file: str, text: str) -> None:
+    """Write what `--output` and its kin name: a file, which is replaced, or a pipe. Raises UserError."""
     try:
         descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _FLAGS, 0o666)
         with open(descriptor, "wb") as stream:
@@ -31,7 +32,10 @@ def show_bytes(text: str) -> None:
 
 
 def mend(root: Path, lang: str, kept: bool) -> None:
-    """Before files are written: what an interrupted run left is finished or taken back."""
+    """Before files are written: what an interrupted run left is finished or taken back.
+
+    `kept`: this run keeps a journal for `porter undo`.
+    """
     from porter.files.journal import recover
 
     if message := recover(root, kept):
@@ -46,7 +50,7 @@ def tell(root: Path, lang: str) -> None:
 
 def is_half_written(root: Path) -> bool:
     message = _look(root)
-    return message is not None and message.key in ("unfinished", "unkept")
+    return message is not None and message.key in ("unfinished", "unkept")  # unkept: by a run without undo
 
 
 def _look(root: Path) -> Message | None:

@@ -35,7 +35,7 @@ class Spot(NamedTuple):
 
     path: str
     line: int
-    sure: bool  # whether the line there is the one of the traceback
+    sure: bool  # whether the line there is the one of the traceback; where not, the report says so
 
 
 class Repository:
@@ -69,7 +69,8 @@ class Repository:
         same = [number for number, line in enumerate(lines, 1) if line.strip() == wanted]
         if len(same) == 1:  # the file has changed since
             return Spot(path, same[0], True)
-        # a file of the same name that does not hold the line is another file, unless it lies as deep
+        # The line is not in it, or more than once. A path that fits with a folder is the same file, changed since.
+        # One that fits by its bare name is another file.
         return Spot(path, frame.line, False) if path.count("/") >= 1 and frame.line <= len(lines) else None
 
     def at(self, spots: list[Spot]) -> list[Place]:

@@ -1,4 +1,7 @@
-"""A JSON document that porter wrote, read back: of the version that it still reads, and with all its parts."""
+"""A JSON document that porter wrote, read back: of the version that it still reads, and with all its parts.
+
+`report/read.py` reads findings with it, `verify/result.py` what `porter verify` found.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,8 @@ Json: TypeAlias = "dict[str, Any]"  # an object of JSON: a document, or a part o
 
 
 def read(name: str, command: str, version: tuple[str, int], parts: Mapping[str, type]) -> Json:
-    """`command`: what writes such a document; `version`: the key that says it, and the only one that can be read."""
+    """`command`: what writes such a document. `version`: the key of the version, and the only version that is read.
+    `parts`: the keys that must be there, with their types. Raises UserError."""
     try:
         document = json.loads(files.read(name, limit=files.DOCUMENT))
     except (ValueError, RecursionError, MemoryError) as error:

@@ -15,7 +15,10 @@ NEVER = frozenset({".git", ".hg", ".svn", ".bzr", ".jj", ".porter", ".venv", "si
 
 
 def resolve(root: str | os.PathLike[str], path: str) -> str:
-    """Where the bytes of `path` (below `root`) really are. FilesError: outside, protected, vanished, special."""
+    """Where the bytes of `path` (below `root`) really are.
+
+    FilesError: outside, protected, vanished, special, unreadable.
+    """
     top = os.path.realpath(root)
     real = os.path.realpath(os.path.join(top, *path.split("/")))
     try:
@@ -38,8 +41,10 @@ def resolve(root: str | os.PathLike[str], path: str) -> str:
 
 
 def check(root: str | os.PathLike[str], path: str, before: str | None = None) -> bytes:
-    """The bytes that a `write` with the same arguments would replace, or the FilesError it would raise: outside,
-    vanished, special, read-only, read-only-folder, changed, unreadable."""
+    """The bytes that a `write` would replace. The journal asks this for each file before anything is written.
+
+    FilesError: outside, protected, vanished, special, unreadable, changed, read-only, read-only-folder.
+    """
     real = resolve(root, path)
     data = _contents(real, path)
     if before is not None and digest(data) != before:
@@ -65,8 +70,9 @@ def write(
 
     Mode, owner, extended attributes and ACLs stay as far as the system lets us; a symlink stays a link, its target is
     written. `before` is the digest of the bytes that were analysed: any others on disk raise FilesError("changed").
-    `temporary` names the file beside the target that holds the new bytes for a moment (a journal must be able to
-    clear it away). With `durable` the folder is flushed too. Other hard links to the file keep the old bytes.
+    `temporary` names the file beside the target that holds the new bytes for a moment. The journal chooses the name, so
+    that it can remove the file after a crash. With `durable` the folder is flushed too. Other hard links to the file
+    keep the old bytes.
     """
     real = resolve(root, path)
     folder, name = os.path.split(real)

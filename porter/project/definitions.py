@@ -1,4 +1,8 @@
-"""What an import means on disk: the file that defines a name, also where packages hand it on or the run leaves it out."""
+"""What an import means on disk: the file that defines a name.
+
+Names are followed through packages that hand them on, and into files that the run does not look at.
+`unedited_places.py` asks.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +32,8 @@ class Definition(NamedTuple):
 
 
 Answer: TypeAlias = "tuple[Definition, tuple[str, ...]] | None"
-_Module: TypeAlias = "tuple[str, tuple[str, ...]] | None"  # the file of one, and the words behind its name
+# the file of a module, and the tail: the words of the full name that are left
+_Module: TypeAlias = "tuple[str, tuple[str, ...]] | None"
 # what each name of a module is ("value", "function", "class"), or what is imported by it; and its star imports
 Table = tuple[dict[str, tuple[str, str]], list[str]]
 
@@ -42,7 +47,7 @@ class Definitions:
         self._answers: dict[tuple[str, str], Answer] = {}
 
     def find(self, full: str, user: str, depth: int = 0) -> Answer:
-        """Of `full`, as `user` calls what it imports, the definition, and the attributes behind it."""
+        """Of `full`, as `user` calls what it imports, the definition, and the tail: the attributes behind it."""
         if (full, user) not in self._answers:
             self._answers[full, user] = None  # for packages that import each other
             self._answers[full, user] = self._find(full, user, depth)
@@ -66,7 +71,7 @@ class Definitions:
         return next(filter(None, ways), None)
 
     def module(self, full: str, user: str) -> _Module:
-        """The file of the module that `full` begins with, and what is left of it."""
+        """The file of the module that `full` begins with, and the tail."""
         key = (full, user.rpartition("/")[0])
         if key not in self._modules:
             module = self._module(full, user, self._exists)

@@ -1,4 +1,7 @@
-"""The variables that a repository needs on NPUs, and what in it calls for each or speaks against it: rules/env.toml."""
+"""The variables that a repository needs on NPUs, and what in it calls for each or speaks against it: rules/env.toml.
+
+`porter env` writes them into a file, the report shows them.
+"""
 
 from __future__ import annotations
 
@@ -28,9 +31,9 @@ class Export(NamedTuple):
 class World(NamedTuple):
     """What a run knows of the repository."""
 
-    files: Sequence[FileResult]
-    launcher: str
-    paths: Iterable[str]  # of what may speak against a setting
+    files: Sequence[FileResult]  # a file that the gate lets go has no result, unless it is Python
+    launcher: str  # the shell script that starts the training
+    paths: Iterable[str]  # may speak against a setting: every file of the repository; in a report, those with a result
     data: Data
 
 

@@ -68,8 +68,8 @@ def leads(path: str, data: bytes, roads: Roads) -> bool:
 
 
 class Survey:
-    """`texts`: the Python files of a project. `loose`: nothing marks a project, and what these files import on disk, or
-    other files name, belongs to it."""
+    """`files`: every file, of whatever kind. `texts`: the Python files of a project. `loose`: nothing marks a project,
+    and what these files import on disk, or other files name, belongs to it."""
 
     def __init__(self, root: Path, files: Iterable[str], texts: Mapping[str, bytes], loose: bool = False):
         self.root, self.files, self.texts = root, tuple(files), dict(texts)
@@ -79,12 +79,13 @@ class Survey:
             self._follow()
         self.project = Project(self.texts, self.read)
         self.loading = {path for path in self.texts if self._loads_itself(path)}
+        # load torch themselves and hand the road on; tests do not
         self.bearers = {path for path in self.loading if not is_test(path)}
         self.torch = self._is_torchs()
 
     def roads(self, constants: Iterable[tuple[str, str]]) -> Roads:
         """`constants`: (path, user) of each that a file has from another."""
-        lost = set(self.asked) - self.loading
+        lost = set(self.asked) - self.loading  # have no road of their own
         if self.torch:
             lost = {path for path in lost if any(word in self.texts[path] for word in _WORDS)}
         if lost and self.torch:
@@ -202,7 +203,7 @@ class Survey:
         return paths
 
     def _launched(self) -> set[str]:
-        """What the shell scripts start by a launcher of torch."""
+        """The Python files that are named in shell scripts with a launcher of torch."""
         started: set[str] = set()
         for path in self.files:
             if path.endswith((".sh", ".bash", ".slurm", ".sbatch")):

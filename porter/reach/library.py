@@ -14,7 +14,7 @@ from porter.reach.package import Package
 
 FUNCTION, CLASS, APPLY, OBJECT, NATIVE = "function", "class", "apply", "object", "native"
 _LOADERS = ("import_module", "load", "load_ext", "__import__")
-# what a base class makes of its subclasses: whoever makes a module calls it, an optimiser steps
+# The kind of a class, by its base. `_MADE` in reading.py says which methods a kind runs for whoever makes an object.
 BASES = {
     "torch.nn.Module": "module",
     "torch.nn.modules.module.Module": "module",
@@ -131,7 +131,7 @@ class Library:
 
     def bases(self, owner: Symbol) -> Iterator[Symbol | str]:
         """Classes of the library, and full names of the others."""
-        self.reader.module(owner.module)
+        self.reader.module(owner.module)  # reading the module fills `package.bases`
         for text in self.package.bases.get(owner.module, {}).get(owner.name, ()):
             if base := self.find(f"{owner.module}.{text}"):
                 yield base

@@ -1,4 +1,8 @@
-"""One module of a library, read once: the steps of every function in it."""
+"""One module of a library, read once: the steps of every function in it.
+
+A key is `module:qualified.name`; `module:` stands for what an import of the module runs. A step is the key of what is
+called, an End, or a choice (body.py). `fact_file.py` makes one Reading for each module.
+"""
 
 from __future__ import annotations
 
@@ -176,7 +180,7 @@ class Reading:
         return self._symbol(node)
 
     def _attribute(self, owner: ast.ClassDef, name: str) -> Symbol | None:
-        """What `self.name` holds, where one place alone of the class sets it, to an object of a class."""
+        """What `self.name` holds, where one place alone of the class sets it, to an object. Only plain `=` counts."""
         values = [
             n.value
             for n in ast.walk(owner)

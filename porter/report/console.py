@@ -29,6 +29,7 @@ def lines(report: Report) -> list[Line]:
 
 
 def summary(report: Report) -> list[Line]:
+    """What stands above the files: target, counts, readiness, the table, what was refused, left out or hidden."""
     lang = report.lang
     auto, places = report.findings.readiness
     rows = [[(target_line(report), "")]]
@@ -56,6 +57,7 @@ def target_line(report: Report) -> str:
 
 
 def _table(report: Report) -> list[Line]:
+    """How many findings of each severity have each status. Nothing where all are opportunities."""
     if not report.findings.due:
         return []
     names = ["", *(say(status, report.lang) for status in STATUSES), say("total", report.lang)]

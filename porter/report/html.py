@@ -20,6 +20,7 @@ from porter.rulebook.words import speaker
 phrase = speaker("page")
 
 _CODE = re.compile(r"`([^`\n]+)`")
+# for a whole text; inside a sentence it would take the full stop, too
 _LINK = re.compile(r"https://[\w.~:/?#@!$&'()*+,;=%-]+")
 TAGS = {"en": "en", "zh": "zh-Hans"}
 
@@ -60,7 +61,11 @@ def render(document: Json) -> str:
 
 
 def _both(texts: dict[str, str], paragraphs: bool = False) -> Markup:
-    """A text in both languages, of which the page shows one."""
+    """A text in both languages, of which the page shows one.
+
+    `paragraphs`: for porter's own long texts (rules, advice, route), which hold no words of the repository. Short texts
+    and messages may.
+    """
     shown_ones = (_prose(texts[lang], lang) if paragraphs else _spans(texts[lang]) for lang in LANGUAGES)
     kind = "div" if paragraphs else "span"
     return Markup("").join(

@@ -33,6 +33,7 @@ def is_open(finding: Json) -> bool:
 
 
 def context(document: Json) -> Json:
+    """By key, what the templates show: `d` is the document itself, the rest is computed from it."""
     findings = document["findings"]
     due = [f for f in findings if is_open(f) and not f.get("optional")]
     rules = {rule["code"]: rule for rule in document["rules"]}
@@ -169,6 +170,10 @@ def launchers(document: Json, due: list[Json]) -> list[Json]:
 
 
 def by_rule(findings: list[Json]) -> list[Json]:
+    """For each code, how many findings have each state, and its worst severity; the worst codes first.
+
+    Suppressed findings and those of the baseline are counted as `hidden` alone.
+    """
     counts: dict[str, Counter[str]] = {}
     for f in findings:
         counter = counts.setdefault(f["code"], Counter())

@@ -13,12 +13,16 @@ from porter.files import read as files
 from porter.files.errors import FilesError
 from porter.finding import Finding
 
-VERSION = 1
+VERSION = 1  # goes up when fingerprints are made in another way
 Data = Callable[[str], bytes]  # the bytes of a file of the run
 
 
 def fingerprints(findings: Iterable[Finding], data: Data) -> dict[Finding, str]:
-    """Path, code, message, the text of the line without its layout, and which one of those it is."""
+    """A name for each finding, unique among those given.
+
+    It is made of the path, the code, the key of the message, the text of the line without its layout, and which one of
+    those it is. `report/json.py` counts all findings, a baseline only those that are not suppressed.
+    """
     lines: dict[str, list[bytes]] = {}
     counts: Counter[tuple[str, str, str, bytes]] = Counter()
     by_finding = {}

@@ -15,8 +15,8 @@ _BLOCKS = ("body", "orelse", "finalbody")
 
 @once
 def dependent_lines(function: Node) -> frozenset[int]:
-    """The lines around which, or above which with a way out, stands a condition on what the function is handed, or on what
-    it makes of that."""
+    """The lines that run only in some calls: those inside a condition on the parameters or on names that the function
+    binds, and those below one that may leave. `callers.py` asks."""
     stored = {n.id for n in walk(function) if n.__class__ is ast.Name and n.ctx.__class__ is ast.Store}
     names = {*parameters(function), *stored} - {"self", "cls"}
     return frozenset(line for first, last in _spans(function.body, names) for line in range(first, last + 1))
@@ -47,6 +47,7 @@ def _choices(statement: Node, names: set[str]) -> Iterator[tuple[int, int]]:
 
 
 def _may_leave(statement: Node) -> bool:
+    """By return, continue or break. Not by raise: this ends the run. A call that goes on reaches the lines below."""
     return any(inner.__class__ in _LEAVES for inner in walk(statement))
 
 

@@ -83,12 +83,14 @@ class Callers:
             return False
         if function.name.startswith("__") and function.name != "__call__":
             return False
+        # facts: a step of another file calls it
         if self._elsewhere and home(link) in self._elsewhere and not is_aside(function.name):
             return True
         calls = (
             self._calls_of(function.name, owner) if around is None else self._inside(function.name).get(around[0], [])
         )
         aside = is_aside(function.name)  # `get_batch_metrics` may bring the loss along
+        # `matters` asks `serves` for the function around the call
         mattering = (call for call in calls if self._scene.matters((call.link[0].func, call.link)))
         return any(not aside or self._brings_loss(call.link) for call in mattering)
 
@@ -125,8 +127,11 @@ class Callers:
         return self._given[name, owner]
 
     def served_by(self, line: int) -> str:
-        """The file whose step calls the function around a line for every batch; "" where that is this one, and where it
-        depends on what the function is handed whether the line runs: others may call it, too."""
+        """The file whose step calls the function around a line for every batch, as facts say. It does not ask `serves`.
+
+        "" where no other file does, and where it depends on what the function is handed whether the line runs: others
+        may call it, too.
+        """
         served = next(((f, by) for f, by in self._served if f.lineno <= line <= f.end_lineno), None)
         return served[1] if served and line not in dependent_lines(served[0]) else ""
 

@@ -1,4 +1,7 @@
-"""Tensors of the training step, as rules ask of them: masks, sizes, where they go, what wakes the device before."""
+"""Tensors of the training step, as rules ask of them: masks, sizes, where they go, what wakes the device before.
+
+It only hands on: it finds the link of a node, and asks the module that knows.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,12 @@ if TYPE_CHECKING:
 
 
 class Tensors:
+    """What rules see is the protocol `Tensors` in `engine/rule_file.py`: the same methods.
+
+    `scene.link(call)` is the link of `call.func`. `link_of(node, kind)` is that of the node itself. Both take a node of
+    LibCST; `link_to` takes a node of the index.
+    """
+
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
 

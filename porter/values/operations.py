@@ -31,7 +31,7 @@ _ALIASES = {
 }  # fmt: skip
 _ROOTS = ("torch.", "einops.", "math.", "numpy.")
 _Keywords: TypeAlias = "dict[str, Value]"
-_OTHER = Value("", (), None, None)  # no operation of this kind
+_OTHER = Value("", (), None, None)  # `_arithmetic` does not know it; None: it knows it, and makes nothing of it
 
 
 class World:
@@ -71,6 +71,10 @@ class World:
     # ---- operators and indices
 
     def binary(self, body: Body, op: str, left: Value, right: Value, node: Node) -> Value:
+        """Of `x ** y`, and of `torch.pow(x, y)` and `x.pow(y)`, which come here by `_arithmetic`.
+
+        A negative number is a const, too.
+        """
         if op == "mul":
             if left is right:
                 return body.make("square", (left,), None, node)

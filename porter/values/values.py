@@ -63,10 +63,14 @@ class Body:
     # ---- statements
 
     def _block(self, body: list[ast.stmt]) -> bool:
-        """Whether its end is reached."""
+        """Whether its end is reached. An `if` that leaves by both branches counts as reached."""
         return all(not self._statement(statement) for statement in body)
 
     def _statement(self, node: ast.stmt) -> bool:
+        """Whether it leaves. `_if` is for ast.If, and so on.
+
+        Of a statement without a handler only the expressions are read; its blocks are skipped.
+        """
         if self.world.remembers and len(self._inside) == 1:
             self.before[node] = dict(self.env)
         handler = getattr(self, f"_{node.__class__.__name__.lower()}", None)

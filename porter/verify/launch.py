@@ -80,7 +80,8 @@ def command(words: Sequence[str], interpreter: Interpreter) -> list[str]:
 
 
 def devices_asked_for(words: Sequence[str]) -> int:
-    """How many devices a launcher's own options speak of, in the words or in the shell script they run; else 1."""
+    """How many devices a launcher's own options speak of, in the words or in the shell script they run; else 1.
+    `commands/verify.py` asks, where no `--devices` is given."""
     text = " ".join(words)
     if words and words[0] in _SHELLS:
         script = next((word for word in words[1:] if os.path.isfile(word)), None)
@@ -193,7 +194,8 @@ def _stopped_in_order() -> Iterator[None]:
 
 
 def _stop(child: subprocess.Popen[bytes]) -> None:
-    """The whole group: workers and ranks must not outlive the run."""
+    """The whole group: workers and ranks must not outlive the run. A process that makes a group of its own is not
+    reached."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         try:
             os.killpg(child.pid, number)

@@ -13,13 +13,21 @@ MODULE = "torch_npu.contrib.transfer_to_npu"
 SHIELDED = "torch_npu/contrib/apis_config.json"
 
 
-# torch.distributed.new_group only calls it
+# who patches the private function patches the public one, which only calls it
 _BEHIND = {"torch.distributed.distributed_c10d._new_group_with_tag": "torch.distributed.new_group"}
 
 
 def transfers(torch_npu: Wheel, reader: Reader) -> dict[str, str]:
-    """{name: effect}: "=" wrapped, "-" made to do nothing, "!" shielded, "" replaced, or the dotted name of what takes its place.
-    A name that is replaced and then wrapped counts as replaced."""
+    """{name: effect}, as catalog/read/tables.py reads it. The effects:
+
+    "="  set to a call or to a class of the module, which turns CUDA devices in the arguments into NPU ones
+    ""   set to a function of the module
+    "-"  set to such a function that gives back what it was given, or False
+    "!"  a function of another library, which goes on seeing CUDA's own torch.cuda.is_available
+    else the dotted name of what takes its place
+
+    A name that is replaced and then wrapped counts as replaced.
+    """
     tree = torch_npu.parse(MODULE)
     if tree is None:
         return {}

@@ -35,10 +35,11 @@ class DeviceMissing(Rule):
             and not first.elements
         ):
             return None  # a tensor without dimensions may meet any other
-        link = file.scene.link(original)
+        link = file.scene.link(original)  # of `original.func`; link[1] is the link of the call
         if link is None or file.scene.where(link) != "forward" or file.source.says(b"set_default_device"):
             return None
-        scene: Any = file.scene
+        scene: Any = file.scene  # `met` asks more than the protocol of rules has
+        # the parameter of `forward` that the result meets
         other = device_mismatch.met(scene, link)
         if other is None:
             return None

@@ -21,6 +21,8 @@ from porter.text.shells.programs import TOOLS, heads
 from porter.text.shells.script import Script
 
 _SMI = "nvidia-smi"
+# A text without one of these words is never looked at. Which words open a file is another list: `gate` of PRT145,
+# PRT820 and PRT821 in rules/. A new word that is to open files goes there, too.
 _WORDS = (_SMI, "#SBATCH", "srun", "module load", *TOOLS)
 _TEXT = re.compile("|".join(map(re.escape, _WORDS)))
 _IN_BYTES = tuple(word.encode() for word in _WORDS)
@@ -42,7 +44,7 @@ class ScriptTexts(IndexRule):
 
     def look(self, file: RuleFile) -> Iterator[Hit]:
         source = file.source
-        if not any(word in source.utf8 for word in _IN_BYTES):  # each at the speed of memory, which a pattern has not
+        if not any(word in source.utf8 for word in _IN_BYTES):  # `in` for each word is faster than one pattern
             return
         lines = sorted({source.line(match.start()) for match in _BYTES.finditer(source.utf8)})
         visited = set()

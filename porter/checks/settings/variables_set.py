@@ -40,7 +40,7 @@ class Writes(Protocol):
 
 
 def look(finder: Finder, entry: Entry) -> Iterator[Hit]:
-    """`finder` is what looks at the settings: it knows target, tables and style."""
+    """Called by device_settings.py for each entry that nothing else spoke of."""
     above = [part for part in entry.path[:-1] if part != ITEM]
     key = entry.path[-1] if entry.path else ""
     is_certain = bool(above) and _ENVIRONMENT.search(above[-1]) is not None
@@ -66,6 +66,8 @@ def _variable(
     where: Entry | Span | None,
     is_certain: bool,
 ) -> Iterator[Hit]:
+    """`is_certain`: the entry stands among environment variables. `span`: the name, which an edit renames. `value`: its
+    text as written; `where`: the place of that text. A Hit without `safe` is for review."""
     row = finder.tables.variables.get(name)
     location = span or (entry.start, entry.end)
     if row is None:

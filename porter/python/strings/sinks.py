@@ -1,4 +1,6 @@
-"""Where a string arrives: arguments, options, comparisons. The other half of `Flow`, which knows how it gets there."""
+"""Where a string arrives: arguments, options, comparisons. `Flow` (flow.py) derives from `Sinks`.
+`Flow` knows the way there, and calls the handler named after the class of the parent. `up` is the parent's link.
+None means: nothing says that the string is a device, or a backend."""
 
 from __future__ import annotations
 
@@ -59,14 +61,12 @@ _NAMES_OF_THINGS = {*ATTRIBUTES, *PATHS}.union(  # calls whose strings are names
 _LOOKUPS = {"get", "pop", "setdefault", "getenv", "getattr", "get_option"}
 # libraries whose functions with a device are known, or that have none
 _KNOWN = frozenset({"torch", "transformers", "pytest", *sys.stdlib_module_names})
-
-
 MOVED = "torch.distributed."  # where the same function goes by the names of several modules
 
 
 class Role(NamedTuple):
-    role: str
-    certain: bool
+    role: str  # one of those that literals.py lists
+    certain: bool  # where not, rules never edit without a look
 
 
 class Sinks:

@@ -55,7 +55,7 @@ class Cell:
 
     def __init__(self, number: int, source: Node, literals: tuple[Literal, ...], language: str):
         self.number, self.source, self.literals, self.language = number, source, literals, language
-        self.listed = source.kind == "array"
+        self.listed = source.kind == "array"  # a list of strings, else one string
         texts = [literal.text for literal in literals]
         # lines without their ends, as some programs write them: VS Code reads them as lines, as nbformat 3 did
         self.bare = len(texts) > 1 and not any("\n" in text or "\r" in text for text in texts)

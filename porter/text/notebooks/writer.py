@@ -28,7 +28,10 @@ class Edit(NamedTuple):
 
 
 class View:
-    """One view of a notebook as an engine got it, and the way from its bytes to the text of the cells."""
+    """One view of a notebook as an engine got it, and the way from its bytes to the text of the cells.
+
+    `shielded`: the Python view, where magics stand behind shields (cells.py). The shell view has none.
+    """
 
     def __init__(self, book: Notebook, text: str, shielded: bool):
         self.book, self.text, self.shielded = book, text, shielded
@@ -37,7 +40,10 @@ class View:
         self._behind = [] if text.isascii() else [m.start() for m in re.finditer(rb"[\x80-\xbf]", self.data)]
 
     def edits(self, change: Change) -> tuple[Edit, ...] | None:
-        """None where it would touch what only a notebook understands."""
+        """None where it would touch what only a notebook understands, or where it reaches from one cell into the next.
+
+        `analysis/notebook.py` then leaves the finding to a person, with the reason "magic".
+        """
         start, end = (offset - bisect_left(self._behind, offset) for offset in (change.start, change.end))
         edits, book = [], self.book
         old, new = self.text[start:end], change.new.decode("utf-8")
@@ -155,6 +161,7 @@ def _joined(edits: list[Edit]) -> Iterator[Edit]:
 
 
 def _raw(book: Notebook, cell: Cell, edit: Edit) -> tuple[int, int, str]:
+    """The edit in characters of the file. `bare` and `listed` are explained in cells.py."""
     start, end, new = edit.start, edit.end, edit.new
     first, last = cell.literal_at(start), max(cell.literal_at(end - 1), 0)
     if start == end:

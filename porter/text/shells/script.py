@@ -1,4 +1,7 @@
-"""Shell as rules see it: the commands and the variables of those parts of a script that hold a word porter knows."""
+"""Shell as rules see it: the commands and the variables of those parts of a script that hold a word porter knows.
+
+The parsers in `text/` make it. The rules in `checks/scripts` read it.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +47,7 @@ class Name:
     start: int
     end: int
     name: str
-    role: str  # set | read | named
+    role: str  # set | read | named: in `unset`, `for`, or declared without a value
     value: Word | None = None  # what it is set to, or stands in for it
     exported: bool = False
     prefix: bool = False  # set for one command: `NAME=1 python train.py`
@@ -69,7 +72,7 @@ class Script:
     heredocs: list[tuple[int, int]] = field(default_factory=list)
     images: list[tuple[int, int, str]] = field(default_factory=list)  # of a Dockerfile
     shape: dict[str, int] = field(default_factory=dict)  # what an edit must not change
-    ran: set[int] = field(default_factory=set)  # strings that were read as shell
+    ran: set[int] = field(default_factory=set)  # where strings begin that were parsed as shell themselves
     damaged: int = 0  # the first line that the grammar does not understand
     safe: bool = True  # edits may be made without a look
 
