@@ -1,4 +1,7 @@
-"""Which rules each key names, so that forty rules cost what one costs."""
+"""Which rules each key names. A place is looked up by its name, so that many rules cost what one costs.
+
+`registry.py` makes it of the rules for a chip; `analysis/candidates.py` asks.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,10 @@ def _empty() -> dict[str, list[Rule]]:
 
 
 class Keys:
-    """The keys of CONTRIBUTING.md, and what follows from them for the look at a file."""
+    """The keys of CONTRIBUTING.md, and what follows from them for the look at a file.
+
+    `roots`: first words of full names that are to be resolved, whoever asks.
+    """
 
     def __init__(self, rules: Iterable[Rule], roots: frozenset[str]) -> None:
         self.calls, self.references, self.prefixes, self.methods, self.builtins = (_empty() for _ in range(5))

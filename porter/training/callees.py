@@ -1,4 +1,7 @@
-"""What a call calls: a function or a method of this file, or one of another by the name that it has there."""
+"""What a call calls: a function or a method of this file, or one of another by the name that it has there.
+
+`callers.py` asks it of the calls of one file, `analysis/calls.py` for the way into other files.
+"""
 
 from __future__ import annotations
 
@@ -28,14 +31,14 @@ class Callee(NamedTuple):
 
 
 def called(call: ast.Call) -> Iterator[Node]:
-    """What a call calls, and a function that it is handed to call."""
+    """What a call calls. Of `checkpoint(f, x)`, `map(f, xs)` and their kin also the `f` that they are handed."""
     yield call.func
     if call_name(call.func) in _CALLING:
         yield from (a for a in call.args[:1] if a.__class__ in (ast.Name, ast.Attribute))
 
 
 def callee(scene: AnyContext, func: Node, link: Link) -> Callee | None:
-    """Of what the call at a link calls; None where nobody knows."""
+    """Which function `func` is, one of those that `called` gives of the call at a link; None where nobody knows."""
     if func.__class__ is ast.Name:
         if full := scene.names.resolve(func, link):
             return Callee(full.rpartition(".")[2], None, full)
@@ -63,7 +66,7 @@ def _class(link: Link) -> ast.ClassDef | None:
 
 
 def _made(node: Node, scene: AnyContext, link: Link) -> ast.ClassDef | str | None:
-    """The class of an object, where all that a name or an attribute is set to makes one of the same."""
+    """The class of the object that a name or `self.name` holds, where all that it is set to makes one of the same."""
     values: Sequence[Node]
     if node.__class__ is ast.Name:
         values = values_of(scene.names, node, link)
@@ -101,7 +104,7 @@ def _is_none(node: Node) -> bool:
 
 @once
 def first_calls(around: Node) -> dict[str, Node]:
-    """What is called first by each name."""
+    """By the last word of what is called, the first call of it: the node that is called."""
     functions = [n.func for n in walk(around) if n.__class__ is ast.Call]
     functions_by_name: dict[str, Node] = {}
     for function in sorted(functions, key=lambda f: (f.end_lineno, f.end_col_offset)):

@@ -1,4 +1,7 @@
-"""What says that a line runs only now and then, or only beside the training: conditions, names of classes."""
+"""What says that a line runs only now and then, or only beside the training: conditions, names of classes.
+
+`context.py` puts these questions together: `rarely`, `matters`. Conditions are judged by their words and form alone.
+"""
 
 from __future__ import annotations
 
@@ -83,7 +86,7 @@ def happens_once(link: Link, loop: Node) -> bool:
 
 @once
 def _flags(node: Node) -> bool:
-    """Whether the body makes its condition false."""
+    """Whether the body makes its condition false: `if not done: done = True`."""
     test: Node = node.test
     terms: list[Node] = test.values if test.__class__ is ast.BoolOp and test.op.__class__ is ast.And else [test]
     asked = {ast.unparse(t) for t in terms}
@@ -171,6 +174,7 @@ def asks_training(test: Node) -> int:
 
 @once
 def asks_now_and_then(test: Node) -> bool:
+    """`step % 100 == 0`, `if verbose`: a remainder, or a word for what is done now and then."""
     for node in walk(test):
         if node.__class__ is ast.BinOp and node.op.__class__ is ast.Mod:
             return True

@@ -20,7 +20,7 @@ _DEPTH = 4
 
 
 def spread(scene: Scene, call: cst.Call) -> dict[str, str] | None:
-    """Of a LibCST call, as text; None where stars may hide something."""
+    """What all `**` of a LibCST call hold, by name, the values as text. None where one of them may hold more."""
     options: Given = {}
     if (link := scene.link(call)) is None:
         return None
@@ -34,6 +34,7 @@ def spread(scene: Scene, call: cst.Call) -> dict[str, str] | None:
 
 
 def _mapping(scene: Scene, node: Node, link: Link, depth: int) -> Given | None:
+    """The items of the mapping that an expression is; None where it may have others. `link`: from where it is seen."""
     if depth == 0:
         return None
     if node.__class__ is ast.Dict:

@@ -1,5 +1,8 @@
-"""What is asked of a selection whose size only the data knows: how many there are, or their mean, which need no selection;
-or a number that becomes a size."""
+"""What is asked of a selection whose size only the data knows.
+
+To count what a mask selects, or to take its mean, nobody has to select: `len(x[mask])`, `x[mask].mean()`. A number that
+is read back to become a size (`x.max()`) makes the host wait as a selection does.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,8 @@ ASKED = SIZES | {"mean", "size", "numel", "len"}
 
 
 def asks(scene: Scene, link: Link) -> str | None:
-    """Of what is called: 'size' where the value says how large a tensor becomes, 'counted', 'averaged', or None."""
+    """`link` is of what is called. 'size': its value says how large a tensor becomes. 'counted', 'averaged': no more is
+    asked of a selection. None: nothing of the kind."""
     call, name = link[1][0], call_name(link[0])
     if name in SIZES:
         if call.args or call.keywords or not scene.matters(link) or not value_uses.is_size(scene.names, link):
@@ -40,7 +44,7 @@ def asks(scene: Scene, link: Link) -> str | None:
 
 
 def _searches(call: Node, scene: Scene, link: Link) -> bool:
-    """`x.nonzero()`, `torch.nonzero(x)`, whose rows are counted."""
+    """`x.nonzero()`, `torch.nonzero(x)`: each row is one place, so that to count rows is to count places."""
     if call_name(call.func) not in SEARCHES or call.keywords or not scene.matters(link):
         return False
     return len(call.args) == (scene.names.resolve(call.func, link) in ("torch.nonzero", "torch.argwhere"))
@@ -54,7 +58,7 @@ def _counted(selection: Node, call: Node, scene: Scene, link: Link) -> str | Non
 
 
 def _counted_by_len(selection: Node, call: Node, scene: Scene, link: Link) -> str | None:
-    """A list has no masks, and an array of numpy answers nonzero() in another way."""
+    """Only of a tensor: a list has no masks, and an array of numpy answers nonzero() in another way."""
     tensor = selection.value if selection.__class__ is ast.Subscript else (selection.args or [selection.func.value])[0]
     return "counted" if masks.is_tensor(tensor, link, scene) else None
 
@@ -85,7 +89,7 @@ def is_asked(scene: Scene, link: Link) -> bool:
 
 
 def depends_on_data(scene: Scene, link: Link) -> bool:
-    """Whether the size of what is selected or asked here is the data's, for every batch."""
+    """Whether only the data knows the size of what is selected or asked here, for every batch. One for `Rule.only`."""
     if link[0].__class__ is ast.Subscript:
         return masks.picks(scene, link) and not is_asked(scene, link)
     if call_name(link[0]) in ASKED:

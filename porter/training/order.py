@@ -1,4 +1,8 @@
-"""What runs before a place, as far as one block shows it. A link is (node, link of its parent)."""
+"""What wakes the device before a place: a process that is forked after that cannot use it, a variable is read no more.
+
+Only what stands above in the same function is seen; for code outside of functions, what stands above in the module.
+A link is (node, link of its parent).
+"""
 
 from __future__ import annotations
 
@@ -25,7 +29,7 @@ _TOUCHES = re.compile(
 
 
 def touched_before(names: Names, link: Link) -> str | None:
-    """The call that wakes the device in a statement above, in the same function or at the top of the module."""
+    """The call that wakes the device, in a statement above: in the blocks around, as far as the function reaches."""
     child = link[0]
     for above in ancestors(link):
         node = above[0]
@@ -38,7 +42,8 @@ def touched_before(names: Names, link: Link) -> str | None:
 
 
 def woken(scene: Scene, link: Link) -> str | None:
-    """Of a process that is forked and works on the device: what its parent has asked of the device before."""
+    """`link` is of what starts a process. What its parent has asked of the device before, where the process is forked
+    and works on the device itself; else None."""
     names = scene.names
     if scene.file.source.says(_OTHERWISE) or (call := touched_before(names, link)) is None:
         return None
@@ -78,7 +83,7 @@ def _processes(file: File) -> list[Link]:
 
 
 def _works(scene: Scene, link: Link) -> bool | None:
-    """Whether the function that a process runs asks for the device."""
+    """Whether the function that a process runs asks for the device in its own lines; None where it is not in sight."""
     call = link[1][0]
     given = [k.value for k in call.keywords if k.arg in ("target", "initializer", "fn")]
     target = next(iter([*given, *(call.args[:1] if call_name(call.func) == "start_processes" else ())]), None)
@@ -96,6 +101,7 @@ def _works(scene: Scene, link: Link) -> bool | None:
 
 
 def _touch(statement: Node, link: Link, names: Names) -> str | None:
+    """The call in a statement that wakes the device: one of torch.cuda or torch.npu, or `x.cuda()`."""
     stack: list[Node] = [statement]
     while stack:
         node = stack.pop()

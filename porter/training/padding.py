@@ -19,7 +19,10 @@ _PAD = "torch.nn.utils.rnn.pad_sequence"
 
 
 def padded(scene: Scene, link: Link) -> str | None:
-    """Of the call of a function that first says how long a batch becomes, how: 'collate', 'tokenizer', 'by-hand'."""
+    """How a call says how long a batch becomes: 'collate' (pad_sequence), 'tokenizer' (padding=True), 'by-hand' (max).
+
+    None where it does not, or an earlier call of the same function has said so: one finding is enough.
+    """
     function = scene.function(link)
     if scene.file.tested or function is None or not collates(scene, link):
         return None
@@ -33,6 +36,7 @@ def padded(scene: Scene, link: Link) -> str | None:
 
 
 def collates(scene: Scene, link: Link) -> bool:
+    """Whether the function around puts samples together, by its own name or by that of its class."""
     function, owner = scene.function(link), scene.owner(link)
     return function is not None and bool(_COLLATES.search(function[0].name) or owner and _COLLATES.search(owner.name))
 

@@ -1,4 +1,8 @@
-"""Pieces of a training loop on apex.amp: the scaled backward pass, what runs forward before it, clipped gradients."""
+"""Pieces of a training loop on apex.amp: the scaled backward pass, what runs forward before it, clipped gradients.
+
+pattern.py looks for them, scaler.py writes what takes their place. A piece in any form but the known ones raises
+Unknown: then the whole file is left to a person.
+"""
 
 from __future__ import annotations
 
@@ -55,6 +59,8 @@ def _same(node: ast.expr, text: str) -> bool:
 
 
 def backward(link: Link, model: str, optimizer: str, enabled: str) -> Backward:
+    """`with amp.scale_loss(loss, optimizer) as scaled: scaled.backward()`, alone or with `loss.backward()` in the other
+    branch of `if enabled:`. `link` is of `amp.scale_loss`."""
     call, statement = link[1][0], statement_of(link)
     block = statement[0]
     if block.__class__ is not ast.With or len(block.items) != 1 or block.items[0].context_expr is not call:
@@ -138,6 +144,7 @@ def _calls(statement: ast.stmt, model: str) -> bool:
 
 
 def clip(link: Link, optimizer: str, enabled: str) -> Clip:
+    """`clip_grad_norm_(amp.master_params(optimizer), 1.0)`; `link` is of `amp.master_params`."""
     call, statement = link[1][0], statement_of(link)
     outer = link[1][1][0]
     if call.__class__ is not ast.Call or [_name(a) for a in call.args] != [optimizer] or call.keywords:

@@ -1,4 +1,8 @@
-"""What a file does with its profiler: whether it records a device, and whether the recording stays in sight."""
+"""What a file does with its profiler: whether it records a device, and whether the recording stays in sight.
+
+The rules for torch.profiler ask: the file is ported where it records a device (`needed`), and a person looks where
+there is `doubt`.
+"""
 
 from __future__ import annotations
 
@@ -46,8 +50,10 @@ def _names_cuda(file: RuleFile) -> bool:
 
 @once_for_file
 def needed(file: RuleFile) -> bool:
-    """Whether the file may record a device: not where every list of activities is in sight and names the CPU alone. Or it
-    asks whether something is a profiler, which another file makes."""
+    """Whether the file may record a device. Not where each list of activities is in sight and CUDA's is never named.
+
+    A file that asks whether something is a profiler counts as well: another file makes that one.
+    """
     return (
         _names_cuda(file)
         or any(

@@ -1,4 +1,7 @@
-"""One of several attentions that a program chooses among: where another of them is torch's own, nothing has to be written."""
+"""One of several attentions that a program chooses among: if another is torch's own, nothing has to be written.
+
+Findings about flash_attn, xformers and their options ask: behind such a choice they are notes.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +50,7 @@ def _chosen_by_callers(function: Link, file: RuleFile, depth: int) -> bool:
 
 
 def _others(above: Node, child: Node) -> list[Node]:
-    """What else a switch may choose that has a node in one of its branches."""
+    """`above` is a switch and `child` one of its ways, or stands in one: the nodes of the other ways. Else nothing."""
     if above.__class__ is ast.IfExp and child is not above.test and _is_choice(above.test):
         return [above.orelse if child is above.body else above.body]
     if (

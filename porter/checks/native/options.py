@@ -1,4 +1,4 @@
-"""Which [[option]] an argument or an entry is, and what porter says and writes of it."""
+"""Which [[option]] of rules/*.toml an argument or an entry of a mapping is, and what porter says and writes of it."""
 
 from __future__ import annotations
 
@@ -20,6 +20,10 @@ def row_of(
     file: RuleFile,
     func: cst.BaseExpression | None = None,
 ) -> Option | None:
+    """`word`: the name of the argument, or the key; `func`: what is called, where it is an argument of a call.
+
+    Where the value names an attention that the project has itself, nothing is written: `why` is "own".
+    """
     spelled = f"'{value.raw_value}'" if isinstance(value, cst.SimpleString) else file.text(value)
     for row in options[word]:
         if spelled in row.values and (not row.calls or func is not None and _calls(func, row.calls, file)):

@@ -1,6 +1,7 @@
 """The ways on which a step may come to a function of another file in which the host may wait, by names in the bytes alone.
 
-Each function that lies on one is a node, (file, "function" or "Class.method"); whoever wants to know parses what is left.
+Each function that lies on a way is a node, (file, "function" or "Class.method"). Nothing is parsed here: propagate.py
+parses the files that lie on a way, and looks whether the calls are really there.
 """
 
 from __future__ import annotations
@@ -35,20 +36,22 @@ Node = tuple[str, str]
 
 
 class Ways(NamedTuple):
-    """What may call what of another file, or leads there."""
+    """Which calls have to be looked for, and where."""
 
-    near: dict[
-        Node, list[str]
-    ]  # of a function, the files in which a step may call it, over functions of that file at most
-    far: dict[Node, set[Node]]  # of a function that is served itself, those that it may call
+    # of a function, the other files that may call it: by a step, or by what a step there may call in its own file
+    near: dict[Node, list[str]]
+    # of a function that another file may serve in this way, those that it may call in turn
+    far: dict[Node, set[Node]]
 
     def wanted(self, path: str) -> set[Node]:
-        """The functions that calls in a file are looked for."""
+        """The functions whose calls are looked for in a file."""
         near = {node for node, files in self.near.items() if path in files}
         return near.union(*(nodes for caller, nodes in self.far.items() if caller[0] == path))
 
 
 class Graph:
+    """Who may call whom in a project, followed upwards: from a function that may wait to those that may call it."""
+
     def __init__(self, texts: Mapping[str, bytes]):
         self.outlines = {path: Outline(text) for path, text in texts.items()}
         self.classes = Classes(self.outlines)
@@ -64,7 +67,7 @@ class Graph:
         return importers
 
     def ways(self, asked: Iterable[str]) -> Ways:
-        """To what may wait in these files."""
+        """To the functions of these files in which the host may wait."""
         callees: dict[Node, set[Node]] = {}
         steps: set[Node] = set()
         todo = deque(node for path in asked if path in self.outlines for node in self._waiting(path))
@@ -137,7 +140,8 @@ def has_steps(texts: Iterable[bytes]) -> bool:
 
 
 def _between(ways: Mapping[Node, set[Node]], steps: set[Node]) -> Ways:
-    """What a step calls in its own file is known there; of that, only calls into other files are open."""
+    """The ways out of files. What a step calls in its own file, the look at that file knows; so only calls into other
+    files are left, and the functions that lead to one."""
     close = reached(steps, lambda caller: (node for node in ways.get(caller, ()) if node[0] == caller[0]))
     callers: dict[Node, set[Node]] = {}
     for caller, nodes in ways.items():

@@ -1,4 +1,8 @@
-"""From the steps to what they run in other files, along calls that are seen."""
+"""From the steps to what they run in other files, along calls that are seen. `per_batch.py` asks.
+
+paths.py has found by names alone which functions may be called from where. Here the files on these ways are parsed, and
+only a call that is really one of them counts.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +16,17 @@ from porter.training.calls.rows import Row
 
 
 class Walk:
+    """`read`: the calls in a file of functions with one of these names, as rows."""
+
     def __init__(self, graph: Graph, modules: frozenset[str], read: Callable[[str, frozenset[str]], tuple[Row, ...]]):
         self._classes, self._modules, self._read = graph.classes, modules, read
         self._calls: dict[str, list[tuple[Node, Row]]] = {}  # those of a file that has been looked at
 
     def over(self, ways: Ways) -> Iterator[Served]:
-        settled, known, step_files = set(), set(), {}
+        """The functions that run for every batch because a step of another file calls them, itself or by others."""
+        settled: set[Node] = set()  # called by a step itself: the first file where one does is enough
+        known: set[Node] = set()  # run for every batch
+        step_files: dict[Node, str] = {}  # of each, the file that is named to people
         for node, files in ways.near.items():
             for path in files:
                 if any(called == node and row.always for called, row in self._calls_in(path, ways)):
@@ -47,7 +56,7 @@ class Walk:
             yield Served(*node, path, tuple(h for h in reads[0] if all(h in read for read in reads)))
 
     def _calls_in(self, path: str, ways: Ways) -> list[tuple[Node, Row]]:
-        """The calls of a file, of what is wanted there."""
+        """The calls that stand in a file, each with the wanted function that it calls."""
         if path not in self._calls:
             wanted = ways.wanted(path)
             names = frozenset(name.rpartition(".")[2] for _, name in wanted)
