@@ -5,6 +5,7 @@ With PORTER_REQUIRE=all a skip is a failure: continuous integration has everythi
 
 from __future__ import annotations
 
+import functools
 import gc
 import importlib.util
 import os
@@ -15,6 +16,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import typer.main
 from hypothesis import settings
 
 settings.register_profile("porter", deadline=None, derandomize="CI" in os.environ)
@@ -24,6 +26,29 @@ settings.load_profile("porter")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--accept", action="store_true", help="rewrite the goldens with what porter says now")
+
+
+# what `make quick` does without, and what costs seconds where it is there
+_NOT_QUICK = {"needs_torch", "needs_compiler", "needs_chromium", "virtual_npu"}
+
+
+@pytest.fixture(scope="session", autouse=True)
+def commands_are_built_once() -> Iterator[None]:
+    """typer builds all of them anew on each call, which costs more than most of what the tests ask. Chinese help is written
+    into what it built."""
+    build = typer.main.get_command
+    english = functools.cache(build)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            typer.main,
+            "get_command",
+            lambda app: build(app) if any(word.endswith("zh") for word in _asked()) else english(app),
+        )
+        yield
+
+
+def _asked() -> list[str]:
+    return [os.environ.get("PORTER_LANG", ""), *sys.argv]
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -156,7 +181,11 @@ test_input test_cases test_run test_cli test_reference test_odd_names test_copy 
 """.split()
 
 
+@pytest.hookimpl(tryfirst=True)  # before -m looks at the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if isinstance(item, pytest.Function) and not _NOT_QUICK.isdisjoint(item.fixturenames):
+            item.add_marker(pytest.mark.slow)
     items.sort(key=lambda item: LONGEST.index(item.path.stem) if item.path.stem in LONGEST else len(LONGEST))
 
 
