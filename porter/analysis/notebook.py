@@ -31,13 +31,16 @@ def analyse(result: FileResult, data: bytes, session: Session) -> FileResult:
         return result
     python, script = View(book, book.python_view, True), CellShell(book)
     shell = View(book, script.view, False)
-    if _is_skipped(python) or _is_skipped(shell):
-        return result
     code = analyse_python(result.path, python.data, session)
     sides = [_Side(book, python, code)]
     if script.concerned:
         answer = guarded(result.path, shell.data, session, lambda whole: examine(script, whole, shell.data, session))
         sides.append(_Side(book, shell, answer))
+    if _is_skipped(python) or _is_skipped(shell):
+        left_alone = (
+            _site(book, side, site, False)._replace(status="skipped") for side in sides for site in side.result.sites
+        )
+        return replace(result, sites=tuple(sorted(left_alone)), ties=code.ties)
     findings = _agreed([side.findings for side in sides], script.remarks)
     if code.parsed or any(GATE.search(cell.text.encode("utf-8", "surrogatepass")) for cell in book.cells):
         findings += (own(result.path, line + 1, "PRT002", "cell", session) for line in book.broken.values())

@@ -47,6 +47,11 @@ def imports(text: bytes) -> Iterator[Import]:
                 yield Import(pair[0], (), outermost, start)
 
 
+def lines_of_cells(notebook: bytes) -> bytes:
+    """Of a notebook's bytes, the lines of its cells: each is a string of its own, whose first word stands behind a quotation mark."""
+    return notebook.replace(b"\\n", b"\n").replace(b'"', b"\n")
+
+
 def _listed(text: bytes) -> list[bytes]:
     if b"(" not in text:
         text = _END.split(text, 1)[0]

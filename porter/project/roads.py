@@ -31,7 +31,7 @@ from porter.engine.facts import Roads
 from porter.files.kinds import NATIVE, NOTEBOOK, PYTHON, REQUIREMENTS, kind_of
 from porter.files.paths import is_test
 from porter.files.read import beginning
-from porter.project.imports import Import, Project, imports
+from porter.project.imports import Import, Project, imports, lines_of_cells
 from porter.project.loads_torch import is_quoted, launches, loads, may_load, names_torch
 from porter.python.evidence import OWN_DEVICES
 from porter.python.graphs import reached
@@ -157,8 +157,7 @@ class Survey:
         """What those that import torch import."""
         for path in self.files:
             if path.endswith(".ipynb"):
-                # each line of a cell is a string of its own, so that its first word stands behind a quotation mark
-                text = self._bytes(path, _NOTEBOOK).replace(b"\\n", b"\n").replace(b'"', b"\n")
+                text = lines_of_cells(self._bytes(path, _NOTEBOOK))
                 statements = list(imports(text)) if b"import" in text else []
                 if any(names_torch(statement, frozenset()) for statement in statements):
                     self._read[path] = statements

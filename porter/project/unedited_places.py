@@ -15,6 +15,7 @@ from porter.files.kinds import NOTEBOOK, PYTHON, SHELL, kind_of
 from porter.files.read import read
 from porter.finding import FileResult, Site
 from porter.project.definitions import Answer, Definition, Definitions, imported_names, joined
+from porter.project.imports import lines_of_cells
 from porter.python.graphs import reached
 
 _VALUE = re.compile(rb"(?i)\bcuda\b|nccl")
@@ -185,8 +186,9 @@ class Partners:
     def _importers(self) -> dict[str, set[str]]:
         importers: dict[str, set[str]] = {}
         for path in self.files:
-            if path.endswith(".py") and (data := self._data(path)) and b"import" in data:
-                for other in self._definitions.imported(path, data):
+            kind = kind_of(path)
+            if kind in (PYTHON, NOTEBOOK) and (data := self._data(path)) and b"import" in data:
+                for other in self._definitions.imported(path, lines_of_cells(data) if kind == NOTEBOOK else data):
                     importers.setdefault(other, set()).add(path)
         return importers
 

@@ -384,7 +384,7 @@ def projects(draw) -> tuple[dict[str, str], dict[str, str]]:
         kind = draw(st.sampled_from(sorted(GROUPS)))
         files[f"{name}_{kind}.py"] = [line.format(name) for line in FORMS[kind]]
         for form in draw(st.lists(st.sampled_from(GROUPS[kind]), min_size=1, max_size=3, unique=True)):
-            home = draw(st.sampled_from(["one.py", "two.py", f"{name}_three.py"]))
+            home = draw(st.sampled_from(["one.py", "two.py", f"{name}_three.py", "four.ipynb"]))
             files.setdefault(home, []).extend(line.format(name) for line in FORMS[form])
         beside = BESIDE.get(kind, {})
         several = (
@@ -407,6 +407,22 @@ def hinder(text: str, path: str, how: str) -> str:
     return text + "print 'python 2'\n" if how == "refused" and path.endswith(".py") else text
 
 
+def stored(path: str, text: str) -> str:
+    """A program as its file holds it: a notebook has a cell for its imports, and one for the rest."""
+    if not path.endswith(".ipynb"):
+        return text
+    first, *others = text.splitlines(keepends=True)
+    cell = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
+    cells = [{**cell, "source": source} for source in ([first], others)]
+    return json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 4}, indent=1) + "\n"
+
+
+def lines_of(path: str, text: str) -> list[str]:
+    if path.endswith(".ipynb"):
+        text = "\n".join("".join(cell["source"]) for cell in json.loads(text)["cells"])
+    return text.splitlines()
+
+
 @pytest.mark.slow
 @settings(max_examples=examples(60), suppress_health_check=[HealthCheck.too_slow])
 @given(made=projects(), unsafe=st.booleans())
@@ -414,7 +430,7 @@ def test_never_half_a_group(made, unsafe):
     files, hindered = made
     with tempfile.TemporaryDirectory() as place:
         root = Path(place)
-        written = {path: hinder(text, path, hindered[path]) for path, text in files.items()}
+        written = {path: stored(path, hinder(text, path, hindered[path])) for path, text in files.items()}
         write(root, {**written, "pyproject.toml": ""})
         for path, how in hindered.items():
             if how == "read-only":
@@ -429,7 +445,7 @@ def test_never_half_a_group(made, unsafe):
             edits = result.review if unsafe else result.auto
             after[result.path] = apply(written[result.path].encode(), edits).decode() if edits else written[result.path]
         assert not found or not found.broken
-        marked = [line for text in after.values() for line in text.splitlines() if MARK.search(line)]
+        marked = [line for path, text in after.items() for line in lines_of(path, text) if MARK.search(line)]
         for name in NAMES:
             mine = [line for line in marked if name in MARK.search(line).groups()]
             ported = ["npu" in line or "hccl" in line for line in mine]
