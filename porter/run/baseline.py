@@ -18,10 +18,10 @@ Data = Callable[[str], bytes]  # the bytes of a file of the run
 
 
 def fingerprints(findings: Iterable[Finding], data: Data) -> dict[Finding, str]:
-    """A name for each finding, unique among those given.
+    """A name for each of all findings, as the report shows it (`report/json.py`), unique among them.
 
     It is made of the path, the code, the key of the message, the text of the line without its layout, and which one of
-    those it is. `report/json.py` counts all findings, a baseline only those that are not suppressed.
+    those it is.
     """
     lines: dict[str, list[bytes]] = {}
     counts: Counter[tuple[str, str, str, bytes]] = Counter()
@@ -46,8 +46,9 @@ def _lines(data: Data, path: str) -> list[bytes]:
 
 
 def render(findings: Iterable[Finding], data: Data) -> str:
-    marks = fingerprints((f for f in findings if f.suppressed is None), data)
-    entries = [{"path": f.path, "code": f.code, "why": f.why, "fingerprint": marks[f]} for f in sorted(marks)]
+    marks = fingerprints(findings, data)
+    loud = sorted(finding for finding in marks if finding.suppressed is None)
+    entries = [{"path": f.path, "code": f.code, "why": f.why, "fingerprint": marks[f]} for f in loud]
     return json.dumps({"porter-baseline": VERSION, "findings": entries}, indent=1) + "\n"
 
 
@@ -77,5 +78,4 @@ def read(file: Path, name: str) -> frozenset[str]:
 
 
 def known(findings: Iterable[Finding], data: Data, marks: frozenset[str]) -> frozenset[Finding]:
-    loud = (f for f in findings if f.suppressed is None)
-    return frozenset(f for f, mark in fingerprints(loud, data).items() if mark in marks)
+    return frozenset(f for f, mark in fingerprints(findings, data).items() if f.suppressed is None and mark in marks)

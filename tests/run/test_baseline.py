@@ -73,6 +73,16 @@ def test_suppressed_findings_are_not_in_it(porter):
     assert len(json.loads((porter.folder / "other.json").read_text())["findings"]) == 2
 
 
+def test_its_fingerprints_are_those_of_the_report(porter):
+    """Also where a line stands twice, and the first of both is suppressed."""
+    twice = TRAIN.replace("torch.cuda.sync", "# porter: ignore[PRT101] kept\ntorch.cuda.sync", 1)
+    write(porter.folder, {"train.py": twice})
+    assert porter("analyze", ".", "--write-baseline", "base.json").code == 0
+    known = {f["fingerprint"] for f in json.loads((porter.folder / "base.json").read_bytes())["findings"]}
+    report = json.loads(porter("analyze", ".", "--format", "json").out)["findings"]
+    assert known == {f["fingerprint"] for f in report if f["suppressed"] is None}
+
+
 def test_the_file_is_stable_and_has_a_version(porter):
     first = (porter.folder / "base.json").read_bytes()
     assert json.loads(first)["porter-baseline"] == 1
