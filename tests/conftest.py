@@ -155,6 +155,17 @@ def _program(what: str, *names: str) -> str:
     pytest.skip(f"{what} is not on PATH (looked for {', '.join(names)})")
 
 
+_traced: list = []
+
+
+def pytest_runtest_setup() -> None:
+    """A test that recurses too deep ends the tracing of coverage: the next one begins with it again."""
+    if trace := sys.gettrace():
+        _traced[:] = [trace]
+    elif _traced:
+        sys.settrace(*_traced)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport():
     return _required((yield))
