@@ -15,6 +15,7 @@ from porter.python.index import FUNCTIONS, Link, Node, parents
 from porter.python.mentions import Mentions
 from porter.python.parameters import defaults
 from porter.python.ranks import Ranks
+from porter.python.refusing import refuses
 
 if TYPE_CHECKING:
     from porter.python.file import File
@@ -122,6 +123,11 @@ class Meaning:
         literal = self._file.literal(node)
         link = literal.link if literal else self._file.receivers.link(self._file.span(node)[1])
         return branches.kernel(self._file, link) or branches.compiled(self._file)
+
+    def refuses(self, node: Node) -> bool:
+        """Of a string that is a device, whether the program stops where its device is that."""
+        literal = self._file.literal(node)
+        return literal is not None and refuses(literal.link)
 
     def may_be_none(self, node: Node) -> bool:
         """A parameter that is None where nobody gives it."""

@@ -27,6 +27,8 @@ class DeviceLiteral(Rule):
         if literal.role == "option" and isinstance(original, cst.SimpleString):
             old = str(original.evaluated_value)
             script = next((s for o in file.around.options(original) if (s := file.facts.launch.passes(o, old))), None)
+        if file.meaning.refuses(original):
+            return Hit(original, "refused", values=values, code="PRT122")
         if literal.role == "compared" and (kernel := file.meaning.kernel(original)):
             return Hit(original, "kernel", values=(*values, ("kernel", kernel)), code=code)
         new = file.style.device(updated, file)
