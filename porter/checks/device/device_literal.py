@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 
+from porter.checks.device.offered import offered
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import Link, RuleFile
 
 CODES = {"compared": "PRT122", "stripped": "PRT122", "case": "PRT122", "option": "PRT123"}
+OFFERED = ("PRT122", "PRT123")  # beside which a text may name the value
 
 
 class DeviceLiteral(Rule):
@@ -42,7 +44,8 @@ class DeviceLiteral(Rule):
             return Hit(original, "of-an-enum", severity="note", values=(*values, ("path", enum)))
         safe = literal.certain and script is None
         code = self.code if new is None else code
-        return Hit(original, why, new=new, safe=safe, values=values, code=code, loads=code == self.code)
+        more = offered(literal.link, file) if code in OFFERED and isinstance(new, cst.SimpleString) else ()
+        return Hit(original, why, new=new, safe=safe, values=values, more=more, code=code, loads=code == self.code)
 
 
 def _enum_behind(link: Link, file: RuleFile) -> str | None:
