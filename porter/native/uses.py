@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from porter.native.builders import LOAD, loaded
 from porter.native.extensions import text_of
@@ -126,3 +126,14 @@ def _picked(call: ast.Call, modules: _Modules, exports: Exports) -> tuple[str, s
         if last_argument.value in exports[module]:
             return module, last_argument.value
     return None
+
+
+def imported(node: Node, modules: Collection[str]) -> str | None:
+    """Which of these extensions an import statement is of."""
+    if node.__class__ is ast.Import:
+        words = [alias.name for alias in node.names]
+    else:
+        words = [node.module or "", *(alias.name for alias in node.names)]
+    if words[0].partition(".")[0] == "torch":
+        return None
+    return next((last for word in words if (last := word.rpartition(".")[2]) in modules), None)

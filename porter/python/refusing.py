@@ -27,7 +27,9 @@ def refuses(link: Link | None) -> bool:
             child = above
             continue
         if kind is ast.Compare and answer is None:
-            if len(above.ops) != 1 or not any(_is_chosen(s) for s in (above.left, *above.comparators) if s is not child):
+            if len(above.ops) != 1 or not any(
+                _is_chosen(s) for s in (above.left, *above.comparators) if s is not child
+            ):
                 return False
             answer = isinstance(above.ops[0], _YES)
             if not isinstance(above.ops[0], (*_YES, *_NO)):
@@ -55,7 +57,9 @@ def _is_asked_always(link: Link) -> bool:
     child = link[0]
     for above in parents(link):
         field, index = place(above, child)
-        if field in BODIES and any(isinstance(s, (ast.If, ast.Try)) and _leaves(s) for s in getattr(above, field)[:index]):
+        if field in BODIES and any(
+            isinstance(s, (ast.If, ast.Try)) and _leaves(s) for s in getattr(above, field)[:index]
+        ):
             return False
         if isinstance(above, (*FUNCTIONS, ast.ClassDef)):
             return True
@@ -89,7 +93,9 @@ def _is_chosen(side: Node) -> bool:
 
 def _is_options(node: Node) -> bool:
     word: str = getattr(node, "attr", "") or getattr(node, "id", "")
-    return word.lower().endswith(("args", "opt", "opts", "options", "cfg", "conf", "config", "params", "flags", "settings"))
+    return word.lower().endswith(
+        ("args", "opt", "opts", "options", "cfg", "conf", "config", "params", "flags", "settings")
+    )
 
 
 def _only_stops(body: list[ast.stmt]) -> bool:

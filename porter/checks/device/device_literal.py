@@ -7,8 +7,11 @@ import ast
 from porter.checks.device.offered import offered
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import Link, RuleFile
+from porter.native.guarded import guarded
+from porter.native.required import required
 
 CODES = {"compared": "PRT122", "stripped": "PRT122", "case": "PRT122", "option": "PRT123"}
+LOCAL = ("argument", "assigned")  # what no other file depends on
 OFFERED = ("PRT122", "PRT123")  # beside which a text may name the value
 
 
@@ -31,7 +34,10 @@ class DeviceLiteral(Rule):
             script = next((s for o in file.around.options(original) if (s := file.facts.launch.passes(o, old))), None)
         if file.meaning.refuses(original):
             return Hit(original, "refused", values=values, code="PRT122")
-        if literal.role == "compared" and (kernel := file.meaning.kernel(original)):
+        if literal.role in LOCAL and (extension := required(file)):
+            return Hit(original, "beside-extension", values=(("name", extension[1]),))
+        kernel = (file.meaning.kernel(original) or guarded(file, literal.link)) if literal.role == "compared" else None
+        if kernel:
             return Hit(original, "kernel", values=(*values, ("kernel", kernel)), code=code)
         new = file.style.device(updated, file)
         if new is None:

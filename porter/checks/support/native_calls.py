@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from porter.engine.rule import Hit, IndexRule, named
 from porter.engine.rule_file import RuleFile
 from porter.native.python_to_kernels import mentions
+from porter.native.required import required
 from porter.native.uses import uses
 
 
@@ -14,6 +15,14 @@ class NativeCalls(IndexRule):
     code = "PRT411"
 
     def look(self, file: RuleFile) -> Iterator[Hit]:
+        calls = list(self._calls(file))
+        yield from calls
+        if not calls and (found := required(file)) and not file.facts.accelerators.also_npu(file.path):
+            if not file.awareness.covers_link(found[0]):
+                yield Hit(found[0], "imported", values=named(name=found[1]))
+
+    @staticmethod
+    def _calls(file: RuleFile) -> Iterator[Hit]:
         exports = file.facts.native.exports
         if not exports or not mentions(file.source.utf8, exports) or file.facts.accelerators.also_npu(file.path):
             return
