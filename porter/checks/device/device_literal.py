@@ -33,7 +33,7 @@ class DeviceLiteral(Rule):
             old = str(original.evaluated_value)
             script = next((s for o in file.around.options(original) if (s := file.facts.launch.passes(o, old))), None)
         if file.meaning.refuses(original):
-            return Hit(original, "refused", values=values, code="PRT122")
+            return Hit(original, "refused", values=values)
         if literal.role in LOCAL and (extension := required(file)):
             return Hit(original, "beside-extension", values=(("name", extension[1]),))
         kernel = (file.meaning.kernel(original) or guarded(file, literal.link)) if literal.role == "compared" else None
