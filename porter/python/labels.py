@@ -18,7 +18,7 @@ _KIND = re.compile(r"(?:^|_)(?:TYPE|KIND|NAME|LABEL|VARIANT)$")
 
 def is_label(file: File, link: Link) -> bool:
     above: Node = link[1][0]
-    if above.__class__ is ast.Subscript and above.slice is link[0]:
+    if above.__class__ is ast.Subscript and above.slice is link[0] and above.ctx.__class__ is ast.Load:
         return link[0].value in _written_keys(file)
     for up in ancestors(link):
         if isinstance(up[0], (ast.Assign, ast.AugAssign, ast.AnnAssign)):
