@@ -16,6 +16,7 @@ CHECKPOINT = re.compile(
     r"(?i)ckpt|checkpoint|weight|model|state|resum|pretrain|snapshot|\.pth\b|optim|(?:^|_)net|restore|load_path"
 )
 MODULE = re.compile(r"(?i)(?:^|[._])(?:model|module|net|network|encoder|decoder|generator|discriminator|net[gd])$")
+PART = re.compile(r"(?i)state_?dict|^(?:ema_?)?(?:model|module|net(?:work)?|weights?|optim(?:izer)?)(?:$|_)")
 MEMORY = re.compile(r"(?i)bytesio|buffer|stream|(?:^|_)buf\b")
 
 
@@ -62,8 +63,8 @@ def _keys(original: cst.Call, file: RuleFile) -> list[str]:
     above = call[1]
     target: Node = above[0].targets[0] if isinstance(above[0], ast.Assign) else None
     uses = file.names.readers(target.id, (target, above)) if target.__class__ is ast.Name else []
-    keys = [getattr(above[0], "slice", None), *(getattr(use[1][0], "slice", None) for use in uses if use[1])]
-    return [text for key in keys if isinstance(text := constant(key), str)]
+    asked = [str(constant(getattr(use[1][0], "slice", None))) for use in uses if use[1]]
+    return [str(constant(getattr(above[0], "slice", None)) or ""), *filter(PART.search, asked)]
 
 
 def _written_here(original: cst.Call, file: RuleFile) -> bool:
