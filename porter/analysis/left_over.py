@@ -12,6 +12,7 @@ from porter.engine.refusals import own
 from porter.finding import Finding
 from porter.python.evidence import PROCESSES, call_name, logged
 from porter.python.index import Link, ancestors, lines_of, strings
+from porter.python.labels import is_label
 from porter.python.receivers import OTHER, OWN
 from porter.python.searches import Sought, lines_with
 from porter.python.strings.literals import BACKEND, DEVICE, TYPED, named_strings
@@ -37,7 +38,12 @@ def left_over(file: File, told_lines: set[int], leads: bool) -> list[Finding]:
         return []
     out = []
     for link in (*_texts(file), *_attributes(file)):
-        if told_lines.isdisjoint(_lines(link)) and not file.awareness.covers_link(link) and not _is_word(link):
+        if (
+            told_lines.isdisjoint(_lines(link))
+            and not file.awareness.covers_link(link)
+            and not _is_word(link)
+            and not is_label(file, link)
+        ):
             start, end = file.source.span(link[0])
             command = _COMMAND.search(str(getattr(link[0], "value", "")))
             text = command[0].strip() if command else file.source.utf8[start:end].decode()

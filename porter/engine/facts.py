@@ -97,6 +97,7 @@ class Native(NamedTuple):
 class NativeCode:
     functions: tuple[Native, ...] = ()  # what the extensions export to Python, and the kernels that this ends in
     callers: tuple[tuple[str, str], ...] = ()  # (source of CUDA, the functions of Python that end in it)
+    modules: tuple[str, ...] = ()  # the last words of the extensions that are built of CUDA
 
     @cached_property
     def exports(self) -> dict[str, dict[str, Native]]:

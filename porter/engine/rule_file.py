@@ -164,6 +164,7 @@ class Meaning(Protocol):
     def asked_for(self, node: cst.CSTNode) -> str | None: ...  # the library for whose CUDA it is asked
     def capability(self, node: cst.CSTNode) -> str | None: ...
     def kernel(self, node: cst.CSTNode) -> str | None: ...  # the CUDA kernel that a condition leads to
+    def refuses(self, node: cst.CSTNode) -> bool: ...  # a device that makes the program stop
     def decides(
         self, node: cst.CSTNode
     ) -> tuple[str, str] | None: ...  # (kernel | member | raises, name) of is_available

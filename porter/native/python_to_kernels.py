@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from porter.engine.facts import Native
@@ -18,12 +18,12 @@ _SHOWN, _PLACES = 3, 5
 
 def gather(
     root: Path, files: Sequence[str], texts: Mapping[str, bytes], parse: Parse, remember: Remember = kernels.anew
-) -> tuple[tuple[Native, ...], tuple[tuple[str, str], ...]]:
-    """What the project exports to Python, and (source, the Python that stops with it)."""
+) -> tuple[tuple[Native, ...], tuple[tuple[str, str], ...], tuple[str, ...]]:
+    """What the project exports to Python, (source, the Python that stops with it), and the modules that are built of CUDA."""
     sources = kernels.sources_of(root, files)
     exported = any(b"__global__" in data for data in sources.values()) and kernels.binds(sources)
     if not exported and not any(b"__global__" in data and b"load_inline" in data for data in texts.values()):
-        return (), ()
+        return (), (), ()
     built = kernels.built_by(texts, parse)
     reached = kernels.exported(sources, built, remember).reached if exported else {}
     for extension in built:
@@ -34,7 +34,15 @@ def gather(
         for module, names in sorted(reached.items())
         for name, ends in sorted(names.items())
     )
-    return natives, tuple(sorted(_dying(reached, texts, parse)))
+    modules = {native.module for native in natives if not native.module.startswith(OPS)}
+    modules |= {extension.module for extension in built if extension.builder.endswith("CUDAExtension")}
+    return natives, tuple(sorted(_dying(reached, texts, parse))), tuple(sorted(filter(_only_built(texts), modules)))
+
+
+def _only_built(texts: Mapping[str, bytes]) -> Callable[[str], bool]:
+    """Of a module, whether no Python file can be meant by its name, which is whole."""
+    written = {path.removesuffix("/__init__.py").removesuffix(".py").rpartition("/")[2] for path in texts}
+    return lambda module: module.isidentifier() and module not in written
 
 
 def mentions(data: bytes, exports: Mapping[str, Mapping[str, object]]) -> bool:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from porter.native.builders import LOAD, loaded
 from porter.native.extensions import text_of
-from porter.python.index import Node
+from porter.python.index import Node, walk
 
 OPS = "torch.ops."
 _PICKS = re.compile(r"(?i)lazy|getattr|func|load_op|get_op")
 
-_KEPT = frozenset({ast.Name, ast.Import, ast.ImportFrom, ast.Assign})
+_KEPT = frozenset({ast.Name, ast.Import, ast.ImportFrom, ast.Assign, ast.FunctionDef})
 Exports = Mapping[str, Mapping[str, object]]  # last word of the module, or "torch.ops.ns" -> name -> whatever
 _Modules = dict[str, str]  # what an extension is called -> the last word of its name
 _Names = dict[str, tuple[str, str]]  # what one of its functions is called -> (module, name)
@@ -23,6 +23,7 @@ def uses(tree: ast.Module, exports: Exports) -> Iterator[tuple[Node, str, str]]:
     """(the name that the expression starts with, module, what is used of it), in the order of the tree."""
     nodes, above = _walked(tree)
     modules, names = _bound(nodes, exports)
+    getters = _getters(nodes, exports)
     for node in nodes:
         if node.__class__ is not ast.Name or node.ctx.__class__ is not ast.Load:
             continue
@@ -32,6 +33,8 @@ def uses(tree: ast.Module, exports: Exports) -> Iterator[tuple[Node, str, str]]:
             outermost = parent
             chain.append(outermost.attr)
         if use := _of_chain(chain, modules, names, exports) or _of_builder(outermost, above, chain[-1], exports):
+            yield node, *use
+        elif outermost is node and node.id in getters and (use := _of_getter(node, above, getters[node.id], exports)):
             yield node, *use
         elif modules and parent.__class__ is ast.Call and parent.func is outermost and _PICKS.search(chain[-1]):
             if use := _picked(parent, modules, exports):
@@ -92,6 +95,30 @@ def _bound(nodes: list[Node], exports: Exports) -> tuple[_Modules, _Names]:
     return modules, names
 
 
+def _getters(nodes: list[Node], exports: Exports) -> _Modules:
+    """Functions that import an extension and return it: `get_backend()`, which builds it where it is not there yet."""
+    getters: _Modules = {}
+    for function in nodes:
+        if not isinstance(function, ast.FunctionDef):
+            continue
+        inside = list(walk(function))
+        modules, _ = _bound([node for node in inside if node.__class__ in (ast.Import, ast.ImportFrom)], exports)
+        for node in inside if modules else ():
+            if node.__class__ is ast.Assign and getattr(node.value, "id", "") in modules:  # BACKEND = _backend
+                modules |= {t.id: modules[node.value.id] for t in node.targets if isinstance(t, ast.Name)}
+        for node in inside if modules else ():
+            if node.__class__ is ast.Return and getattr(node.value, "id", "") in modules:
+                getters[function.name] = modules[node.value.id]
+    return getters
+
+
+def _of_getter(name: Node, above: dict[Node, Node], module: str, exports: Exports) -> tuple[str, str] | None:
+    """`get_backend().fn`"""
+    call: Node = above.get(name)
+    used: Node = above.get(call) if call.__class__ is ast.Call and call.func is name else None
+    return (module, used.attr) if used.__class__ is ast.Attribute and used.attr in exports[module] else None
+
+
 def _of_chain(chain: list[str], modules: _Modules, names: _Names, exports: Exports) -> tuple[str, str] | None:
     if chain[:2] == ["torch", "ops"] and len(chain) > 3:
         space = OPS + chain[2]
@@ -126,3 +153,14 @@ def _picked(call: ast.Call, modules: _Modules, exports: Exports) -> tuple[str, s
         if last_argument.value in exports[module]:
             return module, last_argument.value
     return None
+
+
+def imported(node: Node, modules: Collection[str]) -> str | None:
+    """Which of these extensions an import statement is of."""
+    if node.__class__ is ast.Import:
+        words = [alias.name for alias in node.names]
+    else:
+        words = [node.module or "", *(alias.name for alias in node.names)]
+    if words[0].partition(".")[0] == "torch":
+        return None
+    return next((last for word in words if (last := word.rpartition(".")[2]) in modules), None)

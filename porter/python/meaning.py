@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 from porter.python import branches, kernel_choices
 from porter.python.blocks import within
 from porter.python.evidence import call_name, constant
-from porter.python.index import FUNCTIONS, Link, Node, parents
+from porter.python.index import FUNCTIONS, Link, Node, parents, walk
 from porter.python.mentions import Mentions
 from porter.python.parameters import defaults
 from porter.python.ranks import Ranks
+from porter.python.refusing import refuses
 
 if TYPE_CHECKING:
     from porter.python.file import File
@@ -59,14 +60,32 @@ class Meaning:
         value: Node = (
             above.value if above.__class__ in (ast.Assign, ast.NamedExpr) and binding[0] is not above.value else None
         )
+        return self._made(value, binding)
+
+    def _made(self, value: Node, link: Link, depth: int = 0) -> str | None:
         while value.__class__ is ast.Call:
-            if made := self._file.names.resolve(value.func, binding):
+            if made := self._file.names.resolve(value.func, link):
                 return made
             method = getattr(value.func, "attr", "")
             if method.startswith("to_sparse"):
                 return "torch.Tensor.to_sparse"
+            if value.func.__class__ is ast.Name and not depth:
+                return self._returned(value.func.id)
             value = value.func.value if method in _KEEPS else None  # `torch.sparse_coo_tensor(...).cuda()`
         return None
+
+    def _returned(self, name: str) -> str | None:
+        """What makes all that a function of the file returns, where nothing else is called so."""
+        functions = self._file.names.scopes.functions.get(name, ())
+        if len(functions) != 1 or len(self._file.names.others.get(name, ())) != 1:
+            return None
+        known, function = self._file.answers["made by a function"], functions[0]
+        if name not in known:
+            returned = [(n.value, (n, function)) for n in walk(function[0]) if n.__class__ is ast.Return]
+            makers = {self._made(value, link, 1) for value, link in returned}
+            known[name] = next(iter(makers)) if len(makers) == 1 else None
+        answer: str | None = known[name]
+        return answer
 
     def local_rank(self, node: Node) -> str | None:
         """How the rank of this process on its machine is spelled at a place, if it is in sight there."""
@@ -122,6 +141,11 @@ class Meaning:
         literal = self._file.literal(node)
         link = literal.link if literal else self._file.receivers.link(self._file.span(node)[1])
         return branches.kernel(self._file, link) or branches.compiled(self._file)
+
+    def refuses(self, node: Node) -> bool:
+        """Of a string that is a device, whether the program stops where its device is that."""
+        literal = self._file.literal(node)
+        return literal is not None and refuses(literal.link)
 
     def may_be_none(self, node: Node) -> bool:
         """A parameter that is None where nobody gives it."""

@@ -258,7 +258,7 @@ def rewrite(
             low, high = low + piece.unit.start - min(start, piece.unit.start), high - max(stop - piece.unit.end, 0)
             start, stop = max(start, piece.unit.start), min(stop, piece.unit.end)
         change = _trim(old, Change(start, stop, text[low:high].encode("utf-8")))
-        outcome.edit = (change,)
+        outcome.edit = (change, *outcome.hit.more)
         if stop <= end or change.start == change.end and not change.new:
             continue
         changes.append(change)

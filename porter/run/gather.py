@@ -95,7 +95,7 @@ def _gather(
             if (data := _read(root / path)) is not None:
                 gathered.take(path, data)
     twins = tuple(sorted(twins_among(files)))
-    natives, dying = gather_natives(root, files, gathered.texts, parse, remember)
+    natives, dying, built = gather_natives(root, files, gathered.texts, parse, remember)
     for path in twins:
         if "cuda" in path.rpartition("/")[2] and path.replace("cuda", "npu") in files and not _TEST.search(path):
             gathered.asks[path] = True
@@ -124,7 +124,7 @@ def _gather(
         accelerators=Accelerators(
             tuple(sorted(gathered.shim)), twins, tuple(sorted(rivals_among(files))), _npu_folders(gathered.asks, files)
         ),
-        native=NativeCode(natives, dying),
+        native=NativeCode(natives, dying, built),
         constants=constants,
         fused=first_fused(gathered.texts),
         unmoved=first_unmoved(gathered.texts, parse),

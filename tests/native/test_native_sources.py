@@ -152,6 +152,11 @@ def test_every_replacement_of_torch_npu_exists(version):
         (["multi_tensor_apply_kernel"], "multi_tensor"),
         (["im2col_kernel"], "carafe"),
         (["quantize_int8_kernel"], "quantised_matmul"),
+        (["hash_encode_forward"], "hash_grid"),
+        (["_gridencoder_grad_total_variation", "kernel_grad_tv"], "hash_grid"),
+        (["_gridencoder_grad_weight_decay", "kernel_grad_wd"], None),
+        (["_freqencoder_freq_encode_forward", "kernel_freq"], "frequency_encoding"),
+        (["_shencoder_sh_encode_forward", "kernel_sh"], "spherical_harmonics"),
         (["columns"], None),
         (["quantile_kernel", "point4d"], None),
         (["permanent"], None),
@@ -168,6 +173,9 @@ def test_which_kernel_goes_by_which_name(names, why):
 
 KERNEL = "__global__ void {0}_kernel(int a) {{}}\nvoid {0}(int a) {{ {0}_kernel<<<1, 1>>>(a); }}\n"
 BINDING = 'void {0}(int a);\nPYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {{ m.def("run", &{0}); }}\n'
+
+
+SETUP = 'CUDAExtension("pkg._C", ["csrc/k.cu"])'
 
 
 def project(folder, **files: str):
@@ -271,6 +279,26 @@ def test_a_library_is_an_end_too(tmp_path):
 def test_no_kernels_no_facts(tmp_path):
     facts = project(tmp_path, setup_py='CppExtension("pkg._C", ["bind.cpp"])', bind_cpp=BINDING.format("go"))
     assert (facts.native.functions, facts.native.callers) == ((), ())
+
+
+def test_a_header_of_kernels_that_are_told_of_is_no_news(tmp_path):
+    facts = project(
+        tmp_path, pkg__csrc__k_cu=KERNEL.format("go") + BINDING.format("go").partition("\n")[2], setup_py=SETUP
+    )
+    session, header = open_session(facts=facts), "__device__ float f() { cudaSync(); }"
+    assert not found("pkg/csrc/k.cuh", header, session).findings
+    assert not found("pkg/util.cuh", header, session).findings
+    assert [f.why for f in found("other/far/util.cuh", header, session).findings] == ["device"]
+
+
+def test_the_modules_that_are_built_of_cuda(tmp_path):
+    facts = project(
+        tmp_path,
+        setup_py='CUDAExtension("pkg._C", ["k.cu"])\nCUDAExtension("pkg.ops", ["k.cu"])\nCppExtension("host", ["h.cpp"])',
+        k_cu=KERNEL.format("go") + BINDING.format("go").partition("\n")[2],
+        pkg__ops_py="a = 1",
+    )
+    assert facts.native.modules == ("_C",)
 
 
 def test_a_tree_is_read_as_words_where_it_is_too_long():

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import ast
 
+from porter.checks.device.offered import offered
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import Link, RuleFile
+from porter.native.guarded import guarded
+from porter.native.required import required
 
 CODES = {"compared": "PRT122", "stripped": "PRT122", "case": "PRT122", "option": "PRT123"}
+LOCAL = ("argument", "assigned")  # what no other file depends on
+OFFERED = ("PRT122", "PRT123")  # beside which a text may name the value
 
 
 class DeviceLiteral(Rule):
@@ -27,7 +32,12 @@ class DeviceLiteral(Rule):
         if literal.role == "option" and isinstance(original, cst.SimpleString):
             old = str(original.evaluated_value)
             script = next((s for o in file.around.options(original) if (s := file.facts.launch.passes(o, old))), None)
-        if literal.role == "compared" and (kernel := file.meaning.kernel(original)):
+        if file.meaning.refuses(original):
+            return Hit(original, "refused", values=values)
+        if literal.role in LOCAL and (extension := required(file)):
+            return Hit(original, "beside-extension", values=(("name", extension[1]),))
+        kernel = (file.meaning.kernel(original) or guarded(file, literal.link)) if literal.role == "compared" else None
+        if kernel:
             return Hit(original, "kernel", values=(*values, ("kernel", kernel)), code=code)
         new = file.style.device(updated, file)
         if new is None:
@@ -40,7 +50,8 @@ class DeviceLiteral(Rule):
             return Hit(original, "of-an-enum", severity="note", values=(*values, ("path", enum)))
         safe = literal.certain and script is None
         code = self.code if new is None else code
-        return Hit(original, why, new=new, safe=safe, values=values, code=code, loads=code == self.code)
+        more = offered(literal.link, file) if code in OFFERED and isinstance(new, cst.SimpleString) else ()
+        return Hit(original, why, new=new, safe=safe, values=values, more=more, code=code, loads=code == self.code)
 
 
 def _enum_behind(link: Link, file: RuleFile) -> str | None:

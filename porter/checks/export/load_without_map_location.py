@@ -8,7 +8,7 @@ import re
 from porter.checks.export import prefilters
 from porter.engine.nodes import positional, with_keyword
 from porter.engine.rule import Answer, Hit, Rule, cst
-from porter.engine.rule_file import RuleFile
+from porter.engine.rule_file import Node, RuleFile
 from porter.python.evidence import constant
 from porter.python.index import parents
 
@@ -16,6 +16,7 @@ CHECKPOINT = re.compile(
     r"(?i)ckpt|checkpoint|weight|model|state|resum|pretrain|snapshot|\.pth\b|optim|(?:^|_)net|restore|load_path"
 )
 MODULE = re.compile(r"(?i)(?:^|[._])(?:model|module|net|network|encoder|decoder|generator|discriminator|net[gd])$")
+PART = re.compile(r"(?i)state_?dict|^(?:ema_?)?(?:model|module|net(?:work)?|weights?|optim(?:izer)?)(?:$|_)")
 MEMORY = re.compile(r"(?i)bytesio|buffer|stream|(?:^|_)buf\b")
 
 
@@ -33,7 +34,7 @@ class LoadWithoutMapLocation(Rule):
             return None
         source = file.text(original.args[0].value)
         about = " ".join(
-            [source, file.tensors.target(original), file.tensors.receiver_of_result(original), _key(original, file)]
+            [source, file.tensors.target(original), file.tensors.receiver_of_result(original), *_keys(original, file)]
         )
         if MEMORY.search(source) or not CHECKPOINT.search(about):
             return None
@@ -51,11 +52,19 @@ class LoadWithoutMapLocation(Rule):
         return Hit(original.func, "missing", new=new)
 
 
-def _key(original: cst.Call, file: RuleFile) -> str:
-    """Of `torch.load(path)["model"]`."""
+def _keys(original: cst.Call, file: RuleFile) -> list[str]:
+    """Of `torch.load(path)["model"]`, and of `loaded = torch.load(path)` what is asked of it: `loaded["model"]`."""
     link = file.scene.link(original)
-    above = link[1][1] if link is not None and link[1] is not None else None
-    return str(constant(getattr(above[0], "slice", None)) or "") if above is not None else ""
+    call = link[1] if link is not None else None
+    while call is not None and call[0].__class__ is ast.Attribute:
+        call = call[1]
+    if call is None or call[1] is None:
+        return []
+    above = call[1]
+    target: Node = above[0].targets[0] if isinstance(above[0], ast.Assign) else None
+    uses = file.names.readers(target.id, (target, above)) if target.__class__ is ast.Name else []
+    asked = [str(constant(getattr(use[1][0], "slice", None))) for use in uses if use[1]]
+    return [str(constant(getattr(above[0], "slice", None)) or ""), *filter(PART.search, asked)]
 
 
 def _written_here(original: cst.Call, file: RuleFile) -> bool:

@@ -31,6 +31,8 @@ class CudaSource(TextRule):
             why = rows[0].why if len(rows) == 1 else "kernels" if names[1:] else "kernel"
         else:
             why = "launches" if native.launches else "device" if native.device else "host"
+        if why == "device" and _beside_kernels(document.path, [f.path for f in facts.native.functions]):
+            return  # they go where the kernels go, of which is told
         texts = {"names": _shown(names), "count": str(len(names)), "libraries": _shown(libraries)}
         texts["launches"] = str(len(native.launches)) if native.launches else ""
         runs = names or native.launches or native.device  # of which it goes without saying that they need CUDA
@@ -44,6 +46,13 @@ class CudaSource(TextRule):
         severity = "note" if facts.accelerators.also_npu(document.path) else ""  # NPUs have sources of their own
         values = named(**{key: text for key, text in texts.items() if text})
         yield Hit((start, start + 1), why, values=values, severity=severity)
+
+
+def _beside_kernels(path: str, kernels: list[str]) -> bool:
+    """Whether a kernel that Python ends in lies in the same folder, above, below or beside it."""
+    folder = path.rpartition("/")[0]
+    near = f"{folder.rpartition('/')[0]}/" if "/" in folder else ""
+    return any(kernel.startswith(near) or path.startswith(kernel.rpartition("/")[0] + "/") for kernel in kernels)
 
 
 def _character(document: Document, offset: int) -> int:

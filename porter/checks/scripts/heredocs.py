@@ -17,6 +17,10 @@ _READ = re.compile(
     r"(?:^|[\s;|&(/%])(?P<program>python[\d.]*|sbatch|bash|sh)\b"
     r"|(?:>>?|\btee\b(?:[ \t]+-a)?|%%(?:write)?file\b(?:[ \t]+-a)?)[ \t]*[\"']?(?P<file>[^\s\"'|;&<>]+\.(?:py|ya?ml|json|toml|ini|cfg|conf|sh|bash|slurm|sbatch))\b"
 )
+_HANDED = re.compile(
+    r"torch\.cuda(?!\w)|(?<=\.)cuda(?=\()|(?<=[\"'])(?:cuda(?::\d+)?|nccl)(?=[\"'])"
+)  # of one line, all of it
+_PYTHON = re.compile(r"python[\d.]*")
 
 
 class Heredocs(TextRule):
@@ -36,3 +40,17 @@ class Heredocs(TextRule):
                     code="PRT827",
                     values=values,
                 )
+        yield from _handed(script)
+
+
+def _handed(script: Script) -> Iterator[Hit]:
+    """`python -c "import torch; print(torch.cuda.device_count())"`"""
+    for command in script.commands:
+        words = [word.text for word in command.words]
+        at = words.index("-c") if "-c" in words[:-1] else 0
+        reader = next((w.name for w in command.words[:at] if _PYTHON.fullmatch(w.name)), None)
+        program = command.words[at + 1] if reader else None
+        if program and (match := _HANDED.search(program.text)):
+            start = program.start + match.start()
+            values = named(name=match[0], reader=f"{reader} -c")
+            yield Hit((start, start + len(match[0])), "argument", values=values)

@@ -26,6 +26,7 @@ from porter.python.evidence import (
 )
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, walk
 from porter.python.parameters import defaulted
+from porter.python.strings.callees import Callees, tested
 from porter.python.strings.enums import Enums
 from porter.python.strings.sinks import INDEXED, MOVED, Role, Sinks
 
@@ -45,6 +46,7 @@ class Flow(Sinks):
         self.constants = {(name, kind) for path, name, kind, _ in file.facts.constants if path == file.path}
         imported = {target.partition(".")[0] for bindings in self.names.imports.values() for target, _ in bindings}
         self.foreign = not imported.isdisjoint(OWN_DEVICES)
+        self.callees = Callees(self.names, self.buckets, self.calls)
         self.enums = Enums(self.names, self.buckets)
 
     def role(self, link: Link, kind: str, text: str, depth: int = 0) -> Role | None:
@@ -114,6 +116,8 @@ class Flow(Sinks):
     # ---- containers
 
     def _list(self, node: Node, parent: Node, up: Link, kind: str, text: str, depth: int) -> Role | None:
+        if parent.__class__ is ast.Tuple and (name := tested(node, parent, up)):
+            return Role("argument", True) if like(name, kind) else None
         words = listed(parent)
         if words.npu if kind == "device" else words.hccl:
             return None

@@ -8,7 +8,6 @@ import ast
 import builtins
 import re
 import sys
-from functools import cached_property
 from typing import NamedTuple
 
 from porter.python.blocks import once, place
@@ -29,7 +28,7 @@ from porter.python.evidence import (
 )
 from porter.python.index import Link, Node, parents
 from porter.python.names import Names
-from porter.python.parameters import positional
+from porter.python.strings.callees import PARAMETRIZE, SET, Callees, argument_names, tested
 from porter.rulebook.table import Sink
 
 _VENDOR = re.compile(r"(?i)nvidia|hopper|blackwell|ampere|volta")
@@ -76,6 +75,7 @@ class Sinks:
     calls: dict[str, Sink]
     moved: dict[str, Sink]
     methods: dict[str, Sink]
+    callees: Callees
 
     def role(self, link: Link, kind: str, text: str, depth: int = 0) -> Role | None:
         raise NotImplementedError
@@ -148,7 +148,7 @@ class Sinks:
         if sink is None and func.__class__ is ast.Attribute and not (resolved or "").startswith("torch."):
             sink = self.methods.get(callee)
         if resolved is None and func.__class__ is ast.Name:
-            sink = self._chosen(func, up)
+            sink = self.callees.sink(func, up)
         if sink and sink.kind == kind and sink.position == index:
             return None if other_library(resolved) else Role("argument", True)
         if callee in PUT and func.__class__ is ast.Attribute:
@@ -174,11 +174,15 @@ class Sinks:
             return Role("compared", True)
         if other_library(resolved):
             return None
-        if callee == "parametrize" and index == 1:
-            name = constant(parent.args[0])
-            return Role("argument", True) if isinstance(name, str) and like(name, kind) else None
-        if (parameter := self._parameter(func, index, up)) is not None:
+        if callee == PARAMETRIZE and index == 1:
+            names = argument_names(parent.args[0])
+            return Role("argument", True) if len(names) == 1 and like(names[0], kind) else None
+        if callee == SET and (name := tested(node, parent, up)):
+            return Role("argument", True) if like(name, kind) else None
+        if (parameter := self.callees.parameter(func, index)) is not None:
             return Role("argument", True) if like(parameter, kind) else None
+        if like(self.callees.initial(func, index) or "", kind):
+            return Role("argument", True)
         if INDEXED.match(text) or text == "cuda:{}":
             return Role("argument", True)
         if (
@@ -190,36 +194,6 @@ class Sinks:
         ):
             return Role("argument", False)
         return None
-
-    def _chosen(self, func: ast.Name, link: Link) -> Sink | None:
-        """The sink of `scope = autocast if mixed else nullcontext`, where the other callables are known too."""
-        bindings = self.names.bindings(func.id, link)
-        bound = self.names.once("parents", bindings, lambda: [b[1][0] for b in bindings if b[1] is not None])
-        if len(bound) != 1 or bound[0].__class__ is not ast.Assign or bound[0].value.__class__ is not ast.IfExp:
-            return None
-        names = [self.names.resolve(side, link) for side in (bound[0].value.body, bound[0].value.orelse)]
-        return next((self.calls[n] for n in names if n in self.calls), None) if all(names) else None
-
-    def _parameter(self, func: Node, index: int, link: Link) -> str | None:
-        """The name of a parameter, where the function or method called is defined in this file."""
-        method = func.__class__ is ast.Attribute and getattr(func.value, "id", "") in ("self", "cls")
-        if func.__class__ is not ast.Name and not method:
-            return None
-        function = self._first_of[method].get(call_name(func))
-        if function is None:
-            return None
-        bound = method and not any(getattr(d, "id", "") == "staticmethod" for d in function.decorator_list)
-        parameter = positional(function.args, index + bound)
-        return parameter.arg if parameter else None
-
-    @cached_property
-    def _first_of(self) -> tuple[dict[str, Node], dict[str, Node]]:
-        """The first function of each name, and the first method."""
-        firsts: tuple[dict[str, Node], dict[str, Node]] = {}, {}
-        for name, links in self.names.scopes.functions.items():
-            for link in links:
-                firsts[link[1][0].__class__ is ast.ClassDef].setdefault(name, link[0])
-        return firsts
 
     # ---- conditions
 

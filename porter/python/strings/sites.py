@@ -15,6 +15,7 @@ from porter.python.blocks import once, place
 from porter.python.evidence import call_name, constant, listed
 from porter.python.index import FUNCTIONS, Link, Node, ancestors
 from porter.python.parameters import defaulted
+from porter.python.refusing import refuses
 from porter.python.source import Source
 from porter.python.strings.holders import Holders, field, looked_up
 from porter.python.strings.literals import BACKEND, DEVICE, named_strings
@@ -45,7 +46,7 @@ def sites_of(file: File) -> tuple[tuple[Site, ...], tuple[tuple[str, str], ...]]
             link = link[1]
         elif not (DEVICE.match(text) or BACKEND.match(text)):
             continue
-        if not file.awareness.covers_link(link):
+        if not file.awareness.covers_link(link) and not refuses(link):  # what is refused stays, whatever is ported
             look.follow(link)
     return look.sites_and_ties()
 

@@ -1,0 +1,60 @@
+"""The device in the words for people that stand beside its edit: "either cpu, mps or cuda" of what takes it no more."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from porter.engine.rule_file import Link, Node, RuleFile
+from porter.finding import Change
+from porter.python.evidence import call_name
+from porter.python.index import ancestors
+
+_OTHERS = rb"(?:cpu|mps|xpu|auto|npu)"
+_QUOTE = rb"[\"'`]"
+_BETWEEN = rb"(?:[ ]?[,/|][ ]?(?:or[ ]|and[ ])?|[ ](?:or|and)[ ])"
+# a value is quoted, or listed with other devices: `CUDA`, `CUDA_VISIBLE_DEVICES` and "a cuda kernel" are none
+_VALUE = re.compile(
+    rb"(?<=[\"'`])cuda(?=\\?" + _QUOTE + rb")"
+    rb"|(?<![-_.\w])cuda(?=" + _BETWEEN + _OTHERS + rb"\b(?![-_.]\w))"
+    rb"|(?P<before>(?<![-_.\w])" + _OTHERS + _BETWEEN + rb")cuda(?![-_:\w]|\.\w)"
+)
+_COMPUTED = re.compile(rb"\{[^{}]*\}")
+
+
+def offered(link: Link, file: RuleFile) -> tuple[Change, ...]:
+    """Edits of the help of an option that has such a default, and of what an assert or a raise says of such a value."""
+    new = file.target.device.encode()
+    return tuple(change for text in _texts(link) for change in _changes(file, text, new))
+
+
+def _texts(link: Link) -> Iterator[Node]:
+    child = link[0]
+    for above, _ in ancestors(link):
+        if isinstance(above, ast.Call) and call_name(above.func).startswith("add_"):
+            given = {k.arg: k.value for k in above.keywords}
+            if "help" in given and "choices" not in given:  # which keep the old value
+                yield given["help"]
+            return
+        if isinstance(above, ast.Assert) and child is above.test and above.msg is not None:
+            yield above.msg
+        elif isinstance(above, ast.If) and child is above.test and isinstance(above.body[0], ast.Raise):
+            yield from getattr(above.body[0].exc, "args", ())
+        if isinstance(above, ast.stmt):
+            return
+        child = above
+
+
+def _changes(file: RuleFile, text: Node, new: bytes) -> Iterator[Change]:
+    if isinstance(text, ast.Constant) and (not isinstance(text.value, str) or text.value == "cuda"):
+        return
+    if not isinstance(text, (ast.Constant, ast.JoinedStr, ast.BinOp)):
+        return
+    start, end = file.source.span(text)
+    data = file.source.utf8[start:end]
+    if isinstance(text, ast.JoinedStr):
+        data = _COMPUTED.sub(lambda match: b" " * len(match[0]), data)
+    for match in _VALUE.finditer(data):
+        first = start + match.start() + len(match["before"] or b"")
+        yield Change(first, first + len(b"cuda"), new)

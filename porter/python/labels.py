@@ -1,0 +1,45 @@
+"""Strings that say what a thing is called, and go nowhere as a device: a name in `__all__`, a kind of layer, a key of a state."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING
+
+from porter.python.blocks import once_for_file
+from porter.python.evidence import constant, like
+from porter.python.index import Link, Node, ancestors
+
+if TYPE_CHECKING:
+    from porter.python.file import File
+
+_KIND = re.compile(r"(?:^|_)(?:TYPE|KIND|NAME|LABEL|VARIANT)$")
+
+
+def is_label(file: File, link: Link) -> bool:
+    above: Node = link[1][0]
+    if above.__class__ is ast.Subscript and above.slice is link[0] and above.ctx.__class__ is ast.Load:
+        return link[0].value in _written_keys(file)
+    for up in ancestors(link):
+        if isinstance(up[0], (ast.Assign, ast.AugAssign, ast.AnnAssign)):
+            targets = up[0].targets if isinstance(up[0], ast.Assign) else [up[0].target]
+            return all(getattr(t, "id", "") == "__all__" or _is_kind(t, link, up) for t in targets)
+        if not isinstance(up[0], (ast.List, ast.Tuple, ast.BinOp)):
+            return False
+    return False
+
+
+def _is_kind(target: Node, link: Link, statement: Link) -> bool:
+    """`QUANT_TYPE = "cuda"` of a class: what the class is of its kind."""
+    name = getattr(target, "id", "")
+    in_class = statement[1] is not None and statement[1][0].__class__ is ast.ClassDef
+    return in_class and link[1] is statement and _KIND.search(name) is not None and not like(name, "device")
+
+
+@once_for_file
+def _written_keys(file: File) -> frozenset[str]:
+    """Those under which the file itself puts something away: who reads it there needs the same."""
+    keys = [key for link in file.buckets[ast.Dict] for key in link[0].keys]
+    stored = (link[0] for link in file.buckets[ast.Subscript])
+    keys += [node.slice for node in stored if node.ctx.__class__ is ast.Store]
+    return frozenset(text for key in keys if isinstance(text := constant(key), str))

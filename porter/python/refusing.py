@@ -1,0 +1,113 @@
+"""`if device == "cuda": raise ...`: a program that refuses GPUs. Renamed, it would refuse the NPU."""
+
+from __future__ import annotations
+
+import ast
+
+from porter.python.blocks import BODIES, place
+from porter.python.evidence import call_name, constant, device_like, is_log
+from porter.python.index import FUNCTIONS, Link, Node, ancestors, parents, walk
+
+_EXITS = frozenset({"exit", "_exit", "quit", "abort", "fail", "error", "skip"})
+_ASKED = frozenset({"startswith", "__contains__"})
+_YES, _NO = (ast.Eq, ast.Is, ast.In), (ast.NotEq, ast.IsNot, ast.NotIn)
+
+
+def refuses(link: Link | None) -> bool:
+    """Whether a device is compared with this string, and to be it is enough for the program to stop.
+
+    Not of a tensor's own device: what reads it on the host refuses an NPU's as it refuses a GPU's.
+    """
+    if link is None:
+        return False
+    child, answer = link[0], None  # what the comparison says where the device is CUDA's
+    for up in ancestors(link):
+        above, kind = up[0], up[0].__class__
+        if kind in (ast.List, ast.Tuple, ast.Set) and answer is None:
+            child = above
+            continue
+        if kind is ast.Compare and answer is None:
+            if len(above.ops) != 1 or not any(
+                _is_chosen(s) for s in (above.left, *above.comparators) if s is not child
+            ):
+                return False
+            answer = isinstance(above.ops[0], _YES)
+            if not isinstance(above.ops[0], (*_YES, *_NO)):
+                return False
+        elif kind is ast.Call and answer is None and child is not above.func:
+            if call_name(above.func) in _ASKED and _is_chosen(getattr(above.func, "value", None)):
+                answer = True
+            elif call_name(above.func) != "device":
+                return False
+        elif kind is ast.UnaryOp and isinstance(above.op, ast.Not) and answer is not None:
+            answer = not answer
+        elif kind is ast.BoolOp and answer is not None:
+            if isinstance(above.op, ast.Or) is not answer:
+                return False  # something else has to hold, too
+        elif kind is ast.If:
+            return answer is True and child is above.test and _only_stops(above.body) and _is_asked_always(up)
+        else:
+            return kind is ast.Assert and answer is False and child is above.test and _is_asked_always(up)
+        child = above
+    return False
+
+
+def _is_asked_always(link: Link) -> bool:
+    """Not only where there is no GPU: nothing decides before, but for what the device is."""
+    child = link[0]
+    for above in parents(link):
+        field, index = place(above, child)
+        if field in BODIES and any(
+            isinstance(s, (ast.If, ast.Try)) and _leaves(s) for s in getattr(above, field)[:index]
+        ):
+            return False
+        if isinstance(above, (*FUNCTIONS, ast.ClassDef)):
+            return True
+        if isinstance(above, ast.If):
+            if field != "orelse" or not isinstance(above.test, ast.Compare) or not _is_chosen(above.test.left):
+                return False
+        elif isinstance(above, (ast.Try, ast.While, ast.ExceptHandler)) or above.__class__.__name__ == "match_case":
+            return False
+        child = above
+    return True
+
+
+def _leaves(statement: Node) -> bool:
+    return any(isinstance(n, (ast.Return, ast.Continue, ast.Break)) for n in walk(statement))
+
+
+def _is_chosen(side: Node) -> bool:
+    """`device`, `self.device.type`, `args.device`, `str(device)`: what was asked for."""
+    if not device_like(side):
+        return False
+    while side.__class__ in (ast.Attribute, ast.Call):
+        if side.__class__ is ast.Call:
+            side = side.args[0] if side.args else getattr(side.func, "value", None)
+        elif side.attr == "type":
+            side = side.value
+        else:
+            side = side.value
+            return getattr(side, "id", "") in ("self", "cls") or _is_options(side)
+    return side.__class__ is ast.Subscript or side.__class__ is ast.Name
+
+
+def _is_options(node: Node) -> bool:
+    word: str = getattr(node, "attr", "") or getattr(node, "id", "")
+    return word.lower().endswith(
+        ("args", "opt", "opts", "options", "cfg", "conf", "config", "params", "flags", "settings")
+    )
+
+
+def _only_stops(body: list[ast.stmt]) -> bool:
+    """Nothing but to say why."""
+    *before, last = body
+    if not all(isinstance(s, ast.Expr) and _is_said(s.value) for s in before):
+        return False
+    if isinstance(last, ast.Assert):
+        return constant(last.test) is False
+    stops = isinstance(last, ast.Expr) and isinstance(last.value, ast.Call) and call_name(last.value.func) in _EXITS
+    return stops or isinstance(last, ast.Raise)
+
+
+def _is_said(value: ast.expr) -> bool:
+    return isinstance(value, ast.Constant) or isinstance(value, ast.Call) and is_log(value.func, call_name(value.func))

@@ -1,0 +1,104 @@
+"""What stands behind the name of what is called with a string: a sink by another name, or a function of the same file."""
+
+from __future__ import annotations
+
+import ast
+from functools import cached_property
+
+from porter.python.evidence import call_name, constant
+from porter.python.index import Link, Node
+from porter.python.names import Names
+from porter.python.parameters import positional
+from porter.rulebook.table import Sink
+
+_INIT = "__init__"
+PARAMETRIZE, SET = "parametrize", "param"  # of pytest
+
+
+class Callees:
+    def __init__(self, names: Names, buckets: dict[type, list[Link]], calls: dict[str, Sink]):
+        self.names, self.buckets, self.calls = names, buckets, calls
+
+    def sink(self, func: ast.Name, link: Link) -> Sink | None:
+        """Of a name that stands for one of several, the sink, where the others are known too."""
+        return self._imported_twice(func) or self._chosen(func, link)
+
+    def _imported_twice(self, func: ast.Name) -> Sink | None:
+        """`from torch import GradScaler`, and of an older torch: `from torch.cuda.amp import GradScaler`."""
+        if func.id in self.names.others:
+            return None
+        targets = {target for target, _ in self.names.imports.get(func.id, ())}
+        if len({target.rpartition(".")[2] for target in targets}) != 1 or not all(
+            target.startswith("torch.") for target in targets
+        ):
+            return None
+        return next((self.calls[target] for target in sorted(targets) if target in self.calls), None)
+
+    def _chosen(self, func: ast.Name, link: Link) -> Sink | None:
+        """`scope = autocast if mixed else nullcontext`."""
+        bindings = self.names.bindings(func.id, link)
+        bound = self.names.once("parents", bindings, lambda: [b[1][0] for b in bindings if b[1] is not None])
+        if len(bound) != 1 or bound[0].__class__ is not ast.Assign or bound[0].value.__class__ is not ast.IfExp:
+            return None
+        names = [self.names.resolve(side, link) for side in (bound[0].value.body, bound[0].value.orelse)]
+        return next((self.calls[n] for n in names if n in self.calls), None) if all(names) else None
+
+    def parameter(self, func: Node, index: int) -> str | None:
+        """The name of a parameter, where the function or method called is defined in this file."""
+        method = func.__class__ is ast.Attribute and getattr(func.value, "id", "") in ("self", "cls")
+        if func.__class__ is not ast.Name and not method:
+            return None
+        function = self._first_of[method].get(call_name(func))
+        if function is None:
+            return None
+        bound = method and not any(getattr(d, "id", "") == "staticmethod" for d in function.decorator_list)
+        parameter = positional(function.args, index + bound)
+        return parameter.arg if parameter else None
+
+    def initial(self, func: Node, index: int) -> str | None:
+        """The same of a class of this file, by its own `__init__`."""
+        function = self._inits.get(func.id) if func.__class__ is ast.Name else None
+        parameter = positional(function.args, index + 1) if function is not None else None
+        return parameter.arg if parameter else None
+
+    @cached_property
+    def _first_of(self) -> tuple[dict[str, Node], dict[str, Node]]:
+        """The first function of each name, and the first method."""
+        firsts: tuple[dict[str, Node], dict[str, Node]] = {}, {}
+        for name, links in self.names.scopes.functions.items():
+            for link in links:
+                firsts[link[1][0].__class__ is ast.ClassDef].setdefault(name, link[0])
+        return firsts
+
+    @cached_property
+    def _inits(self) -> dict[str, Node]:
+        """Of classes that nothing else in the file is called like."""
+        owners = [link[1][0] for link in self.names.scopes.functions.get(_INIT, ())]
+        inits = {}
+        for link, owner in zip(self.names.scopes.functions.get(_INIT, ()), owners):
+            if owner.__class__ is ast.ClassDef and len(self.names.others.get(owner.name, ())) == 1:
+                inits[owner.name] = link[0]
+        return inits
+
+
+def tested(node: Node, parent: Node, up: Link) -> str | None:
+    """`("cpu", 1)` or `pytest.param("cuda", 1)` of `parametrize("device, size", [...])`: which of the names it is for."""
+    outer = up[1]
+    if outer is None or outer[1] is None or outer[0].__class__ not in (ast.List, ast.Tuple):
+        return None
+    call = outer[1][0]
+    if call.__class__ is not ast.Call or call_name(call.func) != PARAMETRIZE or outer[0] not in call.args[1:2]:
+        return None
+    given = parent.args if parent.__class__ is ast.Call else parent.elts
+    names = argument_names(call.args[0])
+    index = next((n for n, one in enumerate(given) if one is node), len(names))
+    return names[index] if index < len(names) else None
+
+
+def argument_names(node: Node) -> list[str]:
+    """`"device, size"`, `["device", "size"]`."""
+    text = constant(node)
+    if isinstance(text, str):
+        return [name.strip() for name in text.split(",") if name.strip()]
+    texts = [constant(e) for e in getattr(node, "elts", ())]
+    return [str(text) for text in texts]
