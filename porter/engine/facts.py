@@ -46,6 +46,7 @@ class OwnCode(NamedTuple):
     variables: tuple[tuple[str, str], ...] = ()  # (variable of CUDA's or NCCL's, the first file that reads it itself)
     attention: str = ""  # the first file with a "flash_attention_2" of its own, which is not transformers'
     plain: tuple[str, ...] = ()  # setup.py and its kin, of packages that themselves name no device
+    notebooks: tuple[str, ...] = ()  # whose loaders a program of the same name beside them makes as well
     enums: tuple[str, ...] = ()  # files with an Enum of which a member is "cuda" or "nccl"
 
     def enum_beside(self, name: str) -> str | None:

@@ -16,6 +16,7 @@ from porter.native.kernels import Remember, anew
 from porter.native.python_to_kernels import gather as gather_natives
 from porter.project.counterpart_files import rivals_among, twins_among
 from porter.project.modules import IMPORTED, may_be, module_of
+from porter.project.notebook_twins import loaders_repeated
 from porter.project.own_methods import classes
 from porter.project.package_users import users
 from porter.project.program_options import launcher, takes
@@ -118,6 +119,7 @@ def _gather(
             cuda_names=tuple(sorted(gathered.cuda_names)),
             variables=first_readers(gathered.texts),
             attention=first_attention(gathered.texts),
+            notebooks=tuple(sorted(loaders_repeated(files, gathered.sources, lambda path: _read(root / path)))),
             enums=tuple(sorted(gathered.enums)),
             plain=tuple(sorted(_plain(files, gathered.with_cuda))),
         ),
