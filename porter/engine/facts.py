@@ -111,6 +111,11 @@ def exports_of(natives: Iterable[Native]) -> dict[str, dict[str, Native]]:
     return exports
 
 
+class SyncNorms(NamedTuple):
+    paths: tuple[str, ...] = ()  # the files that make synchronised norms
+    grouped: bool = True  # whether anything in the project makes the process group that they need
+
+
 class Served(NamedTuple):
     path: str
     name: str  # "function" or "Class.method"
@@ -138,6 +143,7 @@ class Facts:
     fused: str = ""  # the place of the first fused optimiser of torch
     unmoved: str = ""  # "path:line" of the first that a default device does not move, where a default type is set
     gelu: str = ""  # the first file that computes the exact GELU, which speaks for the others
+    sync_norms: SyncNorms = SyncNorms()
     jit_compile: str = ""  # on | off, where the project sets it
     imported: tuple[tuple[str, str], ...] = ()  # (package, files): who imports what the project asks to have installed
     served: tuple[Served, ...] = ()  # functions that a step in another file calls for every batch

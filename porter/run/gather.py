@@ -28,6 +28,7 @@ from porter.project.said_once import (
     first_readers,
     first_unmoved,
     jit_compile,
+    sync_norms,
 )
 from porter.python.trees import Parse, parse, shallow
 from porter.rulebook.gate import opening
@@ -131,6 +132,7 @@ def _gather(
         fused=first_fused(gathered.texts),
         unmoved=first_unmoved(gathered.texts, parse),
         gelu=first_gelu(gathered.texts, parse),
+        sync_norms=sync_norms(gathered.texts),
         jit_compile=jit_compile(gathered.texts),
         imported=users(root, files, gathered.texts),
         served=served(gathered.texts, remember, asked, calls),

@@ -56,7 +56,7 @@ def _fills(test: Node, block: list[Node], inside: bool) -> bool:
     return False
 
 
-def is_of_others(test: ast.Compare) -> bool:
+def is_of_others(test: Node) -> bool:
     """`x.device.type == "mps"`: true on an accelerator that is neither a GPU nor an NPU."""
     sides = [test.left, *test.comparators]
     return test.ops[0].__class__ is ast.Eq and any(str(constant(side)).partition(":")[0] in _OTHERS for side in sides)

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 from porter.python.blocks import once
 from porter.python.evidence import call_name
-from porter.python.index import Link, Node, walk
+from porter.python.index import Link, Node, ancestors, walk
 from porter.python.parameters import parameters
 
 if TYPE_CHECKING:
+    from porter.engine.rule_file import Names as AnyNames
     from porter.training.scene import Scene
 
 _MOVES = re.compile(
@@ -91,3 +92,32 @@ def _numbers(owner: ast.ClassDef) -> frozenset[str]:
         and call_name(n.func) == "item"
         and getattr(n.func.value, "id", "") in parameters(init)
     )
+
+
+def is_read_as_array(names: AnyNames, link: Link) -> bool:
+    """Whether a name is set to what this call makes, and somewhere becomes an array as it is: `x = x.double()`,
+    `x.numpy()`. That would have failed on a GPU, so that it lies on the host."""
+    statement: Node = link[1][0]
+    target: Node = statement.targets[0] if statement.__class__ is ast.Assign and len(statement.targets) == 1 else None
+    if target.__class__ is not ast.Name or statement.value is not link[0]:
+        return False
+    uses = names.readers(target.id, (target, link[1]))
+    called = [use[1][0].attr for use in uses if use[1][0].__class__ is ast.Attribute and _is_called(use[1])]
+    moved = any(_stays_named(use, target.id) for use in uses)
+    return "numpy" in called and not moved
+
+
+def _is_called(link: Link) -> bool:
+    return link[1][0].__class__ is ast.Call and link[1][0].func is link[0]
+
+
+def _stays_named(use: Link, name: str) -> bool:
+    """`x = x.cpu()`, `x = x.detach().to("cpu")`: another value, under the same name."""
+    words = set()
+    for above in ancestors(use):
+        if above[0].__class__ is ast.Attribute:
+            words.add(above[0].attr)
+        if isinstance(above[0], ast.stmt):
+            targets = above[0].targets if above[0].__class__ is ast.Assign else []
+            return not words.isdisjoint({"cpu", "to"}) and any(getattr(t, "id", "") == name for t in targets)
+    return False

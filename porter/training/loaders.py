@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from porter.python.assigned import values_of
@@ -33,7 +34,7 @@ def lies_in_memory(scene: Scene, link: Link) -> bool:
     """Whether the samples of a loader are rows of tensors: a TensorDataset, or a class of the file that only indexes its own."""
     call = link[1][0]
     given: Node = next((k.value for k in call.keywords if k.arg == "dataset"), call.args[0] if call.args else None)
-    made = values_of(scene.names, given, link) if given.__class__ is ast.Name else [given]
+    made: list[Node] = [*values_of(scene.names, given, link)] if given.__class__ is ast.Name else [given]
     return bool(made) and all(value.__class__ is ast.Call and _is_of_rows(value, scene, link) for value in made)
 
 
@@ -47,7 +48,7 @@ def _is_of_rows(call: ast.Call, scene: Scene, link: Link) -> bool:
     return bool(attributes) and all(_is_array(values.get(attribute, ()), scene, link) for attribute in attributes)
 
 
-def _is_array(values: list[ast.expr] | tuple[()], scene: Scene, link: Link) -> bool:
+def _is_array(values: Sequence[Node], scene: Scene, link: Link) -> bool:
     """What torch or numpy made, but not a file that is mapped into memory, or read by and by."""
     names = [scene.names.resolve(v.func, link) or "" for v in values if v.__class__ is ast.Call]
     made = [name.partition(".")[0] in _IN_MEMORY and not name.endswith(("load", "memmap")) for name in names]

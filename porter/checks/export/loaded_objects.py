@@ -49,6 +49,7 @@ def _readers(link: Link, file: RuleFile) -> Iterator[Link]:
         if name.__class__ is not ast.Name:
             continue
         place = (name, link[1])
-        lines = [binding[0].lineno for binding in file.names.bindings(name.id, place) if hasattr(binding[0], "lineno")]
+        others = file.names.others.get(name.id, ())
+        lines = [binding[0].lineno for binding in others if hasattr(binding[0], "lineno")]
         behind = min((line for line in lines if line > name.lineno), default=1 << 31)
         yield from (use for use in file.names.readers(name.id, place) if name.lineno < use[0].lineno <= behind)
