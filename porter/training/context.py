@@ -123,7 +123,9 @@ class Context:
                 inside = child is node.body if node.__class__ is ast.IfExp else within(node, child, "body")
                 if asks_now_and_then(node.test) or asks_training(node.test) == (-1 if inside else 1):
                     return True
-                if inside and self._names_others and self._asks_for_others(node.test, above):
+                if inside and (
+                    self._names_others and self._asks_for_others(node.test, above) or self._is_off(node.test, above)
+                ):
                     return True
                 if node.__class__ is ast.If and (place(node, child)[0] in fills_once(node) or fails(node, child)):
                     return True
@@ -136,6 +138,18 @@ class Context:
                 return where != CALLED and needs_no_gradients(node)  # what the step calls may need none
             child = node
         return False
+
+    def _is_off(self, test: Node, link: Link) -> bool:
+        """`if merge:` where the function itself says `merge = False` and nothing else."""
+        if test.__class__ is ast.BoolOp and test.op.__class__ is ast.And:
+            return any(self._is_off(value, link) for value in test.values)
+        if test.__class__ is not ast.Name or (around := self.function(link)) is None:
+            return False
+        values = values_of(self.names, test, link)
+        if not values or not all(getattr(v, "value", None) is False for v in values):
+            return False
+        bound = map(self.function, self.names.bindings(test.id, link))
+        return all(function is not None and function[0] is around[0] for function in bound)
 
     @cached_property
     def _names_others(self) -> bool:

@@ -118,6 +118,6 @@ def _stays_named(use: Link, name: str) -> bool:
         if above[0].__class__ is ast.Attribute:
             words.add(above[0].attr)
         if isinstance(above[0], ast.stmt):
-            targets = above[0].targets if above[0].__class__ is ast.Assign else []
+            targets: list[Node] = getattr(above[0], "targets", [])
             return not words.isdisjoint({"cpu", "to"}) and any(getattr(t, "id", "") == name for t in targets)
     return False

@@ -159,7 +159,7 @@ def test_what_others_neither_edit_nor_report(text: str, code: str) -> None:
 @pytest.mark.parametrize("path", ["tests/unit/helper.py", "test_model.py", "pkg/model_test.py"])
 def test_what_only_costs_time_is_no_concern_of_tests(path: str) -> None:
     text = "import torch\nf = torch.compile(g)\ntorch.nn.functional.gelu(x)\ntorch.use_deterministic_algorithms(True)\n"
-    text += "torch._C._jit_set_profiling_mode(False)\n"
+    text += "torch._C._jit_set_profiling_mode(False)\ndef h(x):\n    return torch.isnan(x)\n"
     wanted = {"PRT306", "PRT311", "PRT313", "PRT501", "PRT503"}
     about = session(soc="910")
     assert {f.code for f in analyse("pkg/model.py", text.encode(), about).findings} == wanted
