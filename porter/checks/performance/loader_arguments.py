@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, cast
+from typing import Any
 
 from porter.checks.performance import prefilters
 from porter.engine.rule import Answer, Hit, Rule, cst
@@ -65,10 +65,8 @@ class LoaderArguments(Rule):
     only = staticmethod(prefilters.trains)
 
     def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
-        given, scene = arguments(original, file), cast("Any", file.scene)
+        given = arguments(original, file)
         if given is None or not feeds_training(original, given, file) or file.path in file.facts.own.notebooks:
-            return None
-        if (link := scene.link(original)) is not None and loaders.lies_in_memory(scene, link):
             return None
         defaults = {"num_workers": "0", "pin_memory": "False"}
         missing = [f"{name}={value}" for name, value in defaults.items() if given.get(name, value) == value]
