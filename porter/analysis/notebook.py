@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from porter.analysis.promises import Edits, promised
 from porter.analysis.python import analyse as analyse_python
 from porter.analysis.text import examine
-from porter.engine.refusals import guarded, own
+from porter.engine.refusals import ALSO, guarded, own
 from porter.engine.session import Session
 from porter.engine.suppress import SPOKEN, Suppressions
 from porter.errors import Broken
@@ -153,6 +153,8 @@ def _moved(book: Notebook, finding: Finding) -> Finding:
         last_line, behind = line, column
     shown = book.lines[min(finding.line, len(book.lines)) - 1]
     values = {**dict(finding.values), "cell": str(shown.cell.number), "cell_line": str(shown.number)}
+    if also := values.get(ALSO):
+        values[ALSO] = ", ".join(str(_place(book, int(number), 1)[0]) for number in also.split(", "))
     return replace(
         finding, line=line, column=column, end_line=last_line, end_column=behind, values=tuple(sorted(values.items()))
     )

@@ -46,6 +46,7 @@ class OwnCode(NamedTuple):
     variables: tuple[tuple[str, str], ...] = ()  # (variable of CUDA's or NCCL's, the first file that reads it itself)
     attention: str = ""  # the first file with a "flash_attention_2" of its own, which is not transformers'
     plain: tuple[str, ...] = ()  # setup.py and its kin, of packages that themselves name no device
+    notebooks: tuple[str, ...] = ()  # whose loaders a program of the same name beside them makes as well
     enums: tuple[str, ...] = ()  # files with an Enum of which a member is "cuda" or "nccl"
 
     def enum_beside(self, name: str) -> str | None:
@@ -111,6 +112,11 @@ def exports_of(natives: Iterable[Native]) -> dict[str, dict[str, Native]]:
     return exports
 
 
+class SyncNorms(NamedTuple):
+    paths: tuple[str, ...] = ()  # the files that make synchronised norms
+    grouped: bool = True  # whether anything in the project makes the process group that they need
+
+
 class Served(NamedTuple):
     path: str
     name: str  # "function" or "Class.method"
@@ -138,6 +144,7 @@ class Facts:
     fused: str = ""  # the place of the first fused optimiser of torch
     unmoved: str = ""  # "path:line" of the first that a default device does not move, where a default type is set
     gelu: str = ""  # the first file that computes the exact GELU, which speaks for the others
+    sync_norms: SyncNorms = SyncNorms()
     jit_compile: str = ""  # on | off, where the project sets it
     imported: tuple[tuple[str, str], ...] = ()  # (package, files): who imports what the project asks to have installed
     served: tuple[Served, ...] = ()  # functions that a step in another file calls for every batch

@@ -39,6 +39,8 @@ else:
     cst = _lazily("libcst")
 
 NOTHING: frozenset[str] = frozenset()
+# of `Hit.values`: the cause that it has in common with others of its code, none of which is edited: the first speaks for all
+TOGETHER = "together"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Callable, Mapping
 
+from porter.engine.facts import SyncNorms
 from porter.files.paths import is_test
 from porter.python.evidence import call_name
 from porter.python.index import Node
@@ -24,6 +25,21 @@ _READ = re.compile(
 _ATTENTION_ASKED = re.compile(rb"""==\s*["']flash_attention_2["']|["']flash_attention_2["']\s*(?:==|in\b)""")
 _FLASH_ATTN = re.compile(rb"^[ \t]*(?:from|import)[ \t]+flash_attn\b", re.MULTILINE)
 _GELU = re.compile(rb"\b(?:nn\.GELU|F\.gelu|functional\.gelu)\s*\(")
+
+_SYNC_NORM = re.compile(rb"\bSyncBatchNorm\b[\w.]*\(")
+# what makes a process group, itself or in a library that is handed the training
+_GROUPS = re.compile(
+    rb"init_process_group|init_dist|dist_init|distrib(?:uted)?\.init|Accelerator\(|\b(?:pl|L)\.Trainer\b|Fabric|device_mesh|horovod|\bhvd\b"
+    rb"|\bmm(?:engine|cv|det|seg|pose)\b|colossalai|megatron|fastai|idist|composer|TorchTrainer|detectron2|fairseq|spawn\(|launch\("
+    rb"|(?:lightning|transformers)[\w.]*[ \t]+import[^\n]*\bTrainer\b"
+)
+
+
+def sync_norms(texts: Mapping[str, bytes]) -> SyncNorms:
+    paths = [
+        p for p in sorted(texts) if b"SyncBatchNorm" in texts[p] and _SYNC_NORM.search(texts[p]) and not is_test(p)
+    ]
+    return SyncNorms(tuple(paths), not paths or any(map(_GROUPS.search, texts.values())))
 
 
 def first_gelu(texts: Mapping[str, bytes], parse: Callable[[bytes], ast.Module | None]) -> str:

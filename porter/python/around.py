@@ -46,8 +46,20 @@ class Around:
         """What a chain is set to, where it is the one target of its statement."""
         link = self.file.chain(node)
         above: Node = link and link[1] and link[1][0]
+        if link is not None and above.__class__ is ast.Tuple:
+            return self._in_tuple(link)
         assigned = link is not None and above.__class__ is ast.Assign and above.targets == [link[0]]
         return above.value if assigned else None
+
+    @staticmethod
+    def _in_tuple(link: Link) -> ast.expr | None:
+        """False of `benchmark, deterministic = True, False`"""
+        targets, statement = link[1][0], link[1][1][0]
+        if statement.__class__ is not ast.Assign or statement.targets != [targets]:
+            return None
+        values: Node = statement.value
+        matched = values.__class__ is ast.Tuple and len(values.elts) == len(targets.elts)
+        return values.elts[place(targets, link[0])[1]] if matched else None
 
     def is_read(self, node: Node) -> bool:
         link = self.file.chain(node)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from porter.python import not_tensors
 from porter.python.assigned import values_of
 from porter.python.index import Link, Node, methods
 from porter.python.receivers import TORCH
@@ -31,7 +32,24 @@ def add_methods(file: File) -> None:
         if root.__class__ is ast.Name and known(root.id):
             continue  # a function of a module
         if receivers.kind((base, link)) == TORCH and (node.attr not in own or _is_shown(file, base, link)):
+            if _matters(file, _TENSOR + node.attr) and _is_none(file, base, link):
+                continue
             apis.setdefault(_TENSOR + node.attr, []).append(link)
+
+
+def _matters(file: File, api: str) -> bool:
+    """Whether a finding follows where a tensor has this method called."""
+    verdict = file.session.support.of(api)
+    return verdict is not None and verdict.severity != "note"
+
+
+def _is_none(file: File, node: Node, link: Link) -> bool:
+    """Whether the code around says that it is no tensor, and what made it does not say that it is one."""
+    if node.__class__ is not ast.Name:
+        return False
+    if not_tensors.is_narrowed(node.id, link):
+        return True
+    return not_tensors.has_other_methods(file, node.id, link) and not _is_shown(file, node, link)
 
 
 def _is_shown(file: File, node: Node, link: Link, depth: int = 0) -> bool:

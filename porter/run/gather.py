@@ -16,6 +16,7 @@ from porter.native.kernels import Remember, anew
 from porter.native.python_to_kernels import gather as gather_natives
 from porter.project.counterpart_files import rivals_among, twins_among
 from porter.project.modules import IMPORTED, may_be, module_of
+from porter.project.notebook_twins import loaders_repeated
 from porter.project.own_methods import classes
 from porter.project.package_users import users
 from porter.project.program_options import launcher, takes
@@ -27,6 +28,7 @@ from porter.project.said_once import (
     first_readers,
     first_unmoved,
     jit_compile,
+    sync_norms,
 )
 from porter.python.trees import Parse, parse, shallow
 from porter.rulebook.gate import opening
@@ -118,6 +120,7 @@ def _gather(
             cuda_names=tuple(sorted(gathered.cuda_names)),
             variables=first_readers(gathered.texts),
             attention=first_attention(gathered.texts),
+            notebooks=tuple(sorted(loaders_repeated(files, gathered.sources, lambda path: _read(root / path)))),
             enums=tuple(sorted(gathered.enums)),
             plain=tuple(sorted(_plain(files, gathered.with_cuda))),
         ),
@@ -129,6 +132,7 @@ def _gather(
         fused=first_fused(gathered.texts),
         unmoved=first_unmoved(gathered.texts, parse),
         gelu=first_gelu(gathered.texts, parse),
+        sync_norms=sync_norms(gathered.texts),
         jit_compile=jit_compile(gathered.texts),
         imported=users(root, files, gathered.texts),
         served=served(gathered.texts, remember, asked, calls),

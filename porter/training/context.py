@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import re
 import weakref
 from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from porter.files import paths
+from porter.python.assigned import values_of
 from porter.python.blocks import place, within
 from porter.python.evidence import call_name
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, owner_of, walk
@@ -22,6 +24,7 @@ from porter.training.frequency import (
     fails,
     fills_once,
     is_beside,
+    is_of_others,
     needs_no_gradients,
 )
 from porter.training.loops import LOOPS
@@ -30,6 +33,7 @@ from porter.training.placement import Natures
 if TYPE_CHECKING:
     from porter.training.protocols import File
 
+_OTHERS = re.compile(rb"""['"](?:mps|xla|xpu|hpu|tpu|mlu|musa)\b""")
 STEP, FORWARD, CALLED = "step", "forward", "called"
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -119,6 +123,10 @@ class Context:
                 inside = child is node.body if node.__class__ is ast.IfExp else within(node, child, "body")
                 if asks_now_and_then(node.test) or asks_training(node.test) == (-1 if inside else 1):
                     return True
+                if inside and (
+                    self._names_others and self._asks_for_others(node.test, above) or self._is_off(node.test, above)
+                ):
+                    return True
                 if node.__class__ is ast.If and (place(node, child)[0] in fills_once(node) or fails(node, child)):
                     return True
             is_left_over = isinstance(child, ast.stmt) and self._blocks.leave_over(node, child)
@@ -130,6 +138,31 @@ class Context:
                 return where != CALLED and needs_no_gradients(node)  # what the step calls may need none
             child = node
         return False
+
+    def _is_off(self, test: Node, link: Link) -> bool:
+        """`if merge:` where the function itself says `merge = False` and nothing else."""
+        if test.__class__ is ast.BoolOp and test.op.__class__ is ast.And:
+            return any(self._is_off(value, link) for value in test.values)
+        if test.__class__ is not ast.Name or (around := self.function(link)) is None:
+            return False
+        values = values_of(self.names, test, link)
+        if not values or not all(getattr(v, "value", None) is False for v in values):
+            return False
+        bound = map(self.function, self.names.bindings(test.id, link))
+        return all(function is not None and function[0] is around[0] for function in bound)
+
+    @cached_property
+    def _names_others(self) -> bool:
+        return self.file.source.says(_OTHERS)
+
+    def _asks_for_others(self, test: Node, link: Link) -> bool:
+        """`x.device.type == "mps"`, or a name that is set to this: the branch of another accelerator alone."""
+        if test.__class__ is ast.BoolOp and test.op.__class__ is ast.And:
+            return any(self._asks_for_others(value, link) for value in test.values)
+        if test.__class__ is ast.Name:
+            values = values_of(self.names, test, link)
+            return bool(values) and all(v.__class__ is ast.Compare and is_of_others(v) for v in values)
+        return test.__class__ is ast.Compare and is_of_others(test)
 
     @staticmethod
     def function(link: Link) -> Link | None:

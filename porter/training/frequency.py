@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 
 from porter.python.blocks import BODIES, once, place, within
-from porter.python.evidence import call_name
+from porter.python.evidence import call_name, constant
 from porter.python.index import Link, Node, ancestors, walk
 from porter.rulebook.table import hint
 
@@ -21,6 +21,7 @@ _EPOCH = re.compile(r"(?i)epoch")
 _EPOCHS = re.compile(r"(?i)(?<!per_)(?<!each_)(?<!_in_)epochs?$")  # how many there are
 _RANGES = frozenset({"range", "trange"})
 _NO_GRAD = re.compile(r"no_grad|inference_mode")
+_OTHERS = frozenset({"mps", "xla", "xpu", "hpu", "tpu", "mlu", "musa"})
 _LEAVES = (ast.Return, ast.Continue)
 TROUBLE = frozenset({"error", "warning", "warn", "exception", "critical", "debug"})
 
@@ -56,6 +57,12 @@ def _fills(test: Node, block: list[Node], inside: bool) -> bool:
             if not missing and target.__class__ is ast.Subscript and ast.dump(target.value) == ast.dump(right):
                 return True
     return False
+
+
+def is_of_others(test: Node) -> bool:
+    """`x.device.type == "mps"`: true on an accelerator that is neither a GPU nor an NPU."""
+    sides = [test.left, *test.comparators]
+    return test.ops[0].__class__ is ast.Eq and any(str(constant(side)).partition(":")[0] in _OTHERS for side in sides)
 
 
 def counts_epochs(loop: Node) -> bool:

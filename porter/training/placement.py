@@ -61,6 +61,7 @@ _COMBINED = frozenset(
     """add sub mul div pow neg not square rsqrt sqrt exp mean norm normalize cat stack masked_fill where baddbmm addcmul UAdd Invert
     FloorDiv Mod BitAnd BitOr BitXor LShift RShift view_as_complex view_as_real""".split()
 )
+_DIVIDED = frozenset({"div", "FloorDiv", "Mod"})  # a number by something: what it is divided by is one, too
 _TRUTHS = frozenset({"compare", "not", "BitAnd", "BitOr"})
 _HOST_TARGET = re.compile(r"['\"]cpu['\"]")
 
@@ -158,6 +159,8 @@ class Natures:
         if op in _COMBINED or op in _MADE:
             full = self._torch_name(value.node)
             nature = self._combined(value.args, function)
+            if full and nature == UNKNOWN and op in _DIVIDED and self._nature(value.args[0], function) == NUMBER:
+                return UNKNOWN  # `torch.div(x.shape[0], self.patch)` lies where the numbers do
             return DEVICE if full and nature == UNKNOWN or op in _MADE and nature == NUMBER else nature
         if op == "call" and value.node.__class__ is ast.Call:
             return self._call(value, function)

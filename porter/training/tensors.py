@@ -8,8 +8,20 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
+from porter.engine.rule import TOGETHER
 from porter.python.index import Link
-from porter.training import keyword_options, mask_queries, masks, order, padding, sizes, transfers, value_uses
+from porter.training import (
+    keyword_options,
+    mask_queries,
+    mask_uses,
+    masks,
+    order,
+    padding,
+    sizes,
+    transfers,
+    value_uses,
+)
+from porter.training.dynamic_sizes import SHAPE
 from porter.training.scene import Scene
 
 if TYPE_CHECKING:
@@ -47,13 +59,16 @@ class Tensors:
         return link and padding.padded(self.scene, link)
 
     def followed(self, node: Any, kind: str) -> tuple[tuple[str, str], ...] | None:
-        """What follows from a size that depends on the data, for a message; None where nothing does."""
+        """What follows from a size that depends on the data, for a message; None where nothing does. All that one mask
+        picks in a function is one finding."""
         scene = self.scene
         if type(node).__name__ == "Call":
             link = called[1] if (called := scene.link(node)) is not None else None
         else:
             link = scene.link_of(node, ast.Subscript)
-        return scene.flows.message_values(scene, link, kind) if link is not None else None
+        values = scene.flows.message_values(scene, link, kind) if link is not None else None
+        mask = mask_uses.mask_of(scene, link) if values is not None and kind == SHAPE and link is not None else None
+        return values if values is None or mask is None else (*values, (TOGETHER, mask))
 
     def target(self, call: cst.Call) -> str:
         """What the value of a call is called by the place it goes to."""

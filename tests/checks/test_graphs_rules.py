@@ -146,7 +146,7 @@ def test_its_pages_say_so(porter: Porter) -> None:
         ("x = t.to(device).double()", "PRT307"),
         ("f = torch.compile(g, mode='max-autotune')", "PRT503"),
         ("x = x.to(memory_format=torch.channels_last)", "PRT502"),
-        ("f = [torch.jit.script][0]", "PRT501"),
+        ("torch._C._jit_set_nvfuser_enabled(True)", "PRT501"),
         ("m = torch.jit.trace(g, x)", "PRT509"),
         ("with torch.autograd.profiler.profile(use_cuda=True): pass", "PRT508"),
         ("with torch.profiler.profile(): pass", "PRT505"),
@@ -159,7 +159,7 @@ def test_what_others_neither_edit_nor_report(text: str, code: str) -> None:
 @pytest.mark.parametrize("path", ["tests/unit/helper.py", "test_model.py", "pkg/model_test.py"])
 def test_what_only_costs_time_is_no_concern_of_tests(path: str) -> None:
     text = "import torch\nf = torch.compile(g)\ntorch.nn.functional.gelu(x)\ntorch.use_deterministic_algorithms(True)\n"
-    text += "@torch.jit.script\ndef h(x):\n    return torch.isnan(x)\n"
+    text += "torch._C._jit_set_profiling_mode(False)\ndef h(x):\n    return torch.isnan(x)\n"
     wanted = {"PRT306", "PRT311", "PRT313", "PRT501", "PRT503"}
     about = session(soc="910")
     assert {f.code for f in analyse("pkg/model.py", text.encode(), about).findings} == wanted

@@ -6,6 +6,7 @@ from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 
 CLASSES = ("torch.nn.SyncBatchNorm", "torch.nn.modules.SyncBatchNorm", "torch.nn.modules.batchnorm.SyncBatchNorm")
+_SHOWN = 4  # other files, in a message
 
 
 class SyncBatchNorm(Rule):
@@ -14,4 +15,8 @@ class SyncBatchNorm(Rule):
     calls = {*CLASSES, *(f"{name}.convert_sync_batchnorm" for name in CLASSES)}
 
     def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
-        return Hit(original.func, "limits")
+        paths, grouped = file.facts.sync_norms
+        if not grouped or file.path in paths[1:]:  # no norm waits for another; the first file speaks for all
+            return None
+        others = ", ".join(paths[1 : 1 + _SHOWN]) + (", ..." if len(paths) > 1 + _SHOWN else "")
+        return Hit(original.func, "limits", values=(("other_files", others),) if others and file.path in paths else ())

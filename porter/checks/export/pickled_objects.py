@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from porter.checks.export import loaded_objects
 from porter.engine.nodes import positional, with_keyword
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
@@ -21,9 +22,16 @@ def _held(file: RuleFile) -> str | None:
     """The key under which an object with settings goes into a checkpoint, or of which something is asked that no dictionary has."""
     for name in sorted(_NAMES & file.source.words):
         pattern = name + rb"['\"]\s*(?::\s*" + _OBJECT + rb"|\]\.(?!" + _METHODS + rb")\w)"
-        if file.source.says(re.compile(pattern)):
+        if file.source.says(re.compile(pattern)) or _put(name, file):
             return name.decode()
     return None
+
+
+def _put(name: bytes, file: RuleFile) -> bool:
+    """`package["args"] = args` of what is saved."""
+    pattern = re.compile(rb"\b(\w+)\[['\"]" + name + rb"['\"]\]\s*=\s*" + _OBJECT)
+    holders = set(pattern.findall(file.source.utf8)) if file.source.says(b"save") else set()
+    return any(file.source.says(re.compile(rb"\bsave\(\s*%s\b" % holder)) for holder in holders)
 
 
 class PickledObjects(Rule):
@@ -41,4 +49,7 @@ class PickledObjects(Rule):
         whole = next((mark for mark in _WHOLE if mark in file.text(original)), None)
         if whole is None and file.source.says(_ATTRIBUTES):
             whole = "__dict__"
-        return Hit(original.func, "objects", new=new, values=(("name", whole),)) if whole else None
+        if whole:
+            return Hit(original.func, "objects", new=new, values=(("name", whole),))
+        asked = loaded_objects.asked(original, file)
+        return Hit(original.func, "asked", new=new, values=(("name", asked),)) if asked else None

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import re
 
 from porter.checks.export import prefilters
 from porter.engine.nodes import chain
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
+from porter.python.evidence import call_name
+from porter.python.index import Node, ancestors, walk
 
 MODEL = re.compile(
     r"(?i)^(?:\w*_)?(?:model|net|network|generator|discriminator|encoder|decoder|backbone|classifier)(?:_\w+)?$|^net[DG]$"
@@ -25,7 +28,7 @@ class WholeModelSaved(Rule):
             return None
         words = chain(original.args[0].value)
         name = words[-2] if len(words) > 1 and words[-1] == "module" else words[-1] if words else ""
-        if not MODEL.match(name):
+        if not MODEL.match(name) or _is_chosen(original, file):
             return None
         text = file.text(original.args[0].value)
         pattern = (
@@ -37,3 +40,16 @@ class WholeModelSaved(Rule):
         )
         used = file.source.says(re.compile(pattern))
         return Hit(original.args[0].value, "module", values=(("name", text),)) if used else None
+
+
+def _is_chosen(call: cst.Call, file: RuleFile) -> bool:
+    """Whether the other branch of an option saves the parameters of the same model: whoever wants the module asks for it."""
+    link = file.scene.link(call)
+    saved = ast.unparse(link[1][0].args[0]) if link is not None else ""
+    statement = next((above for above in ancestors(link) if isinstance(above[0], ast.stmt)), None) if link else None
+    above: Node = statement[1][0] if statement is not None else None
+    if above.__class__ is not ast.If or statement is None:
+        return False
+    other = above.body if statement[0] in above.orelse else above.orelse
+    calls = (n for s in other for n in walk(s) if n.__class__ is ast.Call and call_name(n.func) == "save")
+    return any(ast.unparse(n.args[0]) == f"{saved}.state_dict()" for n in calls if n.args)

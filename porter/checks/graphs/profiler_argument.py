@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from porter.checks.graphs.profiler_use import OLD, needed
-from porter.engine.rule import Hit, Rule, cst
+from porter.engine.rule import TOGETHER, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 
 ARGUMENTS = {
@@ -33,7 +33,8 @@ class ProfilerArgument(Rule):
         if name in ARGUMENTS:
             yield from self._arguments(ARGUMENTS[name], original, file)
         elif isinstance(original.func, cst.Attribute) and needed(file):
-            yield Hit(original.func, "result", values=(("name", original.func.attr.value),))
+            name = original.func.attr.value  # one profile is read in several places: the first speaks for all
+            yield Hit(original.func, "result", values=(("name", name), (TOGETHER, name)))
 
     @staticmethod
     def _arguments(words: tuple[str, ...], original: cst.Call, file: RuleFile) -> Iterator[Hit]:

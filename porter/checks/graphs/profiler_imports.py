@@ -5,7 +5,7 @@ from __future__ import annotations
 from porter.checks.device.import_parts import From, renamed, split
 from porter.checks.graphs.profiler_use import MOVED, OLD, doubt, needed, package
 from porter.engine.nodes import chain, dotted
-from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule import TOGETHER, Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 
 
@@ -28,7 +28,7 @@ class ProfilerImports(Rule):
             return None
         values = (("names", ", ".join(original.names[index].name.value for index in moved)), ("to", space))
         if (why := doubt(file)) == "results":
-            return Hit(original, why, values=values)  # what it is there for would be gone
+            return Hit(original, why, values=(*values, (TOGETHER, why)))  # what it is there for would be gone
         new = updated.with_changes(module=dotted(space), names=list(moved.values()))
         after: tuple[str, ...] = ()
         if len(moved) < len(original.names):

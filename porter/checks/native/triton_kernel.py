@@ -7,9 +7,21 @@ import re
 
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
+from porter.python.evidence import constant
 from porter.python.index import Link, Node, ancestors, walk
 
 JIT = frozenset({"triton.jit", "triton.runtime.jit.jit", "triton.JITFunction"})
+_COMPUTED = (
+    ast.Name,
+    ast.BinOp,
+    ast.UnaryOp,
+    ast.Call,
+    ast.Compare,
+    ast.Tuple,
+    ast.Attribute,
+    ast.Subscript,
+    ast.IfExp,
+)
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -36,6 +48,8 @@ def _decorates(node: cst.Attribute | cst.Name, statement: Node, file: RuleFile) 
 
 def _has_launches(kernel: Node, file: RuleFile) -> bool:
     """Whether anything may launch it; what only other kernels call has no grid of its own."""
+    if _answers(kernel):
+        return False
     uses, name = file.names.spelled(kernel.name), kernel.name.encode()
     if file.source.says(re.compile(rb"['\"]%s['\"]" % name)):  # __all__
         return True
@@ -43,6 +57,12 @@ def _has_launches(kernel: Node, file: RuleFile) -> bool:
         return not file.source.says(re.compile(rb"#[^\n]*\b%s\[" % name))
     helper = not file.source.says(b"program_id", kernel)
     return not all(helper and _is_in_kernel(link, file) or _is_in_hidden(link, file) for link in uses)
+
+
+def _answers(kernel: Node) -> bool:
+    """Whether it returns a value, which nothing that is launched can do."""
+    returns = (n.value for n in walk(kernel) if n.__class__ is ast.Return)
+    return any(value is not None and constant(value) is not None or isinstance(value, _COMPUTED) for value in returns)
 
 
 def _is_in_kernel(link: Link, file: RuleFile) -> bool:

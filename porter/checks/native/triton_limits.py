@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -44,35 +45,33 @@ class TritonLimits(Rule):
             return Hit(original, why, values=(("name", name),))
         if isinstance(original.func, cst.Subscript):
             link = file.scene.link_of(original, ast.Call)  # other rules may have singled the statement out
-            return list(self._launch(original)) if link is not None and file.glance(self.only, link) else None
+            return list(self._launch(original, file)) if link is not None and file.glance(self.only, link) else None
         if file.name(original.func) == "triton.next_power_of_2":
             return None if file.tested else Hit(original, "row")
-        return list(self._config(original))
+        return list(self._config(original, file))
 
     @staticmethod
-    def _launch(call: Any) -> Iterator[Hit]:
+    def _launch(call: Any, file: RuleFile) -> Iterator[Hit]:
         elements = call.func.slice
         tuples = [e.slice.value for e in elements if isinstance(e.slice, cst.Index)]
         if len(tuples) == 1 and isinstance(tuples[0], cst.Tuple):
             tuples = [element.value for element in tuples[0].elements]
         sizes = [_integer(node) for node in tuples]
-        programs = 1
-        for size in sizes:
-            programs *= size or 1
+        programs = math.prod(size or 1 for size in sizes)
         if programs > PROGRAMS:
             yield Hit(call.func, "grid", values=(("count", str(programs)),))
         elif len(sizes) > 1 and sizes[1:] != [1] * (len(sizes) - 1):
             yield Hit(call.func, "dimensions", values=(("count", str(len(sizes))),))
         yield from _too_large(call, {a.keyword.value: a.value for a in call.args if a.keyword})
-        yield from _tuned(call)
+        yield from _tuned(call, file)
 
     @staticmethod
-    def _config(call: cst.Call) -> Iterator[Hit]:
+    def _config(call: cst.Call, file: RuleFile) -> Iterator[Hit]:
         first = call.args[0].value if call.args else None
         if isinstance(first, cst.Dict):
             pairs = [e for e in first.elements if isinstance(e, cst.DictElement)]
             yield from _too_large(call, {getattr(e.key, "raw_value", ""): e.value for e in pairs})
-        yield from _tuned(call)
+        yield from _tuned(call, file)
 
 
 def _integer(node: cst.BaseExpression) -> int | None:
@@ -87,7 +86,15 @@ def _too_large(call: cst.Call, given: Mapping[str, cst.BaseExpression]) -> Itera
         yield Hit(call.func, "block", values=(("count", str(elements)),))
 
 
-def _tuned(call: cst.Call) -> Iterator[Hit]:
-    named = [a.keyword.value for a in call.args if a.keyword and a.keyword.value in _TUNED]
-    if named:
-        yield Hit(call.func, "warps", values=(("name", ", ".join(named)),))
+def _tuned(call: cst.Call, file: RuleFile) -> Iterator[Hit]:
+    given = [(a.keyword.value, a.value) for a in call.args if a.keyword and a.keyword.value in _TUNED]
+    if names := [word for word, value in given if not _is_handed_on(word, value, file)]:
+        yield Hit(call.func, "warps", values=(("name", ", ".join(names)),))
+
+
+def _is_handed_on(word: str, value: cst.BaseExpression, file: RuleFile) -> bool:
+    """`num_warps=config.num_warps`, `num_warps=num_warps` where nothing in the file says a number: what the kernels ask for."""
+    if isinstance(value, cst.Attribute):
+        return value.attr.value == word
+    said = re.compile(rb"\b%s\s*(?::\s*\w+\s*)?=[^=\n,)]*\d" % word.encode())
+    return isinstance(value, cst.Name) and value.value == word and not file.source.says(said)

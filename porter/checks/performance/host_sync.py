@@ -9,7 +9,7 @@ from porter.engine.rule import Answer, BatchRule, Hit, cst
 from porter.engine.rule_file import RuleFile
 from porter.python.index import Link
 from porter.python.waits import READS
-from porter.training import value_uses
+from porter.training import host_values, value_uses
 from porter.training.dynamic_sizes import SIZE
 
 TELLING = ("set_postfix", "set_description", "add_scalar")
@@ -62,6 +62,8 @@ class HostSync(BatchRule):
             return None
         if value_uses.made_on_host(scene, link) and not file.source.says(b"set_default_"):  # set_default_device("cuda")
             return None
+        if host_values.stays(scene, link[0].value, link):
+            return None
         if name in ("item", "tolist") and (followed := file.tensors.followed(original, SIZE)) is not None:
             return Hit(
                 original, "compiled" if file.session.compiles else "size", values=(*values, *followed), code="PRT601"
@@ -73,7 +75,7 @@ class HostSync(BatchRule):
         why = syncs.purpose(scene, link) or "call"
         after = syncs.read_after_loop(scene, link) if why == "summed" and name == "item" else None
         if after is None:
-            return Hit(original, why, values=values)
+            return Hit(original, why, values=(*values, *syncs.in_a_row(link, why)))
         detached = updated.with_changes(func=updated.func.with_changes(attr=cst.Name("detach")))
         if (
             isinstance(updated.func.value, cst.Call)

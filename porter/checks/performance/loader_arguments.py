@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from porter.checks.performance import prefilters
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
-from porter.training import transfers
+from porter.training import loaders, transfers
 
 LOADERS = frozenset({"torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader"})
 ORDER = (
@@ -38,7 +39,10 @@ def arguments(call: cst.Call, file: RuleFile) -> dict[str, str] | None:
 
 
 def feeds_training(call: cst.Call, given: dict[str, str], file: RuleFile) -> bool:
-    """Shuffled, or called after training; not what is called after a test, or lies in memory."""
+    """Shuffled, or called after training; not what is called after a test, lies in memory, or is read by nobody."""
+    scene: Any = file.scene
+    if (place := scene.link(call)) is not None and loaders.is_left(scene, place):
+        return False
     target, dataset = file.tensors.target(call), given.get("dataset", "")
     if file.scene.apart or EVALUATES.search(target) or EVALUATES.search(dataset) or given.get("shuffle") == "False":
         return False
@@ -62,7 +66,7 @@ class LoaderArguments(Rule):
 
     def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
         given = arguments(original, file)
-        if given is None or not feeds_training(original, given, file):
+        if given is None or not feeds_training(original, given, file) or file.path in file.facts.own.notebooks:
             return None
         defaults = {"num_workers": "0", "pin_memory": "False"}
         missing = [f"{name}={value}" for name, value in defaults.items() if given.get(name, value) == value]

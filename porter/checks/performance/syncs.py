@@ -6,10 +6,11 @@ import ast
 import re
 from typing import TYPE_CHECKING, Any
 
+from porter.engine.rule import TOGETHER
 from porter.finding import Change
 from porter.python.evidence import call_name
 from porter.python.index import FUNCTIONS, Link, Node, ancestors
-from porter.training import value_uses
+from porter.training import host_values, value_uses, waits_in_a_row
 from porter.training.frequency import asks_now_and_then, asks_training
 from porter.training.loops import loops_around
 from porter.training.placement import DEVICE
@@ -48,7 +49,13 @@ def number(scene: Scene, link: Link) -> bool:
     call = link[1][0]
     if len(call.args) != 1 or call.keywords or call.args[0].__class__ not in (ast.Call, ast.BinOp, ast.Subscript):
         return False
-    return scene.natures.of(call.args[0], link) == DEVICE
+    return scene.natures.of(call.args[0], link) == DEVICE and not host_values.stays(scene, call.args[0], link)
+
+
+def in_a_row(link: Link, why: str) -> tuple[tuple[str, str], ...]:
+    """For `Hit.values`: the row of waits that a wait belongs to."""
+    statement = next((above for above in ancestors(link) if isinstance(above[0], ast.stmt)), None)
+    return ((TOGETHER, f"{why} {waits_in_a_row.first_line(statement)}"),) if statement is not None else ()
 
 
 def is_answer(scene: Scene, link: Link) -> bool:

@@ -11,6 +11,7 @@ from porter.engine.rule_file import RuleFile
 from porter.python.evidence import DEVICES, call_name, constant, device_like
 from porter.python.index import Link
 from porter.python.waits import COPIES
+from porter.training.host_values import is_read_as_array
 from porter.training.value_uses import is_on_host
 
 DTYPES = frozenset({"torch.float64", "torch.double"})
@@ -35,6 +36,7 @@ class Float64Tensor(Rule):
                 or file.receiver(original) in ("other", "own")
                 or _on_cpu(link)
                 or _lies_on_host(link[0].value, link, file)
+                or is_read_as_array(file.names, link[1])
             ):
                 return None
             func: Any = original.func

@@ -1,0 +1,55 @@
+"""What a file asks of a checkpoint that it has loaded: what neither a tensor nor a plain value has is an object's."""
+
+from __future__ import annotations
+
+import ast
+from collections import OrderedDict
+from collections.abc import Iterator
+
+from porter.engine.rule import cst
+from porter.engine.rule_file import RuleFile
+from porter.python.index import Link, Node, ancestors
+
+_PLAIN = (dict, OrderedDict, list, tuple, set, str, bytes, int, float, complex)
+
+
+def asked(call: cst.Call, file: RuleFile) -> str | None:
+    """`state_dict` of `checkpoint["model"].float().state_dict()`, where this call has loaded the checkpoint."""
+    link = file.scene.link(call)
+    if link is None:
+        return None
+    return next((name for place in [link[1], *_readers(link[1], file)] if (name := _foreign(place, file))), None)
+
+
+def _foreign(link: Link, file: RuleFile) -> str | None:
+    """The first of the attributes behind a value that only an object has."""
+    surface, child = file.session.support.catalogue.surface, link[0]
+    for above in ancestors(link):
+        node = above[0]
+        if node.__class__ is ast.Attribute:
+            name: str = node.attr
+            if surface.has(f"torch.Tensor.{name}") is False and not any(hasattr(kind, name) for kind in _PLAIN):
+                return name if "npu" not in name else None
+        elif not (node.__class__ is ast.Subscript and node.value is child):
+            if node.__class__ is not ast.Call or node.func is not child:
+                return None
+        child = node
+    return None
+
+
+def _readers(link: Link, file: RuleFile) -> Iterator[Link]:
+    """Where the name that it is given is read, up to where something else is."""
+    while link[1][0].__class__ is ast.IfExp:
+        link = link[1]
+    above: Node = link[1][0]
+    if above.__class__ is not ast.Assign or len(above.targets) != 1:
+        return
+    target: Node = above.targets[0]
+    for name in target.elts if target.__class__ in (ast.Tuple, ast.List) else [target]:
+        if name.__class__ is not ast.Name:
+            continue
+        place = (name, link[1])
+        others = file.names.others.get(name.id, ())
+        lines = [binding[0].lineno for binding in others if hasattr(binding[0], "lineno")]
+        behind = min((line for line in lines if line > name.lineno), default=1 << 31)
+        yield from (use for use in file.names.readers(name.id, place) if name.lineno < use[0].lineno <= behind)

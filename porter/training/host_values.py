@@ -1,0 +1,123 @@
+"""Values that never were on the device, by what they are called or by what happens to them elsewhere: lengths of a packed
+sequence, what is read of a batch before it is moved, numbers that an object was made with."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING
+
+from porter.python.blocks import once
+from porter.python.evidence import call_name
+from porter.python.index import Link, Node, ancestors, walk
+from porter.python.parameters import parameters
+
+if TYPE_CHECKING:
+    from porter.engine.rule_file import Names as AnyNames
+    from porter.training.scene import Scene
+
+_MOVES = re.compile(
+    r"(?i)^(?:to|cuda|npu)$|(?:move|copy|send|put|batch|data|tensors?)_?to_?(?:device|gpu|cuda|npu)|^to_?(?:device|gpu|cuda|npu)$"
+)
+_PACKED = re.compile(rb"PackedSequence|pack_(?:padded_)?sequence")
+
+
+def stays(scene: Scene, node: Node, link: Link) -> bool:
+    """Whether an expression at this link, of which a value is read, lies on the host for one of these reasons."""
+    return _is_packed(scene, node) or _is_not_moved_yet(scene, node, link) or _was_given(scene, node, link)
+
+
+def _is_packed(scene: Scene, node: Node) -> bool:
+    """`int(batch_sizes[0])`, `packed.batch_sizes.tolist()`: torch keeps them on the CPU."""
+    while node.__class__ is ast.Subscript:
+        node = node.value
+    named = getattr(node, "attr", "") or getattr(node, "id", "")
+    return named == "batch_sizes" and scene.file.source.says(_PACKED)
+
+
+def _is_not_moved_yet(scene: Scene, node: Node, link: Link) -> bool:
+    """`mask = batch["mask"]` above `batch = batch.to(device)`, of a batch that the function was handed."""
+    function = scene.function(link)
+    if function is None:
+        return False
+    moved = _moved(function[0])
+    if not moved:
+        return False
+    names = _names(node)
+    for name in [*names]:
+        for binding in scene.names.bindings(name, link):
+            above = binding[1] and binding[1][0]
+            if above.__class__ in (ast.Assign, ast.NamedExpr) and binding[0].lineno <= link[0].lineno:
+                names |= _names(above.value)
+    return any(link[0].lineno < moved[name] for name in names & moved.keys())
+
+
+def _names(node: Node) -> set[str]:
+    return {n.id for n in walk(node) if n.__class__ is ast.Name}
+
+
+@once
+def _moved(function: Node) -> dict[str, int]:
+    """What a function is handed and moves in its own block: the line from which on it lies on the device."""
+    handed, lines = {*parameters(function)}, dict[str, int]()
+    bound = [n.id for n in walk(function) if n.__class__ is ast.Name and n.ctx.__class__ is ast.Store]
+    for statement in function.body:
+        target: Node = statement.targets[0] if statement.__class__ is ast.Assign else None
+        if target.__class__ is not ast.Name or target.id not in handed or bound.count(target.id) != 1:
+            continue
+        calls = [n for n in walk(statement.value) if n.__class__ is ast.Call and _MOVES.search(call_name(n.func))]
+        if any(target.id in _names(call) for call in calls):
+            lines[target.id] = statement.lineno
+    return lines
+
+
+def _was_given(scene: Scene, node: Node, link: Link) -> bool:
+    """`self.width` of `self.width = width`, of which `__init__` takes `width.item()` as well: a number in a tensor."""
+    owner = scene.owner(link)
+    if owner is None or node.__class__ is not ast.Attribute or getattr(node.value, "id", "") != "self":
+        return False
+    values = scene.file.receivers.members(owner).get(node.attr, ())
+    return bool(values) and all(getattr(value, "id", "") in _numbers(owner) for value in values)
+
+
+@once
+def _numbers(owner: ast.ClassDef) -> frozenset[str]:
+    """The parameters of `__init__` of which it takes `.item()`."""
+    inits = [s for s in owner.body if s.__class__ is ast.FunctionDef and getattr(s, "name", "") == "__init__"]
+    return frozenset(
+        n.func.value.id
+        for init in inits
+        for n in walk(init)
+        if n.__class__ is ast.Call
+        and call_name(n.func) == "item"
+        and getattr(n.func.value, "id", "") in parameters(init)
+    )
+
+
+def is_read_as_array(names: AnyNames, link: Link) -> bool:
+    """Whether a name is set to what this call makes, and somewhere becomes an array as it is: `x = x.double()`,
+    `x.numpy()`. That would have failed on a GPU, so that it lies on the host."""
+    statement: Node = link[1][0]
+    target: Node = statement.targets[0] if statement.__class__ is ast.Assign and len(statement.targets) == 1 else None
+    if target.__class__ is not ast.Name or statement.value is not link[0]:
+        return False
+    uses = names.readers(target.id, (target, link[1]))
+    called = [use[1][0].attr for use in uses if use[1][0].__class__ is ast.Attribute and _is_called(use[1])]
+    moved = any(_stays_named(use, target.id) for use in uses)
+    return "numpy" in called and not moved
+
+
+def _is_called(link: Link) -> bool:
+    return link[1][0].__class__ is ast.Call and link[1][0].func is link[0]
+
+
+def _stays_named(use: Link, name: str) -> bool:
+    """`x = x.cpu()`, `x = x.detach().to("cpu")`: another value, under the same name."""
+    words = set()
+    for above in ancestors(use):
+        if above[0].__class__ is ast.Attribute:
+            words.add(above[0].attr)
+        if isinstance(above[0], ast.stmt):
+            targets: list[Node] = getattr(above[0], "targets", [])
+            return not words.isdisjoint({"cpu", "to"}) and any(getattr(t, "id", "") == name for t in targets)
+    return False
