@@ -36,6 +36,7 @@ class Variable(NamedTuple):
     code: str
     to: str | None
     value: str  # keep | bytes-to-mb
+    takes: str  # a regular expression for the values that may be taken over
     fix: str | None
     severity: str
     effort: str

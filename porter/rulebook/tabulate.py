@@ -101,7 +101,7 @@ class _Joined:
         rule, names = self._rule(where, s), _listed(s["match"])
         why = self._why(where, s, names[0])
         weight = self._weight(rule, s, why)
-        row = (s["code"], s.get("to"), s.get("value", "keep"), s.get("fix"), *weight, why)
+        row = (s["code"], s.get("to"), s.get("value", "keep"), s.get("takes", ""), s.get("fix"), *weight, why)
         for name in names:
             self._put("variables", where, name, row)
 

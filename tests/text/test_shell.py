@@ -82,7 +82,7 @@ def test_what_is_not(text):
 
 
 def test_a_value_that_no_edit_can_convert_leaves_the_name_alone():
-    text = "export NCCL_BUFFSIZE=$size\nexport NCCL_BUFFSIZE=4194304\n"
+    text = "export NCCL_BUFFSIZE=$size\nexport NCCL_BUFFSIZE=268435456\n"
     assert ported(text, unsafe=True) == text and "PRT802" in codes(text.encode())
 
 
@@ -189,7 +189,7 @@ PIECES = (
     "export CUDA_VISIBLE_DEVICES=0,1\n", "CUDA_LAUNCH_BLOCKING=1 python a.py --device cuda\n", "# é cuda\n", "\n",
     "nvidia-smi\n", "nvidia-smi -L | wc -l\n", "if true; then\n  nvidia-smi\nfi\n", 'x="$CUDA_VISIBLE_DEVICES"\n',
     "cat <<EOF\ncuda $CUDA_VISIBLE_DEVICES nccl\nEOF\n", "torchrun a.py \\\n  --backend nccl \\\n  -x\n", "\tls 'é'\n",
-    "export NCCL_BUFFSIZE=4194304\n", "pip install torch==2.1.0+cu118\n", "docker run --gpus all x\n", "f() {\n\tdate\n}\n",
+    "export NCCL_BUFFSIZE=268435456\n", "pip install torch==2.1.0+cu118\n", "docker run --gpus all x\n", "f() {\n\tdate\n}\n",
     "case $1 in\n  cuda) nvidia-smi ;;\n  *) ;;\nesac\n", "a=(--device cuda)\n", "module load cuda\n", "echo ) (\n",
 )  # fmt: skip
 

@@ -14,14 +14,13 @@ from typing import Any
 
 from porter.engine.rule import Hit, TextRule, named
 from porter.rulebook.table import Tables, Variable
-from porter.rulebook.variable_values import is_list, is_ordered, to_megabytes
+from porter.rulebook.variable_values import is_list, is_ordered, is_taken, to_megabytes
 from porter.text.document import Document
 from porter.text.shells.programs import gpus_alone
 from porter.text.shells.script import Script, Word
 
 _UNKNOWN = re.compile(r"(?:TORCH_NCCL|PYTORCH_CUDA|NCCL)_(?!VER)[A-Z0-9_]+$")
 _TOKEN = re.compile(r"(?<![\w$.{/-])(?:[A-Z][A-Z0-9]*_[A-Z0-9_]+|CUDACXX|CUDAARCHS|CUDAHOSTCXX)(?![\w.-])")
-_CARDS = re.compile(r"[\d,-]*")
 _NAMED = frozenset({"export", "declare", "typeset", "readonly", "local", "unset", "read", "printenv"})
 _PASSED_ON = frozenset({"-x", "-e", "--env", "-env", "-genv", "--export-env"})
 _LAUNCHERS = frozenset("env mpirun mpiexec orterun horovodrun docker podman nvidia-docker sudo srun".split())
@@ -164,10 +163,9 @@ def _renamed(name: str, row: Variable, places: list[Place], safe: bool) -> Itera
         yield from _converted(name, row, places)
         return
     values = (("new", row.to or ""), ("old", name))
-    if row.to == "ASCEND_VISIBLE_DEVICES" and any(not _CARDS.fullmatch(_given(place) or "") for place in places):
-        yield Hit(
-            (places[0].start, places[0].end), row.why, code=row.code, values=values
-        )  # `all`, or the name of a card
+    refused = next((place for place in places if not is_taken(row, _given(place))), None)
+    if refused:  # `all` devices, a time-out that is too long: no place of it is renamed
+        yield Hit((refused.start, refused.end), row.why, code=row.code, values=values)
         return
     wrong = {place: v for place in places if is_list(row) and (v := _given(place)) and not is_ordered(v)}
     certain = safe and row.fix == "safe" and not wrong and all(place.role != "text" for place in places)
@@ -188,6 +186,11 @@ def _given(place: Place) -> str | None:
 def _converted(name: str, row: Variable, places: list[Place]) -> Iterator[Hit]:
     """Bytes to MB, where every place says how many: a number, or one that stands in where none is given."""
     values = (("new", row.to or ""), ("old", name))
+    numbers = [(p, number) for p in places if (number := to_megabytes(_given(p)))]
+    if less := next((pair for pair in numbers if not is_taken(row, pair[1])), None):
+        place, number = less
+        yield Hit((place.start, place.end), "less", code=row.code, values=(*values, ("converted", number)))
+        return
     inner = [p.start for p in places if p.role == "read" and to_megabytes(_given(p))]  # sorted, as `places` are
     edits = []
     for place in places:
