@@ -45,6 +45,7 @@ class OwnCode(NamedTuple):
     cuda_names: tuple[str, ...] = ()  # what the project sets below torch.cuda: `torch.cuda.patched = True`
     variables: tuple[tuple[str, str], ...] = ()  # (variable of CUDA's or NCCL's, the first file that reads it itself)
     attention: str = ""  # the first file with a "flash_attention_2" of its own, which is not transformers'
+    installed: tuple[str, ...] = ()  # requirement files that a package's own setup reads as what it needs
     plain: tuple[str, ...] = ()  # setup.py and its kin, of packages that themselves name no device
     enums: tuple[str, ...] = ()  # files with an Enum of which a member is "cuda" or "nccl"
 
@@ -78,6 +79,8 @@ class Accelerators(NamedTuple):
     npu_twins: tuple[str, ...] = ()  # files with a counterpart for NPUs beside them: cuda_worker.py and npu_worker.py
     rivals: tuple[str, ...] = ()  # files with counterparts for other accelerators beside them: cuda.py and mps.py
     npu_folders: tuple[str, ...] = ()  # "" for all of the project: their code runs on NPUs and on GPUs already
+
+    for_cpus: tuple[str, ...] = ()  # lists of what a machine without GPUs needs, beside those of one with them
 
     def also_npu(self, path: str) -> bool:
         """Whether a file belongs to code that chooses between GPUs and NPUs, so that a rename would take the GPUs away."""

@@ -12,6 +12,8 @@ from porter.files.read import beginning
 _LISTS = ("pyproject.toml", "setup.cfg", "setup.py", "Pipfile")
 _ENVIRONMENT = re.compile(r"(?i)(?:environment|conda|env)[\w.-]*\.ya?ml$")
 _SHOWN = 2
+_NEEDS = re.compile(rb"\binstall_requires\b|^dynamic[ \t]*=[^\n]*dependencies", re.MULTILINE)
+_FILE = re.compile(rb"""["'](?:\./)?([\w./-]{1,100}\.(?:txt|in))["']""")
 LIMIT = 1_000_000
 
 
@@ -38,6 +40,17 @@ def users(root: Path, files: Sequence[str], texts: Mapping[str, bytes]) -> tuple
             if word in text and says(text):  # the first takes a tenth of the time of the second
                 users.setdefault(name, set()).add(path)
     return tuple((name, _shown(sorted(paths))) for name, paths in sorted(users.items()))
+
+
+def installed(root: Path, files: Sequence[str]) -> Iterator[str]:
+    """Requirement files that setup.py, or pyproject.toml, beside them names as what the package needs."""
+    lists = {path for path in files if kind_of(path) == REQUIREMENTS}
+    for path in files if lists else ():
+        folder, slash, name = path.rpartition("/")
+        if name in ("setup.py", "pyproject.toml") and (data := beginning(root / path, LIMIT)):
+            if _NEEDS.search(data):
+                named = {f"{folder}{slash}{word.decode()}" for word in _FILE.findall(data)}
+                yield from named & lists
 
 
 def _shown(paths: list[str]) -> str:

@@ -14,10 +14,10 @@ from porter.files.kinds import SHELL, kind_of
 from porter.files.read import LIMIT, beginning
 from porter.native.kernels import Remember, anew
 from porter.native.python_to_kernels import gather as gather_natives
-from porter.project.counterpart_files import rivals_among, twins_among
+from porter.project.counterpart_files import for_cpus, rivals_among, twins_among
 from porter.project.modules import IMPORTED, may_be, module_of
 from porter.project.own_methods import classes
-from porter.project.package_users import users
+from porter.project.package_users import installed, users
 from porter.project.program_options import launcher, takes
 from porter.project.roads import Survey
 from porter.project.said_once import (
@@ -119,10 +119,15 @@ def _gather(
             variables=first_readers(gathered.texts),
             attention=first_attention(gathered.texts),
             enums=tuple(sorted(gathered.enums)),
+            installed=tuple(sorted(installed(root, files))),
             plain=tuple(sorted(_plain(files, gathered.with_cuda))),
         ),
         accelerators=Accelerators(
-            tuple(sorted(gathered.shim)), twins, tuple(sorted(rivals_among(files))), _npu_folders(gathered.asks, files)
+            tuple(sorted(gathered.shim)),
+            twins,
+            tuple(sorted(rivals_among(files))),
+            _npu_folders(gathered.asks, files),
+            tuple(sorted(for_cpus(files))),
         ),
         native=NativeCode(natives, dying),
         constants=constants,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -12,6 +12,7 @@ from porter.engine.rule import Hit, named
 from porter.engine.session import RuleSet
 from porter.rulebook.table import Package
 from porter.text.document import Document
+from porter.text.installable import companion, obstacles, off_linux
 from porter.versions import allows, base, release
 
 _REQUIREMENT = re.compile(
@@ -24,7 +25,7 @@ _PARTS = re.compile(
     r"(?:-[\w-]*)?|cuda-(?:toolkit|nvcc|runtime|cudart|libraries|nvrtc|nvtx|cupti|compiler)(?:-[\w-]*)?|cudatoolkit(?:-dev)?|"
     r"pytorch-cuda|pytorch-mutex|cudnn|nccl|cuda"
 )
-_BUILD = re.compile(r"[-_]?cu(?:da)?-?\d{2,3}x?$")
+_BUILD = re.compile(r"[-_]?cu(?:da)?-?\d{2,3}(?:-\d{1,2}|x)?$")  # of a normalised name, dgl-cuda10.2 is dgl-cuda10-2
 _ADDRESS = re.compile(r"https?://[^\s\"']*")
 _INDEX = re.compile(r"https?://(?:download\.pytorch\.org/whl|data\.pyg\.org/whl)/")
 _TOOLKIT = re.compile(r"(?<=[/+])cu\d{2,3}(?=(?:/|\.html|/torch_stable\.html)?(?:[\s\"',;\]]|$))")
@@ -54,6 +55,8 @@ class Wanted:
     kind: str = "pip"  # pip | conda
     more: tuple[int, str, str] | None = None  # where another may follow, and what stands before and behind it
     locked: bool = False  # by hashes
+    forced: bool = False  # on every user of a package: what it cannot be without
+    extra: tuple[int, str, str] | None = None  # where an optional list of that package may have another, as in `more`
 
 
 def wanted(text: str, start: int, end: int, **more: Any) -> Wanted | None:
@@ -82,8 +85,17 @@ def for_others(text: str) -> bool:
 
 def hits(document: Document, requirements: list[Wanted]) -> Iterator[Hit]:
     session = document.session
-    if for_npus(document.path):
+    if for_npus(document.path) or document.path in session.facts.accelerators.for_cpus:
         return
+    requirements = [want for want in requirements if not off_linux(want.marker)]
+    held_back = list(obstacles(document.path, document.text, requirements, session.target.torch))
+    yield from held_back
+    for hit in _hits(document, requirements):
+        yield replace(hit, edits=()) if held_back and hit.code == "PRT840" else hit
+
+
+def _hits(document: Document, requirements: list[Wanted]) -> Iterator[Hit]:
+    session = document.session
     rows, names = _rows(session.rules), {w.name for w in requirements}
     has_torch_npu = "torch-npu" in names
     parts: list[Wanted] = []
@@ -104,7 +116,19 @@ def hits(document: Document, requirements: list[Wanted]) -> Iterator[Hit]:
         shown = ", ".join(part.name for part in parts[:_WIDTH]) + (
             f" (+{len(parts) - _WIDTH})" if parts[_WIDTH:] else ""
         )
-        yield Hit((parts[0].start, parts[0].end), "default", code="PRT842", values=named(name=shown))
+        values, frozen = named(name=shown), _frozen(document, requirements, parts)
+        if frozen:
+            values = named(name=shown, old=frozen, torch=".".join(map(str, session.target.torch)))
+        yield Hit((parts[0].start, parts[0].end), "frozen" if frozen else "default", code="PRT842", values=values)
+
+
+def _frozen(document: Document, requirements: list[Wanted], parts: list[Wanted]) -> str:
+    """The torch whose parts are pinned beside it, as `pip freeze` writes them, if it is another than the target's."""
+    torch = next((want for want in requirements if want.name == "torch" and want.version), None)
+    if torch is None or torch.version is None or not all(part.version for part in parts[:_WIDTH]):
+        return ""
+    written = document.text[slice(*torch.version)]
+    return written if parts[_WIDTH - 1 :] and release(written, _WIDTH) != document.session.target.torch else ""
 
 
 def indexes(document: Document, start: int, end: int) -> Iterator[Hit]:
@@ -152,7 +176,11 @@ def _beside(document: Document, want: Wanted, why: str) -> Iterator[Hit]:
         return
     if not want.version and target.style == "portable":
         return  # nothing imports torch_npu there, and other accelerators stay welcome
-    if want.kind == "conda":
+    if not want.version and (want.forced or path in facts.own.installed):
+        offset, head, tail = want.extra or (0, "", "")
+        edits = ((offset, offset, f"{head}{target.torch_npu}{tail}"),) if want.extra else ()
+        yield Hit((want.start, want.end), "extra", code="PRT840", values=named(npu=target.torch_npu), edits=edits)
+    elif want.kind == "conda":
         yield Hit((want.start, want.end), "conda", code="PRT840", values=named(npu=target.torch_npu))
     elif want.more is not None and not want.locked and ("\n" not in want.more[1] or "\n" in document.text):
         offset, head, tail = want.more
@@ -162,16 +190,13 @@ def _beside(document: Document, want: Wanted, why: str) -> Iterator[Hit]:
 
 
 def _companion(document: Document, want: Wanted) -> Iterator[Hit]:
-    """torchvision 0.22.1 belongs to torch 2.7.1, torchaudio has torch's own numbers."""
-    if want.version is None:
-        return
-    major, minor, patch = (*document.session.target.torch, 0, 0)[:_WIDTH]
-    right = (major, minor, patch) if want.name == "torchaudio" else (0, minor + 15, patch)
-    if major != 2:
+    torch = (*document.session.target.torch, 0, 0)[:_WIDTH]
+    right = companion(want.name, torch)
+    if want.version is None or not right:
         return
     written = document.text[slice(*want.version)]
     new = ".".join(map(str, right))
-    values = named(name=want.name, old=written, new=new, torch=f"{major}.{minor}.{patch}")
+    values = named(name=want.name, old=written, new=new, torch=".".join(map(str, torch)))
     if release(written, _WIDTH) != right or "+cu" in written:
         edits = () if want.locked or want.kind == "conda" else ((*want.version, new),)
         yield Hit((want.start, want.end), "companion", code="PRT840", values=values, edits=edits)

@@ -86,6 +86,12 @@ def test_a_value_that_no_edit_can_convert_leaves_the_name_alone():
     assert ported(text, unsafe=True) == text and "PRT802" in codes(text.encode())
 
 
+def test_wheels_for_other_gpus_are_nobodys_business():
+    text = "pip install torch==2.3.1 torchvision==0.18.1 --index-url https://download.pytorch.org/whl/{}\n"
+    assert codes(text.format("rocm6.0").encode()) == []
+    assert codes(text.format("cu121").encode()) == ["PRT840", "PRT840", "PRT841"]
+
+
 def test_options_wait_for_a_look_where_nothing_says_what_they_are():
     text = "python train.py --backend nccl --device cuda:1\n"
     assert ported(text, open_session()) == text

@@ -18,6 +18,9 @@ from porter.text.shells.script import Command, Script, Word
 _BUILD = re.compile(r"[\"']?torchtext(?:==|~=|>=)[\w.]*(\+cu\d+)")
 _TORCHS = frozenset({"torch", "torchvision", "torchaudio"})
 _INDEX = re.compile(r"https?://[\w.]*pytorch\.org/whl/(?:nightly/|test/)?(cu\d+)\b|torch_stable\.html")
+_RIVAL = re.compile(
+    r"https?://[\w.]*pytorch\.org/whl/(?:nightly/|test/)?(?:rocm|xpu)"
+)  # wheels for AMD's and Intel's GPUs
 _CUDA = re.compile(
     r"(?i)^(?:nvidia-(?:cuda|cudnn|cublas|cufft|cufile|curand|cusolver|cusparse|cusparselt|nccl|nvtx|nvjitlink|nvshmem"
     r"|container|docker)[\w-]*|nvidia-(?:driver|utils|pyindex)[\w-]*|[\w-]+-cu\d{2,3}(?:-\w+)?"
@@ -74,6 +77,8 @@ def _rows(rules: RuleSet) -> dict[str, Package]:
 
 
 def _hits(document: Document, words: tuple[Word, ...]) -> Iterator[Hit]:
+    if any(_RIVAL.search(word.text) for word in words):
+        return
     yield from _versions(document, words)
     rows = _rows(document.session.rules)
     skip = False
@@ -117,11 +122,14 @@ def _hits(document: Document, words: tuple[Word, ...]) -> Iterator[Hit]:
 
 def _versions(document: Document, words: tuple[Word, ...]) -> Iterator[Hit]:
     """Of torch and what belongs to it, as a list of requirements has them."""
+    requirements = []
     for word in words:
         quoted = word.text.startswith(('"', "'"))
         requirement = packages.wanted(document.text, word.start + quoted, word.end - quoted)
         if requirement is not None and requirement.name in _TORCHS:
-            yield from packages.hits(document, [requirement])
+            requirements.append(requirement)
+    if requirements:
+        yield from packages.hits(document, requirements)
 
 
 def _package(word: Word, name: str, rows: Mapping[str, Package]) -> Iterator[Hit]:
