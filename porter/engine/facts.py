@@ -142,6 +142,10 @@ class Facts:
     gelu: str = ""  # the first file that computes the exact GELU, which speaks for the others
     jit_compile: str = ""  # on | off, where the project sets it
     imported: tuple[tuple[str, str], ...] = ()  # (package, files): who imports what the project asks to have installed
+    unimported: tuple[str, ...] = ()  # what is known not to be imported by any file, of packages that may be asked for
+    idle: tuple[
+        tuple[str, str, int], ...
+    ] = ()  # (package, first file, how many more) of `import package` that nothing uses
     served: tuple[Served, ...] = ()  # functions that a step in another file calls for every batch
     roads: Roads = Roads()  # from which files nothing leads to torch
 

@@ -170,6 +170,7 @@ KINDS: Kinds = {
             "name": _or_list(_string),
             "status": _one_of(*STATUSES),
             "gate": _boolean,
+            "anywhere": _or_list(_string),
             "since": _string,
             "replacement": _or_list(_string),
             "message": _message,

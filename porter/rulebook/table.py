@@ -74,6 +74,7 @@ class Package(NamedTuple):
     since: str | None  # native: the first version that is
     replacement: tuple[str, ...]  # what is installed, imported or called in its place
     names: tuple[str, ...]  # what it is called where packages are installed from
+    anywhere: tuple[str, ...]  # those of them that install without a GPU and do nothing until they are imported
     severity: str
     effort: str
     why: str

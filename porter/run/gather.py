@@ -17,7 +17,7 @@ from porter.native.python_to_kernels import gather as gather_natives
 from porter.project.counterpart_files import for_cpus, rivals_among, twins_among
 from porter.project.modules import IMPORTED, may_be, module_of
 from porter.project.own_methods import classes
-from porter.project.package_users import installed, users
+from porter.project.package_users import idle, installed, users
 from porter.project.program_options import launcher, takes
 from porter.project.roads import Survey
 from porter.project.said_once import (
@@ -108,6 +108,7 @@ def _gather(
     passed = tuple(sorted(option for option in gathered.passed if option[2] not in alone))
     scripts = {path: data for path, data in gathered.scripts.items() if path not in alone}
     cuda, is_cuda = (tuple(sorted(gathered.own_methods[name])) for name in ("cuda", "is_cuda"))
+    imported, unimported = users(root, files, gathered.texts)
     survey = Survey(root, files, {**gathered.sources, **given}, loose)
     return Facts(
         launch=Launch(launcher(scripts), passed, takes(passed, gathered.texts, parse)),
@@ -135,7 +136,9 @@ def _gather(
         unmoved=first_unmoved(gathered.texts, parse),
         gelu=first_gelu(gathered.texts, parse),
         jit_compile=jit_compile(gathered.texts),
-        imported=users(root, files, gathered.texts),
+        imported=imported,
+        unimported=() if loose else unimported,
+        idle=idle(gathered.texts),
         served=served(gathered.texts, remember, asked, calls),
         roads=survey.roads((path, user) for path, _, _, user in constants),
     )

@@ -99,6 +99,7 @@ def _hits(document: Document, requirements: list[Wanted]) -> Iterator[Hit]:
     rows, names = _rows(session.rules), {w.name for w in requirements}
     has_torch_npu = "torch-npu" in names
     parts: list[Wanted] = []
+    pinned = any(want.name == "torch" and want.version for want in requirements)  # with what its build brings
     for want in requirements:
         if want.name in ("torch", "pytorch"):
             yield from _torch(document, want, has_torch_npu)
@@ -109,7 +110,7 @@ def _hits(document: Document, requirements: list[Wanted]) -> Iterator[Hit]:
                 has_torch_npu = True
                 yield from _beside(document, want, "through")
         elif entry := rows.get(want.name) or rows.get(_BUILD.sub("", want.name)):
-            yield from _package(document, want, *entry)
+            yield from _package(document, want, *entry, pinned)
         elif _PARTS.fullmatch(want.name):
             parts.append(want)
     if parts:  # they come by the dozen
@@ -202,11 +203,13 @@ def _companion(document: Document, want: Wanted) -> Iterator[Hit]:
         yield Hit((want.start, want.end), "companion", code="PRT840", values=values, edits=edits)
 
 
-def _package(document: Document, want: Wanted, imported: str, row: Package) -> Iterator[Hit]:
+def _package(document: Document, want: Wanted, imported: str, row: Package, beside_torch: bool) -> Iterator[Hit]:
     facts = document.session.facts
     if facts.own.has_package(imported.partition(".")[0], document.path):
         return
     users = dict(facts.imported).get(imported, "")  # the files that import it or a part of it
+    if nobodys(document, want.name, row):
+        return
     more = {"users": users} if users else {}
     if row.why and row.code == "PRT401":
         values = named(name=want.name, **more)
@@ -219,8 +222,19 @@ def _package(document: Document, want: Wanted, imported: str, row: Package) -> I
             values = named(name=want.name, new=row.since)
             yield Hit((want.start, want.end), "since", code="PRT843", values=values)
     elif row.replacement and row.status != "native":
+        came = imported == "triton" and beside_torch and want.version is not None and imported in facts.unimported
         values = named(name=want.name, new=", ".join(row.replacement), **more)
-        yield Hit((want.start, want.end), "default", code="PRT843", values=values)
+        why, severity = ("came", "wrong") if came else ("default", None)
+        yield Hit((want.start, want.end), why, code="PRT843", values=values, severity=severity)
+
+
+def nobodys(document: Document, name: str, row: Package) -> bool:
+    """Whether a package installs on an NPU machine as on any other, and no file of the project imports it."""
+    if name not in {other.lower().replace("_", "-") for other in row.anywhere}:
+        return False
+    unimported = document.session.facts.unimported
+    rows = document.session.rules.tables.packages
+    return all(imported in unimported for imported, other in rows.items() if other.names == row.names)
 
 
 @lru_cache(maxsize=4)

@@ -38,3 +38,33 @@ def test_lists_that_a_package_is_installed_with(tmp_path):
     assert _facts(tmp_path, files).own.installed == ("requirements.txt",)
     files["setup.py"] = 'print("requirements.txt")\n'
     assert _facts(tmp_path, files).own.installed == ()
+
+
+def test_packages_that_a_file_imports_and_uses_nothing_of(tmp_path):
+    idle = "import torch\nimport dgl\n"
+    files = {
+        "a.py": idle,
+        "b.py": idle,
+        "c.py": f"{idle}dgl.graph(x)\n",
+        "d.py": f"{idle}g.ndata\n",
+        "__init__.py": idle,
+    }
+    assert _facts(tmp_path, files).idle == (("dgl", "a.py", 1),)
+
+
+def test_packages_that_nobody_imports(tmp_path):
+    asked = {
+        "requirements.txt": "fairscale==0.4\npynvml\ntriton==2.2.0\ncuda-python\nxformers\n",
+        "a.py": "import torch\n",
+    }
+    facts = _facts(tmp_path, asked)
+    assert {"fairscale", "pynvml", "triton", "cuda.cudart", "xformers"} < {*facts.unimported} and not facts.imported
+    users = {
+        "b.py": "from cuda import cudart\nimport os, fairscale\n",
+        "c.ipynb": '{"cells": [{"source": ["import pynvml"]}]}\n',
+        "d.py": "def f():\n    import triton.language as tl\n",
+    }
+    facts = _facts(tmp_path, {**asked, **users})
+    assert {"fairscale", "pynvml", "triton", "cuda.cudart"}.isdisjoint(facts.unimported)
+    assert dict(facts.imported)["triton"] == "d.py" and dict(facts.imported)["fairscale"] == "b.py"
+    assert gather(tmp_path, ["a.py", "requirements.txt"], loose=True).unimported == ()

@@ -117,7 +117,7 @@ def _hits(document: Document, words: tuple[Word, ...]) -> Iterator[Hit]:
                 "--target",
             )
         elif name := _NAME.match(text.strip("\"'")):
-            yield from _package(word, name[0].lower().replace("_", "-"), rows)
+            yield from _package(document, word, name[0].lower().replace("_", "-"), rows)
 
 
 def _versions(document: Document, words: tuple[Word, ...]) -> Iterator[Hit]:
@@ -132,8 +132,10 @@ def _versions(document: Document, words: tuple[Word, ...]) -> Iterator[Hit]:
         yield from packages.hits(document, requirements)
 
 
-def _package(word: Word, name: str, rows: Mapping[str, Package]) -> Iterator[Hit]:
-    if (row := rows.get(name)) is not None:
+def _package(document: Document, word: Word, name: str, rows: Mapping[str, Package]) -> Iterator[Hit]:
+    if (row := rows.get(name)) is not None and packages.nobodys(document, name, row):
+        return
+    if row is not None:
         values = (("name", name),)
         yield Hit(
             (word.start, word.end), row.why, code=row.code, values=values, severity=row.severity, effort=row.effort
