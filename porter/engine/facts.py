@@ -45,6 +45,8 @@ class OwnCode(NamedTuple):
     cuda_names: tuple[str, ...] = ()  # what the project sets below torch.cuda: `torch.cuda.patched = True`
     variables: tuple[tuple[str, str], ...] = ()  # (variable of CUDA's or NCCL's, the first file that reads it itself)
     attention: str = ""  # the first file with a "flash_attention_2" of its own, which is not transformers'
+    falls_back: tuple[str, ...] = ()  # settings that ask for flash_attn, which the project does without
+    everywhere: tuple[tuple[str, str, int], ...] = ()  # (variable without effect, first file, how many more set it)
     installed: tuple[str, ...] = ()  # requirement files that a package's own setup reads as what it needs
     plain: tuple[str, ...] = ()  # setup.py and its kin, of packages that themselves name no device
     enums: tuple[str, ...] = ()  # files with an Enum of which a member is "cuda" or "nccl"
@@ -57,6 +59,11 @@ class OwnCode(NamedTuple):
     def reader(self, variable: str) -> tuple[tuple[str, str], ...]:
         """For `Hit.values`: who would miss the variable, whatever the libraries do without it."""
         return tuple(("read_in", path) for name, path in self.variables if name == variable)
+
+    def elsewhere(self, variable: str, path: str) -> str | None:
+        """Of a variable that several files set to no effect: in how many more, "" where another file says so."""
+        known = next((row for row in self.everywhere if row[0] == variable and row[2]), None)
+        return None if known is None else str(known[2]) if known[1] == path else ""
 
     def attends(self, option: str) -> str:
         """The file that this option's value is looked up in, if it is the name of an attention and the project has one."""

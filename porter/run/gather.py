@@ -15,6 +15,7 @@ from porter.files.read import LIMIT, beginning
 from porter.native.kernels import Remember, anew
 from porter.native.python_to_kernels import gather as gather_natives
 from porter.project.counterpart_files import for_cpus, rivals_among, twins_among
+from porter.project.fallbacks import attention_falls_back
 from porter.project.modules import IMPORTED, may_be, module_of
 from porter.project.own_methods import classes
 from porter.project.package_users import idle, installed, users
@@ -27,6 +28,7 @@ from porter.project.said_once import (
     first_readers,
     first_unmoved,
     jit_compile,
+    set_in_many,
 )
 from porter.python.trees import Parse, parse, shallow
 from porter.rulebook.gate import opening
@@ -120,6 +122,8 @@ def _gather(
             variables=first_readers(gathered.texts),
             attention=first_attention(gathered.texts),
             enums=tuple(sorted(gathered.enums)),
+            falls_back=attention_falls_back(gathered.texts, parse),
+            everywhere=set_in_many(gathered.texts),
             installed=tuple(sorted(installed(root, files))),
             plain=tuple(sorted(_plain(files, gathered.with_cuda))),
         ),

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from porter.analysis.analyse import analyse
 from porter.analysis.session import open_session
-from porter.engine.facts import Accelerators, Facts
+from porter.engine.facts import Accelerators, Facts, OwnCode
 from porter.engine.session import Session
 from porter.finding import FileResult, apply
 from porter.rulebook.texts import Texts
@@ -590,3 +590,9 @@ def test_what_installs_everywhere_and_nobody_imports_is_no_finding():
     alone = open_session(facts=Facts(unimported=(*names, *(f"cuda.{part}" for part in parts))))
     assert [f.why for f in found("requirements.txt", text, alone).findings] == ["came", "missing"]
     assert [f.why for f in found("requirements.txt", "pycuda\ntriton\n", alone).findings] == ["pycuda", "default"]
+
+
+def test_a_setting_whose_reader_does_without_the_package():
+    text = "model:\n  flash_attention: true\n"
+    assert codes("a.yaml", text) == ["PRT405 manual"]
+    assert codes("a.yaml", text, open_session(facts=Facts(own=OwnCode(falls_back=("flash_attention",))))) == []

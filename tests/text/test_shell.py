@@ -266,3 +266,11 @@ def test_a_line_without_end_costs_no_time():
         for name in ("a.sh", "Makefile", "Dockerfile"):
             analyse(name, {"a.sh": b"", "Makefile": b"a:\n\t", "Dockerfile": b"RUN "}[name] + line, ABOUT)
     assert time.process_time() - started < 10
+
+
+def test_variables_that_nobody_knows_are_told_of_in_one_note():
+    text = b"export NCCL_FASTRAK_IFNAME=eth0\nexport NCCL_FASTRAK_USE_SNAP=1\nexport NCCL_DEBUG=INFO\n"
+    notes = [f for f in analyse("run.sh", text, ABOUT).findings if f.why in ("several", "unknown")]
+    assert [(f.line, f.why, dict(f.values)["count"]) for f in notes] == [(1, "several", "2")]
+    (alone,) = [f for f in analyse("run.sh", text.split(b"\n")[0] + b"\n", ABOUT).findings]
+    assert alone.why == "unknown"

@@ -31,6 +31,7 @@ QUIET = frozenset(
 )
 
 
+_SHOWN = 8  # names in a message
 _SAYS = frozenset({"echo", "printf"})
 _CHOOSES = frozenset({"ASCEND_RT_VISIBLE_DEVICES"})
 _ENDS = re.compile(r"(?<!\\)\n|[;|&]")  # of a command
@@ -67,13 +68,14 @@ def _look(document: Document, script: Script, safe: bool) -> Iterator[Hit]:
             by_name.setdefault(name, []).append(place)
     alone = gpus_alone(script)
     written = {m[0] for start, end in script.heredocs for m in _TOKEN.finditer(script.text[start:end])}
+    unknown: list[tuple[Place, str]] = []
     for name, places in sorted(by_name.items()):
         places = sorted(set(places), key=lambda place: place.start)
         row = rows.get(name)
         if row is None:
             first = next((p for p in places if p.exported or p.role == "set"), None)
             if first:
-                yield Hit((first.start, first.end), "unknown", code="PRT803", values=(("old", name),))
+                unknown.append((first, name))
         elif row.to is None:
             first = next((p for p in places if p.role == "set"), places[0])
             values = (("new", ""), ("old", name), *document.session.facts.own.reader(name))
@@ -93,6 +95,19 @@ def _look(document: Document, script: Script, safe: bool) -> Iterator[Hit]:
                 yield Hit((kept[0].start, kept[0].end), "alone", code="PRT801", values=alone_values)
                 continue
             yield from _renamed(name, row, places, safe and name not in written)
+    yield from _unknown(unknown)
+
+
+def _unknown(places: list[tuple[Place, str]]) -> Iterator[Hit]:
+    """They come in blocks, which stand or go together."""
+    if len(places) == 1:
+        ((place, name),) = places
+        yield Hit((place.start, place.end), "unknown", code="PRT803", values=(("old", name),))
+    elif places:
+        first = min(places, key=lambda pair: pair[0].start)[0]
+        shown = ", ".join(name for _, name in places[:_SHOWN]) + (", ..." if places[_SHOWN:] else "")
+        values = named(count=str(len(places)), old=shown)
+        yield Hit((first.start, first.end), "several", code="PRT803", values=values)
 
 
 def _kept(script: Script, places: list[Place], alone: list[tuple[int, str]]) -> tuple[Place, tuple[int, str]] | None:
