@@ -274,3 +274,9 @@ def test_variables_that_nobody_knows_are_told_of_in_one_note():
     assert [(f.line, f.why, dict(f.values)["count"]) for f in notes] == [(1, "several", "2")]
     (alone,) = [f for f in analyse("run.sh", text.split(b"\n")[0] + b"\n", ABOUT).findings]
     assert alone.why == "unknown"
+
+
+def test_a_test_runs_in_an_environment_that_is_there():
+    for path, expected in (("train.sh", ["PRT826"]), ("tests/run.sh", []), ("pkg/tests/integration_tests/run.sh", [])):
+        session = open_session(facts=Facts(launch=Launch(path)))
+        assert codes(b"python train.py\n", path, session) == expected
