@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from porter.files.kinds import MAKEFILE, SHELL, kind_of
+from porter.versions import allows
 
 Options = tuple[tuple[str, str, str], ...]  # (name, kind, path): of programs, those given a device or a backend
 
@@ -47,6 +48,7 @@ class OwnCode(NamedTuple):
     attention: str = ""  # the first file with a "flash_attention_2" of its own, which is not transformers'
     falls_back: tuple[str, ...] = ()  # settings that ask for flash_attn, which the project does without
     everywhere: tuple[tuple[str, str, int], ...] = ()  # (variable without effect, first file, how many more set it)
+    numpys: tuple[str, ...] = ()  # what the project's lists ask of numpy
     installed: tuple[str, ...] = ()  # requirement files that a package's own setup reads as what it needs
     plain: tuple[str, ...] = ()  # setup.py and its kin, of packages that themselves name no device
     enums: tuple[str, ...] = ()  # files with an Enum of which a member is "cuda" or "nccl"
@@ -59,6 +61,10 @@ class OwnCode(NamedTuple):
     def reader(self, variable: str) -> tuple[tuple[str, str], ...]:
         """For `Hit.values`: who would miss the variable, whatever the libraries do without it."""
         return tuple(("read_in", path) for name, path in self.variables if name == variable)
+
+    def leaves_out(self, *numpys: str) -> bool:
+        """Whether every list that asks for numpy leaves these versions out."""
+        return bool(self.numpys) and not any(allows(spec, numpy) for spec in self.numpys for numpy in numpys)
 
     def elsewhere(self, variable: str, path: str) -> str | None:
         """Of a variable that several files set to no effect: in how many more, "" where another file says so."""

@@ -15,6 +15,7 @@ _LISTS = ("pyproject.toml", "setup.cfg", "setup.py", "Pipfile")
 _ENVIRONMENT = re.compile(r"(?i)(?:environment|conda|env)[\w.-]*\.ya?ml$")
 _PLAIN = re.compile(rb"\nimport ([A-Za-z_]\w*)[ \t]*(?=[\r\n])")
 _FIRST = re.compile(rb"\Aimport ([A-Za-z_]\w*)[ \t]*(?=[\r\n])")
+_NUMPY = re.compile(rb"""^[ \t]*(?:-[ \t]+)?["']?numpy(?![\w.-])[ \t]*([^\n;#"']{0,80})""", re.MULTILINE)
 _SHOWN = 2
 _NEEDS = re.compile(rb"\binstall_requires\b|^dynamic[ \t]*=[^\n]*dependencies", re.MULTILINE)
 _FILE = re.compile(rb"""["'](?:\./)?([\w./-]{1,100}\.(?:txt|in))["']""")
@@ -78,6 +79,14 @@ def idle(texts: Mapping[str, bytes]) -> tuple[tuple[str, str, int], ...]:
         if paths:
             found.append((name.decode(), paths[0], len(paths) - 1))
     return tuple(found)
+
+
+def numpys(root: Path, files: Sequence[str]) -> tuple[str, ...]:
+    """What the lists of a project ask of numpy, "" where one takes any."""
+    specs = {
+        match[1].strip().decode("ascii", "replace") for data in _lists(root, files) for match in _NUMPY.finditer(data)
+    }
+    return tuple(sorted(specs))
 
 
 def installed(root: Path, files: Sequence[str]) -> Iterator[str]:

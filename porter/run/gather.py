@@ -18,7 +18,7 @@ from porter.project.counterpart_files import for_cpus, rivals_among, twins_among
 from porter.project.fallbacks import attention_falls_back
 from porter.project.modules import IMPORTED, may_be, module_of
 from porter.project.own_methods import classes
-from porter.project.package_users import idle, installed, users
+from porter.project.package_users import idle, installed, numpys, users
 from porter.project.program_options import launcher, takes
 from porter.project.roads import Survey
 from porter.project.said_once import (
@@ -124,6 +124,7 @@ def _gather(
             enums=tuple(sorted(gathered.enums)),
             falls_back=attention_falls_back(gathered.texts, parse),
             everywhere=set_in_many(gathered.texts),
+            numpys=numpys(root, files),
             installed=tuple(sorted(installed(root, files))),
             plain=tuple(sorted(_plain(files, gathered.with_cuda))),
         ),
