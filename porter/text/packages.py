@@ -39,6 +39,8 @@ _ELSEWHERE = (
 _INSTALLED_ELSEWHERE = re.compile(rf"^(?![^\n]*uninstall)(?:[^#\n]*[^#\n\w-])?{_ELSEWHERE}", re.MULTILINE)
 _DOCUMENTS = re.compile(r"(?i)(?:^|/)docs?/")  # what builds pages imports torch, and runs nothing on a device
 _WIDTH = 3
+# a package by the name of its repository
+CLONED = re.compile(r"(?:-e[ \t]+|--editable[ \t=]+)?git\+\w+://(?=\S*$)\S*?/([\w-]+)(?:\.git)?/?(?:[@#]|$)")
 EXACT = re.compile(r"(?:===|==|=)?[ \t]*(\d[\w.+!-]*)")  # without an operator as poetry has it
 
 
@@ -248,6 +250,8 @@ def _rows(rules: RuleSet) -> dict[str, tuple[str, Package]]:
             plain = "." in imported and name == first  # numba is fine, numba.cuda is not
             cpu = name.endswith("-cpu") or f"{name}-gpu" in row.names
             if not plain and not cpu:
+                if name == imported.replace("_", "-").lower():  # of several that a row names, the one of this name
+                    rows[name] = (imported, row)
                 rows.setdefault(name, (imported, row))
                 rows.setdefault(_BUILD.sub("", name), (imported, row))
     return rows

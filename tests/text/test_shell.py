@@ -280,3 +280,12 @@ def test_a_test_runs_in_an_environment_that_is_there():
     for path, expected in (("train.sh", ["PRT826"]), ("tests/run.sh", []), ("pkg/tests/integration_tests/run.sh", [])):
         session = open_session(facts=Facts(launch=Launch(path)))
         assert codes(b"python train.py\n", path, session) == expected
+
+
+@pytest.mark.parametrize(
+    "source", ["https://github.com/NVlabs/nvdiffrast/", "https://github.com/NVlabs/tiny-cuda-nn/#subdirectory=a"]
+)
+def test_a_package_from_its_repository(source):
+    assert codes(f"pip install git+{source}\n".encode()) == ["PRT401"]
+    assert [f.code for f in analyse("requirements.txt", f"git+{source}\n".encode(), ABOUT).findings] == ["PRT401"]
+    assert codes(b"pip install git+https://github.com/openai/CLIP.git\n") == []

@@ -116,6 +116,8 @@ def _hits(document: Document, words: tuple[Word, ...]) -> Iterator[Hit]:
                 "-t",
                 "--target",
             )
+        elif name := packages.CLONED.match(text.strip("\"'")):
+            yield from _package(document, word, name[1].lower().replace("_", "-"), rows)
         elif name := _NAME.match(text.strip("\"'")):
             yield from _package(document, word, name[0].lower().replace("_", "-"), rows)
 
