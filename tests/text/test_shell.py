@@ -289,3 +289,8 @@ def test_a_package_from_its_repository(source):
     assert codes(f"pip install git+{source}\n".encode()) == ["PRT401"]
     assert [f.code for f in analyse("requirements.txt", f"git+{source}\n".encode(), ABOUT).findings] == ["PRT401"]
     assert codes(b"pip install git+https://github.com/openai/CLIP.git\n") == []
+
+
+def test_parts_of_one_installation_are_told_of_together():
+    (one,) = analyse("run.sh", b"conda install -y numpy pytorch-cuda=11.8 cuda-nvcc -c nvidia\n", ABOUT).findings
+    assert (one.code, dict(one.values)) == ("PRT842", {"name": "pytorch-cuda, cuda-nvcc"})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
 
@@ -42,7 +43,18 @@ class Installs(TextRule):
         foreign = _foreign_stages(document)
         for command in script.commands:
             if (index := _installed(command)) is not None and not any(command.start in stage for stage in foreign):
-                yield from _hits(document, command.words[index:])
+                yield from _together(list(_hits(document, command.words[index:])))
+
+
+def _together(hits: list[Hit]) -> Iterator[Hit]:
+    """The parts of CUDA that one command installs go together."""
+    parts = [hit for hit in hits if hit.code == "PRT842"]
+    names = ", ".join(dict.fromkeys(dict(hit.values)["name"] for hit in parts))
+    for hit in hits:
+        if hit.code != "PRT842":
+            yield hit
+        elif hit is parts[0]:
+            yield replace(hit, values=named(name=names))
 
 
 def _foreign_stages(document: Document) -> list[range]:
