@@ -6,6 +6,8 @@ from pathlib import Path
 
 from command_line import write
 
+from porter.analysis.analyse import analyse
+from porter.analysis.session import open_session
 from porter.run.gather import gather
 
 
@@ -68,3 +70,10 @@ def test_packages_that_nobody_imports(tmp_path):
     assert {"fairscale", "pynvml", "triton", "cuda.cudart"}.isdisjoint(facts.unimported)
     assert dict(facts.imported)["triton"] == "d.py" and dict(facts.imported)["fairscale"] == "b.py"
     assert gather(tmp_path, ["a.py", "requirements.txt"], loose=True).unimported == ()
+
+
+def test_one_file_speaks_for_all_that_set_a_variable_without_effect(tmp_path):
+    text = 'import os\n\nimport torch\n\nos.environ["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID"\nx = torch.zeros(2)\n'
+    facts = _facts(tmp_path, {"a.py": text, "b.py": text})
+    found = {path: analyse(path, text.encode(), open_session(facts=facts)).findings for path in ("a.py", "b.py")}
+    assert [(f.code, f.why) for f in found["a.py"]] == [("PRT803", "elsewhere")] and not found["b.py"]
