@@ -3,6 +3,7 @@ into the JSON strings of the cells."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 
 from porter.analysis.promises import Edits, promised
@@ -22,6 +23,9 @@ from porter.text.notebooks.check import fault
 from porter.text.notebooks.shell import CellShell
 from porter.text.notebooks.writer import Edit, View, written
 
+_SHOWS = "PRT145"
+_FETCHED = re.compile(rb"\bgit[ \t]+clone[ \t]+(?:-\S+[ \t]+)*https?://")
+
 
 def analyse(result: FileResult, data: bytes, session: Session) -> FileResult:
     """Raises Unreadable where it is no notebook."""
@@ -35,7 +39,7 @@ def analyse(result: FileResult, data: bytes, session: Session) -> FileResult:
     sides = [_Side(book, python, code)]
     if script.concerned:
         answer = guarded(result.path, shell.data, session, lambda whole: examine(script, whole, shell.data, session))
-        sides.append(_Side(book, shell, answer))
+        sides.append(_Side(book, shell, answer if _is_ours(code, answer, shell.data) else _left_alone(answer)))
     if _is_skipped(python) or _is_skipped(shell):
         left_alone = (
             _site(book, side, site, False)._replace(status="skipped") for side in sides for site in side.result.sites
@@ -67,6 +71,17 @@ def analyse(result: FileResult, data: bytes, session: Session) -> FileResult:
         sites=sites,
         ties=code.ties,
     )
+
+
+def _is_ours(code: FileResult, shell: FileResult, text: bytes) -> bool:
+    """Whether porter writes anything, but for what shows the cards, into a notebook that fetches its program from the net."""
+    written = {finding.code for result in (code, shell) for finding in result.findings if finding.edit}
+    return written != {_SHOWS} or not _FETCHED.search(text)
+
+
+def _left_alone(shell: FileResult) -> FileResult:
+    kept = (f for f in shell.findings if f.code != "PRT842" and not (f.code == _SHOWS and f.edit))
+    return replace(shell, findings=tuple(kept), auto=(), review=())
 
 
 @dataclass

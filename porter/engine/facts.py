@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from porter.files.kinds import MAKEFILE, SHELL, kind_of
+from porter.versions import allows
 
 Options = tuple[tuple[str, str, str], ...]  # (name, kind, path): of programs, those given a device or a backend
 
@@ -45,6 +46,10 @@ class OwnCode(NamedTuple):
     cuda_names: tuple[str, ...] = ()  # what the project sets below torch.cuda: `torch.cuda.patched = True`
     variables: tuple[tuple[str, str], ...] = ()  # (variable of CUDA's or NCCL's, the first file that reads it itself)
     attention: str = ""  # the first file with a "flash_attention_2" of its own, which is not transformers'
+    falls_back: tuple[str, ...] = ()  # settings that ask for flash_attn, which the project does without
+    everywhere: tuple[tuple[str, str, int], ...] = ()  # (variable without effect, first file, how many more set it)
+    numpys: tuple[str, ...] = ()  # what the project's lists ask of numpy
+    installed: tuple[str, ...] = ()  # requirement files that a package's own setup reads as what it needs
     plain: tuple[str, ...] = ()  # setup.py and its kin, of packages that themselves name no device
     notebooks: tuple[str, ...] = ()  # whose loaders a program of the same name beside them makes as well
     enums: tuple[str, ...] = ()  # files with an Enum of which a member is "cuda" or "nccl"
@@ -57,6 +62,15 @@ class OwnCode(NamedTuple):
     def reader(self, variable: str) -> tuple[tuple[str, str], ...]:
         """For `Hit.values`: who would miss the variable, whatever the libraries do without it."""
         return tuple(("read_in", path) for name, path in self.variables if name == variable)
+
+    def leaves_out(self, *numpys: str) -> bool:
+        """Whether every list that asks for numpy leaves these versions out."""
+        return bool(self.numpys) and not any(allows(spec, numpy) for spec in self.numpys for numpy in numpys)
+
+    def elsewhere(self, variable: str, path: str) -> str | None:
+        """Of a variable that several files set to no effect: in how many more, "" where another file says so."""
+        known = next((row for row in self.everywhere if row[0] == variable and row[2]), None)
+        return None if known is None else str(known[2]) if known[1] == path else ""
 
     def attends(self, option: str) -> str:
         """The file that this option's value is looked up in, if it is the name of an attention and the project has one."""
@@ -79,6 +93,8 @@ class Accelerators(NamedTuple):
     npu_twins: tuple[str, ...] = ()  # files with a counterpart for NPUs beside them: cuda_worker.py and npu_worker.py
     rivals: tuple[str, ...] = ()  # files with counterparts for other accelerators beside them: cuda.py and mps.py
     npu_folders: tuple[str, ...] = ()  # "" for all of the project: their code runs on NPUs and on GPUs already
+
+    for_cpus: tuple[str, ...] = ()  # lists of what a machine without GPUs needs, beside those of one with them
 
     def also_npu(self, path: str) -> bool:
         """Whether a file belongs to code that chooses between GPUs and NPUs, so that a rename would take the GPUs away."""
@@ -147,6 +163,10 @@ class Facts:
     sync_norms: SyncNorms = SyncNorms()
     jit_compile: str = ""  # on | off, where the project sets it
     imported: tuple[tuple[str, str], ...] = ()  # (package, files): who imports what the project asks to have installed
+    unimported: tuple[str, ...] = ()  # what is known not to be imported by any file, of packages that may be asked for
+    idle: tuple[
+        tuple[str, str, int], ...
+    ] = ()  # (package, first file, how many more) of `import package` that nothing uses
     served: tuple[Served, ...] = ()  # functions that a step in another file calls for every batch
     roads: Roads = Roads()  # from which files nothing leads to torch
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
-from porter.files.kinds import SHELL, kind_of
+from porter.files.kinds import DOCKERFILE, REQUIREMENTS, SHELL, YAML, kind_of
 
 _TWINS = (("cuda", "npu"), ("nccl", "hccl"), ("gpu", "npu"))
 _OURS = ("npu", "ascend")
+_CPU = re.compile(r"(?<![a-z0-9])cpu(?![a-z0-9])")
 _OTHERS = ("mps", "xpu", "xla", "hpu", "mlu", "musa")
 
 
@@ -38,3 +40,14 @@ def rivals_among(files: Sequence[str]) -> Iterable[str]:
         folder, _, name = path.rpartition("/")
         if "cuda" in name and any(f"{folder}/{name.replace('cuda', other)}".lstrip("/") in paths for other in _OTHERS):
             yield path
+
+
+def for_cpus(files: Sequence[str]) -> Iterable[str]:
+    """Lists of what a machine without GPUs needs, with another for GPUs beside them: environment_cpu.yml, environment_gpu.yml."""
+    paths = frozenset(files)
+    for path in paths:
+        folder, slash, name = path.rpartition("/")
+        if "cpu" in name and _CPU.search(name) and kind_of(path) in (REQUIREMENTS, YAML, DOCKERFILE):
+            others = (_CPU.sub(other, name) for other in ("gpu", "cuda"))
+            if any(f"{folder}{slash}{other}" in paths for other in others):
+                yield path

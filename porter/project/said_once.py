@@ -24,6 +24,9 @@ _READ = re.compile(
 )
 _ATTENTION_ASKED = re.compile(rb"""==\s*["']flash_attention_2["']|["']flash_attention_2["']\s*(?:==|in\b)""")
 _FLASH_ATTN = re.compile(rb"^[ \t]*(?:from|import)[ \t]+flash_attn\b", re.MULTILINE)
+_IDLE = {
+    name: re.compile(rb"""\benviron\[\s*["']%s["']\s*\]\s*=(?!=)""" % name.encode()) for name in ("CUDA_DEVICE_ORDER",)
+}
 _GELU = re.compile(rb"\b(?:nn\.GELU|F\.gelu|functional\.gelu)\s*\(")
 
 _SYNC_NORM = re.compile(rb"\bSyncBatchNorm\b[\w.]*\(")
@@ -62,6 +65,16 @@ def first_readers(texts: Mapping[str, bytes]) -> tuple[tuple[str, str], ...]:
             for name in _READ.findall(data):
                 readers.setdefault(name.decode("utf-8", "replace"), path)
     return tuple(sorted(readers.items()))
+
+
+def set_in_many(texts: Mapping[str, bytes]) -> tuple[tuple[str, str, int], ...]:
+    """(variable, the first file that sets it, how many more do) of a variable that has no effect on NPUs."""
+    rows = []
+    for name, says in _IDLE.items():
+        paths = sorted(path for path, data in texts.items() if name.encode() in data and says.search(data))
+        if paths:
+            rows.append((name, paths[0], len(paths) - 1))
+    return tuple(rows)
 
 
 def first_attention(texts: Mapping[str, bytes]) -> str:

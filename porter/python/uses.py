@@ -13,6 +13,9 @@ from porter.python.index import Link, Node
 if TYPE_CHECKING:
     from porter.engine.rule_file import RuleFile
 
+# what the objects of a package are asked for in files that never name it
+_OBJECTS = {b"dgl": re.compile(rb"\.(?:[ne]data|update_all|apply_(?:nodes|edges)|send_and_recv|local_(?:scope|var))\b")}
+
 
 class Use(NamedTuple):
     called: bool
@@ -63,6 +66,14 @@ def _imported_in_vain(file: RuleFile, link: Link) -> bool:
         return False
     names = [(a.asname or a.name).encode() for a in node.names]
     return b"*" not in names and all(len(re.findall(rb"\b%s\b" % name, file.source.utf8)) == 1 for name in names)
+
+
+def is_idle(text: bytes, package: bytes) -> bool:
+    """Whether a text says the name of a package once, in an `import` that has a line for itself and no margin."""
+    line = re.search(rb"^import %s[ \t]*\r?$" % package, text, re.MULTILINE)
+    if line is None or len(re.findall(rb"\b%s\b" % package, text)) != 1:
+        return False
+    return package not in _OBJECTS or not _OBJECTS[package].search(text)
 
 
 def _noqa(file: RuleFile, node: ast.ImportFrom) -> bool:

@@ -10,7 +10,7 @@ from porter.finding import EFFORTS, SEVERITIES
 from porter.rulebook import opening
 from porter.rulebook.errors import Check, Kinds, RuleError
 from porter.rulebook.schema_diagnose import cause
-from porter.rulebook.schema_report import kernel, kinds, setting
+from porter.rulebook.schema_report import kernel, kinds, pattern, setting
 from porter.rulebook.table import LANGUAGES, STATUSES, Stanza
 
 PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
@@ -156,6 +156,7 @@ KINDS: Kinds = {
             "match": _or_list(_dotted),
             "to": _dotted,
             "value": _one_of("keep", "bytes-to-mb"),
+            "takes": pattern,
             "fix": _fix,
             "message": _message,
             **_weight,
@@ -169,6 +170,7 @@ KINDS: Kinds = {
             "name": _or_list(_string),
             "status": _one_of(*STATUSES),
             "gate": _boolean,
+            "anywhere": _or_list(_string),
             "since": _string,
             "replacement": _or_list(_string),
             "message": _message,

@@ -19,7 +19,7 @@ def kinds(name: Check, text: Check, number: Check, languages: Check, list_of: Ca
             {
                 "name": name,
                 "title": languages,
-                "pattern": _pattern,
+                "pattern": pattern,
                 "import": list_of(name),
                 "imports": name,
                 "only": list_of(text),
@@ -42,7 +42,7 @@ def kinds(name: Check, text: Check, number: Check, languages: Check, list_of: Ca
                 "reference": text,
             },
         ),
-        "hint": (("kind", "about", "words"), {"kind": text, "about": text, "words": list_of(_pattern)}),
+        "hint": (("kind", "about", "words"), {"kind": text, "about": text, "words": list_of(pattern)}),
         "road": (("import", "evidence"), {"import": list_of(name), "evidence": text}),
         "release": (("name", "torch", "cann"), {"name": text, "torch": list_of(text), "cann": text}),
         "step": (
@@ -63,7 +63,7 @@ def kinds(name: Check, text: Check, number: Check, languages: Check, list_of: Ca
                 "value": text,
                 "group": name,
                 "when": list_of(text),
-                "unless": list_of(_pattern),
+                "unless": list_of(pattern),
                 "offered": lambda value: None if value is True else "is not true",
                 "why": languages,
                 "evidence": text,
@@ -78,13 +78,13 @@ def setting(
     """A key of a settings file and what it may hold."""
     many = {name: or_list(text) for name in ("key", "except", "under", "beside", "yields", "file")}
     like = {"kind": lambda value: None if value in ("device", "backend") else "is not one of device, backend"}
-    keys = {"value": _pattern, "gate": wrong_patterns, "to": text, "fix": fix, "replace": _replace, "message": message}
+    keys = {"value": pattern, "gate": wrong_patterns, "to": text, "fix": fix, "replace": _replace, "message": message}
     return {"setting": (("code", "value"), {"code": code, **many, **like, **keys, **weight})}
 
 
 def kernel(text: Check, message: Check, or_list: Callable[[Check], Check]) -> Kinds:
     """What stands in the place of a CUDA kernel that goes by a well-known name."""
-    keys = {"name": text, "match": _pattern, "replacement": or_list(text), "message": message, "evidence": text}
+    keys = {"name": text, "match": pattern, "replacement": or_list(text), "message": message, "evidence": text}
     return {"kernel": (("name", "match", "message", "evidence"), keys)}
 
 
@@ -92,7 +92,7 @@ def _replace(value: object) -> str | None:
     return None if value in ("key", "value") else "is not one of key, value"
 
 
-def _pattern(value: object) -> str | None:
+def pattern(value: object) -> str | None:
     try:
         re.compile(value if isinstance(value, str) and value else "(")
     except re.error as error:

@@ -36,6 +36,7 @@ class Variable(NamedTuple):
     code: str
     to: str | None
     value: str  # keep | bytes-to-mb
+    takes: str  # a regular expression for the values that may be taken over
     fix: str | None
     severity: str
     effort: str
@@ -73,6 +74,7 @@ class Package(NamedTuple):
     since: str | None  # native: the first version that is
     replacement: tuple[str, ...]  # what is installed, imported or called in its place
     names: tuple[str, ...]  # what it is called where packages are installed from
+    anywhere: tuple[str, ...]  # those of them that install without a GPU and do nothing until they are imported
     severity: str
     effort: str
     why: str

@@ -101,7 +101,7 @@ class _Joined:
         rule, names = self._rule(where, s), _listed(s["match"])
         why = self._why(where, s, names[0])
         weight = self._weight(rule, s, why)
-        row = (s["code"], s.get("to"), s.get("value", "keep"), s.get("fix"), *weight, why)
+        row = (s["code"], s.get("to"), s.get("value", "keep"), s.get("takes", ""), s.get("fix"), *weight, why)
         for name in names:
             self._put("variables", where, name, row)
 
@@ -128,8 +128,9 @@ class _Joined:
         why = self._why(where, s, names[0]) if "message" in s else ""
         weight = self._weight(rule, s, why)
         more = tuple(_listed(s.get("replacement", []))), tuple(_listed(s.get("name", names[0].replace("_", "-"))))
+        anywhere = tuple(_listed(s.get("anywhere", [])))
         for name in names:
-            self._put("packages", where, name, (s["code"], s["status"], s.get("since"), *more, *weight, why))
+            self._put("packages", where, name, (s["code"], s["status"], s.get("since"), *more, anywhere, *weight, why))
 
     def _option(self, where: str, s: Stanza) -> None:
         rule, keywords = self._rule(where, s), _listed(s["keyword"])

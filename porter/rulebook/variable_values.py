@@ -23,6 +23,11 @@ def is_ordered(value: str) -> bool:
     return numbers == sorted(set(numbers))
 
 
+def is_taken(row: Variable, value: str | None) -> bool:
+    """Whether the variable that a row leads to may be given a value; one that nobody knows is left to the reader."""
+    return not row.takes or value is None or re.fullmatch(row.takes, value) is not None
+
+
 def to_megabytes(value: str | None) -> str | None:
     """A number of bytes in MB; None where it is no whole number of them."""
     number = int(value) if value and value.isdecimal() and len(value) < 20 else 0

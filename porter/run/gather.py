@@ -14,11 +14,12 @@ from porter.files.kinds import SHELL, kind_of
 from porter.files.read import LIMIT, beginning
 from porter.native.kernels import Remember, anew
 from porter.native.python_to_kernels import gather as gather_natives
-from porter.project.counterpart_files import rivals_among, twins_among
+from porter.project.counterpart_files import for_cpus, rivals_among, twins_among
+from porter.project.fallbacks import attention_falls_back
 from porter.project.modules import IMPORTED, may_be, module_of
 from porter.project.notebook_twins import loaders_repeated
 from porter.project.own_methods import classes
-from porter.project.package_users import users
+from porter.project.package_users import idle, installed, numpys, users
 from porter.project.program_options import launcher, takes
 from porter.project.roads import Survey
 from porter.project.said_once import (
@@ -28,6 +29,7 @@ from porter.project.said_once import (
     first_readers,
     first_unmoved,
     jit_compile,
+    set_in_many,
     sync_norms,
 )
 from porter.python.trees import Parse, parse, shallow
@@ -110,6 +112,7 @@ def _gather(
     passed = tuple(sorted(option for option in gathered.passed if option[2] not in alone))
     scripts = {path: data for path, data in gathered.scripts.items() if path not in alone}
     cuda, is_cuda = (tuple(sorted(gathered.own_methods[name])) for name in ("cuda", "is_cuda"))
+    imported, unimported = users(root, files, gathered.texts)
     survey = Survey(root, files, {**gathered.sources, **given}, loose)
     return Facts(
         launch=Launch(launcher(scripts), passed, takes(passed, gathered.texts, parse)),
@@ -122,10 +125,18 @@ def _gather(
             attention=first_attention(gathered.texts),
             notebooks=tuple(sorted(loaders_repeated(files, gathered.sources, lambda path: _read(root / path)))),
             enums=tuple(sorted(gathered.enums)),
+            falls_back=attention_falls_back(gathered.texts, parse),
+            everywhere=set_in_many(gathered.texts),
+            numpys=numpys(root, files),
+            installed=tuple(sorted(installed(root, files))),
             plain=tuple(sorted(_plain(files, gathered.with_cuda))),
         ),
         accelerators=Accelerators(
-            tuple(sorted(gathered.shim)), twins, tuple(sorted(rivals_among(files))), _npu_folders(gathered.asks, files)
+            tuple(sorted(gathered.shim)),
+            twins,
+            tuple(sorted(rivals_among(files))),
+            _npu_folders(gathered.asks, files),
+            tuple(sorted(for_cpus(files))),
         ),
         native=NativeCode(natives, dying, built),
         constants=constants,
@@ -134,7 +145,9 @@ def _gather(
         gelu=first_gelu(gathered.texts, parse),
         sync_norms=sync_norms(gathered.texts),
         jit_compile=jit_compile(gathered.texts),
-        imported=users(root, files, gathered.texts),
+        imported=imported,
+        unimported=() if loose else unimported,
+        idle=idle(gathered.texts),
         served=served(gathered.texts, remember, asked, calls),
         roads=survey.roads((path, user) for path, _, _, user in constants),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -12,6 +12,7 @@ from porter.engine.rule import Hit, named
 from porter.engine.session import RuleSet
 from porter.rulebook.table import Package
 from porter.text.document import Document
+from porter.text.installable import companion, obstacles, off_linux
 from porter.versions import allows, base, release
 
 _REQUIREMENT = re.compile(
@@ -24,7 +25,7 @@ _PARTS = re.compile(
     r"(?:-[\w-]*)?|cuda-(?:toolkit|nvcc|runtime|cudart|libraries|nvrtc|nvtx|cupti|compiler)(?:-[\w-]*)?|cudatoolkit(?:-dev)?|"
     r"pytorch-cuda|pytorch-mutex|cudnn|nccl|cuda"
 )
-_BUILD = re.compile(r"[-_]?cu(?:da)?-?\d{2,3}x?$")
+_BUILD = re.compile(r"[-_]?cu(?:da)?-?\d{2,3}(?:-\d{1,2}|x)?$")  # of a normalised name, dgl-cuda10.2 is dgl-cuda10-2
 _ADDRESS = re.compile(r"https?://[^\s\"']*")
 _INDEX = re.compile(r"https?://(?:download\.pytorch\.org/whl|data\.pyg\.org/whl)/")
 _TOOLKIT = re.compile(r"(?<=[/+])cu\d{2,3}(?=(?:/|\.html|/torch_stable\.html)?(?:[\s\"',;\]]|$))")
@@ -38,6 +39,8 @@ _ELSEWHERE = (
 _INSTALLED_ELSEWHERE = re.compile(rf"^(?![^\n]*uninstall)(?:[^#\n]*[^#\n\w-])?{_ELSEWHERE}", re.MULTILINE)
 _DOCUMENTS = re.compile(r"(?i)(?:^|/)docs?/")  # what builds pages imports torch, and runs nothing on a device
 _WIDTH = 3
+# a package by the name of its repository
+CLONED = re.compile(r"(?:-e[ \t]+|--editable[ \t=]+)?git\+\w+://(?=\S*$)\S*?/([\w-]+)(?:\.git)?/?(?:[@#]|$)")
 EXACT = re.compile(r"(?:===|==|=)?[ \t]*(\d[\w.+!-]*)")  # without an operator as poetry has it
 
 
@@ -54,6 +57,8 @@ class Wanted:
     kind: str = "pip"  # pip | conda
     more: tuple[int, str, str] | None = None  # where another may follow, and what stands before and behind it
     locked: bool = False  # by hashes
+    forced: bool = False  # on every user of a package: what it cannot be without
+    extra: tuple[int, str, str] | None = None  # where an optional list of that package may have another, as in `more`
 
 
 def wanted(text: str, start: int, end: int, **more: Any) -> Wanted | None:
@@ -82,11 +87,21 @@ def for_others(text: str) -> bool:
 
 def hits(document: Document, requirements: list[Wanted]) -> Iterator[Hit]:
     session = document.session
-    if for_npus(document.path):
+    if for_npus(document.path) or document.path in session.facts.accelerators.for_cpus:
         return
+    requirements = [want for want in requirements if not off_linux(want.marker)]
+    held_back = list(obstacles(document.path, document.text, requirements, session.target.torch))
+    yield from held_back
+    for hit in _hits(document, requirements):
+        yield replace(hit, edits=()) if held_back and hit.code == "PRT840" else hit
+
+
+def _hits(document: Document, requirements: list[Wanted]) -> Iterator[Hit]:
+    session = document.session
     rows, names = _rows(session.rules), {w.name for w in requirements}
     has_torch_npu = "torch-npu" in names
     parts: list[Wanted] = []
+    pinned = any(want.name == "torch" and want.version for want in requirements)  # with what its build brings
     for want in requirements:
         if want.name in ("torch", "pytorch"):
             yield from _torch(document, want, has_torch_npu)
@@ -97,14 +112,26 @@ def hits(document: Document, requirements: list[Wanted]) -> Iterator[Hit]:
                 has_torch_npu = True
                 yield from _beside(document, want, "through")
         elif entry := rows.get(want.name) or rows.get(_BUILD.sub("", want.name)):
-            yield from _package(document, want, *entry)
+            yield from _package(document, want, *entry, pinned)
         elif _PARTS.fullmatch(want.name):
             parts.append(want)
     if parts:  # they come by the dozen
         shown = ", ".join(part.name for part in parts[:_WIDTH]) + (
             f" (+{len(parts) - _WIDTH})" if parts[_WIDTH:] else ""
         )
-        yield Hit((parts[0].start, parts[0].end), "default", code="PRT842", values=named(name=shown))
+        values, frozen = named(name=shown), _frozen(document, requirements, parts)
+        if frozen:
+            values = named(name=shown, old=frozen, torch=".".join(map(str, session.target.torch)))
+        yield Hit((parts[0].start, parts[0].end), "frozen" if frozen else "default", code="PRT842", values=values)
+
+
+def _frozen(document: Document, requirements: list[Wanted], parts: list[Wanted]) -> str:
+    """The torch whose parts are pinned beside it, as `pip freeze` writes them, if it is another than the target's."""
+    torch = next((want for want in requirements if want.name == "torch" and want.version), None)
+    if torch is None or torch.version is None or not all(part.version for part in parts[:_WIDTH]):
+        return ""
+    written = document.text[slice(*torch.version)]
+    return written if parts[_WIDTH - 1 :] and release(written, _WIDTH) != document.session.target.torch else ""
 
 
 def indexes(document: Document, start: int, end: int) -> Iterator[Hit]:
@@ -152,7 +179,11 @@ def _beside(document: Document, want: Wanted, why: str) -> Iterator[Hit]:
         return
     if not want.version and target.style == "portable":
         return  # nothing imports torch_npu there, and other accelerators stay welcome
-    if want.kind == "conda":
+    if not want.version and (want.forced or path in facts.own.installed):
+        offset, head, tail = want.extra or (0, "", "")
+        edits = ((offset, offset, f"{head}{target.torch_npu}{tail}"),) if want.extra else ()
+        yield Hit((want.start, want.end), "extra", code="PRT840", values=named(npu=target.torch_npu), edits=edits)
+    elif want.kind == "conda":
         yield Hit((want.start, want.end), "conda", code="PRT840", values=named(npu=target.torch_npu))
     elif want.more is not None and not want.locked and ("\n" not in want.more[1] or "\n" in document.text):
         offset, head, tail = want.more
@@ -162,26 +193,25 @@ def _beside(document: Document, want: Wanted, why: str) -> Iterator[Hit]:
 
 
 def _companion(document: Document, want: Wanted) -> Iterator[Hit]:
-    """torchvision 0.22.1 belongs to torch 2.7.1, torchaudio has torch's own numbers."""
-    if want.version is None:
-        return
-    major, minor, patch = (*document.session.target.torch, 0, 0)[:_WIDTH]
-    right = (major, minor, patch) if want.name == "torchaudio" else (0, minor + 15, patch)
-    if major != 2:
+    torch = (*document.session.target.torch, 0, 0)[:_WIDTH]
+    right = companion(want.name, torch)
+    if want.version is None or not right:
         return
     written = document.text[slice(*want.version)]
     new = ".".join(map(str, right))
-    values = named(name=want.name, old=written, new=new, torch=f"{major}.{minor}.{patch}")
+    values = named(name=want.name, old=written, new=new, torch=".".join(map(str, torch)))
     if release(written, _WIDTH) != right or "+cu" in written:
         edits = () if want.locked or want.kind == "conda" else ((*want.version, new),)
         yield Hit((want.start, want.end), "companion", code="PRT840", values=values, edits=edits)
 
 
-def _package(document: Document, want: Wanted, imported: str, row: Package) -> Iterator[Hit]:
+def _package(document: Document, want: Wanted, imported: str, row: Package, beside_torch: bool) -> Iterator[Hit]:
     facts = document.session.facts
     if facts.own.has_package(imported.partition(".")[0], document.path):
         return
     users = dict(facts.imported).get(imported, "")  # the files that import it or a part of it
+    if nobodys(document, want.name, row):
+        return
     more = {"users": users} if users else {}
     if row.why and row.code == "PRT401":
         values = named(name=want.name, **more)
@@ -194,8 +224,19 @@ def _package(document: Document, want: Wanted, imported: str, row: Package) -> I
             values = named(name=want.name, new=row.since)
             yield Hit((want.start, want.end), "since", code="PRT843", values=values)
     elif row.replacement and row.status != "native":
+        came = imported == "triton" and beside_torch and want.version is not None and imported in facts.unimported
         values = named(name=want.name, new=", ".join(row.replacement), **more)
-        yield Hit((want.start, want.end), "default", code="PRT843", values=values)
+        why, severity = ("came", "wrong") if came else ("default", None)
+        yield Hit((want.start, want.end), why, code="PRT843", values=values, severity=severity)
+
+
+def nobodys(document: Document, name: str, row: Package) -> bool:
+    """Whether a package installs on an NPU machine as on any other, and no file of the project imports it."""
+    if name not in {other.lower().replace("_", "-") for other in row.anywhere}:
+        return False
+    unimported = document.session.facts.unimported
+    rows = document.session.rules.tables.packages
+    return all(imported in unimported for imported, other in rows.items() if other.names == row.names)
 
 
 @lru_cache(maxsize=4)
@@ -209,6 +250,8 @@ def _rows(rules: RuleSet) -> dict[str, tuple[str, Package]]:
             plain = "." in imported and name == first  # numba is fine, numba.cuda is not
             cpu = name.endswith("-cpu") or f"{name}-gpu" in row.names
             if not plain and not cpu:
+                if name == imported.replace("_", "-").lower():  # of several that a row names, the one of this name
+                    rows[name] = (imported, row)
                 rows.setdefault(name, (imported, row))
                 rows.setdefault(_BUILD.sub("", name), (imported, row))
     return rows

@@ -735,3 +735,12 @@ def test_an_edit_that_would_join_two_cells_is_refused():
     for change in (Change(magic, magic, b"a = "), Change(magic - 1, magic, b""), Change(magic + 1, magic + 3, b""), Change(magic - 1, magic + 1, b"\n")):  # fmt: skip
         assert view.edits(change) is None, change
     assert view.edits(Change(magic, magic, b"z\n")) == (Edit(1, 6, 6, "z\n"),)
+
+
+def test_a_notebook_that_fetches_its_program_shows_the_cards_as_it_did():
+    fetched = "!git clone https://github.com/a/b\n!pip install nvidia-pyindex"
+    data = book("!nvidia-smi", fetched)
+    assert findings(data) == [] and ported(data) == data
+    for other in ("import torch\ntorch.cuda.init()", "!CUDA_LAUNCH_BLOCKING=1 python a.py"):
+        assert sources(ported(book("!nvidia-smi", fetched, other)))[0] == "!npu-smi info"
+    assert sources(ported(book("!nvidia-smi", "!pip install nvidia-pyindex")))[0] == "!npu-smi info"

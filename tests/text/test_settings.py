@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from porter.analysis.analyse import analyse
 from porter.analysis.session import open_session
-from porter.engine.facts import Accelerators, Facts
+from porter.engine.facts import Accelerators, Facts, OwnCode
 from porter.engine.session import Session
 from porter.finding import FileResult, apply
 from porter.rulebook.texts import Texts
@@ -385,13 +385,13 @@ def test_pyproject_and_its_kin():
 LOOSE = {
     "requirements.txt": ("torch>=2.0\nnumpy\n", "torch>=2.0\ntorch-npu==2.7.1.post11\nnumpy\n"),
     "pyproject.toml": (
-        '[project]\ndependencies = ["torch", "numpy"]\n',
-        '[project]\ndependencies = ["torch", "torch-npu==2.7.1.post11", "numpy"]\n',
+        '[project.optional-dependencies]\ntrain = ["torch", "numpy"]\n',
+        '[project.optional-dependencies]\ntrain = ["torch", "torch-npu==2.7.1.post11", "numpy"]\n',
     ),
     "Pipfile": ('[packages]\ntorch = "*"\n', '[packages]\ntorch = "*"\ntorch-npu = "==2.7.1.post11"\n'),
     "setup.cfg": (
-        "[options]\ninstall_requires =\n    torch\n    numpy\n",
-        "[options]\ninstall_requires =\n    torch\n    torch-npu==2.7.1.post11\n    numpy\n",
+        "[options.extras_require]\ntrain =\n    torch\n    numpy\n",
+        "[options.extras_require]\ntrain =\n    torch\n    torch-npu==2.7.1.post11\n    numpy\n",
     ),
     "environment.yml": (
         "dependencies:\n  - pip\n  - pip:\n      - torch\n      - tqdm\n",
@@ -409,6 +409,88 @@ def test_beside_a_torch_without_a_pin_stands_the_plug_in_too(name):
     assert ported(name, before) == before and ported(name, before, unsafe=True) == after
     assert codes(name, after) == [] and ported(name, after, unsafe=True) == after
     assert codes(name, before, open_session(target=Target(style="portable"))) == []
+
+
+EXTRA = {
+    "pyproject.toml": (
+        '[project]\ndependencies = ["torch", "numpy"]\n\n[project.optional-dependencies]  # for some\ndev = ["pytest"]\n',
+        '[project]\ndependencies = ["torch", "numpy"]\n\n[project.optional-dependencies]  # for some\n'
+        'npu = ["torch-npu==2.7.1.post11"]\ndev = ["pytest"]\n',
+    ),
+    "a/pyproject.toml": (
+        '[project]\ndependencies = ["torch"]\n',
+        '[project]\ndependencies = ["torch"]\n\n[project.optional-dependencies]\nnpu = ["torch-npu==2.7.1.post11"]\n',
+    ),
+    "setup.cfg": (
+        "[options]\ninstall_requires =\n    torch\n[options.extras_require]\nold =\n    x\n",
+        "[options]\ninstall_requires =\n    torch\n[options.extras_require]\n"
+        "npu =\n    torch-npu==2.7.1.post11\nold =\n    x\n",
+    ),
+    "a/setup.cfg": (
+        "[options]\ninstall_requires =\n    torch>=2\n",
+        "[options]\ninstall_requires =\n    torch>=2\n\n[options.extras_require]\nnpu =\n    torch-npu==2.7.1.post11\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", EXTRA)
+def test_what_every_user_of_a_package_has_is_no_place_for_the_plug_in(name):
+    before, after = EXTRA[name]
+    (one,) = found(name, before).findings
+    assert (one.code, one.why, one.severity, one.status) == ("PRT840", "extra", "note", "review")
+    assert ported(name, before) == before and ported(name, before, unsafe=True) == after
+    assert codes(name, after) == []
+
+
+def test_a_torch_that_a_package_pins_has_the_plug_in_beside_it():
+    """It is a program, or its users have this one torch anyway."""
+    text = '[project]\ndependencies = ["torch==2.7.1"]\n'
+    assert 'dependencies = ["torch==2.7.1", "torch-npu==2.7.1.post11"]' in ported("pyproject.toml", text, unsafe=True)
+
+
+def test_optional_lists_that_are_given_elsewhere_are_told_of_alone():
+    text = '[project]\ndynamic = ["optional-dependencies"]\ndependencies = ["torch"]\n'
+    assert codes("pyproject.toml", text) == ["PRT840 manual"] and ported("pyproject.toml", text, unsafe=True) == text
+
+
+@pytest.mark.parametrize(
+    "line", ["torchaudio>=0.8,<2.1", "torchvision<0.20", "tensorflow==2.4.0", "tensorflow-gpu==1.15"]
+)
+def test_beside_what_leaves_out_the_torch_of_the_target_nothing_is_written(line):
+    text = f"torch==2.3.0\n{line}\n"
+    found_here = found("requirements.txt", text)
+    assert not found_here.review and {f.status for f in found_here.findings} == {"manual"}
+    assert found_here.findings[-1].why in ("companion-range", "last-python")
+    assert "torch-npu" not in ported("requirements.txt", text, unsafe=True)
+
+
+@pytest.mark.parametrize("line", ["torchaudio>=0.8", "torchvision!=0.20", "tensorflow>=2.4", "tensorflow==2.18.0"])
+def test_beside_what_leaves_room_for_it_it_is(line):
+    assert "torch==2.7.1\ntorch-npu==2.7.1.post11\n" in ported(
+        "requirements.txt", f"torch==2.3.0\n{line}\n", unsafe=True
+    )
+
+
+def test_an_environment_of_an_older_python():
+    text = "dependencies:\n  - python={}\n  - pip:\n    - torch==2.3.0\n"
+    assert [f.why for f in found("environment.yml", text.format("3.7.4")).findings] == ["python", "missing", "pin"]
+    assert not found("environment.yml", text.format("3.8")).review
+    assert found("environment.yml", text.format("3.10")).review
+    assert codes("environment.yml", "dependencies:\n  - python=3.7\n  - numpy\n") == []
+
+
+@pytest.mark.parametrize(
+    "marker", ["platform_system == 'Darwin'", "sys_platform == 'win32' and python_version < '3.9'"]
+)
+def test_what_no_machine_with_linux_has_is_left_alone(marker):
+    assert codes("requirements.txt", f"torch<2.3 ; {marker}\n") == []
+
+
+@pytest.mark.parametrize(
+    "marker", ["platform_system != 'Darwin'", "platform_machine == 'aarch64'", "python_version < '3.9'"]
+)
+def test_what_some_have_is_not(marker):
+    assert codes("requirements.txt", f"torch<2.3 ; {marker}\n") == ["PRT840 manual"]
 
 
 def test_what_builds_the_documents_needs_no_plug_in():
@@ -480,3 +562,37 @@ def test_the_example_of_a_rule(code):
     assert ported(name, before, unsafe=True) == after
     if rule.by_hand:
         assert found(name, rule.by_hand).findings == ()
+
+
+def test_a_value_below_what_the_other_library_takes_by_itself_is_not_written():
+    text = 'env:\n  NCCL_BUFFSIZE: "8388608"\n  NCCL_IB_TIMEOUT: "22"\n'
+    assert codes("a.yaml", text) == ["PRT802 manual", "PRT802 manual"]
+    text = 'env:\n  NCCL_BUFFSIZE: "268435456"\n  NCCL_IB_TIMEOUT: "20"\n'
+    assert ported("a.yaml", text, unsafe=True) == 'env:\n  HCCL_BUFFSIZE: "256"\n  HCCL_RDMA_TIMEOUT: "20"\n'
+
+
+def test_a_frozen_list_is_told_of_once():
+    parts = "".join(f"nvidia-{name}-cu12==12.1.105\n" for name in ("cublas", "cuda-cupti", "cudnn", "nccl"))
+    (one,) = [f for f in found("requirements.txt", f"{parts}torch==2.2.2\n").findings if f.code == "PRT842"]
+    assert one.why == "frozen"
+    for torch in ("torch==2.7.1", "torch"):
+        assert [f.why for f in found("requirements.txt", f"{parts}{torch}\n").findings if f.code == "PRT842"] == [
+            "default"
+        ]
+
+
+def test_what_installs_everywhere_and_nobody_imports_is_no_finding():
+    text = "fairscale==0.4.13\npynvml==11.5\ncuda-python==12.3\ntriton==2.2.0\ntorch==2.7.1\n"
+    rows = [(f.code, f.why) for f in found("requirements.txt", text).findings]
+    assert rows[:4] == [("PRT401", "fairscale"), ("PRT401", "pynvml"), ("PRT401", "pycuda"), ("PRT843", "default")]
+    names = ("fairscale", "pynvml", "py3nvml", "nvidia_smi", "triton", "pycuda")
+    parts = ("bindings", "cuda", "cudart", "nvrtc", "core")
+    alone = open_session(facts=Facts(unimported=(*names, *(f"cuda.{part}" for part in parts))))
+    assert [f.why for f in found("requirements.txt", text, alone).findings] == ["came", "missing"]
+    assert [f.why for f in found("requirements.txt", "pycuda\ntriton\n", alone).findings] == ["pycuda", "default"]
+
+
+def test_a_setting_whose_reader_does_without_the_package():
+    text = "model:\n  flash_attention: true\n"
+    assert codes("a.yaml", text) == ["PRT405 manual"]
+    assert codes("a.yaml", text, open_session(facts=Facts(own=OwnCode(falls_back=("flash_attention",))))) == []

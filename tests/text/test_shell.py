@@ -82,8 +82,14 @@ def test_what_is_not(text):
 
 
 def test_a_value_that_no_edit_can_convert_leaves_the_name_alone():
-    text = "export NCCL_BUFFSIZE=$size\nexport NCCL_BUFFSIZE=4194304\n"
+    text = "export NCCL_BUFFSIZE=$size\nexport NCCL_BUFFSIZE=268435456\n"
     assert ported(text, unsafe=True) == text and "PRT802" in codes(text.encode())
+
+
+def test_wheels_for_other_gpus_are_nobodys_business():
+    text = "pip install torch==2.3.1 torchvision==0.18.1 --index-url https://download.pytorch.org/whl/{}\n"
+    assert codes(text.format("rocm6.0").encode()) == []
+    assert codes(text.format("cu121").encode()) == ["PRT840", "PRT840", "PRT841"]
 
 
 def test_options_wait_for_a_look_where_nothing_says_what_they_are():
@@ -189,7 +195,7 @@ PIECES = (
     "export CUDA_VISIBLE_DEVICES=0,1\n", "CUDA_LAUNCH_BLOCKING=1 python a.py --device cuda\n", "# é cuda\n", "\n",
     "nvidia-smi\n", "nvidia-smi -L | wc -l\n", "if true; then\n  nvidia-smi\nfi\n", 'x="$CUDA_VISIBLE_DEVICES"\n',
     "cat <<EOF\ncuda $CUDA_VISIBLE_DEVICES nccl\nEOF\n", "torchrun a.py \\\n  --backend nccl \\\n  -x\n", "\tls 'é'\n",
-    "export NCCL_BUFFSIZE=4194304\n", "pip install torch==2.1.0+cu118\n", "docker run --gpus all x\n", "f() {\n\tdate\n}\n",
+    "export NCCL_BUFFSIZE=268435456\n", "pip install torch==2.1.0+cu118\n", "docker run --gpus all x\n", "f() {\n\tdate\n}\n",
     "case $1 in\n  cuda) nvidia-smi ;;\n  *) ;;\nesac\n", "a=(--device cuda)\n", "module load cuda\n", "echo ) (\n",
 )  # fmt: skip
 
@@ -260,3 +266,31 @@ def test_a_line_without_end_costs_no_time():
         for name in ("a.sh", "Makefile", "Dockerfile"):
             analyse(name, {"a.sh": b"", "Makefile": b"a:\n\t", "Dockerfile": b"RUN "}[name] + line, ABOUT)
     assert time.process_time() - started < 10
+
+
+def test_variables_that_nobody_knows_are_told_of_in_one_note():
+    text = b"export NCCL_FASTRAK_IFNAME=eth0\nexport NCCL_FASTRAK_USE_SNAP=1\nexport NCCL_DEBUG=INFO\n"
+    notes = [f for f in analyse("run.sh", text, ABOUT).findings if f.why in ("several", "unknown")]
+    assert [(f.line, f.why, dict(f.values)["count"]) for f in notes] == [(1, "several", "2")]
+    (alone,) = [f for f in analyse("run.sh", text.split(b"\n")[0] + b"\n", ABOUT).findings]
+    assert alone.why == "unknown"
+
+
+def test_a_test_runs_in_an_environment_that_is_there():
+    for path, expected in (("train.sh", ["PRT826"]), ("tests/run.sh", []), ("pkg/tests/integration_tests/run.sh", [])):
+        session = open_session(facts=Facts(launch=Launch(path)))
+        assert codes(b"python train.py\n", path, session) == expected
+
+
+@pytest.mark.parametrize(
+    "source", ["https://github.com/NVlabs/nvdiffrast/", "https://github.com/NVlabs/tiny-cuda-nn/#subdirectory=a"]
+)
+def test_a_package_from_its_repository(source):
+    assert codes(f"pip install git+{source}\n".encode()) == ["PRT401"]
+    assert [f.code for f in analyse("requirements.txt", f"git+{source}\n".encode(), ABOUT).findings] == ["PRT401"]
+    assert codes(b"pip install git+https://github.com/openai/CLIP.git\n") == []
+
+
+def test_parts_of_one_installation_are_told_of_together():
+    (one,) = analyse("run.sh", b"conda install -y numpy pytorch-cuda=11.8 cuda-nvcc -c nvidia\n", ABOUT).findings
+    assert (one.code, dict(one.values)) == ("PRT842", {"name": "pytorch-cuda, cuda-nvcc"})

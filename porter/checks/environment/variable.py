@@ -9,7 +9,7 @@ from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.engine.rule_file import Variable as VariableName
 from porter.rulebook.table import Tables, Variable
-from porter.rulebook.variable_values import is_list, is_ordered
+from porter.rulebook.variable_values import is_list, is_ordered, is_taken
 
 
 class EnvironmentVariable(Rule):
@@ -30,10 +30,15 @@ class EnvironmentVariable(Rule):
             return None
         row, new = self.rows.get(literal.name), None
         if row is not None and row.to:
-            new = self._renamed(updated, row.to)
+            taken = is_taken(row, literal.value)  # else the variable is better left out
+            new = self._renamed(updated, row.to) if taken else None
         # Ray's GPU ids are none of an NPU: the line is ported as a whole
         foreign = literal.set and file.source.says(b"get_gpu_ids", file.statement)
         readers = file.facts.own.reader(literal.name) if literal.set else ()
+        more = file.facts.own.elsewhere(literal.name, file.path) if literal.set and not readers else None
+        if more is not None:  # one file speaks for all that set it
+            values = (("count", more), ("old", literal.name))
+            return Hit(original, "elsewhere", code="PRT803", values=values) if more else None
         return self._hit(original, literal, literal.certain and not foreign, row, new, readers)
 
     @staticmethod

@@ -9,7 +9,7 @@ from porter.engine.nodes import quoted
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile, Variable
 from porter.rulebook.table import Tables
-from porter.rulebook.variable_values import to_megabytes
+from porter.rulebook.variable_values import is_taken, to_megabytes
 
 
 class EnvironmentVariableUnit(Rule):
@@ -31,14 +31,14 @@ class EnvironmentVariableUnit(Rule):
         if answer is not None:
             return answer(original, updated, file)
         literal = self._literal(original, file)  # the name alone: whatever is done with the value counts in bytes
-        return self._hit(original, literal, None) if literal and not to_megabytes(literal.value) else None
+        return self._hit(original, literal, None) if literal and not self._number(literal) else None
 
     def _assign(self, original: cst.Assign, updated: Any, file: RuleFile) -> Hit | None:
         target = original.targets[0].target
         if len(original.targets) != 1 or not isinstance(target, cst.Subscript):
             return None
         key: Any = getattr(target.slice[0].slice, "value", None)
-        if (literal := self._literal(key, file)) is None or not to_megabytes(literal.value):
+        if (literal := self._literal(key, file)) is None or not self._number(literal):
             return None
         new = updated.targets[0].target
         index = new.slice[0].slice.with_changes(value=self._renamed(new.slice[0].slice.value, literal))
@@ -49,7 +49,7 @@ class EnvironmentVariableUnit(Rule):
     def _call(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Hit | None:
         """`os.environ.setdefault("NCCL_BUFFSIZE", "8388608")`."""
         literal = self._literal(original.args[0].value, file) if original.args else None
-        if literal is None or not to_megabytes(literal.value):
+        if literal is None or not self._number(literal):
             return None
         args: list[Any] = list(updated.args)
         args[0] = args[0].with_changes(value=self._renamed(args[0].value, literal))
@@ -61,7 +61,7 @@ class EnvironmentVariableUnit(Rule):
         literal = self._literal(original, file)
         if literal is None or literal.role != "keyword":
             return None
-        if not to_megabytes(literal.value):
+        if not self._number(literal):
             return self._hit(original, literal, None)
         keyword = updated.keyword.with_changes(value=self.rows[literal.name].to)
         return self._hit(
@@ -73,7 +73,7 @@ class EnvironmentVariableUnit(Rule):
         for index, element in enumerate(original.elements):
             key: Any = getattr(element, "key", None)
             literal = self._literal(key, file)
-            if literal is not None and to_megabytes(literal.value):
+            if literal is not None and self._number(literal):
                 new = elements[index]
                 elements[index] = new.with_changes(
                     key=self._renamed(new.key, literal), value=self._value(new.value, literal)
@@ -84,7 +84,14 @@ class EnvironmentVariableUnit(Rule):
     def _hit(self, node: cst.CSTNode, literal: Variable, new: cst.CSTNode | None) -> Hit:
         row = self.rows[literal.name]
         values = (("old", literal.name), ("new", row.to or ""))
+        if new is None and (number := to_megabytes(literal.value)):
+            return Hit(node, "less", code=row.code, values=(*values, ("converted", number)))
         return Hit(node, "computed" if new is None else row.why, new=new, code=row.code, values=values)
+
+    def _number(self, literal: Variable) -> str | None:
+        """The value in the other unit, where it may be taken over."""
+        number = to_megabytes(literal.value)
+        return number if number and is_taken(self.rows[literal.name], number) else None
 
     def _literal(self, node: object, file: RuleFile) -> Variable | None:
         literal = file.literal(node) if isinstance(node, (cst.SimpleString, cst.Arg)) else None
@@ -94,5 +101,5 @@ class EnvironmentVariableUnit(Rule):
         return quoted(node, self.rows[literal.name].to or "")
 
     def _value(self, node: cst.BaseExpression, literal: Variable) -> cst.BaseExpression:
-        text = to_megabytes(literal.value) or ""
+        text = self._number(literal) or ""
         return quoted(node, text) if isinstance(node, cst.SimpleString) else cst.Integer(text)

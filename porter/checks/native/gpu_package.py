@@ -12,7 +12,7 @@ from porter.engine.nodes import imported
 from porter.engine.rule import Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.python.blocks import once_for_file
-from porter.python.uses import imports_of, in_vain
+from porter.python.uses import imports_of, in_vain, is_idle
 from porter.rulebook.table import Package, Tables
 
 SHOWN = 4
@@ -67,6 +67,10 @@ class GpuPackage(Rule):
                 if role == "needed" and in_vain(file, used.get(name, name), apart):
                     yield Hit(original, "unused", values=(("name", name),), severity=row.severity)
                     continue
+                if role == "needed" and (idle := _idle(name, file)) is not None:
+                    if idle:
+                        yield Hit(original, "idle", values=(("count", idle), ("name", name)), severity=row.severity)
+                    continue
                 severity = "note" if role == "optional" else None
                 calls = _called(file, name, apart)
                 values = (("calls", calls), ("name", name)) if calls else (("name", name),)
@@ -74,6 +78,19 @@ class GpuPackage(Rule):
                     yield Hit(original, "chosen", values=(("name", name),), severity="note", effort="minutes")
                 else:
                     yield Hit(original, row.why, values=values, severity=severity)
+
+
+def _idle(package: str, file: RuleFile) -> str | None:
+    """Where nothing of an imported package is used: in how many more files it is the same; "" where another file says so."""
+    known = next((row for row in file.facts.idle if row[0] == package), None)
+    if (
+        known is None
+        or not known[2]
+        or not file.path.endswith(".py")
+        or not is_idle(file.source.utf8, package.encode())
+    ):
+        return None
+    return str(known[2]) if known[1] == file.path else ""
 
 
 def _called(file: RuleFile, package: str, apart: tuple[str, ...]) -> str:

@@ -25,14 +25,18 @@ class TorchRequirement(Rule):
         # one letter for one byte: edits count in bytes
         text = file.source.utf8.decode("latin-1")
         document: Any = SimpleNamespace(text=text, session=file.session, path=file.path, newline="\n")
-        nodes, wanted = {}, []
+        nodes, wanted, extra = {}, [], _extra(original, file, text)
         for argument in original.args:
             if argument.keyword is not None and argument.keyword.value in LISTS:
                 for element in _strings(argument.value):
                     start, end = file.span(element)
                     begin, stop = start + len(element.prefix) + len(element.quote), end - len(element.quote)
                     more = _another(element, text, start, end)
-                    requirement = packages.wanted(text, begin, stop, more=more) if text[begin:stop].isascii() else None
+                    forced = argument.keyword.value == "install_requires"
+                    plain = text[begin:stop].isascii()
+                    requirement = (
+                        packages.wanted(text, begin, stop, more=more, forced=forced, extra=extra) if plain else None
+                    )
                     if requirement is not None:
                         nodes[requirement.start] = element
                         wanted.append(requirement)
@@ -40,6 +44,20 @@ class TorchRequirement(Rule):
             edits = tuple(Change(a, b, new.encode()) for a, b, new in hit.edits)
             weight: dict[str, Any] = {"severity": hit.severity or None, "effort": hit.effort or None}
             yield Hit(nodes[hit.at[0]], hit.why, values=hit.values, more=edits, code=hit.code, **weight)
+
+
+def _extra(call: cst.Call, file: RuleFile, text: str) -> tuple[int, str, str] | None:
+    """Where a list may stand that only those have installed who ask for it, if others are written there."""
+    for argument in call.args:
+        if argument.keyword is not None and argument.keyword.value == "extras_require":
+            lists: Any = argument.value
+            first = lists.elements[0] if isinstance(lists, cst.Dict) and lists.elements else None
+            if isinstance(first, cst.DictElement):
+                start, _ = file.span(first.key)
+                before = text[text.rfind("\n", 0, start) + 1 : start]
+                between = f",\n{before}" if not before.strip() else ", "
+                return start, '"npu": ["torch-npu==', f'"]{between}'
+    return None
 
 
 def _strings(node: cst.BaseExpression) -> Iterator[cst.SimpleString]:

@@ -10,7 +10,6 @@ from porter.text import packages
 from porter.text.document import Document
 from porter.text.formats.requirements import Line
 
-_CLONED = re.compile(r"(?:-e[ \t]+|--editable[ \t=]+)?git\+\w+://(?=\S*$)\S*?/([\w-]+)(?:\.git)?(?:[@#]|$)")
 _FIXED = re.compile(r"--hash|^[\w.-]+[ \t]*=(?!=)")  # held by a checksum, or not as pip has it
 
 
@@ -25,7 +24,7 @@ class RequiredPackages(TextRule):
         wanted = []
         for line in lines:
             yield from packages.indexes(document, line.start, line.end)
-            if match := _CLONED.match(line.text):
+            if match := packages.CLONED.match(line.text):
                 start = line.start + match.start(1)
                 wanted.append(packages.wanted(document.text, start, line.start + match.end(1)))
                 continue

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
 
@@ -18,6 +19,9 @@ from porter.text.shells.script import Command, Script, Word
 _BUILD = re.compile(r"[\"']?torchtext(?:==|~=|>=)[\w.]*(\+cu\d+)")
 _TORCHS = frozenset({"torch", "torchvision", "torchaudio"})
 _INDEX = re.compile(r"https?://[\w.]*pytorch\.org/whl/(?:nightly/|test/)?(cu\d+)\b|torch_stable\.html")
+_RIVAL = re.compile(
+    r"https?://[\w.]*pytorch\.org/whl/(?:nightly/|test/)?(?:rocm|xpu)"
+)  # wheels for AMD's and Intel's GPUs
 _CUDA = re.compile(
     r"(?i)^(?:nvidia-(?:cuda|cudnn|cublas|cufft|cufile|curand|cusolver|cusparse|cusparselt|nccl|nvtx|nvjitlink|nvshmem"
     r"|container|docker)[\w-]*|nvidia-(?:driver|utils|pyindex)[\w-]*|[\w-]+-cu\d{2,3}(?:-\w+)?"
@@ -39,7 +43,18 @@ class Installs(TextRule):
         foreign = _foreign_stages(document)
         for command in script.commands:
             if (index := _installed(command)) is not None and not any(command.start in stage for stage in foreign):
-                yield from _hits(document, command.words[index:])
+                yield from _together(list(_hits(document, command.words[index:])))
+
+
+def _together(hits: list[Hit]) -> Iterator[Hit]:
+    """The parts of CUDA that one command installs go together."""
+    parts = [hit for hit in hits if hit.code == "PRT842"]
+    names = ", ".join(dict.fromkeys(dict(hit.values)["name"] for hit in parts))
+    for hit in hits:
+        if hit.code != "PRT842":
+            yield hit
+        elif hit is parts[0]:
+            yield replace(hit, values=named(name=names))
 
 
 def _foreign_stages(document: Document) -> list[range]:
@@ -74,6 +89,8 @@ def _rows(rules: RuleSet) -> dict[str, Package]:
 
 
 def _hits(document: Document, words: tuple[Word, ...]) -> Iterator[Hit]:
+    if any(_RIVAL.search(word.text) for word in words):
+        return
     yield from _versions(document, words)
     rows = _rows(document.session.rules)
     skip = False
@@ -111,21 +128,28 @@ def _hits(document: Document, words: tuple[Word, ...]) -> Iterator[Hit]:
                 "-t",
                 "--target",
             )
+        elif name := packages.CLONED.match(text.strip("\"'")):
+            yield from _package(document, word, name[1].lower().replace("_", "-"), rows)
         elif name := _NAME.match(text.strip("\"'")):
-            yield from _package(word, name[0].lower().replace("_", "-"), rows)
+            yield from _package(document, word, name[0].lower().replace("_", "-"), rows)
 
 
 def _versions(document: Document, words: tuple[Word, ...]) -> Iterator[Hit]:
     """Of torch and what belongs to it, as a list of requirements has them."""
+    requirements = []
     for word in words:
         quoted = word.text.startswith(('"', "'"))
         requirement = packages.wanted(document.text, word.start + quoted, word.end - quoted)
         if requirement is not None and requirement.name in _TORCHS:
-            yield from packages.hits(document, [requirement])
+            requirements.append(requirement)
+    if requirements:
+        yield from packages.hits(document, requirements)
 
 
-def _package(word: Word, name: str, rows: Mapping[str, Package]) -> Iterator[Hit]:
-    if (row := rows.get(name)) is not None:
+def _package(document: Document, word: Word, name: str, rows: Mapping[str, Package]) -> Iterator[Hit]:
+    if (row := rows.get(name)) is not None and packages.nobodys(document, name, row):
+        return
+    if row is not None:
         values = (("name", name),)
         yield Hit(
             (word.start, word.end), row.why, code=row.code, values=values, severity=row.severity, effort=row.effort

@@ -14,14 +14,13 @@ from typing import Any
 
 from porter.engine.rule import Hit, TextRule, named
 from porter.rulebook.table import Tables, Variable
-from porter.rulebook.variable_values import is_list, is_ordered, to_megabytes
+from porter.rulebook.variable_values import is_list, is_ordered, is_taken, to_megabytes
 from porter.text.document import Document
 from porter.text.shells.programs import gpus_alone
 from porter.text.shells.script import Script, Word
 
 _UNKNOWN = re.compile(r"(?:TORCH_NCCL|PYTORCH_CUDA|NCCL)_(?!VER)[A-Z0-9_]+$")
 _TOKEN = re.compile(r"(?<![\w$.{/-])(?:[A-Z][A-Z0-9]*_[A-Z0-9_]+|CUDACXX|CUDAARCHS|CUDAHOSTCXX)(?![\w.-])")
-_CARDS = re.compile(r"[\d,-]*")
 _NAMED = frozenset({"export", "declare", "typeset", "readonly", "local", "unset", "read", "printenv"})
 _PASSED_ON = frozenset({"-x", "-e", "--env", "-env", "-genv", "--export-env"})
 _LAUNCHERS = frozenset("env mpirun mpiexec orterun horovodrun docker podman nvidia-docker sudo srun".split())
@@ -32,6 +31,7 @@ QUIET = frozenset(
 )
 
 
+_SHOWN = 8  # names in a message
 _SAYS = frozenset({"echo", "printf"})
 _CHOOSES = frozenset({"ASCEND_RT_VISIBLE_DEVICES"})
 _ENDS = re.compile(r"(?<!\\)\n|[;|&]")  # of a command
@@ -68,13 +68,14 @@ def _look(document: Document, script: Script, safe: bool) -> Iterator[Hit]:
             by_name.setdefault(name, []).append(place)
     alone = gpus_alone(script)
     written = {m[0] for start, end in script.heredocs for m in _TOKEN.finditer(script.text[start:end])}
+    unknown: list[tuple[Place, str]] = []
     for name, places in sorted(by_name.items()):
         places = sorted(set(places), key=lambda place: place.start)
         row = rows.get(name)
         if row is None:
             first = next((p for p in places if p.exported or p.role == "set"), None)
             if first:
-                yield Hit((first.start, first.end), "unknown", code="PRT803", values=(("old", name),))
+                unknown.append((first, name))
         elif row.to is None:
             first = next((p for p in places if p.role == "set"), places[0])
             values = (("new", ""), ("old", name), *document.session.facts.own.reader(name))
@@ -94,6 +95,19 @@ def _look(document: Document, script: Script, safe: bool) -> Iterator[Hit]:
                 yield Hit((kept[0].start, kept[0].end), "alone", code="PRT801", values=alone_values)
                 continue
             yield from _renamed(name, row, places, safe and name not in written)
+    yield from _unknown(unknown)
+
+
+def _unknown(places: list[tuple[Place, str]]) -> Iterator[Hit]:
+    """They come in blocks, which stand or go together."""
+    if len(places) == 1:
+        ((place, name),) = places
+        yield Hit((place.start, place.end), "unknown", code="PRT803", values=(("old", name),))
+    elif places:
+        first = min(places, key=lambda pair: pair[0].start)[0]
+        shown = ", ".join(name for _, name in places[:_SHOWN]) + (", ..." if places[_SHOWN:] else "")
+        values = named(count=str(len(places)), old=shown)
+        yield Hit((first.start, first.end), "several", code="PRT803", values=values)
 
 
 def _kept(script: Script, places: list[Place], alone: list[tuple[int, str]]) -> tuple[Place, tuple[int, str]] | None:
@@ -164,10 +178,9 @@ def _renamed(name: str, row: Variable, places: list[Place], safe: bool) -> Itera
         yield from _converted(name, row, places)
         return
     values = (("new", row.to or ""), ("old", name))
-    if row.to == "ASCEND_VISIBLE_DEVICES" and any(not _CARDS.fullmatch(_given(place) or "") for place in places):
-        yield Hit(
-            (places[0].start, places[0].end), row.why, code=row.code, values=values
-        )  # `all`, or the name of a card
+    refused = next((place for place in places if not is_taken(row, _given(place))), None)
+    if refused:  # `all` devices, a time-out that is too long: no place of it is renamed
+        yield Hit((refused.start, refused.end), row.why, code=row.code, values=values)
         return
     wrong = {place: v for place in places if is_list(row) and (v := _given(place)) and not is_ordered(v)}
     certain = safe and row.fix == "safe" and not wrong and all(place.role != "text" for place in places)
@@ -188,6 +201,11 @@ def _given(place: Place) -> str | None:
 def _converted(name: str, row: Variable, places: list[Place]) -> Iterator[Hit]:
     """Bytes to MB, where every place says how many: a number, or one that stands in where none is given."""
     values = (("new", row.to or ""), ("old", name))
+    numbers = [(p, number) for p in places if (number := to_megabytes(_given(p)))]
+    if less := next((pair for pair in numbers if not is_taken(row, pair[1])), None):
+        place, number = less
+        yield Hit((place.start, place.end), "less", code=row.code, values=(*values, ("converted", number)))
+        return
     inner = [p.start for p in places if p.role == "read" and to_megabytes(_given(p))]  # sorted, as `places` are
     edits = []
     for place in places:

@@ -116,6 +116,8 @@ class _Look:
             rows = sorted([*rows, *self.wild], key=lambda item: item[0])
         for _, row, pattern in rows:
             match = pattern.fullmatch(entry.value)
+            if match and row.code == "PRT405" and key.rpartition(".")[2] in self.own.falls_back:
+                return None  # its reader takes torch's own attention where the package is not there
             if match and self._fits(row, entry, key):
                 return self._hit(row, entry, match)
         return None

@@ -66,8 +66,10 @@ def _wanted(document: Document, kind: str, number: int, entry: Entry) -> tuple[i
             if entry.path[1] == "install_requires" or entry.path[0] == "options.extras_require":
                 requirement = wanted(document.text, entry.start, entry.end)
                 requirement = requirement and _line(document, requirement, f"{_before(document, entry)}{ADDED}==", "")
+                if requirement and entry.path[0] == "options":
+                    requirement = replace(requirement, forced=True, extra=_extra(document, kind))
     else:
-        requirement = _listed(document, entry) or _table(document, entry)
+        requirement = _listed(document, entry, kind) or _table(document, entry)
     return (number, requirement) if requirement else None
 
 
@@ -94,7 +96,7 @@ def _conda(document: Document, entry: Entry) -> Wanted | None:
     return None
 
 
-def _listed(document: Document, entry: Entry) -> Wanted | None:
+def _listed(document: Document, entry: Entry, kind: str) -> Wanted | None:
     """Strings as of PEP 508 in a list: `dependencies`, `optional-dependencies.x`, `requires`, groups."""
     path = entry.path
     listed = path[:2] in (
@@ -111,7 +113,23 @@ def _listed(document: Document, entry: Entry) -> Wanted | None:
     quote, indent = before[-1:], before[:-1]
     between = f",{document.newline}{indent}" if not indent.strip() else ", "
     marker = f" {requirement.marker}" if requirement.marker else ""
-    return replace(requirement, more=(entry.end + 1, f"{between}{quote}{ADDED}==", f"{marker}{quote}"))
+    more = (entry.end + 1, f"{between}{quote}{ADDED}==", f"{marker}{quote}")
+    if path[:2] != ("project", "dependencies"):
+        return replace(requirement, more=more)
+    return replace(requirement, more=more, forced=True, extra=_extra(document, kind))
+
+
+def _extra(document: Document, kind: str) -> tuple[int, str, str] | None:
+    """Where a list stands that only those have installed who ask for it, or may stand where there is none yet."""
+    text, newline = document.text, document.newline
+    table = "project.optional-dependencies" if kind == "toml" else "options.extras_require"
+    head, tail = (f'npu = ["{ADDED}==', '"]') if kind == "toml" else (f"npu ={newline}    {ADDED}==", "")
+    if match := re.search(rf"^\[{re.escape(table)}\][ \t]*(?:#[^\r\n]*)?$", text.replace("\r", " "), re.MULTILINE):
+        return len(text[: match.end()].rstrip()), newline + head, tail
+    if table.partition(".")[2] in text or "\n" not in text:
+        return None  # given in another way
+    is_ended = text.endswith("\n")
+    return len(text), newline * (1 if is_ended else 2) + f"[{table}]{newline}{head}", tail + newline * is_ended
 
 
 def _table(document: Document, entry: Entry) -> Wanted | None:

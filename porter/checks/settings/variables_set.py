@@ -10,7 +10,7 @@ from porter.engine.facts import OwnCode
 from porter.engine.rule import Hit, named
 from porter.python.strings.environ import UNKNOWN
 from porter.rulebook.table import Tables
-from porter.rulebook.variable_values import is_list, is_ordered, to_megabytes
+from porter.rulebook.variable_values import is_list, is_ordered, is_taken, to_megabytes
 from porter.text.settings.entries import ITEM, Entry, Settings
 
 _NAME = re.compile(r"[A-Z][A-Z0-9_]+$")
@@ -88,6 +88,8 @@ def _variable(
         number, place = to_megabytes(value), _place(where)
         if number is None or place is None:
             yield Hit(location, "computed", code=row.code, values=values)
+        elif not is_taken(row, number):
+            yield Hit(location, "less", code=row.code, values=(*values, ("converted", number)))
         else:
             yield Hit(
                 location,
@@ -101,6 +103,9 @@ def _variable(
     if is_list(row) and value is not None and not is_ordered(value):
         values = named(old=name, new=row.to, value=value)
         yield Hit(location, "order", code="PRT801", values=values, edits=edits)
+        return
+    if not is_taken(row, value):
+        yield Hit(location, row.why, code=row.code, values=values, **weight)
         return
     safe = row.fix == "safe" and is_certain and not finder.also_npu
     yield Hit(location, row.why, code=row.code, values=values, edits=edits, safe=safe and bool(edits), **weight)

@@ -16,6 +16,10 @@ _RENAMED = {
     **{"Inf": "inf", "Infinity": "inf", "infty": "inf", "PINF": "inf", "NaN": "nan", "round_": "round"},
     **{"product": "prod", "cumproduct": "cumprod", "alltrue": "all", "sometrue": "any"},
 }
+_SINCE = {
+    "1.24": ("1.24.0", "1.26.4", "2.0.0", "2.3.0"),
+    "2.0": ("2.0.0", "2.3.0"),
+}  # among which the names are missing
 _BACK = frozenset({"bool", "long"})  # numpy 2.0 has them again
 
 
@@ -43,4 +47,6 @@ class NumpyNames(Rule):
         why = "between" if name in _BACK else "gone"
         # numpy 2's own is a type that Python's is no parent of
         safe = name not in _BACK or not file.around.is_within(original, "isinstance")
-        return Hit(original, why, new=node if is_free else None, safe=safe, values=values)
+        # where the project holds on to an older numpy, nothing stops
+        severity = "note" if file.facts.own.leaves_out(*_SINCE[version]) else None
+        return Hit(original, why, new=node if is_free else None, safe=safe, values=values, severity=severity)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 # whatever a rule starts from; only statements with one of them are walked
 WORDS = re.compile(
-    r"CUDA|NCCL|CUBLAS|CUDNN|NVCC|NVIDIA|TORCH_|PYTORCH_|VLLM_WORKER|cuda|nccl|nvidia|nvcc|nvprof|nsys|ncu\b|gpu|dcgm"
+    r"CUDA|NCCL|CUBLAS|CUDNN|NVCC|NVIDIA|TORCH_|PYTORCH_|VLLM_(?:WORKER|ATTENTION)|cuda|nccl|nvidia|nvcc|nvprof|nsys|ncu\b|gpu|dcgm"
     r"|nvtop|nv-|--nv\b|-G\b|compute-sanitizer|install"
 )
 _WORDS = re.compile(WORDS.pattern.encode())

@@ -1,0 +1,68 @@
+"""Settings that ask for a package which the project does without where it is not installed."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Mapping
+
+from porter.files.paths import is_test
+from porter.python.evidence import constant
+from porter.python.index import Node
+
+# the keys of rules/settings.toml that ask for the package flash_attn, which torch's own attention may stand in for
+_KEYS = (b"flash_attention", b"use_flash_attention", b"use_flash_attn", b"enable_flash_attention")
+_ABSENT = frozenset({"ImportError", "ModuleNotFoundError", "Exception"})
+_PLAIN = b"scaled_dot_product_attention"
+
+
+def attention_falls_back(texts: Mapping[str, bytes], parse: Callable[[bytes], ast.Module | None]) -> tuple[str, ...]:
+    """Keys that one file reads, in an `if` where flash_attn is imported if it is there: torch's own attention runs else."""
+    keys = []
+    for key in _KEYS:
+        reads = re.compile(
+            rb"\.%s\b(?!\s*(?::[^=\n]+)?=(?!=))|[\"']%s[\"']\s*(?:\](?!\s*=(?!=))|[,)])" % (key, key)
+        ).search
+        readers = [path for path, data in texts.items() if key in data and not is_test(path) and reads(data)]
+        if len(readers) == 1 and _PLAIN in texts[readers[0]]:
+            tree = parse(texts[readers[0]])
+            if tree is not None and _is_tried(tree, key.decode()):
+                keys.append(key.decode())
+    return tuple(keys)
+
+
+def _is_tried(tree: ast.Module, key: str) -> bool:
+    """Whether every import of flash_attn is tried, and one of them where the key is asked for."""
+    tried: set[Node] = set()
+    asked = False
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Try) and _goes_on(node):
+            tried.update(inner for statement in node.body for inner in ast.walk(statement))
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Import, ast.ImportFrom)) and _is_flash(node) and node not in tried:
+            return False
+        if isinstance(node, ast.If) and any(_says(inner, key) for inner in ast.walk(node.test)):
+            inside = (inner for statement in node.body for inner in ast.walk(statement))
+            asked = asked or any(isinstance(i, (ast.Import, ast.ImportFrom)) and _is_flash(i) for i in inside)
+    return asked
+
+
+def _is_flash(node: ast.Import | ast.ImportFrom) -> bool:
+    names = [node.module or ""] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names]
+    return any(name.partition(".")[0] == "flash_attn" for name in names)
+
+
+def _says(node: Node, key: str) -> bool:
+    return getattr(node, "attr", "") == key or constant(node) == key
+
+
+def _goes_on(node: ast.Try) -> bool:
+    """Whether a missing module is caught, and nothing is raised in its place."""
+    caught = [
+        handler for handler in node.handlers if handler.type is None or not _ABSENT.isdisjoint(_names(handler.type))
+    ]
+    return bool(caught) and not any(isinstance(inner, ast.Raise) for handler in caught for inner in ast.walk(handler))
+
+
+def _names(node: ast.expr) -> set[str]:
+    return {getattr(inner, "id", "") or getattr(inner, "attr", "") for inner in ast.walk(node)}

@@ -1,0 +1,116 @@
+"""Whether a torch for NPUs can be installed beside what else a list asks for, and which requirements no NPU host has."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import product
+from typing import Protocol
+
+from porter.engine.rule import Hit, named
+from porter.files.kinds import REQUIREMENTS, YAML, kind_of
+from porter.versions import allows, release
+
+_PLATFORM = re.compile(r"platform|os_name")
+_EXTRA = re.compile(r"""extra[ \t]*==[ \t]*["']([^"']*)["']""")
+_MACHINES = ("x86_64", "aarch64")
+_PYTHONS = ("2.7", "3.5", "3.6", "3.7", "3.8", "3.9", "3.10", "3.11", "3.12", "3.13")
+_NEWEST = 15  # Python 3.x
+# (the first TensorFlow that goes on, the last Python of those before it), as its wheels are tagged
+_TENSORFLOWS = (((2, 2), (3, 7)), ((2, 5), (3, 8)), ((2, 8), (3, 9)), ((2, 11), (3, 10)), ((2, 16), (3, 11)))
+_TENSORFLOW = frozenset({"tensorflow", "tensorflow-cpu", "tensorflow-gpu"})
+
+
+class Asked(Protocol):
+    """A requirement, of packages.py."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def start(self) -> int: ...
+    @property
+    def end(self) -> int: ...
+    @property
+    def spec(self) -> str: ...
+    @property
+    def version(self) -> tuple[int, int] | None: ...
+    @property
+    def kind(self) -> str: ...
+
+
+@lru_cache(maxsize=256)
+def off_linux(marker: str) -> bool:
+    """Whether a marker of PEP 508, with its semicolon, holds on no machine with Linux: NPUs have no other."""
+    if not _PLATFORM.search(marker):
+        return False
+    from packaging.markers import InvalidMarker, Marker
+
+    try:
+        wanted = Marker(marker.lstrip("; \t"))
+    except InvalidMarker:
+        return False
+    linux = {"sys_platform": "linux", "platform_system": "Linux", "os_name": "posix"}
+    for machine, python, extra in product(_MACHINES, _PYTHONS, ("", *_EXTRA.findall(marker))):
+        version = {"python_version": python, "python_full_version": f"{python}.0"}
+        if wanted.evaluate({**linux, **version, "platform_machine": machine, "extra": extra}):
+            return False
+    return True
+
+
+def companion(name: str, torch: Sequence[int]) -> tuple[int, ...]:
+    """torchvision 0.22.1 belongs to torch 2.7.1, torchaudio has torch's own numbers; () of another torch than 2."""
+    major, minor, patch = (*torch, 0, 0)[:3]
+    if major != 2:
+        return ()
+    return (major, minor, patch) if name == "torchaudio" else (0, minor + 15, patch)
+
+
+def obstacles(path: str, text: str, requirements: Sequence[Asked], torch: Sequence[int]) -> Iterator[Hit]:
+    """Requirements that leave no torch of the target: edits of the others would make a list that nothing installs."""
+    if not any(want.name in ("torch", "pytorch", "torchvision", "torchaudio") for want in requirements):
+        return
+    whole = kind_of(path) in (REQUIREMENTS, YAML)  # one environment; of other lists, each extra is another
+    for want in requirements:
+        if want.name in ("torchvision", "torchaudio"):
+            right = companion(want.name, torch)
+            if right and want.spec and want.version is None and not allows(want.spec, _dotted(right)):
+                values = named(name=want.name, old=want.spec, new=_dotted(right), torch=_dotted(torch))
+                yield Hit((want.start, want.end), "companion-range", code="PRT840", values=values)
+        elif whole and (last := _last_python(want, text)) and last < _first_python(torch):
+            values = named(
+                name=want.name,
+                old=want.spec,
+                python=_dotted(last),
+                new=_dotted(_first_python(torch)),
+                torch=_dotted(torch),
+            )
+            why = "python" if want.name == "python" else "last-python"
+            yield Hit((want.start, want.end), why, code="PRT840", values=values)
+
+
+def _dotted(numbers: Sequence[int]) -> str:
+    return ".".join(map(str, numbers))
+
+
+def _first_python(torch: Sequence[int]) -> tuple[int, int]:
+    """That a torch runs on."""
+    numbers = tuple(torch)
+    return (3, 8) if numbers < (2, 5) else (3, 9) if numbers < (2, 9) else (3, 10)
+
+
+def _last_python(want: Asked, text: str) -> tuple[int, ...] | None:
+    """That a requirement leaves, if it leaves out any."""
+    written = release(text[slice(*want.version)], 2)[:2] if want.version else ()
+    if want.name == "python" and want.kind == "conda":
+        if written:
+            return written
+        return None if not want.spec else _last_of(want.spec)
+    if want.name in _TENSORFLOW and written:
+        return next((python for first, python in _TENSORFLOWS if written < first), None)
+    return None
+
+
+def _last_of(spec: str) -> tuple[int, int] | None:
+    minors = (minor for minor in range(_NEWEST, 0, -1) if allows(spec, f"3.{minor}.0") or allows(spec, f"3.{minor}.99"))
+    return next(((3, minor) for minor in minors), None)

@@ -1,0 +1,79 @@
+"""Which lists of requirements a project has, and for whom."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from command_line import write
+
+from porter.analysis.analyse import analyse
+from porter.analysis.session import open_session
+from porter.run.gather import gather
+
+
+def _facts(root: Path, files: dict[str, str]):
+    write(root, files)
+    return gather(root, sorted(files))
+
+
+def test_lists_for_machines_without_gpus(tmp_path):
+    names = (
+        "environment_cpu.yml",
+        "environment_gpu.yml",
+        "a/requirements-cpu.txt",
+        "a/requirements-cuda.txt",
+        "cpu.yml",
+        "b/env-cpu.yml",
+    )
+    facts = _facts(tmp_path, dict.fromkeys(names, "torch\n"))
+    assert facts.accelerators.for_cpus == ("a/requirements-cpu.txt", "environment_cpu.yml")
+
+
+def test_lists_that_a_package_is_installed_with(tmp_path):
+    setup = 'from setuptools import setup\n\nsetup(install_requires=open("requirements.txt").read().split())\n'
+    files = {
+        "setup.py": setup,
+        "requirements.txt": "torch\n",
+        "requirements-dev.txt": "pytest\n",
+        "b/requirements.txt": "torch\n",
+    }
+    assert _facts(tmp_path, files).own.installed == ("requirements.txt",)
+    files["setup.py"] = 'print("requirements.txt")\n'
+    assert _facts(tmp_path, files).own.installed == ()
+
+
+def test_packages_that_a_file_imports_and_uses_nothing_of(tmp_path):
+    idle = "import torch\nimport dgl\n"
+    files = {
+        "a.py": idle,
+        "b.py": idle,
+        "c.py": f"{idle}dgl.graph(x)\n",
+        "d.py": f"{idle}g.ndata\n",
+        "__init__.py": idle,
+    }
+    assert _facts(tmp_path, files).idle == (("dgl", "a.py", 1),)
+
+
+def test_packages_that_nobody_imports(tmp_path):
+    asked = {
+        "requirements.txt": "fairscale==0.4\npynvml\ntriton==2.2.0\ncuda-python\nxformers\n",
+        "a.py": "import torch\n",
+    }
+    facts = _facts(tmp_path, asked)
+    assert {"fairscale", "pynvml", "triton", "cuda.cudart", "xformers"} < {*facts.unimported} and not facts.imported
+    users = {
+        "b.py": "from cuda import cudart\nimport os, fairscale\n",
+        "c.ipynb": '{"cells": [{"source": ["import pynvml"]}]}\n',
+        "d.py": "def f():\n    import triton.language as tl\n",
+    }
+    facts = _facts(tmp_path, {**asked, **users})
+    assert {"fairscale", "pynvml", "triton", "cuda.cudart"}.isdisjoint(facts.unimported)
+    assert dict(facts.imported)["triton"] == "d.py" and dict(facts.imported)["fairscale"] == "b.py"
+    assert gather(tmp_path, ["a.py", "requirements.txt"], loose=True).unimported == ()
+
+
+def test_one_file_speaks_for_all_that_set_a_variable_without_effect(tmp_path):
+    text = 'import os\n\nimport torch\n\nos.environ["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID"\nx = torch.zeros(2)\n'
+    facts = _facts(tmp_path, {"a.py": text, "b.py": text})
+    found = {path: analyse(path, text.encode(), open_session(facts=facts)).findings for path in ("a.py", "b.py")}
+    assert [(f.code, f.why) for f in found["a.py"]] == [("PRT803", "elsewhere")] and not found["b.py"]
