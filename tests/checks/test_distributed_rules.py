@@ -96,3 +96,23 @@ def test_a_constant_of_another_file_moves_with_its_use(tmp_path):
     assert (
         apply(data, analyse("names.py", data, open_session(facts=facts)).auto) == b'BACKEND = "hccl"\nTITLE = "nccl"\n'
     )
+
+
+OPTION = b'import argparse\n\nparser = argparse.ArgumentParser()\nparser.add_argument("--local_rank", type=int)\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "taken"),
+    [
+        (OPTION, True),
+        (OPTION.replace(b'"--local_rank"', b'"--local-rank", "--local_rank"'), False),
+        (OPTION.replace(b"type=int", b'default=os.environ["LOCAL_RANK"]'), False),
+        (OPTION.replace(b"parser.add_argument", b"schema.define"), False),
+    ],
+    ids=["alone", "both spellings", "the variable is read", "another schema"],
+)
+def test_the_spelling_of_the_launcher(text, taken):
+    """A program that says nothing else of interest passes the gate, too."""
+    assert GATE.search(text)
+    after = apply(text, analyse("train.py", text, open_session()).auto)
+    assert (after == OPTION.replace(b'"--local_rank"', b'"--local_rank", "--local-rank"')) is taken
