@@ -52,7 +52,8 @@ def users(
 def _import_of(word: bytes) -> re.Pattern[bytes]:
     above, _, last = map(re.escape, word.rpartition(b"."))
     part = rb"|from[ \t]+" + above + rb"[ \t]+import\b[^\n]*\b" + last if above else b""
-    whole = rb"(?:from[ \t]+|import[ \t]+(?:[\w. \t]+,[ \t]*)*)" + re.escape(word)
+    others = rb"(?:[\w.]+(?:[ \t]+as[ \t]+\w+)?[ \t]*,[ \t]*)*"  # one way to read each, or it takes ages
+    whole = rb"(?:from[ \t]+|import[ \t]+" + others + rb")" + re.escape(word)
     return re.compile(rb"^[ \t]*(?:" + whole + part + rb")(?![\w])", re.MULTILINE)
 
 

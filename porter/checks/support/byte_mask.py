@@ -16,23 +16,23 @@ if TYPE_CHECKING:
 
 _MAKES = re.compile(rb"\.byte\(|(?<!np\.)(?<!numpy\.)(?<![\"'])\buint8\b")  # of torch
 _UINT8 = ("uint8", "byte")
+_WORDS = frozenset({b"uint8", b"byte"})  # quickly asked
 _MASKED = ("masked_fill", "masked_fill_", "masked_select")
 
 
 def _may_mask(scene: Scene, link: Link) -> bool:
     """`x[mask] = 0`, `x.masked_fill(mask, 0)`, where the mask may be one of uint8."""
-    says, names = scene.file.source.says, scene.file.names
-    if not says(_MAKES):
+    node, source = link[0], scene.file.source
+    stores = node.__class__ is ast.Subscript
+    if stores and (node.ctx.__class__ is not ast.Store or node.slice.__class__ not in (ast.Name, ast.Call)):
         return False
-    node = link[0]
-    if node.__class__ is not ast.Subscript:
+    if _WORDS.isdisjoint(source.words) or not source.says(_MAKES):
+        return False
+    if not stores or node.slice.__class__ is ast.Call:
         return True
-    if node.ctx.__class__ is not ast.Store:
-        return False
-    if node.slice.__class__ is not ast.Name:
-        return node.slice.__class__ is ast.Call
-    assigned = (bound[1][0] for bound in names.bindings(node.slice.id, (node.slice, link)) if bound[1])
-    return any(statement.__class__ is ast.Assign and says(_MAKES, statement) for statement in assigned)
+    bindings = scene.file.names.bindings(node.slice.id, (node.slice, link))
+    assigned = (bound[1][0] for bound in bindings if bound[1])
+    return any(statement.__class__ is ast.Assign and source.says(_MAKES, statement) for statement in assigned)
 
 
 class ByteMask(Rule):
