@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from porter.python.blocks import BODIES, once, once_for_file, place
+from porter.python.demands import demanded, demands
 from porter.python.evidence import CUDA_LIBRARIES, call_name, constant, device_like
 from porter.python.index import FUNCTIONS, Link, Node, walk
 
@@ -36,7 +37,6 @@ _KERNELS_OF = frozenset(  # packages whose functions are CUDA kernels, with a sl
     causal_conv1d mamba_ssm cupy cudf tilelang helion deep_ep""".split()
 )
 _CAPABILITY = frozenset({"get_device_capability", "get_device_properties"})
-_NO_FIELD = frozenset({"major", "minor", "warp_size", "regs_per_multiprocessor"})  # None where an NPU is described
 _NO_KERNEL = re.compile(  # to_cuda, init_cuda, sync_cuda, ...: verbs of Python code
     r"(?:^|_)(?:to|use|is|has|can|sync|synchronize|seed|init|empty|clear|check|set|get|with|on|in|batch|reset|test)_cuda$"
 )
@@ -78,36 +78,12 @@ def _first_asked_for(file: File, uses: list[Link]) -> str | None:
     return next((library for use in ordered if (library := asked_for(file, use, 1))), None)
 
 
-def capability(link: Link | None) -> str | None:
-    """ "field" of `get_device_properties` in `get_device_properties(0).major`, "capability" where such a thing is asked too."""
-    if link is None or link[1] is None:
-        return None
-    call, child = link[1][0], link[0]
-    if call.__class__ is ast.Call and call.func is child and getattr(link[1][1][0], "attr", "") in _NO_FIELD:
-        return "field" if getattr(child, "attr", "") == "get_device_properties" else None
-    for above, _ in _above(link):
-        if above.__class__ is ast.BoolOp and any(v is not child for v in _asking_capability(above)):
-            return "capability"
-        if isinstance(above, ast.stmt):
-            return None
-        child = above
-    return None
-
-
-@once
-def _asking_capability(test: ast.BoolOp) -> tuple[ast.expr, ...]:
-    return tuple(filter(_asks_capability, test.values))
-
-
-def _asks_capability(node: Node) -> bool:
-    words = {n.attr for n in walk(node) if n.__class__ is ast.Attribute}
-    return "get_device_capability" in words or "get_device_properties" in words and not words.isdisjoint(_NO_FIELD)
-
-
 def kernel(file: File, link: Link | None) -> str | None:
     """Of a question about a tensor's device, the CUDA kernel that is called, or thought of, where the answer is yes."""
     if link is None:
         return None
+    if extension := demanded(link):
+        return extension
     child = link[0]
     for above, up in _above(link):
         kind = above.__class__
@@ -125,6 +101,8 @@ def kernel(file: File, link: Link | None) -> str | None:
         if isinstance(above, ast.stmt):
             if isinstance(above, ast.Assign) and (match := _CHOOSES.search(getattr(above.targets[0], "id", ""))):
                 return match.string
+            if kind is ast.Assert:
+                return _asserted(file, above, up)
             return _asking(file, above, up) if kind is ast.Return else None
         child = above
     return None
@@ -139,6 +117,15 @@ def compiled(file: File) -> str | None:
 
 def _kernel(file: File, parts: list[ast.AST], link: Link) -> str | None:
     return next((name for part in parts for name in kernels_called(file, part, link)), None)
+
+
+def _asserted(file: File, statement: Node, link: Link) -> str | None:
+    """The kernel of a branch that is taken for tensors on the device: what is asserted there asks the same again."""
+    branch = link[1][0]
+    if branch.__class__ is not ast.If or statement not in branch.body:
+        return None
+    asks = any(getattr(n, "attr", "") == "is_cuda" or constant(n) == "cuda" for n in walk(branch.test))
+    return _kernel(file, branch.body, link) if asks else None
 
 
 def _kernel_after(file: File, node: Node, link: Link) -> str | None:
@@ -248,7 +235,7 @@ def kernels_called(file: File, part: Node, link: Link) -> Iterator[str]:
             names = [getattr(call, "module", None) or "", *(a.name for a in call.names)]
             yield from (n for n in names if n.partition(".")[0] in _KERNELS_OF or _KERNEL.search(n))
         elif call.__class__ is ast.Call:
-            if is_kernel(file, call.func, link) or _ends_in_kernel(file, call.func, link):
+            if is_kernel(file, call.func, link) or _ends_in_kernel(file, call.func, link) or _demands(file, call.func):
                 yield ".".join(reversed(_words(call.func)[0]))
         elif call.__class__ is ast.Assign and (word := call_name(call.value)):  # run = blur_cuda
             if _KERNEL.search(word) and not _NO_KERNEL.search(word) and _is_called(file, call.targets[0], link):
@@ -283,6 +270,13 @@ def _ends_in_kernel(file: File, node: Node, link: Link) -> bool:
             is_kernel(file, call.func, definition) for call in walk(definition[0]) if call.__class__ is ast.Call
         )
     return bool(known[name])
+
+
+def _demands(file: File, node: Node) -> bool:
+    """`self.accelerate()`, `accelerate(x)` of this file, which cannot do without an extension."""
+    owner = getattr(getattr(node, "value", None), "id", "self")
+    functions = file.names.scopes.functions.get(call_name(node), ()) if owner == "self" else ()
+    return any(demands(function[0]) for function in functions)
 
 
 def _words(node: Node) -> tuple[list[str], Node]:

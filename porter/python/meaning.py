@@ -8,7 +8,7 @@ import weakref
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from porter.python import branches, kernel_choices
+from porter.python import branches, capabilities, kernel_choices
 from porter.python.blocks import within
 from porter.python.evidence import call_name, constant
 from porter.python.index import FUNCTIONS, Link, Node, parents, walk
@@ -126,7 +126,7 @@ class Meaning:
 
     def capability(self, node: Node) -> str | None:
         """How a chain depends on a compute capability: "field" of the answer itself, "capability" in one condition."""
-        return branches.capability(self._file.chain(node))
+        return capabilities.capability(self._file.chain(node))
 
     def is_scripted(self) -> bool:
         """Whether the file speaks of TorchScript, which knows PyTorch's own names only."""

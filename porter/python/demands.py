@@ -1,0 +1,47 @@
+"""`assert _C is not None and x.is_cuda, "CUDA extension required"`: such a function cannot do without the extension, so that
+its questions for a GPU stay as they are until that is ported."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from porter.python.blocks import once
+from porter.python.evidence import constant
+from porter.python.index import FUNCTIONS, Link, Node, parents, walk
+
+_EXTENSION = re.compile(r"^_C$|(?:^|_)(?:ext|cuda)$|^_backend$")
+_SAID = re.compile(r"(?i)\bcuda[ _-](?:ext|kernel|op)")
+
+
+def demanded(link: Link) -> str | None:
+    """The extension without which the function around does not go on."""
+    function = next((above for above in parents(link) if isinstance(above, FUNCTIONS[:2])), None)
+    return demands(function) if function is not None else None
+
+
+@once
+def demands(function: Node) -> str | None:
+    """What the body of a function asserts to be there before it does anything else with it."""
+    asserts = (statement for statement in function.body if statement.__class__ is ast.Assert)
+    return next((name for statement in asserts if (name := _extension(statement))), None)
+
+
+def _extension(statement: ast.Assert) -> str | None:
+    test = statement.test
+    parts = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
+    names = [name for part in parts if (name := _present(part))]
+    if names and (_EXTENSION.search(names[0]) or _says_so(statement.msg)):
+        return names[0]
+    return None
+
+
+def _present(part: ast.expr) -> str:
+    """`_C is not None`"""
+    if not isinstance(part, ast.Compare) or not isinstance(part.ops[0], ast.IsNot):
+        return ""
+    return getattr(part.left, "id", "") if constant(part.comparators[0]) is None else ""
+
+
+def _says_so(message: ast.expr | None) -> bool:
+    return message is not None and any(_SAID.search(str(constant(node) or "")) for node in walk(message))
