@@ -19,6 +19,7 @@ from porter.training.callers import Callers
 from porter.training.frequency import (
     TROUBLE,
     Blocks,
+    asks_for_one_round,
     asks_now_and_then,
     asks_training,
     fails,
@@ -124,7 +125,10 @@ class Context:
                 if asks_now_and_then(node.test) or asks_training(node.test) == (-1 if inside else 1):
                     return True
                 if inside and (
-                    self._names_others and self._asks_for_others(node.test, above) or self._is_off(node.test, above)
+                    self._names_others
+                    and self._asks_for_others(node.test, above)
+                    or self._is_off(node.test, above)
+                    or asks_for_one_round(node.test, above)
                 ):
                     return True
                 if node.__class__ is ast.If and (place(node, child)[0] in fills_once(node) or fails(node, child)):

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from porter.python.blocks import BODIES, once, place, within
 from porter.python.evidence import call_name, constant
-from porter.python.index import Link, Node, ancestors, walk
+from porter.python.index import FUNCTIONS, Link, Node, ancestors, walk
 from porter.rulebook.table import hint
 
 _NOW_AND_THEN, _REPORTS, _AFTERWARDS, _ASIDE = map(hint, ("now-and-then", "reports", "afterwards", "aside"))
@@ -78,16 +78,44 @@ def counts_epochs(loop: Node) -> bool:
 
 
 def happens_once(link: Link, loop: Node) -> bool:
-    """Whether a flag lets a place of a loop run no more than once: `if not done: ...; done = True`."""
+    """Whether a place of a loop runs in one round at most: `if not done: ...; done = True`, `if step == 0:`."""
     child = link[0]
     for above in ancestors(link):
         node = above[0]
         if node is loop:
             return False
         if node.__class__ is ast.If and within(node, child, "body"):
-            if _flags(node):
+            if _flags(node) or _is_of_one_round(node.test, loop):
                 return True
         child = node
+    return False
+
+
+def _is_of_one_round(test: Node, loop: Node) -> bool:
+    """`step == 0`, of what the loop counts."""
+    if loop.__class__ is not ast.For:
+        return False
+    counted = {node.id for node in walk(loop.target) if node.__class__ is ast.Name}
+    return not counted.isdisjoint(_single_rounds(test))
+
+
+@once
+def _single_rounds(test: Node) -> tuple[str, ...]:
+    """The names that a condition holds to be one whole number: `step` of `step == 0 and is_main`."""
+    terms: list[Node] = test.values if test.__class__ is ast.BoolOp and test.op.__class__ is ast.And else [test]
+    equal = (term for term in terms if term.__class__ is ast.Compare and [op.__class__ for op in term.ops] == [ast.Eq])
+    return tuple(getattr(t.left, "id", "") for t in equal if type(constant(t.comparators[0])) is int)
+
+
+def asks_for_one_round(test: Node, link: Link) -> bool:
+    """Whether a condition holds in one round of a loop around it, in the same function."""
+    if not any(_single_rounds(test)):
+        return False
+    for above in ancestors(link):
+        if isinstance(above[0], FUNCTIONS):
+            return False
+        if _is_of_one_round(test, above[0]):
+            return True
     return False
 
 
