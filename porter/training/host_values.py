@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _MOVES = re.compile(
     r"(?i)^(?:to|cuda|npu)$|(?:move|copy|send|put|batch|data|tensors?)_?to_?(?:device|gpu|cuda|npu)|^to_?(?:device|gpu|cuda|npu)$"
 )
+_REDUCTIONS = frozenset({"all_reduce", "reduce", "reduce_scatter_tensor"})
 _PACKED = re.compile(rb"PackedSequence|pack_(?:padded_)?sequence")
 
 
@@ -120,4 +121,19 @@ def _stays_named(use: Link, name: str) -> bool:
         if isinstance(above[0], ast.stmt):
             targets: list[Node] = getattr(above[0], "targets", [])
             return not words.isdisjoint({"cpu", "to"}) and any(getattr(t, "id", "") == name for t in targets)
+    return False
+
+
+def is_reduced(names: AnyNames, link: Link) -> bool:
+    """`t = torch.tensor(...)` that `dist.all_reduce(t)` takes: what is to be said of its type is said there (PRT208)."""
+    statement = link[1]
+    target: Node = statement[0].targets[0] if statement is not None and statement[0].__class__ is ast.Assign else None
+    if target.__class__ is not ast.Name:
+        return False
+    for use in names.readers(target.id, (target, statement)):
+        call = use[1]
+        if call[0].__class__ is ast.Call and use[0] in call[0].args:
+            name = names.resolve(call[0].func, call) or ""
+            if name.startswith("torch.distributed.") and call_name(call[0].func) in _REDUCTIONS:
+                return True
     return False

@@ -11,7 +11,7 @@ from porter.engine.rule_file import RuleFile
 from porter.python.evidence import DEVICES, call_name, constant, device_like
 from porter.python.index import Link
 from porter.python.waits import COPIES
-from porter.training.host_values import is_read_as_array
+from porter.training.host_values import is_read_as_array, is_reduced
 from porter.training.value_uses import is_on_host
 
 DTYPES = frozenset({"torch.float64", "torch.double"})
@@ -68,7 +68,9 @@ class Float64Tensor(Rule):
         device = next((k.value for k in call.keywords if k.arg == "device"), None)
         if device is not None:
             like = device.value if getattr(device, "attr", "") == "device" else None
-            return None if constant(device) == "cpu" or like and _lies_on_host(like, link, file) else "made"
+            if constant(device) == "cpu" or like and _lies_on_host(like, link, file):
+                return None
+            return None if is_reduced(file.names, link) else "made"
         return "made" if moved(link) else None
 
 
