@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import ast
+import re
+
 from porter.engine.nodes import positional
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
+from porter.python.index import FUNCTIONS, parents
 
 CLASSES = frozenset(
     f"torch.distributed.fsdp.{module}FullyShardedDataParallel"
     for module in ("", "fully_sharded_data_parallel.", "api.")
 )
+_MOVED = rb"""\b%s\.(?:(?:cuda|npu)\(|to\(\s*(?!\)|dtype\b|torch\.(?:b?float|half)|["']cpu))"""
 
 
 class FsdpDevice(Rule):
@@ -19,7 +24,7 @@ class FsdpDevice(Rule):
 
     def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
         argument = positional(original, None, ("device_id",))
-        if argument is None or argument[1] is None and _is_moved(original):
+        if argument is None or argument[1] is None and _is_moved(original, file):
             return None
         if argument[1] is None:
             return Hit(original.func, "missing")
@@ -29,11 +34,16 @@ class FsdpDevice(Rule):
         return Hit(value, "integer", values=(("old", file.text(value)),))
 
 
-def _is_moved(call: cst.Call) -> bool:
-    """`FullyShardedDataParallel(model.to(device))`: it takes the device of the parameters."""
+def _is_moved(call: cst.Call, file: RuleFile) -> bool:
+    """`FullyShardedDataParallel(model.to(device))`, `model.to(device)` above it: it takes the device of the parameters."""
     wrapped = next(
         (a.value for a in call.args if not a.star and (a.keyword is None or a.keyword.value == "module")), None
     )
+    if isinstance(wrapped, cst.Name):
+        link = file.scene.link_of(call, ast.Call)
+        above = next((node for node in parents(link) if isinstance(node, FUNCTIONS)), None)
+        begin = file.source.span(above)[0] if above is not None else 0
+        return re.search(_MOVED % wrapped.value.encode(), file.source.utf8[begin : file.span(call)[0]]) is not None
     if not isinstance(wrapped, cst.Call) or not isinstance(wrapped.func, cst.Attribute):
         return False
     name, first = wrapped.func.attr.value, wrapped.args[0].value if wrapped.args else None
