@@ -38,10 +38,9 @@ def users(
             names[imported.encode()] = imported
     users: dict[str, set[str]] = {}
     for word, name in sorted(names.items()):
-        says = _import_of(word).search
-        last = word.rpartition(b".")[2]
+        pattern, last = _import_of(word), word.rpartition(b".")[2]
         for path, text in texts.items():
-            if last in text and says(text):  # the first takes a tenth of the time of the second
+            if any(map(pattern.match, _lines_with(last, text))):
                 users.setdefault(name, set()).add(path)
     nobodys = [name for name in names.values() if name not in users]
     notebooks = b"".join(_notebooks(root, files)) if nobodys else b""
@@ -49,12 +48,21 @@ def users(
     return tuple((name, _shown(sorted(paths))) for name, paths in sorted(users.items())), tuple(unimported)
 
 
+def _lines_with(word: bytes, text: bytes) -> Iterator[bytes]:
+    """The lines that hold it. To look for it takes a fraction of the time of a pattern that begins at each line."""
+    at = text.find(word)
+    while at >= 0:
+        end = text.find(b"\n", at)
+        yield text[text.rfind(b"\n", 0, at) + 1 : end if end >= 0 else None]
+        at = text.find(word, end) if end >= 0 else -1
+
+
 def _import_of(word: bytes) -> re.Pattern[bytes]:
     above, _, last = map(re.escape, word.rpartition(b"."))
     part = rb"|from[ \t]+" + above + rb"[ \t]+import\b[^\n]*\b" + last if above else b""
     others = rb"(?:[\w.]+(?:[ \t]+as[ \t]+\w+)?[ \t]*,[ \t]*)*"  # one way to read each, or it takes ages
     whole = rb"(?:from[ \t]+|import[ \t]+" + others + rb")" + re.escape(word)
-    return re.compile(rb"^[ \t]*(?:" + whole + part + rb")(?![\w])", re.MULTILINE)
+    return re.compile(rb"[ \t]*(?:" + whole + part + rb")(?!\w)")
 
 
 def _notebooks(root: Path, files: Sequence[str]) -> Iterator[bytes]:
