@@ -158,7 +158,8 @@ class Facts:
     native: NativeCode = NativeCode()
     constants: tuple[tuple[str, str, str, str], ...] = ()  # (path, name, kind, user): module constants used elsewhere
     fused: str = ""  # the place of the first fused optimiser of torch
-    unmoved: str = ""  # "path:line" of the first that a default device does not move, where a default type is set
+    # (file that sets a default type of tensors, "path:line" of what a default device does not move in the same program)
+    unmoved: tuple[tuple[str, str], ...] = ()
     gelu: str = ""  # the first file that computes the exact GELU, which speaks for the others
     sync_norms: SyncNorms = SyncNorms()
     jit_compile: str = ""  # on | off, where the project sets it

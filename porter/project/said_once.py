@@ -8,14 +8,10 @@ from collections.abc import Callable, Mapping
 
 from porter.engine.facts import SyncNorms
 from porter.files.paths import is_test
-from porter.python.evidence import call_name
 from porter.python.index import Node
 
 _FUSED = re.compile(rb"\bfused[ \t]*=[ \t]*True\b")
 _JIT = re.compile(rb"\bset_compile_mode\(\s*jit_compile\s*=\s*(True|False)\b")
-_SETTER = b"set_default_tensor_type"
-# a default device does not move what these make, or stops them: a loader that shuffles has its generator on the CPU
-_UNMOVED = re.compile(rb"\b(?:DataLoader|random_split|Tensor)[ \t]*\(")
 _ATTENTION = re.compile(
     rb"""(?:^|[{,])[ \t]*["']flash_attention_2["'][ \t]*:[ \t]*(?!None\b|True\b|False\b)[A-Za-z_]""", re.MULTILINE
 )
@@ -96,31 +92,6 @@ def first_fused(texts: Mapping[str, bytes]) -> str:
             if match := _FUSED.search(data):
                 return f"{path}:{data.count(bytes([10]), 0, match.start()) + 1}"
     return ""
-
-
-def first_unmoved(texts: Mapping[str, bytes], parse: Callable[[bytes], ast.Module | None]) -> str:
-    """The first "path:line" of what a default device leaves where it is, in a project that sets a default type of tensors;
-    "" where there is none, or no default."""
-    if not any(_SETTER in data for data in texts.values()):
-        return ""
-    for path in sorted(texts):
-        if b"torch" not in texts[path] or is_test(path) or not _UNMOVED.search(texts[path]):
-            continue
-        tree = parse(texts[path])
-        calls: list[Node] = [] if tree is None else [node for node in ast.walk(tree) if _is_unmoved(node)]
-        if calls:
-            return f"{path}:{min(call.lineno for call in calls)}"
-    return ""
-
-
-def _is_unmoved(node: Node) -> bool:
-    func: Node = getattr(node, "func", None)
-    if func.__class__ not in (ast.Name, ast.Attribute) or not node.args:
-        return False
-    name = call_name(func)
-    return (
-        name in ("DataLoader", "random_split") or name == "Tensor" and ast.unparse(func) in ("Tensor", "torch.Tensor")
-    )
 
 
 def _is_exact(node: Node) -> bool:

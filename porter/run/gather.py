@@ -27,11 +27,11 @@ from porter.project.said_once import (
     first_fused,
     first_gelu,
     first_readers,
-    first_unmoved,
     jit_compile,
     set_in_many,
     sync_norms,
 )
+from porter.project.unmoved import unmoved_places
 from porter.python.trees import Parse, parse, shallow
 from porter.rulebook.gate import opening
 from porter.training.calls.per_batch import served
@@ -141,7 +141,7 @@ def _gather(
         native=NativeCode(natives, dying, built),
         constants=constants,
         fused=first_fused(gathered.texts),
-        unmoved=first_unmoved(gathered.texts, parse),
+        unmoved=unmoved_places(gathered.texts, parse, survey.project.files),
         gelu=first_gelu(gathered.texts, parse),
         sync_norms=sync_norms(gathered.texts),
         jit_compile=jit_compile(gathered.texts),

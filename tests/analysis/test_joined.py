@@ -275,6 +275,17 @@ def test_within_one_file(project):
     assert ported(porter, ".")["a.py"] == text
 
 
+def test_a_command_line_made_of_a_dict_moves_with_the_option(project):
+    """Its test passes the value as a script would; a dict of other keys is the start of a value of its own."""
+    passing = 'import program\n\nARGS = {"--backend": "nccl", "--epochs": "3"}\n'
+    files = {"program.py": "import torch\n" + PROGRAM, "test_it.py": "import torch\n" + passing}
+    auto = {status for key, status in statuses(project(files)).items() if key[2] in ("PRT201", "PRT202", "PRT209")}
+    assert auto == {"auto"}
+    porter = project({**files, "ci.yml": "run: python program.py --backend nccl\n"})
+    found = statuses(porter)
+    assert {status for key, status in found.items() if key[0] == "test_it.py"} == {"review"}
+
+
 def test_review_is_shared_and_unsafe_applies_all_or_none(project):
     """One place is for a person to look at: then all are."""
     porter = project({"train.py": PROGRAM, "run.sh": "python /opt/other/train.py --backend nccl\n"})

@@ -146,6 +146,21 @@ def test_a_default_that_a_script_passes_is_for_review(old, status):
     assert ("script", "train.sh") in result.findings[0].values or status == "auto"
 
 
+@pytest.mark.parametrize(
+    "call, status",
+    [
+        ("torch.cuda.get_device_properties({}).major", "review"),
+        ("torch.cuda.get_device_capability(int({}))", "review"),
+        ("torch.cuda.get_device_properties({}).total_memory", "auto"),
+        ("torch.cuda.get_device_name({})", "auto"),
+    ],
+)
+def test_the_argument_of_a_call_that_stays_waits_for_it(call, status):
+    text = f"import torch\n\nanswer = {call.format('torch.cuda.current_device()')}\n"
+    found = analyse("before.py", text.encode(), open_session()).findings
+    assert [f.status for f in found if ("name", "torch.cuda.current_device") in f.values] == [status]
+
+
 def test_a_class_gains_the_method_and_keeps_the_old_name():
     text = "class A:\n    def cuda(self):\n        return self\n\n    x = 1\n"
     scope: dict = {}

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 from typing import Any, Literal, TypeAlias
 
+from porter.checks.device.device_properties import CAPABILITY, MAKERS
 from porter.checks.device.dynamic_name import LOOKUPS
 from porter.checks.device.typed_tensor import SETTER, TypedTensor
 from porter.engine.nodes import chain, dotted
 from porter.engine.rule import Answer, Hit, Rule, cst
-from porter.engine.rule_file import RuleFile
+from porter.engine.rule_file import Link, RuleFile
+from porter.python.index import ancestors
 from porter.rulebook.table import Move, Tables
 
 Mention: TypeAlias = "cst.Attribute | cst.Name"
@@ -70,7 +73,28 @@ class CudaNames(Rule):
             return None
         why = capability or move.why
         safe = move.fix == "safe" and not capability and not self._misplaced(name, original, file)
+        safe = safe and not self._waits(original, file)
         return Hit(original, why, new=node or None, safe=safe, values=values, loads=True, **weight)
+
+    def _waits(self, original: Mention, file: RuleFile) -> bool:
+        """In the arguments of a call of torch.cuda that stays: half a port of one expression is none."""
+        link = file.link(original)
+        child = link and link[0]
+        for up in ancestors(link) if link else ():
+            above = up[0]
+            if isinstance(above, (ast.stmt, ast.Lambda)):
+                return False
+            if above.__class__ is ast.Call and above.func is not child and self._stays(up, file):
+                return True
+            child = above
+        return False
+
+    def _stays(self, call: Link, file: RuleFile) -> bool:
+        """A call that nothing on an NPU answers, or that is asked for what nothing there has."""
+        name = file.names.resolve(call[0].func, call) or ""
+        if name in MAKERS:
+            return name.startswith("torch.cuda.") and getattr(call[1][0], "attr", "") in CAPABILITY
+        return name in self.moves and self.moves[name].tail is None and not self.moves[name].stays
 
     @staticmethod
     def _spell(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from porter.checks.device.after_default import back_on_cpu
 from porter.engine.nodes import chain, dotted
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
@@ -43,8 +44,12 @@ class TypedTensor(Rule):
         if len(words) != 2 or kind not in DTYPES or not file.around.is_statement(original):
             return Hit(original, "setter-computed")
         device = f'{words[0]}.set_default_device("{file.target.device}")'
-        if place := file.facts.unmoved:
-            return Hit(original, "setter-by-hand", values=(("device", device), ("place", place)))
+        back = back_on_cpu(original, words[0], file)
+        if file.facts.unmoved and back is None:
+            place = dict(file.facts.unmoved).get(file.path, "")
+            why = "setter-by-hand" if place else "setter-elsewhere"
+            return Hit(original, why, values=(("device", device), ("place", place)))
         func = updated.func.with_changes(attr=cst.Name("set_default_dtype"))
         new = updated.with_changes(func=func, args=[cst.Arg(dotted(f"{words[0]}.{DTYPES[kind]}"))])
-        return Hit(original, "setter", new=new, after=(device,), loads=True, values=(("device", device),))
+        values, more = (("device", device),), (back,) if back else ()
+        return Hit(original, "setter", new=new, after=(device,), more=more, loads=True, values=values)

@@ -188,7 +188,10 @@ class _Sites:
         side, index = place(above, node)
         if side == "values":
             key = constant(above.keys[index])
-            return [(field(key), "declared")] if isinstance(key, str) else None
+            if not isinstance(key, str):
+                return None
+            # {"--backend": "nccl"} becomes a command line, and says what a script would
+            return [(field(key), "passed" if key.startswith("--") else "declared")]
         call = up[1]
         if call and call[0].__class__ is ast.Subscript and call[0].value is above:  # {"cuda": ...}[device]
             return [(self.holders.of(call[0].slice, up), "used")]

@@ -1,0 +1,59 @@
+"""What a default device leaves where it is, and which program that sets a default type of tensors has it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterable, Mapping
+
+from porter.files.paths import is_test
+from porter.python.evidence import call_name
+from porter.python.graphs import reached
+from porter.python.index import Node
+
+_SETTER = b"set_default_tensor_type"
+# a default device does not move what these make, or stops them: a loader that shuffles has its generator on the CPU
+_UNMOVED = re.compile(rb"\b(?:DataLoader|random_split|Tensor)[ \t]*\(")
+
+
+def unmoved_places(
+    texts: Mapping[str, bytes],
+    parse: Callable[[bytes], ast.Module | None],
+    imported: Callable[[str], Iterable[str]],
+) -> tuple[tuple[str, str], ...]:
+    """(file that sets a default type, "path:line" of what a default device leaves where it is in the same program, "" where
+    it is seen in another alone); nothing where the project has none. `imported`: the files that one imports."""
+    setters = [path for path in sorted(texts) if _SETTER in texts[path]]
+    places: dict[str, int] = {}
+    for path in sorted(texts) if setters else ():
+        if b"torch" in texts[path] and not is_test(path) and _UNMOVED.search(texts[path]):
+            tree = parse(texts[path])
+            calls: list[Node] = [node for node in ast.walk(tree) if is_unmoved(node)] if tree else []
+            if calls:
+                places[path] = min(call.lineno for call in calls)
+    if not places:
+        return ()
+    importers: dict[str, set[str]] = {}
+    for path in texts:
+        if not is_test(path):  # tests import everything
+            for file in imported(path):
+                importers.setdefault(file, set()).add(path)
+    above = {path: reached([path], lambda file: importers.get(file, ())) for path in {*setters, *places}}
+    return tuple((path, _place(path, places, above)) for path in setters)
+
+
+def _place(path: str, places: Mapping[str, int], above: Mapping[str, set[str]]) -> str:
+    """In the file itself, or in one that runs with it: one imports the other, or a third imports both."""
+    near = (p for p in places if not above[p].isdisjoint(above[path]))
+    found = path if path in places else next(near, "")
+    return found and f"{found}:{places[found]}"
+
+
+def is_unmoved(node: Node) -> bool:
+    func: Node = getattr(node, "func", None)
+    if func.__class__ not in (ast.Name, ast.Attribute) or not node.args:
+        return False
+    name = call_name(func)
+    return (
+        name in ("DataLoader", "random_split") or name == "Tensor" and ast.unparse(func) in ("Tensor", "torch.Tensor")
+    )
