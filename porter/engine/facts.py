@@ -140,6 +140,13 @@ class Served(NamedTuple):
     hosts: tuple[str, ...] = ()  # what it is handed there after it was read back: names, and places as numbers
 
 
+def users_of(imported: Iterable[tuple[str, str, str]], package: str, path: str) -> str:
+    """The files that import a package or a part of it, of the programs that a list is for."""
+    folder = f"{path.rpartition('/')[0]}/".lstrip("/")
+    found = {above: files for name, above, files in imported if name == package}
+    return found.get(folder, found.get("", ""))
+
+
 @dataclass(frozen=True)
 class Roads:
     # Python files from which nothing leads to torch; of a project of torch's, if they say CUDA
@@ -162,7 +169,8 @@ class Facts:
     gelu: str = ""  # the first file that computes the exact GELU, which speaks for the others
     sync_norms: SyncNorms = SyncNorms()
     jit_compile: str = ""  # on | off, where the project sets it
-    imported: tuple[tuple[str, str], ...] = ()  # (package, files): who imports what the project asks to have installed
+    # (package, folder, files): who imports what the project asks to have installed
+    imported: tuple[tuple[str, str, str], ...] = ()
     unimported: tuple[str, ...] = ()  # what is known not to be imported by any file, of packages that may be asked for
     idle: tuple[
         tuple[str, str, int], ...

@@ -54,7 +54,7 @@ def _number(node: ast.expr, names: Names, link: Link, torch: tuple[int, ...]) ->
         values = values_of(names, node, (node, link))
         node = values[0] if len(values) == 1 else node
     if isinstance(node, ast.Constant):
-        return node.value if node.value.__class__ is int else None
+        return node.value if type(node.value) is int else None
     index = _part(node, names, link)
     return torch[index] if index is not None and 0 <= index < len(torch[:2]) else None
 

@@ -112,7 +112,7 @@ def _gather(
     passed = tuple(sorted(option for option in gathered.passed if option[2] not in alone))
     scripts = {path: data for path, data in gathered.scripts.items() if path not in alone}
     cuda, is_cuda = (tuple(sorted(gathered.own_methods[name])) for name in ("cuda", "is_cuda"))
-    imported, unimported = users(root, files, gathered.texts)
+    imported, unimported = users(root, files, gathered.texts, parse)
     survey = Survey(root, files, {**gathered.sources, **given}, loose)
     return Facts(
         launch=Launch(launcher(scripts), passed, takes(passed, gathered.texts, parse)),

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
+from porter.engine.facts import users_of
 from porter.engine.rule import Hit, named
 from porter.engine.session import RuleSet
 from porter.rulebook.table import Package
@@ -209,7 +210,7 @@ def _package(document: Document, want: Wanted, imported: str, row: Package, besi
     facts = document.session.facts
     if facts.own.has_package(imported.partition(".")[0], document.path):
         return
-    users = dict(facts.imported).get(imported, "")  # the files that import it or a part of it
+    users = users_of(facts.imported, imported, document.path)
     if nobodys(document, want.name, row):
         return
     more = {"users": users} if users else {}
