@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from porter.files.kinds import MAKEFILE, SHELL, kind_of
-from porter.versions import allows
+from porter.versions import allows, at_least
 
 Options = tuple[tuple[str, str, str], ...]  # (name, kind, path): of programs, those given a device or a backend
 
@@ -49,6 +49,7 @@ class OwnCode(NamedTuple):
     falls_back: tuple[str, ...] = ()  # settings that ask for flash_attn, which the project does without
     everywhere: tuple[tuple[str, str, int], ...] = ()  # (variable without effect, first file, how many more set it)
     numpys: tuple[str, ...] = ()  # what the project's lists ask of numpy
+    asked: tuple[tuple[str, str], ...] = ()  # (package, versions): what they ask of packages that an option waits for
     installed: tuple[str, ...] = ()  # requirement files that a package's own setup reads as what it needs
     plain: tuple[str, ...] = ()  # setup.py and its kin, of packages that themselves name no device
     notebooks: tuple[str, ...] = ()  # whose loaders a program of the same name beside them makes as well
@@ -66,6 +67,12 @@ class OwnCode(NamedTuple):
     def leaves_out(self, *numpys: str) -> bool:
         """Whether every list that asks for numpy leaves these versions out."""
         return bool(self.numpys) and not any(allows(spec, numpy) for spec in self.numpys for numpy in numpys)
+
+    def has_least(self, requirement: str) -> bool:
+        """Whether the lists ask for a package, and each for this version of it or later: `name>=4.51`."""
+        package, _, least = requirement.partition(">=")
+        specs = [spec for name, spec in self.asked if name == package]
+        return bool(specs) and all(at_least(spec, least) for spec in specs)
 
     def elsewhere(self, variable: str, path: str) -> str | None:
         """Of a variable that several files set to no effect: in how many more, "" where another file says so."""

@@ -18,6 +18,9 @@ _ENVIRONMENT = re.compile(r"(?i)(?:environment|conda|env)[\w.-]*\.ya?ml$")
 _PLAIN = re.compile(rb"\nimport ([A-Za-z_]\w*)[ \t]*(?=[\r\n])")
 _FIRST = re.compile(rb"\Aimport ([A-Za-z_]\w*)[ \t]*(?=[\r\n])")
 _NUMPY = re.compile(rb"""^[ \t]*(?:-[ \t]+)?["']?numpy(?![\w.-])[ \t]*([^\n;#"']{0,80})""", re.MULTILINE)
+_SECTION = re.compile(
+    rb"^\[(?:isort|tool:isort|mypy[^\]\n]*|flake8|tool:pytest)\][^\n]*(?:\n(?!\[)[^\n]*)*", re.MULTILINE
+)
 _SHOWN = 2
 _NEEDS = re.compile(rb"\binstall_requires\b|^dynamic[ \t]*=[^\n]*dependencies", re.MULTILINE)
 _FILE = re.compile(rb"""["'](?:\./)?([\w./-]{1,100}\.(?:txt|in))["']""")
@@ -129,6 +132,22 @@ def numpys(root: Path, files: Sequence[str]) -> tuple[str, ...]:
         match[1].strip().decode("ascii", "replace") for data in _lists(root, files) for match in _NUMPY.finditer(data)
     }
     return tuple(sorted(specs))
+
+
+def asked_of_options(root: Path, files: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """(package, versions) of what the lists of a project ask of the packages whose version some option waits for."""
+    rows = (row for several in load().options.values() for row in several)
+    names = sorted({row.met.partition(">=")[0] for row in rows if row.met})
+    found: set[tuple[str, str]] = set()
+    # setup.cfg has sections of other tools, which list packages as well
+    lists = [_SECTION.sub(b"", data) for data in _lists(root, files)] if names else []
+    for name in names:
+        line = rb"^[ \t]*(?:-[ \t]+)?[\"']?%s(?![\w.-])" % name.encode()  # with or without a version
+        inline = rb"[\"']%s(?=[\[ ]*[^\n\"']{0,40}[=<>])" % name.encode()
+        asks = re.compile(rb"(?:%s|%s)(?:\[[^\]\n]{0,80}\])?[ \t]*([^\n;#\"']{0,80})" % (line, inline), re.MULTILINE)
+        specs = (match[1] for data in lists if name.encode() in data for match in asks.finditer(data))
+        found.update((name, spec.strip().decode("ascii", "replace")) for spec in specs)
+    return tuple(sorted(found))
 
 
 def installed(root: Path, files: Sequence[str]) -> Iterator[str]:

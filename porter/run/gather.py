@@ -19,7 +19,7 @@ from porter.project.fallbacks import attention_falls_back
 from porter.project.modules import IMPORTED, may_be, module_of
 from porter.project.notebook_twins import loaders_repeated
 from porter.project.own_methods import classes
-from porter.project.package_users import idle, installed, numpys, users
+from porter.project.package_users import asked_of_options, idle, installed, numpys, users
 from porter.project.program_options import launcher, takes
 from porter.project.roads import Survey
 from porter.project.said_once import (
@@ -128,6 +128,7 @@ def _gather(
             falls_back=attention_falls_back(gathered.texts, parse),
             everywhere=set_in_many(gathered.texts),
             numpys=numpys(root, files),
+            asked=asked_of_options(root, files),
             installed=tuple(sorted(installed(root, files))),
             plain=tuple(sorted(_plain(files, gathered.with_cuda))),
         ),

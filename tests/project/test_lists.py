@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from command_line import write
 
 from porter.analysis.analyse import analyse
@@ -79,3 +80,28 @@ def test_one_file_speaks_for_all_that_set_a_variable_without_effect(tmp_path):
     facts = _facts(tmp_path, {"a.py": text, "b.py": text})
     found = {path: analyse(path, text.encode(), open_session(facts=facts)).findings for path in ("a.py", "b.py")}
     assert [(f.code, f.why) for f in found["a.py"]] == [("PRT803", "elsewhere")] and not found["b.py"]
+
+
+@pytest.mark.parametrize(
+    ("lists", "met"),
+    [
+        ({"setup.py": 'deps = ["torch", "transformers>=4.53.3"]\nneeds = [deps["transformers"]]\n'}, True),
+        ({"requirements.txt": "transformers[torch]==4.51.*\n", "setup.cfg": "    transformers ~= 4.52\n"}, True),
+        (
+            {
+                "setup.py": '    "transformers>=4.53",\n',
+                "setup.cfg": "[isort]\nknown_third_party =\n    transformers\n\n[options]\nzip_safe = 0\n",
+            },
+            True,
+        ),
+        ({"environment.yml": "  - pip:\n    - transformers>4.51,<5  # new\n"}, True),
+        ({"pyproject.toml": 'transformers = "^4.53"\n'}, False),  # where nobody looks
+        ({"requirements.txt": "transformers>=4.53\n", "old/requirements.txt": "transformers\n"}, False),
+        ({"requirements.txt": "transformers>=4.53\n", "setup.py": 'x = {"old": ["transformers==4.40"]}\n'}, False),
+        ({"requirements.txt": "transformers<5,>=4.50.3\n"}, False),
+        ({"requirements.txt": "# transformers>=4.53\nsentence-transformers>=5\n"}, False),
+        ({"requirements.txt": "transformers @ git+https://github.com/x/transformers@v4.30\n"}, False),
+    ],
+)
+def test_the_version_that_an_option_waits_for(tmp_path, lists, met):
+    assert _facts(tmp_path, {**lists, "a.py": "import torch\n"}).own.has_least("transformers>=4.51") is met

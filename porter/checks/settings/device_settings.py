@@ -199,6 +199,8 @@ class _Look:
             if written in row.values and not row.calls:
                 if place := self.own.attends(key):
                     row = row._replace(to=None, why="own", severity="wrong")
+                elif row.met and self.own.has_least(row.met):
+                    return None
                 new = (row.to or "").strip("'")
                 edits = ((entry.start, entry.end, new),) if new and entry.exact and self.style.writes(row.code) else ()
                 values = named(name=entry.name, old=entry.value, new=new, **({"place": place} if place else {}))
