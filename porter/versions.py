@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 OPERATOR = r"(?:===|==|~=|\^|>=|<=|!=|=|>|<)"
 _LIMIT = re.compile(rf"({OPERATOR})\s*(\d[\w.*+]*)")
+_FROM = ("===", "==", "~=", "^", "=", ">=", ">")
 _EXACT = ("===", "==", "~=", "^", "=")
 _BEGINNING = re.compile(r"[0-9]+(?:\.[0-9]+)*(?:\.?rc[0-9]+)?", re.IGNORECASE)
 _LONGEST = 100  # characters of a version
@@ -77,6 +78,11 @@ def limits(spec: str) -> list[tuple[str, tuple[int, ...]]]:
 def pinned(spec: str) -> tuple[int, ...]:
     """The version that a requirement names, or begins from; () where it only sets bounds. 2.* is none."""
     return next((numbers for operator, numbers in limits(spec) if operator in _EXACT and len(numbers) > 1), ())
+
+
+def at_least(spec: str, least: str) -> bool:
+    """Whether a requirement takes no version below this one, by a lower bound of its own."""
+    return any(operator in _FROM and numbers >= release(least) for operator, numbers in limits(spec))
 
 
 def allows(spec: str, text: str) -> bool:

@@ -84,7 +84,7 @@ def _texts(file: File) -> Iterator[Link]:
     for link in strings(file.tree, lines, _VARIABLE) if lines else ():
         row = file.rules.tables.variables.get(link[0].value)
         beside = row is not None and row.to is not None and row.to.encode() in file.source.utf8
-        told = file.facts.own.elsewhere(link[0].value, file.path) == ""  # by another file, for all of them
+        told = file.facts.variables.elsewhere(link[0].value, file.path) == ""  # by another file, for all of them
         if not beside and not told and link[1][0].__class__ not in (ast.Expr, ast.JoinedStr):
             yield link
     lines = lines_with(file.source, *_COMMANDS)

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from porter.files.kinds import MAKEFILE, SHELL, kind_of
-from porter.versions import allows
+from porter.versions import allows, at_least
 
 Options = tuple[tuple[str, str, str], ...]  # (name, kind, path): of programs, those given a device or a backend
 
@@ -44,13 +44,8 @@ class OwnCode(NamedTuple):
     is_cuda: tuple[str, ...] = ()  # and of those with an `is_cuda` of their own
     packages: tuple[str, ...] = ()  # folders of GPU-only packages that the project is, and does not use
     cuda_names: tuple[str, ...] = ()  # what the project sets below torch.cuda: `torch.cuda.patched = True`
-    variables: tuple[tuple[str, str], ...] = ()  # (variable of CUDA's or NCCL's, the first file that reads it itself)
     attention: str = ""  # the first file with a "flash_attention_2" of its own, which is not transformers'
     falls_back: tuple[str, ...] = ()  # settings that ask for flash_attn, which the project does without
-    everywhere: tuple[tuple[str, str, int], ...] = ()  # (variable without effect, first file, how many more set it)
-    numpys: tuple[str, ...] = ()  # what the project's lists ask of numpy
-    installed: tuple[str, ...] = ()  # requirement files that a package's own setup reads as what it needs
-    plain: tuple[str, ...] = ()  # setup.py and its kin, of packages that themselves name no device
     notebooks: tuple[str, ...] = ()  # whose loaders a program of the same name beside them makes as well
     enums: tuple[str, ...] = ()  # files with an Enum of which a member is "cuda" or "nccl"
 
@@ -58,19 +53,6 @@ class OwnCode(NamedTuple):
         """The file that a name is imported from by its full module, if it has such an Enum."""
         module = name.rpartition(".")[0].lstrip(".").replace(".", "/")
         return next((path for path in self.enums if module and f"/{path}".endswith(f"/{module}.py")), None)
-
-    def reader(self, variable: str) -> tuple[tuple[str, str], ...]:
-        """For `Hit.values`: who would miss the variable, whatever the libraries do without it."""
-        return tuple(("read_in", path) for name, path in self.variables if name == variable)
-
-    def leaves_out(self, *numpys: str) -> bool:
-        """Whether every list that asks for numpy leaves these versions out."""
-        return bool(self.numpys) and not any(allows(spec, numpy) for spec in self.numpys for numpy in numpys)
-
-    def elsewhere(self, variable: str, path: str) -> str | None:
-        """Of a variable that several files set to no effect: in how many more, "" where another file says so."""
-        known = next((row for row in self.everywhere if row[0] == variable and row[2]), None)
-        return None if known is None else str(known[2]) if known[1] == path else ""
 
     def attends(self, option: str) -> str:
         """The file that this option's value is looked up in, if it is the name of an attention and the project has one."""
@@ -84,6 +66,67 @@ class OwnCode(NamedTuple):
     def sets(self, name: str) -> bool:
         """Whether the project itself sets an attribute of torch.cuda, by its full name or one below it."""
         return name.removeprefix("torch.cuda.").partition(".")[0] in self.cuda_names
+
+
+class SyncNorms(NamedTuple):
+    paths: tuple[str, ...] = ()  # the files that make synchronised norms
+    grouped: bool = True  # whether anything in the project makes the process group that they need
+
+
+class Variables(NamedTuple):
+    """Environment variables of CUDA's and NCCL's, as the project's programs read and set them."""
+
+    read: tuple[tuple[str, str], ...] = ()  # (variable, the first file that reads it itself)
+    everywhere: tuple[tuple[str, str, int], ...] = ()  # (variable without effect, first file, how many more set it)
+
+    def reader(self, variable: str) -> tuple[tuple[str, str], ...]:
+        """For `Hit.values`: who would miss the variable, whatever the libraries do without it."""
+        return tuple(("read_in", path) for name, path in self.read if name == variable)
+
+    def elsewhere(self, variable: str, path: str) -> str | None:
+        """Of a variable that several files set to no effect: in how many more, "" where another file says so."""
+        known = next((row for row in self.everywhere if row[0] == variable and row[2]), None)
+        return None if known is None else str(known[2]) if known[1] == path else ""
+
+
+class Lists(NamedTuple):
+    """What the project asks to have installed, and what of that its files import."""
+
+    numpys: tuple[str, ...] = ()  # what the project's lists ask of numpy
+    asked: tuple[tuple[str, str], ...] = ()  # (package, versions): what they ask of packages that an option waits for
+    installed: tuple[str, ...] = ()  # requirement files that a package's own setup reads as what it needs
+    plain: tuple[str, ...] = ()  # setup.py and its kin, of packages that themselves name no device
+    # (package, folder, files): who imports what the project asks to have installed
+    imported: tuple[tuple[str, str, str], ...] = ()
+    unimported: tuple[str, ...] = ()  # what is known not to be imported by any file, of packages that may be asked for
+    # (package, first file, how many more) of `import package` that nothing uses
+    idle: tuple[tuple[str, str, int], ...] = ()
+
+    def leaves_out(self, *numpys: str) -> bool:
+        """Whether every list that asks for numpy leaves these versions out."""
+        return bool(self.numpys) and not any(allows(spec, numpy) for spec in self.numpys for numpy in numpys)
+
+    def has_least(self, requirement: str) -> bool:
+        """Whether the lists ask for a package, and each for this version of it or later: `name>=4.51`."""
+        package, _, least = requirement.partition(">=")
+        specs = [spec for name, spec in self.asked if name == package]
+        return bool(specs) and all(at_least(spec, least) for spec in specs)
+
+    def users(self, package: str, path: str) -> str:
+        """The files that import a package or a part of it, of the programs that a list is for."""
+        folder = f"{path.rpartition('/')[0]}/".lstrip("/")
+        found = {above: files for name, above, files in self.imported if name == package}
+        return found.get(folder, found.get("", ""))
+
+
+class SaidOnce(NamedTuple):
+    """Of what concerns a whole project, the first place, which speaks for the others."""
+
+    fused: str = ""  # the place of the first fused optimiser of torch
+    gelu: str = ""  # the first file that computes the exact GELU
+    # (file that sets a default type of tensors, "path:line" of what a default device does not move in the same program)
+    unmoved: tuple[tuple[str, str], ...] = ()
+    sync_norms: SyncNorms = SyncNorms()
 
 
 class Accelerators(NamedTuple):
@@ -128,11 +171,6 @@ def exports_of(natives: Iterable[Native]) -> dict[str, dict[str, Native]]:
     return exports
 
 
-class SyncNorms(NamedTuple):
-    paths: tuple[str, ...] = ()  # the files that make synchronised norms
-    grouped: bool = True  # whether anything in the project makes the process group that they need
-
-
 class Served(NamedTuple):
     path: str
     name: str  # "function" or "Class.method"
@@ -154,20 +192,13 @@ class Facts:
 
     launch: Launch = Launch()
     own: OwnCode = OwnCode()
+    variables: Variables = Variables()
+    lists: Lists = Lists()
+    once: SaidOnce = SaidOnce()
     accelerators: Accelerators = Accelerators()
     native: NativeCode = NativeCode()
     constants: tuple[tuple[str, str, str, str], ...] = ()  # (path, name, kind, user): module constants used elsewhere
-    fused: str = ""  # the place of the first fused optimiser of torch
-    # (file that sets a default type of tensors, "path:line" of what a default device does not move in the same program)
-    unmoved: tuple[tuple[str, str], ...] = ()
-    gelu: str = ""  # the first file that computes the exact GELU, which speaks for the others
-    sync_norms: SyncNorms = SyncNorms()
     jit_compile: str = ""  # on | off, where the project sets it
-    imported: tuple[tuple[str, str], ...] = ()  # (package, files): who imports what the project asks to have installed
-    unimported: tuple[str, ...] = ()  # what is known not to be imported by any file, of packages that may be asked for
-    idle: tuple[
-        tuple[str, str, int], ...
-    ] = ()  # (package, first file, how many more) of `import package` that nothing uses
     served: tuple[Served, ...] = ()  # functions that a step in another file calls for every batch
     roads: Roads = Roads()  # from which files nothing leads to torch
 

@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
+from itertools import pairwise
 from typing import NamedTuple
 
 SOURCE = re.compile(r"\.(?:cu|cuh|cpp|cc|cxx|c\+\+|hip)$")
@@ -62,6 +63,7 @@ def mentioned(data: bytes) -> bool:
 def in_file(path: str, tree: ast.Module) -> Iterator[Extension]:
     """Of one Python file, whatever the function is called that builds them."""
     values = _assigned(tree)
+    lists = _lists_before(tree)
     known_parts: dict[str, Parts] = {}
     for node in ast.walk(tree):
         if not isinstance(node, ast.Call) or (word := _called(node)) == "setup":  # what it is handed speaks for itself
@@ -73,12 +75,31 @@ def in_file(path: str, tree: ast.Module) -> Iterator[Extension]:
         given = {k.arg: k.value for k in node.keywords if k.arg}
         if parent := text_of(given.get("module"), values):
             name = f"{parent}.{name}"
-        strings = list(dict.fromkeys(_strings([*node.args, *given.values()], values, known_parts)))
+        handed = [_just_made(argument, node, lists) for argument in (*node.args, *given.values())]
+        strings = list(dict.fromkeys(_strings(handed, values, known_parts)))
         sources = tuple(text for text in strings if SOURCE.search(text) and "\n" not in text and not SUFFIX.match(text))
         inline = tuple(text for text in strings if "__global__" in text and "\n" in text)
         if sources or _BUILDERS.match(word) and (word != "load" or "sources" in given or len(node.args) > 1):
             functions = tuple(_strings([given["functions"]], values, known_parts)) if "functions" in given else ()
             yield Extension(name, path, sources, inline, functions, word)
+
+
+def _lists_before(tree: ast.Module) -> dict[ast.expr, tuple[str, ast.expr]]:
+    """`sources = [...]`, and a call in the very next statement: by the call, the name and the list."""
+    found: dict[ast.expr, tuple[str, ast.expr]] = {}
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        for one, after in pairwise(body) if isinstance(body, list) else ():
+            if isinstance(one, ast.Assign) and isinstance(one.value, ast.List) and isinstance(one.targets[0], ast.Name):
+                if isinstance(after, (ast.Assign, ast.Expr, ast.Return)) and isinstance(after.value, ast.Call):
+                    found[after.value] = one.targets[0].id, one.value
+    return found
+
+
+def _just_made(argument: ast.expr, call: ast.Call, lists: dict[ast.expr, tuple[str, ast.expr]]) -> ast.expr:
+    """The list that a name was set to just before: the same name may hold others elsewhere."""
+    name, made = lists.get(call, ("", argument))
+    return made if isinstance(argument, ast.Name) and argument.id == name else argument
 
 
 def _called(call: ast.Call) -> str:

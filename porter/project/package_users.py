@@ -2,50 +2,111 @@
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from porter.engine.facts import Lists
 from porter.files.kinds import LARGEST_OF_OTHERS, NOTEBOOK, REQUIREMENTS, kind_of
 from porter.files.read import beginning
+from porter.python.trees import Parse, parse
 from porter.python.uses import is_idle
-from porter.rulebook.table import load
+from porter.rulebook.table import Package, load
 
 _LISTS = ("pyproject.toml", "setup.cfg", "setup.py", "Pipfile")
 _ENVIRONMENT = re.compile(r"(?i)(?:environment|conda|env)[\w.-]*\.ya?ml$")
 _PLAIN = re.compile(rb"\nimport ([A-Za-z_]\w*)[ \t]*(?=[\r\n])")
 _FIRST = re.compile(rb"\Aimport ([A-Za-z_]\w*)[ \t]*(?=[\r\n])")
 _NUMPY = re.compile(rb"""^[ \t]*(?:-[ \t]+)?["']?numpy(?![\w.-])[ \t]*([^\n;#"']{0,80})""", re.MULTILINE)
+_SECTION = re.compile(
+    rb"^\[(?:isort|tool:isort|mypy[^\]\n]*|flake8|tool:pytest)\][^\n]*(?:\n(?!\[)[^\n]*)*", re.MULTILINE
+)
 _SHOWN = 2
 _NEEDS = re.compile(rb"\binstall_requires\b|^dynamic[ \t]*=[^\n]*dependencies", re.MULTILINE)
 _FILE = re.compile(rb"""["'](?:\./)?([\w./-]{1,100}\.(?:txt|in))["']""")
 LIMIT = 1_000_000
 
 
+def lists_of(
+    root: Path, files: Sequence[str], texts: Mapping[str, bytes], parse: Parse, plain: Iterable[str], *, loose: bool
+) -> Lists:
+    """What is known of the lists of a project; `plain`: those of packages that name no device."""
+    imported, unimported = users(root, files, texts, parse)
+    return Lists(
+        numpys=numpys(root, files),
+        asked=asked_of_options(root, files),
+        installed=tuple(sorted(installed(root, files))),
+        plain=tuple(sorted(plain)),
+        imported=imported,
+        unimported=() if loose else unimported,
+        idle=idle(texts),
+    )
+
+
 def users(
-    root: Path, files: Sequence[str], texts: Mapping[str, bytes]
-) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
-    """(what is imported, the files that do), of packages that stand in some list of requirements; and those of them, and of
-    packages that install everywhere, that no file imports.
+    root: Path, files: Sequence[str], texts: Mapping[str, bytes], parse: Parse = parse
+) -> tuple[tuple[tuple[str, str, str], ...], tuple[str, ...]]:
+    """(what is imported, folder, the files in it that do), of packages that stand in some list of requirements: of the
+    whole project, "", and of each folder with a list and programs of its own; and those packages, and packages that
+    install everywhere, that no file imports. A part that runs on NPUs as it is does not count.
 
     `texts`: the Python files that import anything.
     """
-    asked = b"".join(_lists(root, files)).lower()
+    lists = list(_list_paths(files))
+    asked = b"".join(_read(root, lists)).lower()
+    rows = load().packages
     names = {}
-    for imported, row in load().packages.items():
+    for imported, row in rows.items():
         stands = asked and any(name.lower().encode() in asked for name in row.names)
         if row.status != "native" and (stands or row.anywhere):
             names[imported.encode()] = imported
     users: dict[str, set[str]] = {}
     for word, name in sorted(names.items()):
         pattern, last = _import_of(word), word.rpartition(b".")[2]
+        parted = any(row.status == "native" and part.startswith(f"{name}.") for part, row in rows.items())
         for path, text in texts.items():
             if any(map(pattern.match, _lines_with(last, text))):
-                users.setdefault(name, set()).add(path)
+                if not parted or not _native(parse(text), name, rows):
+                    users.setdefault(name, set()).add(path)
     nobodys = [name for name in names.values() if name not in users]
     notebooks = b"".join(_notebooks(root, files)) if nobodys else b""
     unimported = sorted(name for name in nobodys if name.encode() not in notebooks)
-    return tuple((name, _shown(sorted(paths))) for name, paths in sorted(users.items())), tuple(unimported)
+    return tuple(_by_folder(users, _folders(lists, texts))), tuple(unimported)
+
+
+def _by_folder(users: Mapping[str, set[str]], folders: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+    for name, paths in sorted(users.items()):
+        for folder in folders:
+            yield name, folder, _shown(sorted(path for path in paths if path.startswith(folder)))
+
+
+def _folders(lists: Sequence[str], texts: Mapping[str, bytes]) -> list[str]:
+    """ "" for the whole project, and "part/" for each part that has a list and programs."""
+    programs = {path.rpartition("/")[0] + "/" for path in texts}
+    for folder in [*programs]:
+        while folder := folder.rstrip("/").rpartition("/")[0]:
+            programs.add(f"{folder}/")
+    return ["", *sorted(programs & {path.rpartition("/")[0] + "/" for path in lists if "/" in path})]
+
+
+def _native(tree: ast.Module | None, package: str, rows: Mapping[str, Package]) -> bool:
+    """Whether a file imports nothing of a package but parts that run as they are. `import a.b` gives all of a."""
+    if tree is None:
+        return False
+    imported: list[str] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            imported += [alias.name if alias.asname else alias.name.partition(".")[0] for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            imported += [f"{node.module}.{alias.name}" for alias in node.names]
+    return all(_is_native(name, rows) for name in imported if f"{name}.".startswith(f"{package}."))
+
+
+def _is_native(name: str, rows: Mapping[str, Package]) -> bool:
+    while name not in rows:
+        name = name.rpartition(".")[0]
+    return rows[name].status == "native"
 
 
 def _lines_with(word: bytes, text: bytes) -> Iterator[bytes]:
@@ -98,6 +159,22 @@ def numpys(root: Path, files: Sequence[str]) -> tuple[str, ...]:
     return tuple(sorted(specs))
 
 
+def asked_of_options(root: Path, files: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """(package, versions) of what the lists of a project ask of the packages whose version some option waits for."""
+    rows = (row for several in load().options.values() for row in several)
+    names = sorted({row.met.partition(">=")[0] for row in rows if row.met})
+    found: set[tuple[str, str]] = set()
+    # setup.cfg has sections of other tools, which list packages as well
+    lists = [_SECTION.sub(b"", data) for data in _lists(root, files)] if names else []
+    for name in names:
+        line = rb"^[ \t]*(?:-[ \t]+)?[\"']?%s(?![\w.-])" % name.encode()  # with or without a version
+        inline = rb"[\"']%s(?=[\[ ]*[^\n\"']{0,40}[=<>])" % name.encode()
+        asks = re.compile(rb"(?:%s|%s)(?:\[[^\]\n]{0,80}\])?[ \t]*([^\n;#\"']{0,80})" % (line, inline), re.MULTILINE)
+        specs = (match[1] for data in lists if name.encode() in data for match in asks.finditer(data))
+        found.update((name, spec.strip().decode("ascii", "replace")) for spec in specs)
+    return tuple(sorted(found))
+
+
 def installed(root: Path, files: Sequence[str]) -> Iterator[str]:
     """Requirement files that setup.py, or pyproject.toml, beside them names as what the package needs."""
     lists = {path for path in files if kind_of(path) == REQUIREMENTS}
@@ -115,6 +192,10 @@ def _shown(paths: list[str]) -> str:
 
 
 def _lists(root: Path, files: Sequence[str]) -> Iterator[bytes]:
+    return _read(root, _list_paths(files))
+
+
+def _list_paths(files: Sequence[str]) -> Iterator[str]:
     for path in files:
         name = path.rpartition("/")[2]
         if (
@@ -123,5 +204,10 @@ def _lists(root: Path, files: Sequence[str]) -> Iterator[bytes]:
             or name.endswith((".txt", ".in"))
             and kind_of(path) == REQUIREMENTS
         ):
-            if data := beginning(root / path, LIMIT):
-                yield data
+            yield path
+
+
+def _read(root: Path, lists: Iterable[str]) -> Iterator[bytes]:
+    for path in lists:
+        if data := beginning(root / path, LIMIT):
+            yield data

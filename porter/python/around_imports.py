@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from porter.python.guards import asked, guard
 from porter.python.index import Link, Node
+from porter.python.torch_versions import chosen
 from porter.python.uses import imports_of
 
 if TYPE_CHECKING:
@@ -25,6 +26,12 @@ class AroundImports:
         """Whether the import that is walked runs only where the code looked what there is: versions, names, packages."""
         link = self._statement()
         return link is not None and asked(link)
+
+    def chosen_by_version(self) -> bool:
+        """Whether the numbers of the target's torch lead to the import that is walked, and nothing else is asked."""
+        link = self._statement()
+        choice = link and chosen(self.file.names, link, self.file.target.torch)
+        return choice is not None and not asked(choice) and guard(choice) is None
 
     def _statement(self) -> Link | None:
         return self.file.scene.link_to(self.file.statement)

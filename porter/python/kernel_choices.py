@@ -55,7 +55,7 @@ def decided(file: File, link: Link | None) -> Choice | None:
 def _raising(file: File, node: ast.If, link: Link) -> Choice | None:
     """Of a branch that does nothing else but call what no port replaces, and speak of it: without a GPU it is not taken."""
     calls = [inner for statement in node.body for inner in walk(statement) if inner.__class__ is ast.Call]
-    raising = {_CAPABILITY: True, _SETTER: bool(file.facts.unmoved)}
+    raising = {_CAPABILITY: True, _SETTER: bool(file.facts.once.unmoved)}
     name = ""
     for call in calls:
         full = file.names.resolve(call.func, link) or ""

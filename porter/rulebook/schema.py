@@ -27,6 +27,11 @@ def _one_of(*allowed: str) -> Check:
     return lambda value: None if value in allowed else f"is not one of {', '.join(allowed)}"
 
 
+def _least(value: object) -> str | None:
+    fits = isinstance(value, str) and re.fullmatch(r"[a-z][a-z\d-]*>=\d+(\.\d+)*", value)
+    return None if fits else "must be a package and its least version, as in name>=4.51"
+
+
 def _string(value: object) -> str | None:
     return None if isinstance(value, str) and value.strip() else "is not a string with something in it"
 
@@ -186,6 +191,7 @@ KINDS: Kinds = {
             "value": _or_list(_string),
             "call": _or_list(_dotted),
             "to": _string,
+            "met": _least,
             "message": _message,
             **_weight,
         },

@@ -87,6 +87,7 @@ class Option(NamedTuple):
     values: tuple[str, ...]  # as written in the source, strings without their quotes
     calls: tuple[str, ...]  # resolved names or last words of what is called; empty where the keyword says it all
     to: str | None
+    met: str | None  # what a project's lists ask for where nothing is to do: "name>=4.51"
     severity: str
     effort: str
     why: str

@@ -137,7 +137,7 @@ class _Joined:
         values = tuple(_listed(s["value"]))
         why = self._why(where, s, f"{keywords[0]}={values[0]}")
         weight = self._weight(rule, s, why)
-        row = (s["code"], values, tuple(_listed(s.get("call", []))), s.get("to"), *weight, why)
+        row = (s["code"], values, tuple(_listed(s.get("call", []))), s.get("to"), s.get("met"), *weight, why)
         for keyword in keywords:
             self.tables["options"].setdefault(keyword, []).append(row)
 

@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 
 from porter.analysis.calls import calls
-from porter.engine.facts import Accelerators, Facts, Launch, NativeCode, OwnCode
+from porter.engine.facts import Accelerators, Facts, Launch, NativeCode, OwnCode, SaidOnce, Variables
 from porter.files.kinds import SHELL, kind_of
 from porter.files.read import LIMIT, beginning
 from porter.native.kernels import Remember, anew
@@ -19,7 +19,7 @@ from porter.project.fallbacks import attention_falls_back
 from porter.project.modules import IMPORTED, may_be, module_of
 from porter.project.notebook_twins import loaders_repeated
 from porter.project.own_methods import classes
-from porter.project.package_users import idle, installed, numpys, users
+from porter.project.package_users import lists_of
 from porter.project.program_options import launcher, takes
 from porter.project.roads import Survey
 from porter.project.said_once import (
@@ -112,7 +112,6 @@ def _gather(
     passed = tuple(sorted(option for option in gathered.passed if option[2] not in alone))
     scripts = {path: data for path, data in gathered.scripts.items() if path not in alone}
     cuda, is_cuda = (tuple(sorted(gathered.own_methods[name])) for name in ("cuda", "is_cuda"))
-    imported, unimported = users(root, files, gathered.texts)
     survey = Survey(root, files, {**gathered.sources, **given}, loose)
     return Facts(
         launch=Launch(launcher(scripts), passed, takes(passed, gathered.texts, parse)),
@@ -121,15 +120,18 @@ def _gather(
             is_cuda,
             packages=tuple(sorted(_packages(files))),
             cuda_names=tuple(sorted(gathered.cuda_names)),
-            variables=first_readers(gathered.texts),
             attention=first_attention(gathered.texts),
             notebooks=tuple(sorted(loaders_repeated(files, gathered.sources, lambda path: _read(root / path)))),
             enums=tuple(sorted(gathered.enums)),
             falls_back=attention_falls_back(gathered.texts, parse),
-            everywhere=set_in_many(gathered.texts),
-            numpys=numpys(root, files),
-            installed=tuple(sorted(installed(root, files))),
-            plain=tuple(sorted(_plain(files, gathered.with_cuda))),
+        ),
+        variables=Variables(first_readers(gathered.texts), set_in_many(gathered.texts)),
+        lists=lists_of(root, files, gathered.texts, parse, _plain(files, gathered.with_cuda), loose=loose),
+        once=SaidOnce(
+            first_fused(gathered.texts),
+            first_gelu(gathered.texts, parse),
+            unmoved_places(gathered.texts, parse, survey.project.files),
+            sync_norms(gathered.texts),
         ),
         accelerators=Accelerators(
             tuple(sorted(gathered.shim)),
@@ -140,14 +142,7 @@ def _gather(
         ),
         native=NativeCode(natives, dying, built),
         constants=constants,
-        fused=first_fused(gathered.texts),
-        unmoved=unmoved_places(gathered.texts, parse, survey.project.files),
-        gelu=first_gelu(gathered.texts, parse),
-        sync_norms=sync_norms(gathered.texts),
         jit_compile=jit_compile(gathered.texts),
-        imported=imported,
-        unimported=() if loose else unimported,
-        idle=idle(gathered.texts),
         served=served(gathered.texts, remember, asked, calls),
         roads=survey.roads((path, user) for path, _, _, user in constants),
     )

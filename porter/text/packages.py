@@ -175,11 +175,11 @@ def _beside(document: Document, want: Wanted, why: str) -> Iterator[Hit]:
     """torch_npu belongs beside torch, or beside what brings it."""
     target = document.session.target
     facts, path = document.session.facts, document.path
-    if facts.accelerators.also_npu(path) or path in facts.own.plain or _DOCUMENTS.search(path):
+    if facts.accelerators.also_npu(path) or path in facts.lists.plain or _DOCUMENTS.search(path):
         return
     if not want.version and target.style == "portable":
         return  # nothing imports torch_npu there, and other accelerators stay welcome
-    if not want.version and (want.forced or path in facts.own.installed):
+    if not want.version and (want.forced or path in facts.lists.installed):
         offset, head, tail = want.extra or (0, "", "")
         edits = ((offset, offset, f"{head}{target.torch_npu}{tail}"),) if want.extra else ()
         yield Hit((want.start, want.end), "extra", code="PRT840", values=named(npu=target.torch_npu), edits=edits)
@@ -209,7 +209,7 @@ def _package(document: Document, want: Wanted, imported: str, row: Package, besi
     facts = document.session.facts
     if facts.own.has_package(imported.partition(".")[0], document.path):
         return
-    users = dict(facts.imported).get(imported, "")  # the files that import it or a part of it
+    users = facts.lists.users(imported, document.path)
     if nobodys(document, want.name, row):
         return
     more = {"users": users} if users else {}
@@ -224,7 +224,7 @@ def _package(document: Document, want: Wanted, imported: str, row: Package, besi
             values = named(name=want.name, new=row.since)
             yield Hit((want.start, want.end), "since", code="PRT843", values=values)
     elif row.replacement and row.status != "native":
-        came = imported == "triton" and beside_torch and want.version is not None and imported in facts.unimported
+        came = imported == "triton" and beside_torch and want.version is not None and imported in facts.lists.unimported
         values = named(name=want.name, new=", ".join(row.replacement), **more)
         why, severity = ("came", "wrong") if came else ("default", None)
         yield Hit((want.start, want.end), why, code="PRT843", values=values, severity=severity)
@@ -234,7 +234,7 @@ def nobodys(document: Document, name: str, row: Package) -> bool:
     """Whether a package installs on an NPU machine as on any other, and no file of the project imports it."""
     if name not in {other.lower().replace("_", "-") for other in row.anywhere}:
         return False
-    unimported = document.session.facts.unimported
+    unimported = document.session.facts.lists.unimported
     rows = document.session.rules.tables.packages
     return all(imported in unimported for imported, other in rows.items() if other.names == row.names)
 

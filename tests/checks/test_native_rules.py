@@ -121,7 +121,7 @@ def test_the_stanzas_arrive(folder, cache):
     tables = table.load(folder(RULE + named + OPTION + 'to = "2"\ncall = ["f"]\n'))
     row = ("PRT101", "none", None, ("torch",), ("x-gpu",), (), "slow", "minutes", "x")
     assert tables.packages == {"x": row, "y.z": row}
-    assert tables.options == {"k": [("PRT101", ("1",), ("f",), "2", "blocker", "minutes", "k=1")]}
+    assert tables.options == {"k": [("PRT101", ("1",), ("f",), "2", None, "blocker", "minutes", "k=1")]}
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import time
 
@@ -12,7 +13,7 @@ from porter.analysis.session import open_session
 from porter.catalog.read.load import load as catalogue
 from porter.catalog.read.load import versions
 from porter.engine.session import Session
-from porter.native import cpp
+from porter.native import cpp, extensions
 from porter.rulebook import table
 from porter.rulebook.texts import Texts
 from porter.run.gather import gather
@@ -404,3 +405,12 @@ def test_names_that_stand_for_each_other_end_in_time(tmp_path):
     facts = project(tmp_path, setup_py=setup, bind_cpp=BINDING.format("go"), run_cu=KERNEL.format("go"))
     assert ("_C", "run", "go_kernel", "run.cu") in reached(facts)
     assert time.process_time() - began < 2
+
+
+def test_a_name_that_holds_the_sources_of_one_extension_after_the_other():
+    text = "def build():\n    sources = [here / 'a.cpp', here / 'a.cu']\n    a = helper('a_cuda', sources)\n"
+    text += "    sources = [here / 'b.cpp']\n    b = helper('b_cuda', sources)\n"
+    built = extensions.in_file("setup.py", ast.parse(text))
+    assert {e.name: e.sources for e in built} == {"a_cuda": ("a.cpp", "a.cu"), "b_cuda": ("b.cpp",)}
+    apart = text.replace("    b = ", "    sources.append('c.cu')\n    b = ")
+    assert {"b.cpp", "c.cu"} < {*list(extensions.in_file("setup.py", ast.parse(apart)))[1].sources}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from command_line import write
 
 from porter.analysis.analyse import analyse
@@ -37,9 +38,9 @@ def test_lists_that_a_package_is_installed_with(tmp_path):
         "requirements-dev.txt": "pytest\n",
         "b/requirements.txt": "torch\n",
     }
-    assert _facts(tmp_path, files).own.installed == ("requirements.txt",)
+    assert _facts(tmp_path, files).lists.installed == ("requirements.txt",)
     files["setup.py"] = 'print("requirements.txt")\n'
-    assert _facts(tmp_path, files).own.installed == ()
+    assert _facts(tmp_path, files).lists.installed == ()
 
 
 def test_packages_that_a_file_imports_and_uses_nothing_of(tmp_path):
@@ -51,7 +52,7 @@ def test_packages_that_a_file_imports_and_uses_nothing_of(tmp_path):
         "d.py": f"{idle}g.ndata\n",
         "__init__.py": idle,
     }
-    assert _facts(tmp_path, files).idle == (("dgl", "a.py", 1),)
+    assert _facts(tmp_path, files).lists.idle == (("dgl", "a.py", 1),)
 
 
 def test_packages_that_nobody_imports(tmp_path):
@@ -60,16 +61,19 @@ def test_packages_that_nobody_imports(tmp_path):
         "a.py": "import torch\n",
     }
     facts = _facts(tmp_path, asked)
-    assert {"fairscale", "pynvml", "triton", "cuda.cudart", "xformers"} < {*facts.unimported} and not facts.imported
+    assert {"fairscale", "pynvml", "triton", "cuda.cudart", "xformers"} < {
+        *facts.lists.unimported
+    } and not facts.lists.imported
     users = {
         "b.py": "from cuda import cudart\nimport os, fairscale\n",
         "c.ipynb": '{"cells": [{"source": ["import pynvml"]}]}\n',
         "d.py": "def f():\n    import triton.language as tl\n",
     }
     facts = _facts(tmp_path, {**asked, **users})
-    assert {"fairscale", "pynvml", "triton", "cuda.cudart"}.isdisjoint(facts.unimported)
-    assert dict(facts.imported)["triton"] == "d.py" and dict(facts.imported)["fairscale"] == "b.py"
-    assert gather(tmp_path, ["a.py", "requirements.txt"], loose=True).unimported == ()
+    assert {"fairscale", "pynvml", "triton", "cuda.cudart"}.isdisjoint(facts.lists.unimported)
+    assert facts.lists.users("triton", "requirements.txt") == "d.py"
+    assert facts.lists.users("fairscale", "setup.py") == "b.py"
+    assert gather(tmp_path, ["a.py", "requirements.txt"], loose=True).lists.unimported == ()
 
 
 def test_one_file_speaks_for_all_that_set_a_variable_without_effect(tmp_path):
@@ -77,3 +81,28 @@ def test_one_file_speaks_for_all_that_set_a_variable_without_effect(tmp_path):
     facts = _facts(tmp_path, {"a.py": text, "b.py": text})
     found = {path: analyse(path, text.encode(), open_session(facts=facts)).findings for path in ("a.py", "b.py")}
     assert [(f.code, f.why) for f in found["a.py"]] == [("PRT803", "elsewhere")] and not found["b.py"]
+
+
+@pytest.mark.parametrize(
+    ("lists", "met"),
+    [
+        ({"setup.py": 'deps = ["torch", "transformers>=4.53.3"]\nneeds = [deps["transformers"]]\n'}, True),
+        ({"requirements.txt": "transformers[torch]==4.51.*\n", "setup.cfg": "    transformers ~= 4.52\n"}, True),
+        (
+            {
+                "setup.py": '    "transformers>=4.53",\n',
+                "setup.cfg": "[isort]\nknown_third_party =\n    transformers\n\n[options]\nzip_safe = 0\n",
+            },
+            True,
+        ),
+        ({"environment.yml": "  - pip:\n    - transformers>4.51,<5  # new\n"}, True),
+        ({"pyproject.toml": 'transformers = "^4.53"\n'}, False),  # where nobody looks
+        ({"requirements.txt": "transformers>=4.53\n", "old/requirements.txt": "transformers\n"}, False),
+        ({"requirements.txt": "transformers>=4.53\n", "setup.py": 'x = {"old": ["transformers==4.40"]}\n'}, False),
+        ({"requirements.txt": "transformers<5,>=4.50.3\n"}, False),
+        ({"requirements.txt": "# transformers>=4.53\nsentence-transformers>=5\n"}, False),
+        ({"requirements.txt": "transformers @ git+https://github.com/x/transformers@v4.30\n"}, False),
+    ],
+)
+def test_the_version_that_an_option_waits_for(tmp_path, lists, met):
+    assert _facts(tmp_path, {**lists, "a.py": "import torch\n"}).lists.has_least("transformers>=4.51") is met

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from porter.engine.facts import Lists
 from porter.project.package_users import users
 
 FORMS = [
@@ -18,7 +19,7 @@ FORMS = [
 def test_an_import_is_seen(tmp_path, form):
     (tmp_path / "requirements.txt").write_text("fairscale\n")
     imported, unimported = users(tmp_path, ["a.py", "requirements.txt"], {"a.py": form.encode()})
-    assert ("fairscale", "a.py") in imported and "fairscale" not in unimported
+    assert ("fairscale", "", "a.py") in imported and "fairscale" not in unimported
 
 
 def test_a_long_line_of_imports_is_read_in_one_way(tmp_path):
@@ -27,3 +28,36 @@ def test_a_long_line_of_imports_is_read_in_one_way(tmp_path):
     text = "import " + ", ".join(f"module{n}" for n in range(5000)) + "\n# fairscale\n"
     imported, unimported = users(tmp_path, ["a.py", "requirements.txt"], {"a.py": text.encode()})
     assert not imported and "fairscale" in unimported
+
+
+PARTS = [
+    ("import fairscale.nn.model_parallel.initialize as init\nfrom fairscale.nn import model_parallel as parts", False),
+    ("from fairscale.nn.model_parallel.layers import (\n    ParallelEmbedding,\n    RowParallelLinear,\n)", False),
+    ("from fairscale.nn.model_parallel import initialize\nfrom fairscale.nn import Pipe", True),
+    ("from fairscale.nn.model_parallel.random import get_cuda_rng_tracker", True),
+    ("from fairscale.nn.model_parallel import get_cuda_rng_tracker", True),
+    ("import fairscale.nn.model_parallel", True),  # gives all of fairscale.nn
+    ("from fairscale.nn.checkpoint import checkpoint_wrapper", True),
+]
+
+
+@pytest.mark.parametrize(("text", "uses"), PARTS)
+def test_parts_that_run_as_they_are_use_nothing_that_does_not(tmp_path, text, uses):
+    (tmp_path / "requirements.txt").write_text("fairscale\n")
+    imported, unimported = users(tmp_path, ["a.py", "requirements.txt"], {"a.py": text.encode()})
+    assert (("fairscale", "", "a.py") in imported) is uses and ("fairscale" not in unimported) is uses
+
+
+def test_a_list_is_for_the_programs_of_its_folder(tmp_path):
+    lists = ("requirements.txt", "one/requirements.txt", "two/requirements.txt", "three/requirements.txt")
+    texts = {"one/src/a.py": b"import xformers\n", "two/b.py": b"import torch\n"}
+    for path in lists:
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text("xformers\n")
+    imported, _ = users(tmp_path, [*lists, *texts], texts)
+    assert [Lists(imported=imported).users("xformers", path) for path in lists] == [
+        "one/src/a.py",
+        "one/src/a.py",
+        "",
+        "one/src/a.py",
+    ]

@@ -18,9 +18,10 @@ from hypothesis import strategies as st
 
 from porter.analysis.analyse import analyse
 from porter.analysis.session import open_session
-from porter.engine.facts import Accelerators, Facts, OwnCode
+from porter.engine.facts import Accelerators, Facts, Lists, OwnCode
 from porter.engine.session import Session
 from porter.finding import FileResult, apply
+from porter.rulebook.table import load
 from porter.rulebook.texts import Texts
 from porter.run.config import Settings
 from porter.run.gather import gather
@@ -514,7 +515,7 @@ def test_the_finding_says_who_imports_the_package(tmp_path):
         (tmp_path / f"{name}.py").write_text("import torch\nfrom flash_attn import x\n")
     (tmp_path / "requirements.txt").write_text("flash-attn\nxformers\n")
     facts = gather(tmp_path, ["a.py", "b.py", "c.py", "requirements.txt"])
-    assert facts.imported == (("flash_attn", "a.py, b.py (+1)"),)
+    assert facts.lists.imported == (("flash_attn", "", "a.py, b.py (+1)"),)
     first, second = found("requirements.txt", "flash-attn\nxformers\n", open_session(facts=facts)).findings
     texts = Texts()
     assert texts.message(first).endswith("; imported by a.py, b.py (+1)") and "imported by" not in texts.message(second)
@@ -526,7 +527,7 @@ def test_who_sets_a_variable_is_told_of_the_file_that_reads_it(tmp_path):
         'import os\nassert os.environ.get("CUDA_DEVICE_ORDER") == os.environ["NCCL_ALGO"]\nos.environ["NCCL_PROTO"] = "LL"\n'
     )
     facts = gather(tmp_path, ["topology.py"])
-    assert facts.own.variables == (("CUDA_DEVICE_ORDER", "topology.py"), ("NCCL_ALGO", "topology.py"))
+    assert facts.variables.read == (("CUDA_DEVICE_ORDER", "topology.py"), ("NCCL_ALGO", "topology.py"))
     session = open_session(facts=facts)
     for path, text in (
         ("job.yaml", "env:\n  CUDA_DEVICE_ORDER: PCI_BUS_ID\n  NCCL_PROTO: LL\n"),
@@ -587,7 +588,10 @@ def test_what_installs_everywhere_and_nobody_imports_is_no_finding():
     assert rows[:4] == [("PRT401", "fairscale"), ("PRT401", "pynvml"), ("PRT401", "pycuda"), ("PRT843", "default")]
     names = ("fairscale", "pynvml", "py3nvml", "nvidia_smi", "triton", "pycuda")
     parts = ("bindings", "cuda", "cudart", "nvrtc", "core")
-    alone = open_session(facts=Facts(unimported=(*names, *(f"cuda.{part}" for part in parts))))
+    fairscales = [name for name, row in load().packages.items() if "fairscale" in row.names]
+    alone = open_session(
+        facts=Facts(lists=Lists(unimported=(*names, *fairscales, *(f"cuda.{part}" for part in parts))))
+    )
     assert [f.why for f in found("requirements.txt", text, alone).findings] == ["came", "missing"]
     assert [f.why for f in found("requirements.txt", "pycuda\ntriton\n", alone).findings] == ["pycuda", "default"]
 

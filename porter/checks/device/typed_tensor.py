@@ -45,8 +45,8 @@ class TypedTensor(Rule):
             return Hit(original, "setter-computed")
         device = f'{words[0]}.set_default_device("{file.target.device}")'
         back = back_on_cpu(original, words[0], file)
-        if file.facts.unmoved and back is None:
-            place = dict(file.facts.unmoved).get(file.path, "")
+        if file.facts.once.unmoved and back is None:
+            place = dict(file.facts.once.unmoved).get(file.path, "")
             why = "setter-by-hand" if place else "setter-elsewhere"
             return Hit(original, why, values=(("device", device), ("place", place)))
         func = updated.func.with_changes(attr=cst.Name("set_default_dtype"))

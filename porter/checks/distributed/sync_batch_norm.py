@@ -15,7 +15,7 @@ class SyncBatchNorm(Rule):
     calls = {*CLASSES, *(f"{name}.convert_sync_batchnorm" for name in CLASSES)}
 
     def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
-        paths, grouped = file.facts.sync_norms
+        paths, grouped = file.facts.once.sync_norms
         if not grouped or file.path in paths[1:]:  # no norm waits for another; the first file speaks for all
             return None
         others = ", ".join(paths[1 : 1 + _SHOWN]) + (", ..." if len(paths) > 1 + _SHOWN else "")

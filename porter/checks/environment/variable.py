@@ -34,8 +34,8 @@ class EnvironmentVariable(Rule):
             new = self._renamed(updated, row.to) if taken else None
         # Ray's GPU ids are none of an NPU: the line is ported as a whole
         foreign = literal.set and file.source.says(b"get_gpu_ids", file.statement)
-        readers = file.facts.own.reader(literal.name) if literal.set else ()
-        more = file.facts.own.elsewhere(literal.name, file.path) if literal.set and not readers else None
+        readers = file.facts.variables.reader(literal.name) if literal.set else ()
+        more = file.facts.variables.elsewhere(literal.name, file.path) if literal.set and not readers else None
         if more is not None:  # one file speaks for all that set it
             values = (("count", more), ("old", literal.name))
             return Hit(original, "elsewhere", code="PRT803", values=values) if more else None

@@ -8,6 +8,7 @@ from typing import Any
 
 from porter.checks.export.onnx_sessions import asks_for_device
 from porter.checks.native.attention_choices import other_works
+from porter.checks.native.detectron2_device import keeps_default
 from porter.engine.nodes import imported
 from porter.engine.rule import Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
@@ -17,7 +18,8 @@ from porter.rulebook.table import Package, Tables
 
 SHOWN = 4
 ATTENTIONS = ("flash_attn", "xformers")
-ASKED = {"onnxruntime": asks_for_device}  # packages that run on the CPU unless a file asks for more
+# packages that run on the CPU unless a file asks for more, and parts of which a file may say all that is to say
+ASKED = {"onnxruntime": asks_for_device, "detectron2.config.get_cfg": keeps_default}
 
 
 def row_of(name: str, packages: Mapping[str, Package]) -> tuple[str, Package] | None:
@@ -82,7 +84,7 @@ class GpuPackage(Rule):
 
 def _idle(package: str, file: RuleFile) -> str | None:
     """Where nothing of an imported package is used: in how many more files it is the same; "" where another file says so."""
-    known = next((row for row in file.facts.idle if row[0] == package), None)
+    known = next((row for row in file.facts.lists.idle if row[0] == package), None)
     if (
         known is None
         or not known[2]

@@ -29,7 +29,9 @@ def row_of(
         if spelled in row.values and (not row.calls or func is not None and _calls(func, row.calls, file)):
             theirs = func is not None and (file.name(func) or "").startswith(_TRANSFORMERS)
             own = file.facts.own.attends(word) and not theirs
-            return row._replace(to=None, why="own") if own else row
+            if own:
+                return row._replace(to=None, why="own")
+            return None if row.met and file.facts.lists.has_least(row.met) else row
     return None
 
 

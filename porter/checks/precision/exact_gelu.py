@@ -18,7 +18,7 @@ class ExactGelu(Rule):
     references = NAMES
 
     def visit(self, original: cst.Attribute | cst.Name, updated: cst.Attribute | cst.Name, file: RuleFile) -> Answer:
-        if file.tested or file.facts.gelu not in ("", file.path):
+        if file.tested or file.facts.once.gelu not in ("", file.path):
             return None
         exact = [link for link in file.meaning.mentions.of(NAMES) if self._is_exact(link)]
         if not exact or file.source.span(exact[0][0])[0] != file.span(original)[0]:

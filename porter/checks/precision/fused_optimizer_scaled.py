@@ -15,7 +15,7 @@ class FusedOptimizerScaled(Rule):
     calls = {f"{module}.GradScaler" for module in _MODULES}
 
     def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
-        place = file.facts.fused or first_fused({file.path: file.source.utf8})
+        place = file.facts.once.fused or first_fused({file.path: file.source.utf8})
         if not place or file.tested:
             return None
         new = None  # device comes first there since torch 2.3

@@ -78,7 +78,7 @@ def _look(document: Document, script: Script, safe: bool) -> Iterator[Hit]:
                 unknown.append((first, name))
         elif row.to is None:
             first = next((p for p in places if p.role == "set"), places[0])
-            values = (("new", ""), ("old", name), *document.session.facts.own.reader(name))
+            values = (("new", ""), ("old", name), *document.session.facts.variables.reader(name))
             yield Hit(
                 (first.start, first.end),
                 row.why,

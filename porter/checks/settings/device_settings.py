@@ -72,7 +72,7 @@ class _Look:
         self.tables = session.rules.tables
         # the file chooses between GPUs and NPUs: nothing is certain
         self.also_npu = session.facts.accelerators.also_npu(document.path)
-        self.own = session.facts.own
+        self.own, self.lists, self.variables = session.facts.own, session.facts.lists, session.facts.variables
         self.keys: set[str] = set()
         self._matching: dict[tuple[int, str], list[Entry]] = {}
 
@@ -199,6 +199,8 @@ class _Look:
             if written in row.values and not row.calls:
                 if place := self.own.attends(key):
                     row = row._replace(to=None, why="own", severity="wrong")
+                elif row.met and self.lists.has_least(row.met):
+                    return None
                 new = (row.to or "").strip("'")
                 edits = ((entry.start, entry.end, new),) if new and entry.exact and self.style.writes(row.code) else ()
                 values = named(name=entry.name, old=entry.value, new=new, **({"place": place} if place else {}))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Protocol, TypeAlias
 
-from porter.engine.facts import OwnCode
+from porter.engine.facts import Variables
 from porter.engine.rule import Hit, named
 from porter.python.strings.environ import UNKNOWN
 from porter.rulebook.table import Tables
@@ -27,7 +27,7 @@ class Finder(Protocol):
     settings: Settings
     tables: Tables
     also_npu: bool  # the file chooses between GPUs and NPUs
-    own: OwnCode
+    variables: Variables
 
     @property
     def style(self) -> Writes: ...
@@ -77,7 +77,11 @@ def _variable(
     weight: dict[str, Any] = {"severity": row.severity, "effort": row.effort}
     if row.to is None:
         yield Hit(
-            location, row.why, code=row.code, values=(*named(old=name, new=""), *finder.own.reader(name)), **weight
+            location,
+            row.why,
+            code=row.code,
+            values=(*named(old=name, new=""), *finder.variables.reader(name)),
+            **weight,
         )
         return
     if _has(finder, entry, row.to):

@@ -48,5 +48,5 @@ class NumpyNames(Rule):
         # numpy 2's own is a type that Python's is no parent of
         safe = name not in _BACK or not file.around.is_within(original, "isinstance")
         # where the project holds on to an older numpy, nothing stops
-        severity = "note" if file.facts.own.leaves_out(*_SINCE[version]) else None
+        severity = "note" if file.facts.lists.leaves_out(*_SINCE[version]) else None
         return Hit(original, why, new=node if is_free else None, safe=safe, values=values, severity=severity)

@@ -26,7 +26,7 @@ class TorchSix(Rule):
         self, original: cst.Attribute | cst.Name | cst.Import | cst.ImportFrom, updated: Any, file: RuleFile
     ) -> Answer:
         if isinstance(original, (cst.Import, cst.ImportFrom)):
-            if file.imported.import_guard() or file.imported.asked_first():
+            if file.imported.import_guard() or file.imported.asked_first() and not file.imported.chosen_by_version():
                 return None
             return self._module(original, updated) if isinstance(original, cst.Import) else self._names(original)
         return self._mention(original)

@@ -1,0 +1,78 @@
+"""What comparisons with the numbers of torch's version come to: `int(torch.__version__.split(".")[1]) >= 8` is false for 2.7."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from porter.python import blocks
+from porter.python.assigned import values_of
+from porter.python.index import Link, Node
+
+if TYPE_CHECKING:
+    from porter.python.names import Names
+
+_COMPARED: dict[type[ast.cmpop], Callable[[int, int], bool]] = {
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+}
+
+
+def chosen(names: Names, link: Link, torch: tuple[int, ...]) -> Link | None:
+    """The outermost `if` whose condition, of numbers of torch's version alone, chooses what stands here; None where
+    there is none."""
+    found, child = None, link
+    while (above := child[1]) is not None and above[0].__class__ is ast.If:
+        truth = _truth(above[0].test, names, above, torch)
+        if truth is None or not blocks.within(above[0], child[0], "body" if truth else "orelse"):
+            break
+        found = child = above
+    return found
+
+
+def _truth(test: Node, names: Names, link: Link, torch: tuple[int, ...]) -> bool | None:
+    if isinstance(test, ast.BoolOp):
+        values, settles = [_truth(v, names, link, torch) for v in test.values], isinstance(test.op, ast.Or)
+        return settles if settles in values else None if None in values else not settles
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        inner = _truth(test.operand, names, link, torch)
+        return None if inner is None else not inner
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1 or test.ops[0].__class__ not in _COMPARED:
+        return None
+    left, right = (_number(side, names, link, torch) for side in (test.left, test.comparators[0]))
+    return None if left is None or right is None else _COMPARED[test.ops[0].__class__](left, right)
+
+
+def _number(node: ast.expr, names: Names, link: Link, torch: tuple[int, ...]) -> int | None:
+    if isinstance(node, ast.Name):
+        values = values_of(names, node, (node, link))
+        node = values[0] if len(values) == 1 else node
+    if isinstance(node, ast.Constant):
+        return node.value if type(node.value) is int else None
+    index = _part(node, names, link)
+    return torch[index] if index is not None and 0 <= index < len(torch[:2]) else None
+
+
+def _part(node: ast.expr, names: Names, link: Link) -> int | None:
+    """Of `int(torch.__version__.split(".")[n])`, the n."""
+    match node:
+        case ast.Call(
+            func=ast.Name(id="int"),
+            args=[
+                ast.Subscript(
+                    value=ast.Call(
+                        func=ast.Attribute(value=version, attr="split"), args=[ast.Constant(value="."), *_], keywords=[]
+                    ),
+                    slice=ast.Constant(value=int(index)),
+                )
+            ],
+            keywords=[],
+        ) if names.resolve(version, (version, link)) == "torch.__version__":
+            return index
+    return None
