@@ -273,10 +273,9 @@ def _ends_in_kernel(file: File, node: Node, link: Link) -> bool:
 
 
 def _demands(file: File, node: Node) -> bool:
-    """`self.accelerate()`, `accelerate(x)` of this file, which cannot do without an extension."""
-    owner = getattr(getattr(node, "value", None), "id", "self")
-    functions = file.names.scopes.functions.get(call_name(node), ()) if owner == "self" else ()
-    return any(demands(function[0]) for function in functions)
+    """`grid.accelerate()`, `accelerate(x)`, of which every definition in this file cannot do without an extension."""
+    functions = file.names.scopes.functions.get(call_name(node), ())
+    return bool(functions) and all(demands(function[0]) for function in functions)
 
 
 def _words(node: Node) -> tuple[list[str], Node]:

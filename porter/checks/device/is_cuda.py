@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule import TOGETHER, Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 
 
@@ -15,7 +15,7 @@ class IsCuda(Rule):
         if receiver in ("other", "own"):
             return None
         if kernel := file.meaning.kernel(original):
-            return Hit(original, "kernel", values=(("kernel", kernel),))
+            return Hit(original, "kernel", values=(("kernel", kernel), (TOGETHER, kernel)))
         new = file.style.on_device(updated, file)
         safe = receiver == "torch" or receiver == "unknown" and not file.facts.own.is_cuda
         return Hit(original, "attribute" if safe else "unknown", new=new, safe=safe, loads=True)
