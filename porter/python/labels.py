@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from porter.python.blocks import once_for_file
 from porter.python.evidence import constant, like
-from porter.python.index import Link, Node, ancestors
+from porter.python.index import Link, Node, ancestors, walk
 
 if TYPE_CHECKING:
     from porter.python.file import File
@@ -39,7 +39,10 @@ def _is_kind(target: Node, link: Link, statement: Link) -> bool:
 @once_for_file
 def _written_keys(file: File) -> frozenset[str]:
     """Those under which the file itself puts something away: who reads it there needs the same."""
-    keys = [key for link in file.buckets[ast.Dict] for key in link[0].keys]
-    stored = (link[0] for link in file.buckets[ast.Subscript])
-    keys += [node.slice for node in stored if node.ctx.__class__ is ast.Store]
+    keys: list[Node] = []
+    for node in walk(file.tree):  # the buckets hold what some rule asks for
+        if node.__class__ is ast.Dict:
+            keys += node.keys
+        elif node.__class__ is ast.Subscript and node.ctx.__class__ is ast.Store:
+            keys.append(node.slice)
     return frozenset(text for key in keys if isinstance(text := constant(key), str))

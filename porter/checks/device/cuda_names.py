@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import ast
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
+from porter.checks.device.author_names import Mention, spelled
 from porter.checks.device.device_properties import CAPABILITY, MAKERS
 from porter.checks.device.dynamic_name import LOOKUPS
 from porter.checks.device.typed_tensor import SETTER, TypedTensor
-from porter.engine.nodes import chain, dotted
+from porter.engine.nodes import chain
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import Link, RuleFile
 from porter.python.index import ancestors
 from porter.rulebook.table import Move, Tables
 
-Mention: TypeAlias = "cst.Attribute | cst.Name"
 ASKS = frozenset({"torch.cuda.is_available", "torch.cuda.device_count"})
 
 
@@ -68,7 +68,7 @@ class CudaNames(Rule):
         capability = file.meaning.capability(original) if name in ASKS or name.endswith("_properties") else None
         if capability == "field":
             return Hit(original, "field", code="PRT110", values=values)
-        node = self._spell(original, updated, name, new, file.target.namespace)
+        node = spelled(original, updated, name, new, file.target.namespace)
         if isinstance(original, cst.Name) or node is None:  # ported by the import or alias that binds it
             return None
         why = capability or move.why
@@ -95,33 +95,6 @@ class CudaNames(Rule):
         if name in MAKERS:
             return name.startswith("torch.cuda.") and getattr(call[1][0], "attr", "") in CAPABILITY
         return name in self.moves and self.moves[name].tail is None and not self.moves[name].stays
-
-    @staticmethod
-    def _spell(
-        original: Mention, updated: Mention, name: str, new: str, namespace: str
-    ) -> cst.BaseExpression | Literal[False] | None:
-        """With the author's alias; None where nothing is to be written, as its import is ported, False where nothing can."""
-        words, old, parts = chain(original), name.split("."), new.split(".")
-        hidden = len(old) - len(words) + 1  # how many words of the full name the first word stands for
-        if hidden > 1:  # bound by an import or alias that is ported itself
-            if not new.startswith(f"{namespace}."):
-                return False
-            if old[hidden:] == parts[hidden:] and len(old) == len(parts):
-                return None
-            if hidden > 2 and len(old) != len(parts):
-                return False
-            return dotted(".".join([words[0], *parts[hidden:]])).with_changes(lpar=updated.lpar, rpar=updated.rpar)
-        node: cst.BaseExpression = updated
-        steps: list[cst.Attribute] = []
-        while isinstance(node, cst.Attribute):
-            steps.append(node)
-            node = node.value
-        steps.reverse()
-        if len(steps) != len(parts) - 1:
-            return dotted(".".join([words[0], *parts[1:]])).with_changes(lpar=updated.lpar, rpar=updated.rpar)
-        for step, word in zip(steps, parts[1:]):  # dots, whitespace and comments between the words stay
-            node = step.with_changes(value=node, attr=step.attr.with_changes(value=word))
-        return node
 
     @staticmethod
     def _module(original: Mention, updated: Any, file: RuleFile) -> Hit | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import Any
+from typing import Any, cast
 
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
@@ -27,15 +27,16 @@ class Float64Tensor(Rule):
     methods = {"double"}
 
     def visit(self, original: Any, updated: Any, file: RuleFile) -> Answer:
+        scene: Any = file.scene
         if isinstance(original, cst.Call):
-            link = file.scene.link(original)
+            link = scene.link(original)
             if (
                 original.args
                 or link is None
                 or not file.source.says(_DEVICES)
                 or file.receiver(original) in ("other", "own")
                 or _on_cpu(link)
-                or _lies_on_host(link[0].value, link, file)
+                or is_on_host(scene, link[0].value, link)
                 or is_read_as_array(file.names, link[1])
             ):
                 return None
@@ -53,7 +54,7 @@ class Float64Tensor(Rule):
 
     @staticmethod
     def _why(link: Link, place: str | int, file: RuleFile) -> str | None:
-        call = link[0]
+        call, scene = link[0], cast("Any", file.scene)
         callee, name = call_name(call.func), file.names.resolve(call.func, link)
         if name == "torch.set_default_dtype":
             return "default"
@@ -62,15 +63,14 @@ class Float64Tensor(Rule):
                 return None  # nothing in the file says that it computes anywhere but on the CPU
             if _on_cpu(link) or place not in (0, 1, "dtype") or _to_cpu(call):
                 return None
-            return None if _lies_on_host(call.func.value, link, file) else "cast"
+            return None if is_on_host(scene, call.func.value, link) else "cast"
         if place != "dtype" or name is not None and not name.startswith("torch."):
             return None
         device = next((k.value for k in call.keywords if k.arg == "device"), None)
         if device is not None:
             like = device.value if getattr(device, "attr", "") == "device" else None
-            if constant(device) == "cpu" or like and _lies_on_host(like, link, file):
-                return None
-            return None if is_reduced(file.names, link) else "made"
+            host = constant(device) == "cpu" or like and is_on_host(scene, like, link)
+            return None if host or is_reduced(file.names, link) else "made"
         return "made" if moved(link) else None
 
 
@@ -91,10 +91,6 @@ def _on_cpu(link: Link) -> bool:
             return False
         link = link[1]
     return False
-
-
-def _lies_on_host(tensor: ast.expr, link: Link, file: Any) -> bool:
-    return is_on_host(file.scene, tensor, link)
 
 
 def _to_cpu(call: ast.Call) -> bool:

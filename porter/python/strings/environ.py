@@ -19,18 +19,8 @@ if TYPE_CHECKING:
     from porter.python.file import Parsed
 
 
-HEADS = r"(?:CUDA|NCCL|CUDNN|CUBLAS|NVIDIA|NVCC|TORCH|PYTORCH|TF_CUDNN|VLLM_WORKER|VLLM_ATTENTION|FORCE_CUDA|DISABLE_ADDMM_CUDA)"
-_WORDS = (
-    "CUDA",
-    "NCCL",
-    "CUDNN",
-    "CUBLAS",
-    "NVIDIA",
-    "NVCC",
-    "TORCH",
-    "VLLM_WORKER",
-    "VLLM_ATTENTION",
-)  # every head holds one of them
+HEADS = r"(?:CUDA|NCCL|CUDNN|CUBLAS|NVIDIA|NVCC|TORCH|PYTORCH|TF_CUDNN|VLLM_(?:WORKER|ATTENTION)|FORCE_CUDA|DISABLE_ADDMM_CUDA)"
+_WORDS = ("CUDA", "NCCL", "CUDNN", "CUBLAS", "NVIDIA", "NVCC", "TORCH", "VLLM_")  # every head holds one of them
 _BYTES = tuple(Sought(rf"{word}\w*(?:[\"']|\s*=)") for word in _WORDS)
 _NAME = re.compile(rf"{HEADS}[A-Z0-9_]*$")
 UNKNOWN = re.compile(r"(?:TORCH_NCCL|PYTORCH_CUDA|NCCL|CUDA|CUDNN|CUBLAS|CUBLASLT)_[A-Z0-9_]+$")

@@ -1,0 +1,37 @@
+"""A name of torch_npu, written as the author wrote the one of torch.cuda: with the alias, dots and comments that stand there."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from porter.engine.nodes import chain, dotted
+from porter.engine.rule import cst
+
+Mention: TypeAlias = "cst.Attribute | cst.Name"
+
+
+def spelled(
+    original: Mention, updated: Mention, name: str, new: str, namespace: str
+) -> cst.BaseExpression | Literal[False] | None:
+    """With the author's alias; None where nothing is to be written, as its import is ported, False where nothing can."""
+    words, old, parts = chain(original), name.split("."), new.split(".")
+    hidden = len(old) - len(words) + 1  # how many words of the full name the first word stands for
+    if hidden > 1:  # bound by an import or alias that is ported itself
+        if not new.startswith(f"{namespace}."):
+            return False
+        if old[hidden:] == parts[hidden:] and len(old) == len(parts):
+            return None
+        if hidden > 2 and len(old) != len(parts):
+            return False
+        return dotted(".".join([words[0], *parts[hidden:]])).with_changes(lpar=updated.lpar, rpar=updated.rpar)
+    node: cst.BaseExpression = updated
+    steps: list[cst.Attribute] = []
+    while isinstance(node, cst.Attribute):
+        steps.append(node)
+        node = node.value
+    steps.reverse()
+    if len(steps) != len(parts) - 1:
+        return dotted(".".join([words[0], *parts[1:]])).with_changes(lpar=updated.lpar, rpar=updated.rpar)
+    for step, word in zip(steps, parts[1:]):  # dots, whitespace and comments between the words stay
+        node = step.with_changes(value=node, attr=step.attr.with_changes(value=word))
+    return node

@@ -1,0 +1,54 @@
+"""What a file uses of a package that it imports."""
+
+from __future__ import annotations
+
+import ast
+
+from porter.engine.rule_file import RuleFile
+from porter.python.blocks import once_for_file
+from porter.python.uses import imports_of, is_idle
+
+SHOWN = 4
+
+
+def idle(package: str, file: RuleFile) -> str | None:
+    """Where nothing of an imported package is used: in how many more files it is the same; "" where another file says so."""
+    known = next((row for row in file.facts.lists.idle if row[0] == package), None)
+    if (
+        known is None
+        or not known[2]
+        or not file.path.endswith(".py")
+        or not is_idle(file.source.utf8, package.encode())
+    ):
+        return None
+    return str(known[2]) if known[1] == file.path else ""
+
+
+def called(file: RuleFile, package: str, apart: tuple[str, ...]) -> str:
+    """What of a package, `apart` from some parts, is called in a file, the most often called first."""
+    counts: dict[str, int] = {}
+    for full, called in _uses(file):
+        if called and f"{full}.".startswith(f"{package}.") and not f"{full}.".startswith(apart):
+            name = full.removeprefix(f"{package}.").removesuffix(".__init__").rpartition(".")[2]
+            counts[name] = counts.get(name, 0) + 1
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    shown = [f"{name} ×{count}" if count > 1 else name for name, count in ordered[:SHOWN]]
+    return ", ".join(shown) + (f" (+{len(ordered) - SHOWN})" if len(ordered) > SHOWN else "")
+
+
+def reached(file: RuleFile, part: str) -> bool:
+    """Whether a part of a package is used, and imported by nothing but the package."""
+    return not imports_of(file, part) and any(f"{full}.".startswith(f"{part}.") for full, _ in _uses(file))
+
+
+@once_for_file
+def _uses(file: RuleFile) -> list[tuple[str, bool]]:
+    """What is imported and used, by its full name, and whether it is called."""
+    uses = []
+    for link in file.names.uses:
+        if link[0].id in file.names.imports:
+            full, top, above = file.names.root(link[0].id, link) or "", *link
+            while isinstance(above[0], ast.Attribute):
+                full, top, above = f"{full}.{above[0].attr}", above[0], above[1]
+            uses.append((full, isinstance(above[0], ast.Call) and above[0].func is top))
+    return uses
