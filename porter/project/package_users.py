@@ -63,9 +63,14 @@ def users(
             names[imported.encode()] = imported
     users: dict[str, set[str]] = {}
     for word, name in sorted(names.items()):
-        pattern, last = _import_of(word), word.rpartition(b".")[2]
+        last = word.rpartition(b".")[2]
+        saying = [(path, text) for path, text in texts.items() if last in text]
+        if not saying:
+            continue
+        pattern = _import_of(word)
         parted = any(row.status == "native" and part.startswith(f"{name}.") for part, row in rows.items())
-        for path, text in texts.items():
+        parted = parted and not _brings(name, texts)  # whose files all import it, and need not be parsed for that
+        for path, text in saying:
             if any(map(pattern.match, _lines_with(last, text))):
                 if not parted or not _native(parse(text), name, rows):
                     users.setdefault(name, set()).add(path)
@@ -88,6 +93,12 @@ def _folders(lists: Sequence[str], texts: Mapping[str, bytes]) -> list[str]:
         while folder := folder.rstrip("/").rpartition("/")[0]:
             programs.add(f"{folder}/")
     return ["", *sorted(programs & {path.rpartition("/")[0] + "/" for path in lists if "/" in path})]
+
+
+def _brings(package: str, texts: Mapping[str, bytes]) -> bool:
+    """Whether the project is this package, or has it among its own."""
+    home = f"/{package.partition('.')[0]}/__init__.py"
+    return any(f"/{path}".endswith(home) for path in texts)
 
 
 def _native(tree: ast.Module | None, package: str, rows: Mapping[str, Package]) -> bool:
