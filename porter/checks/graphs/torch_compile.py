@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from porter.checks.graphs.module_compile import is_of_module, is_pattern
 from porter.engine.nodes import positional, quoted
 from porter.engine.rule import TOGETHER, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
@@ -21,7 +22,6 @@ FOREIGN = (
     "fx2trt",
 )
 NAMES = frozenset({"torch.compile", "torch._dynamo.optimize"})
-ARGUMENTS = frozenset("fullgraph dynamic backend mode options disable".split())
 MODES = ("max-autotune", "max-autotune-no-cudagraphs")
 
 
@@ -30,10 +30,11 @@ class TorchCompile(Rule):
     references = frozenset({"torch.compile"})
     calls = NAMES
     methods = frozenset({"compile"})
+    only = staticmethod(lambda scene, link: not is_pattern(scene, link))
 
     def visit(self, original: cst.Call | cst.Attribute | cst.Name, updated: Any, file: RuleFile) -> Iterator[Hit]:
         if isinstance(original, cst.Call) and file.name(original.func) not in NAMES:
-            if not file.tested and not file.meaning.mentions.of(NAMES) and _is_of_module(original, file):
+            if not file.tested and not file.meaning.mentions.of(NAMES) and is_of_module(original, file):
                 why = "computed" if self._computed(original) else "inductor"
                 yield Hit(original.func, why, values=((TOGETHER, why),))
         elif isinstance(original, cst.Call):
@@ -83,14 +84,3 @@ class TorchCompile(Rule):
         if argument and argument[1] and isinstance(argument[1].value, cst.SimpleString):
             args[argument[0]] = args[argument[0]].with_changes(value=quoted(argument[1].value, text))
         return updated.with_changes(args=args)
-
-
-def _is_of_module(call: cst.Call, file: RuleFile) -> bool:
-    """`block.compile(fullgraph=True)`: a module that compiles itself, and nothing else that has such a method."""
-    if not (file.names.torch or "torch" in file.names.imports) or file.receiver(call) in ("other", "own"):
-        return False
-    if file.source.says(b"def compile") or any(a.star == "*" or not a.star and not a.keyword for a in call.args):
-        return False
-    words = {a.keyword.value for a in call.args if a.keyword}
-    spread = any(a.star and "compile" in file.text(a.value) for a in call.args)
-    return words <= ARGUMENTS and bool(words or spread or file.receiver(call) == "torch")
