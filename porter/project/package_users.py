@@ -10,7 +10,7 @@ from pathlib import Path
 from porter.engine.facts import Lists
 from porter.files.kinds import LARGEST_OF_OTHERS, NOTEBOOK, REQUIREMENTS, kind_of
 from porter.files.read import beginning
-from porter.python.trees import Parse, parse
+from porter.python.trees import Parse
 from porter.python.uses import is_idle
 from porter.rulebook.table import Package, load
 
@@ -32,10 +32,12 @@ def lists_of(
     root: Path, files: Sequence[str], texts: Mapping[str, bytes], parse: Parse, plain: Iterable[str], *, loose: bool
 ) -> Lists:
     """What is known of the lists of a project; `plain`: those of packages that name no device."""
-    imported, unimported = users(root, files, texts, parse)
+    paths = [*_list_paths(files)]
+    lists = [data for path in paths if (data := beginning(root / path, LIMIT))]
+    imported, unimported = users(b"".join(lists), _folders(paths, texts), texts, _notebooks(root, files), parse)
     return Lists(
-        numpys=numpys(root, files),
-        asked=asked_of_options(root, files),
+        numpys=numpys(lists),
+        asked=asked_of_options(lists),
         installed=tuple(sorted(installed(root, files))),
         plain=tuple(sorted(plain)),
         imported=imported,
@@ -45,16 +47,15 @@ def lists_of(
 
 
 def users(
-    root: Path, files: Sequence[str], texts: Mapping[str, bytes], parse: Parse = parse
+    asked: bytes, folders: Sequence[str], texts: Mapping[str, bytes], notebooks: Iterable[bytes], parse: Parse
 ) -> tuple[tuple[tuple[str, str, str], ...], tuple[str, ...]]:
-    """(what is imported, folder, the files in it that do), of packages that stand in some list of requirements: of the
-    whole project, "", and of each folder with a list and programs of its own; and those packages, and packages that
-    install everywhere, that no file imports. A part that runs on NPUs as it is does not count.
+    """(what is imported, folder, the files in it that do), of packages that are `asked` for in some list: of the whole
+    project, "", and of each folder with a list and programs of its own; and those packages, and packages that install
+    everywhere, that no file imports. A part that runs on NPUs as it is does not count.
 
     `texts`: the Python files that import anything.
     """
-    lists = list(_list_paths(files))
-    asked = b"".join(_read(root, lists)).lower()
+    asked = asked.lower()
     rows = load().packages
     names = {}
     for imported, row in rows.items():
@@ -74,10 +75,10 @@ def users(
             if any(map(pattern.match, _lines_with(last, text))):
                 if not parted or not _native(parse(text), name, rows):
                     users.setdefault(name, set()).add(path)
-    nobodys = [name for name in names.values() if name not in users]
-    notebooks = b"".join(_notebooks(root, files)) if nobodys else b""
-    unimported = sorted(name for name in nobodys if name.encode() not in notebooks)
-    return tuple(_by_folder(users, _folders(lists, texts))), tuple(unimported)
+    nobodys = {name for name in names.values() if name not in users}
+    for data in notebooks if nobodys else ():
+        nobodys -= {name for name in nobodys if any(b"import" in line for line in _lines_with(name.encode(), data))}
+    return tuple(_by_folder(users, folders)), tuple(sorted(nobodys))
 
 
 def _by_folder(users: Mapping[str, set[str]], folders: Sequence[str]) -> Iterator[tuple[str, str, str]]:
@@ -138,10 +139,7 @@ def _import_of(word: bytes) -> re.Pattern[bytes]:
 
 
 def _notebooks(root: Path, files: Sequence[str]) -> Iterator[bytes]:
-    """Lines of notebooks that import something."""
-    for path in files:
-        if kind_of(path) == NOTEBOOK and (data := beginning(root / path, LARGEST_OF_OTHERS)):
-            yield from (line for line in data.splitlines() if b"import" in line)
+    return (data for p in files if kind_of(p) == NOTEBOOK and (data := beginning(root / p, LARGEST_OF_OTHERS)))
 
 
 def idle(texts: Mapping[str, bytes]) -> tuple[tuple[str, str, int], ...]:
@@ -162,21 +160,19 @@ def idle(texts: Mapping[str, bytes]) -> tuple[tuple[str, str, int], ...]:
     return tuple(found)
 
 
-def numpys(root: Path, files: Sequence[str]) -> tuple[str, ...]:
+def numpys(lists: Sequence[bytes]) -> tuple[str, ...]:
     """What the lists of a project ask of numpy, "" where one takes any."""
-    specs = {
-        match[1].strip().decode("ascii", "replace") for data in _lists(root, files) for match in _NUMPY.finditer(data)
-    }
+    specs = {match[1].strip().decode("ascii", "replace") for data in lists for match in _NUMPY.finditer(data)}
     return tuple(sorted(specs))
 
 
-def asked_of_options(root: Path, files: Sequence[str]) -> tuple[tuple[str, str], ...]:
+def asked_of_options(lists: Sequence[bytes]) -> tuple[tuple[str, str], ...]:
     """(package, versions) of what the lists of a project ask of the packages whose version some option waits for."""
     rows = (row for several in load().options.values() for row in several)
     names = sorted({row.met.partition(">=")[0] for row in rows if row.met})
     found: set[tuple[str, str]] = set()
     # setup.cfg has sections of other tools, which list packages as well
-    lists = [_SECTION.sub(b"", data) for data in _lists(root, files)] if names else []
+    lists = [_SECTION.sub(b"", data) for data in lists] if names else []
     for name in names:
         line = rb"^[ \t]*(?:-[ \t]+)?[\"']?%s(?![\w.-])" % name.encode()  # with or without a version
         inline = rb"[\"']%s(?=[\[ ]*[^\n\"']{0,40}[=<>])" % name.encode()
@@ -202,10 +198,6 @@ def _shown(paths: list[str]) -> str:
     return ", ".join(paths[:_SHOWN]) + (f" (+{more})" if more > 0 else "")
 
 
-def _lists(root: Path, files: Sequence[str]) -> Iterator[bytes]:
-    return _read(root, _list_paths(files))
-
-
 def _list_paths(files: Sequence[str]) -> Iterator[str]:
     for path in files:
         name = path.rpartition("/")[2]
@@ -216,9 +208,3 @@ def _list_paths(files: Sequence[str]) -> Iterator[str]:
             and kind_of(path) == REQUIREMENTS
         ):
             yield path
-
-
-def _read(root: Path, lists: Iterable[str]) -> Iterator[bytes]:
-    for path in lists:
-        if data := beginning(root / path, LIMIT):
-            yield data

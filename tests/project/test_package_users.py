@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from porter.engine.facts import Lists
-from porter.project.package_users import users
+from porter.project.package_users import lists_of
+from porter.python.trees import parse
+
+
+def known(root, files, texts):
+    return lists_of(root, files, texts, parse, (), loose=False)
+
 
 FORMS = [
     "import fairscale",
@@ -18,16 +23,16 @@ FORMS = [
 @pytest.mark.parametrize("form", FORMS)
 def test_an_import_is_seen(tmp_path, form):
     (tmp_path / "requirements.txt").write_text("fairscale\n")
-    imported, unimported = users(tmp_path, ["a.py", "requirements.txt"], {"a.py": form.encode()})
-    assert ("fairscale", "", "a.py") in imported and "fairscale" not in unimported
+    lists = known(tmp_path, ["a.py", "requirements.txt"], {"a.py": form.encode()})
+    assert ("fairscale", "", "a.py") in lists.imported and "fairscale" not in lists.unimported
 
 
 def test_a_long_line_of_imports_is_read_in_one_way(tmp_path):
     """Where commas and blanks can be shared out in several ways, the time doubles with each name."""
     (tmp_path / "requirements.txt").write_text("fairscale\n")
     text = "import " + ", ".join(f"module{n}" for n in range(5000)) + "\n# fairscale\n"
-    imported, unimported = users(tmp_path, ["a.py", "requirements.txt"], {"a.py": text.encode()})
-    assert not imported and "fairscale" in unimported
+    lists = known(tmp_path, ["a.py", "requirements.txt"], {"a.py": text.encode()})
+    assert not lists.imported and "fairscale" in lists.unimported
 
 
 PARTS = [
@@ -44,8 +49,8 @@ PARTS = [
 @pytest.mark.parametrize(("text", "uses"), PARTS)
 def test_parts_that_run_as_they_are_use_nothing_that_does_not(tmp_path, text, uses):
     (tmp_path / "requirements.txt").write_text("fairscale\n")
-    imported, unimported = users(tmp_path, ["a.py", "requirements.txt"], {"a.py": text.encode()})
-    assert (("fairscale", "", "a.py") in imported) is uses and ("fairscale" not in unimported) is uses
+    lists = known(tmp_path, ["a.py", "requirements.txt"], {"a.py": text.encode()})
+    assert (("fairscale", "", "a.py") in lists.imported) is uses and ("fairscale" not in lists.unimported) is uses
 
 
 def test_a_list_is_for_the_programs_of_its_folder(tmp_path):
@@ -54,8 +59,8 @@ def test_a_list_is_for_the_programs_of_its_folder(tmp_path):
     for path in lists:
         (tmp_path / path).parent.mkdir(exist_ok=True)
         (tmp_path / path).write_text("xformers\n")
-    imported, _ = users(tmp_path, [*lists, *texts], texts)
-    assert [Lists(imported=imported).users("xformers", path) for path in lists] == [
+    found = known(tmp_path, [*lists, *texts], texts)
+    assert [found.users("xformers", path) for path in lists] == [
         "one/src/a.py",
         "one/src/a.py",
         "",
