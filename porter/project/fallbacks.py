@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping
 
 from porter.files.paths import is_test
 from porter.python.evidence import constant
+from porter.python.imports import handler_of
 from porter.python.index import Node
 
 # the keys of rules/settings.toml that ask for the package flash_attn, which torch's own attention may stand in for
 _KEYS = (b"flash_attention", b"use_flash_attention", b"use_flash_attn", b"enable_flash_attention")
-_ABSENT = frozenset({"ImportError", "ModuleNotFoundError", "Exception"})
 _PLAIN = b"scaled_dot_product_attention"
 
 
@@ -58,11 +58,5 @@ def _says(node: Node, key: str) -> bool:
 
 def _goes_on(node: ast.Try) -> bool:
     """Whether a missing module is caught, and nothing is raised in its place."""
-    caught = [
-        handler for handler in node.handlers if handler.type is None or not _ABSENT.isdisjoint(_names(handler.type))
-    ]
-    return bool(caught) and not any(isinstance(inner, ast.Raise) for handler in caught for inner in ast.walk(handler))
-
-
-def _names(node: ast.expr) -> set[str]:
-    return {getattr(inner, "id", "") or getattr(inner, "attr", "") for inner in ast.walk(node)}
+    handler = handler_of(node)
+    return handler is not None and not any(isinstance(inner, ast.Raise) for inner in ast.walk(handler))
