@@ -41,10 +41,10 @@ def analyse(result: FileResult, data: bytes, session: Session) -> FileResult:
         answer = guarded(result.path, shell.data, session, lambda whole: examine(script, whole, shell.data, session))
         sides.append(_Side(book, shell, answer if _is_ours(code, answer, shell.data) else _left_alone(answer)))
     if _is_skipped(python) or _is_skipped(shell):
-        left_alone = (
+        skipped = (
             _site(book, side, site, False)._replace(status="skipped") for side in sides for site in side.result.sites
         )
-        return replace(result, sites=tuple(sorted(left_alone)), ties=code.ties)
+        return replace(result, sites=tuple(sorted(skipped)), ties=code.ties)
     findings = _agreed([side.findings for side in sides], script.remarks)
     if code.parsed or any(GATE.search(cell.text.encode("utf-8", "surrogatepass")) for cell in book.cells):
         findings += (own(result.path, line + 1, "PRT002", "cell", session) for line in book.broken.values())

@@ -17,6 +17,7 @@ from porter.python.index import FUNCTIONS, Link, Node, ancestors, owner_of, walk
 from porter.training import frequency
 from porter.training.callers import Callers
 from porter.training.frequency import (
+    OTHERS,
     TROUBLE,
     Blocks,
     asks_for_one_round,
@@ -34,7 +35,7 @@ from porter.training.placement import Natures
 if TYPE_CHECKING:
     from porter.training.protocols import File
 
-_OTHERS = re.compile(rb"""['"](?:mps|xla|xpu|hpu|tpu|mlu|musa)\b""")
+_OTHERS = re.compile(rb"""['"](?:%s)\b""" % "|".join(OTHERS).encode())
 STEP, FORWARD, CALLED = "step", "forward", "called"
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
 

@@ -21,7 +21,7 @@ _EPOCH = re.compile(r"(?i)epoch")
 _EPOCHS = re.compile(r"(?i)(?<!per_)(?<!each_)(?<!_in_)epochs?$")  # how many there are
 _RANGES = frozenset({"range", "trange"})
 _NO_GRAD = re.compile(r"no_grad|inference_mode")
-_OTHERS = frozenset({"mps", "xla", "xpu", "hpu", "tpu", "mlu", "musa"})
+OTHERS = ("mps", "xla", "xpu", "hpu", "tpu", "mlu", "musa")  # accelerators that are neither GPUs nor NPUs
 _LEAVES = (ast.Return, ast.Continue)
 TROUBLE = frozenset({"error", "warning", "warn", "exception", "critical", "debug"})
 
@@ -62,7 +62,7 @@ def _fills(test: Node, block: list[Node], inside: bool) -> bool:
 def is_of_others(test: Node) -> bool:
     """`x.device.type == "mps"`: true on an accelerator that is neither a GPU nor an NPU."""
     sides = [test.left, *test.comparators]
-    return test.ops[0].__class__ is ast.Eq and any(str(constant(side)).partition(":")[0] in _OTHERS for side in sides)
+    return test.ops[0].__class__ is ast.Eq and any(str(constant(side)).partition(":")[0] in OTHERS for side in sides)
 
 
 def counts_epochs(loop: Node) -> bool:

@@ -27,8 +27,8 @@ def idle(package: str, file: RuleFile) -> str | None:
 def called(file: RuleFile, package: str, apart: tuple[str, ...]) -> str:
     """What of a package, `apart` from some parts, is called in a file, the most often called first."""
     counts: dict[str, int] = {}
-    for full, called in _uses(file):
-        if called and f"{full}.".startswith(f"{package}.") and not f"{full}.".startswith(apart):
+    for full, is_called in _uses(file):
+        if is_called and f"{full}.".startswith(f"{package}.") and not f"{full}.".startswith(apart):
             name = full.removeprefix(f"{package}.").removesuffix(".__init__").rpartition(".")[2]
             counts[name] = counts.get(name, 0) + 1
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))

@@ -16,8 +16,8 @@ PARAMETRIZE, SET = "parametrize", "param"  # of pytest
 
 
 class Callees:
-    def __init__(self, names: Names, buckets: dict[type, list[Link]], calls: dict[str, Sink]):
-        self.names, self.buckets, self.calls = names, buckets, calls
+    def __init__(self, names: Names, calls: dict[str, Sink]):
+        self.names, self.calls = names, calls
 
     def sink(self, func: ast.Name, link: Link) -> Sink | None:
         """Of a name that stands for one of several, the sink, where the others are known too."""
@@ -73,9 +73,9 @@ class Callees:
     @cached_property
     def _inits(self) -> dict[str, Node]:
         """Of classes that nothing else in the file is called like."""
-        owners = [link[1][0] for link in self.names.scopes.functions.get(_INIT, ())]
         inits = {}
-        for link, owner in zip(self.names.scopes.functions.get(_INIT, ()), owners):
+        for link in self.names.scopes.functions.get(_INIT, ()):
+            owner = link[1][0]
             if owner.__class__ is ast.ClassDef and len(self.names.others.get(owner.name, ())) == 1:
                 inits[owner.name] = link[0]
         return inits

@@ -46,7 +46,7 @@ class Flow(Sinks):
         self.constants = {(name, kind) for path, name, kind, _ in file.facts.constants if path == file.path}
         imported = {target.partition(".")[0] for bindings in self.names.imports.values() for target, _ in bindings}
         self.foreign = not imported.isdisjoint(OWN_DEVICES)
-        self.callees = Callees(self.names, self.buckets, self.calls)
+        self.callees = Callees(self.names, self.calls)
         self.enums = Enums(self.names, self.buckets)
 
     def role(self, link: Link, kind: str, text: str, depth: int = 0) -> Role | None:
