@@ -14,7 +14,7 @@ CLASSES = frozenset(
     f"torch.distributed.fsdp.{module}FullyShardedDataParallel"
     for module in ("", "fully_sharded_data_parallel.", "api.")
 )
-_MOVED = rb"""\b%s\.(?:(?:cuda|npu)\(|to\(\s*(?!\)|dtype\b|torch\.(?:b?float|half)|["']cpu))"""
+_MOVED = rb"""\b%s\.(?:(?:cuda|npu)\(|to\((?!\s*(?:\)|dtype\b|torch\.(?:b?float|half)|["']cpu)))"""
 
 
 class FsdpDevice(Rule):
