@@ -115,4 +115,4 @@ def test_the_spelling_of_the_launcher(text, taken):
     """A program that says nothing else of interest passes the gate, too."""
     assert GATE.search(text)
     after = apply(text, analyse("train.py", text, open_session()).auto)
-    assert (after == OPTION.replace(b'"--local_rank"', b'"--local_rank", "--local-rank"')) is taken
+    assert after == (OPTION.replace(b'"--local_rank"', b'"--local_rank", "--local-rank"') if taken else text)
