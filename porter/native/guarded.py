@@ -1,4 +1,7 @@
-"""`assert x.device.type == "cuda"` in front of a call that ends in an extension of the project: both are one decision."""
+"""`assert x.is_cuda`, `assert x.device.type == "cuda"` in front of a call that ends in an extension of the project.
+
+Both are one decision.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from porter.python.index import FUNCTIONS, ancestors, walk
 
 
 def guarded(file: RuleFile, link: Link) -> str | None:
-    """The function that leads to the extension, of a string in the test of an assert."""
+    """The function that leads to the extension, of a question for the device in the test of an assert."""
     child = link[0]
     for up in ancestors(link):
         if isinstance(up[0], ast.Assert):

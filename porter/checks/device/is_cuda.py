@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from porter.engine.rule import TOGETHER, Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
+from porter.native.guarded import guarded
 
 
 class IsCuda(Rule):
@@ -14,7 +15,8 @@ class IsCuda(Rule):
         receiver = file.receiver(original)
         if receiver in ("other", "own"):
             return None
-        if kernel := file.meaning.kernel(original):
+        link = file.link(original)
+        if kernel := file.meaning.kernel(original) or (guarded(file, link) if link is not None else None):
             return Hit(original, "kernel", values=(("kernel", kernel), (TOGETHER, kernel)))
         new = file.style.on_device(updated, file)
         safe = receiver == "torch" or receiver == "unknown" and not file.facts.own.is_cuda
