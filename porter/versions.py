@@ -11,15 +11,17 @@ from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from porter.regex import lazy
+
 if TYPE_CHECKING:
     from packaging.specifiers import SpecifierSet
     from packaging.version import Version
 
 OPERATOR = r"(?:===|==|~=|\^|>=|<=|!=|=|>|<)"
-_LIMIT = re.compile(rf"({OPERATOR})\s*(\d[\w.*+]*)")
+_LIMIT = lazy(rf"({OPERATOR})\s*(\d[\w.*+]*)")
 _FROM = ("===", "==", "~=", "^", "=", ">=", ">")
 _EXACT = ("===", "==", "~=", "^", "=")
-_BEGINNING = re.compile(r"[0-9]+(?:\.[0-9]+)*(?:\.?rc[0-9]+)?", re.IGNORECASE)
+_BEGINNING = lazy(r"[0-9]+(?:\.[0-9]+)*(?:\.?rc[0-9]+)?", re.IGNORECASE)
 _LONGEST = 100  # characters of a version
 _MOST = 100  # limits of one requirement
 

@@ -7,6 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
+from porter.regex import lazy
 from porter.resources import rules_dir
 from porter.rulebook import compiled
 from porter.rulebook.table import Stanza
@@ -40,7 +41,7 @@ def names() -> Names:
         data["keys"],
         {name: text.encode() for name, text in data["needs"].items()},
         arguments,
-        tuple((n, tuple(w.encode() for w in words), s, re.compile(p.encode())) for n, words, s, p in data["signs"]),
+        tuple((n, tuple(w.encode() for w in words), s, lazy(p.encode())) for n, words, s, p in data["signs"]),
         frozenset(data["imports"]),
     )
 

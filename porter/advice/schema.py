@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from porter.regex import lazy
 from porter.rulebook.compiled import Section
 from porter.rulebook.errors import RuleError
 from porter.rulebook.table import LANGUAGES, Stanza
@@ -14,7 +15,7 @@ GRADES = {"V": "vendor", "E": "seen", "I": "inferred"}  # the vendor says so; se
 KINDS = ("heading", "row", "point")  # of what a guide says: a heading, a row of a table, a point of a list
 WHERE = ("finding", "api", "import", "sign", "value", "model")  # keys of a condition that name places
 TESTS = ("above", "below", "is", "not", "odd", "beyond", "with", "without")  # of the values that a condition names
-_ANSWER = re.compile(r"(?:advice|env|step|command|diagnose):[\w-]+|PRT\d{3}")
+_ANSWER = lazy(r"(?:advice|env|step|command|diagnose):[\w-]+|PRT\d{3}")
 
 # stanza -> (required keys, other keys)
 STANZAS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {

@@ -8,15 +8,14 @@ from collections.abc import Iterable, Iterator
 from porter.advice.load import Names, names
 from porter.advice.observe import Observation, plain
 from porter.files.kinds import DOCKERFILE, JSON, MAKEFILE, SHELL, kind_of
+from porter.regex import lazy
 
 _SHELL = (SHELL, MAKEFILE, DOCKERFILE)
-_OPTION = re.compile(
-    r"(?<![\w-])--([A-Za-z][\w-]*)(?:(?:=|[ \t]+)(?!--?[A-Za-z])(\"[^\"\n]*\"|'[^'\n]*'|[^\s\\\"'&|;)]+))?"
-)
-_SET = re.compile(r"(?m)(?:^|[\s;])(?:export[ \t]+|ENV[ \t]+)?([A-Za-z_]\w*)\??=(\"[^\"\n]*\"|'[^'\n]*'|[^\s;|&)]*)")
-_PAIR = re.compile(r"(?m)^[ \t]*(?:-[ \t]+)?[\"']?([A-Za-z][\w.-]*)[\"']?[ \t]*[:=][ \t]*([^#\n]+)")
-_ITEM = re.compile(r"\"([A-Za-z][\w.-]*)\"[ \t]*:[ \t]*(\"[^\"\n]*\"|[^\s,{}\[\]]+)")
-_VARIABLE = re.compile(r"\$\{?([A-Za-z_]\w*)(?::?-([^}]*))?\}?")
+_OPTION = lazy(r"(?<![\w-])--([A-Za-z][\w-]*)(?:(?:=|[ \t]+)(?!--?[A-Za-z])(\"[^\"\n]*\"|'[^'\n]*'|[^\s\\\"'&|;)]+))?")
+_SET = lazy(r"(?m)(?:^|[\s;])(?:export[ \t]+|ENV[ \t]+)?([A-Za-z_]\w*)\??=(\"[^\"\n]*\"|'[^'\n]*'|[^\s;|&)]*)")
+_PAIR = lazy(r"(?m)^[ \t]*(?:-[ \t]+)?[\"']?([A-Za-z][\w.-]*)[\"']?[ \t]*[:=][ \t]*([^#\n]+)")
+_ITEM = lazy(r"\"([A-Za-z][\w.-]*)\"[ \t]*:[ \t]*(\"[^\"\n]*\"|[^\s,{}\[\]]+)")
+_VARIABLE = lazy(r"\$\{?([A-Za-z_]\w*)(?::?-([^}]*))?\}?")
 
 
 def observed(path: str, data: bytes) -> tuple[Observation, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -10,12 +9,13 @@ from typing import NamedTuple
 
 from porter.files.script_texts import ASIDE
 from porter.finding import FileResult, Finding
+from porter.regex import lazy
 
-_EXAMPLES = re.compile(r"(?i)(?:^|/)(?:examples?|scripts?|tools?|contrib|demo|projects?|benchmarks?|experimental)/")
-_TRAINS = re.compile(
+_EXAMPLES = lazy(r"(?i)(?:^|/)(?:examples?|scripts?|tools?|contrib|demo|projects?|benchmarks?|experimental)/")
+_TRAINS = lazy(
     r"(?i)(?:^|/)(?:[^/]*_)?(?:pre)?(?:train|finetune|trainer|engine|launch|run|schedules)(?:_[^/]*|er|ing)?\.\w+$"
 )
-_ELSEWHERE = re.compile(
+_ELSEWHERE = lazy(
     r"(?i)(?:^|/)(?:\w*inference|\w*serving|\w*_server|deploy(?:ment)?|chat|webui|third_party|vendor|\.[^/]+)/|_tests?\.\w+$"
 )
 _PROJECT = ("setup.py", "pyproject.toml", "setup.cfg")

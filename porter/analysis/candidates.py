@@ -64,10 +64,11 @@ def _attributes(file: File) -> Iterator[Link]:
 
 
 def _imports(file: File) -> Iterator[Link]:
-    packages = {name for name in file.rules.keys.imports if not file.facts.own.has_package(name, file.path)}
+    packages, own = file.rules.keys.imports, file.facts.own
     for kind in (ast.Import, ast.ImportFrom):
         for link in file.buckets[kind]:
-            if any(name in packages and _wanted(file, name, link) for name in packages_of(link[0])):
+            names = [name for name in packages_of(link[0]) if name in packages and _wanted(file, name, link)]
+            if any(not own.has_package(name, file.path) for name in names):
                 yield link
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -17,14 +16,15 @@ from porter.python.receivers import OTHER, OWN
 from porter.python.searches import Sought, lines_with
 from porter.python.strings.literals import BACKEND, DEVICE, TYPED, named_strings
 from porter.python.strings.sinks import ATTRIBUTES, PATHS
+from porter.regex import lazy
 
 if TYPE_CHECKING:
     from porter.analysis.file import File
 
 LEFT = "PRT007"
 _VARIABLES = tuple(map(Sought, (r"CUDA_(?<=[\"']CUDA_)", r"NCCL_(?<=[\"']NCCL_)")))
-_VARIABLE = re.compile(r"(?:CUDA|NCCL)_[A-Z0-9_]+$")
-_COMMAND = re.compile(r"\b(?:CUDA|NCCL)_[A-Z0-9_]+=|(?<= )--\w+[= ](?:cuda|nccl)\b")
+_VARIABLE = lazy(r"(?:CUDA|NCCL)_[A-Z0-9_]+$")
+_COMMAND = lazy(r"\b(?:CUDA|NCCL)_[A-Z0-9_]+=|(?<= )--\w+[= ](?:cuda|nccl)\b")
 _COMMANDS = tuple(
     map(Sought, (r"CUDA_[A-Z0-9_]+=", r"NCCL_[A-Z0-9_]+=", r"cuda\b(?<=[= ]cuda)", r"nccl\b(?<=[= ]nccl)"))
 )

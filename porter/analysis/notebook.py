@@ -3,7 +3,6 @@ into the JSON strings of the cells."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 
 from porter.analysis.promises import Edits, promised
@@ -16,6 +15,7 @@ from porter.errors import Broken
 from porter.finding import STATUSES, Change, FileResult, Finding, Site
 from porter.python.comments import to_porter
 from porter.python.source import Source
+from porter.regex import lazy
 from porter.rulebook.gate import GATE
 from porter.text.document import Document
 from porter.text.notebooks.cells import Notebook, read
@@ -24,7 +24,7 @@ from porter.text.notebooks.shell import CellShell
 from porter.text.notebooks.writer import Edit, View, written
 
 _SHOWS = "PRT145"
-_FETCHED = re.compile(rb"\bgit[ \t]+clone[ \t]+(?:-\S+[ \t]+)*https?://")
+_FETCHED = lazy(rb"\bgit[ \t]+clone[ \t]+(?:-\S+[ \t]+)*https?://")
 
 
 def analyse(result: FileResult, data: bytes, session: Session) -> FileResult:

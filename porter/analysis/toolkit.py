@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import ast
-import re
 from typing import TYPE_CHECKING
+
+from porter.regex import lazy
 
 if TYPE_CHECKING:
     from porter.analysis.file import File
     from porter.python.units import Unit
 
-_TOOLKIT = re.compile(rb"\bCUDA_HOME\b|\bCUDA_PATH\b|CUDAExtension|\bnvcc\b|TORCH_CUDA_ARCH_LIST|version\.cuda\b")
+_TOOLKIT = lazy(rb"\bCUDA_HOME\b|\bCUDA_PATH\b|CUDAExtension|\bnvcc\b|TORCH_CUDA_ARCH_LIST|version\.cuda\b")
 
 
 def builds_cuda(file: File, unit: Unit) -> bool:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
+from porter.regex import lazy
 
 SHOWN = 240  # characters of a line that are shown
-_ESCAPES = re.compile(r"\x1b(?:\[[0-?]{0,40}[ -/]{0,8}[@-~]|\][^\x07\x1b]{0,400}(?:\x07|\x1b\\)?|[@-Z\\-_])")
-_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
+_ESCAPES = lazy(r"\x1b(?:\[[0-?]{0,40}[ -/]{0,8}[@-~]|\][^\x07\x1b]{0,400}(?:\x07|\x1b\\)?|[@-Z\\-_])")
+_CONTROLS = lazy(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 
 _TIME = r"(?:\d{4}[-/])?\d{1,2}[-/]\d{1,2}[ T-]\d{2}:\d{2}:\d{2}(?:[.,]\d{1,9})?"
 _LEVEL = r"(?:DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL|FATAL)"
 # what names a process: the same text before every line of it
-_PROCESS = re.compile(
+_PROCESS = lazy(
     r"\[default(?P<default>\d{1,6})\]:|\[(?:rank|Rank |RANK )(?P<rank>\d{1,6})(?: \| Local Rank \d{1,6})?\]:? ?"
     r"|\((?:pid=\d{1,10}"
     r"|(?P<actor>[\w.:-]{1,60})(?: rank=(?P<vllm>\d{1,6}))?(?: pid=\d{1,10})?)(?:, ip=[\w.:-]{1,60})?\) ?"
@@ -19,7 +19,7 @@ _PROCESS = re.compile(
     r"|(?P<srun>\d{1,5}): (?=[ A-Z\[(])"
 )
 # what says when and where in the source a line was written
-_STAMP = re.compile(
+_STAMP = lazy(
     rf"{_LEVEL} {_TIME} \[?[\w./-]{{1,100}}:\d{{1,6}}\]? ?"
     rf"|\[?{_TIME}\]? ?(?:\[{_LEVEL}\] |{_LEVEL}:? (?=[A-Z ]))?"
 )

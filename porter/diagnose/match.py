@@ -7,24 +7,25 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING, NamedTuple
 
 from porter.files.documents import Json
+from porter.regex import lazy
 from porter.rulebook.log_patterns import LEAST, needle
 
 if TYPE_CHECKING:
     from porter.rulebook.table import Package
     from porter.rulebook.texts import Texts
 
-_WORD = re.compile(r"E[A-Z]\d{4}|[A-Za-z_]{4,}|\d{6}")
-_LETTER = re.compile(r"[A-Za-z_0-9]")
-_ALTERNATIVES = re.compile(r";\s+or[:,]?\s+|;\s+|,\s+or\s+(?=[A-Z])")
-_HEAD = re.compile(r"^(?:[A-Za-z_][\w.]*)?(?:Error|Exception|Warning|Exit): ")
-_GAP = re.compile(r"\.\.\.|\bN\b|\{[a-z_]+\}")
+_WORD = lazy(r"E[A-Z]\d{4}|[A-Za-z_]{4,}|\d{6}")
+_LETTER = lazy(r"[A-Za-z_0-9]")
+_ALTERNATIVES = lazy(r";\s+or[:,]?\s+|;\s+|,\s+or\s+(?=[A-Z])")
+_HEAD = lazy(r"^(?:[A-Za-z_][\w.]*)?(?:Error|Exception|Warning|Exit): ")
+_GAP = lazy(r"\.\.\.|\bN\b|\{[a-z_]+\}")
 # a message without one of these may be anybody's: it counts only where the repository has the finding
-_OWN = re.compile(
+_OWN = lazy(
     r"cuda|npu|nccl|hccl|\bnv|nvidia|ascend|torch\.|apex|amp_C|flash|xformers"
     r"|triton|cudnn|deepspeed|_C'|gpu\b|process group",
     re.IGNORECASE,
 )
-_ERROR_LIKE = re.compile(r"\b\w*(?:Error|Warning|Exception)\b|\b(?:ERR|E[A-Z])\d{4,5}\b|[a-z_]+\(\)")
+_ERROR_LIKE = lazy(r"\b\w*(?:Error|Warning|Exception)\b|\b(?:ERR|E[A-Z])\d{4,5}\b|[a-z_]+\(\)")
 
 
 class Meaning(NamedTuple):

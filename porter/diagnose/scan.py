@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
@@ -11,6 +10,7 @@ from porter.diagnose.match import Matcher, Meaning
 from porter.diagnose.reading import UNCOUNTED
 from porter.diagnose.series import Numbers
 from porter.diagnose.traces import Error, Tracebacks
+from porter.regex import lazy
 
 NEAR = 60  # lines after an error that still belong to it
 SHORT = 64_000  # a text so short is read line by line; of a longer one only lines that hold one of these
@@ -28,11 +28,11 @@ NOT_FINITE = (b": nan", b": inf", b": -inf", b":nan", b"=nan", b": NaN", b"= nan
 ENOUGH = 20_000  # lines with numbers, after which
 SOME = 48  # of a block are looked at, and as many with one that is not finite
 # words that only a log of an NPU holds
-_NPU = re.compile(
+_NPU = lazy(
     rb"\b(?:npu|hccl|Hccl|HCCL|ascendcl|davinci)(?![a-z])|torch_npu|NPU|\bTBE |Ascend(?![a-z])|/[aA]scend"
     rb"|\baclnn|\bE[IJZ]\d{4}\b"
 )
-_SPEAKS = re.compile(rb"npu|NPU|TBE|ccl|CCL|scend|davinci|aclnn|E[IJZ]\d")
+_SPEAKS = lazy(rb"npu|NPU|TBE|ccl|CCL|scend|davinci|aclnn|E[IJZ]\d")
 
 
 @dataclass
@@ -59,7 +59,7 @@ class Log:
     last_error: tuple[int, str] | None = None  # the last line that looks like an error
 
 
-_ERROR = re.compile(r"\b(?:[A-Z]\w{0,60}(?:Error|Exception)|ERROR|Error|FATAL|Fatal|fatal error)\b")
+_ERROR = lazy(r"\b(?:[A-Z]\w{0,60}(?:Error|Exception)|ERROR|Error|FATAL|Fatal|fatal error)\b")
 
 
 class Scan:

@@ -6,31 +6,31 @@ import math
 import re
 from dataclasses import dataclass, field
 
+from porter.regex import lazy
+
 MOST = 64  # different series
 KEPT = 4096  # points of one; beyond, every second one is dropped and every second one to come
 FIRST = 8
 
 _NUMBER = r"[-+]?(?:\d[\d_]{0,15}(?:\.\d{0,20})?(?:[eE][-+]?\d{1,3})?|nan|NaN|NAN|inf|Inf|INF|infinity)"
 _END = r"(?![\w.])"
-_LOSS = re.compile(
+_LOSS = lazy(
     r"(?<![\w/.-])['\"]?((?:train(?:ing)?[_/ ]|lm |total[_ ])?loss|grad[_ ]norm)(?:/train)?['\"]?"
     rf"\s{{0,3}}[:=]\s{{0,3}}['\"(]?(?:tensor\()?({_NUMBER}){_END}",
 )
-_SCALE = re.compile(rf"(?:reducing (?:loss )?scale (?:from [\d.e+-]{{1,30}} )?to|loss scale:) ?({_NUMBER}){_END}")
-_MEGATRON = re.compile(rf"elapsed time per iteration \(ms\): ({_NUMBER}){_END}")
-_DATA = re.compile(
-    r"(?<!\w)time: (\d{1,6}\.\d{1,6})(?: \([\d.]{1,20}\))?,?\s{1,4}data(?:_time)?: (\d{1,6}\.\d{1,6})(?!\w)"
-)
-_BAR = re.compile(
+_SCALE = lazy(rf"(?:reducing (?:loss )?scale (?:from [\d.e+-]{{1,30}} )?to|loss scale:) ?({_NUMBER}){_END}")
+_MEGATRON = lazy(rf"elapsed time per iteration \(ms\): ({_NUMBER}){_END}")
+_DATA = lazy(r"(?<!\w)time: (\d{1,6}\.\d{1,6})(?: \([\d.]{1,20}\))?,?\s{1,4}data(?:_time)?: (\d{1,6}\.\d{1,6})(?!\w)")
+_BAR = lazy(
     r"^(?P<what>[^|]{0,60})\|[^|]{0,200}\| (?P<at>\d{1,9})/(?P<all>\d{1,9}) "
     r"\[(?:(?P<h>\d{1,4}):)?(?P<m>\d{1,2}):(?P<s>\d{2})<"
 )
-_METRIC = re.compile(
+_METRIC = lazy(
     r"(?<![\w/.-])['\"]?(eval_(?:accuracy|acc|f1)|accuracy/top1|val_acc(?:uracy)?|acc@1|coco/bbox_mAP|mAP)['\"]?"
     rf"\s{{0,3}}[:=]\s{{0,3}}({_NUMBER}){_END}",
 )
-_FOREIGN = re.compile(r"[A-Za-z\u4e00-\u9fff]")
-_TRAINING = re.compile(r"train|epoch|step|iter", re.IGNORECASE)
+_FOREIGN = lazy(r"[A-Za-z\u4e00-\u9fff]")
+_TRAINING = lazy(r"train|epoch|step|iter", re.IGNORECASE)
 
 
 @dataclass

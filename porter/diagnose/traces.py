@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
+
+from porter.regex import lazy
 
 MOST = 200  # different errors that are kept
 FRAMES = 60  # innermost frames that are kept of one
 PATIENCE = 40  # foreign lines inside of a traceback, before it is given up
 
-_START = re.compile(r"(?:^|[^\w])(?:Exception Group )?Traceback \(most recent call last\)")
-_FRAME = re.compile(r'^\s{0,40}File "([^"]{1,1000})", line (\d{1,9})(?:, in (.{1,200}))?')
-_RICH = re.compile(r"^\s{0,8}[│|] (/?[^\s:│]{1,1000}):(\d{1,9}) in (\S{1,200})")
-_ERROR = re.compile(r"^((?:[A-Za-z_]\w{0,80}\.){0,12}[A-Z_]\w{1,100})(?:: (.{0,4000})|:?)$")
+_START = lazy(r"(?:^|[^\w])(?:Exception Group )?Traceback \(most recent call last\)")
+_FRAME = lazy(r'^\s{0,40}File "([^"]{1,1000})", line (\d{1,9})(?:, in (.{1,200}))?')
+_RICH = lazy(r"^\s{0,8}[│|] (/?[^\s:│]{1,1000}):(\d{1,9}) in (\S{1,200})")
+_ERROR = lazy(r"^((?:[A-Za-z_]\w{0,80}\.){0,12}[A-Z_]\w{1,100})(?:: (.{0,4000})|:?)$")
 _LEVELS = frozenset("INFO WARNING WARN DEBUG ERROR CRITICAL FATAL NOTE TRACE Traceback File".split())
 _CHAINS = ("During handling of the above exception", "The above exception was the direct cause")
 

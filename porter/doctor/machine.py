@@ -11,14 +11,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from porter.files.read import beginning
+from porter.regex import lazy
 
 HOMES = ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME")  # set by CANN's set_env.sh
 USUAL = ("usr/local/Ascend/ascend-toolkit/latest", "usr/local/Ascend/cann")
 _INSTALLED = ("*-linux/ascend_toolkit_install.info", "ascend_toolkit_install.info", "*/ascend_cann_install.info", "version.cfg",
               "runtime/version.info", "compiler/version.info")  # fmt: skip
-_VERSION = re.compile(r"(?im)^(?:version|\w*running_version)\s*=\s*\[?(?:[\d.]+:)?([\w.]+)")
+_VERSION = lazy(r"(?im)^(?:version|\w*running_version)\s*=\s*\[?(?:[\d.]+:)?([\w.]+)")
 _LARGEST = 1_000_000
-_RELEASE = re.compile(r"\d+\.\d+(?:\.(?:RC|alpha|beta)?\d+)*(?:\.\w+)?", re.IGNORECASE)
+_RELEASE = lazy(r"\d+\.\d+(?:\.(?:RC|alpha|beta)?\d+)*(?:\.\w+)?", re.IGNORECASE)
 
 
 class Cann(NamedTuple):

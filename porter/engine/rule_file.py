@@ -107,6 +107,10 @@ class Source(Protocol):
     def starts(self) -> list[int]: ...  # of lines
     @property
     def words(self) -> frozenset[bytes]: ...
+    @property
+    def vocabulary(
+        self,
+    ) -> bytes: ...  # the words in a row: no letters of a word are missing, and it is a tenth of the text
 
     def says(self, sought: bytes | re.Pattern[bytes], node: ast.AST | None = None) -> bool: ...
     def span(self, node: ast.AST) -> tuple[int, int]: ...

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
@@ -12,6 +11,7 @@ from porter.engine.facts import Facts
 from porter.engine.libraries import Libraries
 from porter.files.ignore import Patterns
 from porter.finding import Change, Held
+from porter.regex import lazy
 from porter.target import Target
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class Quiet(NamedTuple):
 
 
 # what costs time or precision on a device, and what has to be installed for one: of no interest to a project without
-_OF_DEVICES = re.compile(r"PRT6\d\d$|PRT30[789]$|PRT311$|PRT70[26]$|PRT840$")
+_OF_DEVICES = lazy(r"PRT6\d\d$|PRT30[789]$|PRT311$|PRT70[26]$|PRT840$")
 
 
 @dataclass(frozen=True)

@@ -5,17 +5,18 @@ A code is required; a suppression that nothing needed is a finding.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from operator import attrgetter
 
+from porter.regex import lazy
+
 SPOKEN = b"porter:"  # a file without it has none
-_IGNORE = re.compile(r"(?:^|#|//)\s*porter:\s*ignore(?:\[([^\]]*)\])?[ \t:,-]*(.*)")
-_SKIP = re.compile(r"(?:^|#|//)\s*porter:\s*skip-file[ \t:,-]*(.*)")
-_ANNOTATION = re.compile(r" PRT\d{3}: ")
-_CODE = re.compile(r"PRT\d{3}$")
+_IGNORE = lazy(r"(?:^|#|//)\s*porter:\s*ignore(?:\[([^\]]*)\])?[ \t:,-]*(.*)")
+_SKIP = lazy(r"(?:^|#|//)\s*porter:\s*skip-file[ \t:,-]*(.*)")
+_ANNOTATION = lazy(r" PRT\d{3}: ")
+_CODE = lazy(r"PRT\d{3}$")
 _HEAD = 10  # lines in which a file may say that it is to be left alone
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from porter.regex import lazy
 
 PYTHON, NOTEBOOK = "python", "notebook"
 SHELL, MAKEFILE, DOCKERFILE = "shell", "makefile", "dockerfile"
@@ -23,8 +23,8 @@ _SUFFIXES = {
 }
 _BY_SUFFIX = {suffix: kind for kind, suffixes in _SUFFIXES.items() for suffix in suffixes.split()}
 _BY_NAME = {"makefile": MAKEFILE, "gnumakefile": MAKEFILE, "pipfile": TOML}
-_DOCKER = re.compile(r"(?:docker|container)file(?:[._-].*)?$")
-_REQUIREMENTS = re.compile(r"(?:.*[._-])?(?:requirements?|constraints?|reqs?)(?:[._-].*)?\.(?:txt|in)$")
+_DOCKER = lazy(r"(?:docker|container)file(?:[._-].*)?$")
+_REQUIREMENTS = lazy(r"(?:.*[._-])?(?:requirements?|constraints?|reqs?)(?:[._-].*)?\.(?:txt|in)$")
 # `requirements/train.txt`
 _FOLDERS = ("requirements", "requirement", "reqs", "constraints")
 # Nobody keeps settings in files of this size, or programs: data sets are made of them, and memory would be full.

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
+from porter.regex import lazy
 
 _APART = frozenset("eval evaluation evaluate inference metrics demo demos mock mocks".split())
-_BESIDE = re.compile(r"(?i)onnx|(?:^|/)(?:benchmarks?/|export|test\.|bench[^/]*$|testing\.py$)")
+_BESIDE = lazy(r"(?i)onnx|(?:^|/)(?:benchmarks?/|export|test\.|bench[^/]*$|testing\.py$)")
 _FOR_SAMPLES = frozenset("dataset datasets transforms explain explainers interpret benchmarking testing".split())
-_TESTS = re.compile(r"tests?(?:[_-]|$)")
-SIDE = re.compile(r"(?:^|/)(?:tests?|examples?|docs?|third_party|benchmarks?)/")
+_TESTS = lazy(r"tests?(?:[_-]|$)")
+SIDE = lazy(r"(?:^|/)(?:tests?|examples?|docs?|third_party|benchmarks?)/")
 
 
 def is_test(path: str) -> bool:

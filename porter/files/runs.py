@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import stat
 from collections.abc import Iterator
@@ -16,9 +15,10 @@ from porter.files.errors import FilesError, reason
 from porter.files.read import digest, digest_of, open_regular
 from porter.files.seal import LONGEST, Proof, proof, seal
 from porter.files.write import create, flush_folder, resolve, write
+from porter.regex import lazy
 
 HOME = ".porter"
-NAME = re.compile(r"[0-9]{4,9}")
+NAME = lazy(r"[0-9]{4,9}")
 KEEP = 5
 DONE = ("finished", "undone")
 STATES = ("committed", "failed", *DONE, "unkept")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -12,11 +11,12 @@ from porter.files.discover import MARKERS
 from porter.files.errors import FilesError
 from porter.files.kinds import DOCKERFILE, INI, JSON, MAKEFILE, SHELL, TOML, YAML, kind_of
 from porter.files.read import read
+from porter.regex import lazy
 
 SPEAKS = frozenset({SHELL, MAKEFILE, DOCKERFILE, YAML, JSON, TOML, INI})
 MARK = b"# Written by porter env"  # what porter wrote says nothing of the repository
 LARGEST = 200_000  # settings and scripts of more bytes are data
-ASIDE = re.compile(r"(?:^|/)(?:tests?|testing|docs?)/|(?:^|/)(?:test_|conftest)")  # what is no part of a training run
+ASIDE = lazy(r"(?:^|/)(?:tests?|testing|docs?)/|(?:^|/)(?:test_|conftest)")  # what is no part of a training run
 
 
 def spoken(root: Path, exclude: Iterable[str] = (), paths: Sequence[str] = (".",)) -> Iterator[tuple[str, bytes]]:

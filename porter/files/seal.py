@@ -18,7 +18,6 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
-import re
 import secrets
 import shutil
 import stat
@@ -28,12 +27,13 @@ from typing import NamedTuple
 from porter.files.errors import FilesError, reason
 from porter.files.read import digest, open_regular
 from porter.files.write import flush_folder
+from porter.regex import lazy
 from porter.resources import state_dir
 
 FORMAT = 2
 BYTES = 32
 LONGEST = 1024  # of a seal
-SEAL = re.compile(rb"(%d ([0-9]+) ([0-9a-f]{64}) ([0-9]+) ([0-9]+) ([0-9a-f]{64})) ([0-9a-f]{64})\n" % FORMAT)
+SEAL = lazy(rb"(%d ([0-9]+) ([0-9a-f]{64}) ([0-9]+) ([0-9]+) ([0-9a-f]{64})) ([0-9a-f]{64})\n" % FORMAT)
 
 
 class Proof(NamedTuple):

@@ -7,6 +7,8 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from porter.regex import lazy
+
 if TYPE_CHECKING:
     from tree_sitter import Node
 
@@ -16,7 +18,7 @@ MODULES = frozenset(
     | {"TORCH_LIBRARY_EXPAND", "TORCH_LIBRARY_IMPL_EXPAND"}
 )
 # The preprocessor is no string; comments are looked for first.
-TOKEN = re.compile(
+TOKEN = lazy(
     rb'#[ \t]*include[^\n]*|//(?:[^\n\\]|\\.)*|/\*.*?(?:\*/|$)|R"(\w*)\(.*?(?:\)\1"|\Z)|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'',
     re.DOTALL,
 )
@@ -24,15 +26,15 @@ LAUNCH = "<<<"  # stands among the words of what launches some kernel
 AICORE = "__aicore__"  # and this among those of a kernel for NPUs
 _DEFINES = frozenset({"def", "impl"})
 _KEYS = frozenset({"kCUDA", "kCPU", "kPrivateUse1"})
-_WORD = re.compile(rb"[A-Za-z_]\w*")
-_REFERRED = re.compile(rb"(?<!\w)\d*([A-Za-z_]\w*)(?!\w)(?=[ \t\r\n]*(?:[(<,;)&{}\]]|::apply\b))")
-_STRING = re.compile(rb'"((?:[^"\\]|\\.)*)"')
-_HANDED = re.compile(rb"\bmodule_?\s*&|\bLibrary\s*&")
-_OPERATOR = re.compile(
+_WORD = lazy(rb"[A-Za-z_]\w*")
+_REFERRED = lazy(rb"(?<!\w)\d*([A-Za-z_]\w*)(?!\w)(?=[ \t\r\n]*(?:[(<,;)&{}\]]|::apply\b))")
+_STRING = lazy(rb'"((?:[^"\\]|\\.)*)"')
+_HANDED = lazy(rb"\bmodule_?\s*&|\bLibrary\s*&")
+_OPERATOR = lazy(
     rb"""(?:\.[ \t]*op|RegisterOperators)[ \t]*\([ \t\r\n]*"(\w+)::(\w+)[^"]*"[ \t\r\n]*,((?:(?!\.[ \t]*op[ \t]*\()[^;"])*)"""
 )
-_CLASS = re.compile(rb"\bclass_[ \t\r\n]*<[ \t\r\n]*(?:\w+::)*(\w+)")
-_METHOD = re.compile(rb"&[ \t\r\n]*(?:\w+[ \t]*::[ \t]*)*?(\w+)(?:[ \t]*<[^()]{0,300}>)?[ \t]*::[ \t]*(\w+)[ \t\r\n]*$")
+_CLASS = lazy(rb"\bclass_[ \t\r\n]*<[ \t\r\n]*(?:\w+::)*(\w+)")
+_METHOD = lazy(rb"&[ \t\r\n]*(?:\w+[ \t]*::[ \t]*)*?(\w+)(?:[ \t]*<[^()]{0,300}>)?[ \t]*::[ \t]*(\w+)[ \t\r\n]*$")
 
 
 class Export(NamedTuple):

@@ -11,12 +11,13 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from porter.native.extensions import SOURCE, Extension
+from porter.regex import lazy
 
 BUILDER = "class"
 LOAD = "load"
 _METHODS = frozenset({"sources", "source_files", "sources_files"})
-_NPU = re.compile(r"(?i)(?:^|[/_])(?:npu|ascend)(?:[/_.]|$)")  # of a path
-_NPUS = re.compile(r"N[pP][uU]|Ascend")  # of a class
+_NPU = lazy(r"(?i)(?:^|[/_])(?:npu|ascend)(?:[/_.]|$)")  # of a path
+_NPUS = lazy(r"N[pP][uU]|Ascend")  # of a class
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from porter.native import grammar
 from porter.native.bindings import AICORE, MODULES, TOKEN, Export, exports, referred
+from porter.regex import lazy
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
@@ -26,18 +27,16 @@ _HEAD = 300  # bytes in which a class names its bases
 _MOST = (
     8  # words of macros for each byte of a source; where people wrote it, all functions together have fewer than bytes
 )
-_WORD = re.compile(rb"[A-Za-z_]\w*")
+_WORD = lazy(rb"[A-Za-z_]\w*")
 # Where the grammar gave up on a macro, words are left.
-_KERNEL = re.compile(rb"\b__global__\b[^;{}]{0,300}?\b([A-Za-z_]\w*)\s*\((?![^()]*\)\s*(?:void|static|inline)\b)")
-_BOUNDS = re.compile(rb"\b__launch_bounds__\s*\((?:[^()]|\([^()]*\))*\)|\b__attribute__\s*\(\(.{0,500}?\)\)")
+_KERNEL = lazy(rb"\b__global__\b[^;{}]{0,300}?\b([A-Za-z_]\w*)\s*\((?![^()]*\)\s*(?:void|static|inline)\b)")
+_BOUNDS = lazy(rb"\b__launch_bounds__\s*\((?:[^()]|\([^()]*\))*\)|\b__attribute__\s*\(\(.{0,500}?\)\)")
 # `#define KERNEL(name, ...) ... __global__ void name(...)`, and what is made with it
-_MACRO = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+(\w+)\(([^\n\\]*(?:\\(?:\r?\n|.)[^\n\\]*)*)", re.MULTILINE)
-_STATEMENT = re.compile(
-    rb"^[ \t]*[A-Z][A-Z\d_]+[ \t]*\(([^;{}()]*)\)[ \t]*(?:;|\r?\n\s*(?=[A-Za-z#}]|\Z))", re.MULTILINE
-)
-_USED = re.compile(rb"^[ \t]*([A-Za-z_]\w*)(?=[ \t]*\([ \t\r\n]*([A-Za-z_]\w*))", re.MULTILINE)  # the macros
-_BRANCH = re.compile(rb"[ \t]*#[ \t]*(if|ifdef|ifndef|else|elif|endif)\b")
-_INCLUDE = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*[<\"]([^>\"\n]+)", re.MULTILINE)
+_MACRO = lazy(rb"^[ \t]*#[ \t]*define[ \t]+(\w+)\(([^\n\\]*(?:\\(?:\r?\n|.)[^\n\\]*)*)", re.MULTILINE)
+_STATEMENT = lazy(rb"^[ \t]*[A-Z][A-Z\d_]+[ \t]*\(([^;{}()]*)\)[ \t]*(?:;|\r?\n\s*(?=[A-Za-z#}]|\Z))", re.MULTILINE)
+_USED = lazy(rb"^[ \t]*([A-Za-z_]\w*)(?=[ \t]*\([ \t\r\n]*([A-Za-z_]\w*))", re.MULTILINE)  # the macros
+_BRANCH = lazy(rb"[ \t]*#[ \t]*(if|ifdef|ifndef|else|elif|endif)\b")
+_INCLUDE = lazy(rb"^[ \t]*#[ \t]*include[ \t]*[<\"]([^>\"\n]+)", re.MULTILINE)
 _BLANK = bytes(c if chr(c) in "\r\n" else 32 for c in range(256))
 
 

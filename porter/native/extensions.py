@@ -9,10 +9,12 @@ from fnmatch import fnmatchcase
 from itertools import pairwise
 from typing import NamedTuple
 
-SOURCE = re.compile(r"\.(?:cu|cuh|cpp|cc|cxx|c\+\+|hip)$")
-SUFFIX = re.compile(r"\W*\.\w+$")  # an ending, or a pattern that any file fits
+from porter.regex import lazy
+
+SOURCE = lazy(r"\.(?:cu|cuh|cpp|cc|cxx|c\+\+|hip)$")
+SUFFIX = lazy(r"\W*\.\w+$")  # an ending, or a pattern that any file fits
 _SIGNS = (b"Extension", b"cpp_extension", b'.cu"', b".cu'", b'.cpp"', b".cpp'", b'.cc"', b".cc'")
-_BUILDERS = re.compile(r"(?i)\w*extension$|load$|load_inline$")
+_BUILDERS = lazy(r"(?i)\w*extension$|load$|load_inline$")
 _NAMES = ("name", "module_name")
 _STEPS = 3
 Parts = tuple[list[str], list[str]]

@@ -6,7 +6,6 @@ By name alone, within one extension: overloads are one function, and a macro is 
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,19 +18,20 @@ from porter.native.extensions import Extension
 from porter.native.uses import OPS
 from porter.python.graphs import reached
 from porter.python.trees import Parse
+from porter.regex import lazy
 
 if TYPE_CHECKING:
     from porter.native.cpp import Cpp
 
 _LARGEST = 1_000_000
 _ALL = 64_000_000  # bytes of one project that are parsed; the rest is named without its callers
-_EXPORTS = re.compile(rb"PYBIND11_MODULE|TORCH_LIBRARY|NB_MODULE|RegisterOperators")
-_CALLED = re.compile(
+_EXPORTS = lazy(rb"PYBIND11_MODULE|TORCH_LIBRARY|NB_MODULE|RegisterOperators")
+_CALLED = lazy(
     r"(?:cublas|cudnn|cufft|cusolver|cusparse)\w*?(?:[gG]emm|Matmul|SpM[MV]|SDDMM|Exec|Forward|Backward|trsm|getr|potr|syev|gesvd)"
     r"(?!\w*(?:_t$|[bB]uffer|Desc|Algo|Workspace|Heuristic|Layout|Preference))"
 )
-_OURS = re.compile(r"(?i)(?:^|_)(?:npu|ascend|aclnn)(?:_|$)")  # of a function that the project defines
-_CANN = re.compile(r"EXEC_NPU_\w+$|OpCommand$|aclnn[A-Z]|__aicore__$")
+_OURS = lazy(r"(?i)(?:^|_)(?:npu|ascend|aclnn)(?:_|$)")  # of a function that the project defines
+_CANN = lazy(r"EXEC_NPU_\w+$|OpCommand$|aclnn[A-Z]|__aicore__$")
 _HEADERS = (".h", ".hpp", ".cuh", ".hh", ".hxx")  # what is defined there, others may use
 _ROOTS = ("csrc", "src", "cuda", "cpp")
 Remember = Callable[[str, Callable[[], tuple[Any, ...]]], tuple[Any, ...]]

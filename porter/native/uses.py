@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Collection, Iterator, Mapping
 
 from porter.native.builders import LOAD, loaded
 from porter.native.extensions import text_of
 from porter.python.index import Node, walk
+from porter.regex import lazy
 
 OPS = "torch.ops."
-_PICKS = re.compile(r"(?i)lazy|getattr|func|load_op|get_op")
+_PICKS = lazy(r"(?i)lazy|getattr|func|load_op|get_op")
 
 _KEPT = frozenset({ast.Name, ast.Import, ast.ImportFrom, ast.Assign, ast.FunctionDef})
 Exports = Mapping[str, Mapping[str, object]]  # last word of the module, or "torch.ops.ns" -> name -> whatever
@@ -98,8 +98,13 @@ def _bound(nodes: list[Node], exports: Exports) -> tuple[_Modules, _Names]:
 def _getters(nodes: list[Node], exports: Exports) -> _Modules:
     """Functions that import an extension and return it: `get_backend()`, which builds it where it is not there yet."""
     getters: _Modules = {}
-    for function in nodes:
+    lines = [
+        node.lineno for node in nodes if isinstance(node, (ast.Import, ast.ImportFrom)) and imported(node, exports)
+    ]
+    for function in nodes if lines else ():
         if not isinstance(function, ast.FunctionDef):
+            continue
+        if not any(function.lineno <= line <= (function.end_lineno or line) for line in lines):
             continue
         inside = list(walk(function))
         modules, _ = _bound([node for node in inside if node.__class__ in (ast.Import, ast.ImportFrom)], exports)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 
 from porter.files.kinds import DOCKERFILE, REQUIREMENTS, SHELL, YAML, kind_of
+from porter.regex import lazy
 
 _TWINS = (("cuda", "npu"), ("nccl", "hccl"), ("gpu", "npu"))
 _OURS = ("npu", "ascend")
-_CPU = re.compile(r"(?<![a-z0-9])cpu(?![a-z0-9])")
+_CPU = lazy(r"(?<![a-z0-9])cpu(?![a-z0-9])")
 _OTHERS = ("mps", "xpu", "xla", "hpu", "mlu", "musa")
 
 

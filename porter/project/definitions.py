@@ -17,12 +17,13 @@ from typing import NamedTuple, TypeAlias
 from porter.files.errors import FilesError
 from porter.files.read import read
 from porter.python.trees import parse
+from porter.regex import lazy
 
 _DEEPEST = 20  # packages that hand a name on to each other
 _LARGEST = 2_000_000  # a module of more bytes is data
-_FROM = re.compile(rb"^[ \t]*from[ \t]+(\.*[\w.]*)[ \t]+import\b[ \t]*(\((?:#[^\n]*|[^)#])*|(?:\\\r?\n|[^\n])*)", re.M)
-_SET = re.compile(rb"^([A-Za-z_]\w*)[ \t]*(?::[^=\n]*)?=(?!=)", re.MULTILINE)
-_IMPORT = re.compile(rb"^[ \t]*import[ \t]+([^\n#]+)", re.MULTILINE)
+_FROM = lazy(rb"^[ \t]*from[ \t]+(\.*[\w.]*)[ \t]+import\b[ \t]*(\((?:#[^\n]*|[^)#])*|(?:\\\r?\n|[^\n])*)", re.M)
+_SET = lazy(rb"^([A-Za-z_]\w*)[ \t]*(?::[^=\n]*)?=(?!=)", re.MULTILINE)
+_IMPORT = lazy(rb"^[ \t]*import[ \t]+([^\n#]+)", re.MULTILINE)
 
 
 class Definition(NamedTuple):

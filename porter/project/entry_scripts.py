@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-_GUARD = re.compile(rb"""^if[ \t]+__name__[ \t]*==[ \t]*["']__main__["']""", re.MULTILINE)
-_ACTS = re.compile(rb"^(?:(?:for|while|with)\b[^\n]*:|(?:\w+\.)*(?:main|train|run|fit)\()", re.MULTILINE)
-_MODULES = re.compile(
+from porter.regex import lazy
+
+_GUARD = lazy(rb"""^if[ \t]+__name__[ \t]*==[ \t]*["']__main__["']""", re.MULTILINE)
+_ACTS = lazy(rb"^(?:(?:for|while|with)\b[^\n]*:|(?:\w+\.)*(?:main|train|run|fit)\()", re.MULTILINE)
+_MODULES = lazy(
     rb"^[ \t]*(?:from[ \t]+(?=[.\w])\.*((?:\w[\w.]*)?)[ \t]+import[ \t]+(\w*)|import[ \t]+([\w.]+)[ \t]*(?:$|[,;#]|as\b))",
     re.MULTILINE,
 )

@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 from porter.files.kinds import kind_of
 from porter.files.script_texts import ASIDE, LARGEST, MARK, SPEAKS
 from porter.finding import FileResult
+from porter.regex import lazy
 
 _SET = frozenset({"PRT801", "PRT802", "PRT803"})
-_DISTRIBUTED = re.compile(rb"torchrun|torch\.distributed|deepspeed|accelerate launch|horovodrun|mpirun")
+_DISTRIBUTED = lazy(rb"torchrun|torch\.distributed|deepspeed|accelerate launch|horovodrun|mpirun")
 Data = Callable[[str], "bytes | None"]
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable, Mapping
 
 from porter.files.paths import is_test
 from porter.python.evidence import constant
 from porter.python.imports import handler_of
 from porter.python.index import Node
+from porter.regex import lazy
 
 # the keys of rules/settings.toml that ask for the package flash_attn, which torch's own attention may stand in for
 _KEYS = (b"flash_attention", b"use_flash_attention", b"use_flash_attn", b"enable_flash_attention")
@@ -20,10 +20,8 @@ def attention_falls_back(texts: Mapping[str, bytes], parse: Callable[[bytes], as
     """Keys that one file reads, in an `if` where flash_attn is imported if it is there: torch's own attention runs else."""
     keys = []
     for key in _KEYS:
-        reads = re.compile(
-            rb"\.%s\b(?!\s*(?::[^=\n]+)?=(?!=))|[\"']%s[\"']\s*(?:\](?!\s*=(?!=))|[,)])" % (key, key)
-        ).search
-        readers = [path for path, data in texts.items() if key in data and not is_test(path) and reads(data)]
+        reads = lazy(rb"\.%s\b(?!\s*(?::[^=\n]+)?=(?!=))|[\"']%s[\"']\s*(?:\](?!\s*=(?!=))|[,)])" % (key, key))
+        readers = [path for path, data in texts.items() if key in data and not is_test(path) and reads.search(data)]
         if len(readers) == 1 and _PLAIN in texts[readers[0]]:
             tree = parse(texts[readers[0]])
             if tree is not None and _is_tried(tree, key.decode()):

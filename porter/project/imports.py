@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from porter.project.modules import IMPORTED, module_of
 from porter.python.graphs import reached
+from porter.regex import lazy
 
-_FROM = re.compile(rb"(?:^|[;:])[ \t]*from[ \t]+([.\w \t]+?)[ \t]*$")
-_PLAIN = re.compile(rb"(?:^|[;:])[ \t]*$")
-_NOISE = re.compile(rb"#[^\n]*|[()\\]")
-_END = re.compile(rb"[;#]")
+_FROM = lazy(rb"(?:^|[;:])[ \t]*from[ \t]+([.\w \t]+?)[ \t]*$")
+_PLAIN = lazy(rb"(?:^|[;:])[ \t]*$")
+_NOISE = lazy(rb"#[^\n]*|[()\\]")
+_END = lazy(rb"[;#]")
 _TWICE = 3  # files that one import can mean; where there are more, none is meant
 
 

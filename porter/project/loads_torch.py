@@ -4,19 +4,19 @@ imports by a string, and by launchers of torch that it starts."""
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 
 from porter.project.imports import Import, imports
 from porter.python.trees import parse
+from porter.regex import lazy
 from porter.rulebook.table import load
 
 # each pattern begins with plain letters, which is what makes a search fast
-_STRING = re.compile(rb"torch[\w.]{0,80}[\"']")
-_LOADS = re.compile(rb"(?i:import|module|lazy|loader|require)\w*\([^()\n]*[\"'][\w.]*$")
+_STRING = lazy(rb"torch[\w.]{0,80}[\"']")
+_LOADS = lazy(rb"(?i:import|module|lazy|loader|require)\w*\([^()\n]*[\"'][\w.]*$")
 _LAUNCHED = tuple(
-    re.compile(pattern)
+    lazy(pattern)
     for pattern in (
         rb"torch(?:run\b|\.distributed\.(?:run|launch)\b)",
         rb"accelerate[\"', \t]{1,9}launch\b",
@@ -24,7 +24,7 @@ _LAUNCHED = tuple(
     )
 )
 _HINTS = (b"torch", b"deepspeed", b"accelerate")
-_AFTER_FROM, _AFTER_IMPORT = re.compile(rb"from[ \t]+(\w+)"), re.compile(rb"import[ \t]+([\w., \t]+)")
+_AFTER_FROM, _AFTER_IMPORT = lazy(rb"from[ \t]+(\w+)"), lazy(rb"import[ \t]+([\w., \t]+)")
 _WRAPPERS = frozenset({"array_api_compat", "array_api_extra"})  # vendored: they load torch for whoever brings a tensor
 
 

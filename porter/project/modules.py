@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
+from porter.regex import lazy
 
 # what follows `import`, as far as it may name something: a bracket to its end, or the line
-IMPORTED = re.compile(rb"import\b[ \t]*(?:\((?:#[^\n]*|[^)#])*|(?:\\\r?\n|[^\n])*)")
+IMPORTED = lazy(rb"import\b[ \t]*(?:\((?:#[^\n]*|[^)#])*|(?:\\\r?\n|[^\n])*)")
 
 
 def module_of(path: str) -> str:

@@ -4,37 +4,44 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from porter.engine.facts import Lists
 from porter.files.kinds import LARGEST_OF_OTHERS, NOTEBOOK, REQUIREMENTS, kind_of
 from porter.files.read import beginning
+from porter.project.imports import Import
 from porter.python.trees import Parse
 from porter.python.uses import is_idle
+from porter.regex import lazy
 from porter.rulebook.table import Package, load
 
 _LISTS = ("pyproject.toml", "setup.cfg", "setup.py", "Pipfile")
-_ENVIRONMENT = re.compile(r"(?i)(?:environment|conda|env)[\w.-]*\.ya?ml$")
-_PLAIN = re.compile(rb"\nimport ([A-Za-z_]\w*)[ \t]*(?=[\r\n])")
-_FIRST = re.compile(rb"\Aimport ([A-Za-z_]\w*)[ \t]*(?=[\r\n])")
-_NUMPY = re.compile(rb"""^[ \t]*(?:-[ \t]+)?["']?numpy(?![\w.-])[ \t]*([^\n;#"']{0,80})""", re.MULTILINE)
-_SECTION = re.compile(
-    rb"^\[(?:isort|tool:isort|mypy[^\]\n]*|flake8|tool:pytest)\][^\n]*(?:\n(?!\[)[^\n]*)*", re.MULTILINE
-)
+_ENVIRONMENT = lazy(r"(?i)(?:environment|conda|env)[\w.-]*\.ya?ml$")
+_PLAIN = lazy(rb"\nimport ([A-Za-z_]\w*)[ \t]*(?=[\r\n])")
+_FIRST = lazy(rb"\Aimport ([A-Za-z_]\w*)[ \t]*(?=[\r\n])")
+_NUMPY = lazy(rb"""^[ \t]*(?:-[ \t]+)?["']?numpy(?![\w.-])[ \t]*([^\n;#"']{0,80})""", re.MULTILINE)
+_SECTION = lazy(rb"^\[(?:isort|tool:isort|mypy[^\]\n]*|flake8|tool:pytest)\][^\n]*(?:\n(?!\[)[^\n]*)*", re.MULTILINE)
 _SHOWN = 2
-_NEEDS = re.compile(rb"\binstall_requires\b|^dynamic[ \t]*=[^\n]*dependencies", re.MULTILINE)
-_FILE = re.compile(rb"""["'](?:\./)?([\w./-]{1,100}\.(?:txt|in))["']""")
+_NEEDS = lazy(rb"\binstall_requires\b|^dynamic[ \t]*=[^\n]*dependencies", re.MULTILINE)
+_FILE = lazy(rb"""["'](?:\./)?([\w./-]{1,100}\.(?:txt|in))["']""")
 LIMIT = 1_000_000
 
 
 def lists_of(
-    root: Path, files: Sequence[str], texts: Mapping[str, bytes], parse: Parse, plain: Iterable[str], *, loose: bool
+    root: Path,
+    files: Sequence[str],
+    texts: Mapping[str, bytes],
+    read: Callable[[str], list[Import]],
+    parse: Parse,
+    plain: Iterable[str],
+    *,
+    loose: bool,
 ) -> Lists:
     """What is known of the lists of a project; `plain`: those of packages that name no device."""
     paths = [*_list_paths(files)]
     lists = [data for path in paths if (data := beginning(root / path, LIMIT))]
-    imported, unimported = users(b"".join(lists), _folders(paths, texts), texts, _notebooks(root, files), parse)
+    imported, unimported = users(b"".join(lists), _folders(paths, texts), texts, read, _notebooks(root, files), parse)
     return Lists(
         numpys=numpys(lists),
         asked=asked_of_options(lists),
@@ -47,35 +54,41 @@ def lists_of(
 
 
 def users(
-    asked: bytes, folders: Sequence[str], texts: Mapping[str, bytes], notebooks: Iterable[bytes], parse: Parse
+    asked: bytes,
+    folders: Sequence[str],
+    texts: Mapping[str, bytes],
+    read: Callable[[str], list[Import]],
+    notebooks: Iterable[bytes],
+    parse: Parse,
 ) -> tuple[tuple[tuple[str, str, str], ...], tuple[str, ...]]:
     """(what is imported, folder, the files in it that do), of packages that are `asked` for in some list: of the whole
     project, "", and of each folder with a list and programs of its own; and those packages, and packages that install
     everywhere, that no file imports. A part that runs on NPUs as it is does not count.
 
-    `texts`: the Python files that import anything.
+    `texts`: the Python files that import anything; `read`: what.
     """
     asked = asked.lower()
     rows = load().packages
-    names = {}
-    for imported, row in rows.items():
-        stands = asked and any(name.lower().encode() in asked for name in row.names)
+    names = []
+    for name, row in sorted(rows.items()):
+        stands = asked and any(listed.lower().encode() in asked for listed in row.names)
         if row.status != "native" and (stands or row.anywhere):
-            names[imported.encode()] = imported
+            names.append(name)
+    statements: dict[str, list[tuple[str, Import]]] = {}  # by the first word of what they import
+    for path in texts if names else ():
+        for statement in read(path):
+            statements.setdefault(statement.module.partition(".")[0], []).append((path, statement))
     users: dict[str, set[str]] = {}
-    for word, name in sorted(names.items()):
-        last = word.rpartition(b".")[2]
-        saying = [(path, text) for path, text in texts.items() if last in text]
-        if not saying:
+    for name in names:
+        paths = {path for path, statement in statements.get(name.partition(".")[0], ()) if _is_of(name, statement)}
+        if not paths:
             continue
-        pattern = _import_of(word)
         parted = any(row.status == "native" and part.startswith(f"{name}.") for part, row in rows.items())
         parted = parted and not _brings(name, texts)  # whose files all import it, and need not be parsed for that
-        for path, text in saying:
-            if any(map(pattern.match, _lines_with(last, text))):
-                if not parted or not _native(parse(text), name, rows):
-                    users.setdefault(name, set()).add(path)
-    nobodys = {name for name in names.values() if name not in users}
+        paths = {path for path in paths if not parted or not _native(parse(texts[path]), name, rows)}
+        if paths:
+            users[name] = paths
+    nobodys = {name for name in names if name not in users}
     for data in notebooks if nobodys else ():
         nobodys -= {name for name in nobodys if any(b"import" in line for line in _lines_with(name.encode(), data))}
     return tuple(_by_folder(users, folders)), tuple(sorted(nobodys))
@@ -130,12 +143,11 @@ def _lines_with(word: bytes, text: bytes) -> Iterator[bytes]:
         at = text.find(word, end) if end >= 0 else -1
 
 
-def _import_of(word: bytes) -> re.Pattern[bytes]:
-    above, _, last = map(re.escape, word.rpartition(b"."))
-    part = rb"|from[ \t]+" + above + rb"[ \t]+import\b[^\n]*\b" + last if above else b""
-    others = rb"(?:[\w.]+(?:[ \t]+as[ \t]+\w+)?[ \t]*,[ \t]*)*"  # one way to read each, or it takes ages
-    whole = rb"(?:from[ \t]+|import[ \t]+" + others + rb")" + re.escape(word)
-    return re.compile(rb"[ \t]*(?:" + whole + part + rb")(?!\w)")
+def _is_of(package: str, statement: Import) -> bool:
+    """Whether it imports the package, dots included, or any part of it."""
+    if f"{statement.module}.".startswith(f"{package}."):
+        return True
+    return any(f"{statement.module}.{name}" == package for name, _ in statement.names)
 
 
 def _notebooks(root: Path, files: Sequence[str]) -> Iterator[bytes]:

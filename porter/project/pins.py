@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from porter import versions
 from porter.files.read import beginning
+from porter.regex import lazy
 
 LIMIT = 1_000_000
-NAMES = re.compile(r"(requirements.*\.(txt|in)|pyproject\.toml|setup\.cfg|setup\.py|(environment|conda).*\.ya?ml)$")
+NAMES = lazy(r"(requirements.*\.(txt|in)|pyproject\.toml|setup\.cfg|setup\.py|(environment|conda).*\.ya?ml)$")
 ORDER = ("requirements", "pyproject", "setup.cfg", "setup.py", "environment", "conda")
-REQUIREMENT = re.compile(
+REQUIREMENT = lazy(
     r"""(?<![\w.\-/#])(?:torch[-_](?P<npu>npu)|(?:py)?torch)(?:\[[\w,\s]*\])?["']?\s*[=:]?\s*["'({]*\s*"""
     rf"(?P<spec>{versions.OPERATOR}\s*\d[\w.*+]*(?:\s*,\s*(?:==|~=|>=|<=|!=|>|<)\s*\d[\w.*+]*)*)"
 )
-_NPU = re.compile(r"(?<![\w.\-/#])torch[-_]npu\b")
+_NPU = lazy(r"(?<![\w.\-/#])torch[-_]npu\b")
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,26 +10,25 @@ from functools import lru_cache
 from porter.engine.facts import Options
 from porter.files.kinds import MAKEFILE, SHELL, kind_of
 from porter.python.trees import Parse
+from porter.regex import lazy
 
 # options are made of fields and parameters, too: dataclasses of HfArgumentParser, functions of typer, click and fire
-_BY_NAME = re.compile(
+_BY_NAME = lazy(
     rb"HfArgumentParser|\btyper\b|\bfire\b|jsonargparse|\btyro\b|simple_parsing|argparse_dataclass|LightningCLI"
 )
-_LIKE = {"device": re.compile(r"(?i)device|placement|map.?location"), "backend": re.compile(r"(?i)backend")}
+_LIKE = {"device": lazy(r"(?i)device|placement|map.?location"), "backend": lazy(r"(?i)backend")}
 _VALUES = {
-    "device": re.compile(r"(?:cuda|npu|gpu|cpu|mps|auto|xpu)(?::\d+)?"),
-    "backend": re.compile(r"nccl|hccl|gloo|mpi|ccl"),
+    "device": lazy(r"(?:cuda|npu|gpu|cpu|mps|auto|xpu)(?::\d+)?"),
+    "backend": lazy(r"nccl|hccl|gloo|mpi|ccl"),
 }
-_LAUNCHERS = re.compile(
-    rb"\b(?:torchrun|deepspeed|horovodrun|accelerate[ \t]+launch|torch\.distributed\.(?:launch|run))\b"
-)
-_TRAINING = re.compile(rb"\bpython[\d.]*[ \t][^|;]*?(?:train|tune|main|run)\w*(?:\.py\b|[ \t]|$)")
+_LAUNCHERS = lazy(rb"\b(?:torchrun|deepspeed|horovodrun|accelerate[ \t]+launch|torch\.distributed\.(?:launch|run))\b")
+_TRAINING = lazy(rb"\bpython[\d.]*[ \t][^|;]*?(?:train|tune|main|run)\w*(?:\.py\b|[ \t]|$)")
 _LONGEST = 2_000  # of a line: nobody starts a program further out
-_SIDE = re.compile(
+_SIDE = lazy(
     r"(?i)(?:^|/)(?:tests?|ci|\.\w+|docs?|docker|tools|utils?|benchmarks?|data|eval\w*)/"
     r"|test|eval|infer|bench|data|setup|install"
 )
-_TRAINS = re.compile(r"(?i)train|tune|launch|run")
+_TRAINS = lazy(r"(?i)train|tune|launch|run")
 
 
 def takes(passed: Iterable[tuple[str, str, str]], texts: dict[str, bytes], parse: Parse) -> Options:

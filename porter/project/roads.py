@@ -35,20 +35,21 @@ from porter.project.imports import Import, Project, imports, lines_of_cells
 from porter.project.loads_torch import is_quoted, launches, loads, may_load, names_torch
 from porter.python.evidence import OWN_DEVICES
 from porter.python.graphs import reached
+from porter.regex import lazy
 
-_REQUIRED = re.compile(rb"[\"'](?:py)?torch(?![\w/.:-])")
-_ASKED = re.compile(rb"^[ \t\"'-]*(?:pytorch::)?(?:py)?torch(?![\w./:-])", re.MULTILINE)
-_SPEAKS = re.compile(
+_REQUIRED = lazy(rb"[\"'](?:py)?torch(?![\w/.:-])")
+_ASKED = lazy(rb"^[ \t\"'-]*(?:pytorch::)?(?:py)?torch(?![\w./:-])", re.MULTILINE)
+_SPEAKS = lazy(
     rb"(?i)torch|(?:deepspeed|megatron|horovodrun|lightning|transformers|vllm|llama-?factory)\b|accelerate[ \t]+launch"
 )
-_SPEAKS_OF_DEVICES = re.compile(
+_SPEAKS_OF_DEVICES = lazy(
     rb"(?i)cuda|nccl|\bnpu|torch_npu|xpu|device|\.to\(|accelerat|lightning|deepspeed|horovod|megatron|trainer|colossal|mmengine"
 )
-_FILES = re.compile(rb"[\w-]{1,80}\.py\b")
+_FILES = lazy(rb"[\w-]{1,80}\.py\b")
 _FOREIGN = tuple(sorted(name.encode() for name in OWN_DEVICES))
 _WORDS = (b"cuda", b"CUDA", b"nccl", b"NCCL", b"nvidia", b"NVIDIA", b"flash_att", b"load_in_", b"adamw_")
-_NAMES_CUDA = re.compile(rb"[\"']cuda|\.cuda\b|is_cuda")
-_RUN = re.compile(rb"-m[\"', \t]{1,6}([A-Za-z_][\w.]*)")
+_NAMES_CUDA = lazy(rb"[\"']cuda|\.cuda\b|is_cuda")
+_RUN = lazy(rb"-m[\"', \t]{1,6}([A-Za-z_][\w.]*)")
 _STARTS = (b"subprocess", b"os.system", b"os.exec", b"runpy", b"spawn", b"Popen")
 _LISTS = ("pyproject.toml", "setup.py", "setup.cfg", "Pipfile", "environment.yml", "environment.yaml")
 _NOTEBOOK, _SCRIPT = 20_000_000, 1_000_000  # the largest that are read

@@ -9,25 +9,24 @@ from collections.abc import Callable, Mapping
 from porter.engine.facts import SyncNorms
 from porter.files.paths import is_test
 from porter.python.index import Node
+from porter.regex import lazy
 
-_FUSED = re.compile(rb"\bfused[ \t]*=[ \t]*True\b")
-_JIT = re.compile(rb"\bset_compile_mode\(\s*jit_compile\s*=\s*(True|False)\b")
-_ATTENTION = re.compile(
+_FUSED = lazy(rb"\bfused[ \t]*=[ \t]*True\b")
+_JIT = lazy(rb"\bset_compile_mode\(\s*jit_compile\s*=\s*(True|False)\b")
+_ATTENTION = lazy(
     rb"""(?:^|[{,])[ \t]*["']flash_attention_2["'][ \t]*:[ \t]*(?!None\b|True\b|False\b)[A-Za-z_]""", re.MULTILINE
 )
-_READ = re.compile(
+_READ = lazy(
     rb"""(?:\benviron(?:\.get)?|\bgetenv)\s*[\[(]\s*["'](\w*(?:CUDA|NCCL|CUBLAS|CUDNN|NVIDIA)\w*)["'](?!\s*\]\s*=(?!=))"""
 )
-_ATTENTION_ASKED = re.compile(rb"""==\s*["']flash_attention_2["']|["']flash_attention_2["']\s*(?:==|in\b)""")
-_FLASH_ATTN = re.compile(rb"^[ \t]*(?:from|import)[ \t]+flash_attn\b", re.MULTILINE)
-_IDLE = {
-    name: re.compile(rb"""\benviron\[\s*["']%s["']\s*\]\s*=(?!=)""" % name.encode()) for name in ("CUDA_DEVICE_ORDER",)
-}
-_GELU = re.compile(rb"\b(?:nn\.GELU|F\.gelu|functional\.gelu)\s*\(")
+_ATTENTION_ASKED = lazy(rb"""==\s*["']flash_attention_2["']|["']flash_attention_2["']\s*(?:==|in\b)""")
+_FLASH_ATTN = lazy(rb"^[ \t]*(?:from|import)[ \t]+flash_attn\b", re.MULTILINE)
+_IDLE = {name: lazy(rb"""\benviron\[\s*["']%s["']\s*\]\s*=(?!=)""" % name.encode()) for name in ("CUDA_DEVICE_ORDER",)}
+_GELU = lazy(rb"\b(?:nn\.GELU|F\.gelu|functional\.gelu)\s*\(")
 
-_SYNC_NORM = re.compile(rb"\bSyncBatchNorm\b[\w.]*\(")
+_SYNC_NORM = lazy(rb"\bSyncBatchNorm\b[\w.]*\(")
 # what makes a process group, itself or in a library that is handed the training
-_GROUPS = re.compile(
+_GROUPS = lazy(
     rb"init_process_group|init_dist|dist_init|distrib(?:uted)?\.init|Accelerator\(|\b(?:pl|L)\.Trainer\b|Fabric|device_mesh|horovod|\bhvd\b"
     rb"|\bmm(?:engine|cv|det|seg|pose)\b|colossalai|megatron|fastai|idist|composer|TorchTrainer|detectron2|fairseq|spawn\(|launch\("
     rb"|(?:lightning|transformers)[\w.]*[ \t]+import[^\n]*\bTrainer\b"

@@ -17,8 +17,9 @@ from porter.finding import FileResult, Site
 from porter.project.definitions import Answer, Definition, Definitions, imported_names, joined
 from porter.project.imports import lines_of_cells
 from porter.python.graphs import reached
+from porter.regex import lazy
 
-_VALUE = re.compile(rb"(?i)\bcuda\b|nccl")
+_VALUE = lazy(rb"(?i)\bcuda\b|nccl")
 _LONGEST = 10  # lines that a statement is taken to have
 _LARGEST = 2_000_000  # a file of more bytes is data
 Glance = Callable[[str, bytes], FileResult]

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable, Iterable, Mapping
 
 from porter.files.paths import is_test
 from porter.python.evidence import call_name
 from porter.python.graphs import reached
 from porter.python.index import Node
+from porter.regex import lazy
 
 _SETTER = b"set_default_tensor_type"
 # a default device does not move what these make, or stops them: a loader that shuffles has its generator on the CPU
-_UNMOVED = re.compile(rb"\b(?:DataLoader|random_split|Tensor)[ \t]*\(")
+_UNMOVED = lazy(rb"\b(?:DataLoader|random_split|Tensor)[ \t]*\(")
 
 
 def unmoved_places(

@@ -12,22 +12,23 @@ from typing import TYPE_CHECKING, Any
 from porter.python.foreign import imported, patches
 from porter.python.index import Link, Node, ancestors, on_lines, walk
 from porter.python.searches import Sought, lines_with
+from porter.regex import lazy
 
 if TYPE_CHECKING:
     from porter.python.file import File
 
 
-_NPU = re.compile(r"(?i)(?:^|[._])(?:npu|torch_npu|hccl|ascend)(?:$|[._:])|_npu_|npu_avail|is_npu|use_npu|has_npu")
+_NPU = lazy(r"(?i)(?:^|[._])(?:npu|torch_npu|hccl|ascend)(?:$|[._:])|_npu_|npu_avail|is_npu|use_npu|has_npu")
 # other accelerators: in a project that runs on NPUs too, a ladder of theirs chooses among devices as well
-_OTHERS = re.compile(
+_OTHERS = lazy(
     _NPU.pattern + r"|(?i:(?:^|[._])(?:xpu|mlu|hpu|musa|sdaa)(?:$|[._:])|is_(?:xpu|mlu|hpu|musa|sdaa|cuda)_avail)"
 )
 _TEXTS, _OTHER_TEXTS = ("npu", "hccl"), ("npu", "hccl", "xpu", "mlu", "hpu", "musa", "sdaa")
-_CUDA = re.compile(r"(?i)cuda|nccl|gpu")
-_ASKS = re.compile(
+_CUDA = lazy(r"(?i)cuda|nccl|gpu")
+_ASKS = lazy(
     rb"is_(?:torch_)?npu_(?:is_)?available|get_accelerator\(\)|torch\.accelerator\.|device_module\s*=\s*getattr\(torch\b"
 )
-_LOOKED_UP = re.compile(rb"getattr\(\s*torch\s*,\s*(?![\"'\s])")  # the name of the module is only known at run time
+_LOOKED_UP = lazy(rb"getattr\(\s*torch\s*,\s*(?![\"'\s])")  # the name of the module is only known at run time
 # of lower-case text; a pattern that begins with plain letters is searched for at twenty times the speed of others
 _BYTES = tuple(map(Sought, (r"npu(?:\b|_|(?<![a-z0-9]npu))", "hccl", "ascend")))
 _OTHER_BYTES = tuple(map(Sought, ("xpu", "mlu", "hpu", "musa", "sdaa", "cuda_avail")))

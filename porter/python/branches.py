@@ -12,24 +12,25 @@ from porter.python.blocks import BODIES, once, once_for_file, place
 from porter.python.demands import demanded, demands
 from porter.python.evidence import CUDA_LIBRARIES, call_name, constant, device_like
 from porter.python.index import FUNCTIONS, Link, Node, walk
+from porter.regex import lazy
 
 if TYPE_CHECKING:
     from porter.python.file import File
 
 
 # packages and plug-ins that come in a CUDA flavour: onnxruntime-gpu, cupy-cuda12x, jax[cuda12], CUDAExecutionProvider
-_FLAVOUR = re.compile(r"[a-z][\w.]*(?:-gpu|-cuda\d\w*|\[cuda\w*\])(?:$|[=<>~!])|(?:CUDA|Tensorrt)ExecutionProvider$")
-_KERNEL = re.compile(
+_FLAVOUR = lazy(r"[a-z][\w.]*(?:-gpu|-cuda\d\w*|\[cuda\w*\])(?:$|[=<>~!])|(?:CUDA|Tensorrt)ExecutionProvider$")
+_KERNEL = lazy(
     r"_cuda(?:_ext|_kernels?|_ops|_fwd|_bwd|_forward|_backward)?$|[a-z0-9]Cuda$|_gpu_(?:forward|backward|fwd|bwd)$|^_C$|^ext_module$|triton(?:_|$)|cudnn(?!$)|cutlass|tilelang"
 )
 # a name that says that such kernels were built or installed, and a function that asks whether they can be used
-_BUILT = re.compile(
+_BUILT = lazy(
     r"(?i)(?:^|_)(?:with|has|have|use|enable|is|no)_\w*(?:triton|cudnn|cupy|cudf|apex|flash|xformers|cutlass|tilelang"
     r"|torch_(?:scatter|sparse|cluster)|pyg_lib)|(?-i:(?:WITH|HAS|HAVE)_CUDA_[A-Z])"
 )
-_ASKING = re.compile(r"(?i)kernel|custom_?ops?(?:_|$)|triton|cudnn|tilelang|cutlass|nvls|flash|xformers")
-_CHOOSES = re.compile(r"(?i)cuda_(?:path|kernels?|ext|impl|ops?)(?:_|$)|fast_cuda")  # use_fast_cuda_path = x.is_cuda
-_ABOUT = re.compile(
+_ASKING = lazy(r"(?i)kernel|custom_?ops?(?:_|$)|triton|cudnn|tilelang|cutlass|nvls|flash|xformers")
+_CHOOSES = lazy(r"(?i)cuda_(?:path|kernels?|ext|impl|ops?)(?:_|$)|fast_cuda")  # use_fast_cuda_path = x.is_cuda
+_ABOUT = lazy(
     r"(?:cudnn|tilelang|cutlass|triton|helion|unsloth|cuda_kernel)\w*(?:/\w+)?\.py$"
 )  # a module of such kernels
 _KERNELS_OF = frozenset(  # packages whose functions are CUDA kernels, with a slower way beside them
@@ -37,7 +38,7 @@ _KERNELS_OF = frozenset(  # packages whose functions are CUDA kernels, with a sl
     causal_conv1d mamba_ssm cupy cudf tilelang helion deep_ep""".split()
 )
 _CAPABILITY = frozenset({"get_device_capability", "get_device_properties"})
-_NO_KERNEL = re.compile(  # to_cuda, init_cuda, sync_cuda, ...: verbs of Python code
+_NO_KERNEL = lazy(  # to_cuda, init_cuda, sync_cuda, ...: verbs of Python code
     r"(?:^|_)(?:to|use|is|has|can|sync|synchronize|seed|init|empty|clear|check|set|get|with|on|in|batch|reset|test)_cuda$"
 )
 _TRUTH = (ast.BoolOp, ast.UnaryOp, ast.Compare, ast.NamedExpr)

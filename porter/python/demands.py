@@ -4,14 +4,14 @@ its questions for a GPU stay as they are until that is ported."""
 from __future__ import annotations
 
 import ast
-import re
 
 from porter.python.blocks import once
 from porter.python.evidence import constant
 from porter.python.index import FUNCTIONS, Link, Node, parents, walk
+from porter.regex import lazy
 
-_EXTENSION = re.compile(r"^_C$|(?:^|_)(?:ext|cuda)$|^_backend$")
-_SAID = re.compile(r"(?i)\bcuda[ _-](?:ext|kernel|op)")
+_EXTENSION = lazy(r"^_C$|(?:^|_)(?:ext|cuda)$|^_backend$")
+_SAID = lazy(r"(?i)\bcuda[ _-](?:ext|kernel|op)")
 
 
 def demanded(link: Link) -> str | None:

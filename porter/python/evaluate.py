@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Sequence
 
 from porter.python.index import Node
+from porter.regex import lazy
 
-_NEVER = re.compile(
+_NEVER = lazy(
     r"(?:\.is_cuda(?:\(\))?|cuda\.is_available\(\)|cuda\.device_count\(\)|TYPE_CHECKING|torch\.version\.(?:cuda|hip)"
     r"|is_scripting\(\)|is_tracing\(\)|is_in_onnx_export\(\)|is_compiling\(\))$"
 )
-_CUDA = re.compile(r"(?:^|[._])(?:device|dev|type|device_type|backend)(?:\.type|\(\))?$")
-_EMPTY = re.compile(
+_CUDA = lazy(r"(?:^|[._])(?:device|dev|type|device_type|backend)(?:\.type|\(\))?$")
+_EMPTY = lazy(
     r"(?<![\w.])\.*\w[\w.]*(?: is None|\.numel\(\) == 0|\.(?:shape\[-?\d\]|size\(-?\d\)|ndim|dim\(\)) [=!<>]=? \d+|\.is_contiguous\(\))$"
     r"|^(?:len\([\w.]+\)|(?:num_|n_|n)?\w+) == 0$|^not [\w.]+$|^isinstance\("
 )

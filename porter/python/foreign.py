@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from porter.python.uses import packages_of
+from porter.regex import lazy
 
 if TYPE_CHECKING:
     from porter.python.file import File
@@ -18,7 +19,7 @@ _ELSEWHERE = frozenset(
     tensorrt pycuda""".split()
 )
 # `torch.cuda.Stream = torch.xpu.Stream`: what CUDA's name stands for on another accelerator, or on an NPU by hand
-_PATCHES = re.compile(
+_PATCHES = lazy(
     rb"^[ \t]*torch\.(?:cuda|(?:Tensor|nn\.Module)\.cuda)\b[\w.]*[ \t]*=[ \t]*(torch\.(?:xpu|mlu|hpu|musa|sdaa|npu)\b)?",
     re.MULTILINE,
 )

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import ast
-import re
 
 from porter.python import blocks
 from porter.python.imports import catcher_of, handler_of
 from porter.python.index import Link, Node, parents
+from porter.regex import lazy
 
-_DECORATED = re.compile(r"(?i)require|with_?package|skip")
-_AVAILABLE = re.compile(r"(?i)avail|install|find_spec|(?:^|_)(?:has|have|is|can|use|with|enable)_")
+_DECORATED = lazy(r"(?i)require|with_?package|skip")
+_AVAILABLE = lazy(r"(?i)avail|install|find_spec|(?:^|_)(?:has|have|is|can|use|with|enable)_")
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_ASKS = re.compile(
+_ASKS = lazy(
     r"(?i)hasattr|getattr|version|avail|support|(?:^|\W|_)(?:has|is|torch)_|torch\d|legacy|compat|\bin dir\(|>=|<="
 )
-_DEVICE = re.compile(r"\b[\w.]+\.(?:is_available|device_count)\(\)")
+_DEVICE = lazy(r"\b[\w.]+\.(?:is_available|device_count)\(\)")
 _NOT_LOADED = frozenset({"OSError", "EnvironmentError", "IOError", "Exception", "BaseException"})
-_CATCHES = re.compile(r"AttributeError|ImportError|Exception|ModuleNotFoundError|RuntimeError")
+_CATCHES = lazy(r"AttributeError|ImportError|Exception|ModuleNotFoundError|RuntimeError")
 
 
 def asked(link: Link) -> bool:

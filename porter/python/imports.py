@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from porter.finding import Change
 from porter.python.blocks import once, within
 from porter.python.index import FUNCTIONS, Link, Node, ancestors
+from porter.regex import lazy
 
 if TYPE_CHECKING:
     from porter.python.file import File
     from porter.python.rewrite import Outcome
 
 
-_BLANKS = re.compile(rb"[ \t\f]*")
+_BLANKS = lazy(rb"[ \t\f]*")
 _CATCHES_IMPORT_ERROR = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
 
 

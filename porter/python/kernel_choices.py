@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-import re
 from typing import TYPE_CHECKING
 
 from porter.python.blocks import once
 from porter.python.branches import is_kernel, kernels_called
 from porter.python.evidence import call_name, constant, is_log
 from porter.python.index import Link, Node, ancestors, walk
+from porter.regex import lazy
 
 if TYPE_CHECKING:
     from porter.python.file import File
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 Choice = tuple[str, str]  # "kernel", "member" or "raises", and its name
 
 _BUILDS = frozenset({"CUDAExtension", "CUDA_HOME", "CUDNN_HOME"})  # of torch.utils.cpp_extension, in setup.py
-_SOURCES = re.compile(r"\.cuh?$|_cuda\.(?:c|cc|cpp|h)$|WITH_CUDA$")  # what only a CUDA compiler takes
-_CHOSEN = re.compile(
+_SOURCES = lazy(r"\.cuh?$|_cuda\.(?:c|cc|cpp|h)$|WITH_CUDA$")  # what only a CUDA compiler takes
+_CHOSEN = lazy(
     r"(?i)(?:^|_)(?:use|has|have|with|enable|build)_\w*(?:cuda_(?:ext|kernel|op)|flash|xformers|triton|apex)"
 )
 _CAPABILITY = "torch.cuda.get_device_capability"

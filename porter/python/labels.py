@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import ast
-import re
 from typing import TYPE_CHECKING
 
 from porter.python.blocks import once_for_file
 from porter.python.evidence import constant, like
 from porter.python.index import Link, Node, ancestors, walk
+from porter.regex import lazy
 
 if TYPE_CHECKING:
     from porter.python.file import File
 
-_KIND = re.compile(r"(?:^|_)(?:TYPE|KIND|NAME|LABEL|VARIANT)$")
+_KIND = lazy(r"(?:^|_)(?:TYPE|KIND|NAME|LABEL|VARIANT)$")
 
 
 def is_label(file: File, link: Link) -> bool:

@@ -16,16 +16,15 @@ from porter.python.mentions import Mentions
 from porter.python.parameters import defaults
 from porter.python.ranks import Ranks
 from porter.python.refusing import refuses
+from porter.regex import lazy
 
 if TYPE_CHECKING:
     from porter.python.file import File
 
 
-_OPTIONS = re.compile(
-    r"(?i)(?:^|_)(?:args?|arguments|opts?|options|hparams|hps|params|cfg|conf|config|flags|settings)$"
-)
+_OPTIONS = lazy(r"(?i)(?:^|_)(?:args?|arguments|opts?|options|hparams|hps|params|cfg|conf|config|flags|settings)$")
 _KEEPS = frozenset({"cuda", "npu", "to", "cpu", "coalesce", "float", "half", "double", "detach", "requires_grad_", "t"})
-_RANK = re.compile(r"(?:^|_)(?:local_?)?rank$", re.IGNORECASE)
+_RANK = lazy(r"(?:^|_)(?:local_?)?rank$", re.IGNORECASE)
 _SCRIPT = frozenset(
     f"torch.jit.{name}"
     for name in "script script_method script_if_tracing ScriptModule export ignore unused annotate".split()

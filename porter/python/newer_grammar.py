@@ -17,15 +17,16 @@ from porter.python.index import Node
 from porter.python.source import Source
 from porter.python.trees import fits_libcst, tree_of
 from porter.python.units import positions
+from porter.regex import lazy
 
-_BLANK = re.compile(r"[ \t]*")
-_LINE_END = re.compile(r"\r\n|\r|\n")
-_STEPS = re.compile(
+_BLANK = lazy(r"[ \t]*")
+_LINE_END = lazy(r"\r\n|\r|\n")
+_STEPS = lazy(
     r'"""(?:\\.|[^\\])*?"""|\'\'\'(?:\\.|[^\\])*?\'\'\'|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|#[^\n]*|\\\r?\n|\n'
     r"|[()\[\]{}]|\.(?=\w)|[-+*/%@&|^~]|\b(?:and|or|not|if|lambda|await)\b",
     re.DOTALL,
 )
-_INDENTED = re.compile(r"^[ \t]{400}", re.MULTILINE)
+_INDENTED = lazy(r"^[ \t]{400}", re.MULTILINE)
 _DEEPEST = 1000
 _MOST = 200  # statements hidden before the file as a whole is given up
 

@@ -9,13 +9,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from porter.python.index import FUNCTIONS, Link, Node, ancestors
+from porter.regex import lazy
 
 if TYPE_CHECKING:
     from porter.python.file import File
 
 
-_LOCAL_RANK = re.compile(r"_?local_?rank", re.IGNORECASE)
-_FROM_ENVIRONMENT = re.compile(rb"environ(?:\.get\(|\[)\s*[\"']LOCAL_RANK[\"']")
+_LOCAL_RANK = lazy(r"_?local_?rank", re.IGNORECASE)
+_FROM_ENVIRONMENT = lazy(rb"environ(?:\.get\(|\[)\s*[\"']LOCAL_RANK[\"']")
 
 
 class Ranks:

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Protocol
 
 from porter.python.index import Node
+from porter.regex import lazy
 
 
 class Searched(Protocol):
@@ -25,8 +26,8 @@ class Searched(Protocol):
     def span(self, node: Node) -> tuple[int, int]: ...
 
 
-_TOKEN = re.compile(r"\\x..|\\\d+|\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{[\d,]*\}|.", re.DOTALL)
-_WORD = re.compile(r"\\b([A-Za-z_]\w*)(?=\\[(bs]|\(\?:\[|$)")
+_TOKEN = lazy(r"\\x..|\\\d+|\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{[\d,]*\}|.", re.DOTALL)
+_WORD = lazy(r"\\b([A-Za-z_]\w*)(?=\\[(bs]|\(\?:\[|$)")
 
 
 class Sought:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 import io
-import re
 import tokenize
 import warnings
 from bisect import bisect_right
@@ -13,11 +12,12 @@ from itertools import accumulate
 
 from porter.errors import Unreadable
 from porter.finding import Change
+from porter.regex import lazy
 
 BOM = b"\xef\xbb\xbf"
-LINE_END = re.compile(rb"\r\n|\r|\n")  # what Python calls a line end; str.splitlines knows eight more
+LINE_END = lazy(rb"\r\n|\r|\n")  # what Python calls a line end; str.splitlines knows eight more
 _ASCII = b"\t\n\r\f" + bytes(range(32, 127)) + rb"\u0041\x41\101 ~~ +AGE- .."
-_CODING = re.compile(rb"^[ \t\f]*#.*?coding[:=]")
+_CODING = lazy(rb"^[ \t\f]*#.*?coding[:=]")
 
 
 def _decoded(data: bytes, encoding: str) -> str:

@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable
 
 from porter.errors import Unreadable
+from porter.regex import lazy
 
 Parse = Callable[[bytes], "ast.Module | None"]
 FAULTS = (SyntaxError, ValueError, RecursionError, MemoryError)  # a ValueError is about null bytes
@@ -20,11 +21,11 @@ _LONGEST = 1_000_000  # characters of that: it takes 150 bytes for each
 _DEEPEST = (
     100  # levels; nobody writes half as many, and a function that goes down a tree may take several calls for one
 )
-_PYTHON2 = re.compile(
+_PYTHON2 = lazy(
     rb"^[ \t]*(print[ \t]+[\"'\w]|exec[ \t]+[\"'\w]|except[ \t]+[\w.]+[ \t]*,[ \t]*\w+[ \t]*:|raise[ \t]+\w+[ \t]*,)",
     re.M,
 )
-_CODE_INSIDE = re.compile(r"[bru]*f", re.IGNORECASE)
+_CODE_INSIDE = lazy(r"[bru]*f", re.IGNORECASE)
 
 
 def tree_of(text: str | bytes) -> ast.Module:

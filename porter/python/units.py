@@ -7,7 +7,6 @@ nodes back to offsets in the file.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import accumulate
@@ -19,11 +18,12 @@ from porter.python.blocks import once, within
 from porter.python.index import Link, Node
 from porter.python.source import Source
 from porter.python.trees import fits_libcst
+from porter.regex import lazy
 
 # LibCST's parser recurses without a limit of its own: far beyond this it takes the process down
 _DEEPEST = 400
-_OPENING = re.compile(rb"(?:[ \t\f(\\\r\n]|#[^\r\n]*)*")
-_COLON = re.compile(rb"(?:#[^\r\n]*|[^:#])*:")
+_OPENING = lazy(rb"(?:[ \t\f(\\\r\n]|#[^\r\n]*)*")
+_COLON = lazy(rb"(?:#[^\r\n]*|[^:#])*:")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from porter.python import blocks
 from porter.python.evidence import constant
 from porter.python.index import Link, Node
+from porter.regex import lazy
 
 if TYPE_CHECKING:
     from porter.engine.rule_file import RuleFile
 
 # what the objects of a package are asked for in files that never name it
-_OBJECTS = {b"dgl": re.compile(rb"\.(?:[ne]data|update_all|apply_(?:nodes|edges)|send_and_recv|local_(?:scope|var))\b")}
+_OBJECTS = {b"dgl": lazy(rb"\.(?:[ne]data|update_all|apply_(?:nodes|edges)|send_and_recv|local_(?:scope|var))\b")}
 
 
 class Use(NamedTuple):

@@ -5,7 +5,6 @@ Where there are no sources, the compiled file tells whether it holds device code
 
 from __future__ import annotations
 
-import re
 from functools import cached_property
 from pathlib import Path
 
@@ -18,11 +17,12 @@ from porter.native.extensions import Extension
 from porter.native.kernels import Exported, Reached
 from porter.native.uses import OPS
 from porter.python.trees import parse
+from porter.regex import lazy
 
-_FOREIGN = re.compile(r"(?:^|/)(?:third_party|3rdparty|cutlass|extern|external|submodules?|tests?)/")
+_FOREIGN = lazy(r"(?:^|/)(?:third_party|3rdparty|cutlass|extern|external|submodules?|tests?)/")
 _DEVICE = (".cu", ".hip")
 _NAMED = ("_cuda", "_cuda_lib")  # a module that says itself what it is for
-_ASKS = re.compile(r"(?:get|has|is|with|check|supports?)_|\w*_version$")
+_ASKS = lazy(r"(?:get|has|is|with|check|supports?)_|\w*_version$")
 _ANYWHERE = frozenset({"CPU", "CompositeImplicitAutograd", "CompositeExplicitAutograd", "CatchAll"})
 _FATBIN, _ASCEND = (b".nv_fatbin", b"libcudart"), (b"libascendcl", b"libtorch_npu", b"aclnn")
 _PIECE = 1 << 22

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeAlias
@@ -18,11 +17,12 @@ from porter.reach.body import End, Steps
 from porter.reach.compiled import Natives
 from porter.reach.library import CLASS, FUNCTION, Library, Symbol
 from porter.reach.reading import Reading
+from porter.regex import lazy
 
 Way: TypeAlias = tuple[tuple[str, ...], End]  # keys, and what it ends in
 LAYOUT = 1
 _GRADIENT = frozenset({"forward", "backward", "symbolic", "setup_context"})  # which `apply` calls
-_ASIDE = re.compile(r"(?:^|\.)(?:tests?|testing|benchmarks?|examples?|setup|conftest)(?:\.|$)|(?:^|\.)test_")
+_ASIDE = lazy(r"(?:^|\.)(?:tests?|testing|benchmarks?|examples?|setup|conftest)(?:\.|$)|(?:^|\.)test_")
 
 
 def make(folder: Path, session: Session) -> Json:

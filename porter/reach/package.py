@@ -13,10 +13,11 @@ from porter.files.all_files import everything
 from porter.files.read import LIMIT, beginning
 from porter.python import trees
 from porter.python.index import Node
+from porter.regex import lazy
 
-_VERSION = re.compile(r"^__version__\s*(?::\s*str\s*)?=\s*['\"]([^'\"]+)['\"]", re.MULTILINE)
-_OPERATOR = re.compile(rb"""["'](\w+)::(\w+)(?:["'(.])""")
-_METADATA = re.compile(r"^Version:\s*(\S+)", re.MULTILINE)
+_VERSION = lazy(r"^__version__\s*(?::\s*str\s*)?=\s*['\"]([^'\"]+)['\"]", re.MULTILINE)
+_OPERATOR = lazy(rb"""["'](\w+)::(\w+)(?:["'(.])""")
+_METADATA = lazy(r"^Version:\s*(\S+)", re.MULTILINE)
 
 
 class Package:

@@ -9,6 +9,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from porter.files.documents import Json
+from porter.regex import lazy
 from porter.report import support
 from porter.report.page import STATES, TOP, context
 from porter.report.read import Templates
@@ -19,9 +20,9 @@ from porter.rulebook.words import speaker
 
 phrase = speaker("page")
 
-_CODE = re.compile(r"`([^`\n]+)`")
+_CODE = lazy(r"`([^`\n]+)`")
 # for a whole text; inside a sentence it would take the full stop, too
-_LINK = re.compile(r"https://[\w.~:/?#@!$&'()*+,;=%-]+")
+_LINK = lazy(r"https://[\w.~:/?#@!$&'()*+,;=%-]+")
 TAGS = {"en": "en", "zh": "zh-Hans"}
 
 

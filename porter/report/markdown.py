@@ -6,6 +6,7 @@ import re
 
 from porter.files.documents import Json
 from porter.finding import SEVERITIES, STATUSES
+from porter.regex import lazy
 from porter.report.findings import REFUSED
 from porter.report.page import headline, is_open, readiness, state
 from porter.report.sanitise import line
@@ -20,7 +21,7 @@ WORDS = {
     "all": ("All {all} findings.", "全部 {all} 条。"),
     "refused": ("Not parsed or refused: {n}", "未解析或被拒绝：{n} 个"),
 }
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~$@&-])")
+_SPECIAL = lazy(r"([\\`*_{}\[\]<>()#+!|~$@&-])")
 
 
 def render(document: Json) -> str:

@@ -3,17 +3,17 @@ same where it runs)."""
 
 from __future__ import annotations
 
-import re
 from html import escape
 
 from porter.files.documents import Json
+from porter.regex import lazy
 from porter.report.excerpt import Excerpts, Row
 from porter.report.sanitise import line, shown
 from porter.rulebook.words import speaker
 
 phrase = speaker("page")
 
-_CODE = re.compile(r"`([^`\n]+)`")
+_CODE = lazy(r"`([^`\n]+)`")
 
 
 def paper(document: Json, rows: list[list[Row]], excerpts: Excerpts) -> str:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from functools import cached_property, lru_cache
-from typing import TypeAlias
 
+from porter.regex import lazy
 from porter.resources import rules_dir
 from porter.rulebook import compiled
-
-Search: TypeAlias = "Callable[[bytes], re.Match[bytes] | None]"
 
 
 @lru_cache(maxsize=1)
@@ -23,19 +20,17 @@ class Gate:
     """A text is looked for first, its patterns only where it stands. A text without patterns opens the gate alone."""
 
     @cached_property
-    def _searches(self) -> tuple[tuple[bytes, tuple[Search, ...]], ...]:
+    def _searches(self) -> tuple[tuple[bytes, tuple[re.Pattern[bytes], ...]], ...]:
         known = opening()["python"].items()
-        return tuple(
-            (text.encode(), tuple(re.compile(p.encode()).search for p in patterns)) for text, patterns in known
-        )
+        return tuple((text.encode(), tuple(lazy(p.encode()) for p in patterns)) for text, patterns in known)
 
     def search(self, data: bytes) -> bool:
-        for text, searches in self._searches:
+        for text, patterns in self._searches:
             if text in data:
-                if not searches:
+                if not patterns:
                     return True
-                for search in searches:
-                    if search(data):
+                for pattern in patterns:
+                    if pattern.search(data):
                         return True
         return False
 

@@ -11,11 +11,12 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from porter.regex import lazy
 from porter.rulebook.log_patterns import head
 from porter.rulebook.table import Stanza
 
 KINDS = ("python", "notebook", "script", "settings", "yaml", "requirements", "source")  # of files
-_SPECIAL = re.compile(r"[\\^$.*+?()\[\]{}|]")
+_SPECIAL = lazy(r"[\\^$.*+?()\[\]{}|]")
 _LEAST = 3  # letters at the beginning of a pattern: what makes a search fast
 _GROUPED = 4  # letters that words have in common which are looked for together
 

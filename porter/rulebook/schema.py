@@ -7,16 +7,17 @@ from collections.abc import Iterator
 from typing import Any
 
 from porter.finding import EFFORTS, SEVERITIES
+from porter.regex import lazy
 from porter.rulebook import opening
 from porter.rulebook.errors import Check, Kinds, RuleError
 from porter.rulebook.schema_diagnose import cause
 from porter.rulebook.schema_report import kernel, kinds, pattern, setting
 from porter.rulebook.table import LANGUAGES, STATUSES, Stanza
 
-PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
-_CODE = re.compile(r"PRT\d{3}")
-_SLUG = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
-_DOTTED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
+PLACEHOLDER = lazy(r"\{([a-z_]+)\}")
+_CODE = lazy(r"PRT\d{3}")
+_SLUG = lazy(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+_DOTTED = lazy(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 
 
 def _matches(pattern: re.Pattern[str], description: str) -> Check:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
+from porter.regex import lazy
 from porter.rulebook.errors import Check, Kinds
 
 KINDS = ("cause", "effect", "hint")  # what went wrong | what follows from something else | what slows or degrades
-_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+_NAME = lazy(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 SERIES = (
     "nan-loss",
     "loss-scale",

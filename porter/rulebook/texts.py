@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from porter.finding import Finding
+from porter.regex import lazy
 from porter.rulebook import table
 from porter.rulebook.words import words
 from porter.target import Target
 
-_PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
+_PLACEHOLDER = lazy(r"\{([a-z_]+)\}")
 DEFAULT = Target()
 Languages = dict[str, str]
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 
+from porter.regex import lazy
 from porter.rulebook.table import Variable
 
 MB = 1 << 20
-_NUMBERS = re.compile(r"(?:\d{1,9}(?:,\d{1,9})*)?")
+_NUMBERS = lazy(r"(?:\d{1,9}(?:,\d{1,9})*)?")
 
 
 def is_list(row: Variable) -> bool:

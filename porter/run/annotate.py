@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import re
 import tokenize
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
@@ -11,9 +10,10 @@ from collections.abc import Callable, Iterable
 from porter.errors import Unreadable
 from porter.finding import Change, Finding
 from porter.python.source import Source
+from porter.regex import lazy
 
-OWN = re.compile(r"# PRT\d{3}: ")
-SPECIAL = re.compile(r"#\s*porter:")
+OWN = lazy(r"# PRT\d{3}: ")
+SPECIAL = lazy(r"#\s*porter:")
 
 
 def remarks(

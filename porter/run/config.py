@@ -12,11 +12,12 @@ from typing import Any
 from porter.errors import UserError, check_choice, suggestion
 from porter.files.read import read as read_file
 from porter.finding import SEVERITIES
+from porter.regex import lazy
 from porter.target import STYLES
 
 LANGUAGES = ("en", "zh")
 CHOICES = {"fail_on": SEVERITIES, "lang": LANGUAGES, "style": STYLES}
-PREFIX = re.compile(r"PRT\d{0,3}$")
+PREFIX = lazy(r"PRT\d{0,3}$")
 
 
 @dataclass(frozen=True, slots=True)

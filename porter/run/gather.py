@@ -33,37 +33,38 @@ from porter.project.said_once import (
 )
 from porter.project.unmoved import unmoved_places
 from porter.python.trees import Parse, parse, shallow
+from porter.regex import lazy
 from porter.rulebook.gate import opening
 from porter.training.calls.per_batch import served
 
 _OWN = {
-    "cuda": re.compile(rb"def[ \t]+cuda[ \t]*\("),
-    "is_cuda": re.compile(rb"^[ \t]+(?:def[ \t]+is_cuda\b|(?:self\.)?is_cuda[ \t]*(?::[^=\n]+)?=(?!=))", re.MULTILINE),
+    "cuda": lazy(rb"def[ \t]+cuda[ \t]*\("),
+    "is_cuda": lazy(rb"^[ \t]+(?:def[ \t]+is_cuda\b|(?:self\.)?is_cuda[ \t]*(?::[^=\n]+)?=(?!=))", re.MULTILINE),
 }
-_SET = re.compile(rb"torch\.cuda\.(\w+)[ \t]*=(?!=)")
-_CONSTANT = re.compile(rb"^([A-Za-z_]\w*)[ \t]*(?::[^=\n]*)?=[ \t]*[\"'](cuda(?::\d+)?|nccl)[\"']", re.MULTILINE)
-_MEMBER = re.compile(rb"^[ \t]+\w+[ \t]*=[ \t]*[\"'](?:cuda|nccl)[\"']", re.MULTILINE)
-_SHIM = re.compile(
+_SET = lazy(rb"torch\.cuda\.(\w+)[ \t]*=(?!=)")
+_CONSTANT = lazy(rb"^([A-Za-z_]\w*)[ \t]*(?::[^=\n]*)?=[ \t]*[\"'](cuda(?::\d+)?|nccl)[\"']", re.MULTILINE)
+_MEMBER = lazy(rb"^[ \t]+\w+[ \t]*=[ \t]*[\"'](?:cuda|nccl)[\"']", re.MULTILINE)
+_SHIM = lazy(
     rb"^[ \t]*(?:from[ \t]+torch_npu\.contrib[ \t]+import[ \t]+transfer_to_npu|import[ \t]+torch_npu\.contrib\.transfer_to_npu)",
     re.M,
 )
 # an option's name has an end: without one, a text of nothing but dashes is gone over again and again
-_PASSED = re.compile(
+_PASSED = lazy(
     rb"(--?[A-Za-z][\w.-]{0,100})(?:[ \t]+|=|[\"'],[ \t]*[\"'])[\"']?(?:\$\{\w+:?[-=])?(cuda(?::\d+)?|nccl)\b"
 )
 # `backend=nccl`, and the option that is handed `$backend`
-_HELD = re.compile(
+_HELD = lazy(
     rb"^[ \t]*(?:(?:export|local|declare|readonly)[ \t]+)?(\w+)=[\"']?(?:\$\{\w+:?[-=])?(cuda(?::\d+)?|nccl)\}?[\"']?[ \t]*(?:[;#\r\n]|\Z)",
     re.MULTILINE,
 )
-_HANDED = re.compile(rb"(--?[A-Za-z][\w.-]{0,100})(?:[ \t]+|=)[\"']?\$\{?(\w+)")
+_HANDED = lazy(rb"(--?[A-Za-z][\w.-]{0,100})(?:[ \t]+|=)[\"']?\$\{?(\w+)")
 _SCRIPTS = (".sh", ".bash", ".slurm", ".sbatch", ".pbs", ".lsf", ".ksh", ".cmd", ".bat", ".mk", ".yml", ".yaml", ".py")
 _SCRIPT_NAMES = ("Makefile", "makefile")
-_TEST = re.compile(r"(?:^|/)(?:tests?|examples?)/|(?:^|/)test_")
-_ASKS = re.compile(rb"(?i)(^[ \t]*def[ \t]+)?\bis_(?:torch_)?npu_available\b(?:[ \t]*=(?!=))?", re.MULTILINE)
+_TEST = lazy(r"(?:^|/)(?:tests?|examples?)/|(?:^|/)test_")
+_ASKS = lazy(rb"(?i)(^[ \t]*def[ \t]+)?\bis_(?:torch_)?npu_available\b(?:[ \t]*=(?!=))?", re.MULTILINE)
 _BESIDE = frozenset({"tests", "test", "examples", "example", "docs", "scripts", "tools", "benchmarks"})  # of a package
 _PROJECT = ("pyproject.toml", "setup.cfg", "setup.py")
-_CUDA_FOLDER = re.compile(r"(?:^|_)cuda\d*(?:$|_)")  # what a package or module of the project may be called, too
+_CUDA_FOLDER = lazy(r"(?:^|_)cuda\d*(?:$|_)")  # what a package or module of the project may be called, too
 _LARGEST = 2_000_000  # a script of more bytes is data
 
 
@@ -126,7 +127,7 @@ def _gather(
             falls_back=attention_falls_back(gathered.texts, parse),
         ),
         variables=Variables(first_readers(gathered.texts), set_in_many(gathered.texts)),
-        lists=lists_of(root, files, gathered.texts, parse, _plain(files, gathered.with_cuda), loose=loose),
+        lists=lists_of(root, files, gathered.texts, survey.read, parse, _plain(files, gathered.with_cuda), loose=loose),
         once=SaidOnce(
             first_fused(gathered.texts),
             first_gelu(gathered.texts, parse),

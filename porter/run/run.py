@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import os
-import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -25,6 +24,7 @@ from porter.finding import FileResult, Held, Site
 from porter.native.kernels import anew
 from porter.project.consistency import consistent
 from porter.project.unedited_places import Partners
+from porter.regex import lazy
 from porter.run.config import Settings
 from porter.run.gather import gather
 from porter.target import Target
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 READ = KINDS | {PYTHON}
 PARALLEL_FROM = 200  # files that pass the gate; below, one process is done before others have started
-_LOOK, _DEVICE = 4096, re.compile(rb':\s*"(?:cuda|nccl)')  # how much of a file that is too long, and what for
+_LOOK, _DEVICE = 4096, lazy(rb':\s*"(?:cuda|nccl)')  # how much of a file that is too long, and what for
 Gated: TypeAlias = tuple[int, str, str]  # size, path, digest
 Progress = Callable[[int, int], None]
 REFUSALS = {"missing": "vanished", "large": "too-large"}  # what reading calls it -> what PRT003 calls it

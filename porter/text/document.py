@@ -13,8 +13,9 @@ from typing import Any, Protocol
 from porter.engine.session import Session
 from porter.engine.suppress import SPOKEN, Comment, Suppressions
 from porter.errors import Unreadable
+from porter.regex import lazy
 
-_BLANK = re.compile(r"\s*")
+_BLANK = lazy(r"\s*")
 _BOM = b"\xef\xbb\xbf"
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import cache
 
 from porter.files import kinds
+from porter.regex import lazy
 from porter.rulebook.gate import GATE, opening
 
 # the words of which the rules give for each kind of file
@@ -29,14 +30,12 @@ _PATTERNS = {
     kinds.NATIVE: "source",
 }
 _ESCAPED = r"\\u00[4-7]"  # JSON may spell a letter as \u0063; nobody who has no reason to does
-_RECORDS = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[")  # a list is data
+_RECORDS = lazy(rb"(?:\xef\xbb\xbf)?\s*\[")  # a list is data
 _Search = Callable[[bytes], "re.Match[bytes] | None"]
 KINDS = frozenset({*_PATTERNS, *_WORDS})  # what porter reads beside Python
 
 # what porter itself wrote: findings, baselines, results of `verify`, as JSON or SARIF
-_OWN = re.compile(
-    rb'\s*\{\s*"(?:schema": \d+,\s*"porter"|porter-baseline"|format": \d+,\s*"verdict"|\$schema": "[^"]*sarif)'
-)
+_OWN = lazy(rb'\s*\{\s*"(?:schema": \d+,\s*"porter"|porter-baseline"|format": \d+,\s*"verdict"|\$schema": "[^"]*sarif)')
 
 
 def concerns(kind: str, data: bytes) -> bool:

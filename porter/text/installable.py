@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import product
@@ -10,10 +9,11 @@ from typing import Protocol
 
 from porter.engine.rule import Hit, named
 from porter.files.kinds import REQUIREMENTS, YAML, kind_of
+from porter.regex import lazy
 from porter.versions import allows, release
 
-_PLATFORM = re.compile(r"platform|os_name")
-_EXTRA = re.compile(r"""extra[ \t]*==[ \t]*["']([^"']*)["']""")
+_PLATFORM = lazy(r"platform|os_name")
+_EXTRA = lazy(r"""extra[ \t]*==[ \t]*["']([^"']*)["']""")
 _MACHINES = ("x86_64", "aarch64")
 _PYTHONS = ("2.7", "3.5", "3.6", "3.7", "3.8", "3.9", "3.10", "3.11", "3.12", "3.13")
 _NEWEST = 15  # Python 3.x

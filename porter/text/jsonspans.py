@@ -8,12 +8,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from porter.errors import Unreadable
+from porter.regex import lazy
 
-_SPACE = re.compile(r"(?:[ \t\r\n\ufeff]+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
-_STRING = re.compile(r'"[^"\\\x00-\x1f]*(?:\\.[^"\\\x00-\x1f]*)*"', re.DOTALL)
+_SPACE = lazy(r"(?:[ \t\r\n\ufeff]+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
+_STRING = lazy(r'"[^"\\\x00-\x1f]*(?:\\.[^"\\\x00-\x1f]*)*"', re.DOTALL)
 # a bracket, or what may hold brackets that are none
-_BRACKET = re.compile(rf'{_STRING.pattern}|//[^\n]*|/\*(?:.*?\*/)?|["{{}}\[\]]', re.DOTALL)
-_SCALAR = re.compile(r"-?(?:\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|Infinity)|true|false|null|NaN")
+_BRACKET = lazy(rf'{_STRING.pattern}|//[^\n]*|/\*(?:.*?\*/)?|["{{}}\[\]]', re.DOTALL)
+_SCALAR = lazy(r"-?(?:\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|Infinity)|true|false|null|NaN")
 _CLOSED_BY = {"{": "}", "[": "]"}
 _DEEPEST = 200  # the same file is read alike however many calls porter stands in
 

@@ -10,38 +10,39 @@ from typing import Any
 
 from porter.engine.rule import Hit, named
 from porter.engine.session import RuleSet
+from porter.regex import lazy
 from porter.rulebook.table import Package
 from porter.text.document import Document
 from porter.text.installable import companion, obstacles, off_linux
 from porter.versions import allows, base, release
 
-_REQUIREMENT = re.compile(
+_REQUIREMENT = lazy(
     r"(?P<name>[A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?)(?:[ \t]*\[[^\]]*\])?[ \t]*"
     r"(?:(?P<url>@[^;#]*)|\(?(?P<spec>(?:===|==|~=|!=|>=|<=|>|<|\^|=)[ \t]*[^;#)\s]*(?:[ \t]*(?:,[ \t]*)?(?:===|==|~=|!=|>=|<=|>|<)[ \t]*[^;#)\s,]+)*)?\)?)?"
     r"[ \t]*(?P<marker>;[^#]*)?"
 )
-_PARTS = re.compile(
+_PARTS = lazy(
     r"nvidia-(?:cublas|cuda|cudnn|cufft|cufile|curand|cusolver|cusparse|cusparselt|nccl|nvtx|nvjitlink|nvshmem|pyindex)"
     r"(?:-[\w-]*)?|cuda-(?:toolkit|nvcc|runtime|cudart|libraries|nvrtc|nvtx|cupti|compiler)(?:-[\w-]*)?|cudatoolkit(?:-dev)?|"
     r"pytorch-cuda|pytorch-mutex|cudnn|nccl|cuda"
 )
-_BUILD = re.compile(r"[-_]?cu(?:da)?-?\d{2,3}(?:-\d{1,2}|x)?$")  # of a normalised name, dgl-cuda10.2 is dgl-cuda10-2
-_ADDRESS = re.compile(r"https?://[^\s\"']*")
-_INDEX = re.compile(r"https?://(?:download\.pytorch\.org/whl|data\.pyg\.org/whl)/")
-_TOOLKIT = re.compile(r"(?<=[/+])cu\d{2,3}(?=(?:/|\.html|/torch_stable\.html)?(?:[\s\"',;\]]|$))")
-_FOREIGN = re.compile(r"pypi\.nvidia\.com|pypi\.ngc\.nvidia\.com|/cu\d{2,3}\b")
-_OURS = re.compile(r"(?i)(?:^|[/_.-])(?:npu|ascend)s?(?:$|[/_.-])")
+_BUILD = lazy(r"[-_]?cu(?:da)?-?\d{2,3}(?:-\d{1,2}|x)?$")  # of a normalised name, dgl-cuda10.2 is dgl-cuda10-2
+_ADDRESS = lazy(r"https?://[^\s\"']*")
+_INDEX = lazy(r"https?://(?:download\.pytorch\.org/whl|data\.pyg\.org/whl)/")
+_TOOLKIT = lazy(r"(?<=[/+])cu\d{2,3}(?=(?:/|\.html|/torch_stable\.html)?(?:[\s\"',;\]]|$))")
+_FOREIGN = lazy(r"pypi\.nvidia\.com|pypi\.ngc\.nvidia\.com|/cu\d{2,3}\b")
+_OURS = lazy(r"(?i)(?:^|[/_.-])(?:npu|ascend)s?(?:$|[/_.-])")
 # what only an environment for another accelerator holds
 _ELSEWHERE = (
     r"(?:intel[-_]extension[-_]for[-_]pytorch|oneccl[-_]bind[-_]pt|torch[-_]xla|habana[-_]torch[-_]plugin"
     r"|torch[-_]neuronx?|torch[-_]mlu|torch[-_]musa)(?![-_\w])(?![^\n]*;[ \t]*(?:extra|implementation|os_|platform|python|sys_))"
 )
-_INSTALLED_ELSEWHERE = re.compile(rf"^(?![^\n]*uninstall)(?:[^#\n]*[^#\n\w-])?{_ELSEWHERE}", re.MULTILINE)
-_DOCUMENTS = re.compile(r"(?i)(?:^|/)docs?/")  # what builds pages imports torch, and runs nothing on a device
+_INSTALLED_ELSEWHERE = lazy(rf"^(?![^\n]*uninstall)(?:[^#\n]*[^#\n\w-])?{_ELSEWHERE}", re.MULTILINE)
+_DOCUMENTS = lazy(r"(?i)(?:^|/)docs?/")  # what builds pages imports torch, and runs nothing on a device
 _WIDTH = 3
 # a package by the name of its repository
-CLONED = re.compile(r"(?:-e[ \t]+|--editable[ \t=]+)?git\+\w+://(?=\S*$)\S*?/([\w-]+)(?:\.git)?/?(?:[@#]|$)")
-EXACT = re.compile(r"(?:===|==|=)?[ \t]*(\d[\w.+!-]*)")  # without an operator as poetry has it
+CLONED = lazy(r"(?:-e[ \t]+|--editable[ \t=]+)?git\+\w+://(?=\S*$)\S*?/([\w-]+)(?:\.git)?/?(?:[@#]|$)")
+EXACT = lazy(r"(?:===|==|=)?[ \t]*(\d[\w.+!-]*)")  # without an operator as poetry has it
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 import weakref
 from collections.abc import Sequence
 from functools import cached_property
@@ -14,6 +13,7 @@ from porter.python.assigned import values_of
 from porter.python.blocks import place, within
 from porter.python.evidence import call_name
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, owner_of, walk
+from porter.regex import lazy
 from porter.training import frequency
 from porter.training.callers import Callers
 from porter.training.frequency import (
@@ -35,7 +35,7 @@ from porter.training.placement import Natures
 if TYPE_CHECKING:
     from porter.training.protocols import File
 
-_OTHERS = re.compile(rb"""['"](?:%s)\b""" % "|".join(OTHERS).encode())
+_OTHERS = lazy(rb"""['"](?:%s)\b""" % "|".join(OTHERS).encode())
 STEP, FORWARD, CALLED = "step", "forward", "called"
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
 

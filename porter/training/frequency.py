@@ -6,21 +6,21 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterable
 
 from porter.python.blocks import BODIES, once, place, within
 from porter.python.evidence import call_name, constant
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, walk
+from porter.regex import lazy
 from porter.rulebook.table import hint
 
 _NOW_AND_THEN, _REPORTS, _AFTERWARDS, _ASIDE = map(hint, ("now-and-then", "reports", "afterwards", "aside"))
 STEPS = frozenset({"training_step", "train_step", "compute_loss"})  # Lightning, trainers: their loop is elsewhere
 _SAME = {ast.Eq: 1, ast.Is: 1, ast.NotEq: -1, ast.IsNot: -1}
-_EPOCH = re.compile(r"(?i)epoch")
-_EPOCHS = re.compile(r"(?i)(?<!per_)(?<!each_)(?<!_in_)epochs?$")  # how many there are
+_EPOCH = lazy(r"(?i)epoch")
+_EPOCHS = lazy(r"(?i)(?<!per_)(?<!each_)(?<!_in_)epochs?$")  # how many there are
 _RANGES = frozenset({"range", "trange"})
-_NO_GRAD = re.compile(r"no_grad|inference_mode")
+_NO_GRAD = lazy(r"no_grad|inference_mode")
 OTHERS = ("mps", "xla", "xpu", "hpu", "tpu", "mlu", "musa")  # accelerators that are neither GPUs nor NPUs
 _LEAVES = (ast.Return, ast.Continue)
 TROUBLE = frozenset({"error", "warning", "warn", "exception", "critical", "debug"})

@@ -4,23 +4,23 @@ sequence, what is read of a batch before it is moved, numbers that an object was
 from __future__ import annotations
 
 import ast
-import re
 from typing import TYPE_CHECKING
 
 from porter.python.blocks import once
 from porter.python.evidence import call_name
 from porter.python.index import Link, Node, ancestors, walk
 from porter.python.parameters import parameters
+from porter.regex import lazy
 
 if TYPE_CHECKING:
     from porter.engine.rule_file import Names as AnyNames
     from porter.training.scene import Scene
 
-_MOVES = re.compile(
+_MOVES = lazy(
     r"(?i)^(?:to|cuda|npu)$|(?:move|copy|send|put|batch|data|tensors?)_?to_?(?:device|gpu|cuda|npu)|^to_?(?:device|gpu|cuda|npu)$"
 )
 _REDUCTIONS = frozenset({"all_reduce", "reduce", "reduce_scatter_tensor"})
-_PACKED = re.compile(rb"PackedSequence|pack_(?:padded_)?sequence")
+_PACKED = lazy(rb"PackedSequence|pack_(?:padded_)?sequence")
 
 
 def stays(scene: Scene, node: Node, link: Link) -> bool:
@@ -61,15 +61,15 @@ def _names(node: Node) -> set[str]:
 def _moved(function: Node) -> dict[str, int]:
     """What a function is handed and moves in its own block: the line from which on it lies on the device."""
     handed, lines = {*parameters(function)}, dict[str, int]()
-    bound = [n.id for n in walk(function) if n.__class__ is ast.Name and n.ctx.__class__ is ast.Store]
     for statement in function.body:
         target: Node = statement.targets[0] if statement.__class__ is ast.Assign else None
-        if target.__class__ is not ast.Name or target.id not in handed or bound.count(target.id) != 1:
+        if target.__class__ is not ast.Name or target.id not in handed:
             continue
         calls = [n for n in walk(statement.value) if n.__class__ is ast.Call and _MOVES.search(call_name(n.func))]
         if any(target.id in _names(call) for call in calls):
             lines[target.id] = statement.lineno
-    return lines
+    bound = [n.id for n in walk(function) if n.__class__ is ast.Name and n.ctx.__class__ is ast.Store] if lines else []
+    return {name: line for name, line in lines.items() if bound.count(name) == 1}
 
 
 def _was_given(scene: Scene, node: Node, link: Link) -> bool:

@@ -7,23 +7,23 @@ A link is (node, link of its parent).
 from __future__ import annotations
 
 import ast
-import re
 from typing import TYPE_CHECKING
 
 from porter.python import blocks
 from porter.python.evidence import call_name
 from porter.python.index import FUNCTIONS, Link, Node, ancestors
+from porter.regex import lazy
 
 if TYPE_CHECKING:
     from porter.python.names import Names
     from porter.training.protocols import File
     from porter.training.scene import Scene
 
-_OTHERWISE = re.compile(rb"spawn|forkserver|set_start_method")
+_OTHERWISE = lazy(rb"spawn|forkserver|set_start_method")
 _STARTS = ("Process", "Pool", "start_processes")
-_HOST_ONLY = re.compile(r"(?i)gloo|use_?cpu\b")
+_HOST_ONLY = lazy(r"(?i)gloo|use_?cpu\b")
 # what torch_npu passes over while nothing has woken the device: seeds, classes of amp, the cache and its numbers
-_TOUCHES = re.compile(
+_TOUCHES = lazy(
     r"(?:torch\.(?:cuda|npu)|torch_npu\.npu)\.(?!manual_seed|amp\.|nvtx\.|empty_cache$|is_initialized$|(?:max_)?memory_|reset_)"
 )
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import ast
-import re
 from typing import TYPE_CHECKING
 
 from porter.python.evidence import constant
 from porter.python.index import Link, Node, walk
+from porter.regex import lazy
 from porter.training.dynamic_sizes import SIZE
 
 if TYPE_CHECKING:
     from porter.training.scene import Scene
 
-_COLLATES = re.compile(r"(?i)collat")
-_ROUNDS = re.compile(rb"[^\"']%|//|(?i:multiple|bucket|ceil|round)")
+_COLLATES = lazy(r"(?i)collat")
+_ROUNDS = lazy(rb"[^\"']%|//|(?i:multiple|bucket|ceil|round)")
 _PAD = "torch.nn.utils.rnn.pad_sequence"
 
 

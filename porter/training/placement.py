@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from porter.python.evidence import device_like
 from porter.python.index import Link, Node, owner_of, walk
+from porter.regex import lazy
 from porter.values.value import Value
 from porter.values.values import Body
 
@@ -63,7 +64,7 @@ _COMBINED = frozenset(
 )
 _DIVIDED = frozenset({"div", "FloorDiv", "Mod"})  # a number by something: what it is divided by is one, too
 _TRUTHS = frozenset({"compare", "not", "BitAnd", "BitOr"})
-_HOST_TARGET = re.compile(r"['\"]cpu['\"]")
+_HOST_TARGET = lazy(r"['\"]cpu['\"]")
 
 
 class Natures:

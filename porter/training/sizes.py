@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from porter.python.evidence import call_name, constant, target_name
 from porter.python.index import Link, Node
+from porter.regex import lazy
 from porter.values.shapes import misfits
 
 if TYPE_CHECKING:
     from porter.training.protocols import AnyScene
 
-_CONFIG = re.compile(r"(?i)conf(?:ig)?|args|arguments|params|settings|cfg")
-_FOLDER = re.compile(r"(?i)(?:^|/)(?:\w+_)?(?:configs?|conf|cfg)(?:/|[\w-]*\.py$)")
+_CONFIG = lazy(r"(?i)conf(?:ig)?|args|arguments|params|settings|cfg")
+_FOLDER = lazy(r"(?i)(?:^|/)(?:\w+_)?(?:configs?|conf|cfg)(?:/|[\w-]*\.py$)")
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 # who makes the weights fit pads the vocabulary himself; an adaptive softmax cuts it up
-_PADDED = re.compile(
+_PADDED = lazy(
     rb"pad(?:ding|ded)?_(?:to_multiple|multiple|vocab|token_embed)|\bcutoffs\b|vocab_size_(?:divisible|multiple)|_vocab_size_with_padding"
 )
-_GIVEN = re.compile(r"(?i)pretrained|convert|load|import|checkpoint|download|ckpt")
+_GIVEN = lazy(r"(?i)pretrained|convert|load|import|checkpoint|download|ckpt")
 _Misfits: TypeAlias = "list[tuple[str, tuple[str, int, int], tuple[int, int]]]"  # see shapes.misfits, and where
 _KINDS = (ast.Call, ast.Dict, ast.FunctionDef, ast.AsyncFunctionDef, ast.Assign, ast.AnnAssign)
 

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import ast
-import re
 from typing import TYPE_CHECKING
 
 from porter.python.evidence import call_name, constant, device_like
 from porter.python.index import Link, Node, ancestors, walk
+from porter.regex import lazy
 
 if TYPE_CHECKING:
     from porter.engine.rule_file import RuleFile
 
-_HOLDERS = re.compile(
+_HOLDERS = lazy(
     r"(?i)^(?:self|args|cfg|conf|config|opts?|options|hparams|hps|accelerator|fabric|trainer)$|model|net|encoder|decoder"
 )
-_DEVICE = re.compile(r"(?:cuda|npu|gpu)(?::|$)")
+_DEVICE = lazy(r"(?:cuda|npu|gpu)(?::|$)")
 
 
 def moves(call: ast.Call) -> bool:

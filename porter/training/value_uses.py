@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from typing import TYPE_CHECKING
 
 from porter.python.assigned import values_of
@@ -11,6 +10,7 @@ from porter.python.blocks import BODIES, once, place, within
 from porter.python.evidence import call_name, constant
 from porter.python.index import Link, Node, ancestors, walk
 from porter.python.waits import READS
+from porter.regex import lazy
 from porter.training.placement import HOST, NUMBER, UNKNOWN
 
 if TYPE_CHECKING:
@@ -25,9 +25,9 @@ FACTORIES = frozenset(
     f"torch.{name}" for name in "rand randn randint randperm zeros ones empty full arange linspace tensor".split()
 )
 _KINDS = frozenset({"isinstance", "is_tensor", "hasattr"})
-_WANTED = re.compile(r"(?i)actions?$|(?:lens|lengths?)(?:_|$)")
+_WANTED = lazy(r"(?i)actions?$|(?:lens|lengths?)(?:_|$)")
 _SAME = frozenset({"detach", "mean", "sum", "data", "float", "clone"})
-_MADE = re.compile(
+_MADE = lazy(
     rb"\.(?:rand|zeros|ones|empty|full|arange|linspace|logspace|eye|\w*[tT]ensor|from_numpy|numpy|tri[lu]_indices|normal)\w*\b"
     rb"|cpu|np\."
 )

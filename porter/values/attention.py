@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from porter.regex import lazy
 from porter.values.layouts import is_alone, of_channels
 from porter.values.value import Value
 from porter.values.views import Users, base, unshaped
 
-_MASK = re.compile(r"(?i)mask|causal|triu|tril|padding")
-_BIAS = re.compile(r"(?i)bias|rel_?pos|alibi")
+_MASK = lazy(r"(?i)mask|causal|triu|tril|padding")
+_BIAS = lazy(r"(?i)bias|rel_?pos|alibi")
 _LEAST = -1e4
 _LIMITS = frozenset({"clamp", "clamp_min", "clip", "max", "maximum", "nan_to_num"})
 _ACTIVATIONS = frozenset({"tanh", "relu", "gelu", "silu", "sigmoid"})

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from functools import cached_property
 
 from porter.python.evidence import call_name, constant
 from porter.python.index import COMPREHENSIONS, Link, Node, walk
+from porter.regex import lazy
 from porter.values.patterns import File, Match
 
 _LOOPS = (ast.For, *COMPREHENSIONS)
-_EQUAL = re.compile(rb"== ?[a-z_]\w*\s*[)\]\n]")  # chosen == i
+_EQUAL = lazy(rb"== ?[a-z_]\w*\s*[)\]\n]")  # chosen == i
 _PICKS = frozenset({"where", "nonzero", "argwhere", "flatnonzero", "eq"})
 _PRODUCTS = frozenset({"linear", "matmul", "mm"})
 _SELECTS = frozenset({"index_select", "gather", "take_along_dim", "masked_select"})

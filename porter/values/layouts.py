@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import ast
-import re
 from typing import Any
 
 from porter.python.evidence import call_name, constant
 from porter.python.index import Node
+from porter.regex import lazy
 from porter.values.value import Value
 from porter.values.views import base, factors
 
 _SWAPS = frozenset({(-2, -1), (-1, -2), (2, 3), (3, 2)})
 _PARTS = frozenset({"half", "item", "index", "parts", "unbound", "normalize", "dropout", "choice"})
-_AXES = re.compile(r"\([^)]*\)|\S+")
+_AXES = lazy(r"\([^)]*\)|\S+")
 
 
 def of_channels(product: Value) -> bool:

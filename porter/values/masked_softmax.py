@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
 from porter.python.evidence import call_name
+from porter.regex import lazy
 from porter.values.attention import SHAPES, holds_product, is_least, products
 from porter.values.value import Value
 from porter.values.values import Body
 from porter.values.views import Users, base
 
-_SCORES = re.compile(r"(?i)scor|atte?n|energy|sim(?:ilarit\w+)?$")
-_MASKS = re.compile(r"(?i)mask")
-_SOFTMAX = re.compile(r"(?i)softmax")
+_SCORES = lazy(r"(?i)scor|atte?n|energy|sim(?:ilarit\w+)?$")
+_MASKS = lazy(r"(?i)mask")
+_SOFTMAX = lazy(r"(?i)softmax")
 
 
 def find(body: Body, softmax: Value, users: Users) -> Iterator[dict[str, Value]]:

@@ -6,7 +6,6 @@ Only functions that say one of the words below are read (values/values.py), and 
 from __future__ import annotations
 
 import ast
-import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from porter.python.evidence import call_name
 from porter.python.index import Link, Node, on_lines, owner_of
 from porter.python.searches import Sought, lines_with
+from porter.regex import lazy
 from porter.values import attention, gelu, masked_softmax, rotary, sdpa
 from porter.values.operations import World
 from porter.values.value import Value
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from porter.python.receivers import Receivers
     from porter.python.source import Source
 
-_SPREAD = re.compile(r"(?i)emb|pos(?!t)|bias|type")
+_SPREAD = lazy(r"(?i)emb|pos(?!t)|bias|type")
 _LONGEST = 2_000  # lines of a function that a person wrote
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
 # each begins with plain letters: a search for them takes a tenth of the time; each that is more costs every file the same

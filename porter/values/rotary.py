@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
+from porter.regex import lazy
 from porter.values.value import Value
 from porter.values.values import Body
 from porter.values.views import Users, base, factors, half, halves, unshaped
 
-_ANGLES = re.compile(r"(?i)cos|sin(?![a-z])|cis|freq|theta|angle|phase|polar|rope|rot[ae]")
+_ANGLES = lazy(r"(?i)cos|sin(?![a-z])|cis|freq|theta|angle|phase|polar|rope|rot[ae]")
 _MANY = 50  # values looked at
 
 

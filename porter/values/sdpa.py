@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
 from porter.python.evidence import call_name, constant
 from porter.python.index import Node
+from porter.regex import lazy
 from porter.values.attention import is_least
 from porter.values.value import Value
 from porter.values.views import base
 
-_BIAS = re.compile(r"(?i)(?<!use_)(?:bias|rel_?pos|relative_?pos|alibi)")
-_REPEATS = re.compile(r"(?i)^(?:_*(?:repeat|expand|tile)_?(?:kv|key|value|head|gqa)\w*|repeat_interleave)$")
+_BIAS = lazy(r"(?i)(?<!use_)(?:bias|rel_?pos|relative_?pos|alibi)")
+_REPEATS = lazy(r"(?i)^(?:_*(?:repeat|expand|tile)_?(?:kv|key|value|head|gqa)\w*|repeat_interleave)$")
 _GROUPS = frozenset({"repeat", "expand", "expand_as", "tile"})
 _LARGEST = 60  # values looked through
 

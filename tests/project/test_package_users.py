@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from porter.project.imports import imports
 from porter.project.package_users import lists_of
 from porter.python.trees import parse
 
 
 def known(root, files, texts):
-    return lists_of(root, files, texts, parse, (), loose=False)
+    return lists_of(root, files, texts, lambda path: list(imports(texts[path])), parse, (), loose=False)
 
 
 FORMS = [

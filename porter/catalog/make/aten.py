@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 from porter.catalog.make.sources import Wheel
+from porter.regex import lazy
 
 Entry: TypeAlias = dict[str, Any]  # of such a table
 TORCH_TABLE = "torchgen/packaged/ATen/native/native_functions.yaml"
@@ -16,8 +17,8 @@ GENERATOR = "torchgen/native_function_generation.py"
 NPU_TABLE = "torch_npu/csrc/aten/npu_native_functions_by_codegen.yaml"
 
 # "Warning: kernel [polar.out] is not supported by NPU currently. Now this kernel is running on CPU."
-_SAYS_CPU = re.compile(r"(?:Warning: kernel \[)?([\w.]+)\]? is not supported by NPU")
-_SCHEMA = re.compile(r"([A-Za-z_][\w:.]*)(\(.*\) -> .+)")  # as the library registers it
+_SAYS_CPU = lazy(r"(?:Warning: kernel \[)?([\w.]+)\]? is not supported by NPU")
+_SCHEMA = lazy(r"([A-Za-z_][\w:.]*)(\(.*\) -> .+)")  # as the library registers it
 
 
 class Tables:

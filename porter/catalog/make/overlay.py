@@ -17,9 +17,10 @@ from pathlib import Path
 
 from porter.catalog.make.build import packed
 from porter.catalog.read.documents import FORMAT, PREFIX, SUFFIX
+from porter.regex import lazy
 
-_FILE = re.compile(r"native_api_docs_(\d+\.\d+(?:\.\d+)?)\.json")
-_NAME = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*", re.ASCII)
+_FILE = lazy(r"native_api_docs_(\d+\.\d+(?:\.\d+)?)\.json")
+_NAME = lazy(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*", re.ASCII)
 # how some of the pages shorten what they speak of
 _OWNERS = {
     "Tensor": "torch.Tensor",

@@ -12,22 +12,23 @@ from dataclasses import dataclass
 from porter.catalog.read.documents import CONSTRAINED, UNSUPPORTED, Documents, Fact
 from porter.catalog.read.load import Catalogue
 from porter.catalog.read.operators import COMPOSITE, CPU, MIXED, NATIVE, Kernels
+from porter.regex import lazy
 
 SUPPORTED, MISSING, UNKNOWN, ON_CPU = "supported", "missing", "unknown", "cpu"
 INFERENCE, DEPRECATED, LIMITED, UNVERIFIED, SILENT = "inference", "deprecated", "constrained", "unverified", "silent"
 # the worst first: the order in which they are shown
 KINDS = (MISSING, UNKNOWN, ON_CPU, INFERENCE, DEPRECATED, UNVERIFIED, LIMITED, SILENT, SUPPORTED)
 SEVERITY = {MISSING: "blocker", UNKNOWN: "blocker", ON_CPU: "slow", INFERENCE: "wrong"}
-_TYPE = re.compile(
+_TYPE = lazy(
     r"(?:b?float\d+(?:_e\d+m\d+\w*)?|u?int\d+|bits\d\w*|complex\d+|half|float|double|short|int|long|bool|chalf|cfloat|cdouble|qu?int\w+"
     r"|strided|sparse_\w+|jagged|\w+_format|channels_last\w*|(?:\w+\.)?\w+Tensor|\w+Storage)$"
 )  # made in C++: no source names them all
 # other accelerators, whose packages put their names there; and what is taken over from Python's own modules
-_ELSEWHERE = re.compile(
+_ELSEWHERE = lazy(
     r"torch\.(?:cpu|dipu|gaudi|gcu|hpu|ipu|maia|mlu|mps|mtia|musa|neuron|privateuseone|sdaa|supa|tpu|vacc|xla|xpu|multiprocessing)\."
 )
-_QUANTISED = re.compile(r"quant")  # whoever quantises for NPUs does it with operators of torch_npu
-_CUDA_ONLY = re.compile(r"cudnn|miopen|_flash_attention|_efficient_attention|_cuda\b|cufft|cublas")
+_QUANTISED = lazy(r"quant")  # whoever quantises for NPUs does it with operators of torch_npu
+_CUDA_ONLY = lazy(r"cudnn|miopen|_flash_attention|_efficient_attention|_cuda\b|cufft|cublas")
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import itertools
-import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from porter.checks.apex.loss import Backward, Clip, Unknown, suite_of
@@ -13,12 +12,13 @@ from porter.finding import Change
 from porter.python.blocks import once_for_file
 from porter.python.comments import on_lines
 from porter.python.index import FUNCTIONS, Link, Node, ancestors
+from porter.regex import lazy
 
 if TYPE_CHECKING:
     from porter.python.file import File
 
 _RULES = ("PRT350", "PRT355")
-_DIRECTIVE = re.compile(r"# *(?:noqa|type:|pylint:|isort:)")
+_DIRECTIVE = lazy(r"# *(?:noqa|type:|pylint:|isort:)")
 _SCALERS = ("scaler", "grad_scaler")
 SINCE = (2, 3)  # torch.amp.GradScaler
 

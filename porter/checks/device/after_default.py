@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 
 from porter.engine.rule import cst
 from porter.engine.rule_file import Link, Node, RuleFile
@@ -12,9 +11,10 @@ from porter.project.unmoved import is_unmoved
 from porter.python.blocks import place
 from porter.python.evidence import call_name, is_log
 from porter.python.index import ancestors
+from porter.regex import lazy
 
 SETTER = "torch.set_default_tensor_type"
-_LOADS = re.compile(r"Load|Data|Train|Runner|Solver|Experiment")  # a class that may make its loaders itself
+_LOADS = lazy(r"Load|Data|Train|Runner|Solver|Experiment")  # a class that may make its loaders itself
 LEAVES = (ast.Return, ast.Break, ast.Continue, ast.Yield, ast.YieldFrom, ast.Await)
 
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any
 
 from porter.engine.nodes import quoted
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
+from porter.regex import lazy
 
 MEMORY = "CUDA out of memory"
-_OTHER = re.compile(r"CUDA error|CUBLAS_STATUS|CUDNN_STATUS|cuDNN error")
+_OTHER = lazy(r"CUDA error|CUBLAS_STATUS|CUDNN_STATUS|cuDNN error")
 _ASKS = frozenset({"startswith", "find", "count", "index", "search", "match"})
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
+from porter.regex import lazy
 
 MODELS = ("A100", "A800", "H100", "V100", "B200", "RTX", "Tesla", "NVIDIA")
-_MODEL = re.compile(r"\b(?:[AHVBPK]\d00|A800|H20|GB200|L4|L40S?|T4|A10G?|A6000|RTX|GeForce|Tesla|NVIDIA|Quadro)\b")
-_ASKED = re.compile(r"(?i)device_?name|gpu_?name|get_device_name|gpu_?type|gpu_?model|card|props?\.name|properties|gpu")
+_MODEL = lazy(r"\b(?:[AHVBPK]\d00|A800|H20|GB200|L4|L40S?|T4|A10G?|A6000|RTX|GeForce|Tesla|NVIDIA|Quadro)\b")
+_ASKED = lazy(r"(?i)device_?name|gpu_?name|get_device_name|gpu_?type|gpu_?model|card|props?\.name|properties|gpu")
 
 
 class GpuModel(Rule):

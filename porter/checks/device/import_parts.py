@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from porter.engine.nodes import dotted
 from porter.engine.rule import cst
 from porter.engine.rule_file import RuleFile
+from porter.regex import lazy
 from porter.rulebook.table import Move
 
 From: TypeAlias = Any  # a cst.ImportFrom without a star: its names are a list, each of them a plain cst.Name
 Alias: TypeAlias = Any  # one of these names
 
-_COMMENT = re.compile(r"#[^\r\n]*")
+_COMMENT = lazy(r"#[^\r\n]*")
 
 
 def split(node: From, moved: Mapping[int, Alias], module: str) -> tuple[cst.ImportFrom, str]:

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
 from porter.engine.rule_file import Link, Node, RuleFile
 from porter.finding import Change
 from porter.python.evidence import call_name
 from porter.python.index import ancestors
+from porter.regex import lazy
 
 _OTHERS = rb"(?:cpu|mps|xpu|auto|npu)"
 _QUOTE = rb"[\"'`]"
 _BETWEEN = rb"(?:[ ]?[,/|][ ]?(?:or[ ]|and[ ])?|[ ](?:or|and)[ ])"
 # a value is quoted, or listed with other devices: `CUDA`, `CUDA_VISIBLE_DEVICES` and "a cuda kernel" are none
-_VALUE = re.compile(
+_VALUE = lazy(
     rb"(?<=[\"'`])cuda(?=\\?" + _QUOTE + rb")"
     rb"|(?<![-_.\w])cuda(?=" + _BETWEEN + _OTHERS + rb"\b(?![-_.]\w))"
     rb"|(?P<before>(?<![-_.\w])" + _OTHERS + _BETWEEN + rb")cuda(?![-_:\w]|\.\w)"
 )
-_COMPUTED = re.compile(rb"\{[^{}]*\}")
+_COMPUTED = lazy(rb"\{[^{}]*\}")
 
 
 def offered(link: Link, file: RuleFile) -> tuple[Change, ...]:

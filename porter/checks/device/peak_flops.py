@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
+from porter.regex import lazy
 
 PEAKS = {  # operations per second, as the makers publish them
     312e12: "A100", 156e12: "A100", 19.5e12: "A100", 624e12: "A100",
@@ -16,7 +16,7 @@ PEAKS = {  # operations per second, as the makers publish them
     65e12: "T4", 362e12: "L40S", 362.05e12: "L40S", 181.05e12: "L40", 165.2e12: "RTX 4090", 82.58e12: "RTX 4090",
     71e12: "RTX 3090", 142e12: "RTX 3090", 2250e12: "B200", 148e12: "H20",
 }  # fmt: skip
-_WORDS = re.compile(r"(?i)flop|mfu|peak|utili[sz]ation|promised|[avh]100|throughput")
+_WORDS = lazy(r"(?i)flop|mfu|peak|utili[sz]ation|promised|[avh]100|throughput")
 
 
 class PeakFlops(Rule):

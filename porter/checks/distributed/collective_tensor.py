@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
-
 from porter.checks.distributed import prefilters
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
+from porter.regex import lazy
 
 MODULES = ("torch.distributed", "torch.distributed.distributed_c10d")
 PLAIN = "all_reduce broadcast reduce send recv isend irecv all_gather_into_tensor reduce_scatter_tensor all_to_all_single".split()
 VIEWS = frozenset("t transpose permute swapaxes movedim expand expand_as diagonal".split())
-COMPLEX = re.compile(
+COMPLEX = lazy(
     r"view_as_complex\(|torch\.(?:polar|complex)\(|\.to\(torch\.c(?:omplex64|omplex128|float|double)\)|fft\.\w+\("
 )
 

@@ -7,8 +7,9 @@ import re
 from porter.engine.nodes import positional
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
+from porter.regex import lazy
 
-CHOSEN = re.compile(  # whatever tells a process its device, in any spelling: one is enough to stay silent
+CHOSEN = lazy(  # whatever tells a process its device, in any spelling: one is enough to stay silent
     rb"set_device|set_current_(?:accelerator|device)|\bdevice_id\b|_VISIBLE_DEVICES|\bcurrent_device\s*\(\s*\w"
     rb"|cuda:(?:\{|%|[\"']\s*\+)|npu:(?:\{|%|[\"']\s*\+)|\bdevice\s*\(\s*(?:[\"']\w+[\"']\s*,|[\w.]*(?:rank|gpu|dev|idx|index))"
     rb"|\.(?:cuda|npu|to)\s*\(\s*(?:device\s*=\s*)?(?:[\w.]*(?:rank|gpu|dev|idx|index)|\d)"

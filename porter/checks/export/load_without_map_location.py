@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 
 from porter.checks.export import prefilters
 from porter.engine.nodes import positional, with_keyword
@@ -11,13 +10,14 @@ from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import Node, RuleFile
 from porter.python.evidence import constant
 from porter.python.index import parents
+from porter.regex import lazy
 
-CHECKPOINT = re.compile(
+CHECKPOINT = lazy(
     r"(?i)ckpt|checkpoint|weight|model|state|resum|pretrain|snapshot|\.pth\b|optim|(?:^|_)net|restore|load_path"
 )
-MODULE = re.compile(r"(?i)(?:^|[._])(?:model|module|net|network|encoder|decoder|generator|discriminator|net[gd])$")
-PART = re.compile(r"(?i)state_?dict|^(?:ema_?)?(?:model|module|net(?:work)?|weights?|optim(?:izer)?)(?:$|_)")
-MEMORY = re.compile(r"(?i)bytesio|buffer|stream|(?:^|_)buf\b")
+MODULE = lazy(r"(?i)(?:^|[._])(?:model|module|net|network|encoder|decoder|generator|discriminator|net[gd])$")
+PART = lazy(r"(?i)state_?dict|^(?:ema_?)?(?:model|module|net(?:work)?|weights?|optim(?:izer)?)(?:$|_)")
+MEMORY = lazy(r"(?i)bytesio|buffer|stream|(?:^|_)buf\b")
 
 
 class LoadWithoutMapLocation(Rule):

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import ast
-import re
 from typing import Any
 
 from porter.engine.rule_file import Link, Node, RuleFile
 from porter.python.assigned import values_of
 from porter.python.evidence import call_name, constant
+from porter.regex import lazy
 
-_OTHER = re.compile(rb"(?<!CPU)ExecutionProvider\b|\bio_binding\b|\bOrtValue\b|\bonnxruntime\.training\b|\bORTModule\b")
-_TENSORRT = re.compile(rb"(?i)tensorrt|trtexec")
+_OTHER = lazy(rb"(?<!CPU)ExecutionProvider\b|\bio_binding\b|\bOrtValue\b|\bonnxruntime\.training\b|\bORTModule\b")
+_TENSORRT = lazy(rb"(?i)tensorrt|trtexec")
 _ELSEWHERE = frozenset({"openvino", "coremltools", "ncnn", "MNN", "rknn"})  # what makes files for other hardware
 
 

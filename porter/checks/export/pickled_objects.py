@@ -8,6 +8,7 @@ from porter.checks.export import loaded_objects
 from porter.engine.nodes import positional, with_keyword
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
+from porter.regex import lazy
 
 _SINCE = (2, 6)
 _NAMES = frozenset(name.encode() for name in "args opt opts cfg hparams flags FLAGS".split())
@@ -15,7 +16,7 @@ _OBJECT = rb"(?:self\.)?(?:%s)\s*[,})\n]" % b"|".join(sorted(_NAMES))
 _METHODS = rb"(?:get|keys|items|values|update|pop|copy|setdefault)\b"  # of a dictionary
 # where datasets of graphs keep what they made: objects with edges and features
 _WHOLE = ("processed_paths", "processed_file_names")
-_ATTRIBUTES = re.compile(rb"\bself\.__dict__\[\w+\][ \t]+for\b")  # all that an object holds goes into a checkpoint
+_ATTRIBUTES = lazy(rb"\bself\.__dict__\[\w+\][ \t]+for\b")  # all that an object holds goes into a checkpoint
 
 
 def _held(file: RuleFile) -> str | None:

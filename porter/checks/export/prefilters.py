@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import ast
-import re
 from typing import TYPE_CHECKING
 
 from porter.python.evidence import constant
 from porter.python.index import Link, Node
+from porter.regex import lazy
 
 if TYPE_CHECKING:
     from porter.training.scene import Scene
 
-_MODEL = re.compile(r"(?i)model|net|generator|discriminator|encoder|decoder|backbone|classifier")
+_MODEL = lazy(r"(?i)model|net|generator|discriminator|encoder|decoder|backbone|classifier")
 
 
 def is_anywhere(scene: Scene, link: Link) -> bool:

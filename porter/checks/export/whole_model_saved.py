@@ -11,8 +11,9 @@ from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.python.evidence import call_name
 from porter.python.index import Node, ancestors, walk
+from porter.regex import lazy
 
-MODEL = re.compile(
+MODEL = lazy(
     r"(?i)^(?:\w*_)?(?:model|net|network|generator|discriminator|encoder|decoder|backbone|classifier)(?:_\w+)?$|^net[DG]$"
 )
 

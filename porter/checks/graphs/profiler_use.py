@@ -7,11 +7,11 @@ there is `doubt`.
 from __future__ import annotations
 
 import ast
-import re
 
 from porter.engine.rule_file import RuleFile
 from porter.python.blocks import once_for_file
 from porter.python.index import Link, Node
+from porter.regex import lazy
 
 OLD = "torch.profiler"
 MOVED = (
@@ -24,8 +24,8 @@ MOVED = (
 )
 _MOVED = frozenset(f"{OLD}.{name}" for name in MOVED)
 _PROFILE = frozenset({f"{OLD}.profile"})
-_OTHERS = re.compile(r"\bprofiler\.ProfilerActivity\.(?!CPU|CUDA)")
-_RESULTS = re.compile(rb"\.key_averages\b|\.events\s*\(\)|\.toggle_collection_dynamic|\bexecution_trace_observer\s*=")
+_OTHERS = lazy(r"\bprofiler\.ProfilerActivity\.(?!CPU|CUDA)")
+_RESULTS = lazy(rb"\.key_averages\b|\.events\s*\(\)|\.toggle_collection_dynamic|\bexecution_trace_observer\s*=")
 
 
 def package(file: RuleFile) -> str:

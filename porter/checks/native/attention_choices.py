@@ -6,15 +6,15 @@ Findings about flash_attn, xformers and their options ask: behind such a choice 
 from __future__ import annotations
 
 import ast
-import re
 
 from porter.engine.rule_file import Link, Node, RuleFile
 from porter.python.blocks import BODIES, once, once_for_file, place
 from porter.python.evidence import constant
 from porter.python.index import FUNCTIONS, ancestors, walk
+from porter.regex import lazy
 
 # what is compared or asked where the way is chosen: `mode == "xformers"`, `self.use_flash`, `attn_impl`
-_BACKEND = re.compile(
+_BACKEND = lazy(
     r"(?i)flash|xformers|sdpa|sage_?attn|mem\w*_?eff|backend|attn\w*_(?:impl|mode|type)|attention_(?:impl|mode|type)"
 )
 _PLAIN = frozenset({"torch", "pytorch", "math", "eager", "native", "vanilla"})  # `mode == "torch"`

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.python.guards import load_guarded
+from porter.regex import lazy
 
-_CUDA = re.compile(
+_CUDA = lazy(
     r"(?i)(?:^|/|lib)(?:cuda|cudart|cublas|cublaslt|cudnn|cufft|cufile|cupti|curand|cusparse|nccl|nvrtc|nvml|nvidia-ml"
     r"|nvtoolsext)(?:$|[-.\d_])"
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,9 +10,10 @@ from porter.engine.nodes import imported
 from porter.engine.rule import Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.python.uses import packages_of
+from porter.regex import lazy
 from porter.rulebook.table import Tables
 
-_NAMED = re.compile(r"(?:^|_)cuda\d*(?:$|_)")
+_NAMED = lazy(r"(?:^|_)cuda\d*(?:$|_)")
 
 
 class CudaNamedPackage(Rule):

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.python.uses import imports_of
+from porter.regex import lazy
 
-_TAKES = re.compile(r"ray\.(?:\w+\.)*(?:remote|init|options)|\w[\w.]*\.(?:options|remote)")
-_COUNTED = re.compile(r"(?i)resource|bundle")  # node["Resources"]["GPU"], ray.cluster_resources().get("GPU")
+_TAKES = lazy(r"ray\.(?:\w+\.)*(?:remote|init|options)|\w[\w.]*\.(?:options|remote)")
+_COUNTED = lazy(r"(?i)resource|bundle")  # node["Resources"]["GPU"], ray.cluster_resources().get("GPU")
 
 
 class RayGpuResource(Rule):

@@ -12,13 +12,14 @@ from porter.checks.native import prefilters
 from porter.engine.nodes import imported
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
+from porter.regex import lazy
 
 CUDA = "triton.language.extra.cuda"
 PTX = "triton.language.inline_asm_elementwise"
 ACTIVE = "triton.runtime.driver.active.get_active_torch_device"
 PROGRAMS = 65535  # coreDim
 BUFFER = 192 * 1024  # bytes, of which a block of half precision needs two for an element
-_BLOCK = re.compile(r"(?i)block|tile|^[bx]s?$|^[bx]_?(?:size|[mnk])$")
+_BLOCK = lazy(r"(?i)block|tile|^[bx]s?$|^[bx]_?(?:size|[mnk])$")
 _TUNED = ("num_warps", "num_stages")
 
 

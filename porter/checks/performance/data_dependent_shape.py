@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from typing import Any
 
 from porter.checks.performance.selection import averaged, chosen, counted, short
@@ -13,12 +12,13 @@ from porter.engine.rule_file import RuleFile
 from porter.python.evidence import call_name
 from porter.python.index import Link, ancestors
 from porter.python.waits import SIZED_BY_VALUES
+from porter.regex import lazy
 from porter.training import mask_queries
 from porter.training.callees import first_calls
 from porter.training.dynamic_sizes import SHAPE, SIZE
 
 SUPPRESSION = ("nms", "batched_nms")
-COUNTS = re.compile(r"(?i)(?:lens|lengths?|counts?|durations?|repeats?_?tensor|sizes)$")
+COUNTS = lazy(r"(?i)(?:lens|lengths?|counts?|durations?|repeats?_?tensor|sizes)$")
 
 
 class DataDependentShape(BatchRule):

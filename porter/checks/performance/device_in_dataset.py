@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
-
 from porter.checks.performance import prefilters
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.python.index import Link, Node
+from porter.regex import lazy
 from porter.training import transfers
 
-WORKERS = re.compile(r"^__(?:getitem|iter)__$|(?i:collate)")
+WORKERS = lazy(r"^__(?:getitem|iter)__$|(?i:collate)")
 MOVES = frozenset({"cuda", "npu", "to"})
 LOADER = frozenset({"torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader"})
 FACTORIES = "tensor as_tensor zeros ones empty full rand randn randint randperm arange linspace".split()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
@@ -11,13 +10,14 @@ from typing import TYPE_CHECKING
 from porter.python.evidence import call_name
 from porter.python.index import FUNCTIONS, Link, Node, walk
 from porter.python.waits import COPIES
+from porter.regex import lazy
 from porter.training.placement import DEVICE
 
 if TYPE_CHECKING:
     from porter.training.scene import Scene
 
-_KEEPS = re.compile(r"(?i)(?:^|_)(?:rnn|lstm|gru|cell)(?:_|\d|$)")  # a state from one step to the next
-_PICKS = re.compile(r"(?i)nms|proposal|hungarian|linear_sum_assignment")  # as many of a row as there are
+_KEEPS = lazy(r"(?i)(?:^|_)(?:rnn|lstm|gru|cell)(?:_|\d|$)")  # a state from one step to the next
+_PICKS = lazy(r"(?i)nms|proposal|hungarian|linear_sum_assignment")  # as many of a row as there are
 
 
 def rows(scene: Scene, link: Link) -> tuple[str, str] | None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 from porter.checks.performance import prefilters
 from porter.checks.performance.opportunity import Opportunity, Seen
 from porter.engine.rule import cst
 from porter.engine.rule_file import RuleFile
 from porter.finding import Change
+from porter.regex import lazy
 
 KNOWN = {  # what the fused constructor takes
     "SGD": {"params", "lr", "momentum", "dampening", "weight_decay", "nesterov"},
@@ -17,9 +16,9 @@ KNOWN = {  # what the fused constructor takes
     "Adadelta": {"params", "lr", "rho", "eps", "weight_decay"},
     "RMSprop": {"params", "lr", "alpha", "eps", "weight_decay", "momentum", "centered"},
 }
-LOOP = (re.compile(rb"\.backward\("), re.compile(rb"\.zero_grad\("))
+LOOP = (lazy(rb"\.backward\("), lazy(rb"\.zero_grad\("))
 # it refuses bfloat16 and set_to_none, and wants to keep the storage of parameters that others split, move or freeze
-AGAINST = re.compile(
+AGAINST = lazy(
     rb"(?i)bf16|bfloat16|fsdp|fully_?shard|deepspeed|zeroredundancy|set_to_none|accelerat|lightning|requires_grad_?\b|offload"
     rb"|\.p?data\s*=|\.cpu\(\)|megatron|lora|peft|torch\.compile|add_param_group|reset_parameters|share_memory|maml|learn2learn|\brpc\b|\bema\b"
 )

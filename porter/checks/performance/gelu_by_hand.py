@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from porter.checks.performance.opportunity import FUSING, Opportunity, Seen
 from porter.engine.rule_file import RuleFile
+from porter.regex import lazy
 
 if TYPE_CHECKING:
     from porter.values.patterns import Match
 
-BOTH = re.compile(rb"(?:F|functional)\.gelu\b")
+BOTH = lazy(rb"(?:F|functional)\.gelu\b")
 NEW = {"sigmoid": "torch_npu.npu_fast_gelu", "erf": "torch_npu.npu_gelu"}  # F.gelu is the tanh form on an NPU
 
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
-
 from porter.checks.performance import prefilters
 from porter.checks.performance.loader_arguments import LOADERS, arguments, feeds_training
 from porter.engine.nodes import with_keyword
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
+from porter.regex import lazy
 
 # what A2 and A3 make anew for a new shape; their operators themselves are ready for any
-TRACED = re.compile(
+TRACED = lazy(
     rb"(?m)^[^#\n]*(?:torch\.compile\b|CUDAGraph|NPUGraph|make_graphed_callables|(?:cuda|npu)\.graph\(|torchair)"
 )
 

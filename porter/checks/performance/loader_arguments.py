@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from porter.checks.performance import prefilters
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
+from porter.regex import lazy
 from porter.training import loaders, transfers
 
 LOADERS = frozenset({"torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader"})
@@ -16,13 +16,13 @@ ORDER = (
     "multiprocessing_context"
 ).split()
 # what lies in memory already, and indices into it: no worker would be faster
-MEMORY = re.compile(
+MEMORY = lazy(
     r"(?i)buffer|replay|experience|rollout|queue|(?:idx|index|indices|ids)$|random|^range$|arange$|TensorDataset$"
 )
-ASIDE = re.compile(r"(?:^|_)(?:tests?|profiler?|benchmark)(?:_|\.)")
-TRAINS = re.compile(rb"backward\(|optim|\.train\(|Trainer|training_step|train_dataloader")
-COUNTS = re.compile(r"(?i)count|num_steps|total_|estimate|statistics")
-EVALUATES = re.compile(r"(?i)test|val(?:id|_|$)|eval|infer|predict|mock|dummy|fake|synthetic|train *= *False")
+ASIDE = lazy(r"(?:^|_)(?:tests?|profiler?|benchmark)(?:_|\.)")
+TRAINS = lazy(rb"backward\(|optim|\.train\(|Trainer|training_step|train_dataloader")
+COUNTS = lazy(r"(?i)count|num_steps|total_|estimate|statistics")
+EVALUATES = lazy(r"(?i)test|val(?:id|_|$)|eval|infer|predict|mock|dummy|fake|synthetic|train *= *False")
 
 
 def arguments(call: cst.Call, file: RuleFile) -> dict[str, str] | None:

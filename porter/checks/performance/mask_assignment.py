@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from porter.checks.performance import prefilters
 from porter.engine.rule import Answer, BatchRule, Hit, cst
 from porter.engine.rule_file import RuleFile
+from porter.regex import lazy
 
-_WHOLE = re.compile(r"(-?\d{1,3})(?:\.0*)?")
+_WHOLE = lazy(r"(-?\d{1,3})(?:\.0*)?")
 
 
 class MaskAssignment(BatchRule):

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import re
-
 from porter.checks.performance import prefilters
 from porter.engine.nodes import positional
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
+from porter.regex import lazy
 
 PAD = "torch.nn.utils.rnn.pad_sequence"
 COLLATORS = frozenset(
     f"transformers.DataCollator{name}"
     for name in ("WithPadding", "ForSeq2Seq", "ForTokenClassification", "ForLanguageModeling")
 )
-FIXED = re.compile(rb"(?i)token\w*\([^()]*padding\s*=\s*[\"']max_length|pad_to_max_length|packing\s*=\s*True")  # before
-TRAINS = re.compile(rb"Trainer\b|\.train\(|backward\(")
+FIXED = lazy(rb"(?i)token\w*\([^()]*padding\s*=\s*[\"']max_length|pad_to_max_length|packing\s*=\s*True")  # before
+TRAINS = lazy(rb"Trainer\b|\.train\(|backward\(")
 LONGEST = r"padding\s*=\s*(?:True\b|[\"']longest[\"'])"
 
 

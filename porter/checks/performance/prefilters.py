@@ -6,24 +6,24 @@ A glance may let through what the rule turns down, never the other way round.
 from __future__ import annotations
 
 import ast
-import re
 from typing import TYPE_CHECKING
 
 from porter.checks.performance import device_mismatch, elements, gradients, layer_lists, syncs
 from porter.python.blocks import once
 from porter.python.evidence import call_name
 from porter.python.index import Link, Node, ancestors
+from porter.regex import lazy
 from porter.training import masks, order, padding, sizes
 from porter.training.loops import over_epochs
 
 if TYPE_CHECKING:
     from porter.training.scene import Scene
 
-_TRAINS = re.compile(rb"(?i)train|shuffle")
-_BATCHES = re.compile(
+_TRAINS = lazy(rb"(?i)train|shuffle")
+_BATCHES = lazy(
     r"for .* in (?:enumerate\()?self\.\w*loader\b|next\((?:iter\()?(?:self\.)?\w*(?:loader|iter|batch|data|source)\w*[,)]"
 )
-_WORKER = re.compile(r"^__(?:getitem|iter)__$|(?i:collat)")
+_WORKER = lazy(r"^__(?:getitem|iter)__$|(?i:collat)")
 
 
 def works_for_loader(scene: Scene, link: Link) -> bool:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-import re
 from typing import TYPE_CHECKING, Any
 
 from porter.engine.rule import TOGETHER
 from porter.finding import Change
 from porter.python.evidence import call_name
 from porter.python.index import FUNCTIONS, Link, Node, ancestors
+from porter.regex import lazy
 from porter.training import host_values, value_uses, waits_in_a_row
 from porter.training.frequency import asks_now_and_then, asks_training
 from porter.training.loops import loops_around
@@ -18,7 +18,7 @@ from porter.training.placement import DEVICE
 if TYPE_CHECKING:
     from porter.training.scene import Scene
 
-_LOGS = re.compile(r"^(?:set_postfix|set_description|add_scalar|log(?:_|$)|print|info$|write$)")
+_LOGS = lazy(r"^(?:set_postfix|set_description|add_scalar|log(?:_|$)|print|info$|write$)")
 _KEEPS = frozenset({"append", "update", "add", "extend"})
 _TEXTS = frozenset({"round", "float", "str", "format", "int", "dict", "OrderedDict", "abs"})
 _COMPARING = frozenset({"torch.equal", "torch.allclose"})

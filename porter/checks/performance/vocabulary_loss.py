@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
 from porter.checks.performance import prefilters
 from porter.checks.performance.opportunity import Opportunity, Seen
 from porter.engine.rule import cst
 from porter.engine.rule_file import RuleFile
+from porter.regex import lazy
 
-VOCABULARY = re.compile(r"(?i)vocab|logits\.(?:size\(-1\)|shape\[-1\])|n_?tokens?\b")
+VOCABULARY = lazy(r"(?i)vocab|logits\.(?:size\(-1\)|shape\[-1\])|n_?tokens?\b")
 
 
 class VocabularyLoss(Opportunity):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from typing import Any, cast
 
 from porter.engine.rule import Answer, Hit, Rule, cst
@@ -11,12 +10,13 @@ from porter.engine.rule_file import RuleFile
 from porter.python.evidence import DEVICES, call_name, constant, device_like
 from porter.python.index import Link
 from porter.python.waits import COPIES
+from porter.regex import lazy
 from porter.training.host_values import is_read_as_array, is_reduced
 from porter.training.value_uses import is_on_host
 
 DTYPES = frozenset({"torch.float64", "torch.double"})
 CPU = COPIES | {"from_numpy", "as_tensor"}  # on the way: what is computed on the CPU
-_DEVICES = re.compile(rb"cuda|device|npu")
+_DEVICES = lazy(rb"cuda|device|npu")
 MOVES = frozenset({"cuda", "npu", "to"})
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
+from porter.regex import lazy
 
-_INFINITE = re.compile(r"""-?\s*(?:float\(\s*["'][-+]?inf(?:inity)?["']\s*\)|(?:math|np|numpy|torch)\.inf)""")
+_INFINITE = lazy(r"""-?\s*(?:float\(\s*["'][-+]?inf(?:inity)?["']\s*\)|(?:math|np|numpy|torch)\.inf)""")
 
 
 class InfiniteMask(Rule):

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
-
 from porter.engine.nodes import positional
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
+from porter.regex import lazy
 
 CALLS = ("torch.autocast", "torch.amp.autocast", "torch.amp.autocast_mode.autocast", "torch.cuda.amp.autocast")
 HALVES = frozenset({"torch.float16", "torch.half"})
-_SCALES = re.compile(rb"(?i)scaler|scale_loss|loss_scale")
+_SCALES = lazy(rb"(?i)scaler|scale_loss|loss_scale")
 
 
 class UnscaledFloat16(Rule):

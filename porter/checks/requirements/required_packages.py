@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from porter.engine.rule import Hit, TextRule
+from porter.regex import lazy
 from porter.text import packages
 from porter.text.document import Document
 from porter.text.formats.requirements import Line
 
-_FIXED = re.compile(r"--hash|^[\w.-]+[ \t]*=(?!=)")  # held by a checksum, or not as pip has it
+_FIXED = lazy(r"--hash|^[\w.-]+[ \t]*=(?!=)")  # held by a checksum, or not as pip has it
 
 
 class RequiredPackages(TextRule):

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from porter.engine.rule import Hit, TextRule, named
+from porter.regex import lazy
 from porter.text.document import Document
 from porter.text.shells.programs import PROGRAM, SET_ENV
 from porter.text.shells.script import Command, Script
 
 _SLURM = frozenset({"srun", "sbatch", "salloc"})
-_ASKS = re.compile(
+_ASKS = lazy(
     r"--gres(?:=|$)(?:\S*\bgpu\b)?|--gpus(?:-per-\w+)?(?:=|$)|-G\d*$|--ntasks-per-gpu|--cpus-per-gpu|--mem-per-gpu"
 )
-_DIRECTIVE = re.compile(
+_DIRECTIVE = lazy(
     r"#(?:SBATCH[ \t].*?(?:--gres[= ]\S{0,200}\bgpu\b|--gpus\b|--gpus-per-|-G[ \t=]?\d|--(?:cpus|mem|ntasks)-per-gpu)"
     r"|PBS[ \t].*\bngpus=|BSUB[ \t]+-gpu\b|\$[ \t].*-l[ \t]+gpus?=|COBALT[ \t].*gpu)"
 )
-_HELD = re.compile(r"--gres[= ][^\s\"']{0,200}\bgpu\b[^\s\"']{0,200}")
-_RAY = re.compile(r"--(?:entrypoint-)?num-gpus(?==|$)")
-_MODULE = re.compile(r"(?i)(?:\$\{?|.*[/_-])?(?:cuda|cudatoolkit|cudnn|nccl|nvhpc|magma-cuda)(?:[/_\d.-].*)?$")
+_HELD = lazy(r"--gres[= ][^\s\"']{0,200}\bgpu\b[^\s\"']{0,200}")
+_RAY = lazy(r"--(?:entrypoint-)?num-gpus(?==|$)")
+_MODULE = lazy(r"(?i)(?:\$\{?|.*[/_-])?(?:cuda|cudatoolkit|cudnn|nccl|nvhpc|magma-cuda)(?:[/_\d.-].*)?$")
 
 
 class ClusterGpus(TextRule):

@@ -7,15 +7,16 @@ from collections.abc import Iterator
 
 from porter.engine.rule import Hit, TextRule
 from porter.files.paths import is_test
+from porter.regex import lazy
 from porter.text.document import Document
 from porter.text.shells.script import Script
 
-_STARTS = re.compile(
+_STARTS = lazy(
     r"^(?![ \t]*(?:echo|printf)\b)[^#\n]*?("
     r"(?<![\w./=-])(?:torchrun|deepspeed|horovodrun|accelerate[ \t]+launch|python[\d.]*)(?![\w.\"'-]|[ \t]*\]))",
     re.M,
 )
-_VALUE = re.compile(r"(?:=[ \t]+|--[\w.-]+[ \t]+)$")  # `x == deepspeed`, `--engine deepspeed`: a word, and no program
+_VALUE = lazy(r"(?:=[ \t]+|--[\w.-]+[ \t]+)$")  # `x == deepspeed`, `--engine deepspeed`: a word, and no program
 
 
 class EntryLauncher(TextRule):

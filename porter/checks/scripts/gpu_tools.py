@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from porter.engine.rule import Hit, TextRule, named
+from porter.regex import lazy
 from porter.text.document import Document
 from porter.text.shells.programs import SET_ENV, TOOLS, heads
 from porter.text.shells.script import Script
 
-_CUDA_PATH = re.compile(r"/usr/local/cuda(?:-[\d.]+)?(?:/[\w./-]*)?|/opt/cuda\b[\w./-]*")
+_CUDA_PATH = lazy(r"/usr/local/cuda(?:-[\d.]+)?(?:/[\w./-]*)?|/opt/cuda\b[\w./-]*")
 _LISTS = frozenset({"PATH", "LD_LIBRARY_PATH", "LIBRARY_PATH", "CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH"})
 
 

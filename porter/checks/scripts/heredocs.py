@@ -6,21 +6,22 @@ import re
 from collections.abc import Iterator
 
 from porter.engine.rule import Hit, TextRule, named
+from porter.regex import lazy
 from porter.text.document import Document
 from porter.text.shells.script import Script
 
-_SAYS = re.compile(
+_SAYS = lazy(
     r"^(?![ \t]*(?:#|//))[^\n]*?((?<![\w/.-])(?:(?:torch\.)?cuda|nccl|nvidia-smi)(?![\w/-])|(?<=\.)cuda(?=\())",
     re.MULTILINE,
 )
-_READ = re.compile(
+_READ = lazy(
     r"(?:^|[\s;|&(/%])(?P<program>python[\d.]*|sbatch|bash|sh)\b"
     r"|(?:>>?|\btee\b(?:[ \t]+-a)?|%%(?:write)?file\b(?:[ \t]+-a)?)[ \t]*[\"']?(?P<file>[^\s\"'|;&<>]+\.(?:py|ya?ml|json|toml|ini|cfg|conf|sh|bash|slurm|sbatch))\b"
 )
-_HANDED = re.compile(
+_HANDED = lazy(
     r"torch\.cuda(?!\w)|(?<=\.)cuda(?=\()|(?<=[\"'])(?:cuda(?::\d+)?|nccl)(?=[\"'])"
 )  # of one line, all of it
-_PYTHON = re.compile(r"python[\d.]*")
+_PYTHON = lazy(r"python[\d.]*")
 
 
 class Heredocs(TextRule):

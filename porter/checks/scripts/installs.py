@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
@@ -11,26 +10,25 @@ from itertools import pairwise
 from porter.engine.rule import Hit, TextRule, named
 from porter.engine.session import RuleSet
 from porter.files.kinds import DOCKERFILE, kind_of
+from porter.regex import lazy
 from porter.rulebook.table import Package
 from porter.text import packages
 from porter.text.document import Document
 from porter.text.shells.script import Command, Script, Word
 
-_BUILD = re.compile(r"[\"']?torchtext(?:==|~=|>=)[\w.]*(\+cu\d+)")
+_BUILD = lazy(r"[\"']?torchtext(?:==|~=|>=)[\w.]*(\+cu\d+)")
 _TORCHS = frozenset({"torch", "torchvision", "torchaudio"})
-_INDEX = re.compile(r"https?://[\w.]*pytorch\.org/whl/(?:nightly/|test/)?(cu\d+)\b|torch_stable\.html")
-_RIVAL = re.compile(
-    r"https?://[\w.]*pytorch\.org/whl/(?:nightly/|test/)?(?:rocm|xpu)"
-)  # wheels for AMD's and Intel's GPUs
-_CUDA = re.compile(
+_INDEX = lazy(r"https?://[\w.]*pytorch\.org/whl/(?:nightly/|test/)?(cu\d+)\b|torch_stable\.html")
+_RIVAL = lazy(r"https?://[\w.]*pytorch\.org/whl/(?:nightly/|test/)?(?:rocm|xpu)")  # wheels for AMD's and Intel's GPUs
+_CUDA = lazy(
     r"(?i)^(?:nvidia-(?:cuda|cudnn|cublas|cufft|cufile|curand|cusolver|cusparse|cusparselt|nccl|nvtx|nvjitlink|nvshmem"
     r"|container|docker)[\w-]*|nvidia-(?:driver|utils|pyindex)[\w-]*|[\w-]+-cu\d{2,3}(?:-\w+)?"
     r"|cupy(?:-cuda\w+)?|cudatoolkit(?:-dev)?"
     r"|pytorch-cuda|cuda-[\w.-]+|cuda|cudnn|nccl|libcudnn\S*|libnccl\S*"
     r"|tensorrt|onnxruntime-gpu|tensorflow-gpu|faiss-gpu|pycuda)$"
 )
-_STAGE = re.compile(r"(?mi)^[ \t]*FROM[ \t]")
-_NAME = re.compile(r"[A-Za-z][\w.-]*")
+_STAGE = lazy(r"(?mi)^[ \t]*FROM[ \t]")
+_NAME = lazy(r"[A-Za-z][\w.-]*")
 _VERSION = "0123456789."
 _INSTALLERS = frozenset({"pip", "conda", "mamba", "micromamba", "apt", "apt-get", "yum", "dnf"})
 

@@ -10,24 +10,25 @@ from operator import attrgetter
 
 from porter.engine.rule import Hit, TextRule, named
 from porter.python.strings.holders import field
+from porter.regex import lazy
 from porter.text.document import Document
 from porter.text.shells.programs import heads
 from porter.text.shells.script import Command, Script, Word
 
-_OPTION = re.compile(
+_OPTION = lazy(
     r"(?<![\w-])(--?[A-Za-z][\w.-]{0,100})(?:=|(\s+))([\"']?)(?:\$\{\w+:?[-=])?(cuda(?::\d+)?|nccl|gpu)\}?\3(?![\w:,./-])"
 )
 # a variable that holds such a value, or falls back to it, and an option that is handed a variable
-_HELD = re.compile(r"[\"']?(?:\$\{\w+:?[-=])?(cuda(?::\d+)?|nccl)\}?[\"']?$")
-_HANDED = re.compile(r"(?<![\w-])(--?[A-Za-z][\w.-]{0,100})(?:=|\s+)([\"']?)\$(?:\{(\w+)\}|(\w+))\2(?![\w:,./-])")
-_COMPARED = re.compile(
+_HELD = lazy(r"[\"']?(?:\$\{\w+:?[-=])?(cuda(?::\d+)?|nccl)\}?[\"']?$")
+_HANDED = lazy(r"(?<![\w-])(--?[A-Za-z][\w.-]{0,100})(?:=|\s+)([\"']?)\$(?:\{(\w+)\}|(\w+))\2(?![\w:,./-])")
+_COMPARED = lazy(
     r"\bcase\s+[\"']?\$\{?(\w+)|\$\{?(\w+)[^\s\"']{0,100}[\"']?\s*(?:[!=]=|=~|=\s)"
     r"|(?:[!=]=|\s=\s)[ \t]*[\"']?\$\{?(\w+)"
 )
-_RUNS = re.compile(r"(?:python[\d.]*|torchrun|deepspeed|accelerate|horovodrun|fairscale)$")
-_OURS = re.compile(r"(?i)device|backend|accelerator|placement|map.?location")
-_ELSEWHERE = re.compile(r"^/|site-packages")
-_DIST = re.compile(r"(?:^|\s)(?:--multi[_-]gpu)(?![\w-])")
+_RUNS = lazy(r"(?:python[\d.]*|torchrun|deepspeed|accelerate|horovodrun|fairscale)$")
+_OURS = lazy(r"(?i)device|backend|accelerator|placement|map.?location")
+_ELSEWHERE = lazy(r"^/|site-packages")
+_DIST = lazy(r"(?:^|\s)(?:--multi[_-]gpu)(?![\w-])")
 
 _start = attrgetter("start")
 

@@ -13,14 +13,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from porter.engine.rule import Hit, TextRule, named
+from porter.regex import lazy
 from porter.rulebook.table import Tables, Variable
 from porter.rulebook.variable_values import is_list, is_ordered, is_taken, to_megabytes
 from porter.text.document import Document
 from porter.text.shells.programs import gpus_alone
 from porter.text.shells.script import Script, Word
 
-_UNKNOWN = re.compile(r"(?:TORCH_NCCL|PYTORCH_CUDA|NCCL)_(?!VER)[A-Z0-9_]+$")
-_TOKEN = re.compile(r"(?<![\w$.{/-])(?:[A-Z][A-Z0-9]*_[A-Z0-9_]+|CUDACXX|CUDAARCHS|CUDAHOSTCXX)(?![\w.-])")
+_UNKNOWN = lazy(r"(?:TORCH_NCCL|PYTORCH_CUDA|NCCL)_(?!VER)[A-Z0-9_]+$")
+_TOKEN = lazy(r"(?<![\w$.{/-])(?:[A-Z][A-Z0-9]*_[A-Z0-9_]+|CUDACXX|CUDAARCHS|CUDAHOSTCXX)(?![\w.-])")
 _NAMED = frozenset({"export", "declare", "typeset", "readonly", "local", "unset", "read", "printenv"})
 _PASSED_ON = frozenset({"-x", "-e", "--env", "-env", "-genv", "--export-env"})
 _LAUNCHERS = frozenset("env mpirun mpiexec orterun horovodrun docker podman nvidia-docker sudo srun".split())
@@ -34,7 +35,7 @@ QUIET = frozenset(
 _SHOWN = 8  # names in a message
 _SAYS = frozenset({"echo", "printf"})
 _CHOOSES = frozenset({"ASCEND_RT_VISIBLE_DEVICES"})
-_ENDS = re.compile(r"(?<!\\)\n|[;|&]")  # of a command
+_ENDS = lazy(r"(?<!\\)\n|[;|&]")  # of a command
 _LOOKS = frozenset({"grep", "egrep", "fgrep", "sed", "awk", "gawk", "perl"})
 
 

@@ -6,22 +6,22 @@ What a script does where it finds the tool and what it reads from it there are o
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from itertools import accumulate
 
 from porter.engine.rule import Hit, TextRule, named
 from porter.files.kinds import SHELL
+from porter.regex import lazy
 from porter.text.document import Document
 from porter.text.shells.programs import heads
 from porter.text.shells.script import Command, Script
 
 _ASKED = frozenset({"which", "type", "hash", "command"})
 _SMI = "nvidia-smi"
-_COUNTS = re.compile(r"-L\b|--list-gpus|--query-gpu=(?:count|name|gpu_name|index)")
+_COUNTS = lazy(r"-L\b|--list-gpus|--query-gpu=(?:count|name|gpu_name|index)")
 # a line for each GPU, and how many lines there are
-_COUNTED = re.compile(
+_COUNTED = lazy(
     r"nvidia-smi[ \t]+(?:-L|--list-gpus|--query-gpu=(?:name|gpu_name|index|uuid|gpu_uuid)[ \t]+--format=csv,noheader)"
     r"(?P<quiet>[ \t]+2>[ \t]*/dev/null)?[ \t]*\|[ \t]*wc[ \t]+(?:-l|--lines)(?![\w-])"
 )

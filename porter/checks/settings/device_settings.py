@@ -15,13 +15,14 @@ from porter.engine.session import RuleSet
 from porter.engine.styles import STYLES
 from porter.python.evidence import CUDA_LIBRARIES, like
 from porter.python.strings.holders import field
+from porter.regex import lazy
 from porter.rulebook.table import Option, Setting, Tables, Variable
 from porter.text.document import Document
 from porter.text.settings.entries import ITEM, Entry, Settings
 from porter.text.settings.scope import PROJECT, scope
 
-_WORDS = re.compile(r"(?i)cuda|nccl|--gpus")  # what a row for any key looks at
-_FLAG = re.compile(r"(--?[A-Za-z][\w-]*)=(cuda(?::\d+)?|nccl)")
+_WORDS = lazy(r"(?i)cuda|nccl|--gpus")  # what a row for any key looks at
+_FLAG = lazy(r"(--?[A-Za-z][\w-]*)=(cuda(?::\d+)?|nccl)")
 _NAMED = ("_target_", "class_path", "target", "_partial_target_", "_type_")
 
 

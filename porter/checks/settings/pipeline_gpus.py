@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from porter.engine.rule import Hit, TextRule
+from porter.regex import lazy
 from porter.text.document import Document
 from porter.text.settings.entries import Settings
 from porter.text.settings.scope import PIPELINE, scope
 
-_ON_GPUS = re.compile(
+_ON_GPUS = lazy(
     r"(?i)(?:^|\s)--gpus\b|\bnvidia/cuda|\bnvcr\.io/|nvidia-smi|(?:^|[-_\s\[])(?:gpu|cuda|nvidia)(?:$|[-_\s\],])"
 )
 _RUNNERS = ("runs-on", "image", "options", "tags", "container", "runner", "agents")

@@ -7,14 +7,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from porter.engine.rule import Hit, TextRule
+from porter.regex import lazy
 from porter.text import packages
 from porter.text.document import Document
 from porter.text.packages import EXACT, Wanted, wanted
 from porter.text.settings.entries import ADDED, ITEM, Entry, Settings
 from porter.text.settings.scope import PROJECT, scope
 
-_CONDA = re.compile(r"(?:[\w.-]+::)?([A-Za-z0-9][\w.-]*)[ \t]*(.*)")
-_ENVIRONMENT = re.compile(r"(?i)(?:environment|conda|env)[\w.-]*\.ya?ml$")
+_CONDA = lazy(r"(?:[\w.-]+::)?([A-Za-z0-9][\w.-]*)[ \t]*(.*)")
+_ENVIRONMENT = lazy(r"(?i)(?:environment|conda|env)[\w.-]*\.ya?ml$")
 _WIDEST = 1000  # characters before a value: of all that stand in one line, each has the others before it
 _TABLES = ("dependencies", "dev-dependencies", "packages", "dev-packages")
 

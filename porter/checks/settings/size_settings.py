@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from porter.engine.rule import Hit, TextRule, named
+from porter.regex import lazy
 from porter.text.document import Document
 from porter.text.settings.entries import Entry, Settings
 from porter.text.settings.scope import PROJECT, scope
 from porter.values.shapes import misfits
 
-_APART = re.compile(r"(?:^|/)(?:tests?|docs?|evals?|fixtures?)/|(?:^|/)test_")
+_APART = lazy(r"(?:^|/)(?:tests?|docs?|evals?|fixtures?)/|(?:^|/)test_")
 
 
 class SizeSettings(TextRule):

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import ast
-import re
 from typing import TYPE_CHECKING, Any
 
 from porter.engine.nodes import chain
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.python.index import Link
+from porter.regex import lazy
 
 if TYPE_CHECKING:
     from porter.training.scene import Scene
 
-_MAKES = re.compile(rb"\.byte\(|(?<!np\.)(?<!numpy\.)(?<![\"'])\buint8\b")  # of torch
+_MAKES = lazy(rb"\.byte\(|(?<!np\.)(?<!numpy\.)(?<![\"'])\buint8\b")  # of torch
 _UINT8 = ("uint8", "byte")
 _WORDS = frozenset({b"uint8", b"byte"})  # quickly asked
 _MASKED = ("masked_fill", "masked_fill_", "masked_select")

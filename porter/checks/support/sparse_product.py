@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from typing import TYPE_CHECKING
 
 from porter.checks.performance.selection import short
@@ -12,11 +11,12 @@ from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.python.evidence import call_name
 from porter.python.index import Link
+from porter.regex import lazy
 
 if TYPE_CHECKING:
     from porter.training.scene import Scene
 
-_MAKERS = re.compile(r"torch\.(?:sparse_\w+_tensor|sparse\.\w+Tensor|Tensor\.to_sparse)$")
+_MAKERS = lazy(r"torch\.(?:sparse_\w+_tensor|sparse\.\w+Tensor|Tensor\.to_sparse)$")
 _PRODUCTS = frozenset({"mm", "matmul", "bmm", "mv", "addmm"})
 _FINE = _PRODUCTS | {"Embedding", "EmbeddingBag", "embedding", "embedding_bag"}
 _DENSE = frozenset(f"torch.{name}" for name in _PRODUCTS)  # of two dense ones they are fine

@@ -6,7 +6,6 @@ There is nothing to edit, so the index answers alone. A rule that asks for an AP
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
 from porter.catalog.read.verdict import MISSING, ON_CPU, UNKNOWN, Support, Verdict
@@ -18,17 +17,16 @@ from porter.python.guards import asked, guard
 from porter.python.index import Link, Node, ancestors, methods, walk
 from porter.python.inventory import first
 from porter.python.waits import COPIES
+from porter.regex import lazy
 from porter.target import Target
 from porter.training.loops import loops_around
 
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
 # what runs once, or on the CPU: the making of parameters and samples, and what is done with results
-_ONCE = re.compile(
+_ONCE = lazy(
     r"(?i)^_*(?:init|reset|build|make|create|setup|load|save|plot|visual|show|prepare|test|check)|_init$|init_?weights"
 )
-_SAMPLES = re.compile(
-    r"(?i)dataset|transform|augment|collat|sampler|token|metric|evaluat|reader|loader|dataproc|preproc"
-)
+_SAMPLES = lazy(r"(?i)dataset|transform|augment|collat|sampler|token|metric|evaluat|reader|loader|dataproc|preproc")
 _HOST = COPIES | {"from_numpy"}
 _CASTS = {
     "int": "int32", "short": "int16", "char": "int8", "byte": "uint8", "long": "int64", "bool": "bool", "half": "float16",
@@ -37,7 +35,7 @@ _ALIASES = {"short": "int16", "int": "int32", "long": "int64", "half": "float16"
 # the rest is verified nearly everywhere, left out of the lists though it works, or what PRT307 and PRT309 speak of
 _RULED = "torch._six"  # PRT704 answers for all of it
 _LIST = 3  # a note that names fewer types speaks of an argument or a result
-_MAKES = re.compile(r"\.(?:new_\w+|zeros|ones|empty|full|arange|\w+_like|tensor|to|type|as_tensor)$")
+_MAKES = lazy(r"\.(?:new_\w+|zeros|ones|empty|full|arange|\w+_like|tensor|to|type|as_tensor)$")
 _DOUBTFUL = frozenset({"int8", "int16", "uint8", "uint16", "uint32", "uint64", "bool"})
 
 

@@ -7,7 +7,6 @@ raises ValueError and the second is never true.
 from __future__ import annotations
 
 import ast
-import re
 from functools import cached_property
 
 from porter.python.blocks import once, place, within
@@ -15,9 +14,10 @@ from porter.python.evidence import DEVICES, call_name, constant, like
 from porter.python.index import Link, Node
 from porter.python.names import Names
 from porter.python.parameters import defaulted, positional
+from porter.regex import lazy
 
-_WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])")
-_SUFFIX = re.compile(r"(?<=[a-z])(?:Enum|Options?|Choices?|Kinds?)$")
+_WORDS = lazy(r"(?<=[a-z])(?=[A-Z])")
+_SUFFIX = lazy(r"(?<=[a-z])(?:Enum|Options?|Choices?|Kinds?)$")
 
 
 class Enums:

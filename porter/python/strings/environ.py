@@ -6,7 +6,6 @@ Only the exact name of a variable counts, and only as a key: log texts, help and
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -14,6 +13,7 @@ from porter.python.blocks import BODIES, once, place, within
 from porter.python.evidence import call_name, constant, is_log
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, strings
 from porter.python.searches import Sought, lines_with
+from porter.regex import lazy
 
 if TYPE_CHECKING:
     from porter.python.file import Parsed
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 HEADS = r"(?:CUDA|NCCL|CUDNN|CUBLAS|NVIDIA|NVCC|TORCH|PYTORCH|TF_CUDNN|VLLM_(?:WORKER|ATTENTION)|FORCE_CUDA|DISABLE_ADDMM_CUDA)"
 _WORDS = ("CUDA", "NCCL", "CUDNN", "CUBLAS", "NVIDIA", "NVCC", "TORCH", "VLLM_")  # every head holds one of them
 _BYTES = tuple(Sought(rf"{word}\w*(?:[\"']|\s*=)") for word in _WORDS)
-_NAME = re.compile(rf"{HEADS}[A-Z0-9_]*$")
-UNKNOWN = re.compile(r"(?:TORCH_NCCL|PYTORCH_CUDA|NCCL|CUDA|CUDNN|CUBLAS|CUBLASLT)_[A-Z0-9_]+$")
-_LIKE = re.compile(r"(?i)(?:^|_)(?:env|envs|environ|environment|env_?(?:vars?|variables|dict|map|overrides))$")
-_HELPER = re.compile(
+_NAME = lazy(rf"{HEADS}[A-Z0-9_]*$")
+UNKNOWN = lazy(r"(?:TORCH_NCCL|PYTORCH_CUDA|NCCL|CUDA|CUDNN|CUBLAS|CUBLASLT)_[A-Z0-9_]+$")
+_LIKE = lazy(r"(?i)(?:^|_)(?:env|envs|environ|environment|env_?(?:vars?|variables|dict|map|overrides))$")
+_HELPER = lazy(
     r"(?i)(?:^|_)(?:get|set|read|del|unset|pop|has|check|require|parse)?_?env(?:iron(?:ment)?)?(?:$|_)|^(?:get|set|put)env$"
 )
 _FUNCTIONS = frozenset({"os.getenv", "os.putenv", "os.unsetenv"})

@@ -12,6 +12,7 @@ from porter.python.index import Link, ancestors, strings
 from porter.python.searches import Sought, lines_with
 from porter.python.strings.flow import Flow
 from porter.python.strings.sinks import INDEXED, Role
+from porter.regex import lazy
 
 if TYPE_CHECKING:
     from porter.python.file import Parsed
@@ -19,10 +20,10 @@ if TYPE_CHECKING:
 
 # lines with a string that starts so, in lower case; plain letters come first, which is what makes a search fast
 BYTES = tuple(map(Sought, (r"cuda(?<=[\"']cuda)", r"torch\.cuda\.(?<=[\"']torch\.cuda\.)\w+tensor", r"nccl")))
-CANDIDATE = re.compile(r"^cuda(?:$|:)|^nccl$|cuda:nccl|^torch\.cuda\.\w+Tensor$", re.IGNORECASE)
-DEVICE = re.compile(r"cuda(?::(?:\d+|%[ds]|\{[^{}]*\})?)?$")
-TYPED = re.compile(r"torch\.cuda\.[A-Z]\w+Tensor$")
-BACKEND = re.compile(r"(?i:nccl)$|(?:\w+:\w+,)*cuda:nccl(?:,\w+:\w+)*$")
+CANDIDATE = lazy(r"^cuda(?:$|:)|^nccl$|cuda:nccl|^torch\.cuda\.\w+Tensor$", re.IGNORECASE)
+DEVICE = lazy(r"cuda(?::(?:\d+|%[ds]|\{[^{}]*\})?)?$")
+TYPED = lazy(r"torch\.cuda\.[A-Z]\w+Tensor$")
+BACKEND = lazy(r"(?i:nccl)$|(?:\w+:\w+,)*cuda:nccl(?:,\w+:\w+)*$")
 HANDED = ("argument", "assigned", "mapped")
 PROSE = ("help", "description", "metavar", "title", "msg", "message", "reason")
 

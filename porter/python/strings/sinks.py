@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import re
 import sys
 from typing import NamedTuple
 
@@ -29,13 +28,14 @@ from porter.python.evidence import (
 from porter.python.index import Link, Node, parents
 from porter.python.names import Names
 from porter.python.strings.callees import PARAMETRIZE, SET, Callees, argument_names, tested
+from porter.regex import lazy
 from porter.rulebook.table import Sink
 
-_VENDOR = re.compile(r"(?i)nvidia|hopper|blackwell|ampere|volta")
-INDEXED = re.compile(r"cuda:\d+$")
+_VENDOR = lazy(r"(?i)nvidia|hopper|blackwell|ampere|volta")
+INDEXED = lazy(r"cuda:\d+$")
 
 # what stands for any array library: `xp` of the array API standard, and who asks an array for its own
-_NAMESPACE = re.compile(r"^_?xp(?:\d*$|_)|array_?(?:namespace|module)|get_namespace")
+_NAMESPACE = lazy(r"^_?xp(?:\d*$|_)|array_?(?:namespace|module)|get_namespace")
 
 OPTIONS = {
     "add_argument",

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from porter.regex import lazy
 from porter.text.document import Document
 from porter.text.formats import shell
 from porter.text.shells.parse import masked, parse
@@ -15,14 +16,14 @@ from porter.text.shells.script import Name, Script, Word
 
 MARK, READS = "#", "script"
 same, settled = shell.same, shell.settled
-_INSTRUCTION = re.compile(r"[ \t]*(FROM|RUN|ENV|ARG|CMD|ENTRYPOINT|[A-Z]+)\b", re.IGNORECASE)
-_ENDS = re.compile(r"\\[ \t]*\r?\n?$")
-_SHELL = re.compile(r"(?:[ \t]|\\[ \t]*\r?\n)*(?:--\w[\w-]*=\S+(?:[ \t]|\\[ \t]*\r?\n)+)*(?![\[<\s])", re.IGNORECASE)
-_PAIR = re.compile(r"([A-Za-z_]\w{0,200})=(\"(?:[^\"\\]|\\.)*\"|'[^']*'|(?:[^\s\\\"']|\\.)*)")
-_ALONE = re.compile(r"[ \t]*[A-Za-z]+[ \t]+([A-Za-z_]\w*)[ \t]+([^\r\n\\]+)")
-_READ = re.compile(r"\$\{?([A-Za-z_]\w*)")
-_QUOTE = re.compile(r"[\"']")
-_IMAGE = re.compile(
+_INSTRUCTION = lazy(r"[ \t]*(FROM|RUN|ENV|ARG|CMD|ENTRYPOINT|[A-Z]+)\b", re.IGNORECASE)
+_ENDS = lazy(r"\\[ \t]*\r?\n?$")
+_SHELL = lazy(r"(?:[ \t]|\\[ \t]*\r?\n)*(?:--\w[\w-]*=\S+(?:[ \t]|\\[ \t]*\r?\n)+)*(?![\[<\s])", re.IGNORECASE)
+_PAIR = lazy(r"([A-Za-z_]\w{0,200})=(\"(?:[^\"\\]|\\.)*\"|'[^']*'|(?:[^\s\\\"']|\\.)*)")
+_ALONE = lazy(r"[ \t]*[A-Za-z]+[ \t]+([A-Za-z_]\w*)[ \t]+([^\r\n\\]+)")
+_READ = lazy(r"\$\{?([A-Za-z_]\w*)")
+_QUOTE = lazy(r"[\"']")
+_IMAGE = lazy(
     r"(?i)(?:nvcr\.io/|[\w./-]*\bnvidia/|pytorch/pytorch:|[\w./-]*(?:cuda|cudnn)[\w.-]*"
     r"|[\w./-]+:[\w.-]*(?:cu\d{2,3}\b|cuda|gpu))[^\s\"']*"
 )

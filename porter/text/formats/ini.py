@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import re
-
 from porter.errors import Unreadable
+from porter.regex import lazy
 from porter.text.document import Document
 from porter.text.settings.entries import ITEM, Builder, Settings, same
 
 MARK, READS = "#", "settings"
 __all__ = ["MARK", "READS", "read", "same"]
 
-_SECTION = re.compile(r"\[([^\]\r\n]+)\]")
-_KEY = re.compile(r"([^\s=:#;\[][^=:\r\n]*)[=:][ \t]*")
-_LINE = re.compile(r"[^\r\n]*")
-_REMARK = re.compile(r"[ \t][#;]")
-_BLANKS = re.compile(r"(?<=\S)[^\S\n]{2,}")
+_SECTION = lazy(r"\[([^\]\r\n]+)\]")
+_KEY = lazy(r"([^\s=:#;\[][^=:\r\n]*)[=:][ \t]*")
+_LINE = lazy(r"[^\r\n]*")
+_REMARK = lazy(r"[ \t][#;]")
+_BLANKS = lazy(r"(?<=\S)[^\S\n]{2,}")
 
 
 def read(document: Document) -> Settings:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from porter.errors import Unreadable
+from porter.regex import lazy
 from porter.text.document import Document
 from porter.text.jsonspans import Node, parse
 from porter.text.settings.entries import ITEM, Builder, Settings, same
@@ -12,7 +11,7 @@ from porter.text.settings.entries import ITEM, Builder, Settings, same
 MARK, READS = "//", "settings"
 __all__ = ["MARK", "READS", "read", "same"]
 
-_LINES = re.compile(r'[\[{"\d][^\n]*[\]}"\d]\r?\n\s*[\[{"\d]')  # one value to a line: records, no settings
+_LINES = lazy(r'[\[{"\d][^\n]*[\]}"\d]\r?\n\s*[\[{"\d]')  # one value to a line: records, no settings
 
 
 def read(document: Document) -> Settings:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from porter.regex import lazy
 from porter.text.document import Document
 from porter.text.formats import shell
 from porter.text.shells.parse import WORDS, masked, parse
@@ -11,12 +12,10 @@ from porter.text.shells.script import Name, Script, Text, Word
 
 MARK, READS = "#", "script"
 same, settled = shell.same, shell.settled
-_SET = re.compile(
-    r"^(?:(?:export|override)[ \t]+)*([A-Za-z_]\w*)[ \t]*(?:\?|:{1,3}|\+|!)?=[ \t]*([^#\n]*)", re.MULTILINE
-)
-_NAMED = re.compile(r"^(?:un)?export[ \t]+([A-Za-z_]\w*)[ \t]*$", re.MULTILINE)
-_READ = re.compile(r"(?<!\$)\$[({]([A-Za-z_]\w*)[)}]")
-_PREFIX = re.compile(r"\t[ \t]*[@+-]*[ \t]*")
+_SET = lazy(r"^(?:(?:export|override)[ \t]+)*([A-Za-z_]\w*)[ \t]*(?:\?|:{1,3}|\+|!)?=[ \t]*([^#\n]*)", re.MULTILINE)
+_NAMED = lazy(r"^(?:un)?export[ \t]+([A-Za-z_]\w*)[ \t]*$", re.MULTILINE)
+_READ = lazy(r"(?<!\$)\$[({]([A-Za-z_]\w*)[)}]")
+_PREFIX = lazy(r"\t[ \t]*[@+-]*[ \t]*")
 
 
 def read(document: Document) -> Script:

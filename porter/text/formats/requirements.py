@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from porter.regex import lazy
 from porter.text.document import Document
 
 MARK, READS = "#", "requirements"
-_LOGICAL = re.compile(r"(?:[^\r\n\\]|\\(?!\r?\n)|\\\r?\n)+")
-_COMMENT = re.compile(r"(?:^|[ \t])#.*")
+_LOGICAL = lazy(r"(?:[^\r\n\\]|\\(?!\r?\n)|\\\r?\n)+")
+_COMMENT = lazy(r"(?:^|[ \t])#.*")
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,20 +6,21 @@ import re
 from typing import Any
 
 from porter.errors import Unreadable
+from porter.regex import lazy
 from porter.text.document import Document
 from porter.text.settings.entries import ITEM, Builder, Settings, same
 
 MARK, READS = "#", "settings"
 __all__ = ["MARK", "READS", "read", "same"]
 
-_BLANK = re.compile(r"(?:[ \t\r\n]+|#[^\n]*)*")
-_SPACE = re.compile(r"[ \t]*")
+_BLANK = lazy(r"(?:[ \t\r\n]+|#[^\n]*)*")
+_SPACE = lazy(r"[ \t]*")
 # what is taken at a step is a run of letters: a step for each of a million would remember each
-_STRING = re.compile(
+_STRING = lazy(
     r'"""[^"\\]*(?:(?:\\.|"(?!""))[^"\\]*)*"{3,5}|\'\'\'.*?\'{3,5}|"[^"\\\n]*(?:\\.[^"\\\n]*)*"|\'[^\'\n]*\'', re.DOTALL
 )
-_OTHER = re.compile(r"[^\s,\]}#]+(?: \d[\d:.Z+-]*)?")  # a date and its time may have a space between them
-_BARE = re.compile(r"[A-Za-z0-9_-]+")
+_OTHER = lazy(r"[^\s,\]}#]+(?: \d[\d:.Z+-]*)?")  # a date and its time may have a space between them
+_BARE = lazy(r"[A-Za-z0-9_-]+")
 
 
 def read(document: Document) -> Settings:

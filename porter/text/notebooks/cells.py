@@ -9,18 +9,19 @@ from functools import cached_property
 from itertools import accumulate
 
 from porter.errors import Unreadable
+from porter.regex import lazy
 from porter.text.document import Document
 from porter.text.jsonspans import Node, parse
 from porter.text.notebooks import magics
 
 _UNREAD = frozenset({"outputs", "attachments", "widgets"})  # what may be large, and holds no code
-_LINE = re.compile(r"([^\r\n]*)(\r\n|\r|\n|\Z)")  # what Python calls a line end; str.splitlines knows eight more
-_ESCAPE = re.compile(r"\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u....|\\.", re.DOTALL)
-HALF = re.compile("[\ud800-\udfff]")  # of a character outside the plane of 16 bits: no text in UTF-8 has it alone
-CODING = re.compile(r"[ \t\f]*#.*?coding[:=]")  # of a file; a cell has none
-_PYTHON = re.compile(r"(?i)i?python|xpython|pyspark")
-_SHELL = re.compile(r"(?i)(?:ba|z)?sh$|shell(?:script)?$")
-_OTHERS = re.compile(
+_LINE = lazy(r"([^\r\n]*)(\r\n|\r|\n|\Z)")  # what Python calls a line end; str.splitlines knows eight more
+_ESCAPE = lazy(r"\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u....|\\.", re.DOTALL)
+HALF = lazy("[\ud800-\udfff]")  # of a character outside the plane of 16 bits: no text in UTF-8 has it alone
+CODING = lazy(r"[ \t\f]*#.*?coding[:=]")  # of a file; a cell has none
+_PYTHON = lazy(r"(?i)i?python|xpython|pyspark")
+_SHELL = lazy(r"(?i)(?:ba|z)?sh$|shell(?:script)?$")
+_OTHERS = lazy(
     r"(?i)(?:julia|ir$|r$|scala|spylon|almond|i?java|javascript|js|ts|tslab|deno|rust|evcxr|xcpp|xc|cling|octave|matlab|sas|stata"
     r"|go|gophernotes|kotlin|ruby|perl|haskell|ihaskell|lua|sagemath|wolfram|sql|\.net|polyglot)(?![a-z])"
 )

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from porter.python.trees import parse
+from porter.regex import lazy
 
-_CELL_MAGIC = re.compile(r"[ \t]*%%(!|\w+)(.*)")
+_CELL_MAGIC = lazy(r"[ \t]*%%(!|\w+)(.*)")
 # magics whose cell is Python
 _PYTHON_CELLS = frozenset(
     "time timeit capture prun memit mprun snakeviz pyinstrument scalene heat wandb debug notify cython_inline".split()
@@ -16,23 +17,23 @@ _PYTHON_CELLS = frozenset(
 _SHELL_CELLS = frozenset({"bash", "sh", "shell", "zsh", "ksh", "!", "sx", "system"})
 _WRITTEN_CELLS = frozenset({"writefile", "file", "python", "python2", "python3", "pypy"})
 _OPTIONS = r"(?:[ \t]+-[\w-]+(?:[= \t]+\w+)??)*?[ \t]+"
-_SHELL_SCRIPT = re.compile(_OPTIONS + r"(?:\S*/)?(?:ba|da|k|z)?sh\b")
-_PYTHON_SCRIPT = re.compile(_OPTIONS + r"(?:\S*/)?(?:python|pypy)[\d.]*\b")
+_SHELL_SCRIPT = lazy(_OPTIONS + r"(?:\S*/)?(?:ba|da|k|z)?sh\b")
+_PYTHON_SCRIPT = lazy(_OPTIONS + r"(?:\S*/)?(?:python|pypy)[\d.]*\b")
 _CAPTURED = frozenset({"!!", "sx", "system"})  # what the shell prints becomes a value
 
-_ESCAPE = re.compile(r"[ \t]*(?=[%!?,;/])")
-_HELP = re.compile(r"[ \t]*(?=%{0,2}[A-Za-z_*][\w.*\[\]-]*\?{1,2}[ \t]*$)")
+_ESCAPE = lazy(r"[ \t]*(?=[%!?,;/])")
+_HELP = lazy(r"[ \t]*(?=%{0,2}[A-Za-z_*][\w.*\[\]-]*\?{1,2}[ \t]*$)")
 _INNER = r"[^\[\]\"'#]|\"[^\"]*\"|'[^']*'"
 # a target without brackets that could hold a `=` of their own, and its `=`
-_ASSIGNED = re.compile(
+_ASSIGNED = lazy(
     rf"(?:[\w.,:* \t]|\((?:[\w.,* \t])*\)|\[(?:{_INNER}|\[(?:{_INNER})*\])*\])+=[ \t]*(?=!(?!=)|%[A-Za-z_])"
 )
 # without a `%`, where IPython calls a magic by its name alone: no Python begins so
-_BARE = re.compile(
+_BARE = lazy(
     r"[ \t]*(?=(?:cd|ls|pip|conda|mamba|mkdir|rmdir|cp|mv|rm|cat)[ \t]+(?!(?:in|is|and|or|not|if|for|else)\b)(?:[\w\"'~]|\.[./]))"
 )
-_TIMED = re.compile(r"%(?:time|timeit|prun|memit)(?:[ \t]+-[a-zA-Z](?:[ \t]*\d+)?)*[ \t]+(?=[^\s-])")
-_SHELL = re.compile(
+_TIMED = lazy(r"%(?:time|timeit|prun|memit)(?:[ \t]+-[a-zA-Z](?:[ \t]*\d+)?)*[ \t]+(?=[^\s-])")
+_SHELL = lazy(
     r"(?P<run>!!?|%(?:sx|system|sh|shell)\b)|%?(?P<tool>(?=(?:pip|conda|mamba|micromamba|uv)[ \t]))|%(?P<program>(?=run[ \t]))"
     r"|(?P<env>%(?:set_)?env[ \t]+)"
 )
@@ -173,12 +174,10 @@ def _command(body: str, column: int, assigned: bool) -> Command | None:
 _CLOSED = {"'": r"'(?:[^'\\]|\\.)*'", '"': r"\"(?:[^\"\\]|\\.)*\""}
 # by the quotes that no longer end in a line: behind one that does not, none of its kind does
 _TOKENS = {
-    open_: re.compile(
-        "|".join(["#.*|'''|\"\"\"", *(p for q, p in _CLOSED.items() if q not in open_), r"[()\[\]{}'\"]|\\$"])
-    )
+    open_: lazy("|".join(["#.*|'''|\"\"\"", *(p for q, p in _CLOSED.items() if q not in open_), r"[()\[\]{}'\"]|\\$"]))
     for open_ in ("", "'", '"', "'\"", "\"'")
 }
-_ENDS = {quote: re.compile(r"(?:[^\\]|\\.)*?" + quote) for quote in ("'''", '"""', "'", '"')}
+_ENDS = {quote: lazy(r"(?:[^\\]|\\.)*?" + quote) for quote in ("'''", '"""', "'", '"')}
 
 
 class _Code:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import accumulate
 
 from porter.engine.rule import Hit
 from porter.errors import Unreadable
+from porter.regex import lazy
 from porter.text.document import Document
 from porter.text.formats import shell
 from porter.text.notebooks.cells import HALF, Notebook
@@ -17,12 +17,12 @@ from porter.text.shells.parse import WORDS, add, finish
 from porter.text.shells.script import Name, Script, Word
 
 # what IPython puts in before a shell sees the line: `{expression}`; `{ a; }` and `${a}` are the shell's own
-_FILLED = re.compile(r"(?<![${])\{(?![\s{}])[^{}\n]*\}(?!\})")
-_SET = re.compile(r"(\w+)(?:[ \t]*=[ \t]*|([ \t])[ \t]*(?=\S))(.*)")
-_READ = re.compile(r"(\w+)[ \t]*$")
-_REMARK = re.compile(r"[ \t]*#+[ \t]*porter:")
-_IDENTIFIER = re.compile(r"(?<![\w.\"'$])[A-Z][A-Z0-9_]*(?![\w\"'])")
-_VARIABLE = re.compile(r"(?<!\w)[A-Z][A-Z0-9]*_[A-Z0-9_]+(?!\w)")
+_FILLED = lazy(r"(?<![${])\{(?![\s{}])[^{}\n]*\}(?!\})")
+_SET = lazy(r"(\w+)(?:[ \t]*=[ \t]*|([ \t])[ \t]*(?=\S))(.*)")
+_READ = lazy(r"(\w+)[ \t]*$")
+_REMARK = lazy(r"[ \t]*#+[ \t]*porter:")
+_IDENTIFIER = lazy(r"(?<![\w.\"'$])[A-Z][A-Z0-9_]*(?![\w\"'])")
+_VARIABLE = lazy(r"(?<!\w)[A-Z][A-Z0-9]*_[A-Z0-9_]+(?!\w)")
 
 
 class CellShell:

@@ -9,13 +9,14 @@ from difflib import SequenceMatcher
 from typing import NamedTuple
 
 from porter.finding import Change
+from porter.regex import lazy
 from porter.text.jsonspans import encode
 from porter.text.notebooks import magics
 from porter.text.notebooks.cells import HALF, Cell, Line, Notebook, pieces
 
-_WORD = re.compile(r"\w+|[^\w]")
+_WORD = lazy(r"\w+|[^\w]")
 _MOST = 250_000  # pairs of words to compare; larger replacements stand for themselves
-_COMMA = re.compile(r"\s*,\s*")
+_COMMA = lazy(r"\s*,\s*")
 
 
 class Edit(NamedTuple):

@@ -13,26 +13,27 @@ from typing import TYPE_CHECKING
 
 from porter.errors import Unreadable
 from porter.native import grammar
+from porter.regex import lazy
 from porter.text.shells.script import Command, Name, Script, Text, Word
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
 # whatever a rule starts from; only statements with one of them are walked
-WORDS = re.compile(
+WORDS = lazy(
     r"CUDA|NCCL|CUBLAS|CUDNN|NVCC|NVIDIA|TORCH_|PYTORCH_|VLLM_(?:WORKER|ATTENTION)|cuda|nccl|nvidia|nvcc|nvprof|nsys|ncu\b|gpu|dcgm"
     r"|nvtop|nv-|--nv\b|-G\b|compute-sanitizer|install"
 )
-_WORDS = re.compile(WORDS.pattern.encode())
+_WORDS = lazy(WORDS.pattern.encode())
 # a variable that holds a device or a backend: what it is handed to counts as if the value stood there
-_HOLDS = re.compile(rb"(?<![\w$])(\w+)=[\"']?(?:\$\{\w+:?[-=])?(?:cuda|nccl)\b")
+_HOLDS = lazy(rb"(?<![\w$])(\w+)=[\"']?(?:\$\{\w+:?[-=])?(?:cuda|nccl)\b")
 _RUNS_TEXT = frozenset({"bash", "sh", "zsh", "dash", "ksh", "eval", "ssh", "su"})
-_RUN = re.compile(  # a variable as a command
+_RUN = lazy(  # a variable as a command
     r"(?:^|[;&|(]|\b(?:eval|exec|then|do|else|sudo|time|srun)\b)[ \t]*\"?\${?(\w+)", re.MULTILINE
 )
 # The grammar's scanner asks the C library whether a character is a digit, which takes the process down where it is none of
 # the first 256. To a shell they are letters of a word as DEL is, never of a name; so bytes count as characters do.
-_ABROAD = re.compile(r"[^\x00-\x7f]")
+_ABROAD = lazy(r"[^\x00-\x7f]")
 _DEFAULTS = frozenset({":-", "-", ":=", "="})
 
 
@@ -226,8 +227,8 @@ class _Walk:
         self.script.names.append(Name(start, end, name, role, value, exported, prefix))
 
 
-_TURNED = re.compile(r"(?:el)?(?:if|while)\s+!")
-_LEAVES = re.compile(r"\b(?:exit|return|continue|break|die|fail|fatal|abort)\b")
+_TURNED = lazy(r"(?:el)?(?:if|while)\s+!")
+_LEAVES = lazy(r"\b(?:exit|return|continue|break|die|fail|fatal|abort)\b")
 _DECIDED = frozenset({"if_statement", "elif_clause", "while_statement"})
 _BODIES = frozenset({"do_group", "command_substitution", "subshell", "compound_statement"})
 _HOLDERS = frozenset(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from porter.regex import lazy
 from porter.text.shells.script import Command, Script
 
 WRAPPERS = frozenset(
@@ -20,13 +20,13 @@ TOOLS = {
         ("dcgmi", "nv-hostengine", "nvidia-settings", "nvidia-persistenced", "gpustat", "nvtop"), "monitor"
     ),
 }
-PROGRAM = re.compile(r"(?:python[\d.]*|torchrun|accelerate|deepspeed|nvidia-smi|docker|nvidia-docker|pip[\d.]*)$")
+PROGRAM = lazy(r"(?:python[\d.]*|torchrun|accelerate|deepspeed|nvidia-smi|docker|nvidia-docker|pip[\d.]*)$")
 # they read CUDA's variables, run on GPUs and on nothing else, and porting the rest does not change that
-_GPUS_ALONE = re.compile(
+_GPUS_ALONE = lazy(
     r"(?<![\w.-])(tritonserver|trtexec|trtllm-(?:build|serve|bench)|gpu_burn|gpu-burn"
     r"|(?:all_reduce|all_gather|reduce_scatter|alltoall|sendrecv|broadcast)_perf)(?![^\s\"';|&)`])"
 )
-_NAMES_THEM = re.compile(r"[\s@-]*(?:#|echo\b|printf\b|which\b|type\b|command[ \t]+-v|ls\b|cp\b|git\b|wget\b|pip\b)")
+_NAMES_THEM = lazy(r"[\s@-]*(?:#|echo\b|printf\b|which\b|type\b|command[ \t]+-v|ls\b|cp\b|git\b|wget\b|pip\b)")
 SET_ENV = "source /usr/local/Ascend/ascend-toolkit/set_env.sh"
 
 

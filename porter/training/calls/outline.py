@@ -5,7 +5,6 @@ What looks like one in a text is taken for one: whoever builds on it parses the 
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from functools import cached_property
@@ -13,18 +12,19 @@ from itertools import chain
 from typing import NamedTuple
 
 from porter.project.modules import IMPORTED
+from porter.regex import lazy
 
 # both begin with plain letters: a search for them takes a tenth of the time
-_FUNCTION = re.compile(rb"def[ \t]+(\w+)")
-_CLASS = re.compile(rb"class[ \t]+(\w+)[ \t]*(?:\(([^()]*))?")
+_FUNCTION = lazy(rb"def[ \t]+(\w+)")
+_CLASS = lazy(rb"class[ \t]+(\w+)[ \t]*(?:\(([^()]*))?")
 _BEFORE = (b"", b"async")
 _LONGEST = 300  # bytes of a line before a name
-_FROM = re.compile(rb"from[ \t]+[.\w]+(?=[ \t]+import)")
-_WORD = re.compile(rb"\w+")
-_DEFINES = re.compile(rb"\bdef[ \t]+$")
-_RECEIVER = re.compile(rb"(\w+(?:\(\))?)?[ \t]*\.$")
-_AS = re.compile(rb"(?<!\w)(\w+)[ \t]+as[ \t]+(\w+)")
-_SET = re.compile(rb"(\w+)[ \t]*=[ \t]*(?:\w+\.)*$")
+_FROM = lazy(rb"from[ \t]+[.\w]+(?=[ \t]+import)")
+_WORD = lazy(rb"\w+")
+_DEFINES = lazy(rb"\bdef[ \t]+$")
+_RECEIVER = lazy(rb"(\w+(?:\(\))?)?[ \t]*\.$")
+_AS = lazy(rb"(?<!\w)(\w+)[ \t]+as[ \t]+(\w+)")
+_SET = lazy(rb"(\w+)[ \t]*=[ \t]*(?:\w+\.)*$")
 
 
 class Defined(NamedTuple):

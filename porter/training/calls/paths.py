@@ -15,6 +15,7 @@ from typing import NamedTuple
 from porter.project.modules import module_of
 from porter.python.graphs import reached
 from porter.python.waits import READS, SEARCHES
+from porter.regex import lazy
 from porter.training.calls.classes import Class, Classes
 from porter.training.calls.outline import Outline
 from porter.training.frequency import STEPS, is_aside
@@ -27,7 +28,7 @@ _WAITS = tuple(
         *"torch.equal( .unique( .any( .all( .max()) .min()) .sum()) .mean()) .norm())".split(),
     )
 )
-_PICKS = re.compile(rb"\[(?:~?\w*(?:mask|inds?|keep|valid|pos|neg)\w*\]|[\w.]+ ?[<>!=]=? ?[-\w.]+\])")
+_PICKS = lazy(rb"\[(?:~?\w*(?:mask|inds?|keep|valid|pos|neg)\w*\]|[\w.]+ ?[<>!=]=? ?[-\w.]+\])")
 _STEPS = STEPS | {"forward"}
 _STEP = (*(f"def {name}".encode() for name in sorted(_STEPS)), b".backward(")
 _NAMED = 2  # the last words of a file's path, one of which an import of what it defines names
