@@ -11,9 +11,11 @@ from typing import NamedTuple
 
 from porter.regex import lazy
 
+FFI = "create_extension"  # of torch.utils.ffi, which torch 1.0 took out: all functions of its C files are handed to Python
 SOURCE = lazy(r"\.(?:cu|cuh|cpp|cc|cxx|c\+\+|hip)$")
+_C = lazy(r"\.c$")
 SUFFIX = lazy(r"\W*\.\w+$")  # an ending, or a pattern that any file fits
-_SIGNS = (b"Extension", b"cpp_extension", b'.cu"', b".cu'", b'.cpp"', b".cpp'", b'.cc"', b".cc'")
+_SIGNS = (b"Extension", b"cpp_extension", FFI.encode(), b'.cu"', b".cu'", b'.cpp"', b".cpp'", b'.cc"', b".cc'")
 _BUILDERS = lazy(r"(?i)\w*extension$|load$|load_inline$")
 _NAMES = ("name", "module_name")
 _STEPS = 3
@@ -79,7 +81,8 @@ def in_file(path: str, tree: ast.Module) -> Iterator[Extension]:
             name = f"{parent}.{name}"
         handed = [_just_made(argument, node, lists) for argument in (*node.args, *given.values())]
         strings = list(dict.fromkeys(_strings(handed, values, known_parts)))
-        sources = tuple(text for text in strings if SOURCE.search(text) and "\n" not in text and not SUFFIX.match(text))
+        texts = [text for text in strings if SOURCE.search(text) or word == FFI and _C.search(text)]
+        sources = tuple(text for text in texts if "\n" not in text and not SUFFIX.match(text))
         inline = tuple(text for text in strings if "__global__" in text and "\n" in text)
         if sources or _BUILDERS.match(word) and (word != "load" or "sources" in given or len(node.args) > 1):
             functions = tuple(_strings([given["functions"]], values, known_parts)) if "functions" in given else ()

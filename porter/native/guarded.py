@@ -1,6 +1,6 @@
-"""`assert x.is_cuda`, `assert x.device.type == "cuda"` in front of a call that ends in an extension of the project.
+"""`assert x.is_cuda`, `if not x.is_cuda: raise` in front of a call that ends in an extension of the project.
 
-Both are one decision.
+They are one decision, and one with `assert x.device.type == "cuda"`.
 """
 
 from __future__ import annotations
@@ -14,11 +14,13 @@ from porter.python.index import FUNCTIONS, ancestors, walk
 
 
 def guarded(file: RuleFile, link: Link) -> str | None:
-    """The function that leads to the extension, of a question for the device in the test of an assert."""
+    """The function that leads to the extension, of a question for the device that an assert or a refusal asks."""
     child = link[0]
     for up in ancestors(link):
         if isinstance(up[0], ast.Assert):
             return _after(file, up) if child is up[0].test and up[1] is not None else None
+        if isinstance(up[0], ast.If) and child is up[0].test and isinstance(up[0].body[-1], ast.Raise):
+            return _after(file, up)
         if isinstance(up[0], ast.stmt):
             return None
         child = up[0]

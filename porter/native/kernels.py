@@ -14,7 +14,7 @@ from porter.files.kinds import NATIVE, kind_of
 from porter.files.read import beginning
 from porter.native import builders, extensions
 from porter.native.bindings import LAUNCH
-from porter.native.extensions import Extension
+from porter.native.extensions import FFI, Extension
 from porter.native.uses import OPS
 from porter.python.graphs import reached
 from porter.python.trees import Parse
@@ -59,9 +59,9 @@ def sources_of(root: Path, files: Iterable[str]) -> dict[str, bytes]:
     return sources
 
 
-def binds(sources: Mapping[str, bytes]) -> bool:
-    """Whether any of them hands something to Python."""
-    return any(_EXPORTS.search(data) for data in sources.values())
+def binds(sources: Mapping[str, bytes], texts: Mapping[str, bytes]) -> bool:
+    """Whether any of the sources hands something to Python, or any Python file has it handed over."""
+    return any(map(_EXPORTS.search, sources.values())) or any(FFI.encode() in text for text in texts.values())
 
 
 def built_by(texts: Mapping[str, bytes], parse: Parse) -> list[Extension]:
@@ -116,14 +116,7 @@ def _exported(sources: Mapping[str, bytes], built: Sequence[Extension]) -> Expor
         if not (_EXPORTS.search(data) or b".def(" in data) or not (source := read[path]).exports:
             continue
         for extension, own_files in _extensions(path, listed):
-            words: dict[str, set[str]] = {}
-            ends: Reached = {}
-            for other in _group(path, own_files, read):
-                macros = read[other].macros if other.endswith(_HEADERS) else ()
-                for function in (*read[other].functions, *macros):
-                    words.setdefault(function.name, set()).update(function.words)
-                for kernel in read[other].kernels:
-                    ends.setdefault(kernel.name, other)
+            words, ends = _linked(path, own_files, read)
             for export in source.exports:
                 module = export.module
                 if module == "TORCH_EXTENSION_NAME":
@@ -133,7 +126,26 @@ def _exported(sources: Mapping[str, bytes], built: Sequence[Extension]) -> Expor
                     result.keys.setdefault(module, {}).setdefault(export.name, set()).add(export.key)
                     if kernels := _reached(export.words, words, ends, path):
                         result.reached.setdefault(module, {}).setdefault(export.name, {}).update(kernels)
+    for extension, own_files in listed:
+        for path in sorted(own_files) if extension.builder == FFI else ():
+            words, ends = _linked(path, own_files, read)
+            for function in read[path].functions:
+                if kernels := _reached([function.name], words, ends, path):
+                    result.reached.setdefault(extension.module, {}).setdefault(function.name, {}).update(kernels)
     return result
+
+
+def _linked(path: str, own_files: frozenset[str], read: Mapping[str, Cpp]) -> tuple[dict[str, set[str]], Reached]:
+    """What the functions that are linked with a source call, and where the kernels among them stand."""
+    words: dict[str, set[str]] = {}
+    ends: Reached = {}
+    for other in _group(path, own_files, read):
+        macros = read[other].macros if other.endswith(_HEADERS) else ()
+        for function in (*read[other].functions, *macros):
+            words.setdefault(function.name, set()).update(function.words)
+        for kernel in read[other].kernels:
+            ends.setdefault(kernel.name, other)
+    return words, ends
 
 
 def inline(extension: Extension) -> dict[str, Reached]:

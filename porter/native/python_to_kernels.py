@@ -21,7 +21,7 @@ def gather(
 ) -> tuple[tuple[Native, ...], tuple[tuple[str, str], ...], tuple[str, ...]]:
     """What the project exports to Python, (source, the Python that stops with it), and the modules that are built of CUDA."""
     sources = kernels.sources_of(root, files)
-    exported = any(b"__global__" in data for data in sources.values()) and kernels.binds(sources)
+    exported = any(b"__global__" in data for data in sources.values()) and kernels.binds(sources, texts)
     if not exported and not any(b"__global__" in data and b"load_inline" in data for data in texts.values()):
         return (), (), ()
     built = kernels.built_by(texts, parse)
