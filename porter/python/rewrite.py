@@ -15,6 +15,7 @@ from porter.engine.refusals import failure
 from porter.engine.rule import Hit, Rule
 from porter.errors import Broken
 from porter.finding import SHARED, Change, apply
+from porter.python.held_questions import QUESTIONS, waits_for
 from porter.python.index import Node
 from porter.python.quotes import fitting
 from porter.python.units import Piece, Unit
@@ -199,9 +200,14 @@ class _Walk:
 
     def _with_others(self, rule: Rule, hit: Hit) -> Hit:
         """As much of a hit as the other places with the same value allow."""
-        if not self.held or (hit.code or rule.code) not in SHARED:
+        if not self.held:
             return hit
-        held = self.held.get(self.piece.span(hit.at)[0])
+        if (hit.code or rule.code) in SHARED:
+            held = self.held.get(self.piece.span(hit.at)[0])
+        elif dict(hit.values).get("name") in QUESTIONS:
+            held = waits_for(self.file.link(hit.at), self.held, self.file.source)
+        else:
+            return hit
         if held is None:
             return hit
         values = (*hit.values, *held.values())

@@ -491,6 +491,36 @@ def test_one_condition_is_one_decision(status: str, statuses: list[str]) -> None
     assert {f.status for f in whole.findings} == {"auto"}
 
 
+ASKED = """import torch
+
+
+def select(device):
+    if device.startswith("cuda"):
+        if not torch.cuda.is_available():
+            return "cpu"
+        elif int(device[5:]) < torch.cuda.device_count():
+            return torch.device(device)
+    torch.cuda.empty_cache()
+    return device
+
+
+def first(device=None):
+    if torch.cuda.is_available():
+        device = "cuda:0"
+    return torch.zeros(torch.cuda.device_count(), device=device)
+"""
+
+
+@pytest.mark.parametrize("status", ["manual", "review"])
+@pytest.mark.parametrize(("literal", "lines"), [('"cuda")', {5, 6, 8}), ('"cuda:0"', {15, 16})])
+def test_a_question_waits_with_the_device_that_it_decides_about(literal: str, lines: set[int], status: str) -> None:
+    """Ported alone it would lead an NPU to a device that is none there, and not to the CPU as before."""
+    place = Held("a.py", ASKED.index(literal), status, "review", "b.py:1")
+    found = analyse("a.py", ASKED.encode(), open_session(held=(place,)))
+    assert {f.line for f in found.findings if f.status == status} == lines
+    assert {f.line for f in found.findings if f.status == "auto"} == {5, 6, 8, 10, 15, 16, 17} - lines
+
+
 def test_a_statement_that_was_not_analysed_holds_back_what_stands_in_it_alone(project):
     """Of a file in newer grammar all but a statement is known, and the rest of it is edited."""
     newer = 'print(f"{str("x")}")\n'  # Python 3.12

@@ -12,10 +12,9 @@ from porter.checks.device.typed_tensor import SETTER, TypedTensor
 from porter.engine.nodes import chain
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import Link, RuleFile
+from porter.python.held_questions import QUESTIONS
 from porter.python.index import ancestors
 from porter.rulebook.table import Move, Tables
-
-ASKS = frozenset({"torch.cuda.is_available", "torch.cuda.device_count"})
 
 
 class CudaNames(Rule):
@@ -61,11 +60,11 @@ class CudaNames(Rule):
         if new is None:  # there is nothing like it, the target lacks it, or only the style has no spelling for it
             known = not move.stays and (move.tail is None or file.session.has(f"{file.target.namespace}.{move.tail}"))
             return Hit(original, move.why, values=values, **weight) if known else Hit(original, "absent", values=values)
-        if name in ASKS and (library := file.meaning.asked_for(original)):
+        if name in QUESTIONS and (library := file.meaning.asked_for(original)):
             return Hit(original, "asked-elsewhere", values=(("name", name), ("library", library)), code=move.code)
-        if name in ASKS and (decided := file.meaning.decides(original)):
+        if name in QUESTIONS and (decided := file.meaning.decides(original)):
             return Hit(original, decided[0], values=(("name", name), ("what", decided[1])), code=move.code)
-        capability = file.meaning.capability(original) if name in ASKS or name.endswith("_properties") else None
+        capability = file.meaning.capability(original) if name in QUESTIONS or name.endswith("_properties") else None
         if capability == "field":
             return Hit(original, "field", code="PRT110", values=values)
         node = spelled(original, updated, name, new, file.target.namespace)
