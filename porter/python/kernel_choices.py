@@ -14,13 +14,14 @@ from porter.regex import lazy
 if TYPE_CHECKING:
     from porter.python.file import File
 
-Choice = tuple[str, str]  # "kernel", "member" or "raises", and its name
+Choice = tuple[str, str]  # "kernel", "member", "raises" or "advises", and its name
 
 _BUILDS = frozenset({"CUDAExtension", "CUDA_HOME", "CUDNN_HOME"})  # of torch.utils.cpp_extension, in setup.py
 _SOURCES = lazy(r"\.cuh?$|_cuda\.(?:c|cc|cpp|h)$|WITH_CUDA$")  # what only a CUDA compiler takes
 _CHOSEN = lazy(
     r"(?i)(?:^|_)(?:use|has|have|with|enable|build)_\w*(?:cuda_(?:ext|kernel|op)|flash|xformers|triton|apex)"
 )
+_ADVISED = lazy(r"(?i)\b(?:flash[_-]?(?:attn|attention)|flash|xformers|apex|tensorrt|bitsandbytes)\b")
 _CAPABILITY = "torch.cuda.get_device_capability"
 _SETTER = "torch.set_default_tensor_type"
 # a branch of nothing else decides, and runs nothing
@@ -41,7 +42,7 @@ def decided(file: File, link: Link | None) -> Choice | None:
             names = (_kernel(file, part, up) for part in (above.body, above.orelse))
             return _choice(next(filter(None, names), None), [above.body])
         elif kind is ast.If and child is above.test:
-            stays = _raising(file, above, up)
+            stays = _raising(file, above, up) or _advising(above)
             return stays or _choice(_branch(file, above, up), [getattr(s, "value", None) for s in above.body])
         elif kind is ast.Assign:
             target: str = getattr(above.targets[0], "id", "")
@@ -66,6 +67,17 @@ def _raising(file: File, node: ast.If, link: Link) -> Choice | None:
     if name == _SETTER and not any("torch.cuda." in str(constant(arg)) for call in calls for arg in call.args):
         return None  # a type of the CPU
     return ("raises", name) if name else None
+
+
+def _advising(node: ast.If) -> Choice | None:
+    """Of a branch that only tells a person to use what has CUDA kernels alone."""
+    calls = [statement.value for statement in node.body if isinstance(statement, ast.Expr)]
+    if node.orelse or len(calls) != len(node.body):
+        return None
+    if not all(isinstance(call, ast.Call) and is_log(call.func, call_name(call.func)) for call in calls):
+        return None
+    texts = (str(constant(inner) or "") for call in calls for inner in walk(call))
+    return next((("advises", match[0]) for text in texts if (match := _ADVISED.search(text))), None)
 
 
 def _choice(kernel: str | None, chosen: list[Node]) -> Choice | None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 
+from porter.checks.device.base_class import package_below
 from porter.checks.device.offered import offered
-from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule import TOGETHER, Answer, Hit, Rule, cst
 from porter.engine.rule_file import Link, RuleFile
 from porter.native.guarded import guarded
 from porter.native.required import required
@@ -39,6 +40,9 @@ class DeviceLiteral(Rule):
         kernel = (file.meaning.kernel(original) or guarded(file, literal.link)) if literal.role == "compared" else None
         if kernel:
             return Hit(original, "kernel", values=(*values, ("kernel", kernel)), code=code)
+        if literal.role == "compared" and (package := package_below(literal.link, file)):
+            shared = (("package", package), (TOGETHER, package))
+            return Hit(original, "of-a-base", values=(*values, *shared), code=code)
         new = file.style.device(updated, file)
         if new is None:
             why = "concatenated" if isinstance(original, cst.ConcatenatedString) else "unwritten"
