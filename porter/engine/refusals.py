@@ -158,6 +158,12 @@ def _told_together(findings: Iterable[Finding]) -> Iterable[Finding]:
         yield replace(f, values=(*f.values, (ALSO, also))) if also else f
 
 
+def lines_of(finding: Finding) -> list[int]:
+    """All lines that one finding speaks of."""
+    also = dict(finding.values).get(ALSO, "")
+    return [finding.line, *map(int, filter(None, also.split(", ")))]
+
+
 def without(findings: Iterable[Finding], *lost: str) -> list[Finding]:
     """With a person's work where edits of these statuses broke a promise."""
     return [replace(f, status="manual", edit=()) if f.status in lost else f for f in findings]

@@ -24,6 +24,7 @@ from porter.finding import FileResult, Held, Site
 from porter.native.kernels import anew
 from porter.project.consistency import consistent
 from porter.project.unedited_places import Partners
+from porter.project.unused import Uses, rested
 from porter.regex import lazy
 from porter.run.config import Settings
 from porter.run.gather import gather
@@ -121,6 +122,13 @@ def run(
                 return _gated(root, [g for g in gated if g[1] in waiting], settings, now, cache, None, 0)
 
             done = consistent(done, partners, again)
+        if (gated or stdin) and not loose:
+            listed, _ = _listed(root, paths, ()) if settings.exclude else (listed, loose)
+            done = rested(
+                done,
+                Uses(listed, lambda path: given.get(path) or beginning(root / path, LIMIT) or b""),
+                session.rules.once,
+            )
     files = tuple(sorted(done, key=lambda result: result.path))
     piped = stdin[1] if stdin else None
     return Run(root, files, settings, session.target, session.facts, tuple(sorted(left_out)), piped)

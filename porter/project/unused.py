@@ -1,0 +1,156 @@
+"""Advice about code that nothing in the project uses is a note: it costs no run anything.
+
+A function or class at the top of a file is used where its name stands in another file of the project, of whatever kind; in
+a statement of its own file that runs on import; or in a function or class that is used. What is decorated is used, for a
+registry may have it. A project that looks names up at run time, or that others install, may use all of its own.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+from porter.engine.refusals import lines_of
+from porter.files.kinds import NATIVE, PYTHON, kind_of
+from porter.files.paths import in_common
+from porter.finding import FileResult, Finding
+from porter.python.graphs import reached
+from porter.python.trees import parse
+from porter.regex import lazy
+
+Read = Callable[[str], bytes]
+
+_ADVICE = ("PRT3", "PRT6")  # families that speak of precision and of time
+_PACKAGING = ("setup.py", "pyproject.toml", "setup.cfg")
+_INSTALLED = lazy(rb"\bsetup\s*\(|^\[(?:project|tool\.poetry|metadata)\]", re.MULTILINE)
+# names that are made at run time: of what a file itself holds, and of any module
+_LOOKED_UP = lazy(rb"\bglobals\(|\bvars\(\)|__dict__|(?<![.\w])eval\(|\bsys\.modules\b")
+_LOADED = lazy(rb"(?:import_module|__import__)\([ \t\n]*(?![ruRU]?[\"'][\w.]+[\"'][ \t]*[,)])")
+_WORD = lazy(r"[A-Za-z_]\w*")
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_TEXTS = frozenset({".md", ".rst", ".txt"})
+
+
+class Uses:
+    """Where names stand in the files of a project, which are read when they are asked for."""
+
+    def __init__(self, files: Sequence[str], read: Read) -> None:
+        self._files = [path for path in files if _may_use(path)]
+        self._sources = [path for path in self._files if kind_of(path) == PYTHON]
+        self._read, self._known = read, dict[str, bytes]()
+
+    def text(self, path: str) -> bytes:
+        if path not in self._known:
+            self._known[path] = self._read(path)
+        return self._known[path]
+
+    def may_be_any(self, home: str) -> bool:
+        """Whether anything in a file may be used by a name that stands nowhere."""
+        folder, _, stem = home.removesuffix(".py").rpartition("/")
+        top = home.partition("/")[0]
+        lists = (p for p in self._files if p.rpartition("/")[2] in _PACKAGING and f"{folder}/".startswith(_folder(p)))
+        near = (p for p in self._sources if "/" not in p or p.partition("/")[0] == top)
+        if any(_INSTALLED.search(self.text(p)) for p in lists) or any(_LOADED.search(self.text(p)) for p in near):
+            return True
+        words = [word.encode() for word in {stem, *folder.split("/")} if word]
+        asked, starred = _looked_up_of(words), _starred(stem.encode())
+        texts = [text for p in self._sources if p != home and any(map((text := self.text(p)).__contains__, words))]
+        found = any(asked.search(text) or starred.search(text) and _LOOKED_UP.search(text) for text in texts)
+        return found or _LOOKED_UP.search(self.text(home)) is not None
+
+    def elsewhere(self, name: str, home: str) -> bool:
+        """Whether a name stands in another file, in code that is no comment; what is near is looked at first."""
+        whole = re.compile(rb"^(?!%s)[^\n]*\b%s\b" % (rb"[ \t]*#", name.encode()), re.MULTILINE)
+        for path in sorted(self._files, key=lambda path: (-in_common(path, home), path)):
+            if path != home and name.encode() in (text := self.text(path)) and whole.search(text):
+                return True
+        return False
+
+
+def _folder(path: str) -> str:
+    return path[: path.rfind("/") + 1]
+
+
+def _looked_up_of(modules: Iterable[bytes]) -> re.Pattern[bytes]:
+    """`getattr(models, name)`, `models.__dict__`"""
+    names = b"|".join(map(re.escape, modules))
+    return re.compile(rb"(?:getattr|vars)\([ \t]*(?:\w+\.)*(?:%s)[ \t]*[,)]|\b(?:%s)\.__dict__" % (names, names))
+
+
+def _starred(module: bytes) -> re.Pattern[bytes]:
+    return re.compile(rb"^[ \t]*from[ \t]+[\w.]*\b%s[ \t]+import[ \t]+\*" % re.escape(module), re.MULTILINE)
+
+
+def rested(results: Iterable[FileResult], uses: Uses, once: Callable[[str, str], bool]) -> list[FileResult]:
+    """The results with advice about unused code made notes, that name what is unused; `once`: of a code and its message,
+    whether the first place of a file speaks for all."""
+    return [_rested(result, uses, once) for result in results]
+
+
+def _rested(result: FileResult, uses: Uses, once: Callable[[str, str], bool]) -> FileResult:
+    advice = {f: lines_of(f) for f in result.findings if _is_advice(f) and not once(f.code, f.why)}
+    tree = parse(uses.text(result.path)) if advice and kind_of(result.path) == PYTHON else None
+    if tree is None:
+        return result
+    owners = {f: [_owner(tree, line) for line in lines] for f, lines in advice.items()}
+    unused = _unused({name for names in owners.values() for name in names if name}, tree, result.path, uses)
+
+    def weighed(f: Finding) -> Finding:
+        names = owners.get(f, [])
+        if not names or not unused.issuperset(names):
+            return f
+        return replace(f, severity="note", values=(*f.values, ("unused", str(names[0]))))
+
+    return replace(result, findings=tuple(map(weighed, result.findings))) if unused else result
+
+
+def _unused(names: set[str], tree: ast.Module, path: str, uses: Uses) -> set[str]:
+    """Of the functions and classes at the top of a file, those that nothing uses."""
+    own = {node.name: node for node in tree.body if isinstance(node, _DEFINITIONS)}
+    inside = {name: _words(node) & own.keys() - {name} for name, node in own.items()}
+    running = [node for node in tree.body if not isinstance(node, _DEFINITIONS) or node.decorator_list]
+    used = reached(set().union(*map(_words, running)) & own.keys(), lambda name: inside[name])
+    used |= {node.name for node in running if isinstance(node, _DEFINITIONS)}
+    users = {name: {user for user, words in inside.items() if name in words} for name in own}
+    unused = set()
+    for name in sorted(names - used):
+        line = reached([name], lambda name: users[name])
+        if line.isdisjoint(used) and not any(uses.elsewhere(user, path) for user in sorted(line)):
+            unused.add(name)
+    return set() if unused and uses.may_be_any(path) else unused
+
+
+def _is_advice(finding: Finding) -> bool:
+    return (
+        finding.code.startswith(_ADVICE)
+        and finding.severity in ("slow", "wrong")
+        and not finding.edit
+        and finding.suppressed is None
+    )
+
+
+def _owner(tree: ast.Module, line: int) -> str | None:
+    """The function or class at the top of a file in which a line stands."""
+    around = (node for node in tree.body if node.lineno <= line <= (node.end_lineno or node.lineno))
+    node = next(around, None)
+    return node.name if isinstance(node, _DEFINITIONS) else None
+
+
+def _words(node: ast.AST) -> set[str]:
+    """All names, and all words of texts, for a registry may look them up."""
+    words: set[str] = set()
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Name):
+            words.add(inner.id)
+        elif isinstance(inner, ast.Attribute):
+            words.add(inner.attr)
+        elif isinstance(inner, ast.Constant) and isinstance(inner.value, str):
+            words.update(_WORD.findall(inner.value))
+    return words
+
+
+def _may_use(path: str) -> bool:
+    kind = kind_of(path)
+    return kind not in ("", NATIVE) or path[path.rfind(".") :] in _TEXTS

@@ -1,0 +1,82 @@
+"""Advice about code that nothing uses is a note."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from command_line import Porter, write
+
+MODULE = """import torch
+
+
+def cached(size):
+    return torch.zeros(size, dtype=torch.float64, device="cuda")
+
+
+def shown(size):
+    return cached(size)
+
+
+class Sampler(torch.nn.Module):
+    def forward(self, size):
+        return torch.ones(size, dtype=torch.float64, device="cuda")
+
+
+def live(size):
+    return torch.arange(size, dtype=torch.float64, device="cuda")
+"""
+TRAIN = """import torch
+
+from lib.parts import live
+
+print(live(2).cuda())
+"""
+FILES = {"porter.toml": "", "lib/parts.py": MODULE, "train.py": TRAIN}
+
+
+@pytest.fixture
+def unused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """What nothing uses, by the findings of lib/parts.py; each other finding is more than a note."""
+
+    def look(more: dict[str, str], *paths: str) -> set[str]:
+        write(tmp_path, {**FILES, **more})
+        found = json.loads(Porter(monkeypatch, tmp_path)("analyze", *(paths or (".",)), "--format", "json").text)
+        advice = [f for f in found["findings"] if f["code"] == "PRT307" and f["path"] == "lib/parts.py"]
+        assert len(advice) == 3 and all((f["severity"] == "note") is ("unused" in f["values"]) for f in advice)
+        return {f["values"]["unused"] for f in advice if "unused" in f["values"]}
+
+    return look
+
+
+def test_what_no_file_mentions(unused) -> None:
+    assert unused({}) == {"cached", "Sampler"}
+    assert unused({}, "lib/parts.py") == {"cached", "Sampler"}, "a hook and a run over all agree"
+
+
+USES = {
+    "another file": ({"eval.py": "from lib import parts\n\nparts.shown(3)\n"}, {"Sampler"}),
+    "a comment": ({"eval.py": "# parts.shown(3)\n"}, {"cached", "Sampler"}),
+    "a text in settings": ({"config.yaml": "model: lib.parts.Sampler\n"}, {"cached"}),
+    "a notebook": ({"a.ipynb": '{"cells": [{"cell_type": "code", "source": ["parts.Sampler()"]}]}'}, {"cached"}),
+    "words about it": ({"README.md": "Call `shown` or `Sampler`.\n"}, set()),
+    "a statement that runs": ({"lib/parts.py": MODULE + "\n\nprint(shown(3))\n"}, {"Sampler"}),
+    "a registry": ({"lib/parts.py": MODULE.replace("class Sampler", "@register\nclass Sampler")}, {"cached"}),
+    "a name made at run time": ({"eval.py": "import lib.parts\n\ngetattr(lib.parts, name)(3)\n"}, set()),
+    "a name of the file itself": ({"lib/parts.py": MODULE + "\n\nglobals()[name](3)\n"}, set()),
+    "a module loaded by name": ({"lib/load.py": "import importlib\n\nimportlib.import_module(name)\n"}, set()),
+    "a module loaded for its name": ({"lib/load.py": "importlib.import_module('lib.x')\n"}, {"cached", "Sampler"}),
+    "a star and a lookup": ({"eval.py": "from lib.parts import *\n\neval(name)(3)\n"}, set()),
+    "whoever installs it": ({"setup.py": "from setuptools import setup\n\nsetup(name='lib')\n"}, set()),
+    "whoever installs another part": (
+        {"other/setup.py": "from setuptools import setup\n\nsetup()\n"},
+        {"cached", "Sampler"},
+    ),
+}
+
+
+@pytest.mark.parametrize("use", USES)
+def test_what_uses_it(unused, use: str) -> None:
+    files, expected = USES[use]
+    assert unused(files) == expected
