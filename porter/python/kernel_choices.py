@@ -14,7 +14,7 @@ from porter.regex import lazy
 if TYPE_CHECKING:
     from porter.python.file import File
 
-Choice = tuple[str, str]  # "kernel", "member", "raises" or "advises", and its name
+Choice = tuple[str, str]  # "kernel", "member", "raises", "together" or "advises", and its name
 
 _BUILDS = frozenset({"CUDAExtension", "CUDA_HOME", "CUDNN_HOME"})  # of torch.utils.cpp_extension, in setup.py
 _SOURCES = lazy(r"\.cuh?$|_cuda\.(?:c|cc|cpp|h)$|WITH_CUDA$")  # what only a CUDA compiler takes
@@ -56,16 +56,17 @@ def decided(file: File, link: Link | None) -> Choice | None:
 def _raising(file: File, node: ast.If, link: Link) -> Choice | None:
     """Of a branch that does nothing else but call what no port replaces, and speak of it: without a GPU it is not taken."""
     calls = [inner for statement in node.body for inner in walk(statement) if inner.__class__ is ast.Call]
-    raising = {_CAPABILITY: True, _SETTER: bool(file.facts.once.unmoved)}
     name = ""
     for call in calls:
         full = file.names.resolve(call.func, link) or ""
-        if raising.get(full):
+        if full in (_CAPABILITY, _SETTER):
             name = name or full
         elif not is_log(call.func, call_name(call.func)):
             return None
-    if name == _SETTER and not any("torch.cuda." in str(constant(arg)) for call in calls for arg in call.args):
+    if name == _SETTER and not any("torch.cuda." in ast.unparse(arg) for call in calls for arg in call.args):
         return None  # a type of the CPU
+    if name == _SETTER and not file.facts.once.unmoved:
+        return "together", name  # it is ported when a person has looked at it
     return ("raises", name) if name else None
 
 

@@ -62,7 +62,8 @@ class CudaNames(Rule):
             return Hit(original, move.why, values=values, **weight) if known else Hit(original, "absent", values=values)
         if name in QUESTIONS and (library := file.meaning.asked_for(original)):
             return Hit(original, "asked-elsewhere", values=(("name", name), ("library", library)), code=move.code)
-        if name in QUESTIONS and (decided := file.meaning.decides(original)):
+        decided = file.meaning.decides(original) if name in QUESTIONS else None
+        if decided and decided[0] != "together":
             return Hit(original, decided[0], values=(("name", name), ("what", decided[1])), code=move.code)
         capability = file.meaning.capability(original) if name in QUESTIONS or name.endswith("_properties") else None
         if capability == "field":
@@ -70,10 +71,11 @@ class CudaNames(Rule):
         node = spelled(original, updated, name, new, file.target.namespace)
         if isinstance(original, cst.Name) or node is None:  # ported by the import or alias that binds it
             return None
-        why = capability or move.why
+        what = (("what", decided[1]),) if decided else ()
+        why = capability or (decided[0] if decided else move.why)
         safe = move.fix == "safe" and not capability and not self._misplaced(name, original, file)
-        safe = safe and not self._waits(original, file)
-        return Hit(original, why, new=node or None, safe=safe, values=values, loads=True, **weight)
+        safe = safe and not decided and not self._waits(original, file)
+        return Hit(original, why, new=node or None, safe=safe, values=(*values, *what), loads=True, **weight)
 
     def _waits(self, original: Mention, file: RuleFile) -> bool:
         """In the arguments of a call of torch.cuda that stays: half a port of one expression is none."""

@@ -19,7 +19,6 @@ _MOVED = rb"""\b%s\.(?:(?:cuda|npu)\(|to\((?!\s*(?:\)|dtype\b|torch\.(?:b?float|
 
 class FsdpDevice(Rule):
     code = "PRT210"
-    edits = False
     calls = CLASSES
 
     def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
@@ -29,9 +28,19 @@ class FsdpDevice(Rule):
         if argument[1] is None:
             return Hit(original.func, "missing")
         value = argument[1].value
-        if file.target.int_is_npu or not file.meaning.int_kind(value):
+        kind = "" if file.target.int_is_npu else file.meaning.int_kind(value)
+        if not kind:
             return None
-        return Hit(value, "integer", values=(("old", file.text(value)),))
+        values = (("old", file.text(value)),)
+        if (torch := file.names.torch) is None:
+            return Hit(value, "integer", values=values)
+        args = list(updated.args)
+        index = original.args.index(argument[1])
+        device = cst.SimpleString(f'"{file.target.device}"')
+        made = cst.Call(cst.parse_expression(f"{torch}.device"), [cst.Arg(device), cst.Arg(args[index].value)])
+        args[index] = args[index].with_changes(value=made)
+        new = updated.with_changes(args=args)
+        return Hit(value, "integer", new=new, safe=kind == "known", values=values, loads=True)
 
 
 def _is_moved(call: cst.Call, file: RuleFile) -> bool:
