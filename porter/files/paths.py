@@ -24,9 +24,3 @@ def is_apart(path: str) -> bool:
 def never_trains(path: str) -> bool:
     """Whether nothing in a file runs in the step, or only in the workers of a loader."""
     return is_apart(path) or not _FOR_SAMPLES.isdisjoint(path.split("/")[:-1])
-
-
-def in_common(path: str, other: str) -> int:
-    """How many folders two files have in common."""
-    pairs = zip(path.split("/")[:-1], other.split("/")[:-1])
-    return next((index for index, (a, b) in enumerate(pairs) if a != b), min(path.count("/"), other.count("/")))

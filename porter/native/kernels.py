@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from porter.files.kinds import NATIVE, kind_of
-from porter.files.paths import in_common
 from porter.files.read import beginning
 from porter.native import builders, extensions
 from porter.native.bindings import LAUNCH
@@ -194,9 +193,15 @@ def _with_includes(own_files: frozenset[str], read: Mapping[str, Cpp]) -> list[s
         for name in read[path].includes:
             fitting = [p for p in by_name.get(name.rpartition("/")[2], ()) if f"/{p}".endswith("/" + name.lstrip("./"))]
             if fitting:
-                yield max(fitting, key=lambda p: (in_common(p, path), p))
+                yield max(fitting, key=lambda p: (_common(p, path), p))
 
     return sorted(reached(own_files, included))
+
+
+def _common(path: str, other: str) -> int:
+    """How many folders two files have in common."""
+    pairs = zip(path.split("/")[:-1], other.split("/")[:-1])
+    return next((index for index, (a, b) in enumerate(pairs) if a != b), min(path.count("/"), other.count("/")))
 
 
 def _head(path: str) -> str:

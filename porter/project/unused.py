@@ -11,10 +11,10 @@ import ast
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 from porter.engine.refusals import lines_of
 from porter.files.kinds import NATIVE, PYTHON, kind_of
-from porter.files.paths import in_common
 from porter.finding import FileResult, Finding
 from porter.python.graphs import reached
 from porter.python.trees import parse
@@ -29,6 +29,8 @@ _INSTALLED = lazy(rb"\bsetup\s*\(|^\[(?:project|tool\.poetry|metadata)\]", re.MU
 _LOOKED_UP = lazy(rb"\bglobals\(|\bvars\(\)|__dict__|(?<![.\w])eval\(|\bsys\.modules\b")
 _LOADED = lazy(rb"(?:import_module|__import__)\([ \t\n]*(?![ruRU]?[\"'][\w.]+[\"'][ \t]*[,)])")
 _WORD = lazy(r"[A-Za-z_]\w*")
+_HEAD = lazy(rb"(?:async[ \t]+)?(?:def|class)[ \t]+([A-Za-z_]\w*)")
+_INSIDE = lazy(rb"\s|$|#|[)\]}]")  # what stands at the margin, and begins nothing
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _TEXTS = frozenset({".md", ".rst", ".txt"})
 
@@ -37,22 +39,32 @@ class Uses:
     """Where names stand in the files of a project, which are read when they are asked for."""
 
     def __init__(self, files: Sequence[str], read: Read) -> None:
-        self._files = [path for path in files if _may_use(path)]
-        self._sources = [path for path in self._files if kind_of(path) == PYTHON]
-        self._read, self._known = read, dict[str, bytes]()
+        self._lists = [path for path in files if path.rpartition("/")[2] in _PACKAGING]
+        self._all, self._read, self._known = files, read, dict[str, bytes]()
+
+    @cached_property
+    def _files(self) -> list[str]:
+        return [path for path in self._all if _may_use(path)]
+
+    @cached_property
+    def _sources(self) -> list[str]:
+        return [path for path in self._files if kind_of(path) == PYTHON]
 
     def text(self, path: str) -> bytes:
         if path not in self._known:
             self._known[path] = self._read(path)
         return self._known[path]
 
+    def is_installed(self, home: str) -> bool:
+        """Whether others may install a file, and use what they like of it."""
+        return any(home.startswith(_folder(p)) and _INSTALLED.search(self.text(p)) for p in self._lists)
+
     def may_be_any(self, home: str) -> bool:
-        """Whether anything in a file may be used by a name that stands nowhere."""
+        """Whether anything in a file may be used by a name that is made at run time."""
         folder, _, stem = home.removesuffix(".py").rpartition("/")
         top = home.partition("/")[0]
-        lists = (p for p in self._files if p.rpartition("/")[2] in _PACKAGING and f"{folder}/".startswith(_folder(p)))
         near = (p for p in self._sources if "/" not in p or p.partition("/")[0] == top)
-        if any(_INSTALLED.search(self.text(p)) for p in lists) or any(_LOADED.search(self.text(p)) for p in near):
+        if any(_LOADED.search(self.text(p)) for p in near):
             return True
         words = [word.encode() for word in {stem, *folder.split("/")} if word]
         asked, starred = _looked_up_of(words), _starred(stem.encode())
@@ -62,9 +74,10 @@ class Uses:
 
     def elsewhere(self, name: str, home: str) -> bool:
         """Whether a name stands in another file, in code that is no comment; what is near is looked at first."""
-        whole = re.compile(rb"^(?!%s)[^\n]*\b%s\b" % (rb"[ \t]*#", name.encode()), re.MULTILINE)
-        for path in sorted(self._files, key=lambda path: (-in_common(path, home), path)):
-            if path != home and name.encode() in (text := self.text(path)) and whole.search(text):
+        word, folder = name.encode(), _folder(home)
+        whole = re.compile(rb"^(?![ \t]*#)[^\n]*\b%s\b" % word, re.MULTILINE)
+        for path in sorted(self._files, key=lambda path: not path.startswith(folder)):
+            if path != home and word in (text := self.text(path)) and whole.search(text):
                 return True
         return False
 
@@ -91,23 +104,27 @@ def rested(results: Iterable[FileResult], uses: Uses, once: Callable[[str, str],
 
 def _rested(result: FileResult, uses: Uses, once: Callable[[str, str], bool]) -> FileResult:
     advice = {f: lines_of(f) for f in result.findings if _is_advice(f) and not once(f.code, f.why)}
-    tree = parse(uses.text(result.path)) if advice and kind_of(result.path) == PYTHON else None
-    if tree is None:
+    if not advice or kind_of(result.path) != PYTHON or uses.is_installed(result.path):
         return result
-    owners = {f: [_owner(tree, line) for line in lines] for f, lines in advice.items()}
-    unused = _unused({name for names in owners.values() for name in names if name}, tree, result.path, uses)
+    lines = uses.text(result.path).split(b"\n")
+    owners = {f: {_owner(lines, number) for number in numbers} for f, numbers in advice.items()}
+    names = {name for several in owners.values() for name in several if name}
+    names = {name for name in names if not uses.elsewhere(name, result.path)}
+    unused = _unused(names, result.path, uses) if names else set()
 
     def weighed(f: Finding) -> Finding:
-        names = owners.get(f, [])
-        if not names or not unused.issuperset(names):
+        if f not in owners or not unused.issuperset(owners[f]):
             return f
-        return replace(f, severity="note", values=(*f.values, ("unused", str(names[0]))))
+        return replace(f, severity="note", values=(*f.values, ("unused", min(map(str, owners[f])))))
 
     return replace(result, findings=tuple(map(weighed, result.findings))) if unused else result
 
 
-def _unused(names: set[str], tree: ast.Module, path: str, uses: Uses) -> set[str]:
-    """Of the functions and classes at the top of a file, those that nothing uses."""
+def _unused(names: set[str], path: str, uses: Uses) -> set[str]:
+    """Of the functions and classes at the top of a file that no other file mentions, those that nothing uses."""
+    tree = parse(uses.text(path))
+    if tree is None:
+        return set()
     own = {node.name: node for node in tree.body if isinstance(node, _DEFINITIONS)}
     inside = {name: _words(node) & own.keys() - {name} for name, node in own.items()}
     running = [node for node in tree.body if not isinstance(node, _DEFINITIONS) or node.decorator_list]
@@ -115,9 +132,9 @@ def _unused(names: set[str], tree: ast.Module, path: str, uses: Uses) -> set[str
     used |= {node.name for node in running if isinstance(node, _DEFINITIONS)}
     users = {name: {user for user, words in inside.items() if name in words} for name in own}
     unused = set()
-    for name in sorted(names - used):
+    for name in sorted(names & own.keys() - used):
         line = reached([name], lambda name: users[name])
-        if line.isdisjoint(used) and not any(uses.elsewhere(user, path) for user in sorted(line)):
+        if line.isdisjoint(used) and not any(uses.elsewhere(user, path) for user in sorted(line - {name})):
             unused.add(name)
     return set() if unused and uses.may_be_any(path) else unused
 
@@ -131,11 +148,11 @@ def _is_advice(finding: Finding) -> bool:
     )
 
 
-def _owner(tree: ast.Module, line: int) -> str | None:
+def _owner(lines: Sequence[bytes], number: int) -> str | None:
     """The function or class at the top of a file in which a line stands."""
-    around = (node for node in tree.body if node.lineno <= line <= (node.end_lineno or node.lineno))
-    node = next(around, None)
-    return node.name if isinstance(node, _DEFINITIONS) else None
+    margin = (line for line in reversed(lines[:number]) if not _INSIDE.match(line))
+    match = _HEAD.match(next(margin, b""))
+    return match[1].decode() if match else None
 
 
 def _words(node: ast.AST) -> set[str]:
