@@ -23,6 +23,7 @@ _CHOSEN = lazy(
 )
 _ADVISED = lazy(r"(?i)\b(?:flash[_-]?(?:attn|attention)|flash|xformers|apex|tensorrt|bitsandbytes)\b")
 _CAPABILITY = "torch.cuda.get_device_capability"
+_PARALLEL = frozenset({"torch.nn.DataParallel", "torch.nn.parallel.DataParallel"})
 _SETTER = "torch.set_default_tensor_type"
 # a branch of nothing else decides, and runs nothing
 _CHOICES = (ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, ast.Pass)
@@ -42,7 +43,7 @@ def decided(file: File, link: Link | None) -> Choice | None:
             names = (_kernel(file, part, up) for part in (above.body, above.orelse))
             return _choice(next(filter(None, names), None), [above.body])
         elif kind is ast.If and child is above.test:
-            stays = _raising(file, above, up) or _advising(above)
+            stays = _raising(file, above, up) or _parallel(file, above, up) or _advising(above)
             return stays or _choice(_branch(file, above, up), [getattr(s, "value", None) for s in above.body])
         elif kind is ast.Assign:
             target: str = getattr(above.targets[0], "id", "")
@@ -70,12 +71,29 @@ def _raising(file: File, node: ast.If, link: Link) -> Choice | None:
     return ("raises", name) if name else None
 
 
+def _parallel(file: File, node: ast.If, link: Link) -> Choice | None:
+    """Of a branch that wraps a model in DataParallel and does nothing else: without it one device trains."""
+    name = ""
+    for statement in node.body:
+        call: Node = getattr(statement, "value", None)
+        full = file.names.resolve(call.func, link) if isinstance(call, ast.Call) else None
+        if isinstance(statement, ast.Assign) and full in _PARALLEL:
+            name = full
+        elif not (isinstance(statement, ast.Expr) and _is_log_call(call)):
+            return None
+    return ("raises", name) if name else None
+
+
+def _is_log_call(call: Node) -> bool:
+    return isinstance(call, ast.Call) and is_log(call.func, call_name(call.func))
+
+
 def _advising(node: ast.If) -> Choice | None:
     """Of a branch that only tells a person to use what has CUDA kernels alone."""
     calls = [statement.value for statement in node.body if isinstance(statement, ast.Expr)]
     if node.orelse or len(calls) != len(node.body):
         return None
-    if not all(isinstance(call, ast.Call) and is_log(call.func, call_name(call.func)) for call in calls):
+    if not all(map(_is_log_call, calls)):
         return None
     texts = (str(constant(inner) or "") for call in calls for inner in walk(call))
     return next((("advises", match[0]) for text in texts if (match := _ADVISED.search(text))), None)
