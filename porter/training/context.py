@@ -16,6 +16,7 @@ from porter.python.index import FUNCTIONS, Link, Node, ancestors, owner_of, walk
 from porter.regex import lazy
 from porter.training import frequency
 from porter.training.callers import Callers
+from porter.training.chances import is_seldom
 from porter.training.frequency import (
     OTHERS,
     TROUBLE,
@@ -117,13 +118,15 @@ class Context:
         return set().union(*(self.steps[above[0]] for above in ancestors(link) if above[0] in self.steps))
 
     def rarely(self, link: Link, where: str = "") -> bool:
-        """Behind `step % 100 == 0`, `if verbose`, `if not self.training`, after `if self.training: return`, `if not log: return`."""
+        """Behind `step % 100 == 0`, `random() < 0.01`, `if verbose`, `if not self.training`, after `if not log: return`."""
         child = link[0]
         for above in ancestors(link):
             node = above[0]
             if node.__class__ in (ast.If, ast.IfExp) and child is not node.test:
                 inside = child is node.body if node.__class__ is ast.IfExp else within(node, child, "body")
                 if asks_now_and_then(node.test) or asks_training(node.test) == (-1 if inside else 1):
+                    return True
+                if is_seldom(node.test, inside):
                     return True
                 if inside and (
                     self._names_others

@@ -13,6 +13,7 @@ from porter.python.evidence import call_name, constant
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, walk
 from porter.regex import lazy
 from porter.rulebook.table import hint
+from porter.training.chances import is_seldom
 
 _NOW_AND_THEN, _REPORTS, _AFTERWARDS, _ASIDE = map(hint, ("now-and-then", "reports", "afterwards", "aside"))
 STEPS = frozenset({"training_step", "train_step", "compute_loss"})  # Lightning, trainers: their loop is elsewhere
@@ -175,6 +176,8 @@ def _is_start(test: Node) -> bool:
 
 def _mostly(test: Node, leaves: Node) -> bool:
     """Whether a condition holds in nearly every step."""
+    if is_seldom(test, holds=False):
+        return True
     if asks_training(test) == 1:
         return leaves.__class__ is ast.Return
     if test.__class__ is ast.BoolOp and test.op.__class__ is ast.Or:

@@ -11,6 +11,7 @@ from porter.python.evidence import call_name
 from porter.python.index import FUNCTIONS, Link, Node, ancestors
 from porter.regex import lazy
 from porter.training import host_values, value_uses, waits_in_a_row
+from porter.training.chances import is_seldom
 from porter.training.frequency import asks_now_and_then, asks_training
 from porter.training.loops import loops_around
 from porter.training.placement import DEVICE
@@ -36,7 +37,9 @@ def _asked(test: Node, scene: Scene, link: Link) -> ast.expr | None:
         for value in test.values:
             if (asked := _asked(value, scene, link)) is not None:
                 return asked
-            if test.op.__class__ is ast.And and (asks_now_and_then(value) or asks_training(value) == -1):
+            if test.op.__class__ is ast.And and (
+                asks_now_and_then(value) or asks_training(value) == -1 or is_seldom(value)
+            ):
                 return None
         return None
     if test.__class__ is ast.Call and scene.names.resolve(test.func, link) in _COMPARING:
