@@ -28,9 +28,9 @@ class HostSync(BatchRule):
     def visit(self, original: Any, updated: Any, file: RuleFile) -> Answer:
         if type(original).__name__ in HEADERS:
             place = file.scene.link_to(file.statement)
-            return (
-                Hit(original.test, "condition") if place is not None and file.glance(prefilters.waits, place) else None
-            )
+            if place is None or not file.glance(prefilters.waits, place):
+                return None
+            return Hit(original.test, "assertion" if isinstance(original, cst.Assert) else "condition")
         scene: Any = file.scene
         link = file.scene.link(original)
         if link is None or not scene.matters(link) or syncs.is_answer(scene, link):
@@ -40,8 +40,11 @@ class HostSync(BatchRule):
             values = (("name", f"{name}()"),)
             if name == "print":
                 return Hit(original, "printed", values=values) if syncs.takes_loss(scene, link) else None
-            waits = syncs.takes_loss(scene, link) or syncs.number(scene, link)
-            return Hit(original, syncs.purpose(scene, link) or "call", values=values) if waits else None
+            if not syncs.takes_loss(scene, link) and not syncs.number(scene, link):
+                return None
+            if syncs.is_asserted(link):
+                return Hit(original, "assertion")
+            return Hit(original, syncs.purpose(scene, link) or "call", values=values)
         name = original.func.attr.value
         if name in TELLING:
             return Hit(original, "logged", values=(("name", f".{name}()"),)) if syncs.shows_loss(scene, link) else None
@@ -72,6 +75,8 @@ class HostSync(BatchRule):
             return None
         if not syncs.first_wait(scene, link):  # what a statement waits for once is there for the rest of it
             return None
+        if syncs.is_asserted(link):
+            return Hit(original, "assertion", values=syncs.in_a_row(link, "assertion"))
         why = syncs.purpose(scene, link) or "call"
         after = syncs.read_after_loop(scene, link) if why == "summed" and name == "item" else None
         if after is None:

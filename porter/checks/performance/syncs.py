@@ -68,6 +68,11 @@ def is_answer(scene: Scene, link: Link) -> bool:
     return returned and function is not None and function[0] in scene.steps
 
 
+def is_asserted(link: Link) -> bool:
+    """`assert x.max().item() < 1`"""
+    return any(above[0].__class__ is ast.Assert for above in ancestors(link))
+
+
 def takes_loss(scene: Scene, link: Link) -> bool:
     """Whether a function is called with a tensor of which the step takes gradients."""
     losses = scene.losses(link) - {"self"}
