@@ -8,8 +8,8 @@ from porter.checks.performance import prefilters, syncs
 from porter.engine.rule import Answer, BatchRule, Hit, cst
 from porter.engine.rule_file import RuleFile
 from porter.python.index import Link
-from porter.python.waits import READS
-from porter.training import host_values, value_uses
+from porter.python.waits import COPIES, READS
+from porter.training import host_takers, host_values, value_uses
 from porter.training.dynamic_sizes import SIZE
 
 TELLING = ("set_postfix", "set_description", "add_scalar")
@@ -77,6 +77,10 @@ class HostSync(BatchRule):
             return None
         if syncs.is_asserted(link):
             return Hit(original, "assertion", values=syncs.in_a_row(link, "assertion"))
+        taker = host_takers.taker(scene, link) if name in COPIES else ""
+        if taker:
+            fed = (*values, ("library", taker))
+            return None if taker == host_takers.FILE else Hit(original, "fed", values=fed)
         why = syncs.purpose(scene, link) or "call"
         after = syncs.read_after_loop(scene, link) if why == "summed" and name == "item" else None
         if after is None:

@@ -1,0 +1,141 @@
+"""What takes on the host a value that was read back from the device: a library that computes there, a file.
+
+A value is followed through arrays, names, loops and, to a file, out of the function: `return x.cpu().numpy()`.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from porter.python.evidence import call_name
+from porter.python.index import Link, Node, ancestors, owner_of
+from porter.regex import lazy
+
+if TYPE_CHECKING:
+    from porter.training.scene import Scene
+
+FILE = "file"
+_WRITTEN = "numpy.save"  # what writes by a method of the value is called so
+_LIBRARIES = frozenset({"scipy", "sklearn", "skimage", "cv2", "PIL", "networkx", "pandas"})
+_WRITERS = frozenset(
+    """numpy.save numpy.savez numpy.savez_compressed numpy.savetxt torch.save torchaudio.save torchvision.utils.save_image
+    pickle.dump json.dump cv2.imwrite soundfile.write scipy.io.savemat scipy.io.wavfile.write skimage.io.imsave
+    imageio.imwrite imageio.imsave imageio.v2.imwrite imageio.v3.imwrite matplotlib.pyplot.imsave
+    safetensors.torch.save_file""".split()
+)
+_WRITE_METHODS = frozenset({"tofile", "save"})  # `x.tofile(path)`, `Image.fromarray(x).save(path)`
+_WORDS = lazy(rb"\b(?:scipy|sklearn|skimage|cv2|PIL|networkx|pandas|save\w*|dump|imwrite|imsave|write|tofile)\b")
+_THROUGH = frozenset("zip enumerate list tuple reversed sorted tqdm dict PIL.Image.fromarray".split())
+_INSIDE = (ast.Attribute, ast.Tuple, ast.List, ast.Dict, ast.Starred, ast.keyword, ast.BinOp, ast.UnaryOp, ast.IfExp)
+_HOPS = 5  # names and functions that a value goes through
+
+
+def taker(scene: Scene, link: Link) -> str:
+    """For a call, by the link of what it calls: FILE, the library that takes all of its value, or ""."""
+    if not scene.file.source.says(_WORDS):
+        return ""
+    takers = [*_takers(scene, link[1], _HOPS)]
+    if _is_written(scene, takers) or _is_answer_written(scene, takers, _HOPS):
+        return FILE
+    libraries = ["" if name in _WRITERS else name.partition(".")[0] for name, _ in takers]
+    return libraries[0] if libraries and _LIBRARIES.issuperset(libraries) else ""
+
+
+def _is_written(scene: Scene, takers: list[tuple[str, Link]]) -> bool:
+    return any(name in _WRITERS and not scene.rarely(place) for name, place in takers)
+
+
+def _is_answer_written(scene: Scene, takers: list[tuple[str, Link]], hops: int) -> bool:
+    """Whether the function returns it, and whoever calls it in the file writes what it gets."""
+    if not hops:
+        return False
+    for _, place in takers:
+        if place[0].__class__ is ast.Return and not scene.callers.served_by(place[0].lineno):
+            calls = [[*_takers(scene, call, hops - 1)] for call in _calls(scene, place)]
+            if calls and all(_is_written(scene, t) or _is_answer_written(scene, t, hops - 1) for t in calls):
+                return True
+    return False
+
+
+def _calls(scene: Scene, place: Link) -> Iterator[Link]:
+    """The calls in the file of the function around, by its name, or by the names of objects of its class."""
+    function = scene.function(place)
+    if function is None:
+        return
+    owner, name = owner_of(function), function[0].name
+    called_itself = owner is not None and name in ("forward", "__call__")
+    for call in scene.file.buckets[ast.Call]:
+        func = call[0].func
+        if owner is not None and called_itself:
+            if func.__class__ is ast.Name and _holds(scene, func, call, owner.name):
+                yield call
+        elif call_name(func) == name and (func.__class__ is ast.Attribute) is (owner is not None):
+            yield call
+
+
+def _holds(scene: Scene, name: ast.Name, link: Link, made: str) -> bool:
+    """`net = Net()`, whatever wraps it afterwards."""
+    bindings = scene.names.bindings(name.id, link)
+    values: Iterator[Node] = (getattr(binding[1] and binding[1][0], "value", None) for binding in bindings)
+    return any(value.__class__ is ast.Call and call_name(value.func) == made for value in values)
+
+
+def _takers(scene: Scene, link: Link, hops: int) -> Iterator[tuple[str, Link]]:
+    """The calls that get the value at a link, with their full names; where it ends otherwise, "" and the place."""
+    child, slots = link[0], list[int]()
+    for above in ancestors(link):
+        node = above[0]
+        if node.__class__ is ast.Call and node.func is child:
+            if call_name(node.func) in _WRITE_METHODS:
+                yield _WRITTEN, above
+                return
+        elif node.__class__ is ast.Call:
+            name = scene.names.resolve(node.func, above) or call_name(node.func)
+            if name in _WRITERS or name not in _THROUGH and not name.startswith("numpy."):
+                yield name, above
+                return
+            slots += _slot(node, child, name)
+        elif node.__class__ not in _INSIDE and not (node.__class__ is ast.Subscript and node.value is child):
+            readers = _readers(scene, above, child, slots) if hops else None
+            if readers is None:
+                yield "", above
+            for reader in readers or ():
+                yield from _takers(scene, reader, hops - 1)
+            return
+        child = node
+
+
+def _readers(scene: Scene, link: Link, child: Node, slots: list[int]) -> list[Link] | None:
+    """Who reads the name that an assignment, a loop or a comprehension gives to a value; None without such a name."""
+    name: Node
+    node, last = link[0], sys.maxsize
+    if node.__class__ is ast.Assign:
+        name, first = node.targets[0] if len(node.targets) == 1 else None, node.end_lineno + 1
+    elif node.__class__ is ast.For and node.iter is child:
+        name, first, last = _picked(node.target, slots), node.lineno, node.end_lineno
+    elif node.__class__ is ast.comprehension and node.iter is child:
+        name, first = _picked(node.target, slots), 0
+    else:
+        return None
+    if name.__class__ is not ast.Name:
+        return None
+    uses = scene.names.readers(name.id, (name, link))
+    return [use for use in uses if first <= use[0].lineno <= last]
+
+
+def _slot(call: ast.Call, child: Node, name: str) -> list[int]:
+    """The place that a value has in what zip and enumerate give."""
+    if name == "zip" and child in call.args:
+        return [call.args.index(child)]
+    return [1] if name == "enumerate" else []
+
+
+def _picked(target: Node, slots: list[int]) -> Node:
+    """`o` of `for p, o in zip(paths, values)`."""
+    for slot in reversed(slots):
+        parts: list[Node] = getattr(target, "elts", [])
+        target = parts[slot] if slot < len(parts) else None
+    return target
