@@ -17,6 +17,7 @@ from porter.training import (
     masks,
     order,
     padding,
+    read_again,
     sizes,
     transfers,
     value_uses,
@@ -60,15 +61,17 @@ class Tensors:
 
     def followed(self, node: Any, kind: str) -> tuple[tuple[str, str], ...] | None:
         """What follows from a size that depends on the data, for a message; None where nothing does. All that one mask
-        picks in a function is one finding."""
+        picks in a function is one finding, and the same size read again is one."""
         scene = self.scene
         if type(node).__name__ == "Call":
             link = called[1] if (called := scene.link(node)) is not None else None
         else:
             link = scene.link_of(node, ast.Subscript)
         values = scene.flows.message_values(scene, link, kind) if link is not None else None
-        mask = mask_uses.mask_of(scene, link) if values is not None and kind == SHAPE and link is not None else None
-        return values if values is None or mask is None else (*values, (TOGETHER, mask))
+        if link is None or values is None:
+            return values
+        cause = mask_uses.mask_of(scene, link) if kind == SHAPE else None
+        return (*values, (TOGETHER, cause or read_again.cause(link)))
 
     def target(self, call: cst.Call) -> str:
         """What the value of a call is called by the place it goes to."""

@@ -10,7 +10,7 @@ from porter.finding import Change
 from porter.python.evidence import call_name
 from porter.python.index import FUNCTIONS, Link, Node, ancestors
 from porter.regex import lazy
-from porter.training import host_values, value_uses, waits_in_a_row
+from porter.training import host_values, read_again, value_uses, waits_in_a_row
 from porter.training.chances import is_seldom
 from porter.training.frequency import asks_now_and_then, asks_training
 from porter.training.loops import loops_around
@@ -56,8 +56,8 @@ def number(scene: Scene, link: Link) -> bool:
 
 
 def in_a_row(link: Link, why: str) -> tuple[tuple[str, str], ...]:
-    """For `Hit.values`: the row of waits that a wait belongs to."""
-    statement = next((above for above in ancestors(link) if isinstance(above[0], ast.stmt)), None)
+    """For `Hit.values`: the row of waits that a wait, or the first of the same value, belongs to."""
+    statement = read_again.first_statement(link[1])
     return ((TOGETHER, f"{why} {waits_in_a_row.first_line(statement)}"),) if statement is not None else ()
 
 
