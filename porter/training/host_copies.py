@@ -1,0 +1,64 @@
+"""A copy of a module that is made before the module is moved: it lies on the host, and stays there."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from porter.python.evidence import call_name
+from porter.python.index import Link, Node, ancestors, walk
+from porter.training.loops import loops_around
+from porter.training.transfers import moves
+
+if TYPE_CHECKING:
+    from porter.training.protocols import AnyContext
+
+_COPIES = frozenset({"deepcopy", "clone"})
+
+
+def is_host_copy(scene: AnyContext, node: Node, link: Link) -> bool:
+    """`copy.deepcopy(model)` in `average = copy.deepcopy(model).to(torch.float64)`, above `model.to(device)`."""
+    copied, kept = _copied(node), _kept_as(link)
+    if copied is None or not kept or kept == copied.id or any(_moves_of(scene, kept)):
+        return False
+    function = scene.function(link)
+    places = [move for move in _moves_of(scene, copied.id) if _is_same(scene.function(move), function)]
+    is_later = all(place[0].lineno > link[0].end_lineno for place in places)
+    if not places or not is_later or any(set(loops_around(place)) & set(loops_around(link)) for place in places):
+        return False
+    values = (getattr(b[1] and b[1][0], "value", None) for b in scene.names.bindings(copied.id, link))
+    return not any(_puts_on_device(n) for v in values if v is not None and v.lineno <= link[0].lineno for n in walk(v))
+
+
+def _copied(node: Node) -> ast.Name | None:
+    """`model` of `copy.deepcopy(model)`, `model.clone()`."""
+    if node.__class__ is not ast.Call or call_name(node.func) not in _COPIES:
+        return None
+    source = node.args[0] if node.args else getattr(node.func, "value", None)
+    return source if source.__class__ is ast.Name else None
+
+
+def _kept_as(link: Link) -> str:
+    """The name that the value of a chain is set to, which does not move it."""
+    for above in (link, *ancestors(link)):
+        node = above[0]
+        if node.__class__ in (ast.Assign, ast.AnnAssign):
+            targets = getattr(node, "targets", None) or [node.target]
+            return getattr(targets[0], "id", "") if len(targets) == 1 else ""
+        if node.__class__ not in (ast.Call, ast.Attribute) or _puts_on_device(node):
+            break
+    return ""
+
+
+def _moves_of(scene: AnyContext, name: str) -> list[Link]:
+    """The calls `name.to(device)`, `name.cuda()` of the file."""
+    calls = (use[1][1] for use in scene.names.spelled(name) if use[1][0].__class__ is ast.Attribute)
+    return [call for call in calls if call[0].__class__ is ast.Call and _puts_on_device(call[0])]
+
+
+def _puts_on_device(node: Node) -> bool:
+    return node.__class__ is ast.Call and (call_name(node.func) in ("cuda", "npu") or moves(node))
+
+
+def _is_same(one: Link | None, other: Link | None) -> bool:
+    return (one and one[0]) is (other and other[0])
