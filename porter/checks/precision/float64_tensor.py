@@ -105,7 +105,7 @@ def moved(link: Link) -> bool:
     """`torch.linspace(...).to(device)`, `.cuda()`, anywhere behind in the chain."""
     while (link := link[1]) is not None and (node := link[0]).__class__ in (ast.Call, ast.Attribute):
         if node.__class__ is ast.Call and call_name(node.func) in MOVES:
-            first = node.args[0] if node.args else None
+            first = node.args[0] if node.args else next((k.value for k in node.keywords if k.arg == "device"), None)
             if call_name(node.func) != "to" or first is not None and device_like(first):
                 return True
             if isinstance(text := constant(first), str) and text.partition(":")[0] in DEVICES - {"cpu", "meta"}:

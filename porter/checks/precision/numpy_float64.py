@@ -4,46 +4,49 @@ from __future__ import annotations
 
 import ast
 
+from porter.checks.precision import prefilters
 from porter.checks.precision.float64_tensor import moved
+from porter.checks.precision.late_casts import TAKERS, cast_first, is_double, is_late, taker_of
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.python.evidence import call_name
-from porter.python.index import Link, Node
+from porter.python.index import Link
 
-TAKERS = frozenset({"torch.from_numpy", "torch.tensor", "torch.as_tensor"})
-MAKERS = frozenset(
-    f"numpy.{name}"
-    for name in """zeros ones empty linspace logspace eye identity random.rand random.randn random.random random.uniform
-    random.normal random.standard_normal random.random_sample""".split()
-)
 NARROWING = frozenset({"float", "half", "bfloat16", "long", "int", "bool", "type", "astype"})
 
 
 class NumpyFloat64(Rule):
     code = "PRT308"
-    edits = False
     nodes = ("Call",)
-    text = (r"from_numpy\s*\(\s*\w+\.", r"tensor\s*\(\s*(?:np|numpy)\.")
+    text = (
+        r"from_numpy\s*\(\s*\w+\.",
+        r"tensor\s*\(\s*(?:np|numpy)\.",
+        r"from_numpy\s*\((?s:.{0,300}?)\.\s*(?:float|half|bfloat16|to|type)\s*\(",
+    )
+    only = staticmethod(prefilters.takes_array)
 
     def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
-        name = file.name(original.func)
-        if name not in TAKERS or len(original.args) == 0:
+        if file.name(original.func) not in TAKERS:
+            return self._late(original, updated, file)
+        if len(original.args) == 0:
             return None
         link = file.link(original.func)
         while link is not None and link[0].__class__ is not ast.Call:
             link = link[1]
-        if link is None or not self._is_double(link, file) or self._narrowed(link):
+        if link is None or not is_double(file.names, link[0], link) or self._narrowed(link):
             return None
         on_device = any(k.arg == "device" for k in link[0].keywords)
         return Hit(original, "moved", values=(("old", file.text(original)),)) if on_device or moved(link) else None
 
     @staticmethod
-    def _is_double(link: Link, file: RuleFile) -> bool:
-        call = link[0]
-        source: Node = call.args[0] if call.args else None
-        if source.__class__ is not ast.Call or any(k.arg == "dtype" for k in [*call.keywords, *source.keywords]):
-            return False
-        return (file.names.resolve(source.func, (source, link)) or "") in MAKERS
+    def _late(original: cst.Call, updated: cst.Call, file: RuleFile) -> Hit | None:
+        link = file.scene.link_of(original, ast.Call)
+        if link is None or not isinstance(original.func, cst.Attribute) or not file.glance(is_late, link):
+            return None
+        taker = taker_of(original)
+        kind = "".join(file.text(argument.value) for argument in original.args)
+        values = (("old", file.text(taker)), ("cast", f".{original.func.attr.value}({kind})"))
+        return Hit(taker, "late", new=cast_first(updated), values=values)
 
     @staticmethod
     def _narrowed(link: Link) -> bool:
