@@ -10,11 +10,15 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
+from porter.regex import lazy
 from porter.resources import rules_dir
 from porter.rulebook import compiled
 
 Stanza: TypeAlias = "dict[str, Any]"  # as TOML has it
 LANGUAGES = ("en", "zh")
+_SAYS_NOTHING = lazy(
+    r"(?:^|_)(?:forward|backward|fwd|bwd|fw|bw)(?:$|_)|^(?:run|apply|call|launch|compute)$"
+)  # of a function
 STATUSES = ("native", "plugin", "replace", "none")  # of a package: what it takes to use it on NPUs
 
 
@@ -138,6 +142,13 @@ class Tables(NamedTuple):
         """The first that goes by one of these names."""
         text = " ".join(names).lower()
         return next((kernel for kernel in self.kernels if re.search(kernel.match, text)), None)
+
+    def kernel_of_call(self, module: str, name: str, kernels: str) -> Kernel | None:
+        """Of a function of an extension: its own name says most. What the extension is called tells of `forward` alone."""
+        known = self.kernel(name)
+        if known is None and _SAYS_NOTHING.search(name.lower()):
+            return self.kernel(f"{module}_{name}", kernels)
+        return known or self.kernel(kernels)
 
 
 @lru_cache(maxsize=4)

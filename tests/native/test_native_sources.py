@@ -154,10 +154,12 @@ def test_every_replacement_of_torch_npu_exists(version):
         (["im2col_kernel"], "carafe"),
         (["quantize_int8_kernel"], "quantised_matmul"),
         (["hash_encode_forward"], "hash_grid"),
-        (["_gridencoder_grad_total_variation", "kernel_grad_tv"], "hash_grid"),
-        (["_gridencoder_grad_weight_decay", "kernel_grad_wd"], None),
         (["_freqencoder_freq_encode_forward", "kernel_freq"], "frequency_encoding"),
         (["_shencoder_sh_encode_forward", "kernel_sh"], "spherical_harmonics"),
+        (["morton3D_invert_kernel"], "morton_code"),
+        (["kernel_packbits"], "pack_bits"),
+        (["kernel_near_far_from_aabb"], "ray_intersection"),
+        (["ray_sphere_intersect_kernel"], "ray_intersection"),
         (["columns"], None),
         (["quantile_kernel", "point4d"], None),
         (["permanent"], None),
@@ -167,6 +169,27 @@ def test_every_replacement_of_torch_npu_exists(version):
 )
 def test_which_kernel_goes_by_which_name(names, why):
     kernel = table.load().kernel(*names)
+    assert (kernel.why if kernel else None) == why
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "kernels", "why"),
+    [
+        ("_raymarching", "packbits", "kernel_packbits", "pack_bits"),
+        ("_raymarching", "composite_rays", "kernel_composite_rays", "ray_compositing"),
+        ("_raymarching", "march_rays", "kernel_march_rays", "ray_marching"),
+        ("_raymarching", "sph_from_ray", "kernel_sph_from_ray", None),
+        ("_gridencoder", "grad_total_variation", "kernel_grad_tv", "hash_grid"),
+        ("_gridencoder", "grad_weight_decay", "kernel_grad_wd", None),
+        ("fused_adam_ext", "clip", "clip_kernel", None),
+        ("fused_adam_ext", "clip", "rms_norm_kernel", "rms_norm"),
+        ("focal_loss_ext", "forward", "sum_kernel", "focal_loss"),
+        ("rotary_ext", "forward_cached", "turn_kernel", "rotary"),
+        ("swiglu_ext", "run", "act_kernel", "swiglu"),
+    ],
+)
+def test_the_cure_of_a_call_is_that_of_its_function(module, name, kernels, why):
+    kernel = table.load().kernel_of_call(module, name, kernels)
     assert (kernel.why if kernel else None) == why
 
 

@@ -42,7 +42,7 @@ class NativeCalls(IndexRule):
                 continue
             reported.add((module, name))
             native = exports[module][name]
-            kernel = file.rules.tables.kernel(f"{module}_{name}", native.kernels)
+            kernel = file.rules.tables.kernel_of_call(module, name, native.kernels)
             values = named(name=f"{module}.{name}", kernels=native.kernels, path=native.path)
             yield Hit(link, kernel.why if kernel else "default", values=values)
 
