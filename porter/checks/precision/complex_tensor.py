@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from porter.checks.precision.spectra import only_transformed
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.python.index import ancestors, walk
@@ -24,7 +25,7 @@ class ComplexTensor(Rule):
         name = file.name(getattr(original, "func", original)) or ""
         if name in MAKERS:
             whys = {match.why for match in file.matches(original, ("complex-rotation",))}
-            if whys == {"again"} or _needs_none(original, name, file):
+            if whys == {"again"} or _needs_none(original, name, file) or _is_transformed(original, file):
                 return None
             return Hit(original, "rotary" if whys or name == "torch.polar" else "made", values=(("name", name),))
         argument = file.around.argument(original)
@@ -36,6 +37,11 @@ class ComplexTensor(Rule):
         ):
             return None  # isinstance, sets of dtypes, tables
         return Hit(original, "made", values=(("name", name),))
+
+
+def _is_transformed(original: Any, file: RuleFile) -> bool:
+    link = file.scene.link(original) if file.source.says(b"fft") else None
+    return link is not None and only_transformed(file, link[1])
 
 
 def _needs_none(original: Any, name: str, file: RuleFile) -> bool:
