@@ -170,6 +170,19 @@ class _Loop:
     def _counts(self, index: Node) -> bool:
         return any(n.__class__ is ast.Name and n.id in self.turns for n in walk(index))
 
+    @cached_property
+    def stored(self) -> set[str]:
+        """All names that get another value from turn to turn."""
+        names = {n.id for n in walk(self.node) if n.__class__ is ast.Name and n.ctx.__class__ is ast.Store}
+        return names | self.turns
+
+    def _changes(self, bound: Node) -> bool:
+        """`x[-1]` is the same for each expert, as is x[task] in a loop around: no rows of its own."""
+        nodes = list(walk(bound))
+        if any(n.__class__ in (ast.Call, ast.Attribute) for n in nodes):
+            return True
+        return any(n.__class__ is ast.Name and n.id in self.stored for n in nodes)
+
     def _way(self, row: Node, depth: int = 0) -> str:
         kind = row.__class__
         if kind is ast.Name and depth < 4:
@@ -183,7 +196,7 @@ class _Loop:
             if any(self._compares(i) for i in indices if i.__class__ is not ast.Slice):
                 return "selected"
             bounds = [first.lower, first.upper] if first.__class__ is ast.Slice else [first]
-            return "sliced" if any(b is not None and b.__class__ is not ast.Constant for b in bounds) else ""
+            return "sliced" if any(b is not None and self._changes(b) for b in bounds) else ""
         if kind is ast.Call and row.func.__class__ is ast.Attribute:
             if row.func.attr in _SELECTS:
                 return "selected" if any(map(self._compares, row.args)) else ""
