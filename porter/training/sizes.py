@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from porter.python.evidence import call_name, constant, target_name
 from porter.python.index import Link, Node
 from porter.regex import lazy
-from porter.values.shapes import misfits
+from porter.values.shapes import Misfit, misfits
 
 if TYPE_CHECKING:
     from porter.training.protocols import AnyScene
@@ -24,14 +24,14 @@ _PADDED = lazy(
     rb"pad(?:ding|ded)?_(?:to_multiple|multiple|vocab|token_embed)|\bcutoffs\b|vocab_size_(?:divisible|multiple)|_vocab_size_with_padding"
 )
 _GIVEN = lazy(r"(?i)pretrained|convert|load|import|checkpoint|download|ckpt")
-_Misfits: TypeAlias = "list[tuple[str, tuple[str, int, int], tuple[int, int]]]"  # see shapes.misfits, and where
+_Misfits: TypeAlias = "list[tuple[str, Misfit, tuple[int, int]]]"  # and where
 _KINDS = (ast.Call, ast.Dict, ast.FunctionDef, ast.AsyncFunctionDef, ast.Assign, ast.AnnAssign)
 
 
-def misfits_at(scene: AnyScene, link: Link) -> dict[str, tuple[str, int, int]]:
+def misfits_at(scene: AnyScene, link: Link) -> dict[str, Misfit]:
     """What does not fit of the settings that a node belongs to, by name; the first place in a file speaks for a value."""
     first_places = scene.first_sizes
-    return {key: row for key, row, place in _misfits(scene, link) if first_places.get((key, row[1])) == place}
+    return {key: row for key, row, place in _misfits(scene, link) if first_places.get((key, row.old)) == place}
 
 
 def first_places(scene: AnyScene) -> dict[tuple[str, int], tuple[int, int]]:
@@ -40,7 +40,7 @@ def first_places(scene: AnyScene) -> dict[tuple[str, int], tuple[int, int]]:
     for kind in _KINDS:
         for link in scene.file.buckets[kind]:
             for key, row, place in _misfits(scene, link):
-                places[key, row[1]] = min(place, places.get((key, row[1]), place))
+                places[key, row.old] = min(place, places.get((key, row.old), place))
     return places
 
 
@@ -63,8 +63,8 @@ def _look_at(scene: AnyScene, link: Link) -> _Misfits:
     if len(sizes) < 2 or _GIVEN.search(scene.function_name(link)) or _GIVEN.match(scene.file.path.rpartition("/")[2]):
         return []
     rows = misfits({key: node.value for key, node in sizes.items()})
-    if any(row[0] == "vocab" for row in rows.values()) and scene.file.source.says(_PADDED):
-        rows = {key: row for key, row in rows.items() if row[0] != "vocab"}
+    if any(row.why == "vocab" for row in rows.values()) and scene.file.source.says(_PADDED):
+        rows = {key: row for key, row in rows.items() if row.why != "vocab"}
     return [(key, row, (sizes[key].lineno, sizes[key].col_offset)) for key, row in rows.items()]
 
 

@@ -24,6 +24,7 @@ from porter.training import (
 )
 from porter.training.dynamic_sizes import SHAPE
 from porter.training.scene import Scene
+from porter.values.shapes import Misfit
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -92,7 +93,7 @@ class Tensors:
         """What wakes the device above a place."""
         return order.touched_before(self.scene.names, link)
 
-    def sizes(self, link: Link) -> dict[str, tuple[str, int, int]]:
+    def sizes(self, link: Link) -> dict[str, Misfit]:
         """See sizes.misfits_at."""
         return sizes.misfits_at(self.scene, link)
 

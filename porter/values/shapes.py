@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 # The cube unit multiplies blocks of 16 x 16; vocabularies, layers and sequences are cut into pieces of 128.
 _BLOCK, _PIECE = 16, 128
@@ -16,6 +17,7 @@ _KEYS = {
     "heads": "num_attention_heads num_heads n_head n_heads nhead",
 }
 KINDS = {word: kind for kind, words in _KEYS.items() for word in words.split()}
+_GROUPS = ("num_key_value_heads", "num_kv_heads", "n_kv_heads", "n_kv_head", "num_query_groups")
 _TINY = 64
 _TABLES = ("embedding_size", "padded_vocab_size")
 _LEAST = {"vocab": 8000, "width": 512, "inner": 512, "length": 512, "head": 24}
@@ -34,8 +36,18 @@ _OTHERS = frozenset(
 )
 
 
-def misfits(sizes: Mapping[str, int]) -> dict[str, tuple[str, int, int]]:
-    """Of the settings of one model, the key of each misfit, with a message's key, the size and the next that fits."""
+class Misfit(NamedTuple):
+    why: str  # a message's key
+    old: int
+    new: int  # the next that fits
+    heads: int = 0  # how many of them are so wide
+
+    def values(self, name: str) -> tuple[tuple[str, str], ...]:
+        return ("name", name), ("old", str(self.old)), ("new", str(self.new)), ("count", str(self.heads))
+
+
+def misfits(sizes: Mapping[str, int]) -> dict[str, Misfit]:
+    """Of the settings of one model, by key."""
     known = {key: KINDS[key] for key in sizes if key in KINDS}
     if len(known) + len(_OTHERS & sizes.keys()) < 2 or not known:
         return {}  # a single word may mean anything
@@ -51,19 +63,29 @@ def misfits(sizes: Mapping[str, int]) -> dict[str, tuple[str, int, int]]:
         if kind == "vocab" and any(sizes.get(name, 0) >= sizes[key] for name in _TABLES):
             continue  # the table is larger than the vocabulary already
         if padded != sizes[key] and (kind == "head" or padded - sizes[key] <= sizes[key] * _DEAR):
-            misfits[key] = (kind, sizes[key], padded)
+            misfits[key] = Misfit(kind, sizes[key], padded)
     if "head" not in known.values():
         misfits.update(_heads(sizes, known))
     return misfits
 
 
-def _heads(sizes: Mapping[str, int], known: Mapping[str, str]) -> dict[str, tuple[str, int, int]]:
-    """The width of a head, where it follows from two sizes."""
+def _heads(sizes: Mapping[str, int], known: Mapping[str, str]) -> dict[str, Misfit]:
+    """The width of a head, where it follows from two sizes: another number of heads makes them fit, or nothing does."""
     widths = [key for key, kind in known.items() if kind == "width"]
     heads = [key for key, kind in known.items() if kind == "heads"]
     if len(widths) != 1 or len(heads) != 1:
         return {}
-    width, remainder = divmod(sizes[widths[0]], sizes[heads[0]] or 1)
+    total, count = sizes[widths[0]], sizes[heads[0]] or 1
+    width, remainder = divmod(total, count)
     if remainder or width < _LEAST["head"] or not width % _BLOCK:
         return {}
-    return {heads[0]: ("head", width, -(-width // _BLOCK) * _BLOCK)}
+    groups = [size for key in _GROUPS if 0 < (size := sizes.get(key, count)) != count]
+    near = [
+        wide
+        for wide in range(_BLOCK, 2 * width + 1, _BLOCK)
+        if 2 * wide >= width and total % wide == 0 and total > wide and not any(total // wide % size for size in groups)
+    ]
+    if not near:
+        return {}
+    fitting = min(near, key=lambda wide: (abs(wide - width), -wide))
+    return {heads[0]: Misfit("heads", width, fitting, total // fitting)}

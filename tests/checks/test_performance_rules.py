@@ -18,6 +18,7 @@ from porter.report.json import document
 from porter.report.model import Report, Scan
 from porter.report.page import readiness
 from porter.target import SOCS, Target
+from porter.values.shapes import misfits
 
 SESSION = open_session()
 NORM = """\
@@ -240,3 +241,20 @@ class Rows(Dataset):
     wanted = {"PRT636", "PRT637"}
     assert wanted <= {*codes(text)}
     assert wanted.isdisjoint(codes(text, path="tests/test_shift.py"))
+
+
+@pytest.mark.parametrize(
+    ("width", "heads", "groups", "cure"),
+    [
+        (416, 8, None, (13, 32)),
+        (1152, 16, None, (18, 64)),
+        (416, 8, 8, (13, 32)),
+        (416, 8, 4, None),
+        (520, 10, None, None),
+        (112, 2, None, None),
+    ],
+)
+def test_another_number_of_heads_divides_the_width(width, heads, groups, cure):
+    sizes = {"hidden_size": width, "num_attention_heads": heads}
+    found = misfits(sizes | ({"num_key_value_heads": groups} if groups else {})).get("num_attention_heads")
+    assert (found and (found.heads, found.new)) == cure

@@ -32,9 +32,7 @@ class ShapeAffinity(Rule):
         sizes = file.tensors.sizes(link) if link is not None else {}
         for key, node in numbers:
             if key in sizes:
-                why, size, padded = sizes[key]
-                values = (("name", key), ("old", str(size)), ("new", str(padded)))
-                yield Hit(node, why, optional=True, values=values)
+                yield Hit(node, sizes[key].why, optional=True, values=sizes[key].values(key))
 
 
 def _aside(file: RuleFile) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from porter.engine.rule import Hit, TextRule, named
+from porter.engine.rule import Hit, TextRule
 from porter.regex import lazy
 from porter.text.document import Document
 from porter.text.settings.entries import Entry, Settings
@@ -28,7 +28,7 @@ class SizeSettings(TextRule):
             if not entry.quoted and entry.value.isdecimal() and len(entry.value) < 20 and entry.path:
                 groups.setdefault(entry.owner, {})[entry.path[-1].rpartition(".")[2].lower().replace("-", "_")] = entry
         for group in groups.values():
-            for key, (why, size, padded) in misfits({key: int(entry.value) for key, entry in group.items()}).items():
+            for key, misfit in misfits({key: int(entry.value) for key, entry in group.items()}).items():
                 entry = group[key]
-                values = named(name=entry.name, old=str(size), new=str(padded))
-                yield Hit((entry.start, entry.end), why, code="PRT640", values=values, optional=True)
+                values = misfit.values(entry.name)
+                yield Hit((entry.start, entry.end), misfit.why, code="PRT640", values=values, optional=True)
