@@ -8,7 +8,7 @@ from typing import Any
 from porter.checks.export.onnx_sessions import asks_for_device
 from porter.checks.native.attention_choices import other_works
 from porter.checks.native.detectron2_device import keeps_default
-from porter.checks.native.package_uses import called, idle, reached
+from porter.checks.native.package_uses import called, idle, only_asked_for, reached
 from porter.engine.nodes import imported
 from porter.engine.rule import Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
@@ -16,6 +16,7 @@ from porter.python.uses import in_vain
 from porter.rulebook.table import Package, Tables
 
 ATTENTIONS = ("flash_attn", "xformers")
+SWITCH = b"enable_xformers_memory_efficient_attention"
 # packages that run on the CPU unless a file asks for more, and parts of which a file may say all that is to say
 ASKED = {"onnxruntime": asks_for_device, "detectron2.config.get_cfg": keeps_default}
 
@@ -71,10 +72,19 @@ class GpuPackage(Rule):
                     if more:
                         yield Hit(original, "idle", values=(("count", more), ("name", name)), severity=row.severity)
                     continue
-                severity = "note" if role == "optional" else None
                 calls = called(file, name, apart)
                 values = (("calls", calls), ("name", name)) if calls else (("name", name),)
-                if name.partition(".")[0] in ATTENTIONS and other_works(file.scene.link_to(file.statement), file):
-                    yield Hit(original, "chosen", values=(("name", name),), severity="note", effort="minutes")
-                else:
-                    yield Hit(original, row.why, values=values, severity=severity)
+                severity = "note" if role == "optional" else None
+                other = _of_attention(original, name, row, file)
+                yield other or Hit(original, row.why, values=values, severity=severity)
+
+
+def _of_attention(original: cst.CSTNode, name: str, row: Package, file: RuleFile) -> Hit | None:
+    """What is said where nothing has to be rewritten."""
+    if name.partition(".")[0] in ATTENTIONS and other_works(file.scene.link_to(file.statement), file):
+        return Hit(original, "chosen", values=(("name", name),), severity="note", effort="minutes")
+    if name in ATTENTIONS and only_asked_for(file, name):
+        why = "switched" if name == "xformers" and file.source.says(SWITCH) else "asked"
+        severity = row.severity if file.statement in file.tree.body else "note"
+        return Hit(original, why, values=(("name", name),), severity=severity)
+    return None

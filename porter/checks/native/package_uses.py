@@ -41,6 +41,16 @@ def reached(file: RuleFile, part: str) -> bool:
     return not imports_of(file, part) and any(f"{full}.".startswith(f"{part}.") for full, _ in _uses(file))
 
 
+def only_asked_for(file: RuleFile, package: str) -> bool:
+    """Whether a file imports the package and no part of it, and at most reads which version is there."""
+    imports = imports_of(file, package)
+    whole = all(
+        isinstance(n, ast.Import) and not any(a.name.startswith(f"{package}.") for a in n.names) for n, _ in imports
+    )
+    uses = (full for full, _ in _uses(file) if f"{full}.".startswith(f"{package}."))
+    return bool(imports) and whole and all(full == f"{package}.__version__" for full in uses)
+
+
 @once_for_file
 def _uses(file: RuleFile) -> list[tuple[str, bool]]:
     """What is imported and used, by its full name, and whether it is called."""
