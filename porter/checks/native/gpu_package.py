@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from porter.checks.export.onnx_sessions import asks_for_device
 from porter.checks.native.attention_choices import other_works
 from porter.checks.native.detectron2_device import keeps_default
-from porter.checks.native.package_uses import called, idle, only_asked_for, reached
+from porter.checks.native.package_uses import called, idle, only_asked_for, reached, untold
 from porter.engine.nodes import imported
 from porter.engine.rule import Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.python.uses import in_vain
 from porter.rulebook.table import Package, Tables
 
+DEVICE_FUNCTIONS = ("icefall.utils.create_grad_scaler", "icefall.utils.torch_autocast")
 ATTENTIONS = ("flash_attn", "xformers")
 SWITCH = b"enable_xformers_memory_efficient_attention"
 # packages that run on the CPU unless a file asks for more, and parts of which a file may say all that is to say
 ASKED = {"onnxruntime": asks_for_device, "detectron2.config.get_cfg": keeps_default}
+ASKED |= {name: partial(untold, function=name) for name in DEVICE_FUNCTIONS}
 
 
 def row_of(name: str, packages: Mapping[str, Package]) -> tuple[str, Package] | None:

@@ -6,9 +6,10 @@ import ast
 
 from porter.engine.rule_file import RuleFile
 from porter.python.blocks import once_for_file
-from porter.python.uses import imports_of, is_idle
+from porter.python.uses import imports_of, is_idle, uses
 
 SHOWN = 4
+_DEVICES = frozenset({"device", "device_type"})
 
 
 def idle(package: str, file: RuleFile) -> str | None:
@@ -47,18 +48,25 @@ def only_asked_for(file: RuleFile, package: str) -> bool:
     whole = all(
         isinstance(n, ast.Import) and not any(a.name.startswith(f"{package}.") for a in n.names) for n, _ in imports
     )
-    uses = (full for full, _ in _uses(file) if f"{full}.".startswith(f"{package}."))
-    return bool(imports) and whole and all(full == f"{package}.__version__" for full in uses)
+    used = (full for full, _ in _uses(file) if f"{full}.".startswith(f"{package}."))
+    return bool(imports) and whole and all(full == f"{package}.__version__" for full in used)
+
+
+def untold(file: RuleFile, function: str) -> bool:
+    """Whether a function that takes a device is called without one, or is not seen to be called."""
+    calls = [use for use in uses(file, function) if use.called]
+    told = (use.positionals or use.starred or any(name in _DEVICES for name, _ in use.keywords) for use in calls)
+    return not calls or not all(told)
 
 
 @once_for_file
 def _uses(file: RuleFile) -> list[tuple[str, bool]]:
     """What is imported and used, by its full name, and whether it is called."""
-    uses = []
+    found = []
     for link in file.names.uses:
         if link[0].id in file.names.imports:
             full, top, above = file.names.root(link[0].id, link) or "", *link
             while isinstance(above[0], ast.Attribute):
                 full, top, above = f"{full}.{above[0].attr}", above[0], above[1]
-            uses.append((full, isinstance(above[0], ast.Call) and above[0].func is top))
-    return uses
+            found.append((full, isinstance(above[0], ast.Call) and above[0].func is top))
+    return found
