@@ -9,12 +9,13 @@ from porter.python.blocks import once
 from porter.python.branches import is_kernel, kernels_called
 from porter.python.evidence import call_name, constant, is_log
 from porter.python.index import Link, Node, ancestors, walk
+from porter.python.stopping import stops_without_gpu
 from porter.regex import lazy
 
 if TYPE_CHECKING:
     from porter.python.file import File
 
-Choice = tuple[str, str]  # "kernel", "member", "raises", "together" or "advises", and its name
+Choice = tuple[str, str]  # "kernel", "stops", "member", "raises", "together" or "advises", and its name
 
 _BUILDS = frozenset({"CUDAExtension", "CUDA_HOME", "CUDNN_HOME"})  # of torch.utils.cpp_extension, in setup.py
 _SOURCES = lazy(r"\.cuh?$|_cuda\.(?:c|cc|cpp|h)$|WITH_CUDA$")  # what only a CUDA compiler takes
@@ -32,6 +33,11 @@ _CHOICES = (ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, ast.Pass)
 def decided(file: File, link: Link | None) -> Choice | None:
     """What a question for a GPU decides about that is no device of torch: a CUDA kernel, or the member of somebody's Enum
     that stays CUDA."""
+    choice = _decided(file, link)
+    return ("stops", choice[1]) if choice and choice[0] == "kernel" and stops_without_gpu(link) else choice
+
+
+def _decided(file: File, link: Link | None) -> Choice | None:
     child = link[0] if link else None
     for up in ancestors(link):
         above = up[0]

@@ -120,7 +120,7 @@ class Meaning:
         return branches.asked_for(self._file, self._file.chain(node))
 
     def decides(self, node: Node) -> tuple[str, str] | None:
-        """What `torch.cuda.is_available` decides about: ("kernel", its name), ("member", that of an Enum), ("raises", what it calls)."""
+        """What `torch.cuda.is_available` decides about: see kernel_choices.Choice."""
         return kernel_choices.decided(self._file, self._file.chain(node))
 
     def capability(self, node: Node) -> str | None:

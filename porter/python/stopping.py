@@ -1,0 +1,50 @@
+"""`if torch.cuda.is_available(): ... else: raise ...`: where a question for a GPU is answered no, the program ends."""
+
+from __future__ import annotations
+
+import ast
+
+from porter.python.blocks import BODIES, place
+from porter.python.evidence import call_name
+from porter.python.index import Link, Node, ancestors
+
+_EXITS = frozenset({"exit", "_exit", "quit", "abort"})
+_MORE, _LESS = (ast.Gt, ast.GtE, ast.NotEq), (ast.Eq, ast.Lt, ast.LtE)  # than no device
+
+
+def stops_without_gpu(question: Link | None) -> bool:
+    """Whether the way that is taken where there is none does nothing but end, or ends in any case."""
+    child, answer = question[0] if question else None, True  # what a condition says where there is one
+    for up in ancestors(question):
+        above, kind = up[0], up[0].__class__
+        if kind is ast.UnaryOp and isinstance(above.op, ast.Not):
+            answer = not answer
+        elif kind is ast.Compare and child is above.left and isinstance(above.ops[0], (*_MORE, *_LESS)):
+            answer = answer is isinstance(above.ops[0], _MORE)
+        elif kind is ast.BoolOp:
+            if isinstance(above.op, ast.Or) is answer:
+                return False  # something else decides as well
+        elif kind is ast.If:
+            return child is above.test and _ends(_without(up) if answer else above.body)
+        elif kind is not ast.Attribute and (kind is not ast.Call or child is not above.func):
+            return False
+        child = above
+    return False
+
+
+def _without(branch: Link) -> list[ast.stmt]:
+    """What runs where the condition does not hold."""
+    node, owner = branch[0], branch[1][0]
+    field, index = place(owner, node)
+    if node.orelse or field not in BODIES or not isinstance(node.body[-1], ast.Return):
+        return list(node.orelse)
+    return list(getattr(owner, field)[index + 1 : index + 2])
+
+
+def _ends(block: list[ast.stmt]) -> bool:
+    last: Node = block[-1] if block else None
+    if isinstance(last, ast.If):
+        return _ends(last.body) and _ends(last.orelse)
+    if isinstance(last, ast.Expr) and isinstance(last.value, ast.Call):
+        return call_name(last.value.func) in _EXITS
+    return isinstance(last, ast.Raise)
