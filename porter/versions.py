@@ -24,6 +24,7 @@ _EXACT = ("===", "==", "~=", "^", "=")
 _BEGINNING = lazy(r"[0-9]+(?:\.[0-9]+)*(?:\.?rc[0-9]+)?", re.IGNORECASE)
 _LONGEST = 100  # characters of a version
 _MOST = 100  # limits of one requirement
+_LATEST = "99999.0"  # later than all that there are
 
 
 def parse(text: str) -> Version | None:
@@ -92,6 +93,13 @@ def allows(spec: str, text: str) -> bool:
     !=2.7, means all of 2.7."""
     numbers = ".".join(map(str, release(text)))
     return bool(numbers) and _specifiers(spec).contains(numbers, prereleases=True)
+
+
+def reaches(spec: str, least: str) -> bool:
+    """Whether a requirement takes this version or a later one."""
+    bounds = [(*numbers, 0, 0)[:3] for _, numbers in limits(spec) if numbers >= release(least)]
+    later = [(major, minor, patch + more) for major, minor, patch in bounds for more in (0, 1)]
+    return any(allows(spec, text) for text in (least, _LATEST, *(".".join(map(str, numbers)) for numbers in later)))
 
 
 @lru_cache(maxsize=4)

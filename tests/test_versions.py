@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from porter.versions import allows, base, begins, limits, parse, pinned, release
+from porter.versions import allows, base, begins, limits, parse, pinned, reaches, release
 
 NONE = ["", " ", "newest", "torch2.7", "*", ".", "1..2", "2.7..1", "-1", "²", "٣.1", "\x00", "\ud800", "v", "rc1"]
 READ = {
@@ -117,6 +117,30 @@ def test_what_a_requirement_pins(spec, numbers):
 )
 def test_what_a_requirement_takes(spec, taken, refused):
     assert (allows(spec, taken), allows(spec, refused)) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("spec", "reached"),
+    [
+        ("", True),
+        (">=0.1", True),
+        ("==0.25.0", True),
+        ("==0.25", True),
+        ("==0.*", True),
+        (">0.26,<0.30", True),
+        (">=0.28.1,<0.28.3", True),
+        ("~=0.20", True),
+        ("!=0.25.0", True),
+        ("==0.24.1", False),
+        ("=0.24", False),
+        ("<0.25", False),
+        ("<=0.24.9,>=0.1", False),
+        ("~=0.24.0", False),
+        ("===0.20.3", False),
+    ],
+)
+def test_whether_a_requirement_takes_a_version_or_a_later_one(spec, reached):
+    assert reaches(spec, "0.25.0") is reached
 
 
 @pytest.mark.slow

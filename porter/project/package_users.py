@@ -63,7 +63,7 @@ def users(
 ) -> tuple[tuple[tuple[str, str, str], ...], tuple[str, ...]]:
     """(what is imported, folder, the files in it that do), of packages that are `asked` for in some list: of the whole
     project, "", and of each folder with a list and programs of its own; and those packages, and packages that install
-    everywhere, that no file imports. A part that runs on NPUs as it is does not count.
+    everywhere, that no file imports. A part that runs on NPUs as it is does not count, unless it does from some version on.
 
     `texts`: the Python files that import anything; `read`: what.
     """
@@ -72,7 +72,7 @@ def users(
     names = []
     for name, row in sorted(rows.items()):
         stands = asked and any(listed.lower().encode() in asked for listed in row.names)
-        if row.status != "native" and (stands or row.anywhere):
+        if row.status != "native" and (stands or row.anywhere) or stands and _is_later_part(name, row):
             names.append(name)
     statements: dict[str, list[tuple[str, Import]]] = {}  # by the first word of what they import
     for path in texts if names else ():
@@ -80,7 +80,10 @@ def users(
             statements.setdefault(statement.module.partition(".")[0], []).append((path, statement))
     users: dict[str, set[str]] = {}
     for name in names:
-        paths = {path for path, statement in statements.get(name.partition(".")[0], ()) if _is_of(name, statement)}
+        imports = statements.get(name.partition(".")[0], ())
+        paths = {path for path, statement in imports if _is_of(name, statement)}
+        if _is_later_part(name, rows[name]):  # also as `package.part`
+            paths |= {path for path, _ in imports if path not in paths and name.encode() in texts[path]}
         if not paths:
             continue
         parted = any(row.status == "native" and part.startswith(f"{name}.") for part, row in rows.items())
@@ -88,10 +91,15 @@ def users(
         paths = {path for path in paths if not parted or not _native(parse(texts[path]), name, rows)}
         if paths:
             users[name] = paths
-    nobodys = {name for name in names if name not in users}
+    nobodys = {name for name in names if name not in users and rows[name].status != "native"}
     for data in notebooks if nobodys else ():
         nobodys -= {name for name in nobodys if any(b"import" in line for line in _lines_with(name.encode(), data))}
     return tuple(_by_folder(users, folders)), tuple(sorted(nobodys))
+
+
+def _is_later_part(name: str, row: Package) -> bool:
+    """Of a package that runs on NPUs as it is, a part that does so from some version on."""
+    return row.status == "native" and row.since is not None and "." in name
 
 
 def _by_folder(users: Mapping[str, set[str]], folders: Sequence[str]) -> Iterator[tuple[str, str, str]]:

@@ -66,7 +66,7 @@ def opening(stanzas: Iterable[tuple[str, str, Stanza]]) -> dict[str, Any]:
     required = _without(_installed(by_kind.get("package", ())) | _spelled(packages), _plain(gates["requirements"]))
     lowered = _without({name.lower() for name in variables}, _plain(gates["script"]))
     return {
-        "packages": owned,
+        "packages": sorted({*owned, *_aged(by_kind.get("package", ()))}),
         "python": _headed(
             *(_whole(rf"\b{root}\b") for root in _roots(by_kind)),
             *map(_whole, dict.fromkeys(gates["python"])),
@@ -74,7 +74,7 @@ def opening(stanzas: Iterable[tuple[str, str, Stanza]]) -> dict[str, Any]:
             *([rf"import[ \t]+{imported}", rf"from[ \t]+{imported}"] if owned else ()),
         ),
         "settings": _both(settings, [*options, *variables]),
-        "yaml": _both(gates["yaml"]),
+        "yaml": _both(gates["yaml"], patterns=filter(None, [_pinned(by_kind.get("package", ()))])),
         "requirements": _both(
             gates["requirements"], patterns=[name.replace("-", "[-_.]") for name in _shortest(required)]
         ),
@@ -114,8 +114,20 @@ def _installed(stanzas: Iterable[Stanza]) -> set[str]:
             imports = _listed(stanza["import"])
             tops = {name.partition(".")[0].lower() for name in imports if "." in name}
             names = {_normal(name) for name in _listed(stanza.get("name", imports[0]))}
-            installed |= names - {_normal(top) for top in tops}
+            installed |= names if "since" in stanza else names - {_normal(top) for top in tops}
     return installed
+
+
+def _aged(stanzas: Iterable[Stanza]) -> set[str]:
+    """What is imported of packages that not every version of runs on NPUs."""
+    return {name.partition(".")[0] for stanza in stanzas if "since" in stanza for name in _listed(stanza["import"])}
+
+
+def _pinned(stanzas: Iterable[Stanza]) -> str:
+    """An item of a list of YAML that asks for some versions of a package that not every version of runs on NPUs."""
+    rows = (stanza for stanza in stanzas if "since" in stanza)
+    names = {_normal(name) for s in rows for name in _listed(s.get("name", _listed(s["import"])[0]))}
+    return rf"""- ["']?(?:{"|".join(sorted(names)).replace("-", "[-_.]")})[ \t]*[=<~]""" if names else ""
 
 
 def _spelled(packages: dict[str, bool]) -> set[str]:

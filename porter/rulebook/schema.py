@@ -33,6 +33,17 @@ def _least(value: object) -> str | None:
     return None if fits else "must be a package and its least version, as in name>=4.51"
 
 
+def _version(value: object) -> str | None:
+    fits = isinstance(value, str) and re.fullmatch(r"\d+(\.\d+)+", value)
+    return None if fits else "is not a version, as in 0.21.0"
+
+
+def _versions(value: object) -> str | None:
+    if not isinstance(value, dict) or not value:
+        return "is not a table of packages and versions"
+    return next((f"has {name!r}, whose version {wrong}" for name, v in value.items() if (wrong := _version(v))), None)
+
+
 def _string(value: object) -> str | None:
     return None if isinstance(value, str) and value.strip() else "is not a string with something in it"
 
@@ -177,7 +188,8 @@ KINDS: Kinds = {
             "status": _one_of(*STATUSES),
             "gate": _boolean,
             "anywhere": _or_list(_string),
-            "since": _string,
+            "since": _version,
+            "beside": _versions,
             "replacement": _or_list(_string),
             "message": _message,
             "evidence": _string,
@@ -272,8 +284,10 @@ def _contradictions(kind: str, stanza: Stanza) -> Iterator[str]:
         yield "'value' without 'to'"
     if kind == "package" and "message" in stanza and stanza["status"] == "native":
         yield "a native package is no finding and has no 'message'"
-    if kind == "package" and "since" in stanza and stanza["status"] != "native":
-        yield "'since' is the first version that runs on NPUs by itself: only a native package has one"
+    if kind == "package" and "since" in stanza and stanza["status"] not in ("native", "plugin"):
+        yield "'since' is the first version that runs on NPUs: only a package of status native or plugin has one"
+    if kind == "package" and "beside" in stanza and "since" not in stanza:
+        yield "'beside' without 'since'"
     if kind == "cause" and len({"lines", "series"} & stanza.keys()) != 1:
         yield "a cause is shown by either 'lines' or a 'series'"
     if kind == "cause" and ("lines" in stanza) != ("example" in stanza):

@@ -75,7 +75,8 @@ class Package(NamedTuple):
 
     code: str
     status: str  # of STATUSES
-    since: str | None  # native: the first version that is
+    since: str | None  # native, plugin: the first version that runs on NPUs
+    beside: tuple[tuple[str, str], ...]  # (package, the first version that does so together with it)
     replacement: tuple[str, ...]  # what is installed, imported or called in its place
     names: tuple[str, ...]  # what it is called where packages are installed from
     anywhere: tuple[str, ...]  # those of them that install without a GPU and do nothing until they are imported

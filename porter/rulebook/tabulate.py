@@ -129,8 +129,9 @@ class _Joined:
         weight = self._weight(rule, s, why)
         more = tuple(_listed(s.get("replacement", []))), tuple(_listed(s.get("name", names[0].replace("_", "-"))))
         anywhere = tuple(_listed(s.get("anywhere", [])))
+        first = s.get("since"), tuple(s.get("beside", {}).items())
         for name in names:
-            self._put("packages", where, name, (s["code"], s["status"], s.get("since"), *more, anywhere, *weight, why))
+            self._put("packages", where, name, (s["code"], s["status"], *first, *more, anywhere, *weight, why))
 
     def _option(self, where: str, s: Stanza) -> None:
         rule, keywords = self._rule(where, s), _listed(s["keyword"])

@@ -12,6 +12,7 @@ from porter.engine.rule import Hit, named
 from porter.engine.session import RuleSet
 from porter.regex import lazy
 from porter.rulebook.table import Package
+from porter.text import first_versions
 from porter.text.document import Document
 from porter.text.installable import companion, obstacles, off_linux
 from porter.versions import allows, base, release
@@ -112,6 +113,8 @@ def _hits(document: Document, requirements: list[Wanted]) -> Iterator[Hit]:
             if not has_torch_npu and names.isdisjoint(("torch", "pytorch")):
                 has_torch_npu = True
                 yield from _beside(document, want, "through")
+        elif old := first_versions.too_old(document, want, requirements):
+            yield old
         elif entry := rows.get(want.name) or rows.get(_BUILD.sub("", want.name)):
             yield from _package(document, want, *entry, pinned)
         elif _PARTS.fullmatch(want.name):
@@ -219,11 +222,6 @@ def _package(document: Document, want: Wanted, imported: str, row: Package, besi
         yield Hit(
             (want.start, want.end), row.why, code=row.code, values=values, severity=row.severity, effort=row.effort
         )
-    elif row.since:
-        written = release(document.text[slice(*want.version)], _WIDTH) if want.version else ()
-        if written and written < release(row.since, _WIDTH):
-            values = named(name=want.name, new=row.since)
-            yield Hit((want.start, want.end), "since", code="PRT843", values=values)
     elif row.replacement and row.status != "native":
         came = imported == "triton" and beside_torch and want.version is not None and imported in facts.lists.unimported
         values = named(name=want.name, new=", ".join(row.replacement), **more)

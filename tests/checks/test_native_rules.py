@@ -113,13 +113,14 @@ def test_one_finding_for_each_package_and_file():
 
 PACKAGE = '[[package]]\ncode = "PRT101"\nimport = "x"\nstatus = "none"\nevidence = "seen"\n'
 PACKAGE += 'message = { en = "a", zh = "甲" }\n'
+NATIVE = '[[package]]\ncode = "PRT101"\nimport = "x"\nstatus = "native"\nevidence = "seen"\n'
 OPTION = '[[option]]\ncode = "PRT101"\nkeyword = "k"\nvalue = "1"\nmessage = { en = "a", zh = "甲" }\n'
 
 
 def test_the_stanzas_arrive(folder, cache):
     named = PACKAGE.replace('"x"', '["x", "y.z"]') + 'replacement = "torch"\nname = ["x-gpu"]\nseverity = "slow"\n'
     tables = table.load(folder(RULE + named + OPTION + 'to = "2"\ncall = ["f"]\n'))
-    row = ("PRT101", "none", None, ("torch",), ("x-gpu",), (), "slow", "minutes", "x")
+    row = ("PRT101", "none", None, (), ("torch",), ("x-gpu",), (), "slow", "minutes", "x")
     assert tables.packages == {"x": row, "y.z": row}
     assert tables.options == {"k": [("PRT101", ("1",), ("f",), "2", None, "blocker", "minutes", "k=1")]}
 
@@ -130,7 +131,10 @@ def test_the_stanzas_arrive(folder, cache):
         (PACKAGE + PACKAGE, "x"),
         (PACKAGE.replace('"none"', '"soon"'), "status is not one of native, plugin, replace, none"),
         (PACKAGE.replace('"none"', '"native"'), "a native package is no finding"),
-        (PACKAGE + 'since = "1.0"\n', "only a native package has one"),
+        (PACKAGE + 'since = "1.0"\n', "only a package of status native or plugin has one"),
+        (NATIVE + 'since = "soon"\n', "since is not a version, as in 0.21.0"),
+        (NATIVE + 'beside = { y = "1.0" }\n', "'beside' without 'since'"),
+        (NATIVE + 'since = "1.0"\nbeside = { y = 2 }\n', "beside has 'y', whose version is not a version"),
         (PACKAGE.replace('evidence = "seen"\n', ""), "'evidence' is missing"),
         (OPTION.replace('value = "1"', "value = []"), "value is not a list with something in it"),
         (OPTION.replace("PRT101", "PRT999"), "has the code PRT999"),

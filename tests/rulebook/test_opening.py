@@ -39,6 +39,9 @@ def test_a_package_opens_the_gate():
     assert made(PACKAGE)["packages"] == []  # another rule speaks of it, or none
     assert made(PACKAGE, "gate = true\n")["packages"] == ["zlib_gpu"]
     assert made(PACKAGE, "gate = false\n", MESSAGE)["packages"] == []
+    aged = made(PACKAGE.replace('"none"', '"native"'), 'since = "1.2"\n')
+    assert aged["packages"] == ["zlib_gpu"] and not finds(aged, "import zlib_gpu\n")
+    assert re.search(aged["requirements"][1][0], "zlib-gpu==1.0") and re.search(aged["yaml"][1][0], "  - zlib_gpu==1.0")
     parts = made(PACKAGE.replace("zlib_gpu", "zlib.gpu"), 'name = "zlib"\n', MESSAGE)
     assert finds(parts, "import zlib\n") and not parts["requirements"][1]  # zlib itself is fine
 

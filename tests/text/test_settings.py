@@ -20,6 +20,7 @@ from porter.analysis.analyse import analyse
 from porter.analysis.session import open_session
 from porter.engine.facts import Accelerators, Facts, Lists, OwnCode
 from porter.engine.session import Session
+from porter.files.kinds import kind_of
 from porter.finding import FileResult, apply
 from porter.rulebook.table import load
 from porter.rulebook.texts import Texts
@@ -27,6 +28,7 @@ from porter.run.config import Settings
 from porter.run.gather import gather
 from porter.run.run import run
 from porter.target import Target
+from porter.text import first_versions
 from porter.text.document import Document
 from porter.text.formats import ini, toml
 from porter.text.formats import json as json_text
@@ -550,6 +552,60 @@ def test_every_package_passes_the_gate():
     ]
     assert len(told) > 50
     assert [name for name in told if not concerns("requirements", name.encode())] == []
+
+
+AGED = {
+    "requirements.txt": "accelerate=={}\n",
+    "pyproject.toml": '[project]\ndependencies = ["accelerate=={}"]\n',
+    "a/pyproject.toml": '[tool.poetry.dependencies]\naccelerate = "{}"\n',
+    "Pipfile": '[packages]\naccelerate = "=={}"\n',
+    "setup.cfg": "[options]\ninstall_requires =\n    accelerate=={}\n",
+    "environment.yml": "dependencies:\n  - pip:\n      - 'accelerate=={}'\n",
+    "setup.py": 'import torch\nfrom setuptools import setup\nsetup(install_requires=["accelerate=={}"])\n',
+    "Dockerfile": "FROM python\nRUN pip install accelerate=={}\n",
+}
+
+
+@pytest.mark.parametrize("name", AGED)
+def test_a_version_older_than_its_support_for_npus(name):
+    before = AGED[name].format("0.20.3")
+    assert codes(name, before) == ["PRT843 review"]
+    assert ported(name, before) == before and ported(name, before, unsafe=True) == AGED[name].format("0.21.0")
+    assert codes(name, AGED[name].format("0.21.0")) == codes(name, AGED[name].format("0.30")) == []
+    assert not (kind := kind_of(name)) or kind == "python" or concerns(kind, before.encode())
+
+
+def test_an_environment_of_older_versions_is_edited_by_hand():
+    text = "dependencies:\n  - accelerate={}\n"
+    for version in ("0.20.3", "0.20.3=pyhd8ed1ab_0", "0.20.3=2"):
+        assert codes("environment.yml", text.format(version)) == ["PRT843 manual"], version
+    for version in ("0.21.0", "0.21.0=pyhd8ed1ab_0", "0.21.0=2"):
+        assert codes("environment.yml", text.format(version)) == [], version
+
+
+def test_a_bound_beside_an_old_version_is_for_a_person():
+    assert codes("requirements.txt", "accelerate==0.20.3\naccelerate<0.21\n") == ["PRT843 manual"] * 2
+    assert codes("requirements.txt", "accelerate==0.20.3\naccelerate>=0.19\n") == ["PRT843 review"]
+    assert codes("requirements.txt", "accelerate==0.20.3 --hash=sha256:00\n") == ["PRT843 manual"]
+
+
+def test_an_old_version_matters_where_its_part_is_imported():
+    def about(path: str) -> Session:
+        return open_session(facts=Facts(lists=Lists(imported=(("transformers.Trainer", path, "train.py"),))))
+
+    assert codes("requirements.txt", "transformers==4.31.0\n") == []
+    assert codes("requirements.txt", "transformers==4.31.0\n", about("")) == ["PRT843 review"]
+    assert codes("requirements.txt", "transformers==4.31.0\n", about("other/")) == []
+    own = open_session(facts=Facts(own=OwnCode(packages=("accelerate",))))
+    assert codes("requirements.txt", "accelerate==0.20.3\n", own) == []
+
+
+def test_a_package_with_a_first_version_passes_the_gate():
+    told = {name: rows[0][1].since for name, rows in first_versions.packages(HERE.rules).items()}
+    assert len(told) > 8
+    for name in told:
+        assert concerns("requirements", f"{name}==0\n".encode()), name
+        assert concerns("yaml", f"dependencies:\n  - {name}==0\n".encode()), name
 
 
 # ---- the examples of the rules are files whose first line is their name

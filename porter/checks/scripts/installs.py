@@ -12,7 +12,7 @@ from porter.engine.session import RuleSet
 from porter.files.kinds import DOCKERFILE, kind_of
 from porter.regex import lazy
 from porter.rulebook.table import Package
-from porter.text import packages
+from porter.text import first_versions, packages
 from porter.text.document import Document
 from porter.text.shells.script import Command, Script, Word
 
@@ -89,10 +89,14 @@ def _rows(rules: RuleSet) -> dict[str, Package]:
 def _hits(document: Document, words: tuple[Word, ...]) -> Iterator[Hit]:
     if any(_RIVAL.search(word.text) for word in words):
         return
-    yield from _versions(document, words)
+    versions = list(_versions(document, words))
+    yield from versions
     rows = _rows(document.session.rules)
     skip = False
+    told = {hit.at[0] for hit in versions if hit.code == "PRT843"}
     for word in words:
+        if word.start in told:
+            continue
         text, value, skip = word.text, skip, False
         if match := _BUILD.match(text):
             start, end = word.start + match.start(1), word.start + match.end(1)
@@ -133,15 +137,18 @@ def _hits(document: Document, words: tuple[Word, ...]) -> Iterator[Hit]:
 
 
 def _versions(document: Document, words: tuple[Word, ...]) -> Iterator[Hit]:
-    """Of torch and what belongs to it, as a list of requirements has them."""
+    """Of torch and what belongs to it, and of packages that not every version of runs on NPUs, as a list of requirements
+    has them."""
     requirements = []
     for word in words:
         quoted = word.text.startswith(('"', "'"))
         requirement = packages.wanted(document.text, word.start + quoted, word.end - quoted)
-        if requirement is not None and requirement.name in _TORCHS:
-            requirements.append(requirement)
-    if requirements:
-        yield from packages.hits(document, requirements)
+        requirements += [requirement] if requirement is not None else []
+    of_torch = [requirement for requirement in requirements if requirement.name in _TORCHS]
+    if of_torch:
+        yield from packages.hits(document, of_torch)
+    if not packages.for_npus(document.path):
+        yield from filter(None, (first_versions.too_old(document, want, requirements) for want in requirements))
 
 
 def _package(document: Document, word: Word, name: str, rows: Mapping[str, Package]) -> Iterator[Hit]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 
 from porter.regex import lazy
+from porter.rulebook.table import load
 from porter.text.document import Document
 
 MARK, READS = "#", "requirements"
@@ -34,7 +36,8 @@ def read(document: Document) -> list[Line]:
 
 
 def same(before: list[Line], after: list[Line]) -> bool:
-    """Whether an edit changed no more than it may: the version of torch and its kin, `+cu118` and `/cu118`, a line for torch-npu."""
+    """Whether an edit changed no more than it may: the version of torch and its kin, or of a package that not every version of
+    runs on NPUs, `+cu118` and `/cu118`, a line for torch-npu."""
     old_lines = {line.text for line in before}
     kept = [line for line in after if not line.text.startswith("torch-npu==") or line.text in old_lines]
     return [_shape(line.text) for line in before] == [_shape(line.text) for line in kept]
@@ -42,4 +45,13 @@ def same(before: list[Line], after: list[Line]) -> bool:
 
 def _shape(text: str) -> str:
     text = re.sub(r"(?<=[/+])(?:cu\d+|cpu)\b", "", text)
-    return re.sub(r"(^(?:py)?torch\w*(?:\[[^\]]*\])?[ \t]*(?:===?|~=)[ \t]*)\d[\w.+!-]*", r"\1", text)
+    return _version().sub(r"\1", text)
+
+
+@cache
+def _version() -> re.Pattern[str]:
+    """Behind the name of what an edit may raise."""
+    rows = load().packages.values()
+    names = sorted({re.escape(name).replace(r"\-", "[-_.]") for row in rows if row.since for name in row.names})
+    name = "|".join([r"(?:py)?torch\w*", *names])
+    return re.compile(rf"(?i)(^(?:{name})(?:\[[^\]]*\])?[ \t]*(?:===?|~=)[ \t]*)\d[\w.+!-]*")

@@ -1,0 +1,63 @@
+"""Requirements that leave no version of a package which runs on NPUs: those came later."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from functools import lru_cache
+
+from porter.engine.rule import Hit, named
+from porter.engine.session import RuleSet
+from porter.regex import lazy
+from porter.rulebook.table import Package
+from porter.text.document import Document
+from porter.text.installable import Asked
+from porter.versions import allows, reaches, sure
+
+_CONDA = lazy(r"==?[^=]+(?==)")  # in front of a build: `=0.20.3=pyhd8ed1ab_0`
+
+
+@lru_cache(maxsize=4)
+def packages(rules: RuleSet) -> dict[str, list[tuple[str, Package]]]:
+    """By the name that is installed: what is imported, and its row, of all that have a first version."""
+    rows: dict[str, list[tuple[str, Package]]] = {}
+    for imported, row in rules.tables.packages.items():
+        for name in {re.sub(r"[-_.]+", "-", name).lower() for name in row.names} if row.since else ():
+            rows.setdefault(name, []).append((imported, row))
+    return rows
+
+
+def too_old(document: Document, want: Asked, together: Sequence[Asked]) -> Hit | None:
+    """What there is to say of one requirement; `together`: all that are installed with it, itself included."""
+    for imported, row in packages(document.session.rules).get(want.name, ()):
+        users = document.session.facts.lists.users(imported, document.path)
+        if document.session.facts.own.has_package(imported.partition(".")[0], document.path):
+            return None
+        if "." in imported and not users:
+            continue  # the rest of the package runs whatever its version
+        first, other = _first(row, {asked.name for asked in together})
+        spec = match[0] if want.kind == "conda" and (match := _CONDA.match(want.spec)) else want.spec
+        if spec and not reaches(spec, first):
+            why = "since-beside" if other else "since-plugin" if row.why and row.replacement else "since"
+            values = named(name=want.name, old=want.spec, new=first, other=other, plugin=", ".join(row.replacement))
+            shown = values if "." not in imported else (*values, *named(users=users))
+            severity = None if row.why or other else row.severity
+            edits = _edits(document, want, together, row, first)
+            return Hit((want.start, want.end), why, code="PRT843", values=shown, severity=severity, edits=edits)
+    return None
+
+
+def _first(row: Package, names: Collection[str]) -> tuple[str, str]:
+    """The first version that runs on NPUs, and the package beside it that wants it as late, "" where none does."""
+    firsts = [(row.since or "", ""), *((version, name) for name, version in row.beside if name in names)]
+    return max(firsts, key=lambda pair: sure(pair[0]))
+
+
+def _edits(
+    document: Document, want: Asked, together: Sequence[Asked], row: Package, first: str
+) -> tuple[tuple[int, int, str], ...]:
+    """The first version in the place of an exact one, where nothing else stands in its way."""
+    others = (asked for asked in together if asked.name == want.name and asked.version is None)
+    if want.version is None or want.locked or want.kind == "conda" or row.status != "native":
+        return ()
+    return ((*want.version, first),) if all(allows(asked.spec, first) for asked in others) else ()
