@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from porter.files.kinds import MAKEFILE, SHELL, kind_of
-from porter.versions import allows, at_least
+from porter.versions import allows, at_least, reaches
 
 Options = tuple[tuple[str, str, str], ...]  # (name, kind, path): of programs, those given a device or a backend
 
@@ -111,6 +111,12 @@ class Lists(NamedTuple):
         package, _, least = requirement.partition(">=")
         specs = [spec for name, spec in self.asked if name == package]
         return bool(specs) and all(at_least(spec, least) for spec in specs)
+
+    def below(self, requirement: str) -> str:
+        """What the lists ask of a package, where none of them takes this version of it or a later one."""
+        package, _, least = requirement.partition(">=")
+        specs = [spec for name, spec in self.asked if name == package]
+        return "" if any(reaches(spec, least) for spec in specs) else ", ".join(f"{package}{spec}" for spec in specs)
 
     def users(self, package: str, path: str) -> str:
         """The files that import a package or a part of it, of the programs that a list is for."""

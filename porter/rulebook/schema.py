@@ -205,6 +205,7 @@ KINDS: Kinds = {
             "call": _or_list(_dotted),
             "to": _string,
             "met": _least,
+            "unmet": _message,
             "message": _message,
             **_weight,
         },
@@ -288,6 +289,8 @@ def _contradictions(kind: str, stanza: Stanza) -> Iterator[str]:
         yield "'since' is the first version that runs on NPUs: only a package of status native or plugin has one"
     if kind == "package" and "beside" in stanza and "since" not in stanza:
         yield "'beside' without 'since'"
+    if kind == "option" and "unmet" in stanza and "met" not in stanza:
+        yield "'unmet' without 'met'"
     if kind == "cause" and len({"lines", "series"} & stanza.keys()) != 1:
         yield "a cause is shown by either 'lines' or a 'series'"
     if kind == "cause" and ("lines" in stanza) != ("example" in stanza):

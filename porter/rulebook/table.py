@@ -93,6 +93,7 @@ class Option(NamedTuple):
     calls: tuple[str, ...]  # resolved names or last words of what is called; empty where the keyword says it all
     to: str | None
     met: str | None  # what a project's lists ask for where nothing is to do: "name>=4.51"
+    unmet: str  # key of the message where they take no such version; "" where it is the same
     severity: str
     effort: str
     why: str

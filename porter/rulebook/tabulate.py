@@ -138,7 +138,10 @@ class _Joined:
         values = tuple(_listed(s["value"]))
         why = self._why(where, s, f"{keywords[0]}={values[0]}")
         weight = self._weight(rule, s, why)
-        row = (s["code"], values, tuple(_listed(s.get("call", []))), s.get("to"), s.get("met"), *weight, why)
+        unmet = ""
+        if "unmet" in s:
+            unmet = self._why(where, {"code": s["code"], "message": s["unmet"]}, f"{why} unmet")
+        row = (s["code"], values, tuple(_listed(s.get("call", []))), s.get("to"), s.get("met"), unmet, *weight, why)
         for keyword in keywords:
             self.tables["options"].setdefault(keyword, []).append(row)
 

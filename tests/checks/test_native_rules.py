@@ -122,7 +122,7 @@ def test_the_stanzas_arrive(folder, cache):
     tables = table.load(folder(RULE + named + OPTION + 'to = "2"\ncall = ["f"]\n'))
     row = ("PRT101", "none", None, (), ("torch",), ("x-gpu",), (), "slow", "minutes", "x")
     assert tables.packages == {"x": row, "y.z": row}
-    assert tables.options == {"k": [("PRT101", ("1",), ("f",), "2", None, "blocker", "minutes", "k=1")]}
+    assert tables.options == {"k": [("PRT101", ("1",), ("f",), "2", None, "", "blocker", "minutes", "k=1")]}
 
 
 @pytest.mark.parametrize(
@@ -138,6 +138,7 @@ def test_the_stanzas_arrive(folder, cache):
         (PACKAGE.replace('evidence = "seen"\n', ""), "'evidence' is missing"),
         (OPTION.replace('value = "1"', "value = []"), "value is not a list with something in it"),
         (OPTION.replace("PRT101", "PRT999"), "has the code PRT999"),
+        (OPTION + 'unmet = { en = "a", zh = "甲" }\n', "'unmet' without 'met'"),
     ],
 )
 def test_what_the_schema_refuses(folder, cache, text, complaint):

@@ -106,3 +106,21 @@ def test_one_file_speaks_for_all_that_set_a_variable_without_effect(tmp_path):
 )
 def test_the_version_that_an_option_waits_for(tmp_path, lists, met):
     assert _facts(tmp_path, {**lists, "a.py": "import torch\n"}).lists.has_least("transformers>=4.51") is met
+
+
+@pytest.mark.parametrize(
+    ("lists", "below"),
+    [
+        ({"requirements.txt": "transformers==4.37.0\n"}, "transformers==4.37.0"),
+        (
+            {"requirements.txt": "transformers<4.50\n", "setup.py": '    "transformers==4.40",\n'},
+            "transformers<4.50, transformers==4.40",
+        ),
+        ({"requirements.txt": "transformers==4.37.0\n", "old/requirements.txt": "transformers\n"}, ""),
+        ({"requirements.txt": "transformers>=4.37.0\n"}, ""),
+        ({"requirements.txt": "transformers==4.51.3\n"}, ""),
+        ({"requirements.txt": "numpy\n"}, ""),
+    ],
+)
+def test_lists_that_take_only_older_versions(tmp_path, lists, below):
+    assert _facts(tmp_path, {**lists, "a.py": "import torch\n"}).lists.below("transformers>=4.51") == below

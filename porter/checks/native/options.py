@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from porter.checks.native.attention_choices import other_works
+from porter.engine.facts import Lists
 from porter.engine.rule import Hit, cst
 from porter.engine.rule_file import RuleFile
 from porter.rulebook.table import Option
@@ -31,8 +32,17 @@ def row_of(
             own = file.facts.own.attends(word) and not theirs
             if own:
                 return row._replace(to=None, why="own")
-            return None if row.met and file.facts.lists.has_least(row.met) else row
+            return as_asked(row, file.facts.lists)
     return None
+
+
+def as_asked(row: Option, lists: Lists) -> Option | None:
+    """What there is to say of a value that waits for a version of its package, by what the project asks to have installed."""
+    if row.met is None:
+        return row
+    if row.unmet and lists.below(row.met):
+        return row._replace(why=row.unmet, severity="", effort="")
+    return None if lists.has_least(row.met) else row
 
 
 def _calls(func: cst.BaseExpression, calls: tuple[str, ...], file: RuleFile) -> bool:
@@ -43,6 +53,8 @@ def _calls(func: cst.BaseExpression, calls: tuple[str, ...], file: RuleFile) -> 
 def hits_of(matches: Iterable[tuple[Any, Option, str]], new: cst.CSTNode | None, file: RuleFile) -> Iterator[Hit]:
     for node, row, word in matches:
         values: tuple[tuple[str, str], ...] = (("name", word), ("old", file.text(node.value)), ("new", row.to or ""))
+        if row.met and row.why == row.unmet:
+            values = (*values, ("asked", file.facts.lists.below(row.met)))
         if row.why == "own":
             values = (*values, ("place", file.facts.own.attention))
         chosen = "flash" in values[1][1] + word and other_works(file.scene.link_to(file.statement), file)
