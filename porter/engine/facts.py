@@ -47,6 +47,8 @@ class OwnCode(NamedTuple):
     attention: str = ""  # the first file with a "flash_attention_2" of its own, which is not transformers'
     falls_back: tuple[str, ...] = ()  # settings that ask for flash_attn, which the project does without
     notebooks: tuple[str, ...] = ()  # whose loaders a program of the same name beside them makes as well
+    # (path, function, parameter, library) of parameters that only decide about CuPy and its kin
+    array_switches: tuple[tuple[str, str, str, str], ...] = ()
     enums: tuple[str, ...] = ()  # files with an Enum of which a member is "cuda" or "nccl"
 
     def enum_beside(self, name: str) -> str | None:

@@ -32,6 +32,7 @@ from porter.project.said_once import (
     sync_norms,
 )
 from porter.project.unmoved import unmoved_places
+from porter.python.array_switches import is_named, switches
 from porter.python.trees import Parse, parse, shallow
 from porter.regex import lazy
 from porter.rulebook.gate import opening
@@ -124,6 +125,7 @@ def _gather(
             attention=first_attention(gathered.texts),
             notebooks=tuple(sorted(loaders_repeated(files, gathered.sources, lambda path: _read(root / path)))),
             enums=tuple(sorted(gathered.enums)),
+            array_switches=tuple(sorted(gathered.array_switches)),
             falls_back=attention_falls_back(gathered.texts, parse),
         ),
         variables=Variables(first_readers(gathered.texts), set_in_many(gathered.texts)),
@@ -160,6 +162,7 @@ class _Gathered:
         self.passed: set[tuple[str, str, str]] = set()
         self.shim: set[str] = set()
         self.enums: set[str] = set()
+        self.array_switches: set[tuple[str, str, str, str]] = set()
         self.asks: dict[str, bool] = {}  # files that ask whether there is an NPU, and whether they define how
         self.defined: dict[str, list[tuple[str, str]]] = {}
         self.texts: dict[str, bytes] = {}  # of Python, as far as it imports anything
@@ -187,6 +190,8 @@ class _Gathered:
             self.shim.add(path)
         if b"npu_available" in data.lower() and (questions := list(_ASKS.finditer(data))):
             self.asks[path] = any(m[1] or m[0].endswith(b"=") for m in questions)
+        if is_named(data) and b" and " in data and (tree := self.parse(data)) is not None:
+            self.array_switches.update((path, *switch) for switch in switches(tree))
         if b"cuda" in data or b"nccl" in data:
             self.with_cuda.add(path)
             if b"Enum" in data and _MEMBER.search(data):

@@ -10,6 +10,7 @@ from porter.engine.rule import TOGETHER, Answer, Hit, Rule, cst
 from porter.engine.rule_file import Link, RuleFile
 from porter.native.guarded import guarded
 from porter.native.required import required
+from porter.python.array_switches import decides_for
 
 CODES = {"compared": "PRT122", "stripped": "PRT122", "case": "PRT122", "option": "PRT123"}
 LOCAL = ("argument", "assigned")  # what no other file depends on
@@ -38,6 +39,8 @@ class DeviceLiteral(Rule):
         if literal.role in LOCAL and (extension := required(file)):
             return Hit(original, "beside-extension", values=(("name", extension[1]),))
         kernel = (file.meaning.kernel(original) or guarded(file, literal.link)) if literal.role == "compared" else None
+        if literal.role == "compared" and (library := decides_for(file, literal.link)):
+            return Hit(original, "for-arrays", values=(*values, ("library", library)), code=code)
         if kernel:
             return Hit(original, "kernel", values=(*values, ("kernel", kernel)), code=code)
         if literal.role == "compared" and (package := package_below(literal.link, file)):

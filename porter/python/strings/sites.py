@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from porter.engine.suppress import Suppressions
 from porter.finding import SHARED, Finding, Site
+from porter.python.array_switches import decides_for
 from porter.python.blocks import once, place
 from porter.python.evidence import call_name, constant, listed
 from porter.python.index import FUNCTIONS, Link, Node, ancestors
@@ -46,9 +47,14 @@ def sites_of(file: File) -> tuple[tuple[Site, ...], tuple[tuple[str, str], ...]]
             link = link[1]
         elif not (DEVICE.match(text) or BACKEND.match(text)):
             continue
-        if not file.awareness.covers_link(link) and not refuses(link):  # what is refused stays, whatever is ported
+        if not file.awareness.covers_link(link) and not _stays(file, link):
             look.follow(link)
     return look.sites_and_ties()
+
+
+def _stays(file: File, link: Link) -> bool:
+    """What a program refuses, and what only CuPy hears of, stays whatever is ported."""
+    return refuses(link) or decides_for(file, link) is not None
 
 
 def with_status(

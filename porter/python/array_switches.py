@@ -1,0 +1,106 @@
+"""`use_gpu = device.type == "cuda"` where use_gpu only decides whether arrays go to CuPy and its kin: what it says of torch's
+device is of no use to them, and on an NPU they are not there."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+
+from porter.engine.rule_file import Link, Node, RuleFile
+from porter.python.evidence import call_name, constant
+from porter.python.index import FUNCTIONS, ancestors, walk
+from porter.rulebook.table import hints
+
+_LIBRARIES = hints("arrays-on-cuda")
+_NAMED = tuple(name.encode() for name in sorted(_LIBRARIES))
+_NOT = frozenset({"no", "not", "non", "without", "missing", "disable", "disabled"})
+_Switch = tuple[str, str, str]  # of a function: its name, the parameter, and the library
+
+
+def is_named(text: bytes) -> bool:
+    return any(name in text for name in _NAMED)
+
+
+def switches(tree: ast.Module) -> Iterator[_Switch]:
+    """The parameters of a module's functions that are only asked together with such a library."""
+    for function in walk(tree):
+        if function.__class__ in FUNCTIONS[:2]:
+            around = {below: above for above in walk(function) for below in ast.iter_child_nodes(above)}
+            for argument in (*function.args.args, *function.args.kwonlyargs):
+                if library := _only_for(argument.arg, function, around):
+                    yield function.name, argument.arg, library
+
+
+def _only_for(name: str, function: Node, around: dict[Node, Node]) -> str | None:
+    uses = [node for node in around if node.__class__ is ast.Name and node.id == name]
+    again = sum(node.__class__ is ast.arg and node.arg == name for node in around)
+    if again != 1 or any(use.ctx.__class__ is not ast.Load for use in uses):
+        return None
+    found = [_asked_with(use, _chain(use, around))[0] for use in uses]
+    return found[0] if found and all(found) else None
+
+
+def _chain(node: Node, around: dict[Node, Node]) -> Iterator[Node]:
+    while (above := around.get(node)) is not None:
+        yield above
+        node = above
+
+
+def decides_for(file: RuleFile, literal: Link) -> str | None:
+    """The library that a comparison with a device decides about alone."""
+    comparison = literal[1]
+    node: Node = comparison[0] if file.facts.own.array_switches or is_named(file.source.utf8) else None
+    if node.__class__ is ast.Call and call_name(node.func) == "startswith" and literal[0] in node.args:
+        return _decided(file, comparison, 0)
+    if node.__class__ is ast.Compare and len(node.ops) == 1 and node.ops[0].__class__ is ast.Eq:
+        return _decided(file, comparison, 0)
+    return None
+
+
+def _decided(file: RuleFile, answer: Link, depth: int) -> str | None:
+    """Of what is true on a GPU."""
+    library, last = _asked_with(answer[0], (above for above, _ in ancestors(answer)))
+    if library or depth > 2:
+        return library
+    link = next((up for up in (answer, *ancestors(answer)) if up[0] is last), answer)
+    above = link[1]
+    if above[0].__class__ is ast.keyword:
+        return _of_parameter(file, above[1], above[0].arg)
+    if above[0].__class__ is not ast.Assign or len(above[0].targets) != 1:
+        return None
+    target = above[0].targets[0]
+    readers = file.names.readers(target.id, (target, above)) if target.__class__ is ast.Name else []
+    found = [_decided(file, use, depth + 1) for use in readers]
+    return found[0] if found and all(found) else None
+
+
+def _asked_with(node: Node, chain: Iterable[Node]) -> tuple[str | None, Node]:
+    """The library whose presence a condition asks as well, and the outermost `and` that the node is a part of."""
+    for above in chain:
+        if above.__class__ is ast.Assign and len(above.targets) == 1:
+            return _library(above.targets[0]), node
+        if above.__class__ is not ast.BoolOp or above.op.__class__ is not ast.And:
+            break
+        if library := next((word for value in above.values if value is not node and (word := _library(value))), None):
+            return library, above
+        node = above
+    return None, node
+
+
+def _library(node: Node) -> str | None:
+    """`HAS_CUPY`, `self.cupy_available`, `cupy is not None`."""
+    if node.__class__ is ast.Compare and node.ops[0].__class__ is ast.IsNot and constant(node.comparators[0]) is None:
+        node = node.left
+    words = call_name(node).lower().split("_") if node.__class__ in (ast.Name, ast.Attribute) else []
+    return next((word for word in words if word in _LIBRARIES), None) if _NOT.isdisjoint(words) else None
+
+
+def _of_parameter(file: RuleFile, call: Link, name: str | None) -> str | None:
+    """Of what a function of the project is handed by name, what it does with it."""
+    if call[0].__class__ is not ast.Call:
+        return None
+    full = file.names.resolve(call[0].func, call)
+    module, _, function = full.rpartition(".") if full else ("", "", call_name(call[0].func))
+    ending = f"/{module.lstrip('.').replace('.', '/')}.py" if module else f"/{file.path}"
+    known = file.facts.own.array_switches
+    return next((row[3] for row in known if row[1:3] == (function, name) and f"/{row[0]}".endswith(ending)), None)
