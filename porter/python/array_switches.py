@@ -26,15 +26,19 @@ def switches(tree: ast.Module) -> Iterator[_Switch]:
     for function in walk(tree):
         if function.__class__ in FUNCTIONS[:2]:
             around = {below: above for above in walk(function) for below in ast.iter_child_nodes(above)}
+            named: dict[str, list[Node]] = {}
+            for node in around:
+                if node.__class__ is ast.Name or node.__class__ is ast.arg:
+                    named.setdefault(getattr(node, "id", "") or getattr(node, "arg", ""), []).append(node)
             for argument in (*function.args.args, *function.args.kwonlyargs):
-                if library := _only_for(argument.arg, function, around):
+                if library := _only_for(named[argument.arg], around):
                     yield function.name, argument.arg, library
 
 
-def _only_for(name: str, function: Node, around: dict[Node, Node]) -> str | None:
-    uses = [node for node in around if node.__class__ is ast.Name and node.id == name]
-    again = sum(node.__class__ is ast.arg and node.arg == name for node in around)
-    if again != 1 or any(use.ctx.__class__ is not ast.Load for use in uses):
+def _only_for(places: list[Node], around: dict[Node, Node]) -> str | None:
+    """`places`: of one name in a function."""
+    uses = [node for node in places if node.__class__ is ast.Name]
+    if len(places) != len(uses) + 1 or any(use.ctx.__class__ is not ast.Load for use in uses):
         return None
     found = [_asked_with(use, _chain(use, around))[0] for use in uses]
     return found[0] if found and all(found) else None
