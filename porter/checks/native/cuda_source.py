@@ -21,7 +21,7 @@ class CudaSource(TextRule):
             + [offset for offset, _ in native.libraries]
             + list(native.launches)
         )
-        if not places:
+        if not places or native.declares:
             return
         facts = document.session.facts
         names, libraries = [kernel.name for kernel in native.kernels], [name for _, name in native.libraries]

@@ -33,6 +33,12 @@ _LIBRARIES = {
     "CuTe": r"\bcute::",
     "CUDA": r"cuda(?<!\wcuda)(?:[A-Z]\w*|_runtime\w*\.h|::)",
 }
+# a call, a name from which templates are made, a header that is not there without CUDA; `cudaStream_t stream` is none
+_NEEDED = lazy(
+    rb"\b(?:cuda|cublas|cudnn|cufft|curand|cusolver|cusparse|nccl)[A-Z_]\w*\s*\(|\b(?:cuda|thrust|cub|cutlass|cute)::"
+    rb"|\b\w{0,80}CUDA\w{0,80}\s{0,9}\(|#[ \t]{0,80}include[^\n]{0,200}?(?:cuda|cublas|cudnn|cufft|curand|cusolver|cusparse|nccl|thrust|cub/|THC)"
+)
+_HEADERS = (".h", ".hh", ".hpp", ".hxx")
 # of device code: what has to be thought of anew, and not only written anew
 _FEATURES = {
     "PTX": r"asm(?:[ \t]+volatile)?[ \t]*\(",
@@ -67,6 +73,7 @@ class Native:
     features: tuple[str, ...]
     exports: tuple[str, ...]
     device: bool  # there is code for the device in it, as kernels or as what kernels call
+    declares: bool  # a header with types of CUDA's in what it declares, and no more: what it declares stands elsewhere
 
 
 def read(document: Document) -> Native:
@@ -86,6 +93,7 @@ def read(document: Document) -> Native:
         tuple(name for _, name in _first_uses(_USES, bare)) if device else (),
         tuple(exports),
         device,
+        not device and not launched and document.path.endswith(_HEADERS) and not _NEEDED.search(bare),
     )
 
 
