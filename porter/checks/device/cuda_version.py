@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from porter.checks.device.put_out import is_put_out
 from porter.engine.rule import TOGETHER, Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.python.evidence import call_name
@@ -20,14 +21,34 @@ class CudaVersion(Rule):
     def visit(self, original: cst.Attribute | cst.Name, updated: cst.Attribute | cst.Name, file: RuleFile) -> Answer:
         if file.around.is_set(original):
             return None
-        name = file.name(original) or ""
-        is_logged = any(file.around.is_within(original, callee) for callee in LOGS)
-        why = "told" if is_logged or _is_noted(file.link(original), file) else "asked"
+        name, link = file.name(original) or "", file.link(original)
+        value = link and _value(link, name, file)
+        if value is not None and is_put_out(value):
+            return None  # as "None"
+        is_logged = any(file.around.is_within(original, callee) for callee in LOGS) or _is_noted(link, file)
+        why = "told" if is_logged and not _fails(value) else "asked"
         if file.path.rpartition("/")[2] == "setup.py":
             why = "built"
         line = file.source.line(file.span(original)[0])
         cause = f"{why} {name}" + (f" {line}" if why == "asked" else "")  # each line that asks has a cure of its own
         return Hit(original, why, values=(("name", name), (TOGETHER, cause)))
+
+
+def _value(link: Link, name: str, file: RuleFile) -> Link:
+    """From the first word of a chain to all of what is asked for: `cudnn.version()` of `cudnn.version().real`."""
+    root = file.names.root(link[0].id, link) or name
+    for _ in name.removeprefix(root).split(".")[1:]:
+        link = link[1] if link[1][0].__class__ is ast.Attribute else link
+    above: Node = link[1][0]
+    return link[1] if above.__class__ is ast.Call and above.func is link[0] else link
+
+
+def _fails(value: Link | None) -> bool:
+    """Whether what is done with it first has no None."""
+    above: Node = value[1][0] if value is not None else None
+    if above.__class__ is ast.FormattedValue:
+        return above.format_spec is not None and above.conversion < 0
+    return above.__class__ is ast.Attribute or above.__class__ is ast.BinOp and above.op.__class__ is ast.Add
 
 
 def _is_noted(link: Link | None, file: RuleFile) -> bool:
