@@ -200,14 +200,11 @@ class _Walk:
 
     def _with_others(self, rule: Rule, hit: Hit) -> Hit:
         """As much of a hit as the other places with the same value allow."""
-        if not self.held:
-            return hit
-        if (hit.code or rule.code) in SHARED:
+        held = None
+        if self.held and (hit.code or rule.code) in SHARED:
             held = self.held.get(self.piece.span(hit.at)[0])
-        elif dict(hit.values).get("name") in QUESTIONS:
+        elif self.held and dict(hit.values).get("name") in QUESTIONS:
             held = waits_for(self.file.link(hit.at), self.held, self.file.source)
-        else:
-            return hit
         if held is None:
             return hit
         values = (*hit.values, *held.values())

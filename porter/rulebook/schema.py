@@ -12,6 +12,7 @@ from porter.rulebook import opening
 from porter.rulebook.errors import Check, Kinds, RuleError
 from porter.rulebook.schema_diagnose import cause
 from porter.rulebook.schema_report import kernel, kinds, pattern, setting
+from porter.rulebook.schema_versions import version, versions
 from porter.rulebook.table import LANGUAGES, STATUSES, Stanza
 
 PLACEHOLDER = lazy(r"\{([a-z_]+)\}")
@@ -31,17 +32,6 @@ def _one_of(*allowed: str) -> Check:
 def _least(value: object) -> str | None:
     fits = isinstance(value, str) and re.fullmatch(r"[a-z][a-z\d-]*>=\d+(\.\d+)*", value)
     return None if fits else "must be a package and its least version, as in name>=4.51"
-
-
-def _version(value: object) -> str | None:
-    fits = isinstance(value, str) and re.fullmatch(r"\d+(\.\d+)+", value)
-    return None if fits else "is not a version, as in 0.21.0"
-
-
-def _versions(value: object) -> str | None:
-    if not isinstance(value, dict) or not value:
-        return "is not a table of packages and versions"
-    return next((f"has {name!r}, whose version {wrong}" for name, v in value.items() if (wrong := _version(v))), None)
 
 
 def _string(value: object) -> str | None:
@@ -188,8 +178,8 @@ KINDS: Kinds = {
             "status": _one_of(*STATUSES),
             "gate": _boolean,
             "anywhere": _or_list(_string),
-            "since": _version,
-            "beside": _versions,
+            "since": version,
+            "beside": versions,
             "replacement": _or_list(_string),
             "message": _message,
             "evidence": _string,

@@ -9,6 +9,7 @@ from porter.python.evidence import call_name
 from porter.python.index import Link, Node, ancestors, walk
 from porter.training.loops import loops_around
 from porter.training.transfers import moves
+from porter.training.value_uses import is_on_host
 
 if TYPE_CHECKING:
     from porter.training.protocols import AnyContext
@@ -16,7 +17,12 @@ if TYPE_CHECKING:
 _COPIES = frozenset({"deepcopy", "clone"})
 
 
-def is_host_copy(scene: AnyContext, node: Node, link: Link) -> bool:
+def lies_on_host(scene: AnyContext, node: Node, link: Link) -> bool:
+    """Whether a value does, or such a copy."""
+    return is_on_host(scene, node, link) or _is_copy(scene, node, link)
+
+
+def _is_copy(scene: AnyContext, node: Node, link: Link) -> bool:
     """`copy.deepcopy(model)` in `average = copy.deepcopy(model).to(torch.float64)`, above `model.to(device)`."""
     copied, kept = _copied(node), _kept_as(link)
     if copied is None or not kept or kept == copied.id or any(_moves_of(scene, kept)):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from porter.checks.native.attention_choices import other_works
-from porter.engine.facts import Lists
+from porter.engine.facts import Lists, OwnCode
 from porter.engine.rule import Hit, cst
 from porter.engine.rule_file import RuleFile
 from porter.rulebook.table import Option
@@ -43,6 +43,14 @@ def as_asked(row: Option, lists: Lists) -> Option | None:
     if row.unmet and lists.below(row.met):
         return row._replace(why=row.unmet, severity="", effort="")
     return None if lists.has_least(row.met) else row
+
+
+def of_setting(row: Option, key: str, own: OwnCode, lists: Lists) -> tuple[Option | None, dict[str, str]]:
+    """The same of a key in a settings file, and what its message names besides."""
+    if place := own.attends(key):
+        return row._replace(to=None, why="own", severity="wrong"), {"place": place}
+    asked = as_asked(row, lists)
+    return asked, {} if asked is None or asked is row else {"asked": lists.below(asked.met or "")}
 
 
 def _calls(func: cst.BaseExpression, calls: tuple[str, ...], file: RuleFile) -> bool:

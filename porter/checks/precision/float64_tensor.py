@@ -11,7 +11,7 @@ from porter.python.evidence import DEVICES, call_name, constant, device_like
 from porter.python.index import Link
 from porter.python.waits import COPIES
 from porter.regex import lazy
-from porter.training.host_copies import is_host_copy
+from porter.training.host_copies import lies_on_host
 from porter.training.host_values import is_read_as_array, is_reduced
 from porter.training.value_uses import is_on_host
 
@@ -37,8 +37,7 @@ class Float64Tensor(Rule):
                 or not file.source.says(_DEVICES)
                 or file.receiver(original) in ("other", "own")
                 or _on_cpu(link)
-                or is_on_host(scene, link[0].value, link)
-                or is_host_copy(scene, link[0].value, link)
+                or lies_on_host(scene, link[0].value, link)
                 or is_read_as_array(file.names, link[1])
             ):
                 return None
@@ -66,7 +65,7 @@ class Float64Tensor(Rule):
             if _on_cpu(link) or place not in (0, 1, "dtype") or _to_cpu(call):
                 return None
             receiver = call.func.value
-            return None if is_on_host(scene, receiver, link) or is_host_copy(scene, receiver, link) else "cast"
+            return None if lies_on_host(scene, receiver, link) else "cast"
         if place != "dtype" or name is not None and not name.startswith("torch."):
             return None
         device = next((k.value for k in call.keywords if k.arg == "device"), None)

@@ -9,7 +9,7 @@ from fnmatch import fnmatch
 from functools import cached_property, lru_cache
 from typing import TypeAlias
 
-from porter.checks.native.options import as_asked
+from porter.checks.native.options import of_setting
 from porter.checks.settings import variables_set
 from porter.engine.rule import Hit, TextRule, named
 from porter.engine.session import RuleSet
@@ -199,24 +199,17 @@ class _Look:
         for row in self.tables.options.get(key, ()):
             written = "True" if entry.true else f"'{entry.value}'"
             if written in row.values and not row.calls:
-                more = {}
-                if place := self.own.attends(key):
-                    row, more = row._replace(to=None, why="own", severity="wrong"), {"place": place}
-                elif (asked := as_asked(row, self.lists)) is None:
+                found, more = of_setting(row, key, self.own, self.lists)
+                if found is None:
                     return None
-                elif asked is not row:
-                    row, more = asked, {"asked": self.lists.below(asked.met or "")}
-                new = (row.to or "").strip("'")
-                edits = ((entry.start, entry.end, new),) if new and entry.exact and self.style.writes(row.code) else ()
+                new = (found.to or "").strip("'")
+                writes = new and entry.exact and self.style.writes(found.code)
+                edits = ((entry.start, entry.end, new),) if writes else ()
                 values = named(name=entry.name, old=entry.value, new=new, **more)
+                severity, effort = found.severity or None, found.effort or None
+                place = (entry.start, entry.end)
                 return Hit(
-                    (entry.start, entry.end),
-                    row.why,
-                    code=row.code,
-                    values=values,
-                    edits=edits,
-                    severity=row.severity or None,
-                    effort=row.effort or None,
+                    place, found.why, code=found.code, values=values, edits=edits, severity=severity, effort=effort
                 )
         return None
 

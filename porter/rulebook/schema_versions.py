@@ -1,0 +1,16 @@
+"""Versions in rules/*.toml: each check says what is wrong, or nothing."""
+
+from __future__ import annotations
+
+import re
+
+
+def version(value: object) -> str | None:
+    fits = isinstance(value, str) and re.fullmatch(r"\d+(\.\d+)+", value)
+    return None if fits else "is not a version, as in 0.21.0"
+
+
+def versions(value: object) -> str | None:
+    if not isinstance(value, dict) or not value:
+        return "is not a table of packages and versions"
+    return next((f"has {name!r}, whose version {wrong}" for name, v in value.items() if (wrong := version(v))), None)
