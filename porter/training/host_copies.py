@@ -12,17 +12,17 @@ from porter.training.transfers import moves
 from porter.training.value_uses import is_on_host
 
 if TYPE_CHECKING:
-    from porter.training.protocols import AnyContext
+    from porter.training.protocols import AnyScene
 
 _COPIES = frozenset({"deepcopy", "clone"})
 
 
-def lies_on_host(scene: AnyContext, node: Node, link: Link) -> bool:
+def lies_on_host(scene: AnyScene, node: Node, link: Link) -> bool:
     """Whether a value does, or such a copy."""
     return is_on_host(scene, node, link) or _is_copy(scene, node, link)
 
 
-def _is_copy(scene: AnyContext, node: Node, link: Link) -> bool:
+def _is_copy(scene: AnyScene, node: Node, link: Link) -> bool:
     """`copy.deepcopy(model)` in `average = copy.deepcopy(model).to(torch.float64)`, above `model.to(device)`."""
     copied, kept = _copied(node), _kept_as(link)
     if copied is None or not kept or kept == copied.id or any(_moves_of(scene, kept)):
@@ -56,7 +56,7 @@ def _kept_as(link: Link) -> str:
     return ""
 
 
-def _moves_of(scene: AnyContext, name: str) -> list[Link]:
+def _moves_of(scene: AnyScene, name: str) -> list[Link]:
     """The calls `name.to(device)`, `name.cuda()` of the file."""
     calls = (use[1][1] for use in scene.names.spelled(name) if use[1][0].__class__ is ast.Attribute)
     return [call for call in calls if call[0].__class__ is ast.Call and _puts_on_device(call[0])]
