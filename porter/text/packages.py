@@ -217,7 +217,10 @@ def _package(document: Document, want: Wanted, imported: str, row: Package, besi
     if nobodys(document, want.name, row):
         return
     more = {"users": users} if users else {}
-    if row.why and row.code == "PRT401":
+    if users and row.why and row.code == "PRT401" and row.status != "plugin" and row.severity != "note":
+        values = named(name=want.name, importers=users)  # which have the row's own words
+        yield Hit((want.start, want.end), "listed", code=row.code, values=values, severity=row.severity)
+    elif row.why and row.code == "PRT401":
         values = named(name=want.name, **more)
         yield Hit(
             (want.start, want.end), row.why, code=row.code, values=values, severity=row.severity, effort=row.effort

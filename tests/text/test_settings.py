@@ -520,8 +520,17 @@ def test_the_finding_says_who_imports_the_package(tmp_path):
     assert facts.lists.imported == (("flash_attn", "", "a.py, b.py (+1)"),)
     first, second = found("requirements.txt", "flash-attn\nxformers\n", open_session(facts=facts)).findings
     texts = Texts()
-    assert texts.message(first).endswith("; imported by a.py, b.py (+1)") and "imported by" not in texts.message(second)
-    assert texts.message(first, "zh").endswith("；导入它的文件：a.py, b.py (+1)")
+    assert (first.why, second.why) == ("listed", "xformers")
+    assert "is imported by a.py, b.py (+1), and" in texts.message(first)
+    assert "imported by" not in texts.message(second)
+    assert texts.message(first, "zh").startswith("a.py, b.py (+1) 导入了 flash-attn")
+
+
+def test_a_list_is_told_of_the_package_that_it_needs_instead():
+    facts = Facts(lists=Lists(imported=(("onnxruntime", "", "a.py"), ("vllm", "", "a.py"), ("triton", "", "a.py"))))
+    findings = found("requirements.txt", "onnxruntime-gpu\nvllm\ntriton\n", open_session(facts=facts)).findings
+    assert [f.why for f in findings] == ["onnxruntime", "vllm", "default"]
+    assert all(Texts().message(f).endswith("; imported by a.py") for f in findings)
 
 
 def test_who_sets_a_variable_is_told_of_the_file_that_reads_it(tmp_path):
