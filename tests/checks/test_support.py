@@ -43,6 +43,8 @@ OF = SESSION.support.of
         ("torch.npu.NPUGraph", "supported", None, None),
         ("torch.npu.CUDAGraph", "missing", None, None),
         ("torch_npu.npu_rms_norm", "supported", "native", None),
+        ("torch.compiler.npugraph_mark_step_begin", "silent", None, None),  # torch_npu puts it there
+        ("torch.compiler.npugraph_mark_step", "unknown", None, None),
         ("torch_npu.npu_silu", "deprecated", None, None),
         ("torch_npu.npu_dropout_of_nothing", "missing", None, None),
         ("torch.ops.aten._scaled_dot_product_cudnn_attention", "missing", None, None),

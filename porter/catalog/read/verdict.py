@@ -23,9 +23,10 @@ _TYPE = lazy(
     r"(?:b?float\d+(?:_e\d+m\d+\w*)?|u?int\d+|bits\d\w*|complex\d+|half|float|double|short|int|long|bool|chalf|cfloat|cdouble|qu?int\w+"
     r"|strided|sparse_\w+|jagged|\w+_format|channels_last\w*|(?:\w+\.)?\w+Tensor|\w+Storage)$"
 )  # made in C++: no source names them all
-# other accelerators, whose packages put their names there; and what is taken over from Python's own modules
+# other accelerators, whose packages put their names there, as torch_npu puts one; and what is taken over from Python's own modules
 _ELSEWHERE = lazy(
     r"torch\.(?:cpu|dipu|gaudi|gcu|hpu|ipu|maia|mlu|mps|mtia|musa|neuron|privateuseone|sdaa|supa|tpu|vacc|xla|xpu|multiprocessing)\."
+    r"|torch\.compiler\.npugraph_mark_step_begin$"
 )
 _QUANTISED = lazy(r"quant")  # whoever quantises for NPUs does it with operators of torch_npu
 _CUDA_ONLY = lazy(r"cudnn|miopen|_flash_attention|_efficient_attention|_cuda\b|cufft|cublas")

@@ -13,6 +13,8 @@ GPU = tuple(
     epilogue_fusion benchmark_kernel autotune_in_subproc autotune_multi_device mixed_mm_choice""".split()
 )
 MARKS = frozenset({"torch.compiler.cudagraph_mark_step_begin", "torch._inductor.cudagraph_mark_step_begin"})
+# npugraph_mark_step_begin: torch_npu/utils/_graph_tree.py of the wheels 2.6.0.post5 to 2.14.0 hangs it into torch.compiler
+_MARKED_FROM = (2, 6)
 
 
 class InductorSetting(Rule):
@@ -25,4 +27,7 @@ class InductorSetting(Rule):
         name = file.name(original) or ""
         if isinstance(original, cst.Name):
             return None
-        return Hit(original, "graphs" if name in MARKS or "cudagraph" in name else "setting", values=(("name", name),))
+        why = "graphs" if name in MARKS or "cudagraph" in name else "setting"
+        if name in MARKS and file.target.torch >= _MARKED_FROM:
+            why = "marks"
+        return Hit(original, why, values=(("name", name),))
