@@ -33,27 +33,35 @@ _HEAD = lazy(rb"(?:async[ \t]+)?(?:def|class)[ \t]+([A-Za-z_]\w*)")
 _INSIDE = lazy(rb"\s|$|#|[)\]}]")  # what stands at the margin, and begins nothing
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _TEXTS = frozenset({".md", ".rst", ".txt"})
+_TEXTS_AT_MOST = 2_000  # beside the programs; of more, most are data, and reading them takes longer than all the rest
 
 
 class Uses:
     """Where names stand in the files of a project, which are read when they are asked for."""
 
-    def __init__(self, files: Sequence[str], read: Read) -> None:
-        self._lists = [path for path in files if path.rpartition("/")[2] in _PACKAGING]
-        self._all, self._read, self._known = files, read, dict[str, bytes]()
+    def __init__(self, files: Callable[[], Sequence[str]], read: Read) -> None:
+        self._list, self._read, self._known = files, read, dict[str, bytes]()
 
     @cached_property
     def _files(self) -> list[str]:
-        return [path for path in self._all if _may_use(path)]
+        return [path for path in self._list() if _may_use(path)]
+
+    @cached_property
+    def _lists(self) -> list[str]:
+        return [path for path in self._files if path.rpartition("/")[2] in _PACKAGING]
 
     @cached_property
     def _sources(self) -> list[str]:
         return [path for path in self._files if kind_of(path) == PYTHON]
 
     def text(self, path: str) -> bytes:
-        if path not in self._known:
-            self._known[path] = self._read(path)
-        return self._known[path]
+        """Programs are kept, for each is asked for many names; of other texts there may be gigabytes."""
+        known = self._known.get(path)
+        if known is None:
+            known = self._read(path)
+            if kind_of(path) == PYTHON:
+                self._known[path] = known
+        return known
 
     def is_installed(self, home: str) -> bool:
         """Whether others may install a file, and use what they like of it."""
@@ -73,13 +81,15 @@ class Uses:
         return found or _LOOKED_UP.search(self.text(home)) is not None
 
     def elsewhere(self, name: str, home: str) -> bool:
-        """Whether a name stands in another file, in code that is no comment; what is near is looked at first."""
+        """Whether a name stands in another file, in code that is no comment, or may: a heap of data is not looked through.
+        What is near comes first."""
         word, folder = name.encode(), _folder(home)
         whole = re.compile(rb"^(?![ \t]*#)[^\n]*\b%s\b" % word, re.MULTILINE)
-        for path in sorted(self._files, key=lambda path: not path.startswith(folder)):
+        others = self._files if len(self._files) - len(self._sources) <= _TEXTS_AT_MOST else self._sources
+        for path in sorted(others, key=lambda path: not path.startswith(folder)):
             if path != home and word in (text := self.text(path)) and whole.search(text):
                 return True
-        return False
+        return others is not self._files
 
 
 def _folder(path: str) -> str:
@@ -109,8 +119,7 @@ def _rested(result: FileResult, uses: Uses, once: Callable[[str, str], bool]) ->
     lines = uses.text(result.path).split(b"\n")
     owners = {f: {_owner(lines, number) for number in numbers} for f, numbers in advice.items()}
     names = {name for several in owners.values() for name in several if name}
-    names = {name for name in names if not uses.elsewhere(name, result.path)}
-    unused = _unused(names, result.path, uses) if names else set()
+    unused = _unused({name for name in names if not uses.elsewhere(name, result.path)}, result.path, uses)
 
     def weighed(f: Finding) -> Finding:
         if f not in owners or not unused.issuperset(owners[f]):
@@ -122,7 +131,7 @@ def _rested(result: FileResult, uses: Uses, once: Callable[[str, str], bool]) ->
 
 def _unused(names: set[str], path: str, uses: Uses) -> set[str]:
     """Of the functions and classes at the top of a file that no other file mentions, those that nothing uses."""
-    tree = parse(uses.text(path))
+    tree = parse(uses.text(path)) if names else None
     if tree is None:
         return set()
     own = {node.name: node for node in tree.body if isinstance(node, _DEFINITIONS)}

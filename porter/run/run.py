@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -123,15 +123,21 @@ def run(
 
             done = consistent(done, partners, again)
         if (gated or stdin) and not loose:
-            listed, _ = _listed(root, paths, ()) if settings.exclude else (listed, loose)
-            done = rested(
-                done,
-                Uses(listed, lambda path: given.get(path) or beginning(root / path, LIMIT) or b""),
-                session.rules.once,
-            )
+            done = rested(done, _uses(root, paths, settings, listed, given), session.rules.once)
     files = tuple(sorted(done, key=lambda result: result.path))
     piped = stdin[1] if stdin else None
     return Run(root, files, settings, session.target, session.facts, tuple(sorted(left_out)), piped)
+
+
+def _uses(
+    root: Path, paths: Sequence[str], settings: Settings, listed: Sequence[str], given: Mapping[str, bytes]
+) -> Uses:
+    """Of the whole project, with what a run leaves out."""
+
+    def files() -> Sequence[str]:
+        return _listed(root, paths, ())[0] if settings.exclude else listed
+
+    return Uses(files, lambda path: given.get(path) or beginning(root / path, largest(kind(path))) or b"")
 
 
 def _listed(root: Path, paths: Sequence[str], exclude: Sequence[str]) -> tuple[list[str], bool]:

@@ -10,6 +10,8 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from porter.engine.rule_file import RuleFile
+from porter.python.blocks import once_for_file
 from porter.python.evidence import call_name
 from porter.python.index import Link, Node, ancestors, owner_of
 from porter.regex import lazy
@@ -66,14 +68,26 @@ def _calls(scene: Scene, place: Link) -> Iterator[Link]:
     if function is None:
         return
     owner, name = owner_of(function), function[0].name
-    called_itself = owner is not None and name in ("forward", "__call__")
-    for call in scene.file.buckets[ast.Call]:
-        func = call[0].func
-        if owner is not None and called_itself:
-            if func.__class__ is ast.Name and _holds(scene, func, call, owner.name):
-                yield call
-        elif call_name(func) == name and (func.__class__ is ast.Attribute) is (owner is not None):
-            yield call
+    by_name, made = _called(scene.file)
+    if owner is not None and name in ("forward", "__call__"):
+        calls = [call for kept in sorted(made.get(owner.name, ())) for call in by_name.get(kept, ())]
+        yield from (c for c in calls if c[0].func.__class__ is ast.Name and _holds(scene, c[0].func, c, owner.name))
+    else:
+        calls = by_name.get(name, [])
+        yield from (call for call in calls if (call[0].func.__class__ is ast.Attribute) is (owner is not None))
+
+
+@once_for_file
+def _called(file: RuleFile) -> tuple[dict[str, list[Link]], dict[str, set[str]]]:
+    """The calls by the last word of what is called, and the names that are set to one, by that word."""
+    by_name: dict[str, list[Link]] = {}
+    made: dict[str, set[str]] = {}
+    for call in file.buckets[ast.Call]:
+        word, above = call_name(call[0].func), call[1][0]
+        by_name.setdefault(word, []).append(call)
+        if above.__class__ is ast.Assign and above.value is call[0]:
+            made.setdefault(word, set()).update(t.id for t in above.targets if t.__class__ is ast.Name)
+    return by_name, made
 
 
 def _holds(scene: Scene, name: ast.Name, link: Link, made: str) -> bool:
