@@ -27,6 +27,11 @@ _MOST = 100  # limits of one requirement
 _LATEST = "99999.0"  # later than all that there are
 
 
+def canonical(name: str) -> str:
+    """What a package is called where it is installed from: `Torch_NPU` is torch-npu."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
 def parse(text: str) -> Version | None:
     """The version that a text is, or that it begins with: 2.7.* is 2.7. None where there is none."""
     return _parse(text[:_LONGEST])

@@ -14,7 +14,7 @@ from porter.project.imports import Import
 from porter.python.trees import Parse
 from porter.python.uses import is_idle
 from porter.regex import lazy
-from porter.rulebook.table import Package, load
+from porter.rulebook.table import Package, load, package_row
 
 _LISTS = ("pyproject.toml", "setup.cfg", "setup.py", "Pipfile")
 _ENVIRONMENT = lazy(r"(?i)(?:environment|conda|env)[\w.-]*\.ya?ml$")
@@ -137,9 +137,8 @@ def _native(tree: ast.Module | None, package: str, rows: Mapping[str, Package]) 
 
 
 def _is_native(name: str, rows: Mapping[str, Package]) -> bool:
-    while name not in rows:
-        name = name.rpartition(".")[0]
-    return rows[name].status == "native"
+    known = package_row(name, rows)
+    return known is not None and known[1].status == "native"
 
 
 def _lines_with(word: bytes, text: bytes) -> Iterator[bytes]:

@@ -6,10 +6,10 @@ import ast
 from collections.abc import Iterator
 
 from porter.analysis.python import Analysis
-from porter.checks.native.gpu_package import row_of
 from porter.checks.support.unsupported_api import missing
 from porter.python.index import Node
 from porter.reach.body import End
+from porter.rulebook.table import package_row
 
 _FOUND = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Import, ast.ImportFrom)
 _MENTIONS = (ast.Name, ast.Attribute)
@@ -36,7 +36,7 @@ class Ends:
         return End("package", name, line, "PRT401") if name and self._is_member(name) else None
 
     def _is_member(self, name: str) -> bool:
-        row, above = self._packages.get(name), row_of(name.rpartition(".")[0], self._packages)
+        row, above = self._packages.get(name), package_row(name.rpartition(".")[0], self._packages)
         return row is not None and row.status == "none" and above is not None and above[1].status != "none"
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from porter.regex import lazy
 from porter.rulebook.log_patterns import head
 from porter.rulebook.table import Stanza
+from porter.versions import canonical
 
 KINDS = ("python", "notebook", "script", "settings", "yaml", "requirements", "source")  # of files
 _SPECIAL = lazy(r"[\\^$.*+?()\[\]{}|]")
@@ -113,8 +114,8 @@ def _installed(stanzas: Iterable[Stanza]) -> set[str]:
         if "message" in stanza or "since" in stanza or "replacement" in stanza and stanza["status"] != "native":
             imports = _listed(stanza["import"])
             tops = {name.partition(".")[0].lower() for name in imports if "." in name}
-            names = {_normal(name) for name in _listed(stanza.get("name", imports[0]))}
-            installed |= names if "since" in stanza else names - {_normal(top) for top in tops}
+            names = {canonical(name) for name in _listed(stanza.get("name", imports[0]))}
+            installed |= names if "since" in stanza else names - {canonical(top) for top in tops}
     return installed
 
 
@@ -126,16 +127,12 @@ def _aged(stanzas: Iterable[Stanza]) -> set[str]:
 def _pinned(stanzas: Iterable[Stanza]) -> str:
     """An item of a list of YAML that asks for some versions of a package that not every version of runs on NPUs."""
     rows = (stanza for stanza in stanzas if "since" in stanza)
-    names = {_normal(name) for s in rows for name in _listed(s.get("name", _listed(s["import"])[0]))}
+    names = {canonical(name) for s in rows for name in _listed(s.get("name", _listed(s["import"])[0]))}
     return rf"""- ["']?(?:{"|".join(sorted(names)).replace("-", "[-_.]")})[ \t]*[=<~]""" if names else ""
 
 
 def _spelled(packages: dict[str, bool]) -> set[str]:
-    return {_normal(name) for name, whole in packages.items() if whole}
-
-
-def _normal(name: str) -> str:
-    return re.sub(r"[-_.]+", "-", name).lower()
+    return {canonical(name) for name, whole in packages.items() if whole}
 
 
 def _of_option(stanza: Stanza) -> list[str]:

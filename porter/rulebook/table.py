@@ -6,6 +6,7 @@ Prose is kept apart (`prose`): an analysis without findings never reads it. Both
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -83,6 +84,15 @@ class Package(NamedTuple):
     severity: str
     effort: str
     why: str
+
+
+def package_row(name: str, packages: Mapping[str, Package]) -> tuple[str, Package] | None:
+    """(imported name, row) of the longest part of a dotted name that the table knows."""
+    while name:
+        if name in packages:
+            return name, packages[name]
+        name = name.rpartition(".")[0]
+    return None
 
 
 class Option(NamedTuple):

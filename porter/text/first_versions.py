@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Sequence
 from functools import lru_cache
 
@@ -12,7 +11,7 @@ from porter.regex import lazy
 from porter.rulebook.table import Package
 from porter.text.document import Document
 from porter.text.installable import Asked
-from porter.versions import allows, reaches, sure
+from porter.versions import allows, canonical, reaches, sure
 
 _CONDA = lazy(r"==?[^=]+(?==)")  # in front of a build: `=0.20.3=pyhd8ed1ab_0`
 
@@ -22,7 +21,7 @@ def packages(rules: RuleSet) -> dict[str, list[tuple[str, Package]]]:
     """By the name that is installed: what is imported, and its row, of all that have a first version."""
     rows: dict[str, list[tuple[str, Package]]] = {}
     for imported, row in rules.tables.packages.items():
-        for name in {re.sub(r"[-_.]+", "-", name).lower() for name in row.names} if row.since else ():
+        for name in {canonical(name) for name in row.names} if row.since else ():
             rows.setdefault(name, []).append((imported, row))
     return rows
 

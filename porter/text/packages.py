@@ -15,7 +15,7 @@ from porter.rulebook.table import Package
 from porter.text import first_versions
 from porter.text.document import Document
 from porter.text.installable import companion, obstacles, off_linux
-from porter.versions import allows, base, release
+from porter.versions import allows, base, canonical, release
 
 _REQUIREMENT = lazy(
     r"(?P<name>[A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?)(?:[ \t]*\[[^\]]*\])?[ \t]*"
@@ -73,7 +73,7 @@ def wanted(text: str, start: int, end: int, **more: Any) -> Wanted | None:
     spec_start = match.start("spec") + (match["spec"] or "").index(spec) if spec else 0
     version = (spec_start + exact.start(1), spec_start + exact.end(1)) if exact else None
     marker = (match["marker"] or "").rstrip()
-    name = re.sub(r"[-_.]+", "-", match["name"]).lower()
+    name = canonical(match["name"])
     return Wanted(name, match.start("name"), max(match.end(), match.start() + 1), spec, version, marker, **more)
 
 
@@ -247,7 +247,7 @@ def _rows(rules: RuleSet) -> dict[str, tuple[str, Package]]:
     rows: dict[str, tuple[str, Package]] = {}
     for imported, row in rules.tables.packages.items():
         for name in row.names:
-            name = re.sub(r"[-_.]+", "-", name).lower()
+            name = canonical(name)
             first = imported.partition(".")[0].replace("_", "-").lower()
             plain = "." in imported and name == first  # numba is fine, numba.cuda is not
             cpu = name.endswith("-cpu") or f"{name}-gpu" in row.names

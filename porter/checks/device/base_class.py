@@ -6,6 +6,7 @@ import ast
 
 from porter.engine.rule_file import Link, Node, RuleFile
 from porter.python.index import ancestors, walk
+from porter.rulebook.table import package_row
 
 _WITHOUT = frozenset({"none", "replace"})  # statuses of packages
 
@@ -19,11 +20,9 @@ def package_below(link: Link, file: RuleFile) -> str | None:
     if owner is None or any(_sets_device(node) for node in walk(owner[0])):
         return None
     for base in owner[0].bases:
-        name = file.names.resolve(base, owner)
-        while name:
-            if (row := file.rules.tables.packages.get(name)) is not None:
-                return name if row.status in _WITHOUT else None
-            name = name.rpartition(".")[0]
+        known = package_row(file.names.resolve(base, owner) or "", file.rules.tables.packages)
+        if known is not None:
+            return known[0] if known[1].status in _WITHOUT else None
     return None
 
 

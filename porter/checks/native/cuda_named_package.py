@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from porter.checks.native.gpu_package import row_of
 from porter.engine.nodes import imported
 from porter.engine.rule import Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.python.uses import packages_of
 from porter.regex import lazy
-from porter.rulebook.table import Tables
+from porter.rulebook.table import Tables, package_row
 
 _NAMED = lazy(r"(?:^|_)cuda\d*(?:$|_)")
 
@@ -29,7 +28,7 @@ class CudaNamedPackage(Rule):
     def visit(self, original: cst.Import | cst.ImportFrom, updated: Any, file: RuleFile) -> Iterator[Hit]:
         for name in imported(original):
             top = name.partition(".")[0]
-            if _NAMED.search(top) and row_of(name, self.packages) is None:
+            if _NAMED.search(top) and package_row(name, self.packages) is None:
                 is_own = file.facts.own.has_package(top, file.path) or top in file.facts.native.exports
                 if not is_own and (role := file.imported.speaks_for(top)):  # once in a file
                     severity = "note" if role == "optional" else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -14,7 +14,7 @@ from porter.engine.nodes import imported
 from porter.engine.rule import Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.python.uses import in_vain
-from porter.rulebook.table import Package, Tables
+from porter.rulebook.table import Package, Tables, package_row
 
 DEVICE_FUNCTIONS = ("icefall.utils.create_grad_scaler", "icefall.utils.torch_autocast")
 ATTENTIONS = ("flash_attn", "xformers")
@@ -22,15 +22,6 @@ SWITCH = b"enable_xformers_memory_efficient_attention"
 # packages that run on the CPU unless a file asks for more, and parts of which a file may say all that is to say
 ASKED = {"onnxruntime": asks_for_device, "detectron2.config.get_cfg": keeps_default}
 ASKED |= {name: partial(untold, function=name) for name in DEVICE_FUNCTIONS}
-
-
-def row_of(name: str, packages: Mapping[str, Package]) -> tuple[str, Package] | None:
-    """(imported name, row) of the longest part of a dotted name that the table knows."""
-    while name:
-        if name in packages:
-            return name, packages[name]
-        name = name.rpartition(".")[0]
-    return None
 
 
 def parents(name: str) -> list[str]:
@@ -54,7 +45,7 @@ class GpuPackage(Rule):
 
     def visit(self, original: cst.Import | cst.ImportFrom, updated: Any, file: RuleFile) -> Iterator[Hit]:
         names = imported(original)
-        rows = [row_of(name, self.packages) for name in names]
+        rows = [package_row(name, self.packages) for name in names]
         whole = names if isinstance(original, cst.Import) else ()  # `import numba` for `numba.cuda.jit`
         used = {part: name for name in whole for part in self.parts.get(name, ()) if reached(file, part)}
         rows += [(part, self.packages[part]) for part in used]

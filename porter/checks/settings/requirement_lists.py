@@ -13,6 +13,7 @@ from porter.text.document import Document
 from porter.text.packages import EXACT, Wanted, wanted
 from porter.text.settings.entries import ADDED, ITEM, Entry, Settings
 from porter.text.settings.scope import PROJECT, scope
+from porter.versions import canonical
 
 _CONDA = lazy(r"(?:[\w.-]+::)?([A-Za-z0-9][\w.-]*)[ \t]*(.*)")
 _ENVIRONMENT = lazy(r"(?i)(?:environment|conda|env)[\w.-]*\.ya?ml$")
@@ -139,7 +140,7 @@ def _table(document: Document, entry: Entry) -> Wanted | None:
     poetry = path[:2] == ("tool", "poetry")
     if len(path) < 2 or path[-2] not in _TABLES or not entry.quoted or not (poetry or path[0] in _TABLES[2:]):
         return None
-    name = re.sub(r"[-_.]+", "-", path[-1]).lower()
+    name = canonical(path[-1])
     spec = entry.value.strip()
     exact = EXACT.fullmatch(spec)
     offset = entry.start + entry.value.index(spec)

@@ -6,7 +6,6 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from porter.checks.native.gpu_package import row_of
 from porter.engine.libraries import Fact
 from porter.engine.rule import Hit, IndexRule, named
 from porter.engine.rule_file import RuleFile
@@ -15,6 +14,7 @@ from porter.python.evaluate import fallback, truth
 from porter.python.guards import asked, guard
 from porter.python.index import Link, parents
 from porter.python.inventory import first
+from porter.rulebook.table import package_row
 
 
 class LibraryCalls(IndexRule):
@@ -97,13 +97,8 @@ def _imported(file: RuleFile, roots: set[str], facts: Mapping[str, Fact]) -> Ite
                 fact = facts.get(name)
                 if fact is None or not fact.module or name.partition(".")[0] not in roots or name in reported:
                     continue
-                package_row = row_of(name, file.rules.tables.packages)
-                if (
-                    package_row is not None
-                    and package_row[1].why
-                    or guard(link) is not None
-                    or file.awareness.covers_link(link)
-                ):
+                known = package_row(name, file.rules.tables.packages)
+                if known is not None and known[1].why or guard(link) is not None or file.awareness.covers_link(link):
                     continue
                 reported.add(name)
                 yield Hit(link, "module", values=_values(name, fact, 1))
