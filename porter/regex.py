@@ -1,4 +1,4 @@
-"""Regular expressions that are compiled when they are first asked: porter holds 500, of which a run on a few files asks 50."""
+"""Regular expressions that are compiled when they are first asked: porter holds hundreds, and a run on a few files asks few."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ import pickle
 import pkgutil
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import porter
@@ -30,6 +31,13 @@ def test_every_pattern_of_porter_compiles() -> None:
             assert pattern.search is not None
             seen += 1
     assert seen > 400
+
+
+def test_no_module_compiles_a_pattern_when_it_is_imported() -> None:
+    """But porter/verify/runtime, which runs without the rest of porter."""
+    root = Path(porter.__file__).parent
+    files = (path for path in sorted(root.rglob("*.py")) if "verify" not in path.relative_to(root).parts)
+    assert not [p.name for p in files if re.search(r"^[A-Za-z_].*\bre\.compile\(", p.read_text("utf-8"), re.MULTILINE)]
 
 
 def test_a_pattern_that_re_refuses_is_refused_when_it_is_asked() -> None:

@@ -15,7 +15,7 @@ from porter.regex import lazy
 if TYPE_CHECKING:
     from porter.python.file import File
 
-Choice = tuple[str, str]  # "kernel", "stops", "member", "raises", "together" or "advises", and its name
+Choice = tuple[str, str]  # see `message` of PRT101 in rules/cuda.toml; and what it is about
 
 _BUILDS = frozenset({"CUDAExtension", "CUDA_HOME", "CUDNN_HOME"})  # of torch.utils.cpp_extension, in setup.py
 _SOURCES = lazy(r"\.cuh?$|_cuda\.(?:c|cc|cpp|h)$|WITH_CUDA$")  # what only a CUDA compiler takes
@@ -87,7 +87,7 @@ def _parallel(file: File, node: ast.If, link: Link) -> Choice | None:
             name = full
         elif not (isinstance(statement, ast.Expr) and _is_log_call(call)):
             return None
-    return ("raises", name) if name else None
+    return ("one-device", name) if name else None
 
 
 def _is_log_call(call: Node) -> bool:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import ast
 
-from porter.python.evidence import call_name
+from porter.python.evidence import call_name, is_log
 from porter.python.index import Link, Node
 from porter.regex import lazy
 
-_PRINTED = frozenset({"print", "info", "debug", "warning", "error", "critical", "exception"})
 _HOLDERS = frozenset({ast.JoinedStr, ast.Tuple, ast.List, ast.Dict, ast.BoolOp, ast.keyword})
 _FORMAT, _NUMBER = lazy(r"\{[^{}]*[:.\[]"), lazy(r"%[^%s]{0,9}[a-rt-z]")
 
@@ -21,7 +20,7 @@ def is_put_out(value: Link) -> bool:
         kind = holder.__class__
         if kind is ast.Call:
             called = call_name(holder.func)
-            if called in _PRINTED or called in ("write", "log") and is_text:
+            if is_log(holder.func, called) and (called != "write" or is_text):
                 return node is not holder.func
             if not (called in ("str", "repr") or called == "format" and _is_plain(getattr(holder.func, "value", None))):
                 return False

@@ -115,13 +115,18 @@ def cast_first(call: Any) -> cst.BaseExpression:
 def taker_of(call: Any) -> Any:
     """The call that a chain starts with."""
     node = call
-    while isinstance(node, cst.Subscript) or isinstance(getattr(node.func, "value", None), cst.Call | cst.Subscript):
+    while not _begins(node):
         node = node.value if isinstance(node, cst.Subscript) else node.func.value
     return node
 
 
+def _begins(node: Any) -> bool:
+    """Whether nothing of a chain stands in front of it."""
+    return isinstance(node, cst.Call) and not isinstance(getattr(node.func, "value", None), (cst.Call, cst.Subscript))
+
+
 def _with_cast(node: Any, cast: Any) -> Any:
-    if node is taker_of(node):
+    if _begins(node):
         return cast.with_changes(func=cast.func.with_changes(value=node), lpar=[], rpar=[])
     if isinstance(node, cst.Subscript):
         return node.with_changes(value=_with_cast(node.value, cast))
