@@ -210,7 +210,7 @@ class Analysis:
             ):
                 due.append(outcome)
                 made |= {*outcome.hit.more}
-        return tuple(sorted({*made, *place_imports(self.file, [f for f in due if f.hit.loads])}))
+        return tuple(sorted({*made, *place_imports(self.file, [f for f in due if f.hit.loads], made)}))
 
     def written(self) -> list[Edits | Broken]:
         """What is to be written, without what is to be reviewed and with it; or, at last, why it cannot be right."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from porter.finding import Change
+from porter.finding import Change, apply
 from porter.python.blocks import once, within
 from porter.python.index import FUNCTIONS, Link, Node, ancestors
 from porter.regex import lazy
@@ -68,11 +68,12 @@ def _function(link: Link | None) -> Node:
     return next((above[0] for above in ancestors(link) if isinstance(above[0], FUNCTIONS)), None)
 
 
-def _hosts(file: File, users: list[Outcome]) -> tuple[list[Link], list[tuple[int, str]]]:
-    """Imports that `import torch_npu` follows, and (line, obstacle) where it should but cannot."""
+def _hosts(file: File, users: list[Outcome], is_named: bool = False) -> tuple[list[Link], list[tuple[int, str]]]:
+    """Imports that `import torch_npu` follows, and (line, obstacle) where it should but cannot. `is_named`: edits write
+    the name itself, which then must be bound."""
     if not users or not file.style.loads or file.names.bound(file.target.module) or _loaded(file):
         return [], []
-    if file.facts.accelerators.also_npu(file.path):
+    if file.facts.accelerators.also_npu(file.path) and not is_named:
         return [], []  # it loads torch_npu where there is one, and runs without
     imports = _imports(file, "torch")
     if not imports:  # others import it; whether they load torch_npu first, this file cannot know
@@ -124,12 +125,13 @@ def _loaded(file: File) -> bool:
     return any(_function(link) is None and obstacle(link) is None for link in _imports(file, file.target.module))
 
 
-def place_imports(file: File, users: list[Outcome]) -> list[Change]:
+def place_imports(file: File, users: list[Outcome], made: Iterable[Change]) -> list[Change]:
     """`import torch_npu` right behind an import of torch, in its block: the first of the module, or where that is none to
     follow, one in each function that needs it."""
-    return [
-        _insert_below(file, link[0], f"import {file.target.module}  # noqa: F401") for link in _hosts(file, users)[0]
-    ]
+    old, name = file.source.utf8, f"{file.target.module}.".encode()
+    is_named = apply(old, tuple(sorted(made))).count(name) > old.count(name)
+    hosts, _ = _hosts(file, users, is_named)
+    return [_insert_below(file, link[0], f"import {file.target.module}  # noqa: F401") for link in hosts]
 
 
 def not_inserted(file: File, users: list[Outcome]) -> list[tuple[int, str]]:
