@@ -5,14 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from porter.project.import_lines import Import
 from porter.regex import lazy
 
 _GUARD = lazy(rb"""^if[ \t]+__name__[ \t]*==[ \t]*["']__main__["']""", re.MULTILINE)
 _ACTS = lazy(rb"^(?:(?:for|while|with)\b[^\n]*:|(?:\w+\.)*(?:main|train|run|fit)\()", re.MULTILINE)
-_MODULES = lazy(
-    rb"^[ \t]*(?:from[ \t]+(?=[.\w])\.*((?:\w[\w.]*)?)[ \t]+import[ \t]+(\w*)|import[ \t]+([\w.]+)[ \t]*(?:$|[,;#]|as\b))",
-    re.MULTILINE,
-)
 _ROOTS = ("src", "python", "lib")  # folders that are no part of a package's name
 
 
@@ -26,12 +23,12 @@ class Scripts:
         self._imported: set[str] = set()  # last words of modules that somebody imports
         self._torch: set[str] = set()  # packages of the repository in which something imports torch
 
-    def look(self, path: str, text: bytes) -> None:
+    def look(self, path: str, text: bytes, imported: Iterable[Import]) -> None:
         first = set()
-        for match in _MODULES.finditer(text):
-            words = (match[1] or match[3] or b"").decode().split(".")
+        for statement in imported:
+            words = statement.modules[0].lstrip(".").split(".")
             first.add(words[0])
-            self._imported.update((*words, (match[2] or b"").decode()))
+            self._imported.update((*words, statement.name))
         if "torch" in first and (name := self._package(path)):
             self._torch.add(name)
         if path.rpartition("/")[2] == "setup.py":

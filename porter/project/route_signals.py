@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 from typing import Any, NamedTuple
 
 from porter.files.paths import SIDE
 from porter.project.entry_scripts import Scripts, own_folders
+from porter.project.import_lines import Import, imports
+from porter.rulebook.table import Package, package_row
 
 PLACES = 5
 Data = Callable[[str], "bytes | None"]
@@ -37,13 +40,12 @@ class Gathered(NamedTuple):
     entries: tuple[str, ...] = ()  # scripts that start something with torch
 
 
-def gather(paths: Iterable[str], data: Data, signals: dict[str, dict[str, Any]], packages: Iterable[str]) -> Gathered:
+def gather(
+    paths: Iterable[str], data: Data, signals: dict[str, dict[str, Any]], packages: Mapping[str, Package]
+) -> Gathered:
     """One pass over the bytes; nothing is parsed."""
     paths = tuple(paths)
-    patterns = {name: _pattern(signal) for name, signal in signals.items()}
-    names = sorted(packages)
-    imports = _imports(names) if names else None
-    homes = own_folders(paths, frozenset(names))
+    homes = own_folders(paths, frozenset(packages))
     places: dict[str, list[tuple[str, int]]] = {name: [] for name in signals}
     imported: dict[str, list[tuple[str, int]]] = {}
     parts: dict[str, Counter[str]] = {}
@@ -52,51 +54,60 @@ def gather(paths: Iterable[str], data: Data, signals: dict[str, dict[str, Any]],
         text = data(path)
         if text is None:
             continue
-        for name, line in _packages(imports, text) if imports else ():
+        statements = list(imports(text))
+        for name, offset in _packages(statements, packages):
             if not any(path.startswith(home) for home in homes.get(name, ())):
-                imported.setdefault(name, []).append((path, line))
+                imported.setdefault(name, []).append((path, _line(text, offset)))
                 parts.setdefault(name, Counter()).update(_parts(name, text))
-        for name, signal in signals.items():
-            if "only" in signal and path not in signal["only"]:
-                continue
-            if "imports" in signal and not _imports([signal["imports"]]).search(text):
-                continue
-            if line := _first(patterns[name], text):
-                places[name].append((path, line))
+        for name, line in _present(path, text, statements, signals):
+            places[name].append((path, line))
         if path.endswith(".py"):
-            scripts.look(path, text)
+            scripts.look(path, text, statements)
     present = tuple(Signal(name, len(hits), _shown(hits)) for name, hits in places.items() if hits)
     known = (Imported(name, len(hits), _shown(hits)[0], _ranked(parts[name])) for name, hits in imported.items())
     entries = tuple(sorted(scripts.entries(), key=lambda path: _order((path, 0))))
     return Gathered(present, tuple(sorted(known, key=lambda p: (-p.files, p.name))), entries)
 
 
+def _present(
+    path: str, text: bytes, statements: list[Import], signals: dict[str, dict[str, Any]]
+) -> Iterator[tuple[str, int]]:
+    """The signals of a file, each with its first line."""
+    offsets: dict[str, int] = {}
+    for statement in statements:
+        for module in statement.modules:
+            offsets.setdefault(module.partition(".")[0], statement.offset)
+    for name, signal in signals.items():
+        if path not in signal.get("only", (path,)):
+            continue
+        if "import" in signal:
+            found = [offsets[package] for package in signal["import"] if package in offsets]
+            if found:
+                yield name, _line(text, min(found))
+        elif signal.get("imports", "") in ("", *offsets) and any(word.encode() in text for word in signal["words"]):
+            if line := _first(_pattern(signal["pattern"]), text):
+                yield name, line
+
+
+def _line(text: bytes, offset: int) -> int:
+    return text.count(b"\n", 0, offset) + 1
+
+
 def _ranked(counts: Counter[str]) -> tuple[tuple[str, int], ...]:
     return tuple(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
-def _pattern(signal: dict[str, Any]) -> re.Pattern[bytes]:
-    if "import" in signal:
-        return _imports(signal["import"])
-    return re.compile(signal["pattern"].encode(), re.MULTILINE)
+@cache
+def _pattern(pattern: str) -> re.Pattern[bytes]:
+    return re.compile(pattern.encode(), re.MULTILINE)
 
 
-_compiled: dict[tuple[str, ...], re.Pattern[bytes]] = {}
-
-
-def _imports(names: list[str]) -> re.Pattern[bytes]:
-    key = tuple(names)
-    if key not in _compiled:
-        alternatives = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
-        text = rf"^[ \t]*(?:from|import)[ \t]+(?:[\w.]+(?:[ \t]+as[ \t]+\w+)?[ \t]*,[ \t]*)*({alternatives})(?![\w])"
-        _compiled[key] = re.compile(text.encode(), re.MULTILINE)
-    return _compiled[key]
-
-
-def _packages(imports: re.Pattern[bytes], text: bytes) -> list[tuple[str, int]]:
+def _packages(statements: list[Import], packages: Mapping[str, Package]) -> list[tuple[str, int]]:
     first: dict[str, int] = {}
-    for match in imports.finditer(text):
-        first.setdefault(match[1].decode(), text.count(b"\n", 0, match.start(1)) + 1)
+    for statement in statements:
+        for module in statement.modules:
+            if row := package_row(module, packages):
+                first.setdefault(row[0], statement.offset)
     return sorted(first.items())
 
 

@@ -20,6 +20,7 @@ def kinds(name: Check, text: Check, number: Check, languages: Check, list_of: Ca
                 "name": name,
                 "title": languages,
                 "pattern": pattern,
+                "words": list_of(text),
                 "import": list_of(name),
                 "imports": name,
                 "only": list_of(text),
