@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import TextIO
 from unicodedata import east_asian_width
 
+from porter.regex import lazy
+
 Line = list[tuple[str, str]]  # pieces of text with the style each is shown in
+# a word with what follows it, or one character of a script without spaces: its punctuation begins no line
+_PARTS = lazy(r"[^\s⺀-￯]+[，。；：、）]*\s*|[⺀-￯][，。；：、）]*\s*|\s+")
 STYLES = {
     "blocker": "bold red",
     "wrong": "red",
@@ -33,6 +38,27 @@ def show(rows: list[Line], stream: TextIO) -> None:
     console = Console(file=stream, highlight=False, soft_wrap=True)
     for row in rows:
         console.print(Text.assemble(*row))
+
+
+def width(stream: TextIO) -> int:
+    """Of a terminal; elsewhere the same for everybody."""
+    return min(max(shutil.get_terminal_size().columns, 40), 120) if stream.isatty() else 100
+
+
+def wrapped(text: str, width: int, most: int = 0) -> list[str]:
+    """Lines that break between words, or between Chinese characters; of more than `most` lines the rest is cut."""
+    lines = [""]
+    for part in _PARTS.findall(text):
+        if lines[-1] and columns(lines[-1] + part.rstrip()) > width:
+            lines.append("")
+        lines[-1] += part if lines[-1] or not part.isspace() else ""
+    lines = [line.rstrip() for line in lines]
+    if most and len(lines) > most:
+        last = lines[most - 1]
+        while columns(last) > width - 1:
+            last = last[: last.rfind(" ")] if " " in last else last[:-1]
+        lines = [*lines[: most - 1], last.rstrip(" ,;:，；：") + "…"]
+    return lines
 
 
 def columns(text: str) -> int:

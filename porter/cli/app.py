@@ -9,6 +9,7 @@ import typer
 
 from porter import __version__
 from porter.cli.options import (
+    All,
     Annotate,
     Baseline,
     Exclude,
@@ -93,6 +94,7 @@ def analyze(
     stdin_filename: StdinName = None,
     jobs: Jobs = None,
     lang: Lang = None,
+    all: All = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
     no_cache: NoCache = False,
@@ -146,10 +148,7 @@ def explain(
 
 
 @app.command()
-def rules(
-    format: Plain = None,
-    lang: Lang = None,
-) -> int:
+def rules(format: Plain = None, lang: Lang = None) -> int:
     """All codes."""
     return _do("rules", locals(), "explain")
 
@@ -186,6 +185,7 @@ def undo(path: Annotated[str, typer.Argument(help="Anything inside the project."
 
 
 register(app)
+app.command("check", hidden=True)(analyze)  # what other tools call it
 
 
 def _do(name: str, values: dict[str, Any], module: str = "") -> int:

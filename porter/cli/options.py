@@ -52,6 +52,7 @@ Style = Annotated[str | None, typer.Option(help="rename (default) or portable.")
 Jobs = Annotated[int | None, typer.Option("-j", "--jobs", min=0, help="Processes; 0 = one for each core.")]
 Lang = Annotated[str | None, typer.Option(envvar="PORTER_LANG", help="en (default) or zh.")]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Less: one line for each finding, no summary.")]
+All = Annotated[bool, typer.Option("--all", help="Every place, file by file, instead of one screen.")]
 Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="More: symptoms, efforts, notes, what was left out.")]
 NoCache = Annotated[bool, typer.Option("--no-cache", help="Neither read nor write the cache.")]
 StdinName = Annotated[str | None, typer.Option(help="What '-' is called.", metavar="FILE")]

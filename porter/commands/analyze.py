@@ -13,6 +13,7 @@ from porter.errors import check_choice
 from porter.exits import FOUND, INTERNAL, OK
 from porter.report import FORMATS, format_of, render
 from porter.rulebook.words import speaker
+from porter.terminal import show, width
 
 say = speaker("report")
 
@@ -24,6 +25,7 @@ def analyze(
     write_baseline: str | None,
     quiet: bool,
     verbose: bool,
+    all: bool = False,
     library: str | None = None,
     **given: Any,
 ) -> int:
@@ -36,12 +38,12 @@ def analyze(
     outputs = [(file, format_of(file)) for file in output or ()]
     job = prepare(paths, **given)
     run = job.run(quiet)
-    report = report_of(job, run, 1 if verbose else -1 if quiet else 0)
-    for file, kind in outputs:
-        write_text(file, render(report, kind))
+    kind = "more" if verbose else "lines" if quiet else "all" if all else "screen"
+    report = report_of(job, run, kind, width(sys.stdout))
+    for file, form in outputs:
+        write_text(file, render(report, form))
     if name == "text":
         from porter.report.console import lines
-        from porter.terminal import show
 
         show(lines(report), sys.stdout)
     else:

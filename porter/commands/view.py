@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from porter import __version__
 from porter.commands.job import Job
 from porter.finding import Finding
-from porter.report.model import Report, Scan
+from porter.report.model import Report, Scan, View
 from porter.run.run import Run
 
+_TYPED = 3  # paths; more of them a hook has given
 
-def report_of(job: Job, run: Run, detail: int = 0) -> Report:
+
+def report_of(job: Job, run: Run, kind: str = "screen", width: int = 100) -> Report:
     known: frozenset[Finding] = frozenset()
     if job.baseline is not None:
         from porter.run import baseline
@@ -23,7 +26,8 @@ def report_of(job: Job, run: Run, detail: int = 0) -> Report:
     prefix, root = place(run.root)
     launcher, roads = run.facts.launch.script, run.facts.roads
     scan = Scan(run.files, _reader(run), run.left_out, launcher, roads, lambda: _scripts(job, run))
-    return Report(__version__, job.session, scan, known, job.lang, prefix, root, detail)
+    asked = " ".join(map(shlex.quote, job.paths)) if 0 < len(job.paths) <= _TYPED else "."
+    return Report(__version__, job.session, scan, known, job.lang, prefix, root, View(kind, asked, width))
 
 
 def _scripts(job: Job, run: Run) -> Iterable[tuple[str, bytes]]:

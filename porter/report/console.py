@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from porter.files.errors import printable
@@ -16,35 +17,56 @@ if TYPE_CHECKING:
 
 
 def render(report: Report) -> str:
-    return plain(lines(report))
+    """For a file: whoever keeps one wants to see every place."""
+    from porter.report.model import View
+
+    return plain(lines(replace(report, view=View("all")) if report.view.kind == "screen" else report))
 
 
 def lines(report: Report) -> list[Line]:
-    if report.detail < 0:
-        return [_flat(report, finding) for _, findings in report.findings.by_file for finding in findings]
-    rows = summary(report)
-    for path, findings in report.findings.by_file:
-        rows += _file(report, path, findings)
-    return rows + _end(report)
+    by_file = report.findings.by_file
+    if report.view.kind == "lines":
+        return [_flat(report, f) for _, found in by_file for f in found if f.severity != "note"]
+    if report.view.kind != "screen":
+        rows = head(report)
+        for path, findings in by_file:
+            rows += _file(report, path, findings)
+        return rows + _end(report)
+    from porter.report.screen import SHORT, by_cause, summary
+
+    rows = _scanned(report) + _refused(report) + _left_out(report)
+    shown = [(path, worse) for path, found in by_file if (worse := [f for f in found if f.severity != "note"])]
+    if sum(len(found) for _, found in shown) <= SHORT:
+        for path, findings in shown:
+            rows += _file(report, path, findings)
+    else:
+        rows += by_cause(report)
+    return rows + summary(report) + _hidden(report)
 
 
-def summary(report: Report) -> list[Line]:
-    """What stands above the files: target, counts, readiness, the table, what was refused, left out or hidden."""
-    lang = report.lang
-    auto, places = report.findings.readiness
+def _scanned(report: Report) -> list[Line]:
+    counts = {"scanned": len(report.scan.files), "parsed": report.scan.parsed, "found": len(report.findings.by_file)}
     rows = [[(target_line(report), "")]]
     if not report.root:
-        rows.append([(say("paths", lang), "dim")])
-    counts = {"scanned": len(report.scan.files), "parsed": report.scan.parsed, "found": len(report.findings.by_file)}
-    rows.append([(say("files", lang, **counts), "")])
+        rows.append([(say("paths", report.lang), "dim")])
+    return [*rows, [(say("files", report.lang, **counts), "")]]
+
+
+def head(report: Report) -> list[Line]:
+    """What stands above the files: target, counts, readiness, the table, what was refused, left out or hidden."""
+    auto, places = report.findings.readiness
+    rows = _scanned(report)
     if places:
         percent = 100 * auto // places  # rounded down: 100 % means all of them
-        rows.append([(say("readiness", lang, auto=auto, all=places, percent=percent), "bold")])
+        rows.append([(say("readiness", report.lang, auto=auto, all=places, percent=percent), "bold")])
     else:
-        rows.append([(say("readiness.none", lang), "bold")])
-    rows += _table(report) + _refused(report) + _left_out(report) + _support(report)
-    hidden = {"hidden.suppressed": len(report.findings.suppressed), "hidden.baseline": len(report.findings.old)}
-    return rows + [[(say(key, lang, n=n), "dim")] for key, n in hidden.items() if n]
+        rows.append([(say("readiness.none", report.lang), "bold")])
+    return rows + _table(report) + _refused(report) + _left_out(report) + _support(report) + _hidden(report)
+
+
+def _hidden(report: Report) -> list[Line]:
+    counts = {"suppressed": len(report.findings.suppressed), "baseline": len(report.findings.old)}
+    return [[(say(f"hidden.{key}", report.lang, n=n), "dim")] for key, n in counts.items() if n]
 
 
 def target_line(report: Report) -> str:
@@ -87,7 +109,7 @@ def _left_out(report: Report) -> list[Line]:
     names = [printable(report.prefix + path) for path in report.scan.left_out]
     if not names:
         return []
-    if report.detail > 0 or len(names) <= 3:
+    if report.view.kind == "more" or len(names) <= 3:
         return [[(say("left-out", report.lang, names=", ".join(names)), "dim")]]
     return [[(say("left-out.many", report.lang, n=len(names)), "dim")]]
 
@@ -100,7 +122,7 @@ def _support(report: Report) -> list[Line]:
     if not document or not any(document["verdicts"].values()):
         return []
     rows: list[Line] = [[(say("support", lang, counts=summary(document, lang)), "dim")]]
-    if report.detail > 0:
+    if report.view.kind == "more":
         rows += [[(f"  {say('verdict.' + kind, lang)}: {printable(names)}", "dim")] for kind, names in folded(report)]
         rows.append([("  " + notice(document, lang), "dim")])
     return rows
@@ -108,7 +130,7 @@ def _support(report: Report) -> list[Line]:
 
 def _file(report: Report, path: str, findings: list[Finding]) -> list[Line]:
     notes = [f for f in findings if f.severity == "note"]
-    shown = findings if report.detail else [f for f in findings if f.severity != "note"]
+    shown = findings if report.view.kind == "more" else [f for f in findings if f.severity != "note"]
     key = "findings.one" if len(findings) == 1 else "findings"
     count = say(key, report.lang, n=len(findings))
     rows: list[Line] = [[], [(printable(report.prefix + path), "bold underline"), (f"  {count}", "dim")]]
@@ -122,9 +144,9 @@ def _file(report: Report, path: str, findings: list[Finding]) -> list[Line]:
         for word, space in zip((finding.severity, _status(finding)), pads):
             row += [(pad(names[word], space, False), STYLES[word]), ("  ", "")]
         rows.append([*row, (report.message(finding), "")])
-        if report.detail > 0:
+        if report.view.kind == "more":
             rows += [[(" " * (wide + 4) + text, "dim")] for text in _details(report, finding)]
-    if notes and not report.detail:
+    if notes and report.view.kind != "more":
         rows.append([("  " + say("hidden.notes", report.lang, n=len(notes)), "dim")])
     return rows
 

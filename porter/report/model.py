@@ -22,6 +22,14 @@ if TYPE_CHECKING:
 PLACES = 3  # of an API, the first in so many files
 
 
+class View(NamedTuple):
+    """How a terminal shows it."""
+
+    kind: str = "screen"  # one screen of causes | lines: one for each place | all: every place, file by file | more
+    asked: str = "."  # what was analysed, as it is typed after a command
+    width: int = 100  # columns
+
+
 class Api(NamedTuple):
     name: str
     uses: int
@@ -82,7 +90,7 @@ class Report:
     lang: str = "en"
     prefix: str = ""  # what to put before a path so that it can be opened from where the command runs
     root: str = "."  # where paths are relative to, seen from there
-    detail: int = 0  # -1 findings only, 0, 1 everything
+    view: View = View()
 
     @property
     def target(self) -> Target:

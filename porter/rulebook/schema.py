@@ -123,6 +123,7 @@ KINDS: Kinds = {
             "by_hand": _string,
             "default": _one_of("on", "off"),
             "once": _boolean,
+            "quotes": _boolean,
             "gate": opening.wrong,
             "message": _messages,
             **_weight,

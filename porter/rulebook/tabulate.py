@@ -70,6 +70,7 @@ class _Joined:
         self.tables["rules"][code] = {
             **{key: s[key] for key in ("slug", "severity", "effort")},
             "default": s.get("default", "on"),
+            "quotes": s.get("quotes", False),
             "messages": weight,
             "once": {key: m["once"] for key, m in s["message"].items() if "once" in m} | {"": s.get("once", False)},
         }

@@ -14,6 +14,8 @@ from porter.target import Target
 
 _PLACEHOLDER = lazy(r"\{([a-z_]+)\}")
 DEFAULT = Target()
+# which value of a message names what it is about
+_SUBJECTS = ("name", "names", "old", "kernel", "option", "image", "tool", "what")
 Languages = dict[str, str]
 
 
@@ -95,12 +97,12 @@ class Texts:
             rule["default"],
         )
 
-    def message(self, finding: Finding, lang: str = "en") -> str:
+    def message(self, finding: Finding, lang: str = "en", alone: bool = True) -> str:
+        """`alone`: with what holds at this place and at no other of its cause."""
         messages = self._prose["rules"][finding.code]["messages"]
         values = dict(finding.values)
-        text = messages[finding.why][lang] + "".join(
-            more for key, more in words("rulebook", lang).items() if key in values
-        )
+        more = (text for key, text in words("rulebook", lang).items() if key in values) if alone else ()
+        text = messages[finding.why][lang] + "".join(more)
         return fill(text, values, f"{finding.code} {finding.why}")
 
     def symptom(self, finding: Finding) -> str:
@@ -108,6 +110,13 @@ class Texts:
         if finding.severity == "note" != self.severity(finding.code, finding.why):
             return ""  # at this place the program has another way
         return self.about(finding.code, finding.why, "symptom")
+
+    def subject(self, finding: Finding) -> str:
+        """The package, kernel, API or variable that a finding is about; "" where its rule says all."""
+        if self._tables.rules[finding.code]["quotes"]:
+            return ""
+        values = dict(finding.values)
+        return next((values[key] for key in _SUBJECTS if values.get(key)), "")
 
     def reference(self, finding: Finding) -> str:
         return self.about(finding.code, finding.why, "reference")

@@ -164,8 +164,11 @@ def test_analyze_text(porter):
     assert got.code == 1 and got.err == ""
     assert lines[0].startswith("Target: torch_npu ")
     assert lines[1] == "Files: 2 scanned, 1 parsed, 1 with findings"
-    assert lines[2] == "Ported by porter itself: 2 of 3 CUDA-dependent places (66 %)"
-    assert got.text.index("Target") < got.text.index("train.py  3 findings") < got.text.index("3 findings: 2 auto")
+    assert got.text.index("Target") < got.text.index("train.py  3 findings") < got.text.index("Edits")
+    assert lines[-2].split("  ", 1)[1].split() == "2 automatic in 1 file porter migrate . --inplace".split()
+    everything = porter("analyze", ".", "--all").text
+    assert everything.splitlines()[2] == "Ported by porter itself: 2 of 3 CUDA-dependent places (66 %)"
+    assert everything.index("train.py  3 findings") < everything.index("3 findings: 2 auto")
     assert "clean.py" not in got.text
     assert [line.split()[:2] for line in lines if line.startswith("  5:") or line.startswith("   5:")] == [
         ["5:5", "PRT101"]
@@ -195,7 +198,7 @@ def test_json_and_outputs(porter):
     got = porter("analyze", ".", "--format", "json", "--output", "a.json", "--output", "b.txt")
     document = json.loads(got.out)
     assert (porter.folder / "a.json").read_bytes() == got.out
-    assert (porter.folder / "b.txt").read_bytes() == porter("analyze", ".").out
+    assert (porter.folder / "b.txt").read_bytes() == porter("analyze", ".", "--all").out
     assert document["summary"]["readiness"] == {"auto": 2, "places": 3}
     assert porter("analyze", ".", "--output", "no/a.json").code == 2
 
@@ -214,7 +217,9 @@ def test_fail_on_note(porter):
 def test_notes_are_folded_and_the_line_says_so(porter):
     write(porter.folder, {"train.py": TRAIN + "x = 1  # porter: ignore[PRT101] old\n"})
     assert "PRT001" not in porter("analyze", ".").text
-    assert "+ 1 of severity note (-v shows them)" in porter("analyze", ".").text
+    assert "+ 1 of severity note (-v shows them)" in porter("analyze", ".", "--all").text
+    assert "PRT001" not in porter("analyze", ".", "-q").text, "what the default hides"
+    assert porter("analyze", ".").text.splitlines()[-1].split() == "Notes 1 porter analyze . -v".split()
     assert "PRT001" in porter("analyze", ".", "-v").text
 
 

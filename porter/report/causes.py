@@ -1,0 +1,61 @@
+"""What is left for a person, cause by cause: one package that no NPU has is one thing to do, in however many files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from porter.files.paths import SIDE, is_test
+from porter.finding import SEVERITIES, Finding
+from porter.versions import canonical
+
+
+class Cause(NamedTuple):
+    """Findings that one thought answers."""
+
+    subject: str  # a package, a kernel, an API ...; "" where the message says all
+    places: tuple[Finding, ...]  # the worst first, and of equal ones the project's own before its tests
+
+    @property
+    def lead(self) -> Finding:
+        return self.places[0]
+
+    @property
+    def is_aside(self) -> bool:
+        """Whether it concerns nothing but tests, examples and the like."""
+        return is_aside(self.lead.path)
+
+
+def causes(findings: Iterable[Finding], subject: Callable[[Finding], str]) -> list[Cause]:
+    """The worst first; then what concerns the project's own code, then what stands in most places.
+
+    A kernel and the calls that end in it are one cause.
+    """
+    findings = list(findings)
+    kernels = {f.path for f in findings} & {_kernel_file(f) for f in findings}
+    groups: dict[tuple[str, ...], list[Finding]] = {}
+    for f in findings:
+        file = f.path if f.path in kernels else _kernel_file(f)
+        key = (file,) if file in kernels else (f.code, f.why, canonical(subject(f)))
+        groups.setdefault(key, []).append(f)
+    sorted_groups = (sorted(group, key=_order) for group in groups.values())
+    return sorted((Cause(subject(group[0]), tuple(group)) for group in sorted_groups), key=_rank)
+
+
+def is_aside(path: str) -> bool:
+    return is_test(path) or SIDE.search(path) is not None
+
+
+def _kernel_file(finding: Finding) -> str:
+    """The file with the kernel that a call ends in, which its message names."""
+    return dict(finding.values).get("path", "")
+
+
+def _order(finding: Finding) -> tuple[bool, int, bool, str, int, int]:
+    weight = SEVERITIES.index(finding.severity)
+    # the message of a call names its kernel, too
+    return (is_aside(finding.path), weight, not _kernel_file(finding), finding.path, finding.line, finding.column)
+
+
+def _rank(cause: Cause) -> tuple[bool, int, int, tuple[int, str, int, int, str]]:
+    return (cause.is_aside, SEVERITIES.index(cause.lead.severity), -len(cause.places), cause.lead.rank)

@@ -1,0 +1,98 @@
+"""One screen for any repository: what is left cause by cause, the summary last."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from report_samples import made
+
+from porter.terminal import columns, wrapped
+
+KERNEL = """
+#include <cuda.h>
+__global__ void warp_kernel(float* x) { x[0] = 1; }
+void warp(at::Tensor x) { warp_kernel<<<1, 1>>>(x.data_ptr<float>()); }
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("warp", &warp, "warps"); }
+"""
+SETUP = """
+from torch.utils.cpp_extension import CUDAExtension
+from setuptools import setup
+setup(name="w", ext_modules=[CUDAExtension("warping", ["warp.cu"])])
+"""
+CALLS = "import torch\nimport warping\n\n\ndef one(x):\n    return warping.warp(x)\n\n\ndef two(x):\n    return warping.warp(x)\n"
+ATTENTION = "from flash_attn import flash_attn_func\n\n\ndef attend(q):\n    return flash_attn_func(q, q, q)\n"
+WAITS = "import torch\n\n\ndef train(loader, model):\n    for x in loader:\n        loss = model(x.cuda())\n        loss.backward()\n        print(loss.item())\n"  # fmt: skip
+FILES = {f"part{n}/attention.py": "import torch\n" + ATTENTION for n in range(20)}
+FILES |= {f"part{n}/train.py": WAITS for n in range(4)}
+FILES |= {
+    "tests/test_attention.py": "import torch\n" + ATTENTION,
+    "warp.cu": KERNEL,
+    "setup.py": SETUP,
+    "use.py": CALLS,
+}
+FILES |= {"stale.py": "import torch\nx = 1  # porter: ignore[PRT101] old\n"}
+
+
+@pytest.fixture
+def porter(tmp_path, monkeypatch):
+    return made(monkeypatch, tmp_path / "r", FILES)
+
+
+def test_a_package_in_many_files_is_one_cause(porter):
+    text = porter("analyze", ".").text
+    rows = [line for line in text.splitlines() if "PRT401" in line and "explain" not in line]
+    assert rows == ["  part0/attention.py:2:1  PRT401  + 20 places in 20 other files"]
+    assert "tests/test_attention.py" not in text, "the project's own code comes first"
+
+
+def test_a_kernel_and_the_calls_that_end_in_it_are_one_cause(porter):
+    text = porter("analyze", ".").text
+    assert len([line for line in text.splitlines() if line.startswith(("  use.py:", "  warp.cu:"))]) == 1
+    assert "`warping.warp` ends in CUDA code (warp_kernel in warp.cu)" in " ".join(text.split())
+
+
+def test_numbers_are_those_of_the_findings(porter):
+    found = json.loads(porter("analyze", ".", "--format", "json").out)["findings"]
+    due = [f for f in found if not f["optional"]]
+    manual = [f for f in due if f["status"] == "manual" and not f["code"].startswith("PRT0")]
+    stops = sum(f["severity"] in ("blocker", "wrong") for f in manual)
+    slow = sum(f["severity"] == "slow" for f in manual)
+    auto = [f for f in due if f["status"] == "auto"]
+    said = " ".join(porter("analyze", ".").text.split())
+    assert f"{stops} places where it stops or breaks, {slow} where it gets slow" in said
+    assert f"{len(auto)} automatic in {len({f['path'] for f in auto})} files" in said
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_it_fits_on_a_screen_and_every_place_is_at_the_beginning_of_its_line(porter, lang):
+    lines = porter("analyze", ".", "--lang", lang).text.splitlines()
+    assert len(lines) <= 50
+    assert all(columns(line) <= 100 for line in lines if " PRT" not in line)
+    assert {"porter analyze . -v", "porter migrate . --inplace"} <= {line.rpartition("  ")[2] for line in lines}
+
+
+def test_all_shows_every_place(porter):
+    found = json.loads(porter("analyze", ".", "--format", "json").out)["findings"]
+    everything = porter("analyze", ".", "--all").text
+    assert everything.count("  PRT") == sum(f["severity"] != "note" for f in found) > 40
+
+
+@pytest.mark.parametrize("width", [20, 40, 80])
+def test_lines_break_between_words_alone(width):
+    text = "`_C.deform_conv_forward` ends in CUDA code: use `mx_driving.deform_conv2d`, or write it anew in Ascend C"
+    lines = wrapped(text, width)
+    assert " ".join(lines) == text
+    assert all(columns(line) <= width or " " not in line for line in lines)
+
+
+def test_chinese_breaks_between_characters_and_no_line_begins_with_a_full_stop():
+    text = "掩码索引要先查找位置：把掩码扩展到与张量同形后改用 `masked_fill_`，只需一个算子。再读一次"
+    lines = wrapped(text, 20)
+    assert "".join(lines).replace(" ", "") == text.replace(" ", "")
+    assert all(columns(line) <= 24 and line[0] not in "，。；：、" for line in lines)
+
+
+def test_what_does_not_fit_is_cut_where_a_word_ends():
+    assert wrapped("one two three four five", 9, 2) == ["one two", "three…"]
+    assert wrapped("one two", 9, 2) == ["one two"]
