@@ -26,6 +26,16 @@ class Cause(NamedTuple):
         return is_aside(self.lead.path)
 
 
+# what is said of it -> the severities
+KINDS = {"stops": ("blocker", "wrong"), "slows": ("slow",)}
+
+
+def left(due: Iterable[Finding]) -> dict[str, list[Finding]]:
+    """What no edit of porter's settles, and what is about the code instead of about porter."""
+    manual = [f for f in due if f.status == "manual" and not f.code.startswith("PRT0")]
+    return {kind: [f for f in manual if f.severity in severities] for kind, severities in KINDS.items()}
+
+
 def causes(findings: Iterable[Finding], subject: Callable[[Finding], str]) -> list[Cause]:
     """The worst first; then what concerns the project's own code, then what stands in most places.
 

@@ -27,11 +27,13 @@ def document(report: Report) -> Json:
     from porter.report.advice import advice
     from porter.report.inventory import environment, packages
     from porter.report.route import plan, route
+    from porter.run.baseline import fingerprints
 
     findings, scan = report.findings, report.scan
     auto, places = findings.readiness
     target = report.target
     edits, sources = _sources(report)
+    marks = fingerprints(report.findings.all, scan.bytes)
     way = route(report)
     return {
         "schema": SCHEMA,
@@ -69,7 +71,8 @@ def document(report: Report) -> Json:
         "switched_off": sorted(report.session.quiet.everywhere),
         "rules": _rules(report),
         "more": _more(report),
-        "findings": _findings(report, edits),
+        "causes": _causes(report, marks),
+        "findings": [_finding(report, f, marks[f], edits.get(f, [])) for f in findings.all],
         "sources": sources,
     }
 
@@ -127,11 +130,21 @@ def _more(report: Report) -> list[Json]:
     return [{"value": key, **both("rulebook", key)} for key in words("rulebook", "en") if key in known]
 
 
-def _findings(report: Report, edits: dict[Finding, list[Json]]) -> list[Json]:
-    from porter.run.baseline import fingerprints
+def _causes(report: Report, marks: dict[Finding, str]) -> list[Json]:
+    """What is left for a person: findings that one thought answers are one entry, worst first."""
+    from porter.report.causes import causes, left
 
-    marks = fingerprints(report.findings.all, report.scan.bytes)
-    return [_finding(report, finding, marks[finding], edits.get(finding, [])) for finding in report.findings.all]
+    return [
+        {
+            "subject": cause.subject,
+            "code": cause.lead.code,
+            "severity": cause.lead.severity,
+            "aside": cause.is_aside,
+            "findings": [marks[finding] for finding in cause.places],
+        }
+        for findings in left(report.findings.due).values()
+        for cause in causes(findings, report.texts.subject)
+    ]
 
 
 def _finding(report: Report, finding: Finding, mark: str, edit: list[Json]) -> Json:

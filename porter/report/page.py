@@ -44,9 +44,8 @@ def context(document: Json) -> Json:
         "rules": rules,
         "headline": {lang: headline(document, lang) for lang in LANGUAGES},
         "readiness": readiness(document),
-        "blocks": worst(due, "blocker"),
-        "silent": worst(due, "wrong"),
-        "slows": worst(due, "slow"),
+        "left": left(document),
+        "automatic": sum(f["status"] == "auto" for f in due),
         "to_review": sum(f["status"] == "review" and f["severity"] != "note" for f in due),
         "refused": [f for f in findings if f["code"] in REFUSED],
         "files": files(document, due),
@@ -102,20 +101,21 @@ def _counts(f: Json) -> bool:
     return f["suppressed"] is None and stands_in_the_way(f["code"], f["severity"])
 
 
-def worst(due: list[Json], severity: str) -> Json:
-    """Codes whose findings of this severity need a person, most first; what is edited automatically is one number."""
-    of_severity = [f for f in due if f["severity"] == severity]
-    left = Counter(f["code"] for f in of_severity if f["status"] != "auto")
-    rows = []
-    for code, count in sorted(left.items(), key=lambda item: (-item[1], item[0])):
-        kinds = Counter(f["status"] for f in of_severity if f["code"] == code and f["status"] != "auto")
-        rows.append({"code": code, "count": count, "review": kinds["review"], "manual": kinds["manual"]})
-    return {
-        "rows": rows[:TOP],
-        "more": len(rows) - len(rows[:TOP]),
-        "left": sum(left.values()),
-        "auto": len(of_severity) - sum(left.values()),
-    }
+def left(document: Json) -> list[Json]:
+    """For each severity that stands in the way: how many places need a person, and what for, cause by cause."""
+    by_mark = {f["fingerprint"]: f for f in document["findings"]}
+    listed = ([by_mark[mark] for mark in cause["findings"] if mark in by_mark] for cause in document.get("causes", ()))
+    causes = list(filter(None, listed))
+    kinds = []
+    for severity in ("blocker", "wrong", "slow"):
+        found = [places for places in causes if places[0]["severity"] == severity]
+        kinds.append({
+            "severity": severity,
+            "places": sum(f["severity"] == severity for places in causes for f in places),
+            "rows": [{"lead": places[0], "more": len(places) - 1} for places in found[:TOP]],
+            "more": len(found[TOP:]),
+        })  # fmt: skip
+    return kinds
 
 
 def files(document: Json, due: list[Json]) -> Json:

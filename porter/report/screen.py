@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from porter.files.errors import printable
 from porter.finding import Finding
-from porter.report.causes import Cause, causes, is_aside
+from porter.report.causes import Cause, causes, is_aside, left
 from porter.report.route import route
 from porter.rulebook.words import speaker
 from porter.terminal import STYLES, Line, columns, pad, wrapped
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from porter.report.model import Report
 
 SHORT = 12  # findings; so few are shown one by one
-_KINDS = (("stops", ("blocker", "wrong"), 6), ("slows", ("slow",), 3))  # name, severities, how many causes are shown
+_SHOWN = {"stops": 6, "slows": 3}  # causes
 _LINES = 3  # of one message
 _INDENT = 6
 
@@ -26,9 +26,9 @@ _INDENT = 6
 def by_cause(report: Report) -> list[Line]:
     """What is left for a person; what stops or breaks the port first."""
     rows: list[Line] = []
-    for kind, findings in left(report).items():
+    for kind, findings in left(report.findings.due).items():
         found = causes(findings, report.texts.subject)
-        shown = next(number for name, _, number in _KINDS if name == kind)
+        shown = _SHOWN[kind]
         if not found:
             continue
         rows += [[], [(say(f"screen.{kind}", report.lang), "bold")]]
@@ -39,12 +39,6 @@ def by_cause(report: Report) -> list[Line]:
             rows.append([("  " + say("screen.more", report.lang, causes=_count(report, "causes", len(more)),
                                      places=_count(report, "places", places), asked=report.view.asked), "dim")])  # fmt: skip
     return rows
-
-
-def left(report: Report) -> dict[str, list[Finding]]:
-    """What no edit of porter's settles, and what is about the code instead of about porter."""
-    manual = [f for f in report.findings.due if f.status == "manual" and not f.code.startswith("PRT0")]
-    return {kind: [f for f in manual if f.severity in severities] for kind, severities, _ in _KINDS}
 
 
 def _cause(report: Report, cause: Cause) -> list[Line]:
@@ -65,7 +59,7 @@ def _cause(report: Report, cause: Cause) -> list[Line]:
 
 def summary(report: Report) -> list[Line]:
     """Route, edits and what is left, with the next command."""
-    lang, findings, kinds = report.lang, report.findings, left(report)
+    lang, findings, kinds = report.lang, report.findings, left(report.findings.due)
     if not findings.all:
         return [[(say("readiness.none", lang), "bold")]]
     rows: list[tuple[str, str, str]] = []

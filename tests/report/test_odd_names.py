@@ -145,7 +145,7 @@ def test_a_terminal_gets_nothing_raw(porter):
     for args in (["analyze", ".", "--verbose"], ["migrate", ".", "--check"], ["advise", "."], ["env", "."]):
         answer = porter(*args)
         assert answer.code in (0, 1) and quiet(answer.err) and quiet(answer.text), args
-    coloured = porter("analyze", ".", terminal=True).text
+    coloured = porter("analyze", ".", "--all", terminal=True).text
     assert quiet(re.sub(r"\x1b\[[\d;]*m", "", coloured)) and "title" in coloured and "\x1b]" not in coloured
 
 
