@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 
 import pytest
 from command_line import ROOT, TESTED, git, write
+
+from porter.files.kinds import kind_of
 
 pytestmark = pytest.mark.slow
 
@@ -65,6 +68,30 @@ def test_the_manifest_is_valid_and_names_real_commands(tmp_path):
         words = [*hook["entry"].split()[1:], "--help"]
         shown = subprocess.run([sys.executable, "-m", "porter", *words], cwd=TESTED, capture_output=True)
         assert shown.returncode == 0
+
+
+NAMES = """train.py gui.pyw a.ipynb run.sh run.bash job.slurm job.sbatch job.pbs job.lsf a.ksh rules.mk a.mak conf/a.yaml a.yml ds.json
+    a.jsonc a.json5 pyproject.toml setup.cfg a.ini a.conf app.dockerfile app.containerfile k.cu k.cuh a.cpp a.cc a.cxx a.c++ a.c a.h
+    a.hpp a.hh a.hxx a.hip Makefile GNUmakefile x/makefile Pipfile Dockerfile Dockerfile.gpu docker/Containerfile-npu requirements.txt
+    requirements-dev.txt dev_requirements.in constraints.txt reqs/base.txt requirements/train.in x.requirements.txt
+    notes.txt README.md a.pyc a.png sh .py .env myfile remakefile adockerfile a.txt docs/notes.in a.so list.in""".split()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_hooks_are_given_what_porter_reads_and_nothing_else(name):
+    for hook in yaml.safe_load(MANIFEST.read_text()):
+        assert bool(re.search(hook["files"], name)) is bool(kind_of(name))
+
+
+def test_a_launcher_for_gpus_does_not_pass(repository):
+    configure(repository, "porter-analyze")
+    write(
+        repository,
+        {"job.slurm": "#!/bin/bash\nexport CUDA_VISIBLE_DEVICES=0,1\npython train.py\n", "train.py": "import torch\n"},
+    )
+    git(repository, "add", ".")
+    done = pre_commit(repository)
+    assert done.returncode == 1 and "job.slurm:2:8: PRT801" in done.stdout, done.stdout
 
 
 def test_analyze_stops_new_code_and_lets_clean_code_pass(repository):
