@@ -204,7 +204,8 @@ def embedded(document: Json, rows: list[list[Row]], excerpts: Excerpts, rules: d
         message = rules[code]["messages"][why]
         texts.append([codes.index(code), shown(message["en"]), shown(message["zh"]), shown(message["symptom"])])
     packed = []
-    for f, excerpt in zip(findings, rows):
+    # what needs a person comes before what porter does by itself
+    for f, excerpt in sorted(zip(findings, rows), key=lambda pair: state(pair[0]) in ("auto", "optional")):
         values = {key: line(value) for key, value in f["values"].items()}
         hidden = 2 if f["suppressed"] is not None else 1 if f["baseline"] else 0
         packed.append([
