@@ -11,6 +11,7 @@ from porter.rulebook.words import speaker
 from porter.terminal import STYLES, Line, columns, pad, plain
 
 say = speaker("report")
+_REFUSED = 5  # files that one screen names
 
 if TYPE_CHECKING:
     from porter.report.model import Report
@@ -35,7 +36,11 @@ def lines(report: Report) -> list[Line]:
     from porter.report.screen import SHORT, by_cause, summary
 
     rows = _scanned(report) + _refused(report) + _left_out(report)
-    shown = [(path, worse) for path, found in by_file if (worse := [f for f in found if f.severity != "note"])]
+    shown = [
+        (path, worse)
+        for path, found in by_file
+        if (worse := [f for f in found if f.severity != "note" and f not in report.findings.refused])
+    ]
     if sum(len(found) for _, found in shown) <= SHORT:
         for path, findings in shown:
             rows += _file(report, path, findings)
@@ -60,7 +65,7 @@ def head(report: Report) -> list[Line]:
         percent = 100 * auto // places  # rounded down: 100 % means all of them
         rows.append([(say("readiness", report.lang, auto=auto, all=places, percent=percent), "bold")])
     else:
-        rows.append([(say("readiness.none", report.lang), "bold")])
+        rows.append([(say("readiness.unseen" if report.findings.unseen else "readiness.none", report.lang), "bold")])
     return rows + _table(report) + _refused(report) + _left_out(report) + _support(report) + _hidden(report)
 
 
@@ -96,11 +101,17 @@ def _table(report: Report) -> list[Line]:
 
 
 def _refused(report: Report) -> list[Line]:
-    if not report.findings.refused:
+    """What porter did not see or left alone, the worst first; one screen names a few."""
+    refused = report.findings.refused
+    if not refused:
         return []
-    rows: list[Line] = [[(say("refused", report.lang, n=len(report.findings.refused)), "bold red")]]
-    for finding in report.findings.refused:
-        rows.append([(f"  {printable(report.prefix + finding.path)}:{finding.line}: {report.message(finding)}", "")])
+    rows: list[Line] = [[(say("refused", report.lang, n=len(refused)), "bold red")]]
+    shown = refused[:_REFUSED] if report.view.kind == "screen" else refused
+    for finding in shown:
+        place = f"  {printable(report.prefix + finding.path)}:{finding.line}"
+        rows.append([(place, ""), (f"  {finding.code}", "dim"), (f"  {report.message(finding)}", "")])
+    if more := len(refused) - len(shown):
+        rows.append([("  " + say("refused.more", report.lang, n=more, asked=report.view.asked), "dim")])
     return rows
 
 

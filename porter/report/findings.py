@@ -49,6 +49,11 @@ class Findings:
         return tuple(f for f in self.all if f.code in REFUSED)
 
     @cached_property
+    def unseen(self) -> tuple[Finding, ...]:
+        """What was to be analysed and was not: whether that depends on CUDA nobody knows."""
+        return tuple(f for f in self.refused if f.suppressed is None and f.severity in DEPENDENT)
+
+    @cached_property
     def by_file(self) -> list[tuple[str, list[Finding]]]:
         """Open findings: the file with the worst one first, worst first inside."""
         groups: dict[str, list[Finding]] = {}

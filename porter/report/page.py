@@ -8,7 +8,7 @@ from collections import Counter
 from porter.files.documents import Json
 from porter.finding import EFFORTS, SEVERITIES, STATUSES
 from porter.report.excerpt import Excerpts, Row
-from porter.report.findings import REFUSED, stands_in_the_way
+from porter.report.findings import DEPENDENT, REFUSED, stands_in_the_way
 from porter.report.sanitise import line, shown
 from porter.report.static import paper
 from porter.report.treemap import boxes
@@ -71,11 +71,13 @@ def _verified(run: Json | None) -> Json | None:
 
 def headline(document: Json, lang: str) -> str:
     auto, places = document["summary"]["readiness"]["auto"], document["summary"]["readiness"]["places"]
-    values = {"auto": auto, "places": places, "left": places - auto}
+    unseen = [f for f in document["findings"] if f["code"] in REFUSED and f["suppressed"] is None]
+    files = len({f["path"] for f in unseen if f["severity"] in DEPENDENT})
+    values = {"auto": auto, "places": places, "left": places - auto, "files": files}
     if not document["files"]:
         key = "head.empty"
     elif not places:
-        key = "head.nothing"
+        key = "head.nothing" if not files else "head.unseen" if files < len(document["files"]) else "head.unread"
     elif document["route"]["head"]:
         text: str = document["route"]["head"][lang]
         return text.format_map(values)

@@ -53,7 +53,7 @@ def _holds(report: Report, row: Json, counts: Mapping[str, Signal]) -> Json | No
     """The condition that holds, None where none does."""
     if "own" in row and row["own"] not in report.scan.paths:
         return None
-    if "places" in row and report.findings.readiness[1] > row["places"]:
+    if "places" in row and (report.findings.readiness[1] > row["places"] or report.findings.unseen):
         return None
     torch = _files("torch", counts)
     condition: Json

@@ -73,7 +73,13 @@ def summary(report: Report) -> list[Line]:
         key = "edits" if automatic and reviewed else "edits.auto" if automatic else "edits.review"
         command = f"porter migrate {report.view.asked} --inplace" + ("" if automatic else " --unsafe")
         rows.append(("edits.label", say(f"screen.{key}", lang, **values), command))
-    rows.append(("left.label", _left(report, kinds), "" if not any(kinds.values()) else _explain(report, kinds)))
+    if any(kinds.values()) or not findings.unseen:
+        rows.append(("left.label", _left(report, kinds), _explain(report, kinds) if any(kinds.values()) else ""))
+    if findings.unseen:
+        files = _count(report, "files", len({f.path for f in findings.unseen}))
+        rows.append(
+            ("unseen.label", say("screen.unseen", lang, files=files), f"porter explain {findings.unseen[0].code}")
+        )
     if notes := [f for f in findings.open if f.severity == "note"]:
         optional = _count(report, "operators", sum(f.optional for f in notes))
         key = "notes.optional" if any(f.optional for f in notes) else "notes"

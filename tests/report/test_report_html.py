@@ -217,7 +217,7 @@ def test_every_number_in_a_sentence(document):
         for lang in ("en", "zh"):
             assert plain(phrase(key, lang, **values).replace("`", " ")) in page, (key, lang)
     elsewhere = {  # test_numbers_of_other_repositories has them, test_headlines, and test_advice.py
-        "head.all", "head.none", "route.seen", "baseline", "all-files", "all-apis", "all-launchers", "all-variables",
+        "head.all", "head.none", "head.unseen", "route.seen", "baseline", "all-files", "all-apis", "all-launchers", "all-variables",
         "entries.more", "package.more", "exports.against", "advice.more", "left.places", "left.more",
     }  # fmt: skip
     labels = {"readiness.bar", "where.map", "verified.chart"}
@@ -278,6 +278,10 @@ def test_headlines(document):
     head = {"en": "{auto} of {places}, {left} left", "zh": "{places} 处，{auto}，{left}"}
     assert said(2, 7, route={**document["route"], "head": head}) == ["2 of 7, 5 left", "7 处，2，5"]
     assert said(0, 0, route={**document["route"], "head": head})[0].startswith("Nothing")
+    old = {**document["findings"][0], "code": "PRT002", "severity": "wrong", "suppressed": None}
+    assert all("1" in text for text in said(0, 0, findings=[old])), "a file that was not analysed"
+    assert said(0, 0, findings=[old], files=document["files"][:1])[0].startswith("No file could")
+    assert said(0, 0, findings=[{**old, "severity": "note"}])[0].endswith("depends on CUDA.")
 
 
 def test_the_script_has_every_finding(document):

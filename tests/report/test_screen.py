@@ -96,3 +96,14 @@ def test_chinese_breaks_between_characters_and_no_line_begins_with_a_full_stop()
 def test_what_does_not_fit_is_cut_where_a_word_ends():
     assert wrapped("one two three four five", 9, 2) == ["one two", "three…"]
     assert wrapped("one two", 9, 2) == ["one two"]
+
+
+def test_a_few_of_what_was_not_read_are_named_and_the_others_counted(tmp_path, monkeypatch):
+    broken = {f"old{n}.py": "import torch\nprint 'cuda'\n" for n in range(9)}
+    porter = made(monkeypatch, tmp_path / "r", broken)
+    for extra, named in ([], 5), (["--all"], 9):
+        text = porter("analyze", ".", *extra).text
+        assert "Nothing" not in text.replace("Nothing CUDA-dependent found in what was analysed", ""), text
+        files = {line.partition(":")[0] for line in text.splitlines() if line.startswith("  old") and "PRT002" in line}
+        assert len(files) == named, text
+        assert ("  ... 4 more: porter analyze . --all" in text.splitlines()) == (named == 5), text
