@@ -259,8 +259,8 @@ def test_refused_files_are_named_up_front(porter):
     head = got.text.partition("train.py  3 findings")[0]
     assert (
         "Not analysed, or left as they were: 2" in head
-        and "old.py:2: this is Python 2" in head
-        and "blob.py:1: holds binary data" in head
+        and "old.py:2  PRT002  this is Python 2" in head
+        and "blob.py:1  PRT003  holds binary data" in head
     )
     assert got.code == 1
 
@@ -283,7 +283,7 @@ def test_huge_file_is_a_finding(porter, monkeypatch):
     with open(porter.folder / "huge.py", "wb") as file:
         file.truncate(read.LIMIT + 1)
     got = porter("analyze", ".")
-    assert "huge.py:1: has " in got.text and got.code == 1
+    assert "huge.py:1  PRT003  has " in got.text and got.code == 1
 
 
 def test_broken_promise_is_123(porter, monkeypatch):
