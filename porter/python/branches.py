@@ -38,8 +38,9 @@ _KERNELS_OF = frozenset(  # packages whose functions are CUDA kernels, with a sl
     causal_conv1d mamba_ssm cupy cudf tilelang helion deep_ep""".split()
 )
 _CAPABILITY = frozenset({"get_device_capability", "get_device_properties"})
-_NO_KERNEL = lazy(  # to_cuda, init_cuda, sync_cuda, ...: verbs of Python code
-    r"(?:^|_)(?:to|use|is|has|can|sync|synchronize|seed|init|empty|clear|check|set|get|with|on|in|batch|reset|test)_cuda$"
+_NO_KERNEL = lazy(  # to_cuda, init_cuda, sync_cuda, ...: verbs of Python code; cudnn_benchmark: what an option sets
+    r"(?:^|_)(?:(?:to|use|is|has|can|sync|synchronize|seed|init|empty|clear|check|set|get|with|on|in|batch|reset|test)_cuda$"
+    r"|cudnn_(?:deterministic|benchmark|enabled?|allow_tf32)$)"
 )
 _TRUTH = (ast.BoolOp, ast.UnaryOp, ast.Compare, ast.NamedExpr)
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from typing import TYPE_CHECKING
 
 from porter.python.blocks import once
 from porter.python.branches import is_kernel, kernels_called
 from porter.python.evidence import call_name, constant, is_log
 from porter.python.index import Link, Node, ancestors, walk
-from porter.python.stopping import stops_without_gpu
+from porter.python.stopping import after, stops_without_gpu
 from porter.regex import lazy
 
 if TYPE_CHECKING:
@@ -24,6 +25,12 @@ _CHOSEN = lazy(
 )
 _ADVISED = lazy(r"(?i)\b(?:flash[_-]?(?:attn|attention)|flash|xformers|apex|tensorrt|bitsandbytes)\b")
 _CAPABILITY = "torch.cuda.get_device_capability"
+_COUNTING = frozenset(  # before the port and after it
+    f"torch.{device}.{name}"
+    for device in ("cuda", "npu")
+    for name in ("device_count", "current_device", "get_device_name")
+)
+_PLAIN = frozenset(dir(builtins)) | {"append", "add", "extend", "update", "join", "format"}  # run anywhere
 _PARALLEL = frozenset({"torch.nn.DataParallel", "torch.nn.parallel.DataParallel"})
 _SETTER = "torch.set_default_tensor_type"
 # a branch of nothing else decides, and runs nothing
@@ -49,26 +56,30 @@ def _decided(file: File, link: Link | None) -> Choice | None:
             names = (_kernel(file, part, up) for part in (above.body, above.orelse))
             return _choice(next(filter(None, names), None), [above.body])
         elif kind is ast.If and child is above.test:
-            stays = _raising(file, above, up) or _parallel(file, above, up) or _advising(above)
+            stays = _raising(file, above.body, up) or _parallel(file, above, up) or _advising(above)
             return stays or _choice(_branch(file, above, up), [getattr(s, "value", None) for s in above.body])
         elif kind is ast.Assign:
             target: str = getattr(above.targets[0], "id", "")
             return ("kernel", target) if _CHOSEN.search(target) else None
         elif kind is ast.Call and child is not above.func or isinstance(above, ast.stmt):
             return None
+        elif kind is ast.UnaryOp and isinstance(above.op, ast.Not) and up[1] and up[1][0].__class__ is ast.If:
+            return _raising(file, after(up[1]), up[1]) if above is up[1][0].test else None
         child = above
     return None
 
 
-def _raising(file: File, node: ast.If, link: Link) -> Choice | None:
-    """Of a branch that does nothing else but call what no port replaces, and speak of it: without a GPU it is not taken."""
-    calls = [inner for statement in node.body for inner in walk(statement) if inner.__class__ is ast.Call]
+def _raising(file: File, block: list[ast.stmt], link: Link) -> Choice | None:
+    """Of what does nothing else but call what no port replaces, and speak of it: without a GPU it does not run."""
+    calls = [inner for statement in block for inner in walk(statement) if inner.__class__ is ast.Call]
     name = ""
     for call in calls:
         full = file.names.resolve(call.func, link) or ""
         if full in (_CAPABILITY, _SETTER):
             name = name or full
-        elif not is_log(call.func, call_name(call.func)):
+        elif (
+            full not in _COUNTING and call_name(call.func) not in _PLAIN and not is_log(call.func, call_name(call.func))
+        ):
             return None
     if name == _SETTER and not any("torch.cuda." in ast.unparse(arg) for call in calls for arg in call.args):
         return None  # a type of the CPU

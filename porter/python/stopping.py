@@ -33,12 +33,17 @@ def stops_without_gpu(question: Link | None) -> bool:
 
 
 def _without(branch: Link) -> list[ast.stmt]:
-    """What runs where the condition does not hold."""
+    """What runs first where the condition does not hold."""
+    return after(branch) if branch[0].orelse else after(branch)[:1]
+
+
+def after(branch: Link) -> list[ast.stmt]:
+    """What runs where the condition does not hold, and would not if it did."""
     node, owner = branch[0], branch[1][0]
     field, index = place(owner, node)
     if node.orelse or field not in BODIES or not isinstance(node.body[-1], ast.Return):
         return list(node.orelse)
-    return list(getattr(owner, field)[index + 1 : index + 2])
+    return list(getattr(owner, field)[index + 1 :])
 
 
 def _ends(block: list[ast.stmt]) -> bool:
