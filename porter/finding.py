@@ -9,6 +9,8 @@ SEVERITIES = ("blocker", "wrong", "slow", "note")
 STATUSES = ("auto", "review", "manual")
 # of a device or a backend that has one value in several places
 SHARED = frozenset({"PRT120", "PRT122", "PRT123", "PRT201", "PRT202", "PRT209", "PRT825", "PRT830"})
+# and the question that stands before such a value: `args.device if torch.cuda.is_available() else "cpu"`
+DECIDED = SHARED | {"PRT101"}
 EFFORTS = ("minutes", "hours", "rewrite")
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from porter.python.blocks import BODIES, once, once_for_file, place
 from porter.python.demands import demanded, demands
 from porter.python.evidence import CUDA_LIBRARIES, call_name, constant, device_like
+from porter.python.handed_on import given_to
 from porter.python.index import FUNCTIONS, Link, Node, walk
 from porter.regex import lazy
 
@@ -58,6 +59,8 @@ def asked_for(file: File, link: Link | None, depth: int = 0) -> str | None:
                 return library
         elif kind in (ast.If, ast.IfExp) and child is above.test:
             if library := _theirs(file, [above.body, above.orelse], up):
+                return library
+            if kind is ast.IfExp and (library := given_to(file.names, up)):
                 return library
         elif kind is ast.JoinedStr:  # f"tensorflow{'' if torch.cuda.is_available() else '-cpu'}"
             words = re.match(r"\w+", str(constant(above.values[0]) or ""))

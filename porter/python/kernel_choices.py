@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 import builtins
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from porter.python.blocks import once
 from porter.python.branches import is_kernel, kernels_called
-from porter.python.evidence import call_name, constant, is_log
+from porter.python.evidence import call_name, constant, is_log, lightning, target_name, trainer
 from porter.python.index import Link, Node, ancestors, walk
 from porter.python.stopping import after, stops_without_gpu
 from porter.regex import lazy
@@ -53,11 +54,15 @@ def _decided(file: File, link: Link | None) -> Choice | None:
             if choice := next((choice for value, choice in _beside(above) if value is not child), None):
                 return choice
         elif kind is ast.IfExp and child is above.test:
+            if accelerator := _lightning(file, up):
+                return "together", accelerator
             names = (_kernel(file, part, up) for part in (above.body, above.orelse))
             return _choice(next(filter(None, names), None), [above.body])
         elif kind is ast.If and child is above.test:
             stays = _raising(file, above.body, up) or _parallel(file, above, up) or _advising(above)
             return stays or _choice(_branch(file, above, up), [getattr(s, "value", None) for s in above.body])
+        elif kind is ast.Assert and child is above.test and above.msg is not None:
+            return next((("stops", word) for word in _advised([above.msg])), None)
         elif kind is ast.Assign:
             target: str = getattr(above.targets[0], "id", "")
             return ("kernel", target) if _CHOSEN.search(target) else None
@@ -66,6 +71,21 @@ def _decided(file: File, link: Link | None) -> Choice | None:
         elif kind is ast.UnaryOp and isinstance(above.op, ast.Not) and up[1] and up[1][0].__class__ is ast.If:
             return _raising(file, after(up[1]), up[1]) if above is up[1][0].test else None
         child = above
+    return None
+
+
+def _lightning(file: File, choice: Link) -> str | None:
+    """`accelerator="gpu" if torch.cuda.is_available() else "cpu"`: Lightning has no accelerator for NPUs, and its Trainer's
+    other arguments go with that one."""
+    place: Link = choice[1]
+    given: list[Node] = [place[0]] if place[0].__class__ is ast.Assign else []
+    if place[0].__class__ is ast.keyword and place[1] and place[1][0].__class__ is ast.Call:
+        given = place[1][0].keywords if trainer(file.names.resolve(place[1][0].func, place[1])) else []
+    for node in given:
+        name = getattr(node, "arg", None) or target_name(getattr(node, "targets", [None])[0])
+        side = constant(getattr(node.value, "body", None)) if node.value.__class__ is ast.IfExp else None
+        if side in ("gpu", "cuda") and lightning(name):
+            return f'{name}="{side}"'
     return None
 
 
@@ -112,8 +132,14 @@ def _advising(node: ast.If) -> Choice | None:
         return None
     if not all(map(_is_log_call, calls)):
         return None
-    texts = (str(constant(inner) or "") for call in calls for inner in walk(call))
-    return next((("advises", match[0]) for text in texts if (match := _ADVISED.search(text))), None)
+    return next((("advises", word) for word in _advised(calls)), None)
+
+
+def _advised(parts: Iterable[Node]) -> Iterator[str]:
+    """What has CUDA kernels alone, in the texts of these."""
+    for inner in (inner for part in parts for inner in walk(part)):
+        if match := _ADVISED.search(str(constant(inner) or "")):
+            yield match[0]
 
 
 def _choice(kernel: str | None, chosen: list[Node]) -> Choice | None:

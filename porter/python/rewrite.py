@@ -14,7 +14,7 @@ from porter.engine.nodes import imported
 from porter.engine.refusals import failure
 from porter.engine.rule import Hit, Rule
 from porter.errors import Broken
-from porter.finding import SHARED, Change, apply
+from porter.finding import DECIDED, SHARED, Change, apply
 from porter.python.held_questions import QUESTIONS, waits_for
 from porter.python.index import Node
 from porter.python.quotes import fitting
@@ -200,10 +200,10 @@ class _Walk:
 
     def _with_others(self, rule: Rule, hit: Hit) -> Hit:
         """As much of a hit as the other places with the same value allow."""
-        held = None
-        if self.held and (hit.code or rule.code) in SHARED:
+        code, held = hit.code or rule.code, None
+        if self.held and code in DECIDED:
             held = self.held.get(self.piece.span(hit.at)[0])
-        elif self.held and dict(hit.values).get("name") in QUESTIONS:
+        if self.held and not held and code not in SHARED and dict(hit.values).get("name") in QUESTIONS:
             held = waits_for(self.file.link(hit.at), self.held, self.file.source)
         if held is None:
             return hit

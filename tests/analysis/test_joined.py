@@ -275,6 +275,22 @@ def test_within_one_file(project):
     assert ported(porter, ".")["a.py"] == text
 
 
+def test_the_question_before_a_value_goes_with_it(project):
+    """Half of `args.device if torch.cuda.is_available() else "cpu"` would hand on "cuda" where there is an NPU."""
+    options = "".join(
+        f'parser.add_argument("--{name}", default="cuda"){kept}\n'
+        for name, kept in (("device", "  # porter: ignore[PRT123] scripts read it"), ("cache-device", ""))
+    )
+    asked = "".join(
+        f'torch.zeros(3, device=args.{name} if torch.cuda.is_available() else "cpu")\n'
+        for name in ("device", "cache_device")
+    )
+    head = "import argparse\nimport torch\n\nparser = argparse.ArgumentParser()\n"
+    after = ported(project({"a.py": head + options + "args = parser.parse_args()\n" + asked}), ".")["a.py"]
+    assert "args.device if torch.cuda.is_available()" in after and 'cache-device", default="npu"' in after
+    assert "args.cache_device if torch.npu.is_available()" in after
+
+
 def test_a_command_line_made_of_a_dict_moves_with_the_option(project):
     """Its test passes the value as a script would; a dict of other keys is the start of a value of its own."""
     passing = 'import program\n\nARGS = {"--backend": "nccl", "--epochs": "3"}\n'

@@ -11,6 +11,7 @@ from porter.engine.rule_file import Link, RuleFile
 from porter.native.guarded import guarded
 from porter.native.required import required
 from porter.python.array_switches import decides_for
+from porter.python.handed_on import given_to
 
 CODES = {"compared": "PRT122", "stripped": "PRT122", "case": "PRT122", "option": "PRT123"}
 LOCAL = ("argument", "assigned")  # what no other file depends on
@@ -38,6 +39,10 @@ class DeviceLiteral(Rule):
             return Hit(original, "refused", values=values)
         if literal.role in LOCAL and (extension := required(file)):
             return Hit(original, "beside-extension", values=(("name", extension[1]),))
+        if literal.role == "assigned" and (library := given_to(file.names, literal.link)):
+            asked = literal.link[1][0].__class__ is ast.IfExp  # where there is no GPU, another one is taken
+            severity = "note" if asked else None
+            return Hit(original, "of-a-library", values=(*values, ("library", library)), severity=severity)
         kernel = (file.meaning.kernel(original) or guarded(file, literal.link)) if literal.role == "compared" else None
         if literal.role == "compared" and (library := decides_for(file, literal.link)):
             return Hit(original, "for-arrays", values=(*values, ("library", library)), code=code)

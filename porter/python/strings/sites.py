@@ -10,10 +10,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from porter.engine.suppress import Suppressions
-from porter.finding import SHARED, Finding, Site
+from porter.finding import DECIDED, SHARED, Finding, Site
 from porter.python.array_switches import decides_for
 from porter.python.blocks import once, place
-from porter.python.evidence import call_name, constant, listed
+from porter.python.evidence import call_name, constant, device_like, listed
+from porter.python.held_questions import QUESTIONS
 from porter.python.index import FUNCTIONS, Link, Node, ancestors
 from porter.python.parameters import defaulted
 from porter.python.refusing import refuses
@@ -49,6 +50,7 @@ def sites_of(file: File) -> tuple[tuple[Site, ...], tuple[tuple[str, str], ...]]
             continue
         if not file.awareness.covers_link(link) and not _stays(file, link):
             look.follow(link)
+    look.ask()
     return look.sites_and_ties()
 
 
@@ -67,7 +69,7 @@ def with_status(
     """The sites with what becomes of them by the findings there: the status of their edit, or why they have none."""
     by_place: dict[tuple[int, int], list[Finding]] = {}
     for finding in findings if sites else ():
-        if finding.code in SHARED:
+        if finding.code in DECIDED:
             by_place.setdefault((finding.line, finding.column), []).append(finding)
     refused = any(finding.code == "PRT003" for finding in findings)
 
@@ -102,6 +104,18 @@ class _Sites:
             if holder:
                 line = self.file.source.line(offset)
                 self.sites.setdefault((holder, offset), Site(holder, offset, line, role))
+
+    def ask(self) -> None:
+        """`args.device if torch.cuda.is_available() else "cpu"`: the question goes with what it lets through."""
+        for link in self.names.spelled("torch"):
+            question = next(up for up in ancestors(link) if up[0].__class__ is not ast.Attribute)
+            if (choice := question[1]) is None or choice[0].__class__ is not ast.IfExp:
+                continue
+            chosen = choice[0].body if choice[0].test is question[0] else None
+            if device_like(chosen) and self.names.resolve(question[0].func, question) in QUESTIONS:
+                holder, offset = self.holders.of(chosen, choice), self.file.source.span(link[0])[0]
+                if holder:
+                    self.sites.setdefault((holder, offset), Site(holder, offset, self.file.source.line(offset), "used"))
 
     def _homes(self, link: Link) -> Iterator[_Home]:
         """(holder, role) pairs of the value at a link."""
