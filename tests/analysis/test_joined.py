@@ -282,7 +282,7 @@ def test_the_question_before_a_value_goes_with_it(project):
         for name, kept in (("device", "  # porter: ignore[PRT123] scripts read it"), ("cache-device", ""))
     )
     asked = "".join(
-        f'torch.zeros(3, device=args.{name} if torch.cuda.is_available() else "cpu")\n'
+        f'torch.zeros(3, device=args.{name} if torch.cuda.is_available() or args.{name} == "cpu" else "cpu")\n'
         for name in ("device", "cache_device")
     )
     head = "import argparse\nimport torch\n\nparser = argparse.ArgumentParser()\n"

@@ -109,9 +109,12 @@ class _Sites:
         """`args.device if torch.cuda.is_available() else "cpu"`: the question goes with what it lets through."""
         for link in self.names.spelled("torch"):
             question = next(up for up in ancestors(link) if up[0].__class__ is not ast.Attribute)
-            if (choice := question[1]) is None or choice[0].__class__ is not ast.IfExp:
+            test = question
+            while test[1] is not None and test[1][0].__class__ is ast.BoolOp:
+                test = test[1]
+            if (choice := test[1]) is None or choice[0].__class__ is not ast.IfExp:
                 continue
-            chosen = choice[0].body if choice[0].test is question[0] else None
+            chosen = choice[0].body if choice[0].test is test[0] else None
             if device_like(chosen) and self.names.resolve(question[0].func, question) in QUESTIONS:
                 holder, offset = self.holders.of(chosen, choice), self.file.source.span(link[0])[0]
                 if holder:
