@@ -10,6 +10,7 @@ from porter.python.uses import imports_of
 from porter.regex import lazy
 
 _TAKES = lazy(r"ray\.(?:\w+\.)*(?:remote|init|options)|\w[\w.]*\.(?:options|remote)")
+_RAYS_WORDS = lazy(rb"placement_group|cluster_resources|_bundles\b")  # a module may plan for Ray and import none of it
 _COUNTED = lazy(r"(?i)resource|bundle")  # node["Resources"]["GPU"], ray.cluster_resources().get("GPU")
 
 
@@ -17,10 +18,10 @@ class RayGpuResource(Rule):
     code = "PRT413"
     nodes = ("Call", "Dict", "Subscript")
     text = ("num_gpus", "get_gpu_ids", r"GPU[\"']")
-    only = staticmethod(lambda scene, _: bool(imports_of(scene.file, "ray")))
+    only = staticmethod(lambda scene, _: _is_about_ray(scene.file))
 
     def visit(self, original: cst.Call | cst.Dict | cst.Subscript, updated: Any, file: RuleFile) -> Answer:
-        if not imports_of(file, "ray"):
+        if not _is_about_ray(file):
             return None
         if isinstance(original, cst.Dict):
             return self._bundle(original, updated)
@@ -36,7 +37,11 @@ class RayGpuResource(Rule):
     def _asked(original: cst.Call, updated: cst.Call, file: RuleFile) -> Hit | None:
         """`@ray.remote(num_gpus=1)`, `Worker.options(num_gpus=0.5)`."""
         index = next((n for n, a in enumerate(original.args) if a.keyword and a.keyword.value == "num_gpus"), None)
-        if index is None or not _TAKES.fullmatch(file.name(original.func) or file.text(original.func)):
+        called = file.name(original.func) or file.text(original.func)
+        made = isinstance(original.func, cst.Attribute) and isinstance(original.func.value, cst.Call)
+        if made:  # ray.remote(Worker).options(...)
+            called = f"made.{original.func.attr.value}"
+        if index is None or not _TAKES.fullmatch(called):
             return None
         value = original.args[index].value
         if isinstance(value, cst.Integer) and not value.evaluated_value:
@@ -89,6 +94,10 @@ class RayGpuResource(Rule):
         ids = cst.Call(cst.Attribute(context, cst.Name("get_accelerator_ids")))
         index = cst.SubscriptElement(cst.Index(cst.SimpleString('"NPU"')))
         return Hit(original.func, "ids", new=cst.Subscript(ids, [index], lpar=updated.lpar, rpar=updated.rpar))
+
+
+def _is_about_ray(file: RuleFile) -> bool:
+    return bool(imports_of(file, "ray")) or _RAYS_WORDS.search(file.source.utf8) is not None
 
 
 def _renamed(text: cst.SimpleString) -> cst.SimpleString:
