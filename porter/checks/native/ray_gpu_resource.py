@@ -38,9 +38,8 @@ class RayGpuResource(Rule):
         """`@ray.remote(num_gpus=1)`, `Worker.options(num_gpus=0.5)`."""
         index = next((n for n, a in enumerate(original.args) if a.keyword and a.keyword.value == "num_gpus"), None)
         called = file.name(original.func) or file.text(original.func)
-        made = isinstance(original.func, cst.Attribute) and isinstance(original.func.value, cst.Call)
-        if made:  # ray.remote(Worker).options(...)
-            called = f"made.{original.func.attr.value}"
+        if isinstance(original.func, cst.Attribute) and isinstance(original.func.value, cst.Call):
+            called = f"made.{original.func.attr.value}"  # ray.remote(Worker).options(...)
         if index is None or not _TAKES.fullmatch(called):
             return None
         value = original.args[index].value
