@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from porter.finding import SHARED
 from porter.python.index import Node
+from porter.python.walks import children
 
 if TYPE_CHECKING:
     from porter.engine.rule import Rule
@@ -44,4 +45,4 @@ def _conditions(statement: ast.stmt) -> Iterator[Node]:
         node = todo.pop()
         if node.__class__ in (ast.BoolOp, ast.IfExp):
             yield node
-        todo += [below for below in ast.iter_child_nodes(node) if not isinstance(below, (ast.stmt, ast.ExceptHandler))]
+        todo += [below for below in children(node) if not isinstance(below, (ast.stmt, ast.ExceptHandler))]

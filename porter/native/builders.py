@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from porter.native.extensions import SOURCE, Extension
+from porter.python.walks import walk
 from porter.regex import lazy
 
 BUILDER = "class"
@@ -26,7 +27,7 @@ def named(path: str, tree: ast.Module) -> Iterator[Extension]:
     for node in _classes(tree.body):
         for item in node.body:
             if isinstance(item, _DEFS) and item.name in _METHODS:
-                words = (n.value for n in ast.walk(item) if isinstance(n, ast.Constant) and isinstance(n.value, str))
+                words = (n.value for n in walk(item) if isinstance(n, ast.Constant) and isinstance(n.value, str))
                 if sources := tuple(dict.fromkeys(filter(SOURCE.search, words))):
                     yield Extension(node.name, path, sources, builder=BUILDER)
 

@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from itertools import pairwise
 from typing import NamedTuple
 
+from porter.python.walks import walk
 from porter.regex import lazy
 
 FFI = "create_extension"  # of torch.utils.ffi, which torch 1.0 took out: all functions of its C files are handed to Python
@@ -69,7 +70,7 @@ def in_file(path: str, tree: ast.Module) -> Iterator[Extension]:
     values = _assigned(tree)
     lists = _lists_before(tree)
     known_parts: dict[str, Parts] = {}
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if not isinstance(node, ast.Call) or (word := _called(node)) == "setup":  # what it is handed speaks for itself
             continue
         named = next((k.value for k in node.keywords if k.arg in _NAMES), node.args[0] if node.args else None)
@@ -92,7 +93,7 @@ def in_file(path: str, tree: ast.Module) -> Iterator[Extension]:
 def _lists_before(tree: ast.Module) -> dict[ast.expr, tuple[str, ast.expr]]:
     """`sources = [...]`, and a call in the very next statement: by the call, the name and the list."""
     found: dict[ast.expr, tuple[str, ast.expr]] = {}
-    for node in ast.walk(tree):
+    for node in walk(tree):
         body = getattr(node, "body", None)
         for one, after in pairwise(body) if isinstance(body, list) else ():
             if isinstance(one, ast.Assign) and isinstance(one.value, ast.List) and isinstance(one.targets[0], ast.Name):
@@ -114,7 +115,7 @@ def _called(call: ast.Call) -> str:
 def _assigned(tree: ast.Module) -> dict[str, list[ast.expr]]:
     """What is assigned, appended or added to each name, anywhere in the file."""
     values: dict[str, list[ast.expr]] = {}
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)) and node.value is not None:
             for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
                 if isinstance(target, ast.Name):
@@ -164,7 +165,7 @@ def _parts(nodes: Iterable[ast.AST]) -> Parts:
     """The strings and the names in some expressions."""
     strings, names = [], []
     for node in nodes:
-        for inner in ast.walk(node):
+        for inner in walk(node):
             if isinstance(inner, ast.Constant) and isinstance(inner.value, str):
                 strings.append(inner.value)
             elif isinstance(inner, ast.Name):

@@ -12,6 +12,7 @@ from porter.native import kernels
 from porter.native.kernels import Reached, Remember
 from porter.native.uses import OPS, uses
 from porter.python.trees import Parse
+from porter.python.walks import children
 
 _SHOWN, _PLACES = 3, 5
 
@@ -82,7 +83,7 @@ def _places(places: list[tuple[str, str]]) -> str:
 
 def _functions(tree: ast.AST, head: str = "") -> list[tuple[int, int, str]]:
     functions = []
-    for node in ast.iter_child_nodes(tree):
+    for node in children(tree):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             name = f"{head}.{node.name}".lstrip(".")
             functions += [(node.lineno, node.end_lineno or node.lineno, name), *_functions(node, name)]

@@ -17,6 +17,7 @@ from typing import NamedTuple, TypeAlias
 from porter.files.errors import FilesError
 from porter.files.read import read
 from porter.python.trees import parse
+from porter.python.walks import walk
 from porter.regex import lazy
 
 _DEEPEST = 20  # packages that hand a name on to each other
@@ -182,7 +183,7 @@ def _names(tree: ast.Module) -> Table:
             names[node.name] = ("class", "")
         elif isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
             for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
-                names.update((n.id, ("value", "")) for n in ast.walk(target) if isinstance(n, ast.Name))
+                names.update((n.id, ("value", "")) for n in walk(target) if isinstance(n, ast.Name))
         elif isinstance(node, ast.ImportFrom):
             base = "." * node.level + (node.module or "")
             for alias in node.names:

@@ -9,6 +9,7 @@ from porter.files.paths import is_test
 from porter.python.evidence import constant
 from porter.python.imports import handler_of
 from porter.python.index import Node
+from porter.python.walks import walk
 from porter.regex import lazy
 
 # the keys of rules/settings.toml that ask for the package flash_attn, which torch's own attention may stand in for
@@ -33,14 +34,14 @@ def _is_tried(tree: ast.Module, key: str) -> bool:
     """Whether every import of flash_attn is tried, and one of them where the key is asked for."""
     tried: set[Node] = set()
     asked = False
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.Try) and _goes_on(node):
-            tried.update(inner for statement in node.body for inner in ast.walk(statement))
-    for node in ast.walk(tree):
+            tried.update(inner for statement in node.body for inner in walk(statement))
+    for node in walk(tree):
         if isinstance(node, (ast.Import, ast.ImportFrom)) and _is_flash(node) and node not in tried:
             return False
-        if isinstance(node, ast.If) and any(_says(inner, key) for inner in ast.walk(node.test)):
-            inside = (inner for statement in node.body for inner in ast.walk(statement))
+        if isinstance(node, ast.If) and any(_says(inner, key) for inner in walk(node.test)):
+            inside = (inner for statement in node.body for inner in walk(statement))
             asked = asked or any(isinstance(i, (ast.Import, ast.ImportFrom)) and _is_flash(i) for i in inside)
     return asked
 
@@ -57,4 +58,4 @@ def _says(node: Node, key: str) -> bool:
 def _goes_on(node: ast.Try) -> bool:
     """Whether a missing module is caught, and nothing is raised in its place."""
     handler = handler_of(node)
-    return handler is not None and not any(isinstance(inner, ast.Raise) for inner in ast.walk(handler))
+    return handler is not None and not any(isinstance(inner, ast.Raise) for inner in walk(handler))

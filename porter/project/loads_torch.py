@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from porter.project.imports import Import, imports
 from porter.python.trees import parse
+from porter.python.walks import walk
 from porter.regex import lazy
 from porter.rulebook.table import load
 
@@ -83,7 +84,7 @@ def _before(text: bytes, offset: int) -> bytes:
 def _imports_it(text: bytes, own_modules: Collection[str]) -> bool:
     """The same, where all that looks like an import may stand in a text."""
     tree = parse(text)
-    for node in ast.walk(tree) if tree else ():
+    for node in walk(tree) if tree else ():
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             if any(names_torch(statement, own_modules) for statement in imports(ast.unparse(node).encode())):
                 return True

@@ -5,10 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
+from porter.python.walks import walk
+
 
 def classes(tree: ast.Module | None, member: str) -> Iterable[str]:
     """Classes that define a method, or for `is_cuda` set an attribute, of this name."""
-    for node in ast.walk(tree) if tree else ():
+    for node in walk(tree) if tree else ():
         if isinstance(node, ast.ClassDef) and (_defines(node, member) or member == "is_cuda" and _sets(node, member)):
             yield node.name
 
@@ -18,7 +20,7 @@ def _defines(node: ast.ClassDef, member: str) -> bool:
 
 
 def _sets(node: ast.ClassDef, member: str) -> bool:
-    for inner in ast.walk(node):
+    for inner in walk(node):
         if isinstance(getattr(inner, "ctx", None), ast.Store):
             if isinstance(inner, ast.Attribute) and inner.attr == member and getattr(inner.value, "id", "") == "self":
                 return True

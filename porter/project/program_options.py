@@ -10,6 +10,7 @@ from functools import lru_cache
 from porter.engine.facts import Options
 from porter.files.kinds import MAKEFILE, SHELL, kind_of
 from porter.python.trees import Parse
+from porter.python.walks import walk
 from porter.regex import lazy
 
 # options are made of fields and parameters, too: dataclasses of HfArgumentParser, functions of typer, click and fire
@@ -71,7 +72,7 @@ def _kind(value: str) -> str:
 
 
 def _declared(tree: ast.Module | None, wanted: dict[str, str], by_name: bool) -> Iterable[tuple[str, bool]]:
-    for node in ast.walk(tree) if tree else ():
+    for node in walk(tree) if tree else ():
         if isinstance(node, ast.Call):
             flags = [a.value for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
             for name in {_plain(f) for f in flags if f.startswith("-")} & wanted.keys():

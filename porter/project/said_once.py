@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from porter.engine.facts import SyncNorms
 from porter.files.paths import is_test
 from porter.python.index import Node
+from porter.python.walks import walk
 from porter.regex import lazy
 
 _FUSED = lazy(rb"\bfused[ \t]*=[ \t]*True\b")
@@ -46,7 +47,7 @@ def first_gelu(texts: Mapping[str, bytes], parse: Callable[[bytes], ast.Module |
         if b"GELU" not in texts[path] and b"gelu" not in texts[path] or not _GELU.search(texts[path]) or is_test(path):
             continue
         tree = parse(texts[path])
-        if tree is not None and any(map(_is_exact, ast.walk(tree))):
+        if tree is not None and any(map(_is_exact, walk(tree))):
             return path
     return ""
 

@@ -9,6 +9,7 @@ from porter.files.paths import is_test
 from porter.python.evidence import call_name
 from porter.python.graphs import reached
 from porter.python.index import Node
+from porter.python.walks import walk
 from porter.regex import lazy
 
 _SETTER = b"set_default_tensor_type"
@@ -28,7 +29,7 @@ def unmoved_places(
     for path in sorted(texts) if setters else ():
         if b"torch" in texts[path] and not is_test(path) and _UNMOVED.search(texts[path]):
             tree = parse(texts[path])
-            calls: list[Node] = [node for node in ast.walk(tree) if is_unmoved(node)] if tree else []
+            calls: list[Node] = [node for node in walk(tree) if is_unmoved(node)] if tree else []
             if calls:
                 places[path] = min(call.lineno for call in calls)
     if not places:

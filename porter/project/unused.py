@@ -18,6 +18,7 @@ from porter.files.kinds import NATIVE, PYTHON, kind_of
 from porter.finding import FileResult, Finding
 from porter.python.graphs import reached
 from porter.python.trees import parse
+from porter.python.walks import walk
 from porter.regex import lazy
 
 Read = Callable[[str], bytes]
@@ -167,7 +168,7 @@ def _owner(lines: Sequence[bytes], number: int) -> str | None:
 def _words(node: ast.AST) -> set[str]:
     """All names, and all words of texts, for a registry may look them up."""
     words: set[str] = set()
-    for inner in ast.walk(node):
+    for inner in walk(node):
         if isinstance(inner, ast.Name):
             words.add(inner.id)
         elif isinstance(inner, ast.Attribute):

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from porter.engine.rule_file import Link, Node, RuleFile
 from porter.python.evidence import call_name, constant
 from porter.python.index import FUNCTIONS, ancestors, walk
+from porter.python.walks import children
 from porter.regex import lazy
 from porter.rulebook.table import hints
 
@@ -26,7 +27,7 @@ def switches(tree: ast.Module) -> Iterator[_Switch]:
     """The parameters of a module's functions that are only asked together with such a library."""
     for function in walk(tree):
         if function.__class__ in FUNCTIONS[:2]:
-            around = {below: above for above in walk(function) for below in ast.iter_child_nodes(above)}
+            around = {below: above for above in walk(function) for below in children(above)}
             named: dict[str, list[Node]] = {}
             for node in around:
                 if node.__class__ is ast.Name or node.__class__ is ast.arg:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from porter.python.foreign import imported, patches
 from porter.python.index import Link, Node, ancestors, on_lines, walk
 from porter.python.searches import Sought, lines_with
+from porter.python.walks import children
 from porter.regex import lazy
 
 if TYPE_CHECKING:
@@ -226,7 +227,7 @@ class Awareness:
             return
         for node in walk(statement):
             if node.__class__ in (ast.Tuple, ast.List, ast.Set, ast.Dict, ast.Compare, ast.BoolOp):
-                parts: list[Node] = list(ast.iter_child_nodes(node))
+                parts: list[Node] = children(node)
                 texts = [p.value for p in parts if p.__class__ is ast.Constant and isinstance(p.value, str)]
                 pair = any(t.startswith(self._texts) for t in texts) and any(
                     t.startswith(("cuda", "nccl")) for t in texts

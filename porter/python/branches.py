@@ -13,6 +13,7 @@ from porter.python.demands import demanded, demands
 from porter.python.evidence import CUDA_LIBRARIES, call_name, constant, device_like
 from porter.python.handed_on import given_to
 from porter.python.index import FUNCTIONS, Link, Node, walk
+from porter.python.walks import children
 from porter.regex import lazy
 
 if TYPE_CHECKING:
@@ -154,7 +155,7 @@ def _kernel_after(file: File, node: Node, link: Link) -> str | None:
 
 
 def _fresh(file: File, question: str, part: Node, link: Link) -> Iterator[Node]:
-    """Its nodes in the order of `ast.walk`, without the statements that have been gone over in vain: an `elif` holds all
+    """Its nodes in the order of `walk`, without the statements that have been gone over in vain: an `elif` holds all
     that follow it."""
     barren = file.answers["barren"].setdefault((question, file.names.scopes.around(link)), set())
     statements, todo = [], deque([part])
@@ -164,7 +165,7 @@ def _fresh(file: File, question: str, part: Node, link: Link) -> Iterator[Node]:
             if node in barren:
                 continue
             statements.append(node)
-        todo.extend(ast.iter_child_nodes(node))
+        todo.extend(children(node))
         yield node
     barren.update(statements)  # reached where nothing was found: who has an answer stops before
 

@@ -18,6 +18,7 @@ from porter.engine.rule_file import Link as Link
 from porter.engine.rule_file import Node as Node
 from porter.engine.rule_file import Source
 from porter.python.blocks import once, within
+from porter.python.walks import walk as walk
 
 _LEAVES = frozenset(
     [ast.Constant, ast.Load, ast.Store, ast.Del, ast.Pass, ast.Break, ast.Continue, int, str, type(None)]
@@ -28,7 +29,6 @@ _SKIPPED = frozenset(
 )
 _ONLY = {ast.keyword: ("value",), ast.arg: ("annotation",), ast.Attribute: ("value",)}
 
-walk: Callable[[Node], Iterator[Node]] = ast.walk  # for who asks for the class of what it gives
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 STATEMENTS = tuple(

@@ -34,6 +34,7 @@ from porter.project.said_once import (
 from porter.project.unmoved import unmoved_places
 from porter.python.array_switches import is_named, switches
 from porter.python.trees import Parse, parse, shallow
+from porter.python.walks import walk
 from porter.regex import lazy
 from porter.rulebook.gate import opening
 from porter.training.calls.per_batch import served
@@ -267,7 +268,7 @@ def _used(
         tree = None if defined.keys().isdisjoint(re.findall(r"\w+", imported)) else parse(data)
         if tree is None:
             continue
-        for node in ast.walk(tree):
+        for node in walk(tree):
             if isinstance(node, ast.ImportFrom):
                 base = "." * node.level + (f"{node.module}." if node.module else "")
                 for alias in node.names:
@@ -280,7 +281,7 @@ def _used(
 def _handed_over(tree: ast.Module, name: str, kind: str) -> bool:
     from porter.python.evidence import call_name, like, named
 
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.Call):
             for k in node.keywords:
                 if k.arg and like(k.arg, kind) and getattr(k.value, "id", "") == name:

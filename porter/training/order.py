@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from porter.python import blocks
 from porter.python.evidence import call_name
 from porter.python.index import FUNCTIONS, Link, Node, ancestors
+from porter.python.walks import children
 from porter.regex import lazy
 
 if TYPE_CHECKING:
@@ -118,5 +119,5 @@ def _touch(statement: Node, link: Link, names: Names) -> str | None:
                 and not node.args
             ):
                 return f".{node.func.attr}()"
-        stack += ast.iter_child_nodes(node)
+        stack += children(node)
     return None

@@ -10,6 +10,7 @@ from porter.python.blocks import BODIES, once, place, within
 from porter.python.evidence import call_name, constant
 from porter.python.index import Link, Node, ancestors, walk
 from porter.python.waits import READS
+from porter.python.walks import children
 from porter.regex import lazy
 from porter.training.placement import HOST, NUMBER, UNKNOWN
 
@@ -97,7 +98,7 @@ def bare(node: Node, names: set[str]) -> bool:
             return bare(node.func.value, names)
         return call_name(node.func) in ("str", "format", "round") and any(bare(a, names) for a in node.args)
     if kind in (ast.JoinedStr, ast.FormattedValue, ast.Tuple, ast.BinOp):
-        return any(bare(n, names) for n in ast.iter_child_nodes(node))
+        return any(bare(n, names) for n in children(node))
     return False
 
 
@@ -166,7 +167,7 @@ def _head(statement: ast.stmt) -> list[Node]:
     if getattr(statement, "body", None).__class__ is not list:
         return [statement]
     blocks = (ast.stmt, ast.ExceptHandler, ast.match_case)
-    return [n for n in ast.iter_child_nodes(statement) if not isinstance(n, blocks)]
+    return [n for n in children(statement) if not isinstance(n, blocks)]
 
 
 def made_on_host(scene: AnyScene, link: Link) -> bool:

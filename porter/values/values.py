@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from porter.python.index import Node, walk
 from porter.python.parameters import dotted, parameters
+from porter.python.walks import children
 from porter.values.traces import Traces
 from porter.values.value import Value
 
@@ -77,7 +78,7 @@ class Body:
         if handler is not None:
             handler(node)
         else:
-            for child in ast.iter_child_nodes(node):
+            for child in children(node):
                 if isinstance(child, ast.expr):
                     self.value(child)
         return node.__class__ in _LEAVES

@@ -12,6 +12,7 @@ from porter.finding import Change
 from porter.python.blocks import once_for_file
 from porter.python.comments import on_lines
 from porter.python.index import FUNCTIONS, Link, Node, ancestors
+from porter.python.walks import walk
 from porter.regex import lazy
 
 if TYPE_CHECKING:
@@ -177,9 +178,7 @@ class _Writer:
 
     def _unit(self, indent: bytes) -> bytes:
         """One level of indentation, as the file has it."""
-        block = next(
-            (s for s in ast.walk(self.file.tree) if isinstance(s, (ast.FunctionDef, ast.ClassDef, ast.For))), None
-        )
+        block = next((s for s in walk(self.file.tree) if isinstance(s, (ast.FunctionDef, ast.ClassDef, ast.For))), None)
         if block is None:
             return b"    "
         inner, outer = (self.source.indentation(self.source.span(s)[0]) for s in (block.body[0], block))

@@ -11,6 +11,7 @@ from porter.project.unmoved import is_unmoved
 from porter.python.blocks import place
 from porter.python.evidence import call_name, is_log
 from porter.python.index import ancestors
+from porter.python.walks import walk
 from porter.regex import lazy
 
 SETTER = "torch.set_default_tensor_type"
@@ -59,7 +60,7 @@ def _sets_cpu(statement: ast.stmt, block: Link, file: RuleFile) -> bool:
 
 def _makes_objects(statement: ast.stmt, block: Link, file: RuleFile) -> bool:
     """`model = Transformer(args)`, `print(model)`: a function of the project may do anything, a class makes its tensors."""
-    for node in ast.walk(statement):
+    for node in walk(statement):
         if isinstance(node, LEAVES) or is_unmoved(node):
             return False
         if isinstance(node, ast.Call):

@@ -118,5 +118,7 @@ def _is_plain(node: Node) -> bool:
         w.isidentifier() and "sdpa" in w.lower() for w in words
     ):
         return True
-    product = not words.isdisjoint(_PRODUCTS) or any(inner.__class__ is ast.MatMult for inner in walk(node))
-    return product and "softmax" in words
+    if "softmax" not in words:
+        return False
+    operators = (getattr(inner, "op", None) for inner in walk(node))
+    return not words.isdisjoint(_PRODUCTS) or any(operator.__class__ is ast.MatMult for operator in operators)

@@ -11,6 +11,7 @@ from porter.checks.native.torch_requirement import LISTS, TorchRequirement
 from porter.engine.rule import Hit, IndexRule
 from porter.engine.rule_file import Link, Node, RuleFile
 from porter.python.assigned import values_of
+from porter.python.walks import walk
 from porter.versions import limits
 
 _MODULES = frozenset({"setup", "setuptools", "distutils"})
@@ -83,7 +84,7 @@ def _named(node: Node, file: RuleFile, uses: dict[Node, Link], seen: set[str], *
 def _tabled(node: Node, file: RuleFile, uses: dict[Node, Link], seen: set[str]) -> Iterator[Node]:
     """The strings of lists that an expression reads, as `deps["torch"]` does: of those that hold requirements alone."""
     names: Any = file.names
-    for name in ast.walk(node):
+    for name in walk(node):
         if isinstance(name, ast.Name) and name.id not in seen and name in uses:
             seen.add(name.id)
             values: list[Node] = values_of(names, name, uses[name])

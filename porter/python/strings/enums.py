@@ -14,6 +14,7 @@ from porter.python.evidence import DEVICES, call_name, constant, like
 from porter.python.index import Link, Node
 from porter.python.names import Names
 from porter.python.parameters import defaulted, positional
+from porter.python.walks import walk
 from porter.regex import lazy
 
 _WORDS = lazy(r"(?<=[a-z])(?=[A-Z])")
@@ -71,7 +72,7 @@ class Enums:
 
     def _named(self, annotation: Node) -> set[str]:
         """The Enums of the file in an annotation."""
-        return {call_name(n) for n in ast.walk(annotation)} & self._known.keys() if annotation is not None else set()
+        return {call_name(n) for n in walk(annotation)} & self._known.keys() if annotation is not None else set()
 
     def _made(self, value: Node) -> set[str]:
         """That of `Timer(x)`, `Timer.CUDA`."""
