@@ -41,16 +41,27 @@ def analyse(path: str, data: bytes, session: Session) -> FileResult:
 
 
 def sites(path: str, data: bytes, session: Session) -> FileResult:
-    """Of a file that is not edited: where it has devices and backends, and nothing else. Never raises."""
-    if kind(path) != PYTHON:
+    """Of a file that is not edited: where it has devices and backends, whatever their status. Never raises."""
+    file_kind = kind(path)
+    if file_kind == NOTEBOOK:
         return analyse(path, data, session)
+    if file_kind != PYTHON:
+        from porter.analysis.text import places
+
+        if not concerns(file_kind, data):
+            return unread(path, data)
+        return guarded(path, data, session, lambda result: places(file_kind, result, data, session))
 
     def look(result: FileResult) -> FileResult:
         from porter.analysis.file import File
         from porter.python.source import Source
+        from porter.python.strings.literals import lines_to_look_at
         from porter.python.strings.sites import sites_of
 
-        sites, ties = sites_of(File(path, Source(data), session))
+        source = Source(data)
+        if not lines_to_look_at(source):
+            return result
+        sites, ties = sites_of(File(path, source, session))
         return replace(result, sites=sites, ties=ties)
 
     return guarded(path, data, session, look)

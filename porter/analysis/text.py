@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
@@ -12,7 +13,7 @@ from typing import cast
 
 from porter.analysis.promises import Edits, applied, promised
 from porter.engine.refusals import Failures, about, finding, folded
-from porter.engine.rule import Hit
+from porter.engine.rule import Hit, TextRule
 from porter.engine.session import Session
 from porter.errors import Broken, Unreadable
 from porter.finding import SHARED, Change, FileResult, Finding, Held, Site
@@ -59,10 +60,11 @@ def _document(path: str, data: bytes, kind: str | Format, session: Session) -> D
     return Document(path, data, kind, session, _format(kind).MARK)
 
 
-def _look(document: Document) -> _Look:
+def _look(document: Document, wanted: Callable[[TextRule], bool] | None = None) -> _Look:
     form = _format(document.kind)
     tree, failures, session = form.read(document), Failures(), document.session
-    hits = _asked(document, form, tree, failures)
+    rules = list(filter(wanted, session.rules.of_text[form.READS]))
+    hits = _asked(document, form, tree, rules, failures)
     code = getattr(form, "code", document.data)  # the shell of a notebook has the road of its Python
     if not leads(document.path, code, session.facts.roads):  # nobody asks it for an edit
         hits = [hit for hit in hits if not hit.edits]
@@ -74,10 +76,10 @@ def _look(document: Document) -> _Look:
     return _Look(document, tree, sorted(hits, key=lambda hit: (hit.at[0], hit.code or "", hit.why)), failures)
 
 
-def _asked(document: Document, form: Format, tree: object, failures: Failures) -> list[Hit]:
-    """What the rules say that read such a tree; one that fails loses its own."""
+def _asked(document: Document, form: Format, tree: object, rules: Iterable[TextRule], failures: Failures) -> list[Hit]:
+    """What the rules say; one that fails loses its own."""
     answers: list[Hit] = []
-    for rule in document.session.rules.of_text[form.READS]:
+    for rule in rules:
         hits = failures.guard([rule], 1, lambda: list(rule.look(document, tree))) or ()  # noqa: B023
         answers += [hit if hit.code else replace(hit, code=rule.code) for hit in hits]
     settled = getattr(form, "settled", None)
@@ -105,7 +107,7 @@ def examine(kind: str | Format, result: FileResult, data: bytes, session: Sessio
     """What `analyse` guards. Raises Unreadable."""
     document = _document(result.path, data, kind, session)
     if document.suppressions.skip is not None:
-        return replace(result, parsed=True, sites=_skipped(document))
+        return replace(result, parsed=True, sites=_left_alone(document))
     looked = _look(document)
     findings = [_finding(document, hit) for hit in looked.hits]
     quiet = session.quiet.codes(result.path)
@@ -119,13 +121,22 @@ def examine(kind: str | Format, result: FileResult, data: bytes, session: Sessio
     return replace(result, parsed=True, findings=shown, auto=kept.auto, review=kept.review, sites=sites)
 
 
-def _skipped(document: Document) -> tuple[Site, ...]:
+def places(kind: str, result: FileResult, data: bytes, session: Session) -> FileResult:
+    """Of a file that is not edited, so that nobody asks what is to be done there, nor whether an edit keeps a promise."""
+    return replace(result, sites=_left_alone(_document(result.path, data, kind, session)))
+
+
+def _left_alone(document: Document) -> tuple[Site, ...]:
     """Of a file that is to be left alone, the places that others have to agree with."""
     try:
-        hits = [hit for hit in _look(document).hits if hit.holder]
+        hits = [hit for hit in _look(document, _has_holders).hits if hit.holder]
     except Unreadable:
         return ()
     return tuple(sorted(Site(h.holder, h.at[0], document.place(h.at[0])[0], h.role, "skipped") for h in hits))
+
+
+def _has_holders(rule: TextRule) -> bool:
+    return not SHARED.isdisjoint(rule.codes or (rule.code,))
 
 
 def _site(document: Document, hit: Hit, findings: dict[tuple[int, int, str], Finding], refused: bool) -> Site:

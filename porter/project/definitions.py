@@ -45,6 +45,7 @@ class Definitions:
         """`files`: all of the project that are known, relative to its root; others are looked for on disk."""
         self.root, self.files = root, frozenset(files)
         self._modules: dict[tuple[str, str], _Module] = {}
+        self._imports: dict[tuple[str, str], str | None] = {}
         self._tables: dict[str, Table] = {}
         self._answers: dict[tuple[str, str], Answer] = {}
 
@@ -144,8 +145,15 @@ class Definitions:
     def imported(self, path: str, data: bytes) -> set[str]:
         """The files of the project that a file imports."""
         wanted = (full for full in imported_names(data) if full[:1] == "." or full.partition(".")[0] in self._words)
-        modules = (self._module(full, path, self.files.__contains__) for full in sorted(wanted))
-        return {module[0] for module in modules if module} - {path}
+        return {file for full in wanted if (file := self._imported(full, path))} - {path}
+
+    def _imported(self, full: str, path: str) -> str | None:
+        """Asked once for all files of a folder."""
+        key = (full, path.rpartition("/")[0])
+        if key not in self._imports:
+            module = self._module(full, path, self.files.__contains__)
+            self._imports[key] = module and module[0]
+        return self._imports[key]
 
     @cached_property
     def _words(self) -> frozenset[str]:

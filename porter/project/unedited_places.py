@@ -19,7 +19,7 @@ from porter.project.imports import lines_of_cells
 from porter.python.graphs import reached
 from porter.regex import lazy
 
-_VALUE = lazy(rb"(?i)\bcuda\b|nccl")
+_VALUE = lazy(rb"\bcuda\b|nccl")
 _LONGEST = 10  # lines that a statement is taken to have
 _LARGEST = 2_000_000  # a file of more bytes is data
 Glance = Callable[[str, bytes], FileResult]
@@ -93,7 +93,7 @@ class Partners:
         unread = {
             path: part
             for path, lines in refused.items()
-            if (data := self._data(path)) and _VALUE.search(part := _cut(data, lines))
+            if (data := self._data(path)) and _value(part := _cut(data, lines))
         }
         while todo:
             fresh: dict[str, None] = {}
@@ -120,7 +120,7 @@ class Partners:
     @staticmethod
     def _guessed(data: bytes, words: set[str], role: str) -> Iterator[Site]:
         """Of a file that nobody can parse: every word that stands beside a value may be one of its holders."""
-        value = _VALUE.search(data)
+        value = _value(data)
         line = data.count(b"\n", 0, value.start() if value else 0) + 1
         imports = imported_names(data)
         for word in words:
@@ -142,7 +142,7 @@ class Partners:
     def _others(self) -> dict[str, bytes]:
         texts = {}
         for path in self.files:
-            if path not in self.named and (data := self._data(path)) and _VALUE.search(data):
+            if path not in self.named and (data := self._data(path)) and _value(data):
                 texts[path] = data
         return texts
 
@@ -154,16 +154,21 @@ class Partners:
 
     def _look(self, path: str) -> FileResult | None:
         data = self._data(path)
-        if data is None or not _VALUE.search(data):
+        if data is None or not _value(data):
             return None
         result = self._glance(path, data)
+        if not result.sites:
+            return result
         status = self._status(path)
         return FileResult(path, sites=tuple(s._replace(status=status) for s in result.sites), ties=result.ties)
 
+    @cached_property
+    def _top(self) -> str:
+        return os.path.realpath(self.root)
+
     def _status(self, path: str) -> str:
         real = os.path.realpath(self.root / path)
-        top = os.path.realpath(self.root)
-        if os.path.commonpath([real, top]) != top:
+        if os.path.commonpath([real, self._top]) != self._top:
             return "outside"
         if path in self.named:
             return "refused"
@@ -205,6 +210,12 @@ class Partners:
             or not os.access(file, os.W_OK)
             or not os.access(file.parent, os.W_OK | os.X_OK)
         )
+
+
+def _value(data: bytes) -> re.Match[bytes] | None:
+    """In lower case, where a look for the words alone rules most files out."""
+    low = data.lower()
+    return _VALUE.search(low) if b"cuda" in low or b"nccl" in low else None
 
 
 def _holders(result: FileResult) -> list[str]:

@@ -16,6 +16,7 @@ from porter.regex import lazy
 
 if TYPE_CHECKING:
     from porter.python.file import Parsed
+    from porter.python.source import Source
 
 
 # lines with a string that starts so, in lower case; plain letters come first, which is what makes a search fast
@@ -38,11 +39,16 @@ class Literal(NamedTuple):
     certain: bool
 
 
+def lines_to_look_at(source: Source) -> list[int]:
+    """Those of all named strings, which most files have none of: that is known before anything is parsed."""
+    return lines_with(source, *BYTES, lowered=True)
+
+
 def named_strings(file: Parsed) -> list[Link]:
     """The strings with such a text. Costs a walk of its own, once, and only where the bytes hold such a word."""
     known = file.answers["named strings"]
     if None not in known:
-        lines = lines_with(file.source, *BYTES, lowered=True)
+        lines = lines_to_look_at(file.source)
         known[None] = strings(file.tree, lines, CANDIDATE) if lines else []
     links: list[Link] = known[None]
     return links
