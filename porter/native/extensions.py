@@ -67,10 +67,10 @@ def mentioned(data: bytes) -> bool:
 
 def in_file(path: str, tree: ast.Module) -> Iterator[Extension]:
     """Of one Python file, whatever the function is called that builds them."""
-    values = _assigned(tree)
-    lists = _lists_before(tree)
+    nodes = list(walk(tree))
+    values, lists = _assigned(nodes), _lists_before(nodes)
     known_parts: dict[str, Parts] = {}
-    for node in walk(tree):
+    for node in nodes:
         if not isinstance(node, ast.Call) or (word := _called(node)) == "setup":  # what it is handed speaks for itself
             continue
         named = next((k.value for k in node.keywords if k.arg in _NAMES), node.args[0] if node.args else None)
@@ -90,10 +90,10 @@ def in_file(path: str, tree: ast.Module) -> Iterator[Extension]:
             yield Extension(name, path, sources, inline, functions, word)
 
 
-def _lists_before(tree: ast.Module) -> dict[ast.expr, tuple[str, ast.expr]]:
+def _lists_before(nodes: Iterable[ast.AST]) -> dict[ast.expr, tuple[str, ast.expr]]:
     """`sources = [...]`, and a call in the very next statement: by the call, the name and the list."""
     found: dict[ast.expr, tuple[str, ast.expr]] = {}
-    for node in walk(tree):
+    for node in nodes:
         body = getattr(node, "body", None)
         for one, after in pairwise(body) if isinstance(body, list) else ():
             if isinstance(one, ast.Assign) and isinstance(one.value, ast.List) and isinstance(one.targets[0], ast.Name):
@@ -112,10 +112,10 @@ def _called(call: ast.Call) -> str:
     return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
 
 
-def _assigned(tree: ast.Module) -> dict[str, list[ast.expr]]:
+def _assigned(nodes: Iterable[ast.AST]) -> dict[str, list[ast.expr]]:
     """What is assigned, appended or added to each name, anywhere in the file."""
     values: dict[str, list[ast.expr]] = {}
-    for node in walk(tree):
+    for node in nodes:
         if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)) and node.value is not None:
             for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
                 if isinstance(target, ast.Name):

@@ -10,17 +10,16 @@ from porter.engine.rule_file import Link, Node, RuleFile
 from porter.python.evidence import call_name, constant
 from porter.python.index import FUNCTIONS, ancestors, walk
 from porter.python.walks import children
-from porter.regex import lazy
 from porter.rulebook.table import hints
 
 _LIBRARIES = hints("arrays-on-cuda")
-_NAMED = lazy("|".join(sorted(_LIBRARIES)).encode())
+_NAMES = tuple(name.encode() for name in sorted(_LIBRARIES))
 _NOT = frozenset({"no", "not", "non", "without", "missing", "disable", "disabled"})
 _Switch = tuple[str, str, str]  # of a function: its name, the parameter, and the library
 
 
 def is_named(text: bytes) -> bool:
-    return _NAMED.search(text) is not None
+    return any(name in text for name in _NAMES)
 
 
 def switches(tree: ast.Module) -> Iterator[_Switch]:

@@ -51,10 +51,11 @@ def _has_launches(kernel: Node, file: RuleFile) -> bool:
     if _answers(kernel):
         return False
     uses, name = file.names.spelled(kernel.name), kernel.name.encode()
-    if file.source.says(re.compile(rb"['\"]%s['\"]" % name)):  # __all__
+    quoted = file.source.says(name + b"'") or file.source.says(name + b'"')
+    if quoted and file.source.says(re.compile(rb"['\"]%s['\"]" % name)):  # __all__
         return True
     if not uses:  # its file does not; others may, unless the launch is there, as a comment
-        return not file.source.says(re.compile(rb"#[^\n]*\b%s\[" % name))
+        return not (file.source.says(name + b"[") and file.source.says(re.compile(rb"#[^\n]*\b%s\[" % name)))
     helper = not file.source.says(b"program_id", kernel)
     return not all(helper and _is_in_kernel(link, file) or _is_in_hidden(link, file) for link in uses)
 
