@@ -291,6 +291,19 @@ def test_the_question_before_a_value_goes_with_it(project):
     assert "args.cache_device if torch.npu.is_available()" in after
 
 
+def test_a_comparison_that_chooses_a_kernel_holds_nobody_up(project):
+    """What has another way takes it, and the others are ported; what ends the program instead keeps all as they are."""
+    device = 'import torch\n\ndevice = "cuda"\nx = torch.zeros(3, device=device)\n'
+    chooses = (
+        'half = torch.float16 if "cuda" in device and torch.cuda.get_device_capability()[0] >= 7 else torch.float32\n'
+    )
+    ends = 'assert device == "cuda" and HAS_FLASH_ATTN\n'
+    after = ported(project({"a.py": device + chooses}), ".")["a.py"]
+    assert 'device = "npu"' in after and chooses in after
+    after = ported(project({"a.py": device + ends}), ".")["a.py"]
+    assert 'device = "cuda"' in after and ends in after
+
+
 def test_a_command_line_made_of_a_dict_moves_with_the_option(project):
     """Its test passes the value as a script would; a dict of other keys is the start of a value of its own."""
     passing = 'import program\n\nARGS = {"--backend": "nccl", "--epochs": "3"}\n'

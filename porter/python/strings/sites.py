@@ -13,9 +13,10 @@ from porter.engine.suppress import Suppressions
 from porter.finding import DECIDED, SHARED, Finding, Site
 from porter.python.array_switches import decides_for
 from porter.python.blocks import once, place
+from porter.python.branches import kernel
 from porter.python.evidence import call_name, constant, device_like, listed
 from porter.python.held_questions import QUESTIONS
-from porter.python.index import FUNCTIONS, Link, Node, ancestors
+from porter.python.index import FUNCTIONS, Link, Node, ancestors, parents
 from porter.python.parameters import defaulted
 from porter.python.refusing import refuses
 from porter.python.source import Source
@@ -55,8 +56,17 @@ def sites_of(file: File) -> tuple[tuple[Site, ...], tuple[tuple[str, str], ...]]
 
 
 def _stays(file: File, link: Link) -> bool:
-    """What a program refuses, and what only CuPy hears of, stays whatever is ported."""
-    return refuses(link) or decides_for(file, link) is not None
+    """What a program refuses, what only CuPy hears of, and what chooses a CUDA kernel stays whatever is ported: where the
+    answer is no, the program has another way."""
+    return refuses(link) or decides_for(file, link) is not None or _chooses_kernel(file, link)
+
+
+def _chooses_kernel(file: File, link: Link) -> bool:
+    if link[1] is None or link[1][0].__class__ is not ast.Compare:
+        return False
+    around = next(node for node in parents(link) if isinstance(node, ast.stmt))
+    ends = isinstance(around, ast.Assert) or isinstance(around, ast.If) and isinstance(around.body[-1], ast.Raise)
+    return not ends and kernel(file, link) is not None
 
 
 def with_status(
