@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from porter.regex import lazy
 from porter.values.layouts import is_alone, of_channels
+from porter.values.learnt import is_learnt
 from porter.values.value import Value
 from porter.values.views import Users, base, unshaped
 
@@ -19,7 +20,7 @@ SHAPES = ("view", "cast", "transpose")
 
 
 def find(softmax: Value, users: Users) -> Iterator[tuple[str, Value | None, dict[str, Value]]]:
-    """(message, what takes its place, parts)."""
+    """(message, what takes its place, parts). The message is "unfit" where one operator would lose something."""
     if softmax.info not in (-1, 2, 3, None):
         return
     scores = _Scores()
@@ -30,7 +31,14 @@ def find(softmax: Value, users: Users) -> Iterator[tuple[str, Value | None, dict
     if len(outputs) != 1 or _of_channels(scores.product, outputs[0], softmax):
         return
     if all(outputs[0] in products(s, users, set()) for s in _softmaxes(scores.product, users)):
-        yield "biased" if scores.biased else "written-out", outputs[0], scores.parts | {"scores": scores.product}
+        yield _message(scores, softmax, users), outputs[0], scores.parts | {"scores": scores.product}
+
+
+def _message(scores: _Scores, softmax: Value, users: Users) -> str:
+    given_back = _is_returned(softmax, users)  # no operator gives the weights
+    if scores.biased:
+        return "unfit" if given_back or any(is_learnt(bias, users.body) for bias in scores.biases) else "biased"
+    return "returned" if given_back else "written-out"
 
 
 def _softmaxes(value: Value, users: Users) -> Iterator[Value]:
@@ -84,6 +92,7 @@ class _Scores:
     def __init__(self) -> None:
         self.product: Value | None = None
         self.biased = self.odd = False
+        self.biases: list[Value] = []
         self.parts: dict[str, Value] = {}
         self._visited: set[Value] = set()
 
@@ -118,6 +127,7 @@ class _Scores:
         name, holding = str(value.info[0]).rpartition(".")[2], [a for a in value.args if holds_product(a)]
         known = name in _LIMITS or _BIAS.search(name) or _MASK.search(name)
         self.biased |= bool(_BIAS.search(name))
+        self.biases += [a for a in value.args if a not in holding]
         self.odd |= bool(holding) and not known
         for arg in holding if known else ():
             self.read(arg)
@@ -136,6 +146,7 @@ class _Scores:
         other = next(a for a in value.args if a is not with_product[0])
         if not scale and not is_mask(other) and other.op != "const":
             self.biased |= value.op != "sub" or other.op not in ("call", "item", "attribute", "view")
+            self.biases.append(other)
         self.read(with_product[0])
 
 
@@ -224,6 +235,20 @@ def _read_elsewhere(value: Value, users: Users, known: set[Value]) -> bool:
                 return True
         elif user.op in ("matmul", "einsum") and any(map(_is_parameter, user.args)):
             return True
+    return False
+
+
+def _is_returned(weights: Value, users: Users) -> bool:
+    """Whether the function gives back what the softmax makes, alone or beside the result."""
+    returned = {part for value in users.body.returned for part in (value, *(value.args if value.op == "tuple" else ()))}
+    known, stack = {weights}, [weights]
+    while stack:
+        value = stack.pop()
+        if value in returned:
+            return True
+        steps = [u for u in users.of(value) if u.op in (*SHAPES, "dropout", "choice") and u not in known]
+        known.update(steps)
+        stack += steps
     return False
 
 

@@ -159,7 +159,7 @@ def matches(body: Body) -> Iterator[Match]:
         elif value.op in ("layer_norm", "group_norm"):
             yield from _norm(body, value, users)
         elif value.op == "sdpa":
-            for why in sdpa.misses(value):
+            for why in sdpa.misses(value, body):
                 yield Match("sdpa", why, value.node, body)
         elif value.op in gelu.KINDS:
             for why, root, x in gelu.find(value, users):

@@ -9,7 +9,9 @@ from porter.python.evidence import call_name, constant
 from porter.python.index import Node
 from porter.regex import lazy
 from porter.values.attention import is_least
+from porter.values.learnt import is_learnt
 from porter.values.value import Value
+from porter.values.values import Body
 from porter.values.views import base
 
 _BIAS = lazy(r"(?i)(?<!use_)(?:bias|rel_?pos|relative_?pos|alibi)")
@@ -18,10 +20,12 @@ _GROUPS = frozenset({"repeat", "expand", "expand_as", "tile"})
 _LARGEST = 60  # values looked through
 
 
-def misses(call: Value) -> Iterator[str]:
+def misses(call: Value, body: Body) -> Iterator[str]:
     """The messages about one call."""
     given = {k.arg for k in call.node.keywords}
     if len(call.args) > 3 and _is_bias(call.args[3]):
+        if is_learnt(call.args[3], body):  # nothing fused gives it a gradient
+            return
         yield "bias"
     if "enable_gqa" not in given and len(call.args) > 2 and all(map(_is_repeated, call.args[1:3])):
         yield "repeated"

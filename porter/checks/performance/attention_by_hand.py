@@ -29,6 +29,6 @@ class AttentionByHand(Opportunity):
     patterns = {"attention"}
 
     def offered(self, match: Match, file: RuleFile) -> str | None:
-        if chooses(file):
+        if chooses(file) or match.why == "unfit":
             return None
         return FUSION if match.why == "biased" else SDPA

@@ -1,0 +1,42 @@
+"""Whether a value is made of what training changes: a parameter of the module, a row of a table of embeddings."""
+
+from __future__ import annotations
+
+import ast
+
+from porter.python.parameters import dotted
+from porter.values.value import Value
+from porter.values.values import Body
+
+_PARAMETERS = frozenset({"torch.nn.Parameter", "torch.nn.parameter.Parameter"})
+_LEARNING = frozenset({"Embedding", "Linear", "Conv1d", "Conv2d"})
+_CONSTANT = frozenset({"detach", "shape", "size", "device", "dtype"})  # no gradient goes through them
+_MOST = 100  # values looked through
+
+
+def is_learnt(value: Value, body: Body) -> bool:
+    """As far as the class shows what its attributes are."""
+    known, stack = {value}, [value]
+    while stack and len(known) < _MOST:
+        value = stack.pop()
+        if _is_constant(value):
+            continue
+        if value.op == "leaf" and value.info[0] == "attribute" and _is_parameter(value.info[1], body):
+            return True
+        if value.op == "linear" or value.op == "module" and value.info[1] in _LEARNING:
+            return True
+        fresh = [a for a in value.args if a not in known]
+        known.update(fresh)
+        stack += fresh
+    return False
+
+
+def _is_constant(value: Value) -> bool:
+    name = value.info if value.op == "attribute" else value.info[0] if value.op == "call" else ""
+    return str(name).rpartition(".")[2] in _CONSTANT
+
+
+def _is_parameter(attribute: str, body: Body) -> bool:
+    made = body.world.members(body.owner).get(attribute, ()) if body.owner is not None else ()
+    calls = (node for node in made if node.__class__ is ast.Call)
+    return any(body.world.resolve(dotted(call.func)) in _PARAMETERS for call in calls)
