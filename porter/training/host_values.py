@@ -20,20 +20,33 @@ _MOVES = lazy(
     r"(?i)^(?:to|cuda|npu)$|(?:move|copy|send|put|batch|data|tensors?)_?to_?(?:device|gpu|cuda|npu)|^to_?(?:device|gpu|cuda|npu)$"
 )
 _REDUCTIONS = frozenset({"all_reduce", "reduce", "reduce_scatter_tensor"})
-_PACKED = lazy(rb"PackedSequence|pack_(?:padded_)?sequence")
+_PACKED = lazy(rb"PackedSequence|pack_(?:padded_)?sequence|pad_packed_sequence")
+_KEEPING = frozenset("detach clone contiguous cpu long int max min sum".split())  # methods of a tensor that stays where it is
 
 
 def stays(scene: Scene, node: Node, link: Link) -> bool:
     """Whether an expression at this link, of which a value is read, lies on the host for one of these reasons."""
-    return _is_packed(scene, node) or _is_not_moved_yet(scene, node, link) or _was_given(scene, node, link)
+    return _is_packed(scene, node, link) or _is_not_moved_yet(scene, node, link) or _was_given(scene, node, link)
 
 
-def _is_packed(scene: Scene, node: Node) -> bool:
-    """`int(batch_sizes[0])`, `packed.batch_sizes.tolist()`: torch keeps them on the CPU."""
-    while node.__class__ is ast.Subscript:
-        node = node.value
+def _is_packed(scene: Scene, node: Node, link: Link) -> bool:
+    """`int(batch_sizes[0])`, `packed.batch_sizes.tolist()`, the lengths of a sequence that is padded again: torch keeps them on
+    the CPU."""
+    if not scene.file.source.says(_PACKED):
+        return False
+    while node.__class__ is ast.Subscript or node.__class__ is ast.Call and getattr(node.func, "attr", "") in _KEEPING:
+        node = node.value if node.__class__ is ast.Subscript else node.func.value
     named = getattr(node, "attr", "") or getattr(node, "id", "")
-    return named == "batch_sizes" and scene.file.source.says(_PACKED)
+    return named == "batch_sizes" or node.__class__ is ast.Name and _are_lengths(scene, node.id, link)
+
+
+def _are_lengths(scene: Scene, name: str, link: Link) -> bool:
+    """`lengths` of `x, lengths = pad_packed_sequence(packed)`, and bound nowhere else."""
+    bindings = scene.names.bindings(name, link)
+    pairs = [b[1] for b in bindings if b[1][0].__class__ is ast.Tuple and b[1][0].elts[1:2] == [b[0]]]
+    values = [getattr(pair[1][0], "value", None) for pair in pairs if pair[1] is not None]
+    calls = [value for value in values if value.__class__ is ast.Call]
+    return 0 < len(bindings) == len(calls) and all(call_name(c.func) == "pad_packed_sequence" for c in calls)
 
 
 def _is_not_moved_yet(scene: Scene, node: Node, link: Link) -> bool:

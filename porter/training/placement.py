@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from porter.python.evidence import device_like
 from porter.python.index import Link, Node, owner_of, walk
 from porter.regex import lazy
+from porter.training.buffers import registered
 from porter.values.value import Value
 from porter.values.values import Body
 
@@ -249,6 +250,8 @@ class Natures:
         values = self._file.receivers.members(owner).get(name, ()) if owner is not None else ()
         if values and all(v.__class__ is ast.Constant for v in values):
             return NUMBER
+        if owner is not None and name in registered(owner):
+            return DEVICE
         makers = [self._torch_name(v) for v in values]
         return DEVICE if makers and set(makers) <= {"torch.nn.Parameter", "torch.nn.parameter.Parameter"} else UNKNOWN
 

@@ -9,7 +9,7 @@ from porter.engine.rule import Answer, BatchRule, Hit, cst
 from porter.engine.rule_file import RuleFile
 from porter.python.index import Link
 from porter.python.waits import COPIES, READS
-from porter.training import host_takers, host_values, value_uses
+from porter.training import buffers, host_takers, host_values, value_uses
 from porter.training.dynamic_sizes import SIZE
 
 TELLING = ("set_postfix", "set_description", "add_scalar")
@@ -67,10 +67,11 @@ class HostSync(BatchRule):
             return None
         if host_values.stays(scene, link[0].value, link):
             return None
-        if name in ("item", "tolist") and (followed := file.tensors.followed(original, SIZE)) is not None:
-            return Hit(
-                original, "compiled" if file.session.compiles else "size", values=(*values, *followed), code="PRT601"
-            )
+        # the state of a module is no size of a batch: it stays as it is, or grows for all of them
+        counts = name in ("item", "tolist") and not buffers.is_buffer(scene, link[0].value, link)
+        if counts and (followed := file.tensors.followed(original, SIZE)) is not None:
+            why = "compiled" if file.session.compiles else "size"
+            return Hit(original, why, values=(*values, *followed), code="PRT601")
         if value_uses.is_wanted_there(link) or name == "cpu" and value_uses.is_passed_on(link):
             return None
         if not syncs.first_wait(scene, link):  # what a statement waits for once is there for the rest of it

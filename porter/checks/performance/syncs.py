@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _LOGS = lazy(r"^(?:set_postfix|set_description|add_scalar|log(?:_|$)|print|info$|write$)")
 _KEEPS = frozenset({"append", "update", "add", "extend"})
 _TEXTS = frozenset({"round", "float", "str", "format", "int", "dict", "OrderedDict", "abs"})
+_READ = (ast.Call, ast.BinOp, ast.Subscript, ast.Attribute)  # a bare name may be anything
 _COMPARING = frozenset({"torch.equal", "torch.allclose"})
 
 
@@ -44,13 +45,15 @@ def _asked(test: Node, scene: Scene, link: Link) -> ast.expr | None:
         return None
     if test.__class__ is ast.Call and scene.names.resolve(test.func, link) in _COMPARING:
         return test if any(scene.natures.of(a, link) == DEVICE for a in test.args) else None
-    return test if test.__class__ in (ast.Call, ast.Compare) and scene.natures.of(test, link) == DEVICE else None
+    if test.__class__ is ast.BinOp and test.op.__class__ not in (ast.BitAnd, ast.BitOr):
+        return None
+    return test if test.__class__ in (ast.Call, ast.Compare, ast.BinOp) and scene.natures.of(test, link) == DEVICE else None
 
 
 def number(scene: Scene, link: Link) -> bool:
     """Whether `float(...)`, `int(...)` or `bool(...)` reads what was computed on the device."""
     call = link[1][0]
-    if len(call.args) != 1 or call.keywords or call.args[0].__class__ not in (ast.Call, ast.BinOp, ast.Subscript):
+    if len(call.args) != 1 or call.keywords or call.args[0].__class__ not in _READ:
         return False
     return scene.natures.of(call.args[0], link) == DEVICE and not host_values.stays(scene, call.args[0], link)
 
