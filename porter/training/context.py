@@ -18,6 +18,7 @@ from porter.training import frequency
 from porter.training.callers import Callers
 from porter.training.chances import is_seldom
 from porter.training.frequency import (
+    BACKWARDS,
     OTHERS,
     TROUBLE,
     Blocks,
@@ -54,12 +55,14 @@ class Context:
         """The innermost loop, or the function without one, around every `x.backward()`, and the names of the x."""
         steps: dict[Node, set[str]] = {}
         for link in self.file.buckets[ast.Attribute]:
-            if link[0].attr == "backward" and link[1][0].__class__ is ast.Call and link[1][0].func is link[0]:
+            call = link[1][0]
+            if link[0].attr in BACKWARDS and call.__class__ is ast.Call and call.func is link[0]:
                 around = next(
                     (a[0] for a in ancestors(link) if a[0].__class__ in LOOPS or a[0].__class__ in FUNCTIONS), None
                 )
                 if around is not None and not self._defines_gradient(around):
-                    losses = {n.id for n in walk(link[1][0]) if n.__class__ is ast.Name}
+                    said = [call] if link[0].attr == "backward" else [link[0], *call.args[:1]]
+                    losses = {n.id for part in said for n in walk(part) if n.__class__ is ast.Name}
                     steps.setdefault(around, set()).update(losses - self.names.imports.keys())
         return steps
 

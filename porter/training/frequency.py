@@ -17,6 +17,7 @@ from porter.training.chances import is_seldom
 
 _NOW_AND_THEN, _REPORTS, _AFTERWARDS, _ASIDE = map(hint, ("now-and-then", "reports", "afterwards", "aside"))
 STEPS = frozenset({"training_step", "train_step", "compute_loss"})  # Lightning, trainers: their loop is elsewhere
+BACKWARDS = frozenset({"backward", "fused_backward"})  # the second is LOMO's, which steps in it
 _SAME = {ast.Eq: 1, ast.Is: 1, ast.NotEq: -1, ast.IsNot: -1}
 _EPOCH = lazy(r"(?i)epoch")
 _EPOCHS = lazy(r"(?i)(?<!per_)(?<!each_)(?<!_in_)epochs?$")  # how many there are

@@ -21,7 +21,9 @@ _MOVES = lazy(
 )
 _REDUCTIONS = frozenset({"all_reduce", "reduce", "reduce_scatter_tensor"})
 _PACKED = lazy(rb"PackedSequence|pack_(?:padded_)?sequence|pad_packed_sequence")
-_KEEPING = frozenset("detach clone contiguous cpu long int max min sum".split())  # methods of a tensor that stays where it is
+_KEEPING = frozenset(
+    "detach clone contiguous cpu long int max min sum".split()
+)  # methods of a tensor that stays where it is
 
 
 def stays(scene: Scene, node: Node, link: Link) -> bool:

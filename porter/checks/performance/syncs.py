@@ -47,7 +47,11 @@ def _asked(test: Node, scene: Scene, link: Link) -> ast.expr | None:
         return test if any(scene.natures.of(a, link) == DEVICE for a in test.args) else None
     if test.__class__ is ast.BinOp and test.op.__class__ not in (ast.BitAnd, ast.BitOr):
         return None
-    return test if test.__class__ in (ast.Call, ast.Compare, ast.BinOp) and scene.natures.of(test, link) == DEVICE else None
+    return (
+        test
+        if test.__class__ in (ast.Call, ast.Compare, ast.BinOp) and scene.natures.of(test, link) == DEVICE
+        else None
+    )
 
 
 def number(scene: Scene, link: Link) -> bool:

@@ -18,7 +18,7 @@ from porter.python.waits import READS, SEARCHES
 from porter.regex import lazy
 from porter.training.calls.classes import Class, Classes
 from porter.training.calls.outline import Outline
-from porter.training.frequency import STEPS, is_aside
+from porter.training.frequency import BACKWARDS, STEPS, is_aside
 
 _WAITS = tuple(
     word.encode()
@@ -30,7 +30,7 @@ _WAITS = tuple(
 )
 _PICKS = lazy(rb"\[(?:~?\w*(?:mask|inds?|keep|valid|pos|neg)\w*\]|[\w.]+ ?[<>!=]=? ?[-\w.]+\])")
 _STEPS = STEPS | {"forward"}
-_STEP = (*(f"def {name}".encode() for name in sorted(_STEPS)), b".backward(")
+_STEP = (*(f"def {name}".encode() for name in sorted(_STEPS)), *(f".{word}(".encode() for word in sorted(BACKWARDS)))
 _NAMED = 2  # the last words of a file's path, one of which an import of what it defines names
 
 Node = tuple[str, str]
@@ -98,7 +98,9 @@ class Graph:
         path, name = node
         if path not in self._steps:
             outline = self.outlines[path]
-            self._steps[path] = frozenset(call.home for call in outline.calls("backward") if call.receiver)
+            self._steps[path] = frozenset(
+                call.home for word in BACKWARDS for call in outline.calls(word) if call.receiver
+            )
         return name.rpartition(".")[2] in _STEPS or name in self._steps[path]
 
     def _callers(self, node: Node) -> list[Node]:
