@@ -47,7 +47,7 @@ def _are_lengths(scene: Scene, name: str, link: Link) -> bool:
     bindings = scene.names.bindings(name, link)
     pairs = [b[1] for b in bindings if b[1][0].__class__ is ast.Tuple and b[1][0].elts[1:2] == [b[0]]]
     values = [getattr(pair[1][0], "value", None) for pair in pairs if pair[1] is not None]
-    calls = [value for value in values if value.__class__ is ast.Call]
+    calls = [value for value in values if isinstance(value, ast.Call)]
     return 0 < len(bindings) == len(calls) and all(call_name(c.func) == "pad_packed_sequence" for c in calls)
 
 
