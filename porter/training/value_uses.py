@@ -128,16 +128,17 @@ def _last(node: Node) -> str:
 
 def read_by(names: Names, link: Link) -> str:
     """What the value of a call is handed to, at once or through its name: `load_state_dict` of `m.load_state_dict(...)`."""
-    takers = [_taker(link[1])]
+    takers = [handed_to(link[1])]
     above = link[1][1] and link[1][1][0]
     if above.__class__ is ast.Assign and len(above.targets) == 1 and above.targets[0].__class__ is ast.Name:
         name = above.targets[0]
         uses = names.readers(name.id, (name, link[1][1]))
-        takers += names.once("takers", uses, lambda: [*dict.fromkeys(map(_taker, uses))])
+        takers += names.once("takers", uses, lambda: [*dict.fromkeys(map(handed_to, uses))])
     return " ".join(dict.fromkeys(taker for taker in takers if taker))
 
 
-def _taker(link: Link) -> str:
+def handed_to(link: Link) -> str:
+    """The last word of what takes an expression as an argument; "" where nothing does."""
     child = link[0]
     for above in ancestors(link):
         node = above[0]

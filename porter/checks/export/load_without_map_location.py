@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 
-from porter.checks.export import prefilters
+from porter.checks.export import loaded_uses, prefilters
 from porter.engine.nodes import positional, with_keyword
 from porter.engine.rule import Answer, Hit, Rule, cst
-from porter.engine.rule_file import Node, RuleFile
+from porter.engine.rule_file import Link, RuleFile
 from porter.python.evidence import constant
 from porter.python.index import parents
 from porter.regex import lazy
@@ -17,6 +17,7 @@ CHECKPOINT = lazy(
 )
 MODULE = lazy(r"(?i)(?:^|[._])(?:model|module|net|network|encoder|decoder|generator|discriminator|net[gd])$")
 PART = lazy(r"(?i)state_?dict|^(?:ema_?)?(?:model|module|net(?:work)?|weights?|optim(?:izer)?)(?:$|_)")
+STATE = lazy(r"(?i)state_?dict")
 MEMORY = lazy(r"(?i)bytesio|buffer|stream|(?:^|_)buf\b")
 
 
@@ -32,16 +33,21 @@ class LoadWithoutMapLocation(Rule):
         index, given = argument
         if file.tested or given is not None and file.text(given.value) != "None":
             return None
+        link = file.scene.link(original)
+        if link is None:
+            return None
+        value, key = loaded_uses.part(link[1])
+        target = file.tensors.target(original)
         source = file.text(original.args[0].value)
-        about = " ".join(
-            [source, file.tensors.target(original), file.tensors.receiver_of_result(original), *_keys(original, file)]
-        )
+        about = " ".join([source, target, file.tensors.receiver_of_result(original), key, *_keys(value, file)])
         if MEMORY.search(source) or not CHECKPOINT.search(about):
             return None
         if _written_here(original, file):
             return None
-        if MODULE.search(file.tensors.target(original)):
+        if MODULE.search(target) and not STATE.search(key) and not loaded_uses.is_copied(value, file):
             return Hit(original.func, "whole")  # a model that is used as it comes would stay on the CPU
+        if loaded_uses.is_taken_apart(value, file):
+            return Hit(original.func, "parts")
         host = cst.SimpleString('"cpu"')
         if given is None or index is None:
             new = with_keyword(updated, "map_location", host)
@@ -52,19 +58,12 @@ class LoadWithoutMapLocation(Rule):
         return Hit(original.func, "missing", new=new)
 
 
-def _keys(original: cst.Call, file: RuleFile) -> list[str]:
-    """Of `torch.load(path)["model"]`, and of `loaded = torch.load(path)` what is asked of it: `loaded["model"]`."""
-    link = file.scene.link(original)
-    call = link[1] if link is not None else None
-    while call is not None and call[0].__class__ is ast.Attribute:
-        call = call[1]
-    if call is None or call[1] is None:
-        return []
-    above = call[1]
-    target: Node = above[0].targets[0] if isinstance(above[0], ast.Assign) else None
-    uses = file.names.readers(target.id, (target, above)) if target.__class__ is ast.Name else []
-    asked = [str(constant(getattr(use[1][0], "slice", None))) for use in uses if use[1]]
-    return [str(constant(getattr(above[0], "slice", None)) or ""), *filter(PART.search, asked)]
+def _keys(value: Link, file: RuleFile) -> list[str]:
+    """Of `loaded = torch.load(path)`, what is asked of it: `loaded["model"]`."""
+    asked = [
+        str(constant(getattr(use[1][0], "slice", None))) for uses in loaded_uses.named(value, file) for use in uses
+    ]
+    return [*filter(PART.search, asked)]
 
 
 def _written_here(original: cst.Call, file: RuleFile) -> bool:
