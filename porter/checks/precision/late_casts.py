@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
+from porter.checks.precision.plain_numbers import is_number
 from porter.engine.rule import cst
 from porter.python.assigned import values_of
 from porter.python.evidence import device_like
@@ -23,6 +24,8 @@ _MAKERS = frozenset(
     for name in """zeros ones empty linspace logspace eye identity random.rand random.randn random.random random.uniform
     random.normal random.standard_normal random.random_sample""".split()
 )
+# of a Python number they give a number of numpy, which torch.tensor takes as float64
+_OF_NUMBERS = frozenset(f"numpy.{name}" for name in "log log2 log10 log1p exp exp2 expm1 sqrt sin cos tan tanh".split())
 _CASTS = frozenset({"float", "half", "bfloat16"})
 _TYPES = frozenset(f"torch.{name}" for name in ("float32", "float", "float16", "half", "bfloat16"))
 # of the numbers as they are, so that a cast may stand in front of it
@@ -39,7 +42,10 @@ def is_double(names: AnyNames, call: Node, link: Link) -> bool:
     source: Node = call.args[0] if call.args else None
     if source.__class__ is not ast.Call or any(k.arg == "dtype" for k in [*call.keywords, *source.keywords]):
         return False
-    return (names.resolve(source.func, (source, link)) or "") in _MAKERS
+    name = names.resolve(source.func, (source, link)) or ""
+    return (
+        name in _MAKERS or name in _OF_NUMBERS and len(source.args) == 1 and is_number(source.args[0], (source, link))
+    )
 
 
 def is_late(scene: Scene, link: Link) -> bool:
