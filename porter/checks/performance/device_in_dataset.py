@@ -9,7 +9,8 @@ from porter.python.index import Link, Node
 from porter.regex import lazy
 from porter.training import transfers
 
-WORKERS = lazy(r"^__(?:getitem|iter)__$|(?i:collate)")
+WORKERS = lazy(r"^__(?:getitem|iter)__$|(?i:collate(?!d))")  # what is collated already has left the workers
+COLLECTIVES = lazy(rb"\b(?:all_gather|all_reduce|all_to_all|reduce_scatter)\w*\(")  # of processes that train
 MOVES = frozenset({"cuda", "npu", "to"})
 LOADER = frozenset({"torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader"})
 FACTORIES = "tensor as_tensor zeros ones empty full rand randn randint randperm arange linspace".split()
@@ -43,11 +44,14 @@ class DeviceInDataset(Rule):
 
     @staticmethod
     def _is_no_worker(file: RuleFile, link: Link) -> bool:
-        """A module collates what it is handed in the step, a batch has a `to`; or copies go on a stream, or where data lies."""
+        """A module collates what it is handed in the step, a batch has a `to`; or copies go on a stream, to where data lies, or
+        between the processes that train."""
         owner = file.scene.owner(link)
         if owner is not None and any((file.names.resolve(b, link) or "").endswith("nn.Module") for b in owner.bases):
             return True
         function: Node = (file.scene.function(link) or (None, None))[0]
+        if file.source.says(COLLECTIVES, function):
+            return True
         return file.source.says(b"record_stream", function) or function.name in MOVES or transfers.follows_data(link)
 
     @staticmethod
