@@ -8,7 +8,7 @@ from typing import Any
 from porter.checks.precision.spectra import only_transformed
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
-from porter.python.index import ancestors, walk
+from porter.python.index import Link, ancestors, walk
 from porter.training.value_uses import is_on_host
 
 MAKERS = frozenset({"torch.view_as_complex", "torch.polar", "torch.complex"})
@@ -36,12 +36,21 @@ class ComplexTensor(Rule):
             resolved is not None or getattr(argument[0][0].func, "attr", "") not in ("to", "type")
         ):
             return None  # isinstance, sets of dtypes, tables
+        if resolved is not None and _is_taken_apart_before_the_move(argument[0], file):
+            return None
         return Hit(original, "made", values=(("name", name),))
 
 
 def _is_transformed(original: Any, file: RuleFile) -> bool:
     link = file.scene.link(original) if file.source.says(b"fft") else None
     return link is not None and only_transformed(file, link[1])
+
+
+def _is_taken_apart_before_the_move(call: Link, file: RuleFile) -> bool:
+    """`c = torch.randn(n, dtype=torch.cfloat)` in `__init__` that only `torch.view_as_real(c)` reads: the module moves later."""
+    if file.scene.function_name(call) != "__init__" or any(k.arg in ("device", None) for k in call[0].keywords):
+        return False
+    return only_transformed(file, call)
 
 
 def _needs_none(original: Any, name: str, file: RuleFile) -> bool:

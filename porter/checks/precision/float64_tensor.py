@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any, cast
 
+from porter.checks.precision.tallies import is_tallied
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.python.evidence import DEVICES, call_name, constant, device_like
@@ -39,12 +40,12 @@ class Float64Tensor(Rule):
                 or _on_cpu(link)
                 or lies_on_host(scene, link[0].value, link)
                 or is_read_as_array(file.names, link[1])
+                or is_tallied(scene, link)
             ):
                 return None
             func: Any = original.func
             end = file.span(func.attr)[0]
-            begin = file.source.starts[file.source.line(end) - 1]
-            if b".double()" in file.source.utf8[begin:end]:
+            if b".double()" in file.source.utf8[file.source.starts[file.source.line(end) - 1] : end]:
                 return None  # one for a line
             return Hit(original, "cast", values=(("old", file.text(func.attr) + "()"),))
         argument = file.around.argument(original)
