@@ -34,6 +34,7 @@ class Callers:
         self._file = scene.file
         self._scene: AnyContext = weakref.proxy(scene)  # which keeps this
         self._known: dict[Node, bool] = {}
+        self._for_batches: dict[Node, list[Node] | None] = {}
         self._hosts: dict[Node, frozenset[str]] = {}
         self._given: dict[tuple[str, ast.ClassDef | None], dict[Any, bool]] = {}
         self._by_class: dict[str, dict[ast.ClassDef | None, list[_Call]]] = {}
@@ -86,13 +87,31 @@ class Callers:
         # facts: a step of another file calls it
         if self._elsewhere and home(link) in self._elsewhere and not is_aside(function.name):
             return True
-        calls = (
-            self._calls_of(function.name, owner) if around is None else self._inside(function.name).get(around[0], [])
-        )
+        calls = self._all_calls(link, around)
         aside = is_aside(function.name)  # `get_batch_metrics` may bring the loss along
         # `matters` asks `serves` for the function around the call
         mattering = (call for call in calls if self._scene.matters((call.link[0].func, call.link)))
         return any(not aside or self._brings_loss(call.link) for call in mattering)
+
+    def _all_calls(self, link: Link, around: Link | None) -> list[_Call]:
+        """Those of a function of the file; `around` is the function that it stands in."""
+        name = link[0].name
+        return self._calls_of(name, owner_of(link)) if around is None else self._inside(name).get(around[0], [])
+
+    def for_batches(self, link: Link) -> list[Node] | None:
+        """The calls of a function that run for every batch; None where there are others than those of its name in the file."""
+        if link[0] not in self._for_batches:
+            self._for_batches[link[0]] = None  # while it is looked at: it may call itself
+            self._for_batches[link[0]] = self._seen_for_batches(link)
+        return self._for_batches[link[0]]
+
+    def _seen_for_batches(self, link: Link) -> list[Node] | None:
+        if home(link) in self._elsewhere:
+            return None
+        is_inner = owner_of(link) is None and link[1][0].__class__ is not ast.Module
+        calls = self._all_calls(link, self._scene.function(link) if is_inner else None)
+        calls = [call for call in calls if self._scene.matters((call.link[0].func, call.link))]
+        return None if any(call.func is not call.link[0].func for call in calls) else [call.link[0] for call in calls]
 
     def _brings_loss(self, call: Link) -> bool:
         above = call[1] and call[1][0]

@@ -17,6 +17,7 @@ from porter.regex import lazy
 from porter.training import frequency
 from porter.training.callers import Callers
 from porter.training.chances import is_seldom
+from porter.training.choices import is_never_taken
 from porter.training.frequency import (
     BACKWARDS,
     OTHERS,
@@ -129,7 +130,7 @@ class Context:
                 inside = child is node.body if node.__class__ is ast.IfExp else within(node, child, "body")
                 if asks_now_and_then(node.test) or asks_training(node.test) == (-1 if inside else 1):
                     return True
-                if is_seldom(node.test, inside):
+                if is_seldom(node.test, inside) or where == CALLED and self._is_never_taken(node.test, inside, above):
                     return True
                 if inside and (
                     self._names_others
@@ -149,6 +150,10 @@ class Context:
                 return where != CALLED and needs_no_gradients(node)  # what the step calls may need none
             child = node
         return False
+
+    def _is_never_taken(self, test: Node, inside: bool, link: Link) -> bool:
+        function = self.function(link)
+        return function is not None and is_never_taken(self, test, inside, function)
 
     def _is_off(self, test: Node, link: Link) -> bool:
         """`if merge:` where the function itself says `merge = False` and nothing else."""
