@@ -36,6 +36,8 @@ _ALIASES = {"short": "int16", "int": "int32", "long": "int64", "half": "float16"
 _RULED = "torch._six"  # PRT704 answers for all of it
 _LIST = 3  # a note that names fewer types speaks of an argument or a result
 _MAKES = lazy(r"\.(?:new_\w+|zeros|ones|empty|full|arange|\w+_like|tensor|to|type|as_tensor)$")
+_MOVES = lazy(rb"cuda|npu|device|\.to\(|type_as|\.new_|Module")
+_ON_HOST = lazy(rb"torch\.(?:eye|Tensor|FloatTensor|from_numpy|zeros|ones|full|randn?|linspace)\(")
 _DOUBTFUL = frozenset({"int8", "int16", "uint8", "uint16", "uint32", "uint64", "bool"})
 
 
@@ -131,7 +133,7 @@ def _computes(file: RuleFile, link: Link) -> bool:
         return False
     function = scene.function(link)
     owner = scene.owner(link)
-    if not loops_around(link) if function is None else _runs_once(file, function):
+    if not loops_around(link) if function is None else _runs_once(file, function) or _is_of_host(file, function):
         return False
     names = [function[0].name] if function else []
     if owner is not None:
@@ -151,6 +153,11 @@ def _runs_once(file: RuleFile, function: Link, depth: int = 0) -> bool:
     around = map(file.scene.function, file.names.spelled(function[0].name))
     users = [user for user in around if user is None or user[0] is not function[0]]
     return bool(users) and all(user is not None and _runs_once(file, user, depth + 1) for user in users)
+
+
+def _is_of_host(file: RuleFile, function: Link) -> bool:
+    """A function that makes tensors on the host, in a file that moves none: with tensors of the device it would fail."""
+    return file.source.says(_ON_HOST, function[0]) and not file.source.says(_MOVES)
 
 
 def _on_host(link: Link) -> bool:
