@@ -30,6 +30,5 @@ def is_taken(row: Variable, value: str | None) -> bool:
 
 
 def to_megabytes(value: str | None) -> str | None:
-    """A number of bytes in MB; None where it is no whole number of them."""
-    number = int(value) if value and value.isdecimal() and len(value) < 20 else 0
-    return str(number // MB) if number and number % MB == 0 else None
+    """A number of bytes in MB, the next whole one; None where it is not known."""
+    return str(-(-int(value) // MB)) if value and value.isdecimal() and len(value) < 20 else None

@@ -86,6 +86,13 @@ def test_a_value_that_no_edit_can_convert_leaves_the_name_alone():
     assert ported(text, unsafe=True) == text and "PRT802" in codes(text.encode())
 
 
+def test_a_value_that_is_handed_on_is_converted_as_one_that_is_exported():
+    text = "python submit.py --env NCCL_BUFFSIZE=536870912 --env 'NCCL_IB_TIMEOUT=19'\n"
+    assert ported(text, unsafe=True) == "python submit.py --env HCCL_BUFFSIZE=512 --env 'HCCL_RDMA_TIMEOUT=19'\n"
+    larger = "export NCCL_BUFFSIZE=250000000\n"  # HCCL counts whole MB: the buffer is no smaller than it was
+    assert ported(larger, unsafe=True) == "export HCCL_BUFFSIZE=239\n"
+
+
 def test_wheels_for_other_gpus_are_nobodys_business():
     text = "pip install torch==2.3.1 torchvision==0.18.1 --index-url https://download.pytorch.org/whl/{}\n"
     assert codes(text.format("rocm6.0").encode()) == []

@@ -22,6 +22,7 @@ from porter.text.shells.script import Script, Word
 
 _UNKNOWN = lazy(r"(?:TORCH_NCCL|PYTORCH_CUDA|NCCL)_(?!VER)[A-Z0-9_]+$")
 _TOKEN = lazy(r"(?<![\w$.{/-])(?:[A-Z][A-Z0-9]*_[A-Z0-9_]+|CUDACXX|CUDAARCHS|CUDAHOSTCXX)(?![\w.-])")
+_GIVEN = lazy(r"=([\w.,:+-]*)(?![^\s\"';|&)])")
 _NAMED = frozenset({"export", "declare", "typeset", "readonly", "local", "unset", "read", "printenv"})
 _PASSED_ON = frozenset({"-x", "-e", "--env", "-env", "-genv", "--export-env"})
 _LAUNCHERS = frozenset("env mpirun mpiexec orterun horovodrun docker podman nvidia-docker sudo srun".split())
@@ -170,8 +171,11 @@ def _labels(script: Script) -> Iterator[tuple[int, tuple[int, ...]]]:
 
 
 def _mentioned(start: int, text: str) -> Iterator[tuple[str, Place]]:
+    """Names in words and strings that some program reads: `--env NAME=23`, with the value where it stands there."""
     for match in _TOKEN.finditer(text):
-        yield match[0], Place(start + match.start(), start + match.end(), "text", None, False)
+        given = _GIVEN.match(text, match.end())
+        value = Word(start + given.start(1), start + given.end(1), given[1]) if given else None
+        yield match[0], Place(start + match.start(), start + match.end(), "text", value, False)
 
 
 def _renamed(name: str, row: Variable, places: list[Place], safe: bool) -> Iterator[Hit]:
