@@ -65,7 +65,8 @@ def opening(stanzas: Iterable[tuple[str, str, Stanza]]) -> dict[str, Any]:
     imported = "(?:" + "|".join(_without(owned, plain)) + r")\b"
     settings = [*gates["settings"], *(word for s in by_kind.get("setting", ()) for word in _of_setting(s))]
     required = _without(_installed(by_kind.get("package", ())) | _spelled(packages), _plain(gates["requirements"]))
-    lowered = _without({name.lower() for name in variables}, _plain(gates["script"]))
+    passed = [word for s in by_kind.get("option", ()) if "beside" in s for word in _of_option(s)]
+    lowered = _without({word.lower() for word in [*variables, *passed]}, _plain(gates["script"]))
     return {
         "packages": sorted({*owned, *_aged(by_kind.get("package", ()))}),
         "python": _headed(

@@ -194,6 +194,7 @@ KINDS: Kinds = {
             "keyword": _or_list(_dotted),
             "value": _or_list(_string),
             "call": _or_list(_dotted),
+            "beside": _or_list(_dotted),
             "to": _string,
             "met": _least,
             "unmet": _message,

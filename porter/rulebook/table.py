@@ -102,6 +102,7 @@ class Option(NamedTuple):
     values: tuple[str, ...]  # as written in the source, strings without their quotes
     calls: tuple[str, ...]  # resolved names or last words of what is called; empty where the keyword says it all
     to: str | None
+    beside: tuple[str, ...]  # with one of these, a script may hand it over as well: `--keyword value`
     met: str | None  # what a project's lists ask for where nothing is to do: "name>=4.51"
     unmet: str  # key of the message where they take no such version; "" where it is the same
     severity: str

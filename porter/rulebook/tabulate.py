@@ -142,7 +142,8 @@ class _Joined:
         unmet = ""
         if "unmet" in s:
             unmet = self._why(where, {"code": s["code"], "message": s["unmet"]}, f"{why} unmet")
-        row = (s["code"], values, tuple(_listed(s.get("call", []))), s.get("to"), s.get("met"), unmet, *weight, why)
+        calls, beside = (tuple(_listed(s.get(key, []))) for key in ("call", "beside"))
+        row = (s["code"], values, calls, s.get("to"), beside, s.get("met"), unmet, *weight, why)
         for keyword in keywords:
             self.tables["options"].setdefault(keyword, []).append(row)
 

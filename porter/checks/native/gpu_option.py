@@ -20,7 +20,7 @@ class GpuOption(Rule):
     # one of these is in each: a handful of searches instead of one for every value
     text = (
         *("flash_at", "flash-at", "load_in_", "8bit", "32bit", "paged_adamw", "apex_fused", "rmsprop_bnb"),
-        *("GPTQConfig", "AwqConfig", "enable_cuda_graph", "MergeOptions", "calculate_metrics"),
+        *("GPTQConfig", "AwqConfig", "enable_cuda_graph", "MergeOptions", "calculate_metrics", "tf32"),
     )
 
     def __init__(self, tables: Tables) -> None:

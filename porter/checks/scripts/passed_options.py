@@ -1,0 +1,58 @@
+"""[[option]] rows that a script hands over as options of a command line: `--tf32 True`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from porter.engine.rule import Hit, TextRule, named
+from porter.rulebook.table import Option, Tables
+from porter.text.document import Document
+from porter.text.shells.script import Script
+
+_GAP = r"(?:[ \t]|\\\n)+"
+_BARE = rf"(?={_GAP}-|[ \t]*(?:[;&|)\"'\n]|$))"  # which is True
+_TRUE = "(?i:true|yes|on|1)"
+
+
+class PassedOptions(TextRule):
+    code = "PRT831"
+    reads = "script"
+
+    def __init__(self, tables: Tables) -> None:
+        self.rows = [
+            (row, _of((keyword,), _value(row.values)), _of(row.beside, r"(?![\w-])"))
+            for keyword, rows in tables.options.items()
+            for row in rows
+            if row.beside
+        ]
+        self.codes = tuple(sorted({self.code, *(row.code for row, _, _ in self.rows)}))
+
+    def look(self, document: Document, script: Script) -> Iterator[Hit]:
+        for row, option, beside in self.rows:
+            if beside.search(script.text):
+                for match in option.finditer(script.text):
+                    if not any(start <= match.start() < end for start, end in script.comments):
+                        yield _hit(row, match, document.session.target.style == "rename")
+
+
+def _of(keywords: tuple[str, ...], behind: str) -> re.Pattern[str]:
+    names = "|".join(re.escape(keyword).replace("_", "[-_]") for keyword in keywords)
+    return re.compile(rf"(?<![\w-])(--(?:{names})){behind}")
+
+
+def _value(values: tuple[str, ...]) -> str:
+    """What follows the name of an option; of one that stands alone there is no group `value`."""
+    written = "|".join(_TRUE if value == "True" else re.escape(value.strip("'")) for value in values)
+    given = rf"(?:=|{_GAP})([\"']?)(?P<value>{written})\2(?![\w./-])"
+    return rf"(?:{given}|{_BARE})" if "True" in values else given
+
+
+def _hit(row: Option, match: re.Match[str], writes: bool) -> Hit:
+    """`writes`: the script is not for GPUs as well."""
+    value, new = match["value"], (row.to or "").strip("'")
+    edits = ((*match.span("value"), new),) if value and new and writes else ()
+    values = named(name=match[1], old=value or "True", new=new)
+    weight: dict[str, Any] = {"severity": row.severity or None, "effort": row.effort or None}
+    return Hit(match.span(1), row.why, code=row.code, values=values, edits=edits, **weight)
