@@ -102,12 +102,13 @@ def _hits(document: Document, requirements: list[Wanted]) -> Iterator[Hit]:
     session = document.session
     rows, names = _rows(session.rules), {w.name for w in requirements}
     has_torch_npu = "torch-npu" in names
+    served: set[str] = set()  # markers of the lines of torch that have torch-npu beside them
     parts: list[Wanted] = []
     pinned = any(want.name == "torch" and want.version for want in requirements)  # with what its build brings
     for want in requirements:
         if want.name in ("torch", "pytorch"):
-            yield from _torch(document, want, has_torch_npu)
-            has_torch_npu = has_torch_npu or want.kind == "pip"
+            yield from _torch(document, want, has_torch_npu or _is_served(document, want, served))
+            served |= {want.marker} if want.kind == "pip" else set()
         elif want.name in ("torchvision", "torchaudio"):
             yield from _companion(document, want)
             if not has_torch_npu and names.isdisjoint(("torch", "pytorch")):
@@ -173,6 +174,13 @@ def _torch(document: Document, want: Wanted, has_torch_npu: bool) -> Iterator[Hi
         has_torch_npu = has_torch_npu or want.kind == "pip"  # the two would never be installed together
     if not has_torch_npu:
         yield from _beside(document, want, "missing" if want.version else "loose")
+
+
+def _is_served(document: Document, want: Wanted, served: set[str]) -> bool:
+    """Whether the torch-npu beside another line is for the machines of this one, too."""
+    if want.forced or document.path in document.session.facts.lists.installed:
+        return bool(served)
+    return not served.isdisjoint(("", want.marker))
 
 
 def _beside(document: Document, want: Wanted, why: str) -> Iterator[Hit]:
