@@ -9,6 +9,7 @@ from pathlib import Path
 
 from porter import versions
 from porter.files.read import beginning
+from porter.project import windows_freeze
 from porter.regex import lazy
 
 LIMIT = 1_000_000
@@ -41,6 +42,8 @@ def pins(root: Path) -> list[Pin]:
     pins = []
     for path in _files(root):
         text = (beginning(root / path, LIMIT) or b"").decode("utf-8", "replace")
+        if path.endswith((".yml", ".yaml")) and windows_freeze.found(text):
+            continue
         # how many blanks there are, is all the same
         lines = [" ".join(line.split("#", 1)[0].split()) for line in text.splitlines()]
         beside_npu = any(map(_NPU.search, lines))

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from porter.rulebook.errors import Check, Kinds
 from porter.rulebook.opening import wrong_patterns
+from porter.rulebook.schema_versions import pythons
 
 _CONDITION = {"signal", "without", "least", "share"}
 
@@ -45,6 +46,7 @@ def kinds(name: Check, text: Check, number: Check, languages: Check, list_of: Ca
         ),
         "hint": (("kind", "about", "words"), {"kind": text, "about": text, "words": list_of(pattern)}),
         "road": (("import", "evidence"), {"import": list_of(name), "evidence": text}),
+        "wheels": (("name", "first", "evidence"), {"name": list_of(text), "first": pythons, "evidence": text}),
         "release": (("name", "torch", "cann"), {"name": text, "torch": list_of(text), "cann": text}),
         "step": (
             ("name", "title", "text", "command"),

@@ -14,3 +14,10 @@ def versions(value: object) -> str | None:
     if not isinstance(value, dict) or not value:
         return "is not a table of packages and versions"
     return next((f"has {name!r}, whose version {wrong}" for name, v in value.items() if (wrong := version(v))), None)
+
+
+def pythons(value: object) -> str | None:
+    wrong = versions(value)
+    if wrong or not isinstance(value, dict):
+        return wrong
+    return next((f"has {name!r}, which is no Python" for name in value if not re.fullmatch(r"3\.\d+", str(name))), None)

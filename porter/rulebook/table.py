@@ -138,6 +138,9 @@ class Kernel(NamedTuple):
     why: str
 
 
+Wheels: TypeAlias = tuple[tuple[str, str], ...]  # (a Python, the first version with wheels for it), the oldest first
+
+
 class Tables(NamedTuple):
     rules: dict[str, dict[str, Any]]  # code -> slug, severity, effort, messages {why: (severity, effort)}
     moves: dict[str, Move]
@@ -149,6 +152,7 @@ class Tables(NamedTuple):
     settings: list[Setting]
     kernels: list[Kernel]
     roads: tuple[str, ...]  # libraries built on torch, by the name that is imported
+    wheels: dict[str, Wheels]  # by the name that is installed
     hints: dict[str, tuple[str, ...]]  # kind -> what names say (rules/hints.toml)
 
     def kernel(self, *names: str) -> Kernel | None:
@@ -178,6 +182,7 @@ def load(directory: Path | None = None) -> Tables:
         [Setting._make(row) for row in data["settings"]],
         [Kernel._make(row) for row in data["kernels"]],
         tuple(data["roads"]),
+        {name: tuple(map(tuple, rows)) for name, rows in data["wheels"].items()},
         {kind: tuple(words) for kind, words in data["hints"].items()},
     )
 

@@ -11,6 +11,7 @@ from porter.rulebook.errors import RuleError
 from porter.rulebook.opening import opening
 from porter.rulebook.schema import read
 from porter.rulebook.table import LANGUAGES, Stanza
+from porter.versions import canonical, release
 
 _NAMED = {"signal": "signals", "route": "routes", "step": "steps", "release": "releases"}
 _RULE_TEXT = ("title", "explain", "symptom", "reference", "before", "after", "by_hand")
@@ -32,7 +33,7 @@ def _listed(value: str | list[str]) -> list[str]:
 class _Joined:
     def __init__(self) -> None:
         self.tables: dict[str, Any] = {
-            key: {} for key in ("rules", "moves", "variables", "parameters", "packages", "options", "hints")
+            key: {} for key in ("rules", "moves", "variables", "parameters", "packages", "options", "hints", "wheels")
         }
         self.tables |= {key: [] for key in ("sinks", "settings", "kernels", "roads")}
         self.prose: dict[str, dict[str, Any]] = {
@@ -52,6 +53,7 @@ class _Joined:
             "kernel": self._kernel,
             "road": self._road,
             "hint": self._hint,
+            "wheels": self._wheels,
             "cause": self._cause,
             "export": lambda where, s: self._named("exports", where, s | {"name": s["variable"]}),
             **{kind: partial(self._named, section) for kind, section in _NAMED.items()},
@@ -180,6 +182,11 @@ class _Joined:
         if s["kind"] in self.tables["hints"]:
             raise RuleError(f"{where}: {s['kind']} stands there twice")
         self.tables["hints"][s["kind"]] = tuple(s["words"])
+
+    def _wheels(self, where: str, s: Stanza) -> None:
+        firsts = tuple(sorted(s["first"].items(), key=lambda pair: release(pair[0])))
+        for name in s["name"]:
+            self._put("wheels", where, canonical(name), firsts)
 
     def _sink(self, where: str, s: Stanza) -> None:
         calls, methods, keywords = (tuple(s.get(key, ())) for key in ("call", "method", "keyword"))

@@ -7,13 +7,10 @@ from functools import lru_cache
 
 from porter.engine.rule import Hit, named
 from porter.engine.session import RuleSet
-from porter.regex import lazy
 from porter.rulebook.table import Package
 from porter.text.document import Document
 from porter.text.installable import Asked
 from porter.versions import allows, canonical, reaches, sure
-
-_CONDA = lazy(r"==?[^=]+(?==)")  # in front of a build: `=0.20.3=pyhd8ed1ab_0`
 
 
 @lru_cache(maxsize=4)
@@ -35,8 +32,7 @@ def too_old(document: Document, want: Asked, together: Sequence[Asked]) -> Hit |
         if "." in imported and not users:
             continue  # the rest of the package runs whatever its version
         first, other = _first(row, {asked.name for asked in together})
-        spec = match[0] if want.kind == "conda" and (match := _CONDA.match(want.spec)) else want.spec
-        if spec and not reaches(spec, first):
+        if want.spec and not reaches(want.spec, first):
             why = "since-beside" if other else "since-plugin" if row.why and row.replacement else "since"
             values = named(name=want.name, old=want.spec, new=first, other=other, plugin=", ".join(row.replacement))
             shown = values if "." not in imported else (*values, *named(users=users))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import product
 from typing import Protocol
@@ -10,16 +10,14 @@ from typing import Protocol
 from porter.engine.rule import Hit, named
 from porter.files.kinds import REQUIREMENTS, YAML, kind_of
 from porter.regex import lazy
-from porter.versions import allows, release
+from porter.rulebook.table import Wheels
+from porter.versions import allows, reaches, release
 
 _PLATFORM = lazy(r"platform|os_name")
 _EXTRA = lazy(r"""extra[ \t]*==[ \t]*["']([^"']*)["']""")
 _MACHINES = ("x86_64", "aarch64")
 _PYTHONS = ("2.7", "3.5", "3.6", "3.7", "3.8", "3.9", "3.10", "3.11", "3.12", "3.13")
 _NEWEST = 15  # Python 3.x
-# (the first TensorFlow that goes on, the last Python of those before it), as its wheels are tagged
-_TENSORFLOWS = (((2, 2), (3, 7)), ((2, 5), (3, 8)), ((2, 8), (3, 9)), ((2, 11), (3, 10)), ((2, 16), (3, 11)))
-_TENSORFLOW = frozenset({"tensorflow", "tensorflow-cpu", "tensorflow-gpu"})
 
 
 class Asked(Protocol):
@@ -37,6 +35,8 @@ class Asked(Protocol):
     def version(self) -> tuple[int, int] | None: ...
     @property
     def kind(self) -> str: ...
+    @property
+    def marker(self) -> str: ...
     @property
     def locked(self) -> bool: ...
 
@@ -68,7 +68,9 @@ def companion(name: str, torch: Sequence[int]) -> tuple[int, ...]:
     return (major, minor, patch) if name == "torchaudio" else (0, minor + 15, patch)
 
 
-def obstacles(path: str, text: str, requirements: Sequence[Asked], torch: Sequence[int]) -> Iterator[Hit]:
+def obstacles(
+    path: str, text: str, requirements: Sequence[Asked], torch: Sequence[int], wheels: Mapping[str, Wheels]
+) -> Iterator[Hit]:
     """Requirements that leave no torch of the target: edits of the others would make a list that nothing installs."""
     if not any(want.name in ("torch", "pytorch", "torchvision", "torchaudio") for want in requirements):
         return
@@ -79,7 +81,7 @@ def obstacles(path: str, text: str, requirements: Sequence[Asked], torch: Sequen
             if right and want.spec and want.version is None and not allows(want.spec, _dotted(right)):
                 values = named(name=want.name, old=want.spec, new=_dotted(right), torch=_dotted(torch))
                 yield Hit((want.start, want.end), "companion-range", code="PRT840", values=values)
-        elif whole and (last := _last_python(want, text)) and last < _first_python(torch):
+        elif whole and (last := _last_python(want, text, wheels)) and last < _first_python(torch):
             values = named(
                 name=want.name,
                 old=want.spec,
@@ -101,16 +103,23 @@ def _first_python(torch: Sequence[int]) -> tuple[int, int]:
     return (3, 8) if numbers < (2, 5) else (3, 9) if numbers < (2, 9) else (3, 10)
 
 
-def _last_python(want: Asked, text: str) -> tuple[int, ...] | None:
+def _last_python(want: Asked, text: str, wheels: Mapping[str, Wheels]) -> tuple[int, ...] | None:
     """That a requirement leaves, if it leaves out any."""
-    written = release(text[slice(*want.version)], 2)[:2] if want.version else ()
     if want.name == "python" and want.kind == "conda":
-        if written:
-            return written
-        return None if not want.spec else _last_of(want.spec)
-    if want.name in _TENSORFLOW and written:
-        return next((python for first, python in _TENSORFLOWS if written < first), None)
-    return None
+        written = release(text[slice(*want.version)], 2)[:2] if want.version else ()
+        return written or (_last_of(want.spec) if want.spec else None)
+    if want.kind == "conda" or not want.spec or "python" in want.marker:
+        return None
+    return _last_with_wheels(want.spec, wheels.get(want.name, ()))
+
+
+def _last_with_wheels(spec: str, firsts: Wheels) -> tuple[int, ...] | None:
+    """The last Python before the first that no version which a requirement takes has wheels for."""
+    missing = next((python for python, first in firsts if not reaches(spec, first)), None)
+    if missing is None:
+        return None
+    major, minor = release(missing, 2)
+    return major, minor - 1
 
 
 def _last_of(spec: str) -> tuple[int, int] | None:

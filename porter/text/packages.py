@@ -92,7 +92,8 @@ def hits(document: Document, requirements: list[Wanted]) -> Iterator[Hit]:
     if for_npus(document.path) or document.path in session.facts.accelerators.for_cpus:
         return
     requirements = [want for want in requirements if not off_linux(want.marker)]
-    held_back = list(obstacles(document.path, document.text, requirements, session.target.torch))
+    wheels = session.rules.tables.wheels
+    held_back = list(obstacles(document.path, document.text, requirements, session.target.torch, wheels))
     yield from held_back
     for hit in _hits(document, requirements):
         yield replace(hit, edits=()) if held_back and hit.code == "PRT840" else hit

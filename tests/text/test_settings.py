@@ -22,6 +22,7 @@ from porter.engine.facts import Accelerators, Facts, Lists, OwnCode
 from porter.engine.session import Session
 from porter.files.kinds import kind_of
 from porter.finding import FileResult, apply
+from porter.project.pins import choose
 from porter.rulebook.table import load
 from porter.rulebook.texts import Texts
 from porter.run.config import Settings
@@ -457,8 +458,12 @@ def test_optional_lists_that_are_given_elsewhere_are_told_of_alone():
 
 
 @pytest.mark.parametrize(
-    "line", ["torchaudio>=0.8,<2.1", "torchvision<0.20", "tensorflow==2.4.0", "tensorflow-gpu==1.15"]
-)
+    "line",
+    [
+        "torchaudio>=0.8,<2.1", "torchvision<0.20", "tensorflow==2.4.0", "tensorflow-gpu==1.15",
+        "numpy==1.16.2", "pandas<1.0", "scipy~=1.3.0", "scikit_learn==0.20.3",
+    ],
+)  # fmt: skip
 def test_beside_what_leaves_out_the_torch_of_the_target_nothing_is_written(line):
     text = f"torch==2.3.0\n{line}\n"
     found_here = found("requirements.txt", text)
@@ -467,7 +472,13 @@ def test_beside_what_leaves_out_the_torch_of_the_target_nothing_is_written(line)
     assert "torch-npu" not in ported("requirements.txt", text, unsafe=True)
 
 
-@pytest.mark.parametrize("line", ["torchaudio>=0.8", "torchvision!=0.20", "tensorflow>=2.4", "tensorflow==2.18.0"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "torchaudio>=0.8", "torchvision!=0.20", "tensorflow>=2.4", "tensorflow==2.18.0", "numpy>=1.16,<2", "numpy==1.19.5",
+        "pandas", "numpy==1.16.2 ; python_version < '3.8'",
+    ],
+)  # fmt: skip
 def test_beside_what_leaves_room_for_it_it_is(line):
     assert "torch==2.7.1\ntorch-npu==2.7.1.post11\n" in ported(
         "requirements.txt", f"torch==2.3.0\n{line}\n", unsafe=True
@@ -480,6 +491,31 @@ def test_an_environment_of_an_older_python():
     assert not found("environment.yml", text.format("3.8")).review
     assert found("environment.yml", text.format("3.10")).review
     assert codes("environment.yml", "dependencies:\n  - python=3.7\n  - numpy\n") == []
+    frozen = (
+        "dependencies:\n  - python=3.6.8=h0371630_0\n  - numpy=1.16.2=py36h7e9f1db_0\n  - pytorch=1.0.1=py3.6_cuda9.0\n"
+    )
+    messages = {f.why: dict(f.values).get("old") for f in found("environment.yml", frozen).findings}
+    assert messages == {"python": "=3.6.8", "conda": None, "pin": "=1.0.1"}
+
+
+WINDOWS = "dependencies:\n  - python=3.9.18\n  - {}\n  - pip:\n    - torch==2.0.1\n    - {}\nprefix: C:\\envs\\x\n"
+
+
+@pytest.mark.parametrize("item", ["vc=14.3=h64f974e_17", "vs2015_runtime", "defaults::m2w64-gmp=6.1.0"])
+def test_an_environment_that_was_frozen_on_windows_is_told_once_and_left_alone(item, tmp_path):
+    text = WINDOWS.format(item, "tqdm")
+    (one,) = found("environment.yaml", text).findings
+    assert (one.why, one.severity, one.status) == ("windows", "note", "manual")
+    (tmp_path / "environment.yaml").write_text(text)
+    assert choose(tmp_path, "2.7.1.post11") == ("2.7.1.post11", "default")
+
+
+@pytest.mark.parametrize("items", [("vcpython", "tqdm"), ("tqdm", "pywin32==306"), ("pip", "ucrt==1.0")])
+def test_one_with_a_folder_of_windows_alone_is_read_as_any_other(items, tmp_path):
+    text = WINDOWS.format(*items)
+    assert "pin" in [f.why for f in found("environment.yaml", text).findings]
+    (tmp_path / "environment.yaml").write_text(text)
+    assert choose(tmp_path, "2.7.1.post11")[1] == "environment.yaml:5"
 
 
 @pytest.mark.parametrize(

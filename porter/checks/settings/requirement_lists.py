@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from porter.engine.rule import Hit, TextRule
+from porter.engine.rule import Hit, TextRule, named
+from porter.project import windows_freeze
 from porter.regex import lazy
 from porter.text import packages
 from porter.text.document import Document
@@ -15,7 +16,7 @@ from porter.text.settings.entries import ADDED, ITEM, Entry, Settings
 from porter.text.settings.scope import PROJECT, scope
 from porter.versions import canonical
 
-_CONDA = lazy(r"(?:[\w.-]+::)?([A-Za-z0-9][\w.-]*)[ \t]*(.*)")
+_CONDA = lazy(r"(?:[\w.-]+::)?([A-Za-z0-9][\w.-]*)[ \t]*(?:==?[^=]+(?==))?")  # up to a build: `=0.20.3=pyhd8ed1ab_0`
 _ENVIRONMENT = lazy(r"(?i)(?:environment|conda|env)[\w.-]*\.ya?ml$")
 _WIDEST = 1000  # characters before a value: of all that stand in one line, each has the others before it
 _TABLES = ("dependencies", "dev-dependencies", "packages", "dev-packages")
@@ -31,6 +32,10 @@ class RequirementLists(TextRule):
             return
         kind = _kind(document.path)
         if not kind:
+            return
+        if kind == "conda" and (frozen := windows_freeze.found(document.text)):
+            values = named(name=frozen[1], npu=document.session.target.torch_npu)
+            yield Hit(frozen.span(1), "windows", code="PRT840", values=values)
             return
         numbered = [
             pair for number, entry in enumerate(settings.entries) if (pair := _wanted(document, kind, number, entry))
@@ -93,7 +98,8 @@ def _conda(document: Document, entry: Entry) -> Wanted | None:
         return requirement and _line(document, requirement, f"{before}{ADDED}==", quote)
     if entry.path == ("dependencies", ITEM) and (match := _CONDA.match(entry.value)) and "\n" not in entry.value:
         name = entry.start + match.start(1)
-        requirement = wanted(document.text, name, entry.end)
+        end = entry.start + match.end() if "=" in match[0] else entry.end
+        requirement = wanted(document.text, name, end)
         return requirement and replace(requirement, kind="conda", start=entry.start)
     return None
 
