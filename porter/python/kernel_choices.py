@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from porter.python.blocks import once
 from porter.python.branches import is_kernel, kernels_called
 from porter.python.evidence import call_name, constant, is_log, lightning, target_name, trainer
+from porter.python.host_loads import PLACE, loads_on_host
 from porter.python.index import Link, Node, ancestors, walk
 from porter.python.stopping import after, stops_without_gpu
 from porter.regex import lazy
@@ -39,8 +40,8 @@ _CHOICES = (ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, ast.Pass)
 
 
 def decided(file: File, link: Link | None) -> Choice | None:
-    """What a question for a GPU decides about that is no device of torch: a CUDA kernel, or the member of somebody's Enum
-    that stays CUDA."""
+    """What a question for a GPU decides about that is no device of torch: a CUDA kernel, the member of somebody's Enum
+    that stays CUDA, or whether a file is loaded onto the CPU."""
     choice = _decided(file, link)
     return ("stops", choice[1]) if choice and choice[0] == "kernel" and stops_without_gpu(link) else choice
 
@@ -53,6 +54,8 @@ def _decided(file: File, link: Link | None) -> Choice | None:
         if kind is ast.BoolOp:
             if choice := next((choice for value, choice in _beside(above) if value is not child), None):
                 return choice
+        elif kind in (ast.IfExp, ast.If) and child is above.test and loads_on_host(file, up):
+            return "loads", PLACE
         elif kind is ast.IfExp and child is above.test:
             if accelerator := _lightning(file, up):
                 return "together", accelerator

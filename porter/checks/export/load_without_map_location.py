@@ -9,6 +9,7 @@ from porter.engine.nodes import positional, with_keyword
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import Link, RuleFile
 from porter.python.evidence import constant
+from porter.python.host_loads import is_never_reached, may_be_none
 from porter.python.index import parents
 from porter.regex import lazy
 
@@ -31,23 +32,27 @@ class LoadWithoutMapLocation(Rule):
         if argument is None or not original.args:
             return None
         index, given = argument
-        if file.tested or given is not None and file.text(given.value) != "None":
+        link = file.link(original.func)
+        sometimes = link is not None and may_be_none(file, link)
+        if file.tested or given is not None and file.text(given.value) != "None" and not sometimes:
             return None
-        link = file.scene.link(original)
-        if link is None:
+        loaded = file.scene.link(original)
+        if loaded is None:
             return None
-        value, key = loaded_uses.part(link[1])
+        value, key = loaded_uses.part(loaded[1])
         target = file.tensors.target(original)
         source = file.text(original.args[0].value)
         about = " ".join([source, target, file.tensors.receiver_of_result(original), key, *_keys(value, file)])
         if MEMORY.search(source) or not CHECKPOINT.search(about):
             return None
-        if _written_here(original, file):
+        if _written_here(original, file) or link and is_never_reached(file, link):
             return None
         if MODULE.search(target) and not STATE.search(key) and not loaded_uses.is_copied(value, file):
             return Hit(original.func, "whole")  # a model that is used as it comes would stay on the CPU
         if loaded_uses.is_taken_apart(value, file):
             return Hit(original.func, "parts")
+        if sometimes:
+            return Hit(original.func, "sometimes")
         host = cst.SimpleString('"cpu"')
         if given is None or index is None:
             new = with_keyword(updated, "map_location", host)

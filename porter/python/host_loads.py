@@ -1,0 +1,158 @@
+"""`map_location=None if torch.cuda.is_available() else "cpu"`: a file from a GPU is loaded onto the host where there is none.
+
+None leaves every tensor to the device that it was saved from, `cuda:0`. An NPU cannot restore it, so the way that is taken
+without a GPU is the right one there, and the question for a GPU stays.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from porter.engine.rule_file import RuleFile
+from porter.python.blocks import BODIES, place
+from porter.python.evidence import call_name, constant
+from porter.python.index import Link, Node, ancestors, walk
+
+PLACE = "map_location"
+_QUESTION = "torch.cuda.is_available"
+_LOADERS = {  # at which position they take it
+    "torch.load": 1,
+    "torch.hub.load_state_dict_from_url": 2,
+    "torch.utils.model_zoo.load_url": 2,
+}
+
+
+def loads_on_host(file: RuleFile, choice: Link) -> bool:
+    """Whether a choice by the presence of a GPU, an `if` or a conditional expression, is between the device that a file
+    names and the CPU, and nothing else."""
+    ways = _ways(file, choice) if file.source.says(PLACE.encode()) else None
+    if ways is None:
+        return False
+    with_gpu, without = ways
+    if choice[0].__class__ is ast.IfExp:
+        return _is_none(with_gpu[0]) and _is_host(without[0]) and _is_place(file, choice)
+    if len(with_gpu) != 1 or len(without) != 1:
+        return False
+    return _sets_place(file, with_gpu[0], without[0], choice) or _same_load(file, with_gpu[0], without[0], choice)
+
+
+def is_never_reached(file: RuleFile, load: Link) -> bool:
+    """Whether a `torch.load` stands in the way of such an `if` that only a GPU takes."""
+    child = load[0]
+    for up in ancestors(load):
+        if up[0].__class__ is ast.If:
+            ways = _ways(file, up)
+            return ways is not None and child in ways[0] and loads_on_host(file, up)
+        child = up[0]
+    return False
+
+
+def may_be_none(file: RuleFile, load: Link) -> bool:
+    """Whether the place is `None if use_cuda else "cpu"`, and the CPU is not certain where there is no GPU."""
+    call = next((up for up in ancestors(load) if up[0].__class__ is ast.Call), None)
+    place: Node = _place(file, call[0], call) if call else None
+    if call is None or place.__class__ is not ast.IfExp or not any(map(_is_none, (place.body, place.orelse))):
+        return False
+    keyword = next((k for k in call[0].keywords if k.value is place), None)
+    return not loads_on_host(file, (place, (keyword, call) if keyword else call))
+
+
+def _ways(file: RuleFile, choice: Link) -> tuple[list[Node], list[Node]] | None:
+    """What runs, or what the value is, with a GPU and without one."""
+    node = choice[0]
+    answer = _without_gpu(file, node.test, choice)
+    if answer is None:
+        return None
+    body, orelse = (node.body, node.orelse) if node.__class__ is ast.If else ([node.body], [node.orelse])
+    if node.__class__ is ast.If and not orelse and body[-1].__class__ is ast.Return:
+        field, index = place(choice[1][0], node)
+        orelse = getattr(choice[1][0], field)[index + 1 :] if field in BODIES else []
+    return (orelse, body) if answer else (body, orelse)
+
+
+def _without_gpu(file: RuleFile, test: Node, link: Link) -> bool | None:
+    """What a condition says where there is no GPU; None where that is not certain."""
+    if test.__class__ is ast.Call:
+        return False if file.names.resolve(test.func, link) == _QUESTION else None
+    if test.__class__ is ast.UnaryOp and test.op.__class__ is ast.Not:
+        answer = _without_gpu(file, test.operand, link)
+        return None if answer is None else not answer
+    if test.__class__ is ast.BoolOp:
+        decisive = test.op.__class__ is ast.Or  # one such answer is enough
+        answers = [_without_gpu(file, value, link) for value in test.values]
+        return decisive if decisive in answers else None
+    return None
+
+
+def _is_none(node: Node) -> bool:
+    return node.__class__ is ast.Constant and node.value is None
+
+
+def _is_host(node: Node) -> bool:
+    """`"cpu"`, `torch.device("cpu")`, `lambda storage, loc: storage`."""
+    if node.__class__ is ast.Call and call_name(node.func) == "device" and len(node.args) == 1:
+        node = node.args[0]
+    if node.__class__ is ast.Lambda and node.args.args:
+        return bool(getattr(node.body, "id", "") == node.args.args[0].arg)
+    return bool(constant(node) == "cpu")
+
+
+def _is_place(file: RuleFile, value: Link) -> bool:
+    """Whether an expression says onto which device a file is loaded."""
+    node, above = value[0], value[1]
+    parent: Node = above[0] if above else None
+    if parent.__class__ is ast.keyword:
+        return bool(parent.arg == PLACE)
+    if parent.__class__ is ast.Call and node in parent.args:
+        at: int = parent.args.index(node)
+        return at == _LOADERS.get(file.names.resolve(parent.func, above) or "")
+    if parent.__class__ is ast.Assign and parent.value is node:
+        return _is_held_place(file, parent, above)
+    return False
+
+
+def _is_held_place(file: RuleFile, assignment: ast.Assign, link: Link) -> bool:
+    """Whether all that reads an assigned name takes it for such a place."""
+    target: Node = assignment.targets[0]
+    if len(assignment.targets) != 1 or target.__class__ is not ast.Name:
+        return False
+    readers = file.names.readers(target.id, (target, link))
+    return bool(readers) and all(_is_place(file, reader) for reader in readers)
+
+
+def _sets_place(file: RuleFile, with_gpu: Node, without: Node, choice: Link) -> bool:
+    """`place = None`, and `place = "cpu"` in the other way."""
+    if with_gpu.__class__ is not ast.Assign or without.__class__ is not ast.Assign:
+        return False
+    if ast.dump(with_gpu.targets[0]) != ast.dump(without.targets[0]):
+        return False
+    found = _is_none(with_gpu.value) and _is_host(without.value)
+    return found and _is_held_place(file, with_gpu, (with_gpu, choice))
+
+
+def _same_load(file: RuleFile, with_gpu: Node, without: Node, choice: Link) -> bool:
+    """The same statement twice, but that a file is loaded to where it was saved from, and onto the CPU in the other way."""
+    text, told = _without_place(file, with_gpu, choice)
+    other_text, place_told = _without_place(file, without, choice)
+    is_left = told is None or _is_none(told)
+    return bool(text) and text == other_text and is_left and _is_host(place_told)
+
+
+def _without_place(file: RuleFile, statement: Node, link: Link) -> tuple[str, Node]:
+    """The text of a statement that loads one file, but for the place of what is loaded; and that place."""
+    calls = (node for node in walk(statement) if node.__class__ is ast.Call)
+    loads = [call for call in calls if file.names.resolve(call.func, link) in _LOADERS]
+    if len(loads) != 1:
+        return "", None
+    call = loads[0]
+    told = _place(file, call, link)
+    rest = [k for k in call.keywords if k.value is not told]
+    plain = ast.Call(func=call.func, args=[a for a in call.args if a is not told], keywords=rest)
+    return ast.unparse(statement).replace(ast.unparse(call), ast.unparse(plain)), told
+
+
+def _place(file: RuleFile, call: Node, link: Link) -> Node:
+    """Where a call that loads a file is told to put it; None where it is not told."""
+    index = _LOADERS.get(file.names.resolve(call.func, link) or "", len(call.args))
+    places = [*call.args[index : index + 1], *(k.value for k in call.keywords if k.arg == PLACE)]
+    return places[0] if places else None
