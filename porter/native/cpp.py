@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect
 from collections.abc import Iterator
 from functools import lru_cache
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from porter.native import grammar
@@ -35,6 +37,7 @@ _BOUNDS = lazy(rb"\b__launch_bounds__\s*\((?:[^()]|\([^()]*\))*\)|\b__attribute_
 _MACRO = lazy(rb"^[ \t]*#[ \t]*define[ \t]+(\w+)\(([^\n\\]*(?:\\(?:\r?\n|.)[^\n\\]*)*)", re.MULTILINE)
 _STATEMENT = lazy(rb"^[ \t]*[A-Z][A-Z\d_]+[ \t]*\(([^;{}()]*)\)[ \t]*(?:;|\r?\n\s*(?=[A-Za-z#}]|\Z))", re.MULTILINE)
 _USED = lazy(rb"^[ \t]*([A-Za-z_]\w*)(?=[ \t]*\([ \t\r\n]*([A-Za-z_]\w*))", re.MULTILINE)  # the macros
+_UNDEF = lazy(rb"^[ \t]*#[ \t]*undef[ \t]+(\w+)", re.MULTILINE)
 _BRANCH = lazy(rb"[ \t]*#[ \t]*(if|ifdef|ifndef|else|elif|endif)\b")
 _INCLUDE = lazy(rb"^[ \t]*#[ \t]*include[ \t]*[<\"]([^>\"\n]+)", re.MULTILINE)
 _BLANK = bytes(c if chr(c) in "\r\n" else 32 for c in range(256))
@@ -48,6 +51,12 @@ class Kernel(NamedTuple):
 class Function(NamedTuple):
     name: str
     words: frozenset[str]  # what its body mentions
+
+
+class _Macro(NamedTuple):
+    start: int
+    words: frozenset[str]
+    end: int  # where it is taken back, or the end of the source
 
 
 class Cpp(NamedTuple):
@@ -79,6 +88,7 @@ def read(data: bytes) -> Cpp:
     defined, declared = _definitions(tree.root_node)
     kernels: dict[str, int] = {}
     functions: list[Function] = []
+    places: list[tuple[int, int]] = []  # of their bodies
     bodies: list[tuple[str, Node, Node]] = []
     spans: list[tuple[int, int]] = []
     for node, owner in defined:
@@ -98,19 +108,19 @@ def read(data: bytes) -> Cpp:
             if not is_for_npu:
                 kernels.setdefault(name, named.start_byte)
         functions += [Function(other, words) for other in _names(name, _class(bare, owner, scope), owner, bare)]
+        places += [(start, end)] * (len(functions) - len(places))
     spans += [(start, end) for start, end in declared if b"__global__" in bare[start:end]]
     functions += [Function(words[0], frozenset(words[1:])) for words in _registered(bare)]
+    places += [(0, len(bare))] * (len(functions) - len(places))
     defines = list(_MACRO.finditer(bare)) if b"define" in bare else []
-    words_of_macros = {match[1].decode("ascii", "replace"): referred(match[2]) for match in defines}
-    functions = _expanded(functions, words_of_macros, _MOST * len(data)) if words_of_macros else functions
+    macros = _scoped(bare, defines)
+    functions = _expanded(functions, places, macros, _MOST * len(data)) if macros else functions
     makers = [match for match in defines if b"__global__" in match[2]]
     spans += [match.span() for match in makers]
     kernels |= {k.name: k.start for k in (*_by_words(bare, kernels, spans), *_made(bare, makers))}
     ordered = sorted((Kernel(name, start) for name, start in kernels.items()), key=lambda k: k.start)
-    macros = tuple(Function(name, words) for name, words in words_of_macros.items())
-    return Cpp(
-        bare, tuple(ordered), tuple(functions), macros, tuple(exports(data, bare, bodies)), tuple(_included(bare))
-    )
+    last = tuple(Function(name, several[-1].words) for name, several in macros.items())
+    return Cpp(bare, tuple(ordered), tuple(functions), last, tuple(exports(data, bare, bodies)), tuple(_included(bare)))
 
 
 def _unconditional(data: bytes, bare: bytes) -> bytes:
@@ -192,17 +202,40 @@ def _names(name: str, holder: str, owner: Node | None, bare: bytes) -> Iterator[
             yield holder
 
 
-def _expanded(functions: list[Function], macros: dict[str, frozenset[str]], most: int) -> list[Function]:
+def _scoped(bare: bytes, defines: list[re.Match[bytes]]) -> dict[str, list[_Macro]]:
+    """The macros by name, each as far as it is not taken back: two functions may define one name, each for itself."""
+    ends: dict[bytes, list[int]] = {}
+    for match in _UNDEF.finditer(bare) if defines else ():
+        ends.setdefault(match[1], []).append(match.start())
+    macros: dict[str, list[_Macro]] = {}
+    for match in defines:
+        undone = ends.get(match[1], [])
+        after = undone[bisect(undone, match.start()) :]
+        macro = _Macro(match.start(), referred(match[2]), after[0] if after else len(bare))
+        macros.setdefault(match[1].decode("ascii", "replace"), []).append(macro)
+    return macros
+
+
+def _expanded(
+    functions: list[Function], places: list[tuple[int, int]], macros: dict[str, list[_Macro]], most: int
+) -> list[Function]:
     """With what the macros in them mention, as long as that is not more than `most` words in all."""
     expanded = []
-    for name, words in functions:
+    for (name, words), place in zip(functions, places, strict=True):
         todo = words & macros.keys()
         while todo and most > 0:
-            most -= sum(len(macros[macro]) for macro in todo)
-            more = frozenset().union(*(macros[macro] for macro in todo)) - words
+            held = [_held(macros[macro], *place) for macro in todo]
+            most -= sum(map(len, held))
+            more = frozenset().union(*held) - words
             todo, words = more & macros.keys(), words | more
         expanded.append(Function(name, words))
     return expanded
+
+
+def _held(macros: list[_Macro], start: int, end: int) -> frozenset[str]:
+    """What a macro mentions where it is used: of several of one name, the last that was defined before."""
+    index = bisect(macros, end, key=attrgetter("start")) - 1
+    return macros[index].words if index >= 0 and macros[index].end > start else frozenset()
 
 
 def _included(bare: bytes) -> Iterator[str]:
