@@ -28,7 +28,7 @@ _KERNEL = lazy(
 # a name that says that such kernels were built or installed, and a function that asks whether they can be used
 _BUILT = lazy(
     r"(?i)(?:^|_)(?:with|has|have|use|enable|is|no)_\w*(?:triton|cudnn|cupy|cudf|apex|flash|xformers|cutlass|tilelang"
-    r"|torch_(?:scatter|sparse|cluster)|pyg_lib)|(?-i:(?:WITH|HAS|HAVE)_CUDA_[A-Z])"
+    r"|torch_(?:scatter|sparse|cluster)|pyg_lib|cuda_(?:ext|kernel|ops?(?:_|$)))|(?-i:(?:WITH|HAS|HAVE)_CUDA_[A-Z])"
 )
 _ASKING = lazy(r"(?i)kernel|custom_?ops?(?:_|$)|triton|cudnn|tilelang|cutlass|nvls|flash|xformers")
 _CHOOSES = lazy(r"(?i)cuda_(?:path|kernels?|ext|impl|ops?)(?:_|$)|fast_cuda")  # use_fast_cuda_path = x.is_cuda
@@ -44,6 +44,7 @@ _NO_KERNEL = lazy(  # to_cuda, init_cuda, sync_cuda, ...: verbs of Python code; 
     r"(?:^|_)(?:(?:to|use|is|has|can|sync|synchronize|seed|init|empty|clear|check|set|get|with|on|in|batch|reset|test)_cuda$"
     r"|cudnn_(?:deterministic|benchmark|enabled?|allow_tf32)$)"
 )
+_COMPARED = ' == "cuda"'  # names a kernel only where nothing else does
 _TRUTH = (ast.BoolOp, ast.UnaryOp, ast.Compare, ast.NamedExpr)
 
 
@@ -90,28 +91,33 @@ def kernel(file: File, link: Link | None) -> str | None:
         return None
     if extension := demanded(link):
         return extension
-    child = link[0]
+    child, compared = link[0], None
     for above, up in _above(link):
         kind = above.__class__
         if kind is ast.BoolOp:
-            if asked := next((word for value, word in _conditions_of(above, file, up) if value is not child), None):
-                return asked
+            for word in (word for value, word in _conditions_of(above, file, up) if value is not child):
+                if not word.endswith(_COMPARED):
+                    return word
+                compared = compared or word
         elif kind in (ast.If, ast.IfExp) and child is above.test:
             if kind is ast.IfExp:
                 parts = [above.body, above.orelse]
-            elif above.body[-1].__class__ is ast.Raise:
-                parts = above.body  # it refuses what the kernel cannot take, here as there
-            else:
-                parts = [*above.body, *above.orelse]
-            return _kernel(file, parts, up) or _kernel_after(file, above, up) or _asking(file, above, up)
+            else:  # one that raises refuses what the kernel cannot take, here as there
+                parts = [*above.body, *(() if above.body[-1].__class__ is ast.Raise else above.orelse)]
+            return _kernel(file, parts, up) or _kernel_after(file, above, up) or _asking(file, above, up) or compared
         if isinstance(above, ast.stmt):
-            if isinstance(above, ast.Assign) and (match := _CHOOSES.search(getattr(above.targets[0], "id", ""))):
-                return match.string
-            if kind is ast.Assert:
-                return _asserted(file, above, up)
-            return _asking(file, above, up) if kind is ast.Return else None
+            return _of_statement(file, above, up) or compared
         child = above
     return None
+
+
+def _of_statement(file: File, statement: Node, link: Link) -> str | None:
+    """The kernel of a statement that is no branch, and asks for the device."""
+    if statement.__class__ is ast.Assign and (match := _CHOOSES.search(getattr(statement.targets[0], "id", ""))):
+        return match.string
+    if statement.__class__ is ast.Assert:
+        return _asserted(file, statement, link)
+    return _asking(file, statement, link) if statement.__class__ is ast.Return else None
 
 
 @once_for_file
@@ -187,7 +193,7 @@ def _conditions(file: File, node: Node, link: Link) -> Iterator[str]:
             yield word
         elif inner.__class__ is ast.Compare and len(inner.ops) == 1 and constant(inner.comparators[0]) == "cuda":
             if not device_like(inner.left) and getattr(inner.left, "attr", "") != "type":
-                yield f'{ast.unparse(inner.left)} == "cuda"'
+                yield f"{ast.unparse(inner.left)}{_COMPARED}"
 
 
 def _asking(file: File, node: Node, link: Link) -> str | None:

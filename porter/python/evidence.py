@@ -150,6 +150,7 @@ class Sides(NamedTuple):
     device: tuple[ast.expr, ...]
     backend: tuple[ast.expr, ...]
     names: tuple[ast.expr, ...]
+    members: tuple[ast.expr, ...]  # `self.x`, `args.x`
     other: tuple[ast.expr, ...]  # texts that are no devices
 
 
@@ -161,6 +162,7 @@ def sides_of(node: ast.Compare) -> Sides:
         tuple(s for s in sides if named(s, "device") or getattr(s, "attr", "") == "type"),
         tuple(s for s in sides if named(s, "backend")),
         tuple(s for s in sides if s.__class__ is ast.Name),
+        tuple(s for s in sides if getattr(s, "attr", "") and getattr(s, "value", None).__class__ is ast.Name),
         tuple(s for s in sides if s.__class__ is not ast.Name and has_other_words(s)),
     )
 

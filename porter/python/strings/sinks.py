@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 import builtins
 import sys
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from porter.python.blocks import once, place
@@ -218,16 +219,18 @@ class Sinks:
         names = [side for side in sides.names if side is not node]
         if any(self._asks(s, up, kind, text, depth) for s in names):
             return Role("compared", True)
-        if kind == "device" and (beside(sides.other) or any(self._other_words(s, up) for s in names)):
+        if kind == "device" and (
+            beside(sides.other) or any(self._other_words(s, up) for s in (*names, *sides.members))
+        ):
             return None
         return Role("compared", False)
 
     def _other_words(self, node: Node, link: Link) -> bool:
         """Whether what is compared also has values that are no devices: `impl in ("ref", "cuda")`."""
-        uses = self.names.readers(node.id, link)
-        compared = (use[1][0] for use in uses if use[1][0].__class__ is ast.Compare)
-        sides = (side for comparison in compared for side in (comparison.left, *comparison.comparators))
-        return self.names.once("other words", uses, lambda: any(map(has_other_words, sides)))
+        owner, base = (None, node) if node.__class__ is ast.Name else (_class_of(node, link), node.value)
+        uses = self.names.spelled(base.id) if owner else self.names.readers(base.id, link)
+        question = "other words", getattr(node, "attr", ""), owner
+        return self.names.once(question, uses, lambda: any(map(has_other_words, _beside_uses(uses, node, owner))))
 
     def _asks(self, node: Node, up: Link, kind: str, text: str, depth: int) -> bool:
         """Whether an expression is a device by its words, or a name by its other uses."""
@@ -252,6 +255,25 @@ class Sinks:
                 return None  # a part of something larger
             up = up[1]
         return Role("case", True) if up and named(up[0].subject, kind) else Role("case", False)
+
+
+def _class_of(member: Node, link: Link) -> ast.ClassDef | None:
+    """Of `self.x`, the class whose methods share it."""
+    if member.value.id != "self":
+        return None
+    return next((above for above in parents(link) if above.__class__ is ast.ClassDef), None)
+
+
+def _beside_uses(uses: list[Link], node: Node, owner: ast.ClassDef | None) -> Iterator[ast.expr]:
+    """What a name, or a member of one, is compared with."""
+    for use in uses:
+        if node.__class__ is ast.Attribute:
+            if getattr(use[1][0], "attr", "") != node.attr or owner and _class_of(use[1][0], use) is not owner:
+                continue
+            use = use[1]
+        comparison = use[1][0]
+        if comparison.__class__ is ast.Compare:
+            yield from (comparison.left, *comparison.comparators)
 
 
 @once
