@@ -7,7 +7,7 @@ from functools import partial
 
 from porter.analysis.python import analyse as analyse_python
 from porter.engine.refusals import guarded, unread
-from porter.engine.session import Session
+from porter.engine.session import Session, concern
 from porter.files.kinds import NOTEBOOK, PYTHON, kind_of
 from porter.finding import FileResult
 from porter.rulebook.gate import GATE
@@ -22,7 +22,7 @@ def kind(path: str) -> str:
 
 def may_concern(path: str, data: bytes, session: Session) -> bool:
     file_kind = kind(path)
-    return GATE.search(data) or session.libraries.concern(data) if file_kind == PYTHON else concerns(file_kind, data)
+    return GATE.search(data) or concern(session, data) if file_kind == PYTHON else concerns(file_kind, data)
 
 
 def analyse(path: str, data: bytes, session: Session) -> FileResult:

@@ -15,7 +15,7 @@ from porter.analysis.toolkit import builds_cuda
 from porter.analysis.torn import torn
 from porter.engine.refusals import about, finding, folded, guarded, own, unread
 from porter.engine.rule import BatchRule, Hit, Rule
-from porter.engine.session import Session
+from porter.engine.session import Session, concern
 from porter.errors import Broken
 from porter.finding import Change, FileResult, Finding
 from porter.project.roads import leads
@@ -34,7 +34,7 @@ _PYTHON = ".".join(map(str, sys.version_info[:2]))
 
 
 def analyse(path: str, data: bytes, session: Session) -> FileResult:
-    if not GATE.search(data) and not session.libraries.concern(data):
+    if not GATE.search(data) and not concern(session, data):
         return unread(path, data)
     return guarded(path, data, session, lambda result: _analyse(result, data, session))
 

@@ -91,6 +91,14 @@ class Variables(NamedTuple):
         return None if known is None else str(known[2]) if known[1] == path else ""
 
 
+class Absent(NamedTuple):
+    """A package that files import, and the folder of the project that it is built from, in which nothing is."""
+
+    name: str
+    folder: str
+    is_submodule: bool
+
+
 class Lists(NamedTuple):
     """What the project asks to have installed, and what of that its files import."""
 
@@ -103,6 +111,11 @@ class Lists(NamedTuple):
     unimported: tuple[str, ...] = ()  # what is known not to be imported by any file, of packages that may be asked for
     # (package, first file, how many more) of `import package` that nothing uses
     idle: tuple[tuple[str, str, int], ...] = ()
+    absent: tuple[Absent, ...] = ()
+
+    def concern(self, data: bytes) -> bool:
+        """Whether a file says the name of a package that is not here."""
+        return any(package.name.partition(".")[0].encode() in data for package in self.absent)
 
     def leaves_out(self, *numpys: str) -> bool:
         """Whether every list that asks for numpy leaves these versions out."""

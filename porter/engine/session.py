@@ -163,3 +163,8 @@ def knowing(session: Session, facts: Facts) -> Session:
 def moved(offset: int, changes: tuple[Change, ...]) -> int:
     """Where the byte at `offset` stands after `changes`."""
     return offset + sum(len(c.new) - (c.end - c.start) for c in changes if c.end <= offset)
+
+
+def concern(session: Session, data: bytes) -> bool:
+    """Whether what is known of the project or of its libraries is about a file, whatever words the rules look for."""
+    return session.libraries.concern(data) or session.facts.lists.concern(data)

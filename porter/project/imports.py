@@ -70,7 +70,7 @@ class Project:
     """The Python files of a project by the names under which they are imported."""
 
     def __init__(self, paths: Iterable[str], read: Callable[[str], list[Import]]):
-        self._read = read
+        self.read = read
         self._modules = {module_of(path): path for path in sorted(paths, reverse=True)}  # a package before a module
         self._meant: dict[tuple[str, str], list[str]] = {}
         self._handed: dict[tuple[str, str], set[str]] = {}
@@ -83,7 +83,7 @@ class Project:
     def files(self, path: str) -> set[str]:
         """The files that one imports, with those from which what it imports is handed on."""
         files: set[str] = set()
-        for statement in self._read(path):
+        for statement in self.read(path):
             joint = "" if statement.module.endswith(".") else "."
             for file in self.named(path, statement.module):
                 # of a module that is imported as a whole, what it hands on as a whole
@@ -111,7 +111,7 @@ class Project:
         return sources
 
     def _sources(self, path: str, name: str) -> Iterator[str]:
-        for statement in self._read(path):
+        for statement in self.read(path):
             if any(called in (name, "*") for _, called in statement.names):
                 yield from self.named(path, statement.module)
 

@@ -10,7 +10,8 @@ from pathlib import Path
 from porter.engine.facts import Lists
 from porter.files.kinds import LARGEST_OF_OTHERS, NOTEBOOK, REQUIREMENTS, kind_of
 from porter.files.read import beginning
-from porter.project.imports import Import
+from porter.project.absent_packages import absent
+from porter.project.imports import Import, Project
 from porter.python.trees import Parse
 from porter.python.uses import is_idle
 from porter.python.walks import walk
@@ -33,7 +34,7 @@ def lists_of(
     root: Path,
     files: Sequence[str],
     texts: Mapping[str, bytes],
-    read: Callable[[str], list[Import]],
+    project: Project,
     parse: Parse,
     plain: Iterable[str],
     *,
@@ -42,7 +43,9 @@ def lists_of(
     """What is known of the lists of a project; `plain`: those of packages that name no device."""
     paths = [*_list_paths(files)]
     lists = [data for path in paths if (data := beginning(root / path, LIMIT))]
-    imported, unimported = users(b"".join(lists), _folders(paths, texts), texts, read, _notebooks(root, files), parse)
+    imported, unimported = users(
+        b"".join(lists), _folders(paths, texts), texts, project.read, _notebooks(root, files), parse
+    )
     return Lists(
         numpys=numpys(lists),
         asked=asked_of_options(lists),
@@ -51,6 +54,7 @@ def lists_of(
         imported=imported,
         unimported=() if loose else unimported,
         idle=idle(texts),
+        absent=() if loose else tuple(absent(root, files, paths, texts, project)),
     )
 
 

@@ -115,7 +115,7 @@ def _gather(
     passed = tuple(sorted(option for option in gathered.passed if option[2] not in alone))
     scripts = {path: data for path, data in gathered.scripts.items() if path not in alone}
     cuda, is_cuda = (tuple(sorted(gathered.own_methods[name])) for name in ("cuda", "is_cuda"))
-    survey = Survey(root, files, {**gathered.sources, **given}, loose)
+    survey, plain = Survey(root, files, {**gathered.sources, **given}, loose), _plain(files, gathered.with_cuda)
     return Facts(
         launch=Launch(launcher(scripts), passed, takes(passed, gathered.texts, parse)),
         own=OwnCode(
@@ -130,7 +130,7 @@ def _gather(
             falls_back=attention_falls_back(gathered.texts, parse),
         ),
         variables=Variables(first_readers(gathered.texts), set_in_many(gathered.texts)),
-        lists=lists_of(root, files, gathered.texts, survey.read, parse, _plain(files, gathered.with_cuda), loose=loose),
+        lists=lists_of(root, files, gathered.texts, survey.project, parse, plain, loose=loose),
         once=SaidOnce(
             first_fused(gathered.texts),
             first_gelu(gathered.texts, parse),

@@ -41,6 +41,7 @@ NO_NAMES = {  # a note may name what the catalogue does not hold
 def test_the_example_of_a_rule(code, tmp_path):
     rule = Texts().rule(code)
     (tmp_path / "before.py").write_bytes(rule.before.encode())
+    (tmp_path / ".gitmodules").write_text('[submodule "x"]\n\tpath = x/surface-rasteriser\n')  # not checked out
     result = analyse("before.py", rule.before.encode(), open_session(facts=gather(tmp_path, ["before.py"])))
     assert code in {f.code for f in result.findings}
     assert apply(rule.before.encode(), result.review).decode() == rule.after

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from porter.project.imports import imports
+from porter.project.imports import Project, imports
 from porter.project.package_users import lists_of
 from porter.python.trees import parse
 
 
 def known(root, files, texts):
-    return lists_of(root, files, texts, lambda path: list(imports(texts[path])), parse, (), loose=False)
+    project = Project(texts, lambda path: list(imports(texts[path])))
+    return lists_of(root, files, texts, project, parse, (), loose=False)
 
 
 FORMS = [

@@ -19,3 +19,9 @@ def launches(scene: Scene, link: Link) -> bool:
     if link[0].__class__ is not ast.Call:  # a function of Triton's own
         return True
     return link[0].func.__class__ is ast.Subscript and says(b"triton") and not says(b"numba")
+
+
+def imports_absent(scene: Scene, link: Link) -> bool:
+    """Of a package whose source is not here."""
+    says = scene.file.source.says
+    return any(says(package.name.partition(".")[0].encode(), link[0]) for package in scene.file.facts.lists.absent)

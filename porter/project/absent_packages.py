@@ -1,0 +1,99 @@
+"""Packages that files import and whose source is a folder of the project with nothing in it: a submodule that was not checked
+out, or what a list or a README has installed from a folder. Whether such a package brings CUDA kernels, nobody can see."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from porter.engine.facts import Absent
+from porter.files.kinds import SHELL, kind_of
+from porter.files.read import beginning
+from porter.project.imports import Project
+from porter.regex import lazy
+from porter.rulebook.table import load, package_row
+
+LIMIT = 1_000_000
+_SECTION = lazy(rb"^[ \t]*\[submodule\b[^\n]*\n((?:(?![ \t]*\[)[^\n]*(?:\n|\Z))*)", re.MULTILINE)
+_KEY = lazy(rb"^[ \t]*(path|url)[ \t]*=[ \t]*([^\n]*?)[ \t\r]*$", re.MULTILINE)
+# a folder that a list asks for; one without `./` or `-e` may be anything
+_LISTED = lazy(
+    rb"^[ \t]*(?:-[ \t]+)?(?:(?:-e|--editable)[ \t=]+(?:\./)?|\./)([\w.-][\w./-]*?)/?[ \t\r]*$", re.MULTILINE
+)
+_INSTALLED = lazy(rb"pip3?[ \t]+install[ \t]+(?:-[\w-]+[ \t]+)*(?:\./)?([\w.-]+/[\w./-]*?)/?(?=[\s`\"'&;]|\Z)")
+_READMES = ("README.md", "INSTALL.md", "README.rst", "Dockerfile")
+
+
+def absent(
+    root: Path, files: Sequence[str], lists: Iterable[str], texts: Mapping[str, bytes], project: Project
+) -> list[Absent]:
+    """`lists`: what asks for packages; `texts`: the Python files that import anything."""
+    folders = dict(_submodules(beginning(root / ".gitmodules", LIMIT) or b""))
+    for path in lists:
+        for match in _LISTED.finditer(beginning(root / path, LIMIT) or b""):
+            folders.setdefault(_beside(path, match[1]), ())
+    for path in (*_READMES, *(path for path in files if kind_of(path) == SHELL)):
+        for match in _INSTALLED.finditer(beginning(root / path, LIMIT) or b""):
+            folders.setdefault(match[1].decode("utf-8", "replace"), ())
+    folders = {folder: names for folder, names in folders.items() if _is_empty(root, folder)}
+    return sorted(set(_imported(folders, texts, project))) if folders else []
+
+
+def _submodules(data: bytes) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The folder of each, and what its repository is called."""
+    for section in _SECTION.finditer(data):
+        keys = {match[1]: match[2].decode("utf-8", "replace") for match in _KEY.finditer(section[1])}
+        if path := keys.get(b"path", "").strip("/"):
+            yield path, (keys.get(b"url", "").rstrip("/").rpartition("/")[2].removesuffix(".git"),)
+
+
+def _beside(path: str, folder: bytes) -> str:
+    return f"{path.rpartition('/')[0]}/{folder.decode('utf-8', 'replace')}".lstrip("/")
+
+
+def _is_empty(root: Path, folder: str) -> bool:
+    """Whether nothing is there, or a folder without a file."""
+    if ".." in folder.split("/") or "\0" in folder:
+        return False
+    place = root / folder
+    try:
+        return not any(os.scandir(place)) if place.is_dir() else not os.path.lexists(place)
+    except OSError:
+        return False
+
+
+def _imported(folders: Mapping[str, tuple[str, ...]], texts: Mapping[str, bytes], project: Project) -> Iterator[Absent]:
+    by_name = {
+        _plain(name): folder for folder, names in folders.items() for name in (folder.rpartition("/")[2], *names)
+    }
+    packages = load().packages
+    for path in texts:
+        for statement in project.read(path):
+            if statement.module.startswith("."):
+                continue
+            module = statement.module.split(".")
+            name = module[0]
+            folder = by_name.get(_plain(name))
+            if folder is None:
+                name, folder = _through(module, [called for called, _ in statement.names], folders)
+            if folder is None or name in sys.stdlib_module_names or package_row(name, packages):
+                continue
+            if not project.named(path, name):
+                yield Absent(name, folder, bool(folders[folder]))
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"\W+", "_", name).strip("_").lower()
+
+
+def _through(module: Sequence[str], names: Sequence[str], folders: Iterable[str]) -> tuple[str, str | None]:
+    """`from third_party.fast_ops import f`, of the submodule third_party/fast_ops."""
+    for words in ([*module, name] for name in names or [""]):
+        for size in range(2, len(words) + 1):
+            path = "/".join(words[:size])
+            if folder := next((folder for folder in folders if f"/{folder}".endswith(f"/{path}")), None):
+                return ".".join(words[:size]), folder
+    return "", None

@@ -1,0 +1,74 @@
+"""Which imported packages are built from a folder in which nothing lies."""
+
+from __future__ import annotations
+
+import pytest
+
+from porter.project.absent_packages import absent
+from porter.project.imports import Project, imports
+
+MODULES = '[submodule "fast"]\n\tpath = {path}\n\turl = {url}\n[other]\n\tpath = elsewhere\n'
+
+
+def known(root, text, files=()):
+    texts = {"train.py": text.encode(), **{path: b"" for path in files}}
+    project = Project(texts, lambda path: list(imports(texts[path])))
+    return [tuple(package) for package in absent(root, [*texts, *files], files, texts, project)]
+
+
+@pytest.mark.parametrize(
+    ("path", "url", "text", "found"),
+    [
+        ("ext/fast-ops", "https://x.org/a.git", "import fast_ops", ("fast_ops", "ext/fast-ops", True)),
+        ("ext/FastOps", "https://x.org/a.git", "from fastops.nn import f", ("fastops", "ext/FastOps", True)),
+        ("ext/a", "https://x.org/fast-ops.git", "import fast_ops as f", ("fast_ops", "ext/a", True)),
+        ("src/ext/Fast", "../Fast.git", "from ext.Fast import f", ("ext.Fast", "src/ext/Fast", True)),
+        ("src/ext/Fast", "../Other.git", "from ext import Fast", ("ext.Fast", "src/ext/Fast", True)),
+        ("ext/fast-ops", "https://x.org/a.git", "import fast", None),
+        ("ext/fast-ops", "https://x.org/a.git", "from .fast_ops import f", None),
+        ("ext/elsewhere", "https://x.org/a.git", "import other", None),
+        ("ext/json", "https://x.org/json.git", "import json", None),
+        ("ext/apex", "https://x.org/apex.git", "import apex", None),  # has a row of its own
+        ("../fast-ops", "https://x.org/a.git", "import fast_ops", None),
+    ],
+)
+def test_the_submodule_of_an_import(tmp_path, path, url, text, found):
+    (tmp_path / ".gitmodules").write_text(MODULES.format(path=path, url=url))
+    assert known(tmp_path, text) == ([found] if found else [])
+
+
+@pytest.mark.parametrize("made", ["", "folder", "file"])
+def test_what_is_checked_out_is_here(tmp_path, made):
+    (tmp_path / ".gitmodules").write_text(MODULES.format(path="ext/fast", url=""))
+    (tmp_path / "ext").mkdir()
+    if made:
+        (tmp_path / "ext/fast").mkdir()
+    if made == "file":
+        (tmp_path / "ext/fast/setup.py").write_text("")
+    assert bool(known(tmp_path, "import fast")) is (made != "file")
+
+
+def test_a_module_of_the_project_is_none_of_them(tmp_path):
+    (tmp_path / ".gitmodules").write_text(MODULES.format(path="ext/fast", url=""))
+    assert not known(tmp_path, "import fast", ["fast.py"])
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "found"),
+    [
+        ("requirements.txt", "numpy\n-e ./ext/fast-ops\n", True),
+        ("requirements.txt", "./ext/fast-ops/\r\n", True),
+        ("environment.yml", "  - pip:\n    - ./ext/fast-ops\n", True),
+        ("requirements.txt", "ext/fast-ops\n", False),
+        ("README.md", "Run `pip install -v ext/fast-ops` first", True),
+        ("README.md", "pip install fast-ops", False),
+        ("README.md", "see ext/fast-ops", False),
+    ],
+)
+def test_the_folder_that_something_installs_from(tmp_path, name, text, found):
+    (tmp_path / name).write_bytes(text.encode())
+    lists = [] if name == "README.md" else [name]
+    texts = {"train.py": b"import fast_ops"}
+    project = Project(texts, lambda path: list(imports(texts[path])))
+    packages = absent(tmp_path, ["train.py", *lists], lists, texts, project)
+    assert [tuple(p) for p in packages] == ([("fast_ops", "ext/fast-ops", False)] if found else [])
