@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from porter.python.blocks import BODIES, once, once_for_file, place
+from porter.python.blocks import BODIES, once, place
 from porter.python.demands import demanded, demands
 from porter.python.evidence import CUDA_LIBRARIES, call_name, constant, device_like
 from porter.python.handed_on import given_to
@@ -60,9 +60,8 @@ def asked_for(file: File, link: Link | None, depth: int = 0) -> str | None:
             if library := _library(file.names.resolve(above.func, up)):
                 return library
         elif kind in (ast.If, ast.IfExp) and child is above.test:
-            if library := _theirs(file, [above.body, above.orelse], up):
-                return library
-            if kind is ast.IfExp and (library := given_to(file.names, up)):
+            library = _theirs(file, [above.body, above.orelse], up)
+            if library := library or (given_to(file.names, up) if kind is ast.IfExp else None):
                 return library
         elif kind is ast.JoinedStr:  # f"tensorflow{'' if torch.cuda.is_available() else '-cpu'}"
             words = re.match(r"\w+", str(constant(above.values[0]) or ""))
@@ -118,13 +117,6 @@ def _of_statement(file: File, statement: Node, link: Link) -> str | None:
     if statement.__class__ is ast.Assert:
         return _asserted(file, statement, link)
     return _asking(file, statement, link) if statement.__class__ is ast.Return else None
-
-
-@once_for_file
-def compiled(file: File) -> str | None:
-    """What compiles the CUDA kernels that a file holds as Python functions."""
-    targets = (target for imported in file.names.imports.values() for target, _ in imported)
-    return "numba.cuda" if any(t == "numba.cuda" or t.startswith("numba.cuda.") for t in targets) else None
 
 
 def _kernel(file: File, parts: list[ast.AST], link: Link) -> str | None:

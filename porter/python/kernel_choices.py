@@ -71,8 +71,9 @@ def _decided(file: File, link: Link | None) -> Choice | None:
             return ("kernel", target) if _CHOSEN.search(target) else None
         elif kind is ast.Call and child is not above.func or isinstance(above, ast.stmt):
             return None
-        elif kind is ast.UnaryOp and isinstance(above.op, ast.Not) and up[1] and up[1][0].__class__ is ast.If:
-            return _raising(file, after(up[1]), up[1]) if above is up[1][0].test else None
+        elif kind is ast.UnaryOp and isinstance(above.op, ast.Not) and getattr(up[1] and up[1][0], "test", 0) is above:
+            if up[1][0].__class__ is ast.If and (stays := _raising(file, after(up[1]), up[1])):
+                return stays
         child = above
     return None
 

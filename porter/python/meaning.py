@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from porter.python import branches, capabilities, kernel_choices
-from porter.python.blocks import within
+from porter.python.blocks import once_for_file, within
 from porter.python.evidence import call_name, constant
 from porter.python.index import FUNCTIONS, Link, Node, parents, walk
 from porter.python.mentions import Mentions
@@ -139,7 +139,7 @@ class Meaning:
         """Of `x.is_cuda` or `device.type == "cuda"`, the CUDA kernel that is called where it is so."""
         literal = self._file.literal(node)
         link = literal.link if literal else self._file.receivers.link(self._file.span(node)[1])
-        return branches.kernel(self._file, link) or branches.compiled(self._file)
+        return branches.kernel(self._file, link) or _compiled(self._file)
 
     def refuses(self, node: Node) -> bool:
         """Of a string that is a device, whether the program stops where its device is that."""
@@ -221,3 +221,10 @@ def _defaults_to_none(parameter: Link) -> bool:
     function = next((above for above in parents(parameter) if isinstance(above, FUNCTIONS)), None)
     default: Node = defaults(function).get(parameter[0].arg) if function is not None else None
     return default.__class__ is ast.Constant and default.value is None
+
+
+@once_for_file
+def _compiled(file: File) -> str | None:
+    """What compiles the CUDA kernels that a file holds as Python functions."""
+    targets = (target for imported in file.names.imports.values() for target, _ in imported)
+    return "numba.cuda" if any(t == "numba.cuda" or t.startswith("numba.cuda.") for t in targets) else None
