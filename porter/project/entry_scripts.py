@@ -33,7 +33,7 @@ class Scripts:
             self._torch.add(name)
         if path.rpartition("/")[2] == "setup.py":
             return
-        if _GUARD.search(text):
+        if b"__main__" in text and _GUARD.search(text):
             self._guarded[path] = frozenset(first)
         elif "torch" in first and path[: path.rfind("/") + 1] not in self._inits and _ACTS.search(text):
             self._acting.append(path)

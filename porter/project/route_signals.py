@@ -35,18 +35,24 @@ class Imported(NamedTuple):
 
 
 class Gathered(NamedTuple):
-    signals: tuple[Signal, ...] = ()
     packages: tuple[Imported, ...] = ()
     entries: tuple[str, ...] = ()  # scripts that start something with torch
 
 
-def gather(
-    paths: Iterable[str], data: Data, signals: dict[str, dict[str, Any]], packages: Mapping[str, Package]
-) -> Gathered:
-    """One pass over the bytes; nothing is parsed."""
+def present(paths: Iterable[str], data: Data, signals: dict[str, dict[str, Any]]) -> tuple[Signal, ...]:
+    """By the bytes alone: every run on a terminal names its route by them."""
+    places: dict[str, list[tuple[str, int]]] = {name: [] for name in signals}
+    for path in paths:
+        if (text := data(path)) is not None:
+            for name, line in _present(path, text, signals):
+                places[name].append((path, line))
+    return tuple(Signal(name, len(hits), _shown(hits)) for name, hits in places.items() if hits)
+
+
+def gather(paths: Iterable[str], data: Data, packages: Mapping[str, Package]) -> Gathered:
+    """What only whole reports tell, by the bytes alone."""
     paths = tuple(paths)
     homes = own_folders(paths, frozenset(packages))
-    places: dict[str, list[tuple[str, int]]] = {name: [] for name in signals}
     imported: dict[str, list[tuple[str, int]]] = {}
     parts: dict[str, Counter[str]] = {}
     scripts = Scripts(paths)
@@ -59,22 +65,17 @@ def gather(
             if not any(path.startswith(home) for home in homes.get(name, ())):
                 imported.setdefault(name, []).append((path, _line(text, offset)))
                 parts.setdefault(name, Counter()).update(_parts(name, text))
-        for name, line in _present(path, text, statements, signals):
-            places[name].append((path, line))
         if path.endswith(".py"):
             scripts.look(path, text, statements)
-    present = tuple(Signal(name, len(hits), _shown(hits)) for name, hits in places.items() if hits)
     known = (Imported(name, len(hits), _shown(hits)[0], _ranked(parts[name])) for name, hits in imported.items())
     entries = tuple(sorted(scripts.entries(), key=lambda path: _order((path, 0))))
-    return Gathered(present, tuple(sorted(known, key=lambda p: (-p.files, p.name))), entries)
+    return Gathered(tuple(sorted(known, key=lambda p: (-p.files, p.name))), entries)
 
 
-def _present(
-    path: str, text: bytes, statements: list[Import], signals: dict[str, dict[str, Any]]
-) -> Iterator[tuple[str, int]]:
+def _present(path: str, text: bytes, signals: dict[str, dict[str, Any]]) -> Iterator[tuple[str, int]]:
     """The signals of a file, each with its first line."""
     offsets: dict[str, int] = {}
-    for statement in statements:
+    for statement in imports(text):
         for module in statement.modules:
             offsets.setdefault(module.partition(".")[0], statement.offset)
     for name, signal in signals.items():

@@ -16,7 +16,7 @@ from porter.report.findings import Findings
 from porter.target import Target
 
 if TYPE_CHECKING:
-    from porter.project.route_signals import Gathered
+    from porter.project.route_signals import Gathered, Signal
     from porter.rulebook.texts import ApiText, Texts
 
 PLACES = 3  # of an API, the first in so many files
@@ -123,15 +123,23 @@ class Report:
         return verdict(self.session.support, name, self.texts.api(name, self.target))
 
     @cached_property
+    def signals(self) -> tuple[Signal, ...]:
+        """What the text of the repository says about its frameworks, and so about its route."""
+        from porter.project.route_signals import present
+
+        if self.scan.data is None:
+            return ()
+        return present((file.path for file in self.scan.files), self.scan.data, self.texts.named("signals"))
+
+    @cached_property
     def gathered(self) -> Gathered:
-        """What the text of the repository says about its frameworks, packages and scripts."""
+        """What it says about its packages and scripts."""
         from porter.project.route_signals import Gathered, gather
         from porter.rulebook import table
 
         if self.scan.data is None:
             return Gathered()
-        paths = (file.path for file in self.scan.files)
-        return gather(paths, self.scan.data, self.texts.named("signals"), table.load().packages)
+        return gather((file.path for file in self.scan.files), self.scan.data, table.load().packages)
 
     def message(self, finding: Finding) -> str:
         return self.texts.message(finding, self.lang)

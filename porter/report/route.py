@@ -18,7 +18,7 @@ NONE = "your_training.py"
 
 def route(report: Report) -> Json:
     """The route, its evidence, and other routes that also hold for a part of the repository."""
-    counts = {signal.name: signal for signal in report.gathered.signals}
+    counts = {signal.name: signal for signal in report.signals}
     held = [
         (row, condition)
         for row in report.texts.named("routes").values()
