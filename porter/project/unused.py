@@ -29,6 +29,9 @@ _INSTALLED = lazy(rb"\bsetup\s*\(|^\[(?:project|tool\.poetry|metadata)\]", re.MU
 # names that are made at run time: of what a file itself holds, and of any module
 _LOOKED_UP = lazy(rb"\bglobals\(|\bvars\(\)|__dict__|(?<![.\w])eval\(|\bsys\.modules\b")
 _LOADED = lazy(rb"(?:import_module|__import__)\([ \t\n]*(?![ruRU]?[\"'][\w.]+[\"'][ \t]*[,)])")
+# what is looked for first, as most files have none of it
+_LOADS, _LOOKS_UP = (b"import_module", b"__import__"), (b"getattr(", b"vars(", b"__dict__")
+_STARRED = lazy(rb"import[ \t]+\*")
 _WORD = lazy(r"[A-Za-z_]\w*")
 _HEAD = lazy(rb"(?:async[ \t]+)?(?:def|class)[ \t]+([A-Za-z_]\w*)")
 _INSIDE = lazy(rb"\s|$|#|[)\]}]")  # what stands at the margin, and begins nothing
@@ -43,6 +46,7 @@ class Uses:
 
     def __init__(self, files: Callable[[], Sequence[str]], read: Read) -> None:
         self._list, self._read, self._known = files, read, dict[str, bytes]()
+        self._sorted: dict[str, list[str]] = {}  # of the folder that was asked last
 
     @cached_property
     def _files(self) -> list[str]:
@@ -74,25 +78,36 @@ class Uses:
         folder, _, stem = home.removesuffix(".py").rpartition("/")
         top = home.partition("/")[0]
         near = (p for p in self._sources if "/" not in p or p.partition("/")[0] == top)
-        if any(_LOADED.search(self.text(p)) for p in near):
+        if any(_says(text := self.text(p), _LOADS) and _LOADED.search(text) for p in near):
             return True
         words = [word.encode() for word in {stem, *folder.split("/")} if word]
         asked, starred = _looked_up_of(words), _starred(stem.encode())
         texts = [text for p in self._sources if p != home and any(map((text := self.text(p)).__contains__, words))]
-        found = any(asked.search(text) or starred.search(text) and _LOOKED_UP.search(text) for text in texts)
+        found = any(_says(text, _LOOKS_UP) and asked.search(text) for text in texts) or any(
+            _STARRED.search(text) and starred.search(text) and _LOOKED_UP.search(text) for text in texts
+        )
         return found or _LOOKED_UP.search(self.text(home)) is not None
 
     def elsewhere(self, name: str, home: str) -> bool:
         """Whether a name stands in another file, in code that is no comment, or may: a heap of data is not looked through.
         What is near comes first."""
-        word, folder = name.encode(), _folder(home)
+        word = name.encode()
         whole = re.compile(rb"%s\b(?<=\b%s)" % (word, word))  # plain letters first: found in a tenth of the time
         others = self._files if len(self._files) - len(self._sources) <= _TEXTS_AT_MOST else self._sources
-        for path in sorted(others, key=lambda path: not path.startswith(folder)):
+        for path in self._near_first(others, _folder(home)):
             if path != home and word in (text := self.text(path)):
                 if any(not _is_comment(text, match.start()) for match in whole.finditer(text)):
                     return True
         return others is not self._files
+
+    def _near_first(self, paths: list[str], folder: str) -> list[str]:
+        if folder not in self._sorted:
+            self._sorted = {folder: sorted(paths, key=lambda path: not path.startswith(folder))}
+        return self._sorted[folder]
+
+
+def _says(text: bytes, words: Iterable[bytes]) -> bool:
+    return any(word in text for word in words)
 
 
 def _is_comment(text: bytes, offset: int) -> bool:

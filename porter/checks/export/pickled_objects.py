@@ -8,6 +8,7 @@ from porter.checks.export import loaded_objects
 from porter.engine.nodes import positional, with_keyword
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
+from porter.python.blocks import once_for_file
 from porter.regex import lazy
 
 _SINCE = (2, 6)
@@ -19,6 +20,7 @@ _WHOLE = ("processed_paths", "processed_file_names")
 _ATTRIBUTES = lazy(rb"\bself\.__dict__\[\w+\][ \t]+for\b")  # all that an object holds goes into a checkpoint
 
 
+@once_for_file
 def _held(file: RuleFile) -> str | None:
     """The key under which an object with settings goes into a checkpoint, or of which something is asked that no dictionary has."""
     for name in sorted(_NAMES & file.source.words):
@@ -30,8 +32,10 @@ def _held(file: RuleFile) -> str | None:
 
 def _put(name: bytes, file: RuleFile) -> bool:
     """`package["args"] = args` of what is saved."""
+    if not file.source.says(b"save") or not any(file.source.says(name + end) for end in (b"']", b'"]')):
+        return False
     pattern = re.compile(rb"\b(\w+)\[['\"]" + name + rb"['\"]\]\s*=\s*" + _OBJECT)
-    holders = set(pattern.findall(file.source.utf8)) if file.source.says(b"save") else set()
+    holders = set(pattern.findall(file.source.utf8))
     return any(file.source.says(re.compile(rb"\bsave\(\s*%s\b" % holder)) for holder in holders)
 
 

@@ -75,6 +75,8 @@ def _variables(
     document: Document, script: Script, handed: dict[str, list[tuple[str, bool, bool]]], safe: bool
 ) -> Iterator[Hit]:
     """`backend=nccl`, where further down stands `--backend $backend`."""
+    if not handed:
+        return
     launch, style = document.session.facts.launch, document.session.target.style
     reads = Counter(name.name for name in script.names if name.role == "read")
     compared = {match[1] or match[2] or match[3] for match in _COMPARED.finditer(script.text)}
