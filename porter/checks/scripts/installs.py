@@ -25,7 +25,7 @@ _CUDA = lazy(
     r"|container|docker)[\w-]*|nvidia-(?:driver|utils|pyindex)[\w-]*|[\w-]+-cu\d{2,3}(?:-\w+)?"
     r"|cupy(?:-cuda\w+)?|cudatoolkit(?:-dev)?"
     r"|pytorch-cuda|cuda-[\w.-]+|cuda|cudnn|nccl|libcudnn\S*|libnccl\S*"
-    r"|tensorrt|onnxruntime-gpu|tensorflow-gpu|faiss-gpu|pycuda)$"
+    r"|tensorrt|onnxruntime-gpu|faiss-gpu|pycuda)$"
 )
 _STAGE = lazy(r"(?mi)^[ \t]*FROM[ \t]")
 _NAME = lazy(r"[A-Za-z][\w.-]*")
