@@ -13,12 +13,15 @@ from porter.project import windows_freeze
 from porter.regex import lazy
 
 LIMIT = 1_000_000
-NAMES = lazy(r"(requirements.*\.(txt|in)|pyproject\.toml|setup\.cfg|setup\.py|(environment|conda).*\.ya?ml)$")
+NAMES = lazy(
+    r"(requirements.*\.(txt|in)|pyproject\.toml|setup\.cfg|setup\.py|(environment|conda).*\.ya?ml|cog\.ya?ml)$"
+)
 ORDER = ("requirements", "pyproject", "setup.cfg", "setup.py", "environment", "conda")
 REQUIREMENT = lazy(
     r"""(?<![\w.\-/#])(?:torch[-_](?P<npu>npu)|(?:py)?torch)(?:\[[\w,\s]*\])?["']?\s*[=:]?\s*["'({]*\s*"""
     rf"(?P<spec>{versions.OPERATOR}\s*\d[\w.*+]*(?:\s*,\s*(?:==|~=|>=|<=|!=|>|<)\s*\d[\w.*+]*)*)"
 )
+_IMAGES = lazy(r"cog\.ya?ml$")  # what an image for GPUs brings, which decides where nothing else does
 _NPU = lazy(r"(?<![\w.\-/#])torch[-_]npu\b")
 
 
@@ -50,6 +53,7 @@ def pins(root: Path) -> list[Pin]:
         for number, line in enumerate(lines, 1):
             for match in REQUIREMENT.finditer(line):
                 pins.append(Pin(f"{path}:{number}", match["spec"], match["npu"] is not None, beside_npu))
+    pins = [pin for pin in pins if not _IMAGES.match(pin.place.rpartition(":")[0])] or pins
     # stable: the order of the files otherwise
     return sorted(pins, key=lambda pin: (not pin.exact, not pin.npu, not pin.beside_npu))
 
