@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
 
 from porter.project.import_lines import Import
 from porter.regex import lazy
@@ -70,4 +70,20 @@ def own_folders(paths: Iterable[str], names: frozenset[str]) -> dict[str, frozen
                     above.pop()
                 folders.setdefault(words[n], set()).add("/".join([*above, ""]))
                 break
+    return {name: frozenset(homes) for name, homes in folders.items()}
+
+
+def own_modules(
+    paths: Iterable[str], names: frozenset[str], imported: Callable[[str], Collection[str]]
+) -> dict[str, frozenset[str]]:
+    """Of each module that is called like a package, the folders whose programs find it: those in which it lies by itself.
+    One that imports what it is called is found by another name. `imported`: the first words of what a file imports."""
+    files = frozenset(paths)
+    folders: dict[str, set[str]] = {}
+    for path in files:
+        folder, slash, name = path.rpartition("/")
+        module = name.removesuffix(".py")
+        if module != name and module in names and f"{folder}{slash}__init__.py" not in files:
+            if module not in imported(path):
+                folders.setdefault(module, set()).add(folder)
     return {name: frozenset(homes) for name, homes in folders.items()}

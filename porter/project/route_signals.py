@@ -9,11 +9,17 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from porter.files.paths import SIDE
-from porter.project.entry_scripts import Scripts, own_folders
+from porter.project.entry_scripts import Scripts, own_folders, own_modules
 from porter.project.import_lines import Import, imports
+from porter.regex import lazy
 from porter.rulebook.table import Package, package_row
 
 PLACES = 5
+_IMPORTED = lazy(
+    rb"^[ \t]*(?:from[ \t]+(\w[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n;]+)|import[ \t]+([\w.]+)(?:[ \t]+as[ \t]+(\w+))?)",
+    re.MULTILINE,
+)
+_NOISE = lazy(rb"#[^\n]*|[()\\]")
 Data = Callable[[str], "bytes | None"]
 
 
@@ -41,10 +47,12 @@ class Gathered(NamedTuple):
 
 def present(paths: Iterable[str], data: Data, signals: dict[str, dict[str, Any]]) -> tuple[Signal, ...]:
     """By the bytes alone: every run on a terminal names its route by them."""
+    paths = tuple(paths)
+    own = frozenset(word for path in paths for word in path.removesuffix(".py").split("/"))
     places: dict[str, list[tuple[str, int]]] = {name: [] for name in signals}
     for path in paths:
         if (text := data(path)) is not None:
-            for name, line in _present(path, text, signals):
+            for name, line in _present(path, text, signals, own):
                 places[name].append((path, line))
     return tuple(Signal(name, len(hits), _shown(hits)) for name, hits in places.items() if hits)
 
@@ -53,6 +61,7 @@ def gather(paths: Iterable[str], data: Data, packages: Mapping[str, Package]) ->
     """What only whole reports tell, by the bytes alone."""
     paths = tuple(paths)
     homes = own_folders(paths, frozenset(packages))
+    modules = own_modules(paths, frozenset(packages), lambda path: _first_words(imports(data(path) or b"")))
     imported: dict[str, list[tuple[str, int]]] = {}
     parts: dict[str, Counter[str]] = {}
     scripts = Scripts(paths)
@@ -62,7 +71,8 @@ def gather(paths: Iterable[str], data: Data, packages: Mapping[str, Package]) ->
             continue
         statements = list(imports(text))
         for name, offset in _packages(statements, packages):
-            if not any(path.startswith(home) for home in homes.get(name, ())):
+            beside = path.rpartition("/")[0] in modules.get(name, ())
+            if not beside and not any(path.startswith(home) for home in homes.get(name, ())):
                 imported.setdefault(name, []).append((path, _line(text, offset)))
                 parts.setdefault(name, Counter()).update(_parts(name, text))
         if path.endswith(".py"):
@@ -72,8 +82,10 @@ def gather(paths: Iterable[str], data: Data, packages: Mapping[str, Package]) ->
     return Gathered(tuple(sorted(known, key=lambda p: (-p.files, p.name))), entries)
 
 
-def _present(path: str, text: bytes, signals: dict[str, dict[str, Any]]) -> Iterator[tuple[str, int]]:
-    """The signals of a file, each with its first line."""
+def _present(
+    path: str, text: bytes, signals: dict[str, dict[str, Any]], own: frozenset[str]
+) -> Iterator[tuple[str, int]]:
+    """The signals of a file, each with its first line; `own`: the words of the project's paths."""
     offsets: dict[str, int] = {}
     for statement in imports(text):
         for module in statement.modules:
@@ -86,8 +98,14 @@ def _present(path: str, text: bytes, signals: dict[str, dict[str, Any]]) -> Iter
             if found:
                 yield name, _line(text, min(found))
         elif signal.get("imports", "") in ("", *offsets) and any(word.encode() in text for word in signal["words"]):
-            if line := _first(_pattern(signal["pattern"]), text):
+            package = signal.get("imports", "")
+            strangers = _strangers(text, own | {package}) if package else frozenset()
+            if line := _first(_pattern(signal["pattern"]), text, strangers):
                 yield name, line
+
+
+def _first_words(statements: Iterable[Import]) -> set[str]:
+    return {module.partition(".")[0] for statement in statements for module in statement.modules}
 
 
 def _line(text: bytes, offset: int) -> int:
@@ -122,17 +140,29 @@ def _parts(package: str, text: bytes) -> set[str]:
         _parts_of[package] = re.compile(name.encode(), re.MULTILINE)
     parts = set()
     for match in _parts_of[package].finditer(text):
-        for item in re.sub(rb"#[^\n]*|[()\\]", b" ", match[2]).split(b","):
+        for item in _NOISE.sub(b" ", match[2]).split(b","):
             name = (item.split() or [b""])[0].decode("utf-8", "replace")
             if name.isidentifier():
                 parts.add(f"{match[1].decode()}.{name}")
     return parts
 
 
-def _first(pattern: re.Pattern[bytes], text: bytes) -> int:
-    """The line of the first hit that is no comment; 0 for none."""
+def _strangers(text: bytes, known: frozenset[str]) -> frozenset[bytes]:
+    """What a file calls the things that it imports from other packages than the known ones."""
+    names: set[bytes] = set()
+    for match in _IMPORTED.finditer(text):
+        if (match[1] or match[3]).decode("utf-8", "replace").partition(".")[0] not in known:
+            items = _NOISE.sub(b" ", match[2]).split(b",") if match[1] else [match[4] or match[3]]
+            names.update(item.split()[-1] for item in items if item.strip())
+    return frozenset(names)
+
+
+def _first(pattern: re.Pattern[bytes], text: bytes, strangers: frozenset[bytes] = frozenset()) -> int:
+    """The line of the first hit that is no comment, and whose groups say nothing that is a stranger's; 0 for none."""
     for match in pattern.finditer(text):
         start = text.rfind(b"\n", 0, match.end()) + 1
+        if not strangers.isdisjoint(match.groups()):
+            continue
         if not text[start : match.end()].lstrip().startswith(b"#"):
             return text.count(b"\n", 0, match.end()) + 1
     return 0

@@ -72,6 +72,44 @@ def test_a_repository_does_not_import_itself(report):
     ]
 
 
+def test_a_module_beside_a_program_is_no_package(report):
+    doc = report({
+        "run/evaluate.py": TORCH,
+        "run/train.py": "import torch\nfrom evaluate import scores\n",
+        "run/deeper/more.py": "import evaluate\n",  # does not find it
+        "kit/__init__.py": "",
+        "kit/datasets.py": TORCH,
+        "kit/load.py": "import datasets\n",  # a module of a package is not found by its own name
+        "logs/wandb.py": "import wandb\n",  # nor one that imports what it is called
+        "logs/more.py": "import wandb\n",
+    })  # fmt: skip
+    assert sorted((p["name"], p["place"]) for p in doc["packages"]) == [
+        ("datasets", "kit/load.py:1"),
+        ("evaluate", "run/deeper/more.py:1"),
+        ("wandb", "logs/more.py:1"),
+    ]
+
+
+USES = "from transformers import AutoModel\nimport torch\nmodel.cuda()\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("from transformers import Trainer\nTrainer(model)\n", "transformers"),
+        ("import transformers\ntransformers.Trainer(model)\n", "transformers"),
+        ("from own import Trainer\nTrainer(model)\n", "transformers"),  # which may well be made of that one
+        ("from .parts import Trainer\nclass Mine(Trainer):\n    pass\n", "transformers"),
+        ("from sheepdog.control import (Config,  # of a run\n    Trainer)\nTrainer(model)\n", "rename"),
+        ("from sheepdog import Teacher as Trainer\nTrainer(model)\n", "rename"),
+        ("import sheepdog as dog\ndog.Trainer(model)\n", "rename"),
+        ("import sheepdog\nsheepdog.Trainer(model)\n", "rename"),
+    ],
+)
+def test_whose_trainer_it_is(report, text, name):
+    assert report({"train.py": USES + text, "own.py": ""})["route"]["name"] == name
+
+
 def test_what_is_used_of_a_package_that_is_not_there(report):
     doc = report({
         "a.py": "from xformers.ops import (memory_efficient_attention,  # one\n    LowerTriangularMask as Mask)\n",
