@@ -181,6 +181,7 @@ KINDS: Kinds = {
             "anywhere": _or_list(_string),
             "since": version,
             "beside": versions,
+            "breaks_with": version,
             "replacement": _or_list(_string),
             "message": _message,
             "evidence": _string,

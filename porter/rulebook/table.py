@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 from porter.regex import lazy
 from porter.resources import rules_dir
 from porter.rulebook import compiled
+from porter.versions import release
 
 Stanza: TypeAlias = "dict[str, Any]"  # as TOML has it
 LANGUAGES = ("en", "zh")
@@ -81,9 +82,14 @@ class Package(NamedTuple):
     replacement: tuple[str, ...]  # what is installed, imported or called in its place
     names: tuple[str, ...]  # what it is called where packages are installed from
     anywhere: tuple[str, ...]  # those of them that install without a GPU and do nothing until they are imported
+    breaks_with: str | None  # the first torch that it does not go with; None where that says nothing
     severity: str
     effort: str
     why: str
+
+    def goes_with(self, torch: tuple[int, ...]) -> bool:
+        """Whether nothing is to be told of it beside this torch."""
+        return self.breaks_with is not None and torch < release(self.breaks_with)
 
 
 def package_row(name: str, packages: Mapping[str, Package]) -> tuple[str, Package] | None:

@@ -134,7 +134,8 @@ class _Joined:
         anywhere = tuple(_listed(s.get("anywhere", [])))
         first = s.get("since"), tuple(s.get("beside", {}).items())
         for name in names:
-            self._put("packages", where, name, (s["code"], s["status"], *first, *more, anywhere, *weight, why))
+            row = (s["code"], s["status"], *first, *more, anywhere, s.get("breaks_with"), *weight, why)
+            self._put("packages", where, name, row)
 
     def _option(self, where: str, s: Stanza) -> None:
         rule, keywords = self._rule(where, s), _listed(s["keyword"])

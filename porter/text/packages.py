@@ -242,7 +242,10 @@ def _package(document: Document, want: Wanted, imported: str, row: Package, besi
 
 
 def nobodys(document: Document, name: str, row: Package) -> bool:
-    """Whether a package installs on an NPU machine as on any other, and no file of the project imports it."""
+    """Whether a package goes with the target's torch, or installs on an NPU machine as on any other, and no file of the
+    project imports it."""
+    if row.goes_with(document.session.target.torch):
+        return True
     if name not in {other.lower().replace("_", "-") for other in row.anywhere}:
         return False
     unimported = document.session.facts.lists.unimported

@@ -52,7 +52,8 @@ class GpuPackage(Rule):
         matches = [
             (name, row)
             for name, row in filter(None, rows)
-            if row.why and row.code == self.code and not file.facts.own.has_package(name.partition(".")[0], file.path)
+            if row.why and row.code == self.code and not row.goes_with(file.target.torch)
+            if not file.facts.own.has_package(name.partition(".")[0], file.path)
         ]
         for name, row in dict(matches).items():
             if name in ASKED and not ASKED[name](file):
