@@ -11,6 +11,7 @@ from porter.analysis.parsed import Parsed
 from porter.python.file import File
 from porter.python.index import Link
 from porter.python.receivers import Receivers
+from porter.python.strings.commands import commands
 from porter.python.strings.environ import Variable, variables
 from porter.python.strings.literals import Literal, literals
 from porter.values import experts
@@ -100,7 +101,7 @@ class Nodes(Parsed):
     @cached_property
     def literals(self) -> dict[int, Literal | Variable]:
         """Device and backend strings and names of environment variables, by offset."""
-        return literals(self._whole) | variables(self._whole)
+        return literals(self._whole) | variables(self._whole) | commands(self._whole)
 
     def literal(self, node: cst.CSTNode) -> Literal | Variable | None:
         start, end = self._piece.span(node)

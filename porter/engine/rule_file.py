@@ -89,7 +89,7 @@ class Variable(Protocol):
     @property
     def kind(self) -> Literal["variable"]: ...
     @property
-    def role(self) -> str: ...  # key | keyword
+    def role(self) -> str: ...  # key | keyword | command
     @property
     def certain(self) -> bool: ...
     @property

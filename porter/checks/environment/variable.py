@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from porter.engine.nodes import quoted
@@ -31,7 +32,8 @@ class EnvironmentVariable(Rule):
         row, new = self.rows.get(literal.name), None
         if row is not None and row.to:
             taken = is_taken(row, literal.value)  # else the variable is better left out
-            new = self._renamed(updated, row.to) if taken else None
+            renamed = partial(_in_command, name=literal.name) if literal.role == "command" else _renamed
+            new = renamed(updated, row.to) if taken else None
         # Ray's GPU ids are none of an NPU: the line is ported as a whole
         foreign = literal.set and file.source.says(b"get_gpu_ids", file.statement)
         readers = file.facts.variables.reader(literal.name) if literal.set else ()
@@ -40,12 +42,6 @@ class EnvironmentVariable(Rule):
             values = (("count", more), ("old", literal.name))
             return Hit(original, "elsewhere", code="PRT803", values=values) if more else None
         return self._hit(original, literal, literal.certain and not foreign, row, new, readers)
-
-    @staticmethod
-    def _renamed(node: cst.Arg | cst.BaseString, to: str) -> cst.CSTNode | None:
-        if isinstance(node, cst.Arg):
-            return node.with_changes(keyword=node.keyword and node.keyword.with_changes(value=to))
-        return quoted(node, to) if isinstance(node, cst.SimpleString) else None
 
     def _hit(
         self,
@@ -70,3 +66,24 @@ class EnvironmentVariable(Rule):
         safe = row.fix == "safe" and certain and new is not None
         weight: dict[str, Any] = {"severity": row.severity, "effort": row.effort}
         return Hit(node, row.why, new=new, safe=safe, code=row.code, values=values, **weight)
+
+
+def _renamed(node: cst.Arg | cst.BaseString, to: str) -> cst.CSTNode | None:
+    if isinstance(node, cst.Arg):
+        return node.with_changes(keyword=node.keyword and node.keyword.with_changes(value=to))
+    return quoted(node, to) if isinstance(node, cst.SimpleString) else None
+
+
+def _in_command(node: cst.BaseString, to: str, name: str) -> cst.CSTNode | None:
+    """`f"CUDA_VISIBLE_DEVICES={gpu} python train.py"`"""
+    if isinstance(node, cst.SimpleString):
+        return node.with_changes(value=node.value.replace(f"{name}=", f"{to}="))
+    if not isinstance(node, cst.FormattedString):
+        return None
+    parts = [
+        part.with_changes(value=part.value.replace(f"{name}=", f"{to}="))
+        if isinstance(part, cst.FormattedStringText)
+        else part
+        for part in node.parts
+    ]
+    return node.with_changes(parts=parts)

@@ -39,7 +39,7 @@ KNOWN, NAMED = "known", "named"
 class Variable(NamedTuple):
     link: Link  # of the string, or of the keyword argument
     kind: Literal["variable"]
-    role: str  # key | keyword
+    role: str  # key | keyword | command
     certain: bool
     name: str
     set: bool  # the variable is set to that value, not only read

@@ -1,0 +1,80 @@
+"""`os.system(f"CUDA_VISIBLE_DEVICES={gpu} python train.py")`: variables that a command in a string is given."""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import cache
+from typing import TYPE_CHECKING
+
+from porter.python.evidence import PROCESSES, call_name, logged
+from porter.python.index import Link, Node, ancestors, strings
+from porter.python.searches import Sought, lines_with
+from porter.python.strings.environ import Variable
+from porter.regex import lazy
+from porter.rulebook.variable_values import is_list
+
+if TYPE_CHECKING:
+    from porter.python.file import Parsed
+
+_RUNS = PROCESSES | {"system", "popen", "run_command", "execute"}
+_PROSE = frozenset({"help", "description", "epilog", "usage", "reason", "msg"})
+_PUT_IN = "\0"  # stands for what an f-string computes
+_COMPUTED = lazy(r"[\0%{$]")
+
+
+def commands(file: Parsed) -> dict[int, Variable]:
+    """By the offset of the string. A text that only tells a person what to type is none."""
+    names = tuple(sorted(name for name, row in file.rules.tables.variables.items() if is_list(row)))
+    lines = lines_with(file.source, *_sought(names)) if names else []
+    found: dict[int, Variable] = {}
+    for part in strings(file.tree, lines, _named(names)) if lines else ():
+        link: Link = part[1] if part[1] and part[1][0].__class__ is ast.JoinedStr else part
+        match = _command(names).search(_text(link[0]))
+        if match and not logged(link) and not _is_prose(link):
+            value = None if _COMPUTED.search(match[2]) else match[2]
+            offset = file.source.span(link[0])[0]
+            found[offset] = Variable(link, "variable", "command", _is_run(file, link), match[1], True, value)
+    return found
+
+
+@cache
+def _sought(names: tuple[str, ...]) -> tuple[Sought, ...]:
+    return tuple(Sought(f"{name}=") for name in names)
+
+
+@cache
+def _named(names: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile("|".join(f"{name}=" for name in names))
+
+
+@cache
+def _command(names: tuple[str, ...]) -> re.Pattern[str]:
+    """At the beginning of a command, and before its program."""
+    before = r"(?:^|[;&|(\n])\s*(?:(?:env|export|nohup|sudo)\s+|[A-Za-z_]\w*=\S*\s+)*"
+    return re.compile(rf"{before}({'|'.join(names)})=([^\s;&|]*)(?:\s+[^\s=]|\s*[;&|])")
+
+
+def _text(node: Node) -> str:
+    if node.__class__ is ast.JoinedStr:
+        return "".join(str(p.value) if p.__class__ is ast.Constant else _PUT_IN for p in node.values)
+    return str(node.value)
+
+
+def _is_prose(link: Link) -> bool:
+    above: Node = link[1][0] if link[1] else None
+    return above.__class__ is ast.Expr or above.__class__ is ast.keyword and above.arg in _PROSE
+
+
+def _is_run(file: Parsed, link: Link) -> bool:
+    """Whether the string, or the local name that it is given, is handed to what runs a command."""
+    for up in ancestors(link):
+        above: Node = up[0]
+        if above.__class__ is ast.Call:
+            return call_name(above.func) in _RUNS
+        if above.__class__ is ast.Assign and len(above.targets) == 1 and above.targets[0].__class__ is ast.Name:
+            readers = file.names.readers(above.targets[0].id, (above.targets[0], up))
+            return any(use[1][0].__class__ is ast.Call and call_name(use[1][0].func) in _RUNS for use in readers)
+        if above.__class__ not in (ast.BinOp, ast.IfExp, ast.keyword):
+            return False
+    return False
