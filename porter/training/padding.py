@@ -5,17 +5,25 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from porter.python.blocks import once_for_file
 from porter.python.evidence import constant
 from porter.python.index import Link, Node, walk
 from porter.regex import lazy
 from porter.training.dynamic_sizes import SIZE
 
 if TYPE_CHECKING:
+    from porter.python.file import File
     from porter.training.scene import Scene
 
 _COLLATES = lazy(r"(?i)collat")
 _ROUNDS = lazy(rb"[^\"']%|//|(?i:multiple|bucket|ceil|round)")
 _PAD = "torch.nn.utils.rnn.pad_sequence"
+
+
+@once_for_file
+def may_collate(file: File) -> bool:
+    """Whether anything in it is called so: most files never say the word."""
+    return b"collat" in file.source.vocabulary.lower()
 
 
 def padded(scene: Scene, link: Link) -> str | None:

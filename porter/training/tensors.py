@@ -57,6 +57,8 @@ class Tensors:
 
     def padded(self, call: cst.Call) -> str | None:
         """See padding.padded."""
+        if not padding.may_collate(self.scene.file):
+            return None
         link = self.scene.link_of(call, ast.Call)
         return link and padding.padded(self.scene, link)
 

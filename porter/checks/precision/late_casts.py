@@ -27,6 +27,7 @@ _MAKERS = frozenset(
 # of a Python number they give a number of numpy, which torch.tensor takes as float64
 _OF_NUMBERS = frozenset(f"numpy.{name}" for name in "log log2 log10 log1p exp exp2 expm1 sqrt sin cos tan tanh".split())
 _CASTS = frozenset({"float", "half", "bfloat16"})
+CASTING = _CASTS | {"to", "type"}
 _TYPES = frozenset(f"torch.{name}" for name in ("float32", "float", "float16", "half", "bfloat16"))
 # of the numbers as they are, so that a cast may stand in front of it
 _ARRANGING = frozenset(

@@ -6,7 +6,7 @@ import ast
 
 from porter.checks.precision import prefilters
 from porter.checks.precision.float64_tensor import moved
-from porter.checks.precision.late_casts import TAKERS, cast_first, is_double, is_late, taker_of
+from porter.checks.precision.late_casts import CASTING, TAKERS, cast_first, is_double, is_late, taker_of
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.python.evidence import call_name
@@ -40,8 +40,10 @@ class NumpyFloat64(Rule):
 
     @staticmethod
     def _late(original: cst.Call, updated: cst.Call, file: RuleFile) -> Hit | None:
+        if not isinstance(original.func, cst.Attribute) or original.func.attr.value not in CASTING:
+            return None
         link = file.scene.link_of(original, ast.Call)
-        if link is None or not isinstance(original.func, cst.Attribute) or not file.glance(is_late, link):
+        if link is None or not file.glance(is_late, link):
             return None
         taker = taker_of(original)
         kind = "".join(file.text(argument.value) for argument in original.args)
