@@ -18,8 +18,20 @@ def values_of(names: Names, name: ast.Name, link: Link) -> list[ast.expr]:
 def _values(bindings: list[Link]) -> list[ast.expr]:
     values = []
     for binding in bindings:
-        above = binding[1] and binding[1][0]
-        if above.__class__ is not ast.Assign or not within(above, binding[0], "targets"):
+        target, up = binding
+        index = None
+        if up and up[0].__class__ is ast.Tuple:  # kind, count = "gpu", 8
+            index = next(n for n, element in enumerate(up[0].elts) if element is target)
+            target, up = up
+        above = up and up[0]
+        if above.__class__ is not ast.Assign or not within(above, target, "targets"):
             return []
-        values.append(above.value)
+        value = above.value if index is None else _element(above.value, index, len(target.elts))
+        if value is None:
+            return []
+        values.append(value)
     return values
+
+
+def _element(value: ast.expr, index: int, count: int) -> ast.expr | None:
+    return value.elts[index] if isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == count else None

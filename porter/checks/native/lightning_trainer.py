@@ -6,11 +6,14 @@ from typing import Any
 
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
+from porter.python.assigned import values_of
+from porter.python.evidence import constant
 from porter.regex import lazy
 
 PACKAGES = ("pytorch_lightning", "lightning", "lightning.pytorch", "lightning.fabric", "lightning_fabric")
 _OURS = lazy(r"(?i)npu|ascend")
 _MADE = lazy(r"(?:pytorch_lightning|lightning(?:\.pytorch|\.fabric)?|lightning_fabric)\.(?:\w+\.)?(Trainer|Fabric)")
+GPU = frozenset({"gpu", "cuda"})
 CPU = frozenset({"cpu", "tpu", "mps", "hpu", "npu"})
 
 
@@ -34,10 +37,12 @@ class LightningTrainer(Rule):
         text = accelerator.raw_value if isinstance(accelerator, cst.SimpleString) else None
         if isinstance(accelerator, cst.IfExp):  # "gpu" if torch.cuda.is_available() else "cpu"
             chosen = {getattr(side, "raw_value", None) for side in (accelerator.body, accelerator.orelse)}
-            text = next((name for name in ("gpu", "cuda") if name in chosen), None)
+            text = next((name for name in sorted(GPU) if name in chosen), None)
+        elif isinstance(accelerator, cst.Name):
+            text = _set_to(accelerator, file)
         if text in CPU or accelerator is not None and _OURS.search(file.text(accelerator)):
             return None
-        if text in ("gpu", "cuda") or "gpus" in given:
+        if text in GPU or "gpus" in given:
             return Hit(original.func, "gpu", values=(("name", (file.name(original.func) or "").rpartition(".")[2]),))
         if file.tested:
             return None  # what a test leaves to Lightning may run anywhere
@@ -47,3 +52,13 @@ class LightningTrainer(Rule):
         if accelerator is not None and text is None:
             return Hit(original.func, "given", values=(("old", file.text(accelerator)),))
         return Hit(original.func, "automatic", values=(("name", (file.name(original.func) or "").rpartition(".")[2]),))
+
+
+def _set_to(accelerator: cst.Name, file: RuleFile) -> str | None:
+    """`accelerator = "gpu"`, or in one of its branches: a GPU, if any value is one."""
+    names: Any = file.names
+    link = file.link(accelerator)
+    values = values_of(names, link[0], link) if link is not None else []
+    parts = [part for value in values for part in (getattr(value, "body", value), getattr(value, "orelse", value))]
+    texts = {constant(part) for part in parts}
+    return next((name for name in sorted(GPU) if name in texts), None)
