@@ -11,7 +11,8 @@ _NO_FIELD = frozenset({"major", "minor", "warp_size", "regs_per_multiprocessor"}
 
 
 def capability(link: Link | None) -> str | None:
-    """ "field" of `get_device_properties` in `get_device_properties(0).major`, "capability" where such a thing is asked too."""
+    """ "field" of `get_device_properties` in `get_device_properties(0).major`, "capability" where such a thing is asked too,
+    "version" where the version of CUDA is."""
     if link is None or link[1] is None:
         return None
     call, child = link[1][0], link[0]
@@ -20,6 +21,8 @@ def capability(link: Link | None) -> str | None:
     for above in parents(link):
         if above.__class__ is ast.BoolOp and any(v is not child for v in _asking(above)):
             return "capability"
+        if above.__class__ is ast.BoolOp and any(v is not child and _compares_version(v) for v in above.values):
+            return "version"
         if isinstance(above, ast.stmt):
             return None
         child = above
@@ -29,6 +32,16 @@ def capability(link: Link | None) -> str | None:
 @once
 def _asking(test: ast.BoolOp) -> tuple[ast.expr, ...]:
     return tuple(filter(_asks, test.values))
+
+
+def _compares_version(node: Node) -> bool:
+    """`torch.version.cuda < "12.8"`: None there, which no comparison takes."""
+    return any(
+        inner.__class__ is ast.Compare
+        and not isinstance(inner.ops[0], (ast.Is, ast.IsNot, ast.Eq, ast.NotEq))
+        and any(getattr(n, "attr", "") == "cuda" and getattr(n.value, "attr", "") == "version" for n in walk(inner))
+        for inner in walk(node)
+    )
 
 
 def _asks(node: Node) -> bool:
