@@ -122,7 +122,11 @@ class _Sites:
             test = question
             while test[1] is not None and test[1][0].__class__ is ast.BoolOp:
                 test = test[1]
-            if (choice := test[1]) is None or choice[0].__class__ is not ast.IfExp:
+            if (
+                question[0].__class__ is not ast.Call
+                or (choice := test[1]) is None
+                or choice[0].__class__ is not ast.IfExp
+            ):
                 continue
             chosen = choice[0].body if choice[0].test is test[0] else None
             if device_like(chosen) and self.names.resolve(question[0].func, question) in QUESTIONS:
