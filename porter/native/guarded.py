@@ -33,7 +33,7 @@ def _after(file: RuleFile, statement: Link) -> str | None:
     field, index = place(owner, statement[0])
     if not places or field not in BODIES:
         return None
-    for following in getattr(owner, field)[index + 1 :]:
+    for following in (*getattr(statement[0], "orelse", ()), *getattr(owner, field)[index + 1 :]):
         for node in walk(following):
             if node in places:
                 return places[node]

@@ -101,9 +101,8 @@ def kernel(file: File, link: Link | None) -> str | None:
         elif kind in (ast.If, ast.IfExp) and child is above.test:
             if kind is ast.IfExp:
                 parts = [above.body, above.orelse]
-            else:  # one that raises refuses what the kernel cannot take, here as there, and `not` turns it around
-                refuses = above.body[-1].__class__ is ast.Raise and above.test.__class__ is not ast.UnaryOp
-                parts = [*above.body, *(() if refuses else above.orelse)]
+            else:  # one that raises refuses what the kernel cannot take, here as there
+                parts = [*above.body, *(() if above.body[-1].__class__ is ast.Raise else above.orelse)]
             return _kernel(file, parts, up) or _kernel_after(file, above, up) or _asking(file, above, up) or compared
         if isinstance(above, ast.stmt):
             return _of_statement(file, above, up) or compared
