@@ -31,6 +31,7 @@ _ELSEWHERE = lazy(r"^/|site-packages")
 _DIST = lazy(r"(?:^|\s)(?:--multi[_-]gpu)(?![\w-])")
 
 _start = attrgetter("start")
+_LOADS_BACKENDS = (2, 5)
 
 
 class LaunchOptions(TextRule):
@@ -136,6 +137,9 @@ def _options(
     alone = _alone(command) if command is not None else None
     for match in _OPTION.finditer(_joined(text)):
         flag, value = match[1], match[4]
+        if value == "gpu" and flag.replace("_", "-") == "--nproc-per-node":
+            yield _counted(document, start, match, known and safe)
+            continue
         kind = "backend" if value == "nccl" else "device"
         takes = session.facts.launch.takes(flag, kind)
         if not takes and not (known and _OURS.search(flag)):
@@ -158,6 +162,15 @@ def _options(
             holder=field(flag),
             role="passed",
         )
+
+
+def _counted(document: Document, start: int, match: re.Match[str], safe: bool) -> Hit:
+    """`torchrun --nproc_per_node gpu`: torch itself takes npu there, once it loads torch_npu of its own accord."""
+    at, target = (start + match.start(1), start + match.end(4)), document.session.target
+    loads = target.torch >= _LOADS_BACKENDS and target.style == "rename"
+    edits = ((start + match.start(4), at[1], "npu"),) if loads else ()
+    values = named(flag=match[1])
+    return Hit(at, "counted" if loads else "numbered", code="PRT825", values=values, edits=edits, safe=safe and loads)
 
 
 def _alone(command: Command) -> Callable[[int], bool]:
