@@ -291,6 +291,18 @@ def test_the_question_before_a_value_goes_with_it(project):
     assert "args.cache_device if torch.npu.is_available()" in after
 
 
+def test_a_question_beside_a_branch_for_npus_holds_nobody_up(project):
+    """Nothing is said of it, so that it says nothing of the value either."""
+    text = (
+        "import argparse\nimport torch\nimport torch_npu\n\nparser = argparse.ArgumentParser()\n"
+        'parser.add_argument("--device", default="cuda")\nargs = parser.parse_args()\n'
+        'if torch.npu.is_available():\n    device = "npu"\nelse:\n'
+        '    device = args.device if torch.cuda.is_available() else "cpu"\n'
+    )
+    porter = project({"a.py": text})
+    assert {status for key, status in statuses(porter).items() if key[2] == "PRT123"} == {"review"}
+
+
 def test_a_comparison_that_chooses_a_kernel_holds_nobody_up(project):
     """What has another way takes it, and the others are ported; what ends the program instead keeps all as they are."""
     device = 'import torch\n\ndevice = "cuda"\nx = torch.zeros(3, device=device)\n'

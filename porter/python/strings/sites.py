@@ -131,7 +131,7 @@ class _Sites:
             chosen = choice[0].body if choice[0].test is test[0] else None
             if device_like(chosen) and self.names.resolve(question[0].func, question) in QUESTIONS:
                 holder, offset = self.holders.of(chosen, choice), self.file.source.span(link[0])[0]
-                if holder:
+                if holder and not self.file.awareness.covers_link(link):
                     self.sites.setdefault((holder, offset), Site(holder, offset, self.file.source.line(offset), "used"))
 
     def _homes(self, link: Link) -> Iterator[_Home]:
