@@ -21,7 +21,7 @@ def capability(link: Link | None) -> str | None:
     for above in parents(link):
         if above.__class__ is ast.BoolOp and any(v is not child for v in _asking(above)):
             return "capability"
-        if above.__class__ is ast.BoolOp and any(v is not child and _compares_version(v) for v in above.values):
+        if above.__class__ is ast.BoolOp and any(v is not child for v in _versioned(above)):
             return "version"
         if isinstance(above, ast.stmt):
             return None
@@ -32,6 +32,11 @@ def capability(link: Link | None) -> str | None:
 @once
 def _asking(test: ast.BoolOp) -> tuple[ast.expr, ...]:
     return tuple(filter(_asks, test.values))
+
+
+@once
+def _versioned(test: ast.BoolOp) -> tuple[ast.expr, ...]:
+    return tuple(filter(_compares_version, test.values))
 
 
 def _compares_version(node: Node) -> bool:
