@@ -97,7 +97,7 @@ def _is_host(node: Node) -> bool:
     return bool(constant(node) == "cpu")
 
 
-def _is_place(file: RuleFile, value: Link) -> bool:
+def _is_place(file: RuleFile, value: Link, seen: frozenset[str] = frozenset()) -> bool:
     """Whether an expression says onto which device a file is loaded."""
     node, above = value[0], value[1]
     parent: Node = above[0] if above else None
@@ -106,18 +106,18 @@ def _is_place(file: RuleFile, value: Link) -> bool:
     if parent.__class__ is ast.Call and node in parent.args:
         at: int = parent.args.index(node)
         return at == _LOADERS.get(file.names.resolve(parent.func, above) or "")
-    if parent.__class__ is ast.Assign and parent.value is node:
-        return _is_held_place(file, parent, above)
-    return False
+    return parent.__class__ is ast.Assign and parent.value is node and _is_held_place(file, parent, above, seen)
 
 
-def _is_held_place(file: RuleFile, assignment: ast.Assign, link: Link) -> bool:
-    """Whether all that reads an assigned name takes it for such a place."""
+def _is_held_place(file: RuleFile, assignment: ast.Assign, link: Link, seen: frozenset[str] = frozenset()) -> bool:
+    """Whether all that reads an assigned name takes it for such a place; `seen`: names that hand it on."""
     target: Node = assignment.targets[0]
     if len(assignment.targets) != 1 or target.__class__ is not ast.Name:
         return False
+    if target.id in seen:
+        return True
     readers = file.names.readers(target.id, (target, link))
-    return bool(readers) and all(_is_place(file, reader) for reader in readers)
+    return bool(readers) and all(_is_place(file, reader, seen | {target.id}) for reader in readers)
 
 
 def _sets_place(file: RuleFile, with_gpu: Node, without: Node, choice: Link) -> bool:
