@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 from porter.engine.refusals import own
 from porter.finding import Finding
-from porter.python.evidence import PROCESSES, call_name, logged
+from porter.python.evidence import RUNNERS, call_name, logged
 from porter.python.index import Link, ancestors, lines_of, strings
 from porter.python.labels import is_label
 from porter.python.receivers import OTHER, OWN
 from porter.python.searches import Sought, lines_with
+from porter.python.strings.environ import Variable
 from porter.python.strings.literals import BACKEND, DEVICE, TYPED, named_strings
 from porter.python.strings.sinks import ATTRIBUTES, PATHS
 from porter.regex import lazy
@@ -29,7 +30,6 @@ _COMMANDS = tuple(
     map(Sought, (r"CUDA_[A-Z0-9_]+=", r"NCCL_[A-Z0-9_]+=", r"cuda\b(?<=[= ]cuda)", r"nccl\b(?<=[= ]nccl)"))
 )
 _WORDS = PATHS | ATTRIBUTES
-_RUNS = PROCESSES | {"system", "popen", "execvp"}
 
 
 def left_over(file: File, told_lines: set[int], leads: bool) -> list[Finding]:
@@ -38,20 +38,25 @@ def left_over(file: File, told_lines: set[int], leads: bool) -> list[Finding]:
         return []
     out = []
     for link in (*_texts(file), *_attributes(file)):
-        if (
-            told_lines.isdisjoint(_lines(link))
-            and not file.awareness.covers_link(link)
-            and not _is_word(link)
-            and not is_label(file, link)
-        ):
+        ported, command = _in_command(file, link)
+        told = not told_lines.isdisjoint(_lines(link)) and not (ported and command)
+        if not (told or file.awareness.covers_link(link) or _is_word(link) or is_label(file, link)):
             start, end = file.source.span(link[0])
-            command = _COMMAND.search(str(getattr(link[0], "value", "")))
-            text = command[0].strip() if command else file.source.utf8[start:end].decode()
+            text = command or file.source.utf8[start:end].decode()
             line, column = file.source.place(start)
             reason = file.suppressions.reason(LEFT, *lines_of(link))
             finding = own(file.path, line, LEFT, "left", file.session, column=column, old=text)
             out.append(replace(finding, suppressed=reason))
     return out
+
+
+def _in_command(file: File, link: Link) -> tuple[str, str]:
+    """Of a command in a string: the variable before it of which a rule speaks, and what else names CUDA there."""
+    whole = link[1] if link[1][0].__class__ is ast.JoinedStr else link
+    literal = file.literals.get(file.source.span(whole[0])[0])
+    ported = literal.name if isinstance(literal, Variable) and literal.role == "command" else ""
+    words = (match[0].strip() for match in _COMMAND.finditer(str(getattr(link[0], "value", ""))))
+    return ported, next((word for word in words if not (ported and word.startswith(ported))), "")
 
 
 def _is_word(link: Link) -> bool:
@@ -91,7 +96,7 @@ def _texts(file: File) -> Iterator[Link]:
     for link in strings(file.tree, lines, _COMMAND) if lines else ():
         above = link[1] if link[1][0].__class__ is ast.JoinedStr else link
         call = above[1][0]
-        if call.__class__ is ast.Call and call_name(call.func) in _RUNS:
+        if call.__class__ is ast.Call and call_name(call.func) in RUNNERS:
             yield link
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from porter.python.blocks import BODIES, once, place
 from porter.python.demands import demanded, demands
-from porter.python.evidence import CUDA_LIBRARIES, call_name, constant, device_like
+from porter.python.evidence import CUDA_LIBRARIES, call_name, constant, device_like, library_on_cuda
 from porter.python.handed_on import given_to
 from porter.python.index import FUNCTIONS, Link, Node, walk
 from porter.python.walks import children
@@ -57,7 +57,7 @@ def asked_for(file: File, link: Link | None, depth: int = 0) -> str | None:
         kind = above.__class__
         if kind is ast.Call and child is not above.func:
             truth = False
-            if library := _library(file.names.resolve(above.func, up)):
+            if library := library_on_cuda(file.names.resolve(above.func, up)):
                 return library
         elif kind in (ast.If, ast.IfExp) and child is above.test:
             library = _theirs(file, [above.body, above.orelse], up)
@@ -208,22 +208,17 @@ def _above(link: Link) -> Iterator[Link]:
         yield link[0], link
 
 
-def _library(full: str | None) -> str | None:
-    root = (full or "").lstrip(".").partition(".")[0]
-    return root if root in CUDA_LIBRARIES else None
-
-
 def _theirs(file: File, parts: list[Node], link: Link) -> str | None:
     for part in parts:
         for node in part if part.__class__ is list else [part]:
             for inner in _fresh(file, "library", node, link):
                 kind = inner.__class__
                 if kind is ast.Call:
-                    package = _library(file.names.resolve(inner.func, link))
+                    package = library_on_cuda(file.names.resolve(inner.func, link))
                 elif kind is ast.Import:
-                    package = next(filter(None, (_library(a.name) for a in inner.names)), None)
+                    package = next(filter(None, (library_on_cuda(a.name) for a in inner.names)), None)
                 elif kind is ast.ImportFrom and not inner.level:
-                    package = _library(inner.module)
+                    package = library_on_cuda(inner.module)
                 elif kind is ast.Constant and isinstance(inner.value, str) and _FLAVOUR.match(inner.value):
                     package = inner.value
                 else:

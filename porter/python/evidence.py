@@ -14,6 +14,7 @@ OTHER_LIBRARIES = hints("other-library")
 OWN_DEVICES = hints("library-with-devices")  # "cuda" is theirs
 CUDA_LIBRARIES = OWN_DEVICES | hints("library-on-cuda")  # they ask for CUDA themselves, whatever torch runs on
 PROCESSES = frozenset("run call Popen check_call check_output getoutput getstatusoutput".split())  # of subprocess
+RUNNERS = PROCESSES | {"system", "popen", "execvp"}  # what hands a text to a shell
 _DEVICE_NAME, _BACKEND_NAME = hint("device"), hint("backend")
 _LOGS = frozenset(
     "print info warning warn debug error log exception critical write fatal print_rank_0 log_rank_0 echo secho fail skip".split()
@@ -133,6 +134,12 @@ def logged(link: Link | None) -> bool:
             return True
         link = link[1]
     return link is not None and link[0].__class__ is ast.Raise
+
+
+def library_on_cuda(resolved: str | None) -> str | None:
+    """The library that asks for CUDA itself, of the full name of something in it."""
+    root = (resolved or "").lstrip(".").partition(".")[0]
+    return root if root in CUDA_LIBRARIES else None
 
 
 def other_library(resolved: str | None) -> bool:

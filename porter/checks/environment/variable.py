@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from typing import Any
 
@@ -76,14 +77,15 @@ def _renamed(node: cst.Arg | cst.BaseString, to: str) -> cst.CSTNode | None:
 
 def _in_command(node: cst.BaseString, to: str, name: str) -> cst.CSTNode | None:
     """`f"CUDA_VISIBLE_DEVICES={gpu} python train.py"`"""
+
+    def ported(text: cst.SimpleString | cst.FormattedStringText) -> Any:
+        return text.with_changes(value=re.sub(rf"(?<!\w){name}=", f"{to}=", text.value))
+
     if isinstance(node, cst.SimpleString):
-        return node.with_changes(value=node.value.replace(f"{name}=", f"{to}="))
+        new: cst.CSTNode = ported(node)
+        return new
     if not isinstance(node, cst.FormattedString):
         return None
-    parts = [
-        part.with_changes(value=part.value.replace(f"{name}=", f"{to}="))
-        if isinstance(part, cst.FormattedStringText)
-        else part
-        for part in node.parts
-    ]
-    return node.with_changes(parts=parts)
+    return node.with_changes(
+        parts=[ported(part) if isinstance(part, cst.FormattedStringText) else part for part in node.parts]
+    )

@@ -7,7 +7,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
-from porter.python.evidence import PROCESSES, call_name, logged
+from porter.python.evidence import RUNNERS, call_name, logged
 from porter.python.index import Link, Node, ancestors, strings
 from porter.python.searches import Sought, lines_with
 from porter.python.strings.environ import Variable
@@ -17,7 +17,6 @@ from porter.rulebook.variable_values import is_list
 if TYPE_CHECKING:
     from porter.python.file import Parsed
 
-_RUNS = PROCESSES | {"system", "popen", "run_command", "execute"}
 _PROSE = frozenset({"help", "description", "epilog", "usage", "reason", "msg"})
 _PUT_IN = "\0"  # stands for what an f-string computes
 _COMPUTED = lazy(r"[\0%{$]")
@@ -71,10 +70,10 @@ def _is_run(file: Parsed, link: Link) -> bool:
     for up in ancestors(link):
         above: Node = up[0]
         if above.__class__ is ast.Call:
-            return call_name(above.func) in _RUNS
+            return call_name(above.func) in RUNNERS
         if above.__class__ is ast.Assign and len(above.targets) == 1 and above.targets[0].__class__ is ast.Name:
             readers = file.names.readers(above.targets[0].id, (above.targets[0], up))
-            return any(use[1][0].__class__ is ast.Call and call_name(use[1][0].func) in _RUNS for use in readers)
+            return any(use[1][0].__class__ is ast.Call and call_name(use[1][0].func) in RUNNERS for use in readers)
         if above.__class__ not in (ast.BinOp, ast.IfExp, ast.keyword):
             return False
     return False
