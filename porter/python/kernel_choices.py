@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import builtins
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
@@ -32,7 +31,10 @@ _COUNTING = frozenset(  # before the port and after it
     for device in ("cuda", "npu")
     for name in ("device_count", "current_device", "get_device_name")
 )
-_PLAIN = frozenset(dir(builtins)) | {"append", "add", "extend", "update", "join", "format"}  # run anywhere
+_PLAIN = frozenset(  # run anywhere
+    "range len str int float bool tuple list set dict sorted min max sum map filter zip enumerate print isinstance append add"
+    " extend update join format".split()
+)
 _PARALLEL = frozenset({"torch.nn.DataParallel", "torch.nn.parallel.DataParallel"})
 _SETTER = "torch.set_default_tensor_type"
 # a branch of nothing else decides, and runs nothing

@@ -6,12 +6,18 @@ from typing import Any
 
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
+from porter.python.blocks import once_for_file
 from porter.python.uses import imports_of
 from porter.regex import lazy
 
 _TAKES = lazy(r"ray\.(?:\w+\.)*(?:remote|init|options)|\w[\w.]*\.(?:options|remote)")
 _RAYS_WORDS = lazy(rb"placement_group|cluster_resources|_bundles\b")  # a module may plan for Ray and import none of it
 _COUNTED = lazy(r"(?i)resource|bundle")  # node["Resources"]["GPU"], ray.cluster_resources().get("GPU")
+
+
+@once_for_file
+def _is_about_ray(file: RuleFile) -> bool:
+    return bool(imports_of(file, "ray")) or _RAYS_WORDS.search(file.source.utf8) is not None
 
 
 class RayGpuResource(Rule):
@@ -93,10 +99,6 @@ class RayGpuResource(Rule):
         ids = cst.Call(cst.Attribute(context, cst.Name("get_accelerator_ids")))
         index = cst.SubscriptElement(cst.Index(cst.SimpleString('"NPU"')))
         return Hit(original.func, "ids", new=cst.Subscript(ids, [index], lpar=updated.lpar, rpar=updated.rpar))
-
-
-def _is_about_ray(file: RuleFile) -> bool:
-    return bool(imports_of(file, "ray")) or _RAYS_WORDS.search(file.source.utf8) is not None
 
 
 def _renamed(text: cst.SimpleString) -> cst.SimpleString:

@@ -31,6 +31,7 @@ _ELSEWHERE = lazy(r"^/|site-packages")
 _DIST = lazy(r"(?:^|\s)(?:--multi[_-]gpu)(?![\w-])")
 
 _start = attrgetter("start")
+_TORCHRUN = lazy(r"\btorchrun\b|\btorch\.distributed\.(?:run|launch)\b")
 _LOADS_BACKENDS = (2, 5)
 
 
@@ -138,7 +139,7 @@ def _options(
     for match in _OPTION.finditer(_joined(text)):
         flag, value = match[1], match[4]
         if value == "gpu" and flag.replace("_", "-") == "--nproc-per-node":
-            yield _counted(document, start, match, known and safe)
+            yield _counted(document, start, match, known and safe and _TORCHRUN.search(text) is not None)
             continue
         kind = "backend" if value == "nccl" else "device"
         takes = session.facts.launch.takes(flag, kind)
