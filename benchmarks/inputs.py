@@ -157,6 +157,7 @@ _PYTHON = {
     "processes": _many("p{n} = mp.Process(target=work)\n", _TORCH + "import torch.multiprocessing as mp\ntorch.cuda.init()\ndef work(): torch.cuda.synchronize()\n"),
     "an environment bound again": _many('env = os.environ.copy()\nenv["CUDA_VISIBLE_DEVICES"] = "{n}"\n', _TORCH + "import os\n"),
     "names of variables": _many('K{n} = "CUDA_VISIBLE_DEVICES"\nos.environ[K{n}] = "1"\n', _TORCH + "import os\n"),
+    "commands of one text": _many("a=b; a=b\\\\\n", _TORCH + "import os\nos.system('''", "CUDA_VISIBLE_DEVICES=0 python a.py''')\n"),
     "ranks bound again": _many('local_rank = {n}\ndist.init_process_group("nccl")\n', _TORCH + "import torch.distributed as dist\n"),
     "tensors that are joined": _many(
         "torch.zeros(1), ", _TORCH + "class M(torch.nn.Module):\n    def forward(self, x):\n        x = x.view(1)\n        return torch.cat([", "])\n"

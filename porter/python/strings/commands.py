@@ -50,8 +50,10 @@ def _named(names: tuple[str, ...]) -> re.Pattern[str]:
 @cache
 def _command(names: tuple[str, ...]) -> re.Pattern[str]:
     """At the beginning of a command, and before its program."""
-    before = r"(?:^|[;&|(\n])\s*(?:(?:env|export|nohup|sudo)\s+|[A-Za-z_]\w*=\S*\s+)*"
-    return re.compile(rf"{before}({'|'.join(names)})=([^\s;&|]*)(?:\s+[^\s=]|\s*[;&|])")
+    # A value holds none of what a command begins behind, and no line that goes on begins one: a text is gone over once.
+    gap, value = r"(?:[ \t]|\\\n)+", r"[^\s;&|(]*"
+    before = rf"(?:^|[;&|(]|(?<!\\)\n)[ \t]*(?:(?:env|export|nohup|sudo){gap}|[A-Za-z_]\w*={value}{gap})*"
+    return re.compile(rf"{before}({'|'.join(names)})=({value})(?:{gap}[^\s=]|[ \t]*[;&|])")
 
 
 def _text(node: Node) -> str:
