@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from porter.engine.refusals import own
 from porter.finding import Finding
-from porter.python.evidence import RUNNERS, call_name, logged
+from porter.python.evidence import RUNNERS, call_name, like, logged
 from porter.python.index import Link, ancestors, lines_of, strings
 from porter.python.labels import is_label
 from porter.python.receivers import OTHER, OWN
@@ -26,6 +26,7 @@ LEFT = "PRT007"
 _VARIABLES = tuple(map(Sought, (r"CUDA_(?<=[\"']CUDA_)", r"NCCL_(?<=[\"']NCCL_)")))
 _VARIABLE = lazy(r"(?:CUDA|NCCL)_[A-Z0-9_]+$")
 _COMMAND = lazy(r"\b(?:CUDA|NCCL)_[A-Z0-9_]+=|(?<= )--\w+[= ](?:cuda|nccl)\b")
+_SETTING = lazy(r"[+]{0,2}[A-Za-z_][\w.]*=(?:cuda(?::\d+)?|nccl)$")  # `["trainer.device=cuda"]`, which Hydra reads
 _COMMANDS = tuple(
     map(Sought, (r"CUDA_[A-Z0-9_]+=", r"NCCL_[A-Z0-9_]+=", r"cuda\b(?<=[= ]cuda)", r"nccl\b(?<=[= ]nccl)"))
 )
@@ -97,6 +98,12 @@ def _texts(file: File) -> Iterator[Link]:
         above = link[1] if link[1][0].__class__ is ast.JoinedStr else link
         call = above[1][0]
         if call.__class__ is ast.Call and call_name(call.func) in RUNNERS:
+            yield link
+    for link in strings(file.tree, lines, _SETTING) if lines else ():
+        key, _, value = link[0].value.partition("=")
+        if link[1][0].__class__ is not ast.Expr and like(
+            key.rpartition(".")[2], "backend" if value == "nccl" else "device"
+        ):
             yield link
 
 

@@ -36,7 +36,7 @@ ORDER = (
     "auto",
 )
 APART = frozenset({"excluded", "unnamed"})  # would be edited, were their file named
-STATEMENTS = frozenset({"newer", "statement"})  # of PRT002: the rest of the file was analysed
+PARTS = frozenset({"newer", "statement", "cell"})  # of PRT002: the rest of the file was analysed
 _NAMED = 8  # files; of more, nobody reads the command
 
 Node = tuple[str, str]  # (file, holder)
@@ -120,7 +120,7 @@ def _unread(result: FileResult) -> tuple[int, ...] | None:
     odd = [f for f in result.findings if f.code in ("PRT002", "PRT003")]
     if not odd:
         return None
-    return tuple(f.line for f in odd) if all(f.why in STATEMENTS for f in odd) else ()
+    return tuple(f.line for f in odd) if all(f.why in PARTS for f in odd) else ()
 
 
 def _groups(results: Mapping[str, FileResult], partners: Partners) -> Groups:

@@ -21,6 +21,7 @@ from porter.regex import lazy
 
 _VALUE = lazy(rb"\bcuda\b|nccl")
 _LONGEST = 10  # lines that a statement is taken to have
+_STRING = lazy(rb'\s*"(?:[^"\\]|\\.)*",?\s*$')  # a line of a cell, as most programs write notebooks
 _LARGEST = 2_000_000  # a file of more bytes is data
 Glance = Callable[[str, bytes], FileResult]
 Excluded = Callable[[str], bool]
@@ -93,7 +94,7 @@ class Partners:
         unread = {
             path: part
             for path, lines in refused.items()
-            if (data := self._data(path)) and _value(part := _cut(data, lines))
+            if (data := self._data(path)) and _value(part := _cut(data, lines, kind_of(path) == NOTEBOOK))
         }
         while todo:
             fresh: dict[str, None] = {}
@@ -227,10 +228,15 @@ def _word(holder: str) -> str:
     return re.split(r"[:.(]", holder.rstrip(")"))[-1] or holder
 
 
-def _cut(data: bytes, lines: tuple[int, ...]) -> bytes:
-    """The statements that begin in these lines, and blanks for the others; all where no lines are named."""
+def _cut(data: bytes, lines: tuple[int, ...], is_notebook: bool) -> bytes:
+    """The statements, or the cells, that begin in these lines, and blanks for the others; all where no lines are named."""
     if not lines:
         return data
     rows = data.split(b"\n")
-    kept = {line + more for line in lines for more in range(_LONGEST)}
+    kept: set[int] = set()
+    for line in lines:
+        end = line + _LONGEST - 1
+        if is_notebook:
+            end = next((n for n in range(line, len(rows)) if not _STRING.match(rows[n])), len(rows))
+        kept.update(range(line, end + 1))
     return b"\n".join(row if number in kept else b"" for number, row in enumerate(rows, 1))

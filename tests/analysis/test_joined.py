@@ -581,3 +581,21 @@ def zeros(settings: Settings):
 """
     made = ported(project({"use.py": use, "train.py": train}))
     assert 'device: str = "npu"' in made["use.py"] and 'to_empty(device="npu")' in made["train.py"]
+
+
+@pytest.mark.parametrize(("broken", "end"), [("when it", "hccl"), ("when BACKEND is nccl", "nccl")])
+def test_a_cell_that_is_no_python_holds_back_what_stands_in_it_alone(project, broken, end):
+    """The other cells were analysed, and what a cell has printed is no code."""
+    text = ["{'DISTRIBUTED': {'BACKEND': 'nccl',\n"]
+    cells = [
+        {"cell_type": "code", "outputs": [], "source": ["x = 1\n", f"{broken}\n"]},
+        {
+            "cell_type": "code",
+            "outputs": [{"name": "stdout", "output_type": "stream", "text": text}],
+            "source": "x = 1",
+        },
+    ]
+    train = "import torch\n\n\ndef main(cfg):\n    torch.distributed.init_process_group(cfg.DIST.BACKEND)\n"
+    book = json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}, indent=1)
+    files = {"train.py": train, "a.yaml": "DIST:\n  BACKEND: nccl\n", "a.ipynb": book}
+    assert ported(project(files))["a.yaml"] == f"DIST:\n  BACKEND: {end}\n"

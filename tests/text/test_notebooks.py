@@ -232,7 +232,8 @@ def test_what_stands_in_for_a_command_is_never_written(command):
         ("n = !nproc", "n = ______"), ("n: int = %sx nproc", "n: int = _________"), ("!ls", "0#."), ("!", "0"), ("  %cd a", "  0#..."),
         ("f(1)?", "f(1)?"), ("a.b??", "0#..."), ("%time x = f(1)", "0;    x = f(1)"), ("y = %timeit -n 3 f(1)", "y =              f(1)"),
         ("%time for a in b: c", "0#................."), ("x = '=!ls'", "x = '=!ls'"), ("x != y", "x != y"), ("f(a=!ls)", "f(a=!ls)"),
-        ("pip install a", "0#..........."), ("cd ..", "0#..."), ("ls -l", "ls -l"), ("ls in a", "ls in a"), ("cat = 1", "cat = 1"),
+        ("pip install a", "0#..........."), ("cd ..", "0#..."), ("ls -l", "ls -l"), ("ls in a", "ls in a"), ("ls -l in a", "ls -l in a"),
+        ("ls /a/b/", "0#......"), ("ls /a", "ls /a"), ("rm -rf a/b", "0#........"), ("cp -r -v a b", "0#.........."), ("cat = 1", "cat = 1"),
     ],
 )  # fmt: skip
 def test_the_stand_in_of_a_line_is_as_long_and_what_a_command_yields_is_not_known(line, python):

@@ -1,4 +1,4 @@
-"""What scripts hand to the programs of the repository: `--backend nccl`, `--device cuda`."""
+"""What scripts hand to the programs of the repository: `--backend nccl`, `--device cuda`, Hydra's `trainer.device=cuda`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from operator import attrgetter
 
 from porter.engine.rule import Hit, TextRule, named
+from porter.python.evidence import like
 from porter.python.strings.holders import field
 from porter.regex import lazy
 from porter.text.document import Document
@@ -21,6 +22,11 @@ _OPTION = lazy(
 # a variable that holds such a value, or falls back to it, and an option that is handed a variable
 _HELD = lazy(r"[\"']?(?:\$\{\w+:?[-=])?(cuda(?::\d+)?|nccl)\}?[\"']?$")
 _HANDED = lazy(r"(?<![\w-])(--?[A-Za-z][\w.-]{0,100})(?:=|\s+)([\"']?)\$(?:\{(\w+)\}|(\w+))\2(?![\w:,./-])")
+# what a program that reads settings is given in their place
+_KEY = r"(?<!\S)[\"']?\+{0,2}([A-Za-z_][\w.]{0,200})=([\"']?)"
+_OVERRIDE = lazy(_KEY + r"(?:\$\{\w+:?[-=])?(cuda(?::\d+)?|nccl)\}?\2[\"']?(?!\S)")
+_OVERRIDDEN = lazy(_KEY + r"\$(?:\{(\w+)\}|(\w+))\2[\"']?(?!\S)")
+_OWN = lazy(r"\$\{(\w+)")  # of `backend=${backend:-nccl}`
 _COMPARED = lazy(
     r"\bcase\s+[\"']?\$\{?(\w+)|\$\{?(\w+)[^\s\"']{0,100}[\"']?\s*(?:[!=]=|=~|=\s)"
     r"|(?:[!=]=|\s=\s)[ \t]*[\"']?\$\{?(\w+)"
@@ -56,6 +62,11 @@ def _look(document: Document, script: Script, safe: bool) -> Iterator[Hit]:
         yield from _options(document, command.start, span, known, safe and ours, command)
         for handing in _HANDED.finditer(_joined(span)):
             handed.setdefault(handing[3] or handing[4], []).append((handing[1], known, ours))
+        if known and (begin := _arguments(command)) is not None:
+            given = _joined(script.text[begin : command.end])
+            yield from _overrides(document, begin, given, safe and ours, _alone(command))
+            for handing in _OVERRIDDEN.finditer(given):
+                handed.setdefault(handing[3] or handing[4], []).append((handing[1], known, ours))
         if program is not None and command.words[program].name == "accelerate":
             for match in _DIST.finditer(span):
                 start = command.start + match.end() - len("--multi_gpu")
@@ -81,6 +92,8 @@ def _variables(
         return
     launch, style = document.session.facts.launch, document.session.target.style
     reads = Counter(name.name for name in script.names if name.role == "read")
+    sets = [(name.name, name.value.text.lstrip("\"'")) for name in script.names if name.role == "set" and name.value]
+    reads.subtract(name for name, value in sets if (own := _OWN.match(value)) and own[1] == name)
     compared = {match[1] or match[2] or match[3] for match in _COMPARED.finditer(script.text)}
     known: dict[tuple[str, str], tuple[str, list[str]]] = {}  # the first flag for a name's kind, and those that take it
     for name in script.names:
@@ -89,7 +102,11 @@ def _variables(
             continue
         kind, flags = "backend" if match_of_value[1] == "nccl" else "device", handed[name.name]
         if (kind, name.name) not in known:
-            takes = [flag for flag, _, _ in flags if launch.takes(flag, kind)]
+            takes = [
+                flag
+                for flag, _, _ in flags
+                if (launch.takes(flag, kind) if flag[0] == "-" else like(_last(flag), kind))
+            ]
             flag = next(iter(takes or [flag for flag, starts, _ in flags if starts and _OURS.search(flag)]), "")
             known[kind, name.name] = flag, takes
         flag, takes = known[kind, name.name]
@@ -107,8 +124,12 @@ def _variables(
             edits=() if why == "compared" else ((offset, offset + len(match_of_value[1]), new),),
             safe=safe and everywhere and style == "rename",
             holder=field(flag),
-            role="passed",
+            role="passed" if flag[0] == "-" else "setting",
         )
+
+
+def _last(key: str) -> str:
+    return key.rpartition(".")[2]
 
 
 def _joined(text: str) -> str:
@@ -125,6 +146,14 @@ def _program(command: Command) -> str:
     if any(word.text == "-m" for word in command.words):
         return ""
     return next((word.value or "" for word in command.words if word.text.endswith(".py")), "")
+
+
+def _arguments(command: Command) -> int | None:
+    """Where what the program is given begins: behind its file or module, or what a variable holds of the command."""
+    for word, before in zip(command.words, (None, *command.words)):
+        if _is_file(word) or before is not None and before.text == "-m":
+            return word.end
+    return command.words[0].end if command.words[0].value is None else None
 
 
 def _is_file(word: Word) -> bool:
@@ -162,6 +191,25 @@ def _options(
             safe=certain,
             holder=field(flag),
             role="passed",
+        )
+
+
+def _overrides(document: Document, start: int, text: str, safe: bool, alone: Callable[[int], bool]) -> Iterator[Hit]:
+    for match in _OVERRIDE.finditer(text):
+        key, value = match[1], match[3]
+        begin, end = match.span(3)
+        if not like(_last(key), "backend" if value == "nccl" else "device") or not alone(start + begin):
+            continue
+        new = _ported(document, value)
+        yield Hit(
+            (start + match.start(1), start + end),
+            "override",
+            code="PRT825",
+            values=named(flag=key, old=value, new=new),
+            edits=((start + begin, start + end, new),),
+            safe=safe and document.session.target.style == "rename",
+            holder=field(key),
+            role="setting",
         )
 
 

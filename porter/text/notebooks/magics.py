@@ -29,8 +29,10 @@ _ASSIGNED = lazy(
     rf"(?:[\w.,:* \t]|\((?:[\w.,* \t])*\)|\[(?:{_INNER}|\[(?:{_INNER})*\])*\])+=[ \t]*(?=!(?!=)|%[A-Za-z_])"
 )
 # without a `%`, where IPython calls a magic by its name alone: no Python begins so
+_WORD = r"(?!(?:in|is|and|or|not|if|for|else)\b)[\w\"'~]"
 _BARE = lazy(
-    r"[ \t]*(?=(?:cd|ls|pip|conda|mamba|mkdir|rmdir|cp|mv|rm|cat)[ \t]+(?!(?:in|is|and|or|not|if|for|else)\b)(?:[\w\"'~]|\.[./]))"
+    r"[ \t]*(?=(?:cd|ls|pip|conda|mamba|mkdir|rmdir|cp|mv|rm|cat)[ \t]+"
+    rf"(?:{_WORD}|\.[./]|/[\w./-]*/[ \t]*$|(?:-[\w-]+[ \t]+)+{_WORD}))"
 )
 _TIMED = lazy(r"%(?:time|timeit|prun|memit)(?:[ \t]+-[a-zA-Z](?:[ \t]*\d+)?)*[ \t]+(?=[^\s-])")
 _SHELL = lazy(
