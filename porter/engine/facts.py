@@ -145,6 +145,9 @@ class SaidOnce(NamedTuple):
 
     fused: str = ""  # the place of the first fused optimiser of torch
     gelu: str = ""  # the first file that computes the exact GELU
+    drop_path: str | None = (
+        ""  # the first file with a DropPath; None where the sizes of images differ, which it is not for
+    )
     # (file that sets a default type of tensors, "path:line" of what a default device does not move in the same program)
     unmoved: tuple[tuple[str, str], ...] = ()
     sync_norms: SyncNorms = SyncNorms()

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Callable, Mapping
 
-from porter.engine.facts import SyncNorms
+from porter.engine.facts import SaidOnce, SyncNorms
 from porter.files.paths import is_test
 from porter.python.index import Node
 from porter.python.walks import walk
@@ -25,6 +25,12 @@ _FLASH_ATTN = lazy(rb"^[ \t]*(?:from|import)[ \t]+flash_attn\b", re.MULTILINE)
 _IDLE = {name: lazy(rb"""\benviron\[\s*["']%s["']\s*\]\s*=(?!=)""" % name.encode()) for name in ("CUDA_DEVICE_ORDER",)}
 _GELU = lazy(rb"\b(?:nn\.GELU|F\.gelu|functional\.gelu)\s*\(")
 
+_DROP_PATH = lazy(
+    rb"^[ \t]*class[ \t]+DropPath\b|^[ \t]*from[ \t]+timm[\w.]*[ \t]+import\b[^\n]*\bDropPath\b", re.MULTILINE
+)
+_SIZES = lazy(
+    rb"\b(?:nested_tensor_from_tensor_list|NestedTensor|ImageList|to_image_list)\b"
+)  # batches of images of any size
 _SYNC_NORM = lazy(rb"\bSyncBatchNorm\b[\w.]*\(")
 # what makes a process group, itself or in a library that is handed the training
 _GROUPS = lazy(
@@ -32,6 +38,12 @@ _GROUPS = lazy(
     rb"|\bmm(?:engine|cv|det|seg|pose)\b|colossalai|megatron|fastai|idist|composer|TorchTrainer|detectron2|fairseq|spawn\(|launch\("
     rb"|(?:lightning|transformers)[\w.]*[ \t]+import[^\n]*\bTrainer\b"
 )
+
+
+def said_once(
+    texts: Mapping[str, bytes], parse: Callable[[bytes], ast.Module | None], unmoved: tuple[tuple[str, str], ...]
+) -> SaidOnce:
+    return SaidOnce(first_fused(texts), first_gelu(texts, parse), first_drop_path(texts), unmoved, sync_norms(texts))
 
 
 def sync_norms(texts: Mapping[str, bytes]) -> SyncNorms:
@@ -50,6 +62,16 @@ def first_gelu(texts: Mapping[str, bytes], parse: Callable[[bytes], ast.Module |
         if tree is not None and any(map(_is_exact, walk(tree))):
             return path
     return ""
+
+
+def first_drop_path(texts: Mapping[str, bytes]) -> str | None:
+    """The first file that defines DropPath, else that imports it; None in a project whose images have many sizes."""
+    saying = sorted(
+        path for path, data in texts.items() if b"DropPath" in data and _DROP_PATH.search(data) and not is_test(path)
+    )
+    if saying and any(_SIZES.search(data) for data in texts.values()):
+        return None
+    return min(saying, key=lambda path: b"class DropPath" not in texts[path], default="")
 
 
 def first_readers(texts: Mapping[str, bytes]) -> tuple[tuple[str, str], ...]:

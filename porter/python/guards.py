@@ -98,6 +98,23 @@ def load_guarded(link: Link | None) -> bool:
     return False
 
 
+def instead_of_torch(link: Link) -> bool:
+    """Whether it runs only where torch or torchvision have something not: `except ImportError` of their import."""
+    child = link[0]
+    for above in parents(link):
+        if above.__class__ is ast.Try and blocks.within(above, child, "handlers") and child is handler_of(above):
+            return any(map(_is_of_torch, above.body))
+        if above.__class__ in _DEFS:
+            return False
+        child = above
+    return False
+
+
+def _is_of_torch(statement: Node) -> bool:
+    names = [statement.module] if statement.__class__ is ast.ImportFrom and not statement.level else []
+    return any((name or "").partition(".")[0] in ("torch", "torchvision") for name in names)
+
+
 @blocks.once
 def _kind_of_guard(test: ast.expr) -> str | None:
     """What a condition asks of what is imported below it."""

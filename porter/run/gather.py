@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 
 from porter.analysis.calls import calls
-from porter.engine.facts import Accelerators, Facts, Launch, NativeCode, OwnCode, SaidOnce, Variables
+from porter.engine.facts import Accelerators, Facts, Launch, NativeCode, OwnCode, Variables
 from porter.files.kinds import SHELL, kind_of
 from porter.files.read import LIMIT, beginning
 from porter.native.kernels import Remember, anew
@@ -24,12 +24,10 @@ from porter.project.program_options import launcher, takes
 from porter.project.roads import Survey
 from porter.project.said_once import (
     first_attention,
-    first_fused,
-    first_gelu,
     first_readers,
     jit_compile,
+    said_once,
     set_in_many,
-    sync_norms,
 )
 from porter.project.unmoved import unmoved_places
 from porter.python.array_switches import is_named, switches
@@ -131,12 +129,7 @@ def _gather(
         ),
         variables=Variables(first_readers(gathered.texts), set_in_many(gathered.texts)),
         lists=lists_of(root, files, gathered.texts, survey.project, parse, plain, loose=loose),
-        once=SaidOnce(
-            first_fused(gathered.texts),
-            first_gelu(gathered.texts, parse),
-            unmoved_places(gathered.texts, parse, survey.project.files),
-            sync_norms(gathered.texts),
-        ),
+        once=said_once(gathered.texts, parse, unmoved_places(gathered.texts, parse, survey.project.files)),
         accelerators=Accelerators(
             tuple(sorted(gathered.shim)),
             twins,

@@ -250,9 +250,16 @@ def _is_spread(value: Value, depth: int = 0) -> bool:
 def _norm(body: Body, value: Value, users: Users) -> Iterator[Match]:
     """A normalisation of a sum, or before an activation."""
     x = base(value.args[0])
-    if value.op == "layer_norm" and x.op == "add" and not any(map(_is_spread, x.args)):
+    if value.op == "layer_norm" and x.op == "add" and not any(map(_is_spread, x.args)) and _has_weights(value.node):
         yield Match("norm", "add-layer-norm", value.node, body, value, {})
     if value.op == "group_norm":
         for user in users.through_casts(value):
             if user.op == "silu":
                 yield Match("norm", "group-norm-silu", value.node, body, user, {"x": value.args[0]})
+
+
+def _has_weights(norm: Node) -> bool:
+    """`F.layer_norm(x, shape)` has none, and the operator that adds and normalises asks for both."""
+    given = {k.arg for k in norm.keywords}
+    is_function = len(norm.args) > 1 or "normalized_shape" in given
+    return not is_function or len(norm.args) > 3 or "bias" in given

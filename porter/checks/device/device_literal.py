@@ -11,7 +11,9 @@ from porter.engine.rule_file import Link, RuleFile
 from porter.native.guarded import guarded
 from porter.native.required import required
 from porter.python.array_switches import decides_for
+from porter.python.evidence import device_like
 from porter.python.handed_on import given_to
+from porter.python.index import walk
 
 CODES = {"compared": "PRT122", "stripped": "PRT122", "case": "PRT122", "option": "PRT123"}
 LOCAL = ("argument", "assigned")  # what no other file depends on
@@ -46,6 +48,8 @@ class DeviceLiteral(Rule):
         kernel = (file.meaning.kernel(original) or guarded(file, literal.link)) if literal.role == "compared" else None
         if literal.role == "compared" and (library := decides_for(file, literal.link)):
             return Hit(original, "for-arrays", values=(*values, ("library", library)), code=code)
+        if kernel and _is_name_of_kernels(literal.link):
+            return None
         if kernel:
             return Hit(original, "kernel", values=(*values, ("kernel", kernel)), code=code)
         if literal.role == "compared" and (package := package_below(literal.link, file)):
@@ -64,6 +68,16 @@ class DeviceLiteral(Rule):
         code = self.code if new is None else code
         more = offered(literal.link, file) if code in OFFERED and isinstance(new, cst.SimpleString) else ()
         return Hit(original, why, new=new, safe=safe, values=values, more=more, code=code, loads=code == self.code)
+
+
+def _is_name_of_kernels(link: Link) -> bool:
+    """`self.backend == "cuda"` beside a question for the device: "cuda", "keops" and "naive" are names of its kernels."""
+    compare = link[1][0]
+    if compare.__class__ is not ast.Compare or link[1][1][0].__class__ is not ast.BoolOp:
+        return False
+    sides = (s for s in (compare.left, *compare.comparators) if s.__class__ is not ast.Constant)
+    asked = (node for value in link[1][1][0].values if value is not compare for node in walk(value))
+    return not any(map(device_like, sides)) and any(map(device_like, asked))
 
 
 def _enum_behind(link: Link, file: RuleFile) -> str | None:

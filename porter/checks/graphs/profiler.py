@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 from typing import Any
 
 from porter.checks.graphs.profiler_use import MOVED, OLD, doubt, import_follows, needed, package
 from porter.engine.nodes import chain, dotted
 from porter.engine.rule import Answer, Hit, Rule, cst
-from porter.engine.rule_file import RuleFile
+from porter.engine.rule_file import Link, RuleFile
 
 
 class Profiler(Rule):
@@ -23,8 +24,8 @@ class Profiler(Rule):
         device = file.target.device.upper()
         new = f"{package(file)}.{name.removeprefix(f'{OLD}.').replace('CUDA', device)}"
         values, why, words = (("name", name), ("to", new)), doubt(file), chain(original)
-        if why == "results":
-            return Hit(original, why, values=values)  # what it is there for would be gone
+        if why == "results":  # what it is there for would be gone
+            return None if _is_type(file.link(original)) else Hit(original, why, values=values)
         if len(words) == 2 and words[1] == "CUDA":  # ProfilerActivity.CUDA: the class is moved where it is imported
             node = updated.with_changes(attr=updated.attr.with_changes(value=device))
             return Hit(original, why or "name", new=node, safe=why is None, values=values)
@@ -33,3 +34,15 @@ class Profiler(Rule):
             return Hit(original, "by-hand", values=values)
         node = dotted(new).with_changes(lpar=updated.lpar, rpar=updated.rpar)
         return Hit(original, why or "name", new=node, safe=why is None, values=values, loads=True)
+
+
+def _is_type(link: Link | None) -> bool:
+    """Whether a name stands in an annotation: nothing is recorded there."""
+    while link is not None and link[1] is not None:
+        node, above = link[0], link[1][0]
+        if node in (getattr(above, "annotation", None), getattr(above, "returns", None)):
+            return True
+        if isinstance(above, ast.stmt):
+            return False
+        link = link[1]
+    return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
+from porter.python.guards import load_guarded
 
 BUILDS = "torch.utils.cpp_extension"
 LIBRARIES = frozenset({"torch.ops.load_library", "torch.classes.load_library"})
@@ -19,7 +20,8 @@ class CudaExtension(Rule):
         name = file.name(original.func) or ""
         values = (("name", name.rpartition(".")[2]),)
         if name in LIBRARIES:
-            return Hit(original.func, "library", values=values)
+            severity = "note" if load_guarded(file.scene.link(original)) else None
+            return Hit(original.func, "library", values=values, severity=severity)
         if name.endswith(".CUDAExtension"):
             return Hit(original.func, "built", values=values)
         return Hit(original.func, "host" if self._host(original, values[0][1], file) else "compiled", values=values)

@@ -56,7 +56,8 @@ def _has_launches(kernel: Node, file: RuleFile) -> bool:
         return True
     if not uses:  # its file does not; others may, unless the launch is there, as a comment
         return not (file.source.says(name + b"[") and file.source.says(re.compile(rb"#[^\n]*\b%s\[" % name)))
-    helper = not file.source.says(b"program_id", kernel)
+    # of a public name that asks which program it is, another file may make a kernel
+    helper = kernel.name.startswith("_") or not file.source.says(b"program_id", kernel)
     return not all(helper and _is_in_kernel(link, file) or _is_in_hidden(link, file) for link in uses)
 
 

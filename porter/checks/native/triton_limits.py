@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from porter.checks.native import prefilters
+from porter.checks.native.triton_detours import TENSOR_MAP, has_tried_both, tensor_map
 from porter.engine.nodes import imported
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
@@ -39,9 +40,13 @@ class TritonLimits(Rule):
     ) -> Answer:
         if isinstance(original, (cst.Import, cst.ImportFrom)):
             names = [name for name in imported(original) if f"{name}.".startswith(f"{CUDA}.")]
-            return Hit(original, "libdevice", values=(("name", names[0]),)) if names else None
+            if not names or has_tried_both(file.scene.link_of(original, ast.ImportFrom)):
+                return None
+            return Hit(original, "libdevice", values=(("name", names[0]),))
         if not isinstance(original, cst.Call):
             name = file.name(original) or ""
+            if TENSOR_MAP.search(name):
+                return tensor_map(original, name, file)
             why = "device" if name == ACTIVE else "ptx" if name == PTX else "libdevice"
             return Hit(original, why, values=(("name", name),))
         if isinstance(original.func, cst.Subscript):

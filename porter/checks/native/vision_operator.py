@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
+from porter.python.index import methods
 
 OPERATORS = ("nms", "batched_nms", "roi_align", "RoIAlign", "roi_pool", "RoIPool", "ps_roi_align", "PSRoIAlign",
              "ps_roi_pool", "PSRoIPool", "deform_conv2d", "DeformConv2d", "MultiScaleRoIAlign")  # fmt: skip
@@ -17,5 +18,8 @@ class VisionOperator(Rule):
     references = frozenset(f"{module}.{name}" for module in MODULES for name in OPERATORS)
 
     def visit(self, original: cst.Attribute | cst.Name, updated: cst.Attribute | cst.Name, file: RuleFile) -> Answer:
-        name = file.name(original) or ""
+        name, link = file.name(original) or "", file.link(original)
+        owner = file.scene.owner(link) if link is not None else None
+        if owner is not None and "__getitem__" in methods(owner):  # a dataset's: the workers of a loader have no device
+            return None
         return Hit(original, "operator", values=(("name", name.removeprefix("torch.ops.")),))

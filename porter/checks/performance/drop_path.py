@@ -20,6 +20,8 @@ class DropPath(Opportunity):
     text = r"class\s+DropPath\b"
 
     def find(self, original: cst.ClassDef | cst.Import | cst.ImportFrom, file: RuleFile) -> Seen | None:
+        if file.facts.once.drop_path not in ("", file.path):
+            return None
         if isinstance(original, cst.ClassDef):
             is_drop_path = original.name.value == "DropPath" and any(
                 (file.name(b.value) or "").endswith("nn.Module") for b in original.bases

@@ -11,6 +11,7 @@ from porter.native.python_to_kernels import mentions
 from porter.native.required import required
 from porter.native.uses import uses
 from porter.python.evidence import call_name
+from porter.python.guards import instead_of_torch
 from porter.python.index import FUNCTIONS, parents
 
 
@@ -38,7 +39,7 @@ class NativeCalls(IndexRule):
             owner, method = methods[link[0]] or (None, "")
             if method == "backward" and owner in forwards:
                 continue  # with the forward in torch operators, autograd has it
-            if (module, name) in reported or file.awareness.covers_link(link):
+            if (module, name) in reported or file.awareness.covers_link(link) or instead_of_torch(link):
                 continue
             reported.add((module, name))
             native = exports[module][name]

@@ -63,6 +63,7 @@ def _searches(patterns: dict[str, str]) -> dict[str, tuple[bytes, re.Pattern[byt
 _USED, _USES = _searches(_LIBRARIES), _searches(_FEATURES)
 _STARTS = (b"<<<", b"cudaLaunch", b"hipLaunch")
 _DEVICE = (".cu", ".cuh", ".hip")
+_ON_DEVICE = lazy(rb"\b(?:__device__|(?:CUTLASS|CUTE)_(?:HOST_)?DEVICE)\b")
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ def read(document: Document) -> Native:
     is_for_npus = AICORE.encode() in bare  # what is launched there are kernels for NPUs
     launched = not is_for_npus and any(start in bare for start in _STARTS)
     exports = dict.fromkeys(export.name for export in source.exports)
-    device = bool(source.kernels) or document.path.endswith(_DEVICE) or b"__device__" in bare
+    device = bool(source.kernels) or document.path.endswith(_DEVICE) or _ON_DEVICE.search(bare) is not None
     return Native(
         tuple(kernel for kernel in source.kernels if bare[kernel.start : kernel.start + 1].strip()),
         tuple(match.start() for match in (_LAUNCH.finditer(bare) if launched else ())),
