@@ -17,7 +17,7 @@ from benchmarks import corpora
 from benchmarks.process import REPOSITORY, cost, parse, porter
 from benchmarks.tables import line, table
 
-LIMIT = 1.05  # CPU seconds now / then, all repositories together; README.md says it too
+LIMIT = 1.05  # CPU seconds now / then, all repositories together; docs/performance.md says it too
 
 
 class Repository(NamedTuple):

@@ -1,6 +1,6 @@
-"""How fast is porter? One run gives every number of the README's table.
+"""How fast is porter? One run gives every number of the tables in docs/performance.md.
 
-    python benchmarks/speed.py [--sample N] [--rounds N] [--write-readme]
+    python benchmarks/speed.py [--sample N] [--rounds N] [--write]
     python benchmarks/speed.py --dense [--only REGEX]    the repositories that are dense with CUDA, alone: see dense.py
     python benchmarks/speed.py --dense --against DIR     a gate: ends with 1 where the porter in DIR is faster, beyond a limit
 
@@ -53,13 +53,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--sample", type=int, default=1, metavar="N", help="only every Nth file, and nothing dense")
     parser.add_argument("--rounds", type=int, default=ROUNDS, metavar="N", help="the smallest counts")
-    parser.add_argument("--write-readme", action="store_true", help="put the table into README.md")
+    parser.add_argument("--write", action="store_true", help="put the table into docs/performance.md")
     parser.add_argument("--dense", action="store_true", help="only the repositories that are dense with CUDA")
     parser.add_argument("--against", type=Path, metavar="DIR", help="with --dense: another checkout of porter")
     parser.add_argument("--only", default="", metavar="REGEX", help="with --dense: these alone")
     args = parser.parse_args()
-    if args.dense and (args.write_readme or args.sample > 1):
-        parser.error("--dense writes no README, and reads every file")
+    if args.dense and (args.write or args.sample > 1):
+        parser.error("--dense writes no table, and reads every file")
     if (args.against or args.only) and not args.dense:
         parser.error("--against and --only are for --dense")
     if args.against and not (args.against / "porter" / "__main__.py").is_file():
@@ -76,8 +76,8 @@ def main() -> int:
             return dense.main(repositories, args.against, args.rounds, Path(temporary))
         text = "\n".join(report(folders, repositories, args.sample, args.rounds, Path(temporary)))
     print(text)
-    if args.write_readme:
-        write(REPOSITORY / "README.md", text)
+    if args.write:
+        write(REPOSITORY / "docs" / "performance.md", text, "speed")
     return 0
 
 
@@ -86,7 +86,7 @@ def report(
 ) -> Iterator[str]:
     option = (f" --sample {sample}" if sample > 1 else "") + (f" --rounds {rounds}" if rounds != ROUNDS else "")
     peaks = list(memory(folders, work))  # first: a child's peak is never below what its parent held when it started it
-    yield f"`python benchmarks/speed.py{option} --write-readme` wrote this ({machine()}). CPU time, measured in turn in one"
+    yield f"`python benchmarks/speed.py{option} --write` wrote this ({machine()}). CPU time, measured in turn in one"
     yield "run on a machine that others used too: take ratios for good to about a tenth."
     yield ""
     yield "Whole analysis on one core, promises checked, against `libcst.parse_module` of the same files (those in which"

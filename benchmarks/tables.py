@@ -1,4 +1,4 @@
-"""Tables of the README: their lines, the machine they are of, and where they go."""
+"""Tables of the documents: their lines, the machine they are of, and where they go."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import platform
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
-
-START, END = "<!-- speed:start -->", "<!-- speed:end -->"
 
 
 def table(titles: Sequence[str]) -> list[str]:
@@ -22,10 +20,11 @@ def machine() -> str:
     return f"Python {platform.python_version()}, libcst {version('libcst')}, {platform.system()} {platform.machine()}"
 
 
-def write(readme: Path, text: str) -> None:
-    old = readme.read_text(encoding="utf-8")
-    head, found, rest = old.partition(START)
-    _, closed, tail = rest.partition(END)
+def write(page: Path, text: str, name: str) -> None:
+    """Between the marks of that name."""
+    start, end = f"<!-- {name}:start -->", f"<!-- {name}:end -->"
+    head, found, rest = page.read_text(encoding="utf-8").partition(start)
+    _, closed, tail = rest.partition(end)
     if not found or not closed:
-        raise SystemExit(f"benchmarks: {readme.name} has no {START} and {END} to write between")
-    readme.write_text(f"{head}{START}\n{text}\n{END}{tail}", encoding="utf-8")
+        raise SystemExit(f"benchmarks: {page.name} has no {start} and {end} to write between")
+    page.write_text(f"{head}{start}\n{text}\n{end}{tail}", encoding="utf-8")

@@ -178,7 +178,7 @@ Next, with CONTRIBUTING.md:
  3. {stanzas}: every TODO, in both languages.
  4. make test ARGS="tests/checks/test_fixtures.py -k {case} --accept"   then look at git diff
  5. make test ARGS="tests/checks tests/text -k {code}"   refuses what is still TODO
- 6. make test ARGS="tests/checks/test_rules.py -k readme --accept"   renews the table of README.md""")
+ 6. make test ARGS="tests/checks/test_rules.py -k page_of_rules --accept"   renews docs/rules.md and docs/rules.zh.md""")
 
 
 if __name__ == "__main__":

@@ -23,11 +23,14 @@ def checkout(tmp_path: Path) -> Path:
     (tmp_path / "rules" / "catalog").symlink_to(ROOT / "rules" / "catalog")
     (tmp_path / "tests" / "checks").mkdir(parents=True)
     (tmp_path / "tests" / "fixtures").mkdir()
-    helpers = ("conftest.py", "cases.py", "new_rule.py", "readme_table.py")
+    helpers = ("conftest.py", "cases.py", "new_rule.py", "rules_page.py")
     for name in (*helpers, "checks/test_fixtures.py", "checks/test_rules.py"):
         shutil.copy(ROOT / "tests" / name, tmp_path / "tests" / name)
     for name in ("Makefile", "pyproject.toml", "README.md"):
         shutil.copy(ROOT / name, tmp_path)
+    (tmp_path / "docs").mkdir()
+    for name in ("rules.md", "rules.zh.md"):
+        shutil.copy(ROOT / "docs" / name, tmp_path / "docs")
     return tmp_path
 
 

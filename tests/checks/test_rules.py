@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import tomli
-from readme_table import END, START, renew, rule_table
+from rules_page import END, START, renew, rule_table
 
 from porter.finding import EFFORTS, SEVERITIES, Finding
 from porter.resources import rules_dir
@@ -217,8 +217,8 @@ def test_a_value_that_a_message_wants_itself_says_nothing_behind_it():
                 )
 
 
-def test_the_table_of_the_readme():
-    text = rule_table(Texts())
+def test_the_table_of_rules():
+    text = rule_table(Texts(), "en")
     assert [line.split("|")[1].strip() for line in text.splitlines()[2:]] == CODES
     once = renew(f"head\n{START}\nold\n{END}\ntail\n", text)
     assert once == renew(once, text) == f"head\n{START}\n\n{text}\n\n{END}\ntail\n"
@@ -226,6 +226,7 @@ def test_the_table_of_the_readme():
         renew("no markers", text)
 
 
-def test_the_readme_is_up_to_date(golden):
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    golden(ROOT / "README.md", renew(readme, rule_table(Texts())).encode())
+@pytest.mark.parametrize(("name", "lang"), [("rules.md", "en"), ("rules.zh.md", "zh")])
+def test_the_page_of_rules_is_up_to_date(golden, name, lang):
+    page = ROOT / "docs" / name
+    golden(page, renew(page.read_text(encoding="utf-8"), rule_table(Texts(), lang)).encode())

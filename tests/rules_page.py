@@ -1,4 +1,4 @@
-"""The rule table of README.md, written from rules/*.toml: `tests/checks/test_rules.py -k readme --accept` renews it."""
+"""The tables of docs/rules*.md, written from rules/*.toml: `tests/checks/test_rules.py -k page_of_rules --accept` renews them."""
 
 from __future__ import annotations
 
@@ -9,14 +9,17 @@ from porter.rulebook.texts import Texts
 START, END = "<!-- rules:start -->", "<!-- rules:end -->"
 
 
-def rule_table(texts: Texts) -> str:
+TITLES = {"en": "| code | name | severity | finds |", "zh": "| 编号 | 名称 | 严重程度 | 查找 |"}
+
+
+def rule_table(texts: Texts, lang: str) -> str:
     """One line for each code: severities that its messages can have, worst first."""
-    lines = ["| code | name | severity | finds |", "|---|---|---|---|"]
+    lines = [TITLES[lang], "|---|---|---|---|"]
     for code in texts.codes():
         rule = texts.rule(code)
         severities = {texts.severity(code, why) for why in rule.messages}
         worst_first = ", ".join(severity for severity in SEVERITIES if severity in severities)
-        title = rule.title["en"].replace("|", chr(92) + "|") + (OFF["en"] if rule.default == "off" else "")
+        title = rule.title[lang].replace("|", chr(92) + "|") + (OFF[lang] if rule.default == "off" else "")
         lines.append(f"| {code} | {rule.slug} | {worst_first} | {title} |")
     return "\n".join(lines)
 
