@@ -182,6 +182,7 @@ class NativeCode:
     functions: tuple[Native, ...] = ()  # what the extensions export to Python, and the kernels that this ends in
     callers: tuple[tuple[str, str], ...] = ()  # (source of CUDA, the functions of Python that end in it)
     modules: tuple[str, ...] = ()  # the last words of the extensions that are built of CUDA
+    spared: tuple[str, ...] = ()  # sources without which all Python that calls them takes another way
 
     @cached_property
     def exports(self) -> dict[str, dict[str, Native]]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from porter.engine.facts import Native
+from porter.engine.facts import Native, NativeCode
 from porter.files.paths import SIDE
 from porter.native import kernels
 from porter.native.kernels import Reached, Remember
+from porter.native.other_ways import goes_on
 from porter.native.uses import OPS, uses
 from porter.python.trees import Parse
 from porter.python.walks import children
@@ -19,12 +20,12 @@ _SHOWN, _PLACES = 3, 5
 
 def gather(
     root: Path, files: Sequence[str], texts: Mapping[str, bytes], parse: Parse, remember: Remember = kernels.anew
-) -> tuple[tuple[Native, ...], tuple[tuple[str, str], ...], tuple[str, ...]]:
-    """What the project exports to Python, (source, the Python that stops with it), and the modules that are built of CUDA."""
+) -> NativeCode:
+    """What the project exports to Python, and what becomes of the Python that calls it."""
     sources = kernels.sources_of(root, files)
     exported = any(b"__global__" in data for data in sources.values()) and kernels.binds(sources, texts)
     if not exported and not any(b"__global__" in data and b"load_inline" in data for data in texts.values()):
-        return (), (), ()
+        return NativeCode()
     built = kernels.built_by(texts, parse)
     reached = kernels.exported(sources, built, remember).reached if exported else {}
     for extension in built:
@@ -37,7 +38,8 @@ def gather(
     )
     modules = {native.module for native in natives if not native.module.startswith(OPS)}
     modules |= {extension.module for extension in built if extension.builder.endswith("CUDAExtension")}
-    return natives, tuple(sorted(_dying(reached, texts, parse))), tuple(sorted(filter(_only_built(texts), modules)))
+    callers, spared = _dying(reached, texts, parse)
+    return NativeCode(natives, callers, tuple(sorted(filter(_only_built(texts), modules))), spared)
 
 
 def _only_built(texts: Mapping[str, bytes]) -> Callable[[str], bool]:
@@ -56,9 +58,10 @@ def mentions(data: bytes, exports: Mapping[str, Mapping[str, object]]) -> bool:
 
 def _dying(
     reached: dict[str, dict[str, Reached]], texts: Mapping[str, bytes], parse: Parse
-) -> Iterator[tuple[str, str]]:
-    """(source, the functions of Python that end in it)."""
+) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
+    """(source, the functions of Python that end in it), and the sources without which all of them have another way."""
     lost: dict[str, dict[tuple[str, str], None]] = {}
+    stops: set[str] = set()
     for path in sorted(texts, key=lambda path: (SIDE.search(path) is not None, path)):
         tree = parse(texts[path]) if mentions(texts[path], reached) else None
         if tree is None:
@@ -68,8 +71,19 @@ def _dying(
         for node, module, name in used:
             for source in reached[module][name].values():
                 lost.setdefault(source, {})[path, _owner(functions, node.lineno)] = None
-    for source, places in lost.items():
-        yield source, _places(list(places))
+        for module in {module for _, module, _ in used}:
+            mine = [(node, name) for node, of, name in used if of == module]
+            if not goes_on(tree, module, [node for node, _ in mine], _elsewhere(texts, path)):
+                stops |= {source for _, name in mine for source in reached[module][name].values()}
+    callers = tuple(sorted((source, _places(list(places))) for source, places in lost.items()))
+    return callers, tuple(sorted(lost.keys() - stops))
+
+
+def _elsewhere(texts: Mapping[str, bytes], path: str) -> Callable[[str], bool]:
+    def says(name: str) -> bool:
+        return any(name.encode() in data for other, data in texts.items() if other != path)
+
+    return says
 
 
 def _places(places: list[tuple[str, str]]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from porter.python.blocks import once
-from porter.python.branches import is_kernel, kernels_called
+from porter.python.branches import is_kernel, kernel, kernels_called
 from porter.python.evidence import call_name, constant, is_log, lightning, target_name, trainer
 from porter.python.host_loads import PLACE, loads_on_host
 from porter.python.index import Link, Node, ancestors, walk
@@ -56,6 +56,10 @@ def _decided(file: File, link: Link | None) -> Choice | None:
         if kind is ast.BoolOp:
             if choice := next((choice for value, choice in _beside(above) if value is not child), None):
                 return choice
+            # `torch.cuda.is_available() and x.is_cuda`: they are one decision
+            asked = ((value, up) for value in above.values if value is not child and _asks_device(value))
+            if name := next(filter(None, (kernel(file, other) for other in asked)), None):
+                return "kernel", name
         elif kind in (ast.IfExp, ast.If) and child is above.test and loads_on_host(file, up):
             return "loads", PLACE
         elif kind is ast.IfExp and child is above.test:
@@ -167,6 +171,11 @@ def _beside(test: ast.BoolOp) -> tuple[tuple[ast.expr, Choice], ...]:
         elif member := _member(value):
             choices.append((value, ("member", member)))
     return tuple(choices)
+
+
+def _asks_device(node: Node) -> bool:
+    sides = (node.left, *node.comparators) if node.__class__ is ast.Compare else ()
+    return getattr(node, "attr", "") == "is_cuda" or any(constant(side) == "cuda" for side in sides)
 
 
 def _member(node: Node) -> str | None:

@@ -55,6 +55,10 @@ def _holds(report: Report, row: Json, counts: Mapping[str, Signal]) -> Json | No
         return None
     if "places" in row and (report.findings.readiness[1] > row["places"] or report.findings.unseen):
         return None
+    if "stops" in row:  # where all that is found of these codes has another way, they do not decide
+        found = [f for f in report.findings.open if f.code in row["stops"]]
+        if found and not any(f.severity == "blocker" for f in found):
+            return None
     torch = _files("torch", counts)
     condition: Json
     for condition in row["when"]:

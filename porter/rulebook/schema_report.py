@@ -35,6 +35,7 @@ def kinds(name: Check, text: Check, number: Check, languages: Check, list_of: Ca
                 "when": list_of(_condition),
                 "own": text,
                 "places": number,
+                "stops": list_of(text),
                 "style": name,
                 "head": languages,
                 "title": languages,

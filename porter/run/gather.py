@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 
 from porter.analysis.calls import calls
-from porter.engine.facts import Accelerators, Facts, Launch, NativeCode, OwnCode, Variables
+from porter.engine.facts import Accelerators, Facts, Launch, OwnCode, Variables
 from porter.files.kinds import SHELL, kind_of
 from porter.files.read import LIMIT, beginning
 from porter.native.kernels import Remember, anew
@@ -100,7 +100,7 @@ def _gather(
             if (data := _read(root / path)) is not None:
                 gathered.take(path, data)
     twins = tuple(sorted(twins_among(files)))
-    natives, dying, built = gather_natives(root, files, gathered.texts, parse, remember)
+    native = gather_natives(root, files, gathered.texts, parse, remember)
     for path in twins:
         if "cuda" in path.rpartition("/")[2] and path.replace("cuda", "npu") in files and not _TEST.search(path):
             gathered.asks[path] = True
@@ -137,7 +137,7 @@ def _gather(
             _npu_folders(gathered.asks, files),
             tuple(sorted(for_cpus(files))),
         ),
-        native=NativeCode(natives, dying, built),
+        native=native,
         constants=constants,
         jit_compile=jit_compile(gathered.texts),
         served=served(gathered.texts, remember, asked, calls),

@@ -137,7 +137,7 @@ def test_every_replacement_of_torch_npu_exists(version):
     ("names", "why"),
     [
         (["nms_cuda"], "nms"),
-        (["softnms"], "nms"),
+        (["softnms"], None),
         (["iou3d_nms3d_forward"], "nms_3d"),
         (["ROIAlignRotated_forward"], "roi_align_rotated"),
         (["RoIAlignForward"], "roi_align"),

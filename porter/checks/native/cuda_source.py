@@ -43,7 +43,8 @@ class CudaSource(TextRule):
         texts["exports"] = _shown(list(native.exports))
         texts["callers"] = next((callers for path, callers in facts.native.callers if path == document.path), "")
         start = _character(document, min(kernel.start for kernel in native.kernels) if names else min(places))
-        severity = "note" if facts.accelerators.also_npu(document.path) else ""  # NPUs have sources of their own
+        severity = "slow" if document.path in facts.native.spared else ""
+        severity = "note" if facts.accelerators.also_npu(document.path) else severity  # NPUs have sources of their own
         values = named(**{key: text for key, text in texts.items() if text})
         yield Hit((start, start + 1), why, values=values, severity=severity)
 

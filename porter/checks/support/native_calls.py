@@ -27,7 +27,8 @@ class NativeCalls(IndexRule):
 
     @staticmethod
     def _calls(file: RuleFile) -> Iterator[Hit]:
-        exports = file.facts.native.exports
+        facts = file.facts.native
+        exports = facts.exports
         if not exports or not mentions(file.source.utf8, exports) or file.facts.accelerators.also_npu(file.path):
             return
         links = {link[0]: link for link in file.names.uses}
@@ -45,7 +46,8 @@ class NativeCalls(IndexRule):
             native = exports[module][name]
             kernel = file.rules.tables.kernel_of_call(module, name, native.kernels)
             values = named(name=f"{module}.{name}", kernels=native.kernels, path=native.path)
-            yield Hit(link, kernel.why if kernel else "default", values=values)
+            severity = "slow" if native.path in facts.spared else None  # another way is taken, in more kernels
+            yield Hit(link, kernel.why if kernel else "default", values=values, severity=severity)
 
 
 def _method(link: Link) -> tuple[ast.ClassDef, str] | None:

@@ -1,0 +1,66 @@
+"""Whether Python goes on without an extension: its import is tried, and what it does on a GPU is chosen by a question."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable
+
+from porter.native.uses import OPS
+from porter.python.evidence import call_name, constant
+from porter.python.imports import handler_of
+from porter.python.index import Node, walk
+from porter.python.walks import children
+
+_ASKED = frozenset({"is_cuda", "is_available"})
+_LEAVES = (ast.Return, ast.Raise, ast.Continue)
+_DEEP = 3  # functions that call one another
+Parents = dict[Node, Node]
+
+
+def goes_on(tree: ast.Module, module: str, nodes: Iterable[Node], is_elsewhere: Callable[[str], bool]) -> bool:
+    """Of the places of a file that use an extension, all of them; `is_elsewhere`: whether other files say a name."""
+    if module.startswith(OPS):
+        return False
+    parents: Parents = {child: node for node in walk(tree) for child in children(node)}
+    if not _is_tried(tree, module, parents):
+        return False
+    return all(_is_chosen(node, tree, parents, is_elsewhere, _DEEP) for node in nodes)
+
+
+def _is_tried(tree: ast.Module, module: str, parents: Parents) -> bool:
+    imports = [node for node in walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom)) and _brings(node, module)]
+    return bool(imports) and all(_is_caught(node, parents) for node in imports)
+
+
+def _brings(node: ast.Import | ast.ImportFrom, module: str) -> bool:
+    above = (getattr(node, "module", None) or "").rpartition(".")[2]
+    return module in (above, *(alias.name.rpartition(".")[2] for alias in node.names))
+
+
+def _is_caught(node: Node, parents: Parents) -> bool:
+    block = parents[node]
+    handler = handler_of(block) if isinstance(block, ast.Try) and node in block.body else None
+    return handler is not None and not isinstance(handler.body[-1], ast.Raise)
+
+
+def _is_chosen(node: Node, tree: ast.Module, parents: Parents, is_elsewhere: Callable[[str], bool], deep: int) -> bool:
+    """Whether a place runs where a question for a GPU says so, and something else does where it does not."""
+    child = node
+    while (above := parents.get(child)) is not None:
+        if isinstance(above, ast.IfExp) and child is above.body and _asks(above.test):
+            return True
+        if isinstance(above, ast.If) and child in above.body and _asks(above.test):
+            return bool(above.orelse) or isinstance(above.body[-1], _LEAVES)
+        if isinstance(above, (ast.FunctionDef, ast.ClassDef)) and above in tree.body:
+            if isinstance(above, ast.ClassDef) and not any(call_name(b).endswith("Function") for b in above.bases):
+                return False  # a module, whose methods anybody calls
+            uses = [n for n in walk(tree) if isinstance(n, ast.Name) and n.id == above.name and n not in walk(above)]
+            if not uses or not deep or is_elsewhere(above.name):
+                return False
+            return all(_is_chosen(use, tree, parents, is_elsewhere, deep - 1) for use in uses)
+        child = above
+    return False
+
+
+def _asks(test: ast.expr) -> bool:
+    return any(getattr(n, "attr", "") in _ASKED or constant(n) == "cuda" for n in walk(test))
