@@ -20,6 +20,7 @@ from porter.cli.options import (
     Ignore,
     Jobs,
     Lang,
+    LangOfAll,
     Library,
     NoCache,
     Outputs,
@@ -66,6 +67,7 @@ app = typer.Typer(
 def porter(
     context: typer.Context,
     version: Annotated[bool, typer.Option("-V", "--version", help="Show the version and exit.")] = False,
+    lang: LangOfAll = None,
 ) -> None:
     if version:
         print(f"porter {__version__}")
@@ -151,37 +153,6 @@ def explain(
 def rules(format: Plain = None, lang: Lang = None) -> int:
     """All codes."""
     return _do("rules", locals(), "explain")
-
-
-@app.command()
-def report(
-    file: Annotated[str, typer.Argument(help="What `porter analyze --output findings.json` wrote.")],
-    output: Outputs = None,
-    format: Format = None,
-    lang: Lang = None,
-    verified: Annotated[
-        str | None, typer.Option(help="What `porter verify --output` wrote: a chapter in HTML.")
-    ] = None,
-) -> int:
-    """A report of earlier findings, made elsewhere."""
-    return _do("report", locals())
-
-
-@app.command()
-def diff(
-    before: Annotated[str, typer.Argument(help="findings.json of then.")],
-    after: Annotated[str, typer.Argument(help="findings.json of now.")],
-    format: Plain = None,
-    lang: Lang = None,
-) -> int:
-    """What got fixed between two reports, and what is new."""
-    return _do("diff", locals(), "report")
-
-
-@app.command()
-def undo(path: Annotated[str, typer.Argument(help="Anything inside the project.")] = ".", lang: Lang = None) -> int:
-    """Take back the last `migrate --inplace`."""
-    return _do("undo", locals())
 
 
 register(app)

@@ -6,6 +6,12 @@ from typing import Annotated, Any
 
 import typer
 
+
+def _nearest_lang(context: typer.Context, value: str | None) -> str | None:
+    """What stands behind the command, else what stands before it, else PORTER_LANG, which the first of all reads."""
+    return value or (context.parent.params.get("lang") if context.parent else None)
+
+
 Paths = Annotated[
     list[str] | None, typer.Argument(help="Directories or files; '-' is standard input.", show_default=False)
 ]
@@ -50,7 +56,8 @@ TargetText = Annotated[
 ]
 Style = Annotated[str | None, typer.Option(help="rename (default) or portable.")]
 Jobs = Annotated[int | None, typer.Option("-j", "--jobs", min=0, help="Processes; 0 = one for each core.")]
-Lang = Annotated[str | None, typer.Option(envvar="PORTER_LANG", help="en (default) or zh.")]
+LangOfAll = Annotated[str | None, typer.Option("--lang", envvar="PORTER_LANG", help="en (default) or zh.")]
+Lang = Annotated[str | None, typer.Option("--lang", callback=_nearest_lang, help="en (default) or zh.")]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Less: one line for each finding, no summary.")]
 All = Annotated[bool, typer.Option("--all", help="Every place, file by file, instead of one screen.")]
 Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="More: symptoms, efforts, notes, what was left out.")]

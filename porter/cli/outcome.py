@@ -59,8 +59,9 @@ def _usage(error: Any) -> str:
 
 
 def _language() -> str:
-    """Before the settings are known, the command line and PORTER_LANG are all there is to ask."""
-    words = sys.argv[1:]
-    if "--lang" in words or any(word.startswith("--lang=") for word in words):
-        return "zh" if "--lang=zh" in words or ("--lang", "zh") in itertools.pairwise(words) else "en"
-    return "zh" if os.environ.get("PORTER_LANG") == "zh" else "en"
+    """Before the settings are known, the command line and PORTER_LANG are all there is to ask; the last word counts."""
+    lang = os.environ.get("PORTER_LANG")
+    for word, following in itertools.pairwise([*sys.argv[1:], ""]):
+        if word == "--lang" or word.startswith("--lang="):
+            lang = following if word == "--lang" else word.removeprefix("--lang=")
+    return "zh" if lang == "zh" else "en"

@@ -6,7 +6,18 @@ from typing import Annotated
 
 import typer
 
-from porter.cli.options import Exclude, Jobs, Lang, NoCache, Paths, Plain, Style, TargetText
+from porter.cli.options import (
+    Exclude,
+    Format,
+    Jobs,
+    Lang,
+    NoCache,
+    Outputs,
+    Paths,
+    Plain,
+    Style,
+    TargetText,
+)
 
 Program = Annotated[
     list[str] | None,
@@ -28,7 +39,12 @@ Wheel = Annotated[str | None, typer.Option(help="With --setup: a torch_npu wheel
 Output = Annotated[str | None, typer.Option("--output", "-o", help="Also write the result as JSON.", metavar="FILE")]
 
 
-cache_app = typer.Typer(help="The cache of earlier analyses: dir, clean.")
+cache_app = typer.Typer()
+
+
+@cache_app.callback()
+def cache(lang: Lang = None) -> None:
+    """The cache of earlier analyses: dir, clean."""
 
 
 @cache_app.command("dir")
@@ -48,7 +64,12 @@ def cache_clean(lang: Lang = None) -> int:
     return clean(lang=lang)
 
 
-catalog_app = typer.Typer(help="What each torch_npu offers: list, show, diff, build.")
+catalog_app = typer.Typer()
+
+
+@catalog_app.callback()
+def catalog(lang: Lang = None) -> None:
+    """What each torch_npu offers: list, show, diff, build."""
 
 
 @catalog_app.command("list")
@@ -98,6 +119,40 @@ def catalog_build(
     from porter.commands import catalog
 
     return catalog.rebuild(torch_npu, output, wheels, update_sources)
+
+
+def report(
+    file: Annotated[str, typer.Argument(help="What `porter analyze --output findings.json` wrote.")],
+    output: Outputs = None,
+    format: Format = None,
+    lang: Lang = None,
+    verified: Annotated[
+        str | None, typer.Option(help="What `porter verify --output` wrote: a chapter in HTML.")
+    ] = None,
+) -> int:
+    """A report of earlier findings, made elsewhere."""
+    from porter.commands import report as command
+
+    return command.report(file, output, format, lang, verified)
+
+
+def diff(
+    before: Annotated[str, typer.Argument(help="findings.json of then.")],
+    after: Annotated[str, typer.Argument(help="findings.json of now.")],
+    format: Plain = None,
+    lang: Lang = None,
+) -> int:
+    """What got fixed between two reports, and what is new."""
+    from porter.commands import report as command
+
+    return command.diff(before, after, format, lang)
+
+
+def undo(path: Annotated[str, typer.Argument(help="Anything inside the project.")] = ".", lang: Lang = None) -> int:
+    """Take back the last `migrate --inplace`."""
+    from porter.commands import undo as command
+
+    return command.undo(path, lang)
 
 
 def verify(
@@ -189,6 +244,9 @@ def register(app: typer.Typer) -> None:
     context = {"allow_interspersed_args": False, "ignore_unknown_options": False}
     app.add_typer(cache_app, name="cache")
     app.add_typer(catalog_app, name="catalog")
+    app.command("report")(report)
+    app.command("diff")(diff)
+    app.command("undo")(undo)
     app.command("advise")(advise)
     app.command("diagnose")(diagnose)
     app.command("doctor")(doctor)

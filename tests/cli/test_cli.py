@@ -121,6 +121,34 @@ def test_help_speaks_chinese(porter, monkeypatch):
     assert "Usage:" in porter("rules", "--help", "--lang", "en").text
 
 
+@pytest.mark.parametrize(
+    "args",
+    [["analyze", "."], ["explain", "PRT101"], ["rules"], ["migrate", "."], ["catalog", "list"], ["cache", "clean"]],
+    ids=" ".join,
+)
+def test_the_language_may_stand_before_the_command(porter, monkeypatch, args):
+    def said(*args):
+        got = porter(*args)
+        return got.out.decode() + got.err
+
+    porter("cache", "clean")  # the first says something else than the next
+    english, chinese = said(*args), said(*args, "--lang", "zh")
+    assert english != chinese == said("--lang", "zh", *args) == said("--lang=zh", *args)
+    assert chinese == said(args[0], "--lang", "zh", *args[1:])
+    assert english == said("--lang", "zh", *args, "--lang", "en"), "the nearest counts"
+    monkeypatch.setenv("PORTER_LANG", "zh")
+    assert chinese == said(*args) and english == said("--lang", "en", *args)
+
+
+def test_errors_and_help_hear_of_the_language_wherever_it_stands(porter, monkeypatch):
+    assert "文件或目录不存在" in porter("--lang", "zh", "analyze", "gone.py").err
+    assert "no such file" in porter("--lang", "zh", "analyze", "gone.py", "--lang=en").err
+    assert porter("--lang", "zh", "analyze", "--help").text.startswith("用法：")
+    assert "--lang: 'fr' is none of en, zh" in porter("--lang", "fr", "analyze", ".").err
+    monkeypatch.setenv("PORTER_LANG", "zh")
+    assert "no such file" in porter("--lang", "en", "analyze", "gone.py").err
+
+
 def test_no_command_shows_the_help_and_fails(porter):
     got = porter()
     assert got.code == 2 and "Commands:" in got.text
