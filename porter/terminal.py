@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from typing import TextIO
-from unicodedata import east_asian_width
+from unicodedata import category, east_asian_width
 
 from porter.regex import lazy
 
@@ -62,7 +62,10 @@ def wrapped(text: str, width: int, most: int = 0) -> list[str]:
 
 
 def columns(text: str) -> int:
-    return sum(2 if east_asian_width(c) in "WF" else 1 for c in text)
+    """How many a terminal takes for `text`: two for a wide character, none for an accent that joins the one before."""
+    if text.isascii():
+        return len(text)
+    return sum(2 if east_asian_width(c) in "WF" else 0 if category(c) in ("Mn", "Me") else 1 for c in text)
 
 
 def pad(text: str, width: int, right: bool) -> str:

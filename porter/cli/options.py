@@ -32,7 +32,10 @@ Library = Annotated[
 WriteBaseline = Annotated[str | None, typer.Option(help="Write all findings to FILE and exit 0.", metavar="FILE")]
 Format = Annotated[
     str | None,
-    typer.Option("--format", help="On stdout: json, html, sarif, markdown, github, csv; analyze: text (default)."),
+    typer.Option(
+        "--format",
+        help="On stdout: json, html, sarif, markdown, github, csv; analyze: text (default), full, concise, grouped.",
+    ),
 ]
 Outputs = Annotated[
     list[str] | None,
@@ -58,8 +61,10 @@ Style = Annotated[str | None, typer.Option(help="rename (default) or portable.")
 Jobs = Annotated[int | None, typer.Option("-j", "--jobs", min=0, help="Processes; 0 = one for each core.")]
 LangOfAll = Annotated[str | None, typer.Option("--lang", envvar="PORTER_LANG", help="en (default) or zh.")]
 Lang = Annotated[str | None, typer.Option("--lang", callback=_nearest_lang, help="en (default) or zh.")]
-Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Less: one line for each finding, no summary.")]
-All = Annotated[bool, typer.Option("--all", help="Every place, file by file, instead of one screen.")]
+Quiet = Annotated[
+    bool, typer.Option("-q", "--quiet", help="Less: --format concise, a line for each finding; no progress bar.")
+]
+All = Annotated[bool, typer.Option("--all", help="Short for --format grouped: every place, file by file.")]
 Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="More: symptoms, efforts, notes, what was left out.")]
 NoCache = Annotated[bool, typer.Option("--no-cache", help="Neither read nor write the cache.")]
 StdinName = Annotated[str | None, typer.Option(help="What '-' is called.", metavar="FILE")]

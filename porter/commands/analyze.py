@@ -9,9 +9,9 @@ from typing import Any
 from porter.commands.job import prepare
 from porter.commands.output import show_bytes, write_text
 from porter.commands.view import report_of
-from porter.errors import check_choice
+from porter.errors import UserError, check_choice
 from porter.exits import FOUND, INTERNAL, OK
-from porter.report import FORMATS, format_of, render
+from porter.report import FORMATS, SHAPES, format_of, render
 from porter.rulebook.words import speaker
 from porter.terminal import show, width
 
@@ -34,15 +34,21 @@ def analyze(
 
         return write_facts(library, paths, format, output, quiet, **given)
     name = format or "text"
-    check_choice("--format", name, FORMATS)
+    check_choice("--format", name, (*SHAPES, *(name for name in FORMATS if name not in SHAPES)))
+    if all and name in SHAPES and name not in ("text", "grouped"):
+        raise UserError(
+            f"--all is short for --format grouped; leave it out, or --format {name}",
+            f"--all 即 --format grouped；请去掉 --all 或 --format {name}",
+        )
     outputs = [(file, format_of(file)) for file in output or ()]
     job = prepare(paths, **given)
     run = job.run(quiet)
-    kind = "more" if verbose else "lines" if quiet else "all" if all else "screen"
-    report = report_of(job, run, kind, width(sys.stdout))
+    plain = "grouped" if verbose or all else "concise" if quiet else "text"
+    shape = name if name in SHAPES and name != "text" else plain
+    report = report_of(job, run, shape, width(sys.stdout), verbose)
     for file, form in outputs:
         write_text(file, render(report, form))
-    if name == "text":
+    if name in SHAPES:
         from porter.report.console import lines
 
         show(lines(report), sys.stdout)

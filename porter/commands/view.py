@@ -16,7 +16,7 @@ from porter.run.run import Run
 _TYPED = 3  # paths; more of them a hook has given
 
 
-def report_of(job: Job, run: Run, kind: str = "screen", width: int = 100) -> Report:
+def report_of(job: Job, run: Run, kind: str = "text", width: int = 100, verbose: bool = False) -> Report:
     known: frozenset[Finding] = frozenset()
     if job.baseline is not None:
         from porter.run import baseline
@@ -27,7 +27,7 @@ def report_of(job: Job, run: Run, kind: str = "screen", width: int = 100) -> Rep
     launcher, roads = run.facts.launch.script, run.facts.roads
     scan = Scan(run.files, _reader(run), run.left_out, launcher, roads, lambda: _scripts(job, run))
     asked = " ".join(map(shlex.quote, job.paths)) if 0 < len(job.paths) <= _TYPED else "."
-    return Report(__version__, job.session, scan, known, job.lang, prefix, root, View(kind, asked, width))
+    return Report(__version__, job.session, scan, known, job.lang, prefix, root, View(kind, asked, width, verbose))
 
 
 def _scripts(job: Job, run: Run) -> Iterable[tuple[str, bytes]]:

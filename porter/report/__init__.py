@@ -12,6 +12,7 @@ from porter.files.documents import Json
 if TYPE_CHECKING:
     from porter.report.model import Report
 
+SHAPES = ("text", "full", "concise", "grouped")  # of the terminal's text: porter/report/model.py, View.kind
 FORMATS = {  # each module has `render`: of the report's document, but for the terminal's
     "text": "porter.report.console",
     "json": "porter.report.json",

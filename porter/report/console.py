@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from porter.files.errors import printable
 from porter.finding import SEVERITIES, STATUSES, Finding
+from porter.report.place import concise, details, full, status_of
+from porter.report.sanitise import line as visible
 from porter.rulebook.words import speaker
 from porter.terminal import STYLES, Line, columns, pad, plain
 
@@ -21,17 +23,18 @@ def render(report: Report) -> str:
     """For a file: whoever keeps one wants to see every place."""
     from porter.report.model import View
 
-    return plain(lines(replace(report, view=View("all")) if report.view.kind == "screen" else report))
+    view = report.view
+    return plain(lines(replace(report, view=View("grouped", width=view.width)) if view.kind == "text" else report))
 
 
 def lines(report: Report) -> list[Line]:
-    by_file = report.findings.by_file
-    if report.view.kind == "lines":
-        return [_flat(report, f) for _, found in by_file for f in found if f.severity != "note"]
-    if report.view.kind != "screen":
+    by_file, kind = report.findings.by_file, report.view.kind
+    if kind == "concise":
+        return [concise(report, finding) for _, found in by_file for finding in _shown(report, found)]
+    if kind != "text":
         rows = head(report)
         for path, findings in by_file:
-            rows += _file(report, path, findings)
+            rows += (_places if kind == "full" else _file)(report, path, findings)
         return rows + _end(report)
     from porter.report.screen import SHORT, by_cause, summary
 
@@ -106,10 +109,10 @@ def _refused(report: Report) -> list[Line]:
     if not refused:
         return []
     rows: list[Line] = [[(say("refused", report.lang, n=len(refused)), "bold red")]]
-    shown = refused[:_REFUSED] if report.view.kind == "screen" else refused
+    shown = refused[:_REFUSED] if report.view.kind == "text" else refused
     for finding in shown:
         place = f"  {printable(report.prefix + finding.path)}:{finding.line}"
-        rows.append([(place, ""), (f"  {finding.code}", "dim"), (f"  {report.message(finding)}", "")])
+        rows.append([(place, ""), (f"  {finding.code}", "dim"), (f"  {visible(report.message(finding))}", "")])
     if more := len(refused) - len(shown):
         rows.append([("  " + say("refused.more", report.lang, n=more, asked=report.view.asked), "dim")])
     return rows
@@ -120,7 +123,7 @@ def _left_out(report: Report) -> list[Line]:
     names = [printable(report.prefix + path) for path in report.scan.left_out]
     if not names:
         return []
-    if report.view.kind == "more" or len(names) <= 3:
+    if report.view.verbose or len(names) <= 3:
         return [[(say("left-out", report.lang, names=", ".join(names)), "dim")]]
     return [[(say("left-out.many", report.lang, n=len(names)), "dim")]]
 
@@ -133,15 +136,18 @@ def _support(report: Report) -> list[Line]:
     if not document or not any(document["verdicts"].values()):
         return []
     rows: list[Line] = [[(say("support", lang, counts=summary(document, lang)), "dim")]]
-    if report.view.kind == "more":
+    if report.view.verbose:
         rows += [[(f"  {say('verdict.' + kind, lang)}: {printable(names)}", "dim")] for kind, names in folded(report)]
         rows.append([("  " + notice(document, lang), "dim")])
     return rows
 
 
+def _shown(report: Report, findings: list[Finding]) -> list[Finding]:
+    return findings if report.view.verbose else [f for f in findings if f.severity != "note"]
+
+
 def _file(report: Report, path: str, findings: list[Finding]) -> list[Line]:
-    notes = [f for f in findings if f.severity == "note"]
-    shown = findings if report.view.kind == "more" else [f for f in findings if f.severity != "note"]
+    shown = _shown(report, findings)
     key = "findings.one" if len(findings) == 1 else "findings"
     count = say(key, report.lang, n=len(findings))
     rows: list[Line] = [[], [(printable(report.prefix + path), "bold underline"), (f"  {count}", "dim")]]
@@ -152,41 +158,32 @@ def _file(report: Report, path: str, findings: list[Finding]) -> list[Line]:
     pads = [max(columns(names[word]) for word in column) for column in (SEVERITIES, words)]
     for place, finding in zip(places, shown):
         row = [(f"  {place:>{wide}}  ", "dim"), (finding.code, "bold"), ("  ", "")]
-        for word, space in zip((finding.severity, _status(finding)), pads):
+        for word, space in zip((finding.severity, status_of(finding)), pads):
             row += [(pad(names[word], space, False), STYLES[word]), ("  ", "")]
-        rows.append([*row, (report.message(finding), "")])
-        if report.view.kind == "more":
-            rows += [[(" " * (wide + 4) + text, "dim")] for text in _details(report, finding)]
-    if notes and report.view.kind != "more":
-        rows.append([("  " + say("hidden.notes", report.lang, n=len(notes)), "dim")])
-    return rows
+        rows.append([*row, (visible(report.message(finding)), "")])
+        if report.view.verbose:
+            rows += [[(" " * (wide + 4) + text, "dim")] for text in details(report, finding)]
+    return rows + [[(f"  {text}", "dim")] for text in _notes(report, findings)]
 
 
-def _details(report: Report, finding: Finding) -> list[str]:
-    symptom = report.texts.symptom(finding)
-    rows = [say("symptom", report.lang, text=" ".join(symptom.split()))] if symptom else []
-    if finding.optional:
-        key = "optional.more" if finding.code.startswith("PRT6") else "optional.else"  # PRT6xx: ways to be faster
-        rows.append(say(key, report.lang, code=finding.code))
-    elif finding.status == "review":
-        rows.append(say("look", report.lang, code=finding.code))
-    elif finding.status == "manual":
-        effort = say(finding.effort, report.lang)
-        rows.append(say("do", report.lang, effort=effort, code=finding.code))
-    return rows
+def _places(report: Report, path: str, findings: list[Finding]) -> list[Line]:
+    """With the source around each."""
+    from porter.report.source import Text
+
+    data = report.scan.data(path) if report.scan.data else None
+    text = None if data is None else Text(data)
+    rows: list[Line] = []
+    for finding in _shown(report, findings):
+        rows += [[], *full(report, finding, text)]
+        if report.view.verbose:
+            rows += [[(f"  {line}", "dim")] for line in details(report, finding)]
+    notes = [f"{printable(report.prefix + path)}: {text}" for text in _notes(report, findings)]
+    return rows + [row for text in notes for row in ([], [(text, "dim")])]
 
 
-def _flat(report: Report, finding: Finding) -> Line:
-    place = f"{printable(report.prefix + finding.path)}:{finding.line}:{finding.column}: "
-    severity, status = say(finding.severity, report.lang), say(_status(finding), report.lang)
-    return [
-        (place, "bold"),
-        (f"{finding.code} ", ""),
-        (severity, STYLES[finding.severity]),
-        (" ", ""),
-        (status, STYLES[_status(finding)]),
-        (f" {report.message(finding)}", ""),
-    ]
+def _notes(report: Report, findings: list[Finding]) -> list[str]:
+    hidden = len(findings) - len(_shown(report, findings))
+    return [say("hidden.notes", report.lang, n=hidden)] if hidden else []
 
 
 def _end(report: Report) -> list[Line]:
@@ -200,7 +197,3 @@ def _end(report: Report) -> list[Line]:
         *([[(say("end.optional", report.lang, n=more), "dim")]] if more else ()),
         [(say("end.next", report.lang, code=worst), "dim")],
     ]
-
-
-def _status(finding: Finding) -> str:
-    return "optional" if finding.optional else finding.status

@@ -25,9 +25,10 @@ PLACES = 3  # of an API, the first in so many files
 class View(NamedTuple):
     """How a terminal shows it."""
 
-    kind: str = "screen"  # one screen of causes | lines: one for each place | all: every place, file by file | more
+    kind: str = "text"  # one screen of causes | concise, grouped, full: every place
     asked: str = "."  # what was analysed, as it is typed after a command
     width: int = 100  # columns
+    verbose: bool = False  # with symptoms, efforts and notes
 
 
 class Api(NamedTuple):

@@ -5,13 +5,23 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
+from typing import NamedTuple
 
 from porter.files.documents import Json
-from porter.finding import Change, Finding
+from porter.finding import Change, Finding, apply
+from porter.report.diff import shared
 
 AROUND = 2  # lines above and below a finding
 MOST = 12  # lines of one finding
 WIDEST = 400  # characters of a line; of a longer one a window is kept
+
+
+class Replaced(NamedTuple):
+    """Lines that an edit takes away, and those it puts there."""
+
+    line: int  # of the first; where none are taken away, those that are put there stand above it
+    old: list[str]
+    new: list[str]
 
 
 class Text:
@@ -40,6 +50,27 @@ class Text:
             where = {"line": line, "column": column, "end_line": end_line, "end_column": end_column}
             edits.append({**where, "text": self._decoded(change.new)})
         return edits
+
+    def replaced(self, changes: Iterable[Change]) -> list[Replaced]:
+        """What the changes do to whole lines; lines that touch each other are replaced together."""
+        groups: list[tuple[int, int, list[Change]]] = []
+        for change in sorted(changes):
+            first, last = self.place(change.start)[0], self.place(change.end)[0]
+            if groups and first <= groups[-1][1] + 1:
+                first, behind, together = groups.pop()
+                groups.append((first, max(behind, last), [*together, change]))
+            else:
+                groups.append((first, last, [change]))
+        replaced = [self._replaced(*group) for group in groups]
+        return [block for block in replaced if block.old or block.new]
+
+    def _replaced(self, first: int, last: int, changes: list[Change]) -> Replaced:
+        low = self.starts[first - 1] + (self.bom if first == 1 else 0)
+        data = self.data[low : self.starts[min(last, len(self.rows))]]
+        moved = tuple(Change(change.start - low, change.end - low, change.new) for change in changes)
+        old, new = ([self._decoded(row) for row in side.splitlines()] for side in (data, apply(data, moved)))
+        head, tail = shared(old, new)
+        return Replaced(first + head, old[head : len(old) - tail], new[head : len(new) - tail])
 
     def _decoded(self, data: bytes) -> str:
         return data.decode(self.encoding, "backslashreplace")

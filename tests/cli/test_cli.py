@@ -159,8 +159,10 @@ def test_no_command_shows_the_help_and_fails(porter):
     [
         (["analyse", "."], "No such command 'analyse'"),
         (["analyze", "--frmat"], "No such option"),
-        (["analyze", "--format", "xml"], "--format: 'xml' is none of text, json"),
+        (["analyze", "--format", "xml"], "--format: 'xml' is none of text, full, concise, grouped, json"),
         (["analyze", "--format", "jsn"], "did you mean 'json'?"),
+        (["analyze", "--all", "--format", "full"], "--all is short for --format grouped"),
+        (["report", "f.json", "--format", "full"], "--format: 'full' is none of json, html"),
         (
             ["analyze", "--output", "x.pdf"],
             "--output x.pdf: the suffix chooses the format; it is one of .csv, .htm, .html, .json, .md, .sarif, .txt",
@@ -207,6 +209,39 @@ def test_quiet_is_one_line_for_each_finding(porter):
     got = porter("analyze", "-q").text.splitlines()
     assert [line.split(": ")[0] for line in got] == ["train.py:5:5", "train.py:6:13", "train.py:7:18"]
     assert porter("analyze", "-q", "clean.py").out == b""
+
+
+def test_the_flags_are_short_for_shapes(porter):
+    write(porter.folder, {"train.py": TRAIN + "x = 1  # porter: ignore[PRT101] old\n"})
+    assert porter("analyze", ".", "--format", "grouped").out == porter("analyze", ".", "--all").out
+    assert porter("analyze", ".", "--format", "grouped", "--all").out == porter("analyze", ".", "--all").out
+    assert porter("analyze", ".", "--format", "concise").out == porter("analyze", ".", "-q").out
+    assert porter("analyze", ".", "--format", "text").out == porter("analyze", ".").out
+    assert porter("analyze", ".", "--format", "grouped", "-v").out == porter("analyze", ".", "-v").out
+    assert "PRT001" not in porter("analyze", ".", "-q").text
+    assert "PRT001 note manual" in porter("analyze", ".", "--format", "concise", "-v").text
+
+
+def test_full_shows_the_line_the_place_and_the_edit(porter):
+    text = porter("analyze", ".", "--format", "full").text
+    place = """\
+train.py:6:13: PRT130 blocker auto
+  `.cuda()` moves to a CUDA device; `.npu()` moves to the NPU
+ 6 -     model = torch.nn.Linear(2, 2).cuda()
+                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+   +     model = torch.nn.Linear(2, 2).npu()
+"""
+    assert place in text
+    manual = text.partition("\ntrain.py:7:18: ")[2].partition("\n\n")[0].splitlines()
+    assert manual[-2:] == [
+        " 7 |     capability = torch.cuda.get_device_capability()",
+        "   |                  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^",
+    ]
+    everything = porter("analyze", ".", "--all").text
+    assert text.splitlines()[:3] == everything.splitlines()[:3] and text.splitlines()[-1] == everything.splitlines()[-1]
+    assert "by hand: " in porter("analyze", ".", "--format", "full", "-v").text
+    porter("analyze", ".", "--format", "full", "-o", "a.txt")
+    assert (porter.folder / "a.txt").read_text() == text
 
 
 def test_nothing_found(porter):

@@ -16,7 +16,7 @@ from command_line import Porter, git, process
 from files_world import POSIX
 from test_report_formats import sarif_schema  # noqa: F401
 
-from porter.report import FORMATS
+from porter.report import FORMATS, SHAPES
 
 pytestmark = [POSIX, pytest.mark.skipif(sys.platform == "darwin", reason="its file system refuses such names")]
 
@@ -124,14 +124,14 @@ class Page(HTMLParser):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", dict.fromkeys([*FORMATS, *SHAPES]))
 def test_every_format_is_whole(porter, tmp_path, sarif_schema, name):  # noqa: F811
     every = ["--all"] if name == "text" else []  # one screen names a few files
     answer = porter("analyze", ".", "--format", name, *every)
     assert answer.code == 1 and quiet(answer.err), answer.err
     whole(name, answer.out, sarif_schema)
     assert porter("analyze", ".", "--format", name, *every).out == answer.out, "from the cache"
-    if name not in ("text", "github"):
+    if name not in (*SHAPES, "github"):
         file = tmp_path / f"r.{'md' if name == 'markdown' else name}"
         assert porter("analyze", ".", "--output", str(file)).code == 1
         assert file.read_bytes() == answer.out

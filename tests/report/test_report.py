@@ -80,7 +80,7 @@ def test_readiness_counts_what_stands_in_the_way_and_nothing_else():
 
 def test_rounding_never_says_all_where_one_is_missing():
     r = report(*(finding(line=n) for n in range(1, 300)), finding(line=300, status="manual"))
-    assert "299 of 300 CUDA-dependent places (99 %)" in plain(lines(replace(r, view=View("all"))))
+    assert "299 of 300 CUDA-dependent places (99 %)" in plain(lines(replace(r, view=View("grouped"))))
 
 
 def test_files_are_ranked_by_their_worst_finding():
