@@ -65,6 +65,9 @@ Quiet = Annotated[
     bool, typer.Option("-q", "--quiet", help="Less: --format concise, a line for each finding; no progress bar.")
 ]
 All = Annotated[bool, typer.Option("--all", help="Short for --format grouped: every place, file by file.")]
+Statistics = Annotated[
+    bool, typer.Option("--statistics", help="Instead: how many places each rule has, the most first; text or json.")
+]
 Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="More: symptoms, efforts, notes, what was left out.")]
 NoCache = Annotated[bool, typer.Option("--no-cache", help="Neither read nor write the cache.")]
 StdinName = Annotated[str | None, typer.Option(help="What '-' is called.", metavar="FILE")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from porter.commands.job import prepare
 from porter.commands.output import show_bytes, write_text
@@ -17,6 +17,9 @@ from porter.terminal import show, width
 
 say = speaker("report")
 
+if TYPE_CHECKING:
+    from porter.report.model import Report
+
 
 def analyze(
     paths: Sequence[str],
@@ -26,6 +29,7 @@ def analyze(
     quiet: bool,
     verbose: bool,
     all: bool = False,
+    statistics: bool = False,
     library: str | None = None,
     **given: Any,
 ) -> int:
@@ -34,12 +38,7 @@ def analyze(
 
         return write_facts(library, paths, format, output, quiet, **given)
     name = format or "text"
-    check_choice("--format", name, (*SHAPES, *(name for name in FORMATS if name not in SHAPES)))
-    if all and name in SHAPES and name not in ("text", "grouped"):
-        raise UserError(
-            f"--all is short for --format grouped; leave it out, or --format {name}",
-            f"--all 即 --format grouped；请去掉 --all 或 --format {name}",
-        )
+    _check_format(name, all, statistics)
     outputs = [(file, format_of(file)) for file in output or ()]
     job = prepare(paths, **given)
     run = job.run(quiet)
@@ -48,12 +47,7 @@ def analyze(
     report = report_of(job, run, shape, width(sys.stdout), verbose)
     for file, form in outputs:
         write_text(file, render(report, form))
-    if name in SHAPES:
-        from porter.report.console import lines
-
-        show(lines(report), sys.stdout)
-    else:
-        show_bytes(render(report, name))
+    _show(report, name, statistics)
     if write_baseline:
         from porter.run import baseline
 
@@ -63,3 +57,30 @@ def analyze(
     if run.broken:
         return INTERNAL
     return FOUND if not write_baseline and report.findings.fails(job.settings.fail_on) else OK
+
+
+def _check_format(name: str, all: bool, statistics: bool) -> None:
+    if statistics:
+        check_choice("--statistics --format", name, ("text", "json"))
+    check_choice("--format", name, (*SHAPES, *(name for name in FORMATS if name not in SHAPES)))
+    if all and name in SHAPES and name not in ("text", "grouped"):
+        raise UserError(
+            f"--all is short for --format grouped; leave it out, or --format {name}",
+            f"--all 即 --format grouped；请去掉 --all 或 --format {name}",
+        )
+
+
+def _show(report: Report, name: str, statistics: bool) -> None:
+    if statistics:
+        from porter.report import statistics as table
+
+        if name == "text":
+            show(table.lines(report), sys.stdout)
+        else:
+            show_bytes(table.as_document(report))
+    elif name in SHAPES:
+        from porter.report.console import lines
+
+        show(lines(report), sys.stdout)
+    else:
+        show_bytes(render(report, name))
