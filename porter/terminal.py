@@ -11,6 +11,8 @@ from porter.regex import lazy
 Line = list[tuple[str, str]]  # pieces of text with the style each is shown in
 # a word with what follows it, or one character of a script without spaces: its punctuation begins no line
 _PARTS = lazy(r"[^\s⺀-￯]+[，。；：、）]*\s*|[⺀-￯][，。；：、）]*\s*|\s+")
+_WIDE = lazy(r"[⺀-￯]")
+_MARKS = "，。；：、！？（）《》“”—…"
 STYLES = {
     "blocker": "bold red",
     "wrong": "red",
@@ -59,6 +61,27 @@ def wrapped(text: str, width: int, most: int = 0) -> list[str]:
             last = last[: last.rfind(" ")] if " " in last else last[:-1]
         lines = [*lines[: most - 1], last.rstrip(" ,;:，；：") + "…"]
     return lines
+
+
+def reflowed(text: str, width: int) -> list[str]:
+    """Paragraphs, which empty lines part, in lines of this width; what is indented stays as it is."""
+    lines: list[str] = []
+    paragraph = ""
+    for line in [*text.strip("\n").splitlines(), ""]:
+        if line.strip() and not line.startswith("    "):
+            paragraph = _joined(paragraph, line.strip())
+            continue
+        lines += wrapped(paragraph, width) if paragraph else []
+        lines.append(line.rstrip())
+        paragraph = ""
+    return lines[:-1]
+
+
+def _joined(above: str, below: str) -> str:
+    """Two lines of a paragraph: no space between Chinese characters, nor beside their punctuation."""
+    ends = (above[-1:], below[0])
+    tight = any(end and end in _MARKS for end in ends) or all(map(_WIDE.match, ends))
+    return above + below if tight else f"{above} {below}".lstrip()
 
 
 def columns(text: str) -> int:

@@ -10,32 +10,35 @@ from porter.checks.registry import load
 from porter.commands.job import settings_here
 from porter.errors import UserError, check_choice
 from porter.exits import OK
+from porter.report.rule_page import Page
 from porter.rulebook.words import speaker
 from porter.target import Target
-from porter.terminal import STYLES, Line, columns, pad, show
+from porter.terminal import STYLES, Line, columns, pad, show, width
 
 say, phrase = speaker("report"), speaker("page")
 
 if TYPE_CHECKING:
     from porter.rulebook.texts import ApiText, PackageText, RuleText
 
+WIDEST = 100  # columns of prose
 OFF = {"en": " (off by default)", "zh": "（默认关闭）"}
 
 
 def explain(name: str, target: str | None, lang: str | None) -> int:
+    room = min(width(sys.stdout), WIDEST)
     settings, aim = settings_here(target, lang)
-    texts = load().texts
+    texts, page = load().texts, Page(settings.lang, room)
     try:
         api = texts.api(name, aim)
         exists, facts = _support(name, api, aim, settings.lang)
         if api and api.stays:
-            rows = _stays(api, settings.lang) + ([[], *facts] if facts else [])
+            rows = _stays(api, page) + ([[], *facts] if facts else [])
         elif api:
-            rows = _api(api, texts.rule(api.code), exists, settings.lang) + ([[], *facts] if facts else [])
+            rows = _api(api, texts.rule(api.code), exists, page) + ([[], *facts] if facts else [])
         elif package := texts.package(name):
-            rows = _package(package, texts.rule(package.row.code), settings.lang)
+            rows = _package(package, texts.rule(package.row.code), page)
         else:
-            rows = facts or _rule(texts.rule(name), settings.lang)
+            rows = facts or _rule(texts.rule(name), page)
     except KeyError:
         suggestions = texts.suggest(name)
         names = ", ".join(suggestions)
@@ -96,80 +99,49 @@ def _support(name: str, api: ApiText | None, target: Target, lang: str) -> tuple
     return verdict.kind != MISSING, [*rows, [(support.notice(support.sources(known), lang), "dim")]]
 
 
-def _rule(rule: RuleText, lang: str) -> list[Line]:
-    rows = _head(rule, lang, rule.severity, rule.effort)
-    rows += _prose(rule.explain[lang])
-    rows += _code("explain.symptom", rule.symptom, lang)
+def _rule(rule: RuleText, page: Page) -> list[Line]:
+    rows = page.head(rule, rule.severity, rule.effort) + page.prose(rule.explain[page.lang])
+    rows += page.code("explain.symptom", rule.symptom)
     if rule.before and rule.before != rule.after:
-        rows += _code("explain.before", rule.before, lang) + _code("explain.after", rule.after, lang)
+        rows += page.code("explain.before", rule.before) + page.code("explain.after", rule.after)
     elif rule.before:
-        rows += _code("explain.example", rule.before, lang)
-    rows += _code("explain.by_hand", rule.by_hand, lang)
-    if len(rule.messages) > 1:
-        rows += [[], [(say("explain.messages", lang), "bold")]]
-        texts = dict.fromkeys(text[lang] for _, text in sorted(rule.messages.items()))  # rows may share their words
-        rows += [[(f"  {text}", "")] for text in texts]
+        rows += page.code("explain.example", rule.before)
+    rows += page.code("explain.by_hand", rule.by_hand) + page.messages(rule)
     if rule.default == "off":
-        rows += [[], [(say("explain.off", lang, code=rule.code), "")]]
-    return rows + _foot(rule.code, rule.reference, lang)
+        rows += [[], [(say("explain.off", page.lang, code=rule.code), "")]]
+    return rows + page.foot(rule.code, rule.reference)
 
 
-def _stays(api: ApiText, lang: str) -> list[Line]:
-    rows: list[Line] = [[(say("explain.stays", lang, api=api.name), "bold")], [(api.message[lang], "")]]
-    return rows + _code("explain.example", api.before, lang)
+def _stays(api: ApiText, page: Page) -> list[Line]:
+    rows: list[Line] = [[(say("explain.stays", page.lang, api=api.name), "bold")]]
+    return rows + page.prose(api.message[page.lang]) + page.code("explain.example", api.before)
 
 
-def _api(api: ApiText, rule: RuleText, exists: bool, lang: str) -> list[Line]:
+def _api(api: ApiText, rule: RuleText, exists: bool, page: Page) -> list[Line]:
     key = "becomes" if api.to else "old" if api.name.startswith("torch_npu.") else "differs" if exists else "none"
-    head = say(f"explain.{key}", lang, api=api.name, to=api.to)
-    rows: list[Line] = [[(head, "bold"), ("  ", ""), (say(api.status, lang), STYLES[api.status])]]
-    rows += [[(api.message[lang], "")]] if api.message.get(lang) else []
-    rows += _code("explain.symptom", api.symptom, lang)
+    head = say(f"explain.{key}", page.lang, api=api.name, to=api.to)
+    rows: list[Line] = [[(head, "bold"), ("  ", ""), (say(api.status, page.lang), STYLES[api.status])]]
+    rows += page.prose(api.message.get(page.lang, ""))
+    rows += page.code("explain.symptom", api.symptom)
     if api.name.rpartition(".")[2] in api.before:  # rows of several names have the example of the first
-        rows += _code("explain.before" if api.after else "explain.example", api.before, lang)
-        rows += _code("explain.after", api.after, lang)
-    rows.append([])
-    rows += _head(rule, lang, api.severity, api.effort)
-    rows += _prose(rule.explain[lang])
+        rows += page.code("explain.before" if api.after else "explain.example", api.before)
+        rows += page.code("explain.after", api.after)
+    rows += [[], *page.head(rule, api.severity, api.effort), *page.prose(rule.explain[page.lang])]
     if api.name in rule.before:  # the port by hand is that of the rule's example
-        rows += _code("explain.by_hand", rule.by_hand, lang)
-    return rows + _foot(rule.code, api.reference, lang)
+        rows += page.code("explain.by_hand", rule.by_hand)
+    return rows + page.foot(rule.code, api.reference)
 
 
-def _package(package: PackageText, rule: RuleText, lang: str) -> list[Line]:
-    row = package.row
+def _package(package: PackageText, rule: RuleText, page: Page) -> list[Line]:
+    row, lang = package.row, page.lang
     rows: list[Line] = [[(package.name, "bold"), ("  ", ""), (phrase(f"state.{row.status}", lang), "")]]
-    rows += [[(package.message[lang], "")]] if package.message else []
+    rows += page.prose(package.message.get(lang, ""))
     if row.since:
         rows.append([(say("explain.since", lang, version=row.since), "")])
     if row.replacement:
-        rows.append([(say("explain.instead", lang, names=", ".join(row.replacement)), "")])
+        rows += page.prose(say("explain.instead", lang, names=", ".join(row.replacement)))
     if row.status == "native":
         return rows
-    rows += _code("explain.symptom", package.symptom, lang)
-    rows.append([])
-    rows += _head(rule, lang, row.severity, row.effort)
-    rows += _prose(rule.explain[lang])
-    return rows + _foot(rule.code, package.reference, lang)
-
-
-def _head(rule: RuleText, lang: str, severity: str, effort: str) -> list[Line]:
-    weight = say("explain.severity", lang, severity=say(severity, lang), effort=say(effort, lang))
-    return [[(f"{rule.code} {rule.slug}", "bold"), (f": {rule.title[lang]}", "")], [(weight, STYLES[severity])], []]
-
-
-def _code(key: str, text: str, lang: str) -> list[Line]:
-    rows: list[Line] = [[(f"    {line}", "")] for line in text.strip("\n").splitlines()]
-    return [[], [(say(key, lang), "bold")], *rows] if text else []
-
-
-def _foot(code: str, reference: str, lang: str) -> list[Line]:
-    rows: list[Line] = [[]]
-    if reference:
-        rows.append([(say("explain.reference", lang, text=reference), "")])
-    return [*rows, [(say("explain.suppress", lang, code=code), "dim")]]
-
-
-def _prose(text: str) -> list[Line]:
-    """The lines as they stand in the data; a terminal wraps what is longer."""
-    return [[(line, "")] for line in text.strip("\n").splitlines()]
+    rows += page.code("explain.symptom", package.symptom)
+    rows += [[], *page.head(rule, row.severity, row.effort), *page.prose(rule.explain[lang])]
+    return rows + page.foot(rule.code, package.reference)

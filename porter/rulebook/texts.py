@@ -33,6 +33,7 @@ class RuleText(NamedTuple):
     by_hand: str
     messages: dict[str, Languages]
     default: str  # on | off
+    cures: dict[str, Languages]  # what replaces a CUDA kernel, where the messages say that
 
 
 class ApiText(NamedTuple):
@@ -95,7 +96,22 @@ class Texts:
             by_hand,
             {why: text for why, text in prose["messages"].items() if why not in unsaid},
             rule["default"],
+            self._cures(prose["messages"]),
         )
+
+    def _cures(self, messages: dict[str, Languages]) -> dict[str, Languages]:
+        """The messages of well-known kernels are one text with a cure in it: the cures, by the kernel's name."""
+        known = messages.get("known", {})
+        if not all("{cure}" in text for text in known.values()):
+            return {}
+        around = {lang: text.partition("{cure}") for lang, text in known.items()}
+        return {
+            kernel.why: {
+                lang: messages[kernel.why][lang].removeprefix(a).removesuffix(b) for lang, (a, _, b) in around.items()
+            }
+            for kernel in self._tables.kernels
+            if known
+        }
 
     def message(self, finding: Finding, lang: str = "en", alone: bool = True) -> str:
         """`alone`: with what holds at this place and at no other of its cause."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -471,6 +472,29 @@ def test_explain(porter):
     assert len(findings) == len(set(findings)) > 1
     api = porter("explain", "torch.cuda.synchronize")
     assert api.text.startswith("torch.cuda.synchronize becomes torch.npu.synchronize  auto\n")
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_explain_has_a_table_of_kernels(porter, lang):
+    text = porter("explain", "PRT850", "--lang", lang).text
+    assert "{cure}" not in text and "  swiglu                   " in text and "torch_npu.npu_swiglu" in text
+    assert text.count("CUDA device code" if lang == "en" else "CUDA 设备代码") == 2, "of kernels nobody knows"
+    assert {kernel.why for kernel in load().kernels} <= {line.split()[0] for line in text.splitlines() if line.strip()}
+    assert "  swiglu  " in porter("explain", "PRT411").text and "swiglu" not in porter("explain", "PRT401").text
+
+
+def test_explain_reflows_its_prose(porter, monkeypatch):
+    wide = porter("explain", "PRT850").text
+    prose = wide.partition("At run time")[0].splitlines()
+    assert max(map(len, prose)) <= 100 and min(map(len, prose[3:-2])) > 80
+    monkeypatch.setenv("COLUMNS", "80")
+    assert porter("explain", "PRT850").out == wide.encode(), "no terminal"
+    narrow = porter("explain", "PRT850", terminal=True).text
+    lines = re.sub(r"\x1b\[[\d;]*m", "", narrow).splitlines()
+    assert max(map(len, lines)) <= 80 and " ".join(" ".join(lines).split()) == " ".join(wide.split())
+    monkeypatch.setenv("COLUMNS", "200")
+    widest = re.sub(r"\x1b\[[\d;]*m", "", porter("explain", "PRT850", terminal=True).text)
+    assert widest.splitlines() == wide.splitlines()
 
 
 @pytest.mark.slow

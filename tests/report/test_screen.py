@@ -7,7 +7,7 @@ import json
 import pytest
 from report_samples import made
 
-from porter.terminal import columns, wrapped
+from porter.terminal import columns, reflowed, wrapped
 
 KERNEL = """
 #include <cuda.h>
@@ -107,3 +107,15 @@ def test_a_few_of_what_was_not_read_are_named_and_the_others_counted(tmp_path, m
         files = {line.partition(":")[0] for line in text.splitlines() if line.startswith("  old") and "PRT002" in line}
         assert len(files) == named, text
         assert ("  ... 4 more: porter analyze . --all" in text.splitlines()) == (named == 5), text
+
+
+def test_prose_is_broken_anew_and_what_is_indented_stays():
+    text = "one two\nthree four\n\n    code --stays as it is, however long\n\nfive\nsix"
+    code = "    code --stays as it is, however long"
+    assert reflowed(text, 13) == ["one two three", "four", "", code, "", "five six"]
+    assert reflowed(text, 80) == ["one two three four", "", code, "", "five six"]
+    assert reflowed("one\n    code\n", 80) == ["one", "    code"] and reflowed("", 80) == []
+
+
+def test_chinese_lines_are_joined_without_a_space():
+    assert reflowed("先查找\n位置，\ntorch 再读\nx 一次", 80) == ["先查找位置，torch 再读 x 一次"]
