@@ -47,6 +47,7 @@ Examples:
   porter migrate src/ --inplace          write it;  `porter undo` takes it back
   porter migrate . --out ../ported       write a ported copy of the tree
   porter explain PRT201                  one code, API (torch.cuda.Event) or package (flash_attn)
+  porter explain train.py:70             what is found in this line, what it becomes, and why
 
 \b
 Exit codes: 0 fine, 1 findings at or above --fail-on (migrate --check: it would change files),
@@ -142,12 +143,13 @@ def migrate(
 @app.command()
 def explain(
     name: Annotated[
-        str, typer.Argument(help="PRT201, process-group-backend, torch.cuda.Event, NCCL_DEBUG, flash_attn.")
+        str,
+        typer.Argument(help="PRT201, process-group-backend, torch.cuda.Event, NCCL_DEBUG, flash_attn, train.py:70."),
     ],
     target: TargetText = None,
     lang: Lang = None,
 ) -> int:
-    """One code, API or package: what happens to it, and why."""
+    """One code, API, package or line of code: what happens to it, and why."""
     return _do("explain", locals())
 
 

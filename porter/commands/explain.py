@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from typing import TYPE_CHECKING
 
 from porter.checks.registry import load
+from porter.commands.explain_place import explain_place, place_of
 from porter.commands.job import settings_here
 from porter.errors import UserError, check_choice
 from porter.exits import OK
@@ -26,6 +28,8 @@ OFF = {"en": " (off by default)", "zh": "（默认关闭）"}
 
 def explain(name: str, target: str | None, lang: str | None) -> int:
     room = min(width(sys.stdout), WIDEST)
+    if place := place_of(name):
+        return explain_place(place, target, lang, room)
     settings, aim = settings_here(target, lang)
     texts, page = load().texts, Page(settings.lang, room)
     try:
@@ -40,6 +44,10 @@ def explain(name: str, target: str | None, lang: str | None) -> int:
         else:
             rows = facts or _rule(texts.rule(name), page)
     except KeyError:
+        if os.path.isfile(name):
+            raise UserError(
+                f"{name} is a file: name a line of it, as in {name}:1", f"{name} 是文件：请指明行号，如 {name}:1"
+            ) from None
         suggestions = texts.suggest(name)
         names = ", ".join(suggestions)
         raise UserError(

@@ -44,8 +44,7 @@ def full(report: Report, finding: Finding, text: Text | None) -> list[Line]:
 
 def details(report: Report, finding: Finding) -> list[str]:
     """What is seen at run time, and how to go on."""
-    symptom = report.texts.symptom(finding)
-    rows = [say("symptom", report.lang, text=" ".join(symptom.split()))] if symptom else []
+    rows = symptom(report, finding)
     if finding.optional:
         key = "optional.more" if finding.code.startswith("PRT6") else "optional.else"  # PRT6xx: ways to be faster
         rows.append(say(key, report.lang, code=finding.code))
@@ -55,6 +54,12 @@ def details(report: Report, finding: Finding) -> list[str]:
         effort = say(finding.effort, report.lang)
         rows.append(say("do", report.lang, effort=effort, code=finding.code))
     return rows
+
+
+def symptom(report: Report, finding: Finding) -> list[str]:
+    """What is seen at run time, where something is."""
+    text = " ".join(report.texts.symptom(finding).split())
+    return [say("symptom", report.lang, text=text)] if text else []
 
 
 def status_of(finding: Finding) -> str:
