@@ -99,6 +99,14 @@ class Absent(NamedTuple):
     is_submodule: bool
 
 
+class Bystanders(NamedTuple):
+    """Files that import a package for names, base classes and decorators alone, and the one that speaks for them."""
+
+    package: str
+    speaker: str
+    paths: tuple[str, ...]
+
+
 class Lists(NamedTuple):
     """What the project asks to have installed, and what of that its files import."""
 
@@ -112,6 +120,10 @@ class Lists(NamedTuple):
     # (package, first file, how many more) of `import package` that nothing uses
     idle: tuple[tuple[str, str, int], ...] = ()
     absent: tuple[Absent, ...] = ()
+    bystanders: tuple[Bystanders, ...] = ()
+    unneeded: tuple[
+        tuple[str, str], ...
+    ] = ()  # (package, list) where no program that the list is for needs a device for it
 
     def concern(self, data: bytes) -> bool:
         """Whether a file says the name of a package that is not here."""

@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from porter.engine.facts import Lists
-from porter.files.kinds import LARGEST_OF_OTHERS, NOTEBOOK, REQUIREMENTS, kind_of
+from porter.files.kinds import DOCKERFILE, LARGEST_OF_OTHERS, NOTEBOOK, REQUIREMENTS, SHELL, kind_of
 from porter.files.read import beginning
 from porter.project.absent_packages import absent
+from porter.project.bystanders import Importers
 from porter.project.imports import Import, Project
 from porter.python.trees import Parse
 from porter.python.uses import is_idle
@@ -37,15 +38,22 @@ def lists_of(
     project: Project,
     parse: Parse,
     plain: Iterable[str],
+    is_own: Callable[[str, str], bool],
     *,
     loose: bool,
 ) -> Lists:
-    """What is known of the lists of a project; `plain`: those of packages that name no device."""
+    """What is known of the lists of a project; `plain`: those of packages that name no device; `is_own`: whether a file
+    finds a package in the project itself."""
     paths = [*_list_paths(files)]
     lists = [data for path in paths if (data := beginning(root / path, LIMIT))]
     imported, unimported = users(
         b"".join(lists), _folders(paths, texts), texts, project.read, _notebooks(root, files), parse
     )
+
+    def in_notebook(package: str) -> bool:
+        return any(_imports(package, data) for data in _notebooks(root, files))
+
+    importers, installing = Importers(texts, project.read, is_own, parse), _installing(root, files, paths)
     return Lists(
         numpys=numpys(lists),
         asked=asked_of_options(lists),
@@ -55,6 +63,8 @@ def lists_of(
         unimported=() if loose else unimported,
         idle=idle(texts),
         absent=() if loose else tuple(absent(root, files, paths, texts, project)),
+        bystanders=tuple(importers.bystanders(installing)),
+        unneeded=() if loose else tuple(importers.unneeded(installing, in_notebook)),
     )
 
 
@@ -98,7 +108,7 @@ def users(
             users[name] = paths
     nobodys = {name for name in names if name not in users and rows[name].status != "native"}
     for data in notebooks if nobodys else ():
-        nobodys -= {name for name in nobodys if any(b"import" in line for line in _lines_with(name.encode(), data))}
+        nobodys -= {name for name in nobodys if _imports(name, data)}
     return tuple(_by_folder(users, folders)), tuple(sorted(nobodys))
 
 
@@ -144,6 +154,10 @@ def _native(tree: ast.Module | None, package: str, rows: Mapping[str, Package]) 
 def _is_native(name: str, rows: Mapping[str, Package]) -> bool:
     known = package_row(name, rows)
     return known is not None and known[1].status == "native"
+
+
+def _imports(package: str, notebook: bytes) -> bool:
+    return any(b"import" in line for line in _lines_with(package.encode(), notebook))
 
 
 def _lines_with(word: bytes, text: bytes) -> Iterator[bytes]:
@@ -215,6 +229,13 @@ def installed(root: Path, files: Sequence[str]) -> Iterator[str]:
             if _NEEDS.search(data):
                 named = {f"{folder}{slash}{word.decode()}" for word in _FILE.findall(data)}
                 yield from named & lists
+
+
+def _installing(root: Path, files: Sequence[str], lists: Sequence[str]) -> dict[str, bytes]:
+    """The lists, and the scripts that install what they need."""
+    known = {path: beginning(root / path, LIMIT) for path in lists}
+    known |= {path: beginning(root / path, LIMIT) for path in files if kind_of(path) in (SHELL, DOCKERFILE)}
+    return {path: data.lower() for path, data in known.items() if data and (path in lists or b"install" in data)}
 
 
 def _shown(paths: list[str]) -> str:

@@ -179,6 +179,8 @@ KINDS: Kinds = {
             "status": _one_of(*STATUSES),
             "gate": _boolean,
             "anywhere": _or_list(_string),
+            "on_host": _or_list(_dotted),
+            "methods": _or_list(_string),
             "since": version,
             "beside": versions,
             "breaks_with": version,

@@ -82,6 +82,8 @@ class Package(NamedTuple):
     replacement: tuple[str, ...]  # what is installed, imported or called in its place
     names: tuple[str, ...]  # what it is called where packages are installed from
     anywhere: tuple[str, ...]  # those of them that install without a GPU and do nothing until they are imported
+    on_host: tuple[str, ...] | None  # what of it needs no device; None where nobody has looked
+    methods: tuple[str, ...]  # of its objects, that need one all the same
     breaks_with: str | None  # the first torch that it does not go with; None where that says nothing
     severity: str
     effort: str

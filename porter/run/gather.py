@@ -112,23 +112,23 @@ def _gather(
     alone = {path for path in twins if kind_of(path) == SHELL}  # they go on starting GPUs
     passed = tuple(sorted(option for option in gathered.passed if option[2] not in alone))
     scripts = {path: data for path, data in gathered.scripts.items() if path not in alone}
-    cuda, is_cuda = (tuple(sorted(gathered.own_methods[name])) for name in ("cuda", "is_cuda"))
     survey, plain = Survey(root, files, {**gathered.sources, **given}, loose), _plain(files, gathered.with_cuda)
+    own = OwnCode(
+        tuple(sorted(gathered.own_methods["cuda"])),
+        tuple(sorted(gathered.own_methods["is_cuda"])),
+        packages=tuple(sorted(_packages(files))),
+        cuda_names=tuple(sorted(gathered.cuda_names)),
+        attention=first_attention(gathered.texts),
+        notebooks=tuple(sorted(loaders_repeated(files, gathered.sources, lambda path: _read(root / path)))),
+        enums=tuple(sorted(gathered.enums)),
+        array_switches=tuple(sorted(gathered.array_switches)),
+        falls_back=attention_falls_back(gathered.texts, parse),
+    )
     return Facts(
         launch=Launch(launcher(scripts), passed, takes(passed, gathered.texts, parse)),
-        own=OwnCode(
-            cuda,
-            is_cuda,
-            packages=tuple(sorted(_packages(files))),
-            cuda_names=tuple(sorted(gathered.cuda_names)),
-            attention=first_attention(gathered.texts),
-            notebooks=tuple(sorted(loaders_repeated(files, gathered.sources, lambda path: _read(root / path)))),
-            enums=tuple(sorted(gathered.enums)),
-            array_switches=tuple(sorted(gathered.array_switches)),
-            falls_back=attention_falls_back(gathered.texts, parse),
-        ),
+        own=own,
         variables=Variables(first_readers(gathered.texts), set_in_many(gathered.texts)),
-        lists=lists_of(root, files, gathered.texts, survey.project, parse, plain, loose=loose),
+        lists=lists_of(root, files, gathered.texts, survey.project, parse, plain, own.has_package, loose=loose),
         once=said_once(gathered.texts, parse, unmoved_places(gathered.texts, parse, survey.project.files)),
         accelerators=Accelerators(
             tuple(sorted(gathered.shim)),

@@ -243,14 +243,18 @@ def _package(document: Document, want: Wanted, imported: str, row: Package, besi
 
 def nobodys(document: Document, name: str, row: Package) -> bool:
     """Whether a package goes with the target's torch, or installs on an NPU machine as on any other, and no file of the
-    project imports it."""
+    project imports it, or none that this list is for needs a device for it."""
     if row.goes_with(document.session.target.torch):
         return True
     if name not in {other.lower().replace("_", "-") for other in row.anywhere}:
         return False
-    unimported = document.session.facts.lists.unimported
+    lists = document.session.facts.lists
     rows = document.session.rules.tables.packages
-    return all(imported in unimported for imported, other in rows.items() if other.names == row.names)
+    return all(
+        imported in lists.unimported or (imported, document.path) in lists.unneeded
+        for imported, other in rows.items()
+        if other.names == row.names
+    )
 
 
 @lru_cache(maxsize=4)

@@ -121,7 +121,7 @@ OPTION = '[[option]]\ncode = "PRT101"\nkeyword = "k"\nvalue = "1"\nmessage = { e
 def test_the_stanzas_arrive(folder, cache):
     named = PACKAGE.replace('"x"', '["x", "y.z"]') + 'replacement = "torch"\nname = ["x-gpu"]\nseverity = "slow"\n'
     tables = table.load(folder(RULE + named + OPTION + 'to = "2"\ncall = ["f"]\nbeside = ["b"]\n'))
-    row = ("PRT101", "none", None, (), ("torch",), ("x-gpu",), (), None, "slow", "minutes", "x")
+    row = ("PRT101", "none", None, (), ("torch",), ("x-gpu",), (), None, (), None, "slow", "minutes", "x")
     assert tables.packages == {"x": row, "y.z": row}
     assert tables.options == {"k": [("PRT101", ("1",), ("f",), "2", ("b",), None, "", "blocker", "minutes", "k=1")]}
 

@@ -11,7 +11,7 @@ from porter.python.trees import parse
 
 def known(root, files, texts):
     project = Project(texts, lambda path: list(imports(texts[path])))
-    return lists_of(root, files, texts, project, parse, (), loose=False)
+    return lists_of(root, files, texts, project, parse, (), lambda package, path: False, loose=False)
 
 
 FORMS = [

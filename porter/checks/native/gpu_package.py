@@ -9,6 +9,7 @@ from typing import Any
 from porter.checks.export.onnx_sessions import asks_for_device
 from porter.checks.native.attention_choices import other_works
 from porter.checks.native.detectron2_device import keeps_default
+from porter.checks.native.package_bystanders import bystanders, is_told_elsewhere, needs_none
 from porter.checks.native.package_uses import called, idle, only_asked_for, reached, untold
 from porter.engine.nodes import imported
 from porter.engine.rule import Hit, Rule, cst
@@ -56,6 +57,8 @@ class GpuPackage(Rule):
             if not file.facts.own.has_package(name.partition(".")[0], file.path)
         ]
         for name, row in dict(matches).items():
+            if is_told_elsewhere(file, name, self.packages):
+                continue
             if name in ASKED and not ASKED[name](file):
                 continue
             apart = tuple(f"{part}." for part in self.parts.get(name, ()))
@@ -68,8 +71,10 @@ class GpuPackage(Rule):
                         yield Hit(original, "idle", values=(("count", more), ("name", name)), severity=row.severity)
                     continue
                 calls = called(file, name, apart)
-                values = (("calls", calls), ("name", name)) if calls else (("name", name),)
-                severity = "note" if role == "optional" else None
+                values = (*((("calls", calls),) if calls else ()), ("name", name), *bystanders(file, name))
+                severity = (
+                    "note" if role == "optional" or row.anywhere and needs_none(file, name, self.packages) else None
+                )
                 other = _of_attention(original, name, row, file)
                 yield other or Hit(original, row.why, values=values, severity=severity)
 
