@@ -88,7 +88,7 @@ class Project:
             for file in self.named(path, statement.module):
                 # of a module that is imported as a whole, what it hands on as a whole
                 names = [name for name, _ in statement.names] or ["*"]
-                files.update((file,), *(self._behind(file, name) for name in names))
+                files.update((file,), *(self.behind(file, name) for name in names))
             for name, _ in statement.names:
                 files.update(self.named(path, f"{statement.module}{joint}{name}"))
         return files - {path}
@@ -103,7 +103,7 @@ class Project:
         folder = name.replace(".", "/")
         return [path for module, path in self._modules.items() if module.startswith(folder)]
 
-    def _behind(self, path: str, name: str) -> set[str]:
+    def behind(self, path: str, name: str) -> set[str]:
         """Where a file has a name from that it only hands on: `from .trainer import Trainer` of a package."""
         sources = self._handed.get((path, name))
         if sources is None:

@@ -1,8 +1,10 @@
 """Advice about code that nothing in the project uses is a note: it costs no run anything.
 
 A function or class at the top of a file is used where its name stands in another file of the project, of whatever kind; in
-a statement of its own file that runs on import; or in a function or class that is used. What is decorated is used, for a
-registry may have it. A project that looks names up at run time, or that others install, may use all of its own.
+a statement of its own file that runs on import; or in a function or class that is used. A file that only hands it on, or
+has the name from elsewhere, does not use it. What is decorated is used, for a registry may have it. A project that looks
+names up at run time, or that others install, may use all of its own. A package that is installed for programs of its own
+project, and that nobody is told to install by itself, is no such thing.
 """
 
 from __future__ import annotations
@@ -15,7 +17,10 @@ from functools import cached_property
 
 from porter.engine.refusals import lines_of
 from porter.files.kinds import NATIVE, PYTHON, kind_of
+from porter.files.paths import SIDE, is_test
 from porter.finding import FileResult, Finding
+from porter.project.imports import imports
+from porter.project.meant_names import MeantNames, is_comment
 from porter.python.graphs import reached
 from porter.python.trees import parse
 from porter.python.walks import walk
@@ -26,6 +31,8 @@ Read = Callable[[str], bytes]
 _ADVICE = ("PRT3", "PRT6")  # families that speak of precision and of time
 _PACKAGING = ("setup.py", "pyproject.toml", "setup.cfg")
 _INSTALLED = lazy(rb"\bsetup\s*\(|^\[(?:project|tool\.poetry|metadata)\]", re.MULTILINE)
+_NAME = lazy(rb"\bname[ \t]*=[ \t]*[\"']([\w.-]+)[\"']")
+_PUBLISHED = lazy(rb"\bclassifiers\b|Programming Language ::")
 # names that are made at run time: of what a file itself holds, and of any module
 _LOOKED_UP = lazy(rb"\bglobals\(|\bvars\(\)|__dict__|(?<![.\w])eval\(|\bsys\.modules\b")
 _LOADED = lazy(rb"(?:import_module|__import__)\([ \t\n]*(?![ruRU]?[\"'][\w.]+[\"'][ \t]*[,)])")
@@ -46,6 +53,7 @@ class Uses:
 
     def __init__(self, files: Callable[[], Sequence[str]], read: Read) -> None:
         self._list, self._read, self._known = files, read, dict[str, bytes]()
+        self._programs: dict[tuple[str, str], bool] = {}  # of a folder and a package in it
         self._sorted: dict[str, list[str]] = {}  # of the folder that was asked last
 
     @cached_property
@@ -60,6 +68,10 @@ class Uses:
     def _sources(self) -> list[str]:
         return [path for path in self._files if kind_of(path) == PYTHON]
 
+    @cached_property
+    def _meant(self) -> MeantNames:
+        return MeantNames(self._sources, self.text)
+
     def text(self, path: str) -> bytes:
         """Programs and short texts are kept, for each is asked for many names; of others there may be gigabytes."""
         known = self._known.get(path)
@@ -71,7 +83,35 @@ class Uses:
 
     def is_installed(self, home: str) -> bool:
         """Whether others may install a file, and use what they like of it."""
-        return any(home.startswith(_folder(p)) and _INSTALLED.search(self.text(p)) for p in self._lists)
+        lists = [p for p in self._lists if home.startswith(_folder(p)) and _INSTALLED.search(self.text(p))]
+        return bool(lists) and not all(self._is_for_programs(p, home) for p in lists)
+
+    def _is_for_programs(self, setup: str, home: str) -> bool:
+        """Whether a package is installed for programs that lie beside it, and offered to nobody else."""
+        folder = _folder(setup)
+        package = home.removeprefix(folder).removeprefix("src/").partition("/")[0]
+        key = (folder, package)
+        if key not in self._programs:
+            self._programs[key] = self._has_programs(folder, package) and not self._is_offered(setup, package)
+        return self._programs[key]
+
+    def _has_programs(self, folder: str, package: str) -> bool:
+        word, inside = package.encode(), (f"{folder}{package}/", f"{folder}src/{package}/")
+        return any(
+            path.startswith(folder) and not path.startswith(inside) and not is_test(path) and not SIDE.search(path)
+            and word in (text := self.text(path)) and b"__main__" in text
+            and any(statement.module.partition(".")[0] == package for statement in imports(text))
+            for path in self._sources
+        )  # fmt: skip
+
+    def _is_offered(self, setup: str, package: str) -> bool:
+        """Whether it is published, or a text tells others to install it."""
+        lists = [self.text(path) for path in self._lists if _folder(path) == _folder(setup)]
+        names = {package.encode(), *(name for text in lists for name in _NAME.findall(text))}
+        asked = b"|".join(re.escape(name).replace(b"_", b"[-_]") for name in sorted(names))
+        installs = re.compile(rb"(?i)pip3?[ \t]+install\b[^\n]*(?:\b(?:%s)\b|git\+)" % asked)
+        texts = (self.text(path) for path in self._files if path.endswith((".md", ".rst")))
+        return any(map(_PUBLISHED.search, lists)) or any(b"install" in text and installs.search(text) for text in texts)
 
     def may_be_any(self, home: str) -> bool:
         """Whether anything in a file may be used by a name that is made at run time."""
@@ -96,8 +136,9 @@ class Uses:
         others = self._files if len(self._files) - len(self._sources) <= _TEXTS_AT_MOST else self._sources
         for path in self._near_first(others, _folder(home)):
             if path != home and word in (text := self.text(path)):
-                if any(not _is_comment(text, match.start()) for match in whole.finditer(text)):
-                    return True
+                if any(not is_comment(text, match.start()) for match in whole.finditer(text)):
+                    if kind_of(path) != PYTHON or self._meant.uses(name, path, home):
+                        return True
         return others is not self._files
 
     def _near_first(self, paths: list[str], folder: str) -> list[str]:
@@ -108,10 +149,6 @@ class Uses:
 
 def _says(text: bytes, words: Iterable[bytes]) -> bool:
     return any(word in text for word in words)
-
-
-def _is_comment(text: bytes, offset: int) -> bool:
-    return text[text.rfind(b"\n", 0, offset) + 1 : offset].lstrip(b" \t").startswith(b"#")
 
 
 def _folder(path: str) -> str:
@@ -159,6 +196,7 @@ def _unused(names: set[str], path: str, uses: Uses) -> set[str]:
     own = {node.name: node for node in tree.body if isinstance(node, _DEFINITIONS)}
     inside = {name: _words(node) & own.keys() - {name} for name, node in own.items()}
     running = [node for node in tree.body if not isinstance(node, _DEFINITIONS) or node.decorator_list]
+    running = [node for node in running if not _is_list_of_names(node)]
     used = reached(set().union(*map(_words, running)) & own.keys(), lambda name: inside[name])
     used |= {node.name for node in running if isinstance(node, _DEFINITIONS)}
     users = {name: {user for user, words in inside.items() if name in words} for name in own}
@@ -184,6 +222,11 @@ def _owner(lines: Sequence[bytes], number: int) -> str | None:
     margin = (line for line in reversed(lines[:number]) if not _INSIDE.match(line))
     match = _HEAD.match(next(margin, b""))
     return match[1].decode() if match else None
+
+
+def _is_list_of_names(node: ast.stmt) -> bool:
+    """`__all__ = [...]`: what it hands on is used where somebody takes it."""
+    return isinstance(node, ast.Assign) and any(getattr(target, "id", "") == "__all__" for target in node.targets)
 
 
 def _words(node: ast.AST) -> set[str]:

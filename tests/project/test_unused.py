@@ -55,6 +55,9 @@ def test_what_no_file_mentions(unused) -> None:
     assert unused({}, "lib/parts.py") == {"cached", "Sampler"}, "a hook and a run over all agree"
 
 
+SETUP = "from setuptools import setup\n\nsetup(name='the-lib')\n"
+PROGRAM = "from lib.parts import live\n\nif __name__ == '__main__':\n    live(3)\n"
+
 USES = {
     "another file": ({"eval.py": "from lib import parts\n\nparts.shown(3)\n"}, {"Sampler"}),
     "a comment": ({"eval.py": "# parts.shown(3)\n"}, {"cached", "Sampler"}),
@@ -69,6 +72,59 @@ USES = {
     "a module loaded for its name": ({"lib/load.py": "importlib.import_module('lib.x')\n"}, {"cached", "Sampler"}),
     "a star and a lookup": ({"eval.py": "from lib.parts import *\n\neval(name)(3)\n"}, set()),
     "whoever installs it": ({"setup.py": "from setuptools import setup\n\nsetup(name='lib')\n"}, set()),
+    "whoever installs it, with a program that uses it": (
+        {"setup.py": SETUP, "tools/run.py": PROGRAM},
+        {"cached", "Sampler"},
+    ),
+    "whoever it is published for": ({"setup.py": SETUP + "classifiers = []\n", "tools/run.py": PROGRAM}, set()),
+    "whoever is told to install it": (
+        {"setup.py": SETUP, "tools/run.py": PROGRAM, "README.md": "pip install -U the-lib\n"},
+        set(),
+    ),
+    "whoever installs it, with a text about it": (
+        {"setup.py": SETUP, "tools/run.py": PROGRAM, "README.md": "pip install -e .\n\nSee `Sampler`.\n"},
+        {"cached"},
+    ),
+    "whoever installs it, with an example": ({"setup.py": SETUP, "examples/run.py": PROGRAM}, set()),
+    "whoever installs it, with a program of its own": ({"setup.py": SETUP, "lib/run.py": PROGRAM}, set()),
+    "whoever installs it, with no main part": (
+        {"setup.py": SETUP, "tools/run.py": "from lib.parts import live\n"},
+        set(),
+    ),
+    "nobody it is handed on to": (
+        {"lib/__init__.py": "from .parts import (\n    Sampler,\n    live,\n)\n\n__all__ = ['Sampler', 'live']\n"},
+        {"cached", "Sampler"},
+    ),
+    "nobody its own list is for": ({"lib/parts.py": "__all__ = ['Sampler']\n" + MODULE}, {"cached", "Sampler"}),
+    "who takes it from where it is handed on": (
+        {"lib/__init__.py": "from .parts import Sampler\n", "eval.py": "from lib import Sampler\n\nSampler()\n"},
+        {"cached"},
+    ),
+    "who takes it as a part of the package": (
+        {"lib/__init__.py": "from .parts import Sampler\n", "eval.py": "import lib\n\nlib.Sampler()\n"},
+        {"cached"},
+    ),
+    "who hands it on under another name": (
+        {"lib/__init__.py": "from .parts import Sampler as S\n", "eval.py": "import lib\n\nlib.S()\n"},
+        {"cached"},
+    ),
+    "nobody who defines the name": (
+        {"eval.py": "import torch\n\n\nclass Sampler:\n    pass\n\n\nprint(Sampler())\n"},
+        {"cached", "Sampler"},
+    ),
+    "nobody who has the name from a package": (
+        {"eval.py": "from timm.layers import Sampler\n\nSampler()\n"},
+        {"cached", "Sampler"},
+    ),
+    "nobody who has the name from another file": (
+        {"lib/own.py": "class Sampler:\n    pass\n", "eval.py": "from lib.own import Sampler\n\nSampler()\n"},
+        {"cached", "Sampler"},
+    ),
+    "who has both": (
+        {"eval.py": "from lib import parts\n\n\nclass Sampler(parts.Sampler):\n    pass\n"},
+        {"cached"},
+    ),
+    "who has it from nobody knows where": ({"eval.py": "from . import Sampler\n\nSampler()\n"}, {"cached"}),
     "whoever installs another part": (
         {"other/setup.py": "from setuptools import setup\n\nsetup()\n"},
         {"cached", "Sampler"},

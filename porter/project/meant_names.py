@@ -1,0 +1,82 @@
+"""Whether the name of a function or class, where another Python file says it, means the one that is asked about.
+
+It does not where the file defines the name itself or imports it from elsewhere, and where it only imports it, for nobody
+or for others: those that take it from there say the name as well.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from functools import cached_property
+
+from porter.project.imports import Import, Project, imports
+from porter.regex import lazy
+
+_HANDED_ON = lazy(
+    rb"^[ \t]*from[ \t]+[\w.]+[ \t]+import[ \t]*(?:\([^)]*\)|(?:[^\n\\;]|\\\r?\n)*)|^__all__[ \t]*\+?=[ \t]*(?:\[[^\]]*\]|\([^)]*\))",
+    re.MULTILINE,
+)
+
+
+class MeantNames:
+    """`paths`: the Python files of a project; `text`: of one of them."""
+
+    def __init__(self, paths: Iterable[str], text: Callable[[str], bytes]):
+        self._paths, self._text = tuple(paths), text
+        self._imports: dict[str, list[Import]] = {}
+        self._rest: dict[str, bytes] = {}
+
+    @cached_property
+    def _project(self) -> Project:
+        return Project(self._paths, self._read)
+
+    @cached_property
+    def _words(self) -> frozenset[str]:
+        """What an import may begin with, for it to mean a file of the project."""
+        return frozenset(word.removesuffix(".py") for path in self._paths for word in path.split("/"))
+
+    def _read(self, path: str) -> list[Import]:
+        if path not in self._imports:
+            self._imports[path] = list(imports(self._text(path)))
+        return self._imports[path]
+
+    def uses(self, name: str, path: str, home: str) -> bool:
+        """Whether a file that says a name uses what `home` defines, as far as can be seen."""
+        sources = [s.module for s in self._read(path) if any(name in pair for pair in s.names)]
+        if any(imported == name != called for s in self._read(path) for imported, called in s.names):
+            return True  # under another name
+        if not sources and not self._defines(path, name):
+            return self._says(path, name)
+        others = all(self._is_another(module, name, path, home) for module in sources)
+        return self._says(path, name, b"." if others else b"")
+
+    def _is_another(self, module: str, name: str, path: str, home: str) -> bool:
+        """Whether a name that is imported from a module is none of `home`."""
+        files = {
+            file for near in self._project.named(path, module) for file in {near, *self._project.behind(near, name)}
+        }
+        if not files:
+            return module.partition(".")[0] not in {"", *self._words}
+        return home not in files and any(self._defines(file, name) for file in files)
+
+    def _defines(self, path: str, name: str) -> bool:
+        word = re.escape(name.encode())
+        return name.encode() in self._text(path) and bool(
+            re.search(rb"^(?:class|def|async[ \t]+def)[ \t]+%s\b" % word, self._text(path), re.MULTILINE)
+        )
+
+    def _says(self, path: str, name: str, before: bytes = b"") -> bool:
+        """Whether a file says a name in code that does not hand it on; `before`: right behind this sign."""
+        if path not in self._rest:
+            self._rest[path] = _HANDED_ON.sub(b"", self._text(path))
+        rest, word = self._rest[path], name.encode()
+        whole = re.compile(rb"%s\b(?<=\b%s)" % (word, word))
+        return any(
+            rest.endswith(before, 0, match.start()) and not is_comment(rest, match.start())
+            for match in whole.finditer(rest)
+        )
+
+
+def is_comment(text: bytes, offset: int) -> bool:
+    return text[text.rfind(b"\n", 0, offset) + 1 : offset].lstrip(b" \t").startswith(b"#")
