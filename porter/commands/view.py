@@ -9,8 +9,9 @@ from pathlib import Path
 
 from porter import __version__
 from porter.commands.job import Job
+from porter.files.commit import commit_of
 from porter.finding import Finding
-from porter.report.model import Report, Scan, View
+from porter.report.model import Project, Report, Scan, View
 from porter.run.run import Run
 
 _TYPED = 3  # paths; more of them a hook has given
@@ -25,9 +26,15 @@ def report_of(job: Job, run: Run, kind: str = "text", width: int = 100, verbose:
         known = baseline.known([f for file in run.files for f in file.findings], run.data, marks)
     prefix, root = place(run.root)
     launcher, roads = run.facts.launch.script, run.facts.roads
-    scan = Scan(run.files, _reader(run), run.left_out, launcher, roads, lambda: _scripts(job, run))
+    project = project_of(run.root)
+    scan = Scan(run.files, _reader(run), run.left_out, launcher, project, roads, lambda: _scripts(job, run))
     asked = " ".join(map(shlex.quote, job.paths)) if 0 < len(job.paths) <= _TYPED else "."
-    return Report(__version__, job.session, scan, known, job.lang, prefix, root, View(kind, asked, width, verbose))
+    view = View(kind, asked, width, verbose)
+    return Report(__version__, job.session, scan, known, job.lang, prefix, root, view)
+
+
+def project_of(root: Path) -> Project:
+    return Project(os.path.basename(os.path.realpath(root)), commit_of(root))
 
 
 def _scripts(job: Job, run: Run) -> Iterable[tuple[str, bytes]]:

@@ -39,6 +39,7 @@ def document(report: Report) -> Json:
         "schema": SCHEMA,
         "porter": report.version,
         "language": report.lang,
+        "project": {key: value for key, value in report.scan.project._asdict().items() if value},
         "target": {
             "torch_npu": target.torch_npu,
             "soc": target.soc,

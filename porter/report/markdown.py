@@ -8,7 +8,7 @@ from porter.files.documents import Json
 from porter.finding import SEVERITIES, STATUSES
 from porter.regex import lazy
 from porter.report.findings import REFUSED
-from porter.report.page import headline, is_open, readiness, state
+from porter.report.page import headline, is_open, project, readiness, state
 from porter.report.sanitise import line
 from porter.report.sarif import ranked
 from porter.rulebook.words import speaker
@@ -50,7 +50,9 @@ def render(document: Json) -> str:
 def _overview(document: Json, lang: str) -> list[str]:
     way, target, ready = document["route"], document["target"], readiness(document)
     colon = "：" if lang == "zh" else ": "
-    rows = [f"- **{phrase('route', lang)}**{colon}{text(way['title'][lang])}"] if way else []
+    about = " ".join(map(code, filter(None, project(document).values())))
+    rows = [f"- **{phrase('project', lang)}**{colon}{about}"] if about else []
+    rows += [f"- **{phrase('route', lang)}**{colon}{text(way['title'][lang])}"] if way else []
     if ready["places"]:
         counts = phrase("readiness.bar", lang, **{key: ready[key] for key in ("places", "auto", "review", "manual")})
         rows.append(f"- **{phrase('readiness', lang)}**{colon}{ready['percent']} %. {counts}")

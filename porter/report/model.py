@@ -31,6 +31,13 @@ class View(NamedTuple):
     verbose: bool = False  # with symptoms, efforts and notes
 
 
+class Project(NamedTuple):
+    """What is analysed, as a reader of the report knows it."""
+
+    name: str = ""  # of its folder
+    commit: str = ""  # the whole id, where the folder is the top of a git checkout
+
+
 class Api(NamedTuple):
     name: str
     uses: int
@@ -60,6 +67,7 @@ class Scan:
     data: Callable[[str], bytes | None] | None = field(default=None, repr=False, compare=False)  # as it was analysed
     left_out: tuple[str, ...] = ()  # directories, for their name alone
     launcher: str = ""  # the shell script that starts the training
+    project: Project = Project()
     roads: Roads = Roads()  # from which files nothing leads to torch
     # launch scripts and settings files of the project; without them there is no advice
     scripts: Callable[[], Iterable[tuple[str, bytes]]] | None = field(default=None, repr=False, compare=False)

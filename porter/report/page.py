@@ -21,6 +21,7 @@ STATES = (*STATUSES, "optional")
 VARIABLES = ("PRT801", "PRT802", "PRT803")
 TOP = 6  # rows of a list on the first screen
 NAMES = 12  # of what is used of one package
+SHORT = 12  # digits of a commit
 FIRST = 30  # rows of a long table before it asks
 
 
@@ -41,6 +42,7 @@ def context(document: Json) -> Json:
     rows = [excerpts.rows(f) for f in findings]
     return {
         "d": document,
+        "project": project(document),
         "rules": rules,
         "headline": {lang: headline(document, lang) for lang in LANGUAGES},
         "readiness": readiness(document),
@@ -59,6 +61,12 @@ def context(document: Json) -> Json:
         "names": NAMES,
         "verified": _verified(document.get("verified")),
     }
+
+
+def project(document: Json) -> Json:
+    """What the head of a report says of the project: both are empty where an older report is silent."""
+    about = document.get("project", {})
+    return {"name": line(about.get("name", "")), "commit": line(about.get("commit", ""))[:SHORT]}
 
 
 def _verified(run: Json | None) -> Json | None:
@@ -225,6 +233,7 @@ def embedded(document: Json, rows: list[list[Row]], excerpts: Excerpts, rules: d
         "states": STATES,
         "efforts": EFFORTS,
         "title": _pair("title"),
+        "project": project(document)["name"],
         "words": {
             key: _pair(key)
             for key in words("page", "en")

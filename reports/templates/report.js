@@ -251,7 +251,7 @@
     root.lang = lang;
     document.querySelectorAll("[data-en]").forEach(function (node) { node.setAttribute("aria-label", node.getAttribute(zh() ? "data-zh" : "data-en")); });
     document.querySelectorAll(".lang button").forEach(function (node) { node.setAttribute("aria-pressed", String(node.dataset.lang === lang)); });
-    document.title = "porter · " + data.title[zh()];
+    document.title = ["porter", data.project, data.title[zh()]].filter(Boolean).join(" · ");
     if (all.length) { controls(); refresh(true); }
   }
 

@@ -159,6 +159,8 @@ def test_json_holds_its_schema(porter):
         checker.validate(json.loads(porter("analyze", ".", "--format", "json", "--lang", lang).out))
     empty = porter("analyze", "lib/clean.py", "--format", "json").out
     checker.validate(json.loads(empty))
+    checker.validate({**json.loads(empty), "project": {"name": "r", "commit": "a" * 40}})
+    assert not checker.is_valid({**json.loads(empty), "project": {"commit": "a" * 12}})
     wrong = json.loads(empty)
     wrong["clock"] = "now"
     assert not checker.is_valid(wrong)

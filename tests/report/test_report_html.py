@@ -8,6 +8,7 @@ import re
 from html.parser import HTMLParser
 
 import pytest
+from command_line import git
 from report_samples import HOSTILE, ORDINARY, made
 
 from porter.finding import SEVERITIES, STATUSES
@@ -131,6 +132,25 @@ def test_every_number_of_the_first_screen(document):
     for severity in ("blocker", "wrong", "slow"):
         assert counted(page, f"left-{severity}") == sum(f["severity"] == severity for f in manual)
     assert counted(page, "left-auto") == sum(f["status"] == "auto" for f in due)
+
+
+def test_the_head_names_the_project_and_its_commit(porter, document):
+    git(porter.folder, "init", "-q")
+    git(porter.folder, "commit", "-q", "--allow-empty", "-m", "x")
+    commit = git(porter.folder, "rev-parse", "HEAD").strip()
+    checkout = json.loads(porter("analyze", ".", "--format", "json").out)
+    assert document["project"] == {"name": "r"} and checkout["project"] == {"name": "r", "commit": commit}
+    head = re.compile(r'<p class="project">(.*?)</p>')
+    said = [
+        plain(head.search(render_document({**document, "project": about}, "html"))[1])
+        for about in (document["project"], checkout["project"], {"name": "<b>\n\u202e"})
+    ]
+    assert said == ["r", f"r commit 提交 {commit[:12]}", r"<b>\n\u202e"]
+    old = {key: value for key, value in document.items() if key != "project"}
+    assert not head.search(render_document(old, "html")), "a report of an earlier porter has none"
+    assert "**Project**" not in render_document(old, "markdown")
+    assert f"- **Project**: `r` `{commit[:12]}`\n" in render_document(checkout, "markdown")
+    assert f"- **项目**：`r` `{commit[:12]}`\n" in render_document({**checkout, "language": "zh"}, "markdown")
 
 
 def test_causes_hold_what_is_left_and_nothing_twice(document):
