@@ -9,10 +9,10 @@
     return { n: n, id: row[0], path: row[1], line: row[2], column: row[3], code: data.codes[why[0]], why: why, severity: row[5],
              status: row[6], effort: row[7], values: row[8], hidden: row[9], source: row[10] };
   });
-  var known = {};
+  var known = Object.create(null);
   all.forEach(function (f) { known[f.id] = f; });
-  var chosen = { q: "", severity: [], status: [], family: "", code: "", file: "", effort: "", sort: "rank" };
-  var found = [], page = 0, opened = null;
+  var chosen, found = [], rows = [], page = 0, opened = "";  /* opened: a finding, or a fold */
+  clear();
 
   root.classList.add("live");
   function zh() { return root.lang === "zh-Hans" ? 1 : 0; }
@@ -63,50 +63,134 @@
     effort: function (a, b) { return work(b) - work(a) || a.n - b.n; }
   };
   function work(f) { return f.status === 2 ? 10 + f.effort : f.status === 1 ? 1 : 0; }
+  function filtered() {
+    return Object.keys(chosen).some(function (key) { return key !== "sort" && chosen[key].length; });
+  }
   function refresh(keep) {
-    found = all.filter(function (f) { return fits(f); }).sort(ORDERS[chosen.sort]);
-    if (!keep) page = 0;
+    if (!keep) { page = 0; opened = ""; }
+    var old = known[opened] && known[opened].hidden === 1 && !filtered() ? opened : null;  /* in the baseline, and linked to */
+    found = all.filter(function (f) { return fits(f) || f.id === old; }).sort(ORDERS[chosen.sort]);
+    rows = folded(found);
     draw();
+  }
+
+  /* automatic edits of one kind are one row, unless the order is that of the files */
+  function fold(f) { return [f.code, f.why[4], data.severities[f.severity]].join("-"); }
+  function folded(list) {
+    var folds = Object.create(null), rows = [];
+    list.forEach(function (f) {
+      var key = f.status || chosen.sort === "file" ? "" : fold(f);
+      if (folds[key]) folds[key].push(f);
+      else {
+        rows.push([f]);
+        if (key) folds[key] = rows[rows.length - 1];
+      }
+    });
+    return rows;
+  }
+  function holds(row) {
+    return row.some(function (f) { return f.id === opened; }) || (row.length > 1 && fold(row[0]) === opened);
   }
 
   /* the list */
   function draw() {
-    var list = byId("list"), from = page * PAGE, shown = found.slice(from, from + PAGE);
-    list.replaceChildren.apply(list, shown.map(row));
-    byId("tally").textContent = found.length ? word("js.shown", { from: from + 1, to: from + shown.length, n: found.length }) : word("js.none");
+    var list = byId("list"), from = page * PAGE, shown = rows.slice(from, from + PAGE);
+    var values = { from: from + 1, to: from + shown.length, rows: rows.length, n: found.length };
+    list.replaceChildren.apply(list, shown.map(function (row) { return row.length > 1 ? foldRow(row) : findingRow(row[0]); }));
+    byId("tally").textContent = word(!rows.length ? "js.none" : rows.length < found.length ? "js.shown.rows" : "js.shown", values);
     byId("previous").disabled = page === 0;
-    byId("next").disabled = from + PAGE >= found.length;
-    document.querySelector(".pager").hidden = found.length <= PAGE;
-    byId("clear").hidden = !Object.keys(chosen).some(function (key) { return key !== "sort" && chosen[key].length; });
+    byId("next").disabled = from + PAGE >= rows.length;
+    document.querySelector(".pager").hidden = rows.length <= PAGE;
+    byId("clear").hidden = !filtered();
     counts();
+    if (opened) reveal();
   }
-  function row(f) {
-    var item = make("li"), button = make("button", "f"), text = make("span", "msg");
-    item.id = "row-" + f.id;
+  function head(f, text) {
+    var button = make("button", "f");
     button.type = "button";
     button.append(make("span", "sev sev-" + data.severities[f.severity], word(data.severities[f.severity])), make("span", "code", f.code));
-    spelled(text, message(f)).append(make("span", "at", data.paths[f.path] + ":" + f.line));
     button.append(text, make("span", "state state-" + data.states[f.status], word(data.states[f.status])));
+    return button;
+  }
+  function findingRow(f) {
+    return expandable(f.id, head(f, spelled(make("span", "msg"), message(f))), place(f), function () { return details(f); }, "");
+  }
+  function foldRow(row) {
+    var button = head(row[0], title(row, make("span", "msg"))), files = new Set(row.map(function (f) { return f.path; })).size;
+    var many = make("p", "at", word(files > 1 ? "js.fold" : "js.fold.file", { n: row.length, files: files }));
+    return expandable(fold(row[0]), button, many, function () { return places(row); }, "");
+  }
+  function expandable(id, button, below, inside, around) {
+    var item = make("li"), flip = function () {
+      var open = item.querySelector(":scope > .below");
+      if (open) open.remove(); else item.append(inside());
+      button.setAttribute("aria-expanded", String(!open));
+      return !open;
+    };
+    item.id = "row-" + id;
+    item.append(button, below);
     button.setAttribute("aria-expanded", "false");
-    button.addEventListener("click", function () { toggle(item, button, f); });
-    item.append(button);
-    if (opened === f.id) toggle(item, button, f);
+    button.addEventListener("click", function () {
+      var within = item.querySelector("#row-" + CSS.escape(opened || "-"));
+      if (flip()) opened = id;
+      else if (opened === id || within) opened = around;
+      remember();
+    });
+    item.reveal = flip;
     return item;
   }
-  function toggle(item, button, f) {
-    var detail = item.querySelector(".detail");
-    if (detail) {
-      detail.remove();
-      button.setAttribute("aria-expanded", "false");
-      if (opened === f.id) opened = null;
-    } else {
-      item.append(details(f));
-      button.setAttribute("aria-expanded", "true");
-      opened = f.id;
-    }
+  function place(f) {
+    var node = make("p", "at");
+    node.append(data.paths[f.path] + ":" + f.line);
+    return node;
+  }
+  function title(row, node) {  /* `torch.cuda.*` → `torch.npu.*`, else the message that all have, else what the rule is called */
+    var heads = new Set(), names = new Set(), messages = new Set();
+    row.forEach(function (f) {
+      var name = (f.values.name || "").split("."), to = (f.values.to || "").split(".");
+      names.add(f.values.name + "\n" + f.values.to);
+      messages.add(message(f));
+      while (name.length > 1 && to.length > 1 && name[name.length - 1] === to[to.length - 1]) { name.pop(); to.pop(); }
+      heads.add(name.join(".") + "\n" + to.join("."));
+    });
+    var change = (names.size === 1 ? row[0].values.name + "\n" + row[0].values.to : Array.from(heads)[0]).split("\n");
+    if ("to" in row[0].values && heads.size === 1) {
+      change.forEach(function (name, n) { node.append(n ? " → " : "", make("code", "", name + (names.size > 1 ? ".*" : ""))); });
+    } else if (messages.size === 1) spelled(node, message(row[0]));
+    else node.append.apply(node, byId("rule-" + row[0].code).querySelector('.what [lang="' + root.lang + '"]').cloneNode(true).childNodes);
+    return node;
+  }
+  function places(row) {
+    var box = make("div", "below"), list = make("ol", "places"), more = make("button", "more"), shown = 0;
+    var add = function (to) {
+      row.slice(shown, to).forEach(function (f) { list.append(placeRow(f, fold(row[0]))); });
+      shown = to;
+      more.textContent = word("js.fold.more", { n: row.length - shown });
+      more.hidden = shown >= row.length;
+    };
+    more.type = "button";
+    more.addEventListener("click", function () { add(shown + PAGE); });
+    add(Math.max(PAGE, 1 + row.findIndex(function (f) { return f.id === opened; })));
+    box.append(list, more);
+    return box;
+  }
+  function placeRow(f, around) {
+    var button = make("button", "f"), code = f.source.find(function (r) { return r[0] === "-" || r[0] === "*"; });
+    button.type = "button";
+    button.append(code ? make("code", "msg", data.pool[code[2]][0].trim()) : spelled(make("span", "msg"), message(f)));
+    return expandable(f.id, button, place(f), function () { return details(f); }, around);
+  }
+  function reveal() {  /* what is opened, and the fold around it; the page that it is on is drawn */
+    var row = rows.find(holds), outer = row && byId("row-" + (row.length > 1 ? fold(row[0]) : opened));
+    if (!outer) return null;
+    outer.reveal();
+    if (row.length === 1 || opened === fold(row[0])) return outer;
+    var inner = byId("row-" + opened);
+    inner.reveal();
+    return inner;
   }
   function details(f) {
-    var box = make("div", "detail"), rule = byId("rule-" + f.code), symptom = f.why[3];
+    var box = make("div", "below detail"), rule = byId("rule-" + f.code), symptom = f.why[3];
     if (f.source.length) box.append(source(f));
     if (symptom) box.append(make("h3", "", word("js.symptom")), block(symptom));
     if (rule) {
@@ -167,7 +251,7 @@
       input.checked = chosen[id].indexOf(n) >= 0;
       input.addEventListener("change", function () {
         chosen[id] = names.map(function (_, k) { return k; }).filter(function (k) { return box.querySelectorAll("input")[k].checked; });
-        refresh();
+        change();
       });
       text.append(make("small"));
       label.append(input, text);
@@ -211,41 +295,74 @@
     byId("q").value = chosen.q;
   }
   function clear() {
-    chosen = { q: "", severity: [], status: [], family: "", code: "", file: "", effort: "", sort: chosen.sort };
+    chosen = { q: "", severity: [], status: [], family: "", code: "", file: "", effort: "", sort: chosen ? chosen.sort : "rank" };
+  }
+  function change(typing) {
+    refresh();
+    remember(typing);
   }
 
-  /* where the address leads */
+  /* the address holds the filters, the page and what is opened: "#findings?severity=blocker&open=..." */
+  function address() {
+    var query = new URLSearchParams(), names = function (id, all) { return chosen[id].map(function (n) { return all[n]; }).join(","); };
+    var parts = {
+      q: chosen.q, severity: names("severity", data.severities), status: names("status", data.states), family: chosen.family, code: chosen.code,
+      file: data.paths[chosen.file], effort: chosen.effort, sort: chosen.sort === "rank" ? "" : chosen.sort, page: page ? page + 1 : "", open: opened
+    };
+    Object.keys(parts).forEach(function (key) { if (parts[key]) query.set(key, parts[key]); });
+    return query.toString().replace(/%2C/g, ",").replace(/%2F/g, "/");
+  }
+  function apply(text) {  /* what names nothing of this report is left out */
+    var asked = new URLSearchParams(text), pick = function (key, known) { return known(asked.get(key) || "") ? asked.get(key) : ""; };
+    var some = function (key, names) { return names.map(function (_, n) { return n; }).filter(function (n) { return (asked.get(key) || "").split(",").indexOf(names[n]) >= 0; }); };
+    var file = data.paths.indexOf(asked.get("file"));
+    chosen = {
+      q: (asked.get("q") || "").toLowerCase(), severity: some("severity", data.severities), status: some("status", data.states),
+      family: pick("family", function (value) { return all.some(function (f) { return f.code[3] === value; }); }),
+      code: pick("code", function (value) { return data.codes.indexOf(value) >= 0; }), file: file < 0 ? "" : String(file),
+      effort: pick("effort", function (value) { return data.efforts.indexOf(value) >= 0; }),
+      sort: pick("sort", function (value) { return Object.keys(ORDERS).indexOf(value) >= 0; }) || "rank"
+    };
+    opened = asked.get("open") || "";
+    controls();
+    page = 0;
+    refresh(true);
+    var at = rows.findIndex(holds);
+    if (at < 0) opened = "";
+    page = at < 0 ? Math.min(Math.max(parseInt(asked.get("page"), 10) || 1, 1), Math.ceil(rows.length / PAGE) || 1) - 1 : Math.floor(at / PAGE);
+    if (page) draw();
+  }
+  function remember(typing) {  /* a word that is typed is one step back, not one for each letter */
+    var text = address(), hash = text ? "#findings?" + text : "#findings", step = history.state || {};
+    if (step.filters === text) return;
+    keep(text, hash, typing && step.typing ? "replaceState" : "pushState", typing);
+  }
+  function keep(text, hash, how, typing) {
+    try { history[how]({ filters: text, typing: !!typing }, "", hash); } catch (error) { /* a page without an address of its own */ }
+  }
   function follow() {
-    var hash = location.hash, query = HASH.exec(hash), id = hash.slice(3);
-    if (hash.indexOf("#f-") === 0) {
+    var hash = location.hash, query = HASH.exec(hash), id = hash.slice(3), step = history.state;
+    if (step && typeof step.filters === "string") {  /* Back, Forward, or loaded again: the browser knows where to scroll */
+      if (all.length && step.filters !== address()) apply(step.filters);
+      return;
+    }
+    if (hash.indexOf("#f-") === 0 && all.length) {
       if (!known[id] || known[id].hidden === 2) {
         byId("tally").textContent = word("js.gone");
         byId("findings").scrollIntoView();
-        return;
-      }
-      clear();
-      opened = id;
-      found = all.filter(function (f) { return !f.hidden || f.id === id; }).sort(ORDERS[chosen.sort]);
-      page = Math.floor(found.indexOf(known[id]) / PAGE);
-      controls();
-      draw();
-      byId("row-" + id).scrollIntoView();
-      byId("row-" + id).querySelector("button").focus({ preventScroll: true });
-    } else if (query) {
-      clear();
-      new URLSearchParams(query[1]).forEach(function (value, key) {
-        if (key === "severity") chosen.severity = value.split(",").map(function (v) { return data.severities.indexOf(v); });
-        else if (key === "status") chosen.status = value.split(",").map(function (v) { return data.states.indexOf(v); });
-        else if (key === "file") chosen.file = String(data.paths.indexOf(value));
-        else if (key in chosen) chosen[key] = key === "q" ? value.toLowerCase() : value;
-      });
-      controls();
-      refresh();
-      byId("findings").scrollIntoView();
-    } else if (hash.indexOf("#rule-") === 0) {
+      } else arrive("open=" + id);
+    } else if (query && all.length) arrive(query[1]);
+    else if (hash.indexOf("#rule-") === 0) {
       var rule = byId(hash.slice(1));
       if (rule) { rule.open = true; rule.scrollIntoView(); }
     }
+    keep(address(), hash || location.pathname + location.search, "replaceState");
+  }
+  function arrive(text) {
+    apply(text);
+    var item = opened && byId("row-" + opened);
+    (item || byId("findings")).scrollIntoView();
+    if (item) item.querySelector("button").focus({ preventScroll: true });
   }
   function speak(lang) {
     root.lang = lang;
@@ -267,15 +384,18 @@
   if (all.length) {
     byId("app").hidden = false;
     ["family", "code", "file", "sort"].forEach(function (id) {
-      byId(id).addEventListener("change", function () { chosen[id] = byId(id).value; refresh(); });
+      byId(id).addEventListener("change", function () { chosen[id] = byId(id).value; change(); });
     });
-    byId("q").addEventListener("input", function () { chosen.q = byId("q").value.trim().toLowerCase(); refresh(); });
+    byId("q").addEventListener("input", function () { chosen.q = byId("q").value.trim().toLowerCase(); change(true); });
     byId("filters").addEventListener("submit", function (event) { event.preventDefault(); });
-    byId("clear").addEventListener("click", function () { clear(); controls(); refresh(); byId("q").focus(); });
+    byId("clear").addEventListener("click", function () { clear(); controls(); change(); byId("q").focus(); });
     [["previous", -1], ["next", 1]].forEach(function (pair) {
-      byId(pair[0]).addEventListener("click", function () { page += pair[1]; draw(); byId("findings").scrollIntoView(); });
+      byId(pair[0]).addEventListener("click", function () { page += pair[1]; opened = ""; draw(); remember(); byId("findings").scrollIntoView(); });
     });
   }
+  document.querySelectorAll('a[href^="#findings?"]').forEach(function (node) {  /* a second click changes no address */
+    node.addEventListener("click", function () { if (node.hash === location.hash) byId("findings").scrollIntoView(); });
+  });
   speak(root.lang);
   follow();
   window.addEventListener("hashchange", follow);

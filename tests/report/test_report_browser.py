@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -54,12 +55,17 @@ STEPS = """
     one(id).value = value;
     one(id).dispatchEvent(new Event(kind || "change"));
   };
-  said.open = all("#list > li").length;
+  var told = function () { return +one("#tally").textContent.match(/\\d+(?=\\D*$)/)[0]; };
+  said.open = told();
+  said.folds = Array.from(all("#list > li")).filter(function (n) { return n.querySelector(".f + .at").textContent.match(/^\\d/); }).map(function (n) {
+    n.querySelector("button").click();
+    return [n.querySelector(".msg").textContent, n.querySelector(".at").textContent, n.querySelectorAll(".places > li").length];
+  });
   change("#q", "synchronize", "input");
   said.searched = Array.from(all("#list .at")).map(function (n) { return n.textContent; });
   one("#clear").click();
   all("#severity input")[0].click();
-  said.blockers = all("#list > li").length;
+  said.blockers = told();
   one("#clear").click();
   change("#code", "PRT205");
   said.code = Array.from(all("#list .code")).map(function (n) { return n.textContent; });
@@ -73,10 +79,10 @@ STEPS = """
   said.deep = one("#row-" + DEEP + " button").getAttribute("aria-expanded");
   location.hash = "findings?severity=wrong";
   await new Promise(function (r) { addEventListener("hashchange", function () { setTimeout(r, 0); }); });
-  said.wrong = all("#list > li").length;
+  said.wrong = told();
   dispatchEvent(new Event("beforeprint"));
   said.paper = all("#paper li").length;
-  said.folds = all("details:not([open])").length;
+  said.closed = all("details:not([open])").length;
   dispatchEvent(new Event("afterprint"));
   said.wide = document.documentElement.scrollWidth - document.documentElement.clientWidth;
   said.title = document.title;
@@ -97,6 +103,10 @@ def test_in_a_browser(browser, document, tmp_path, width):
     loud = [f for f in document["findings"] if f["suppressed"] is None]
     said = used(opened(browser, tmp_path, document, width), loud[-1]["fingerprint"])
     assert said["open"] == len(loud)
+    kinds = Counter((f["code"], f["why"], f["severity"]) for f in loud if f["status"] == "auto" and not f["optional"])
+    folded = {kind: n for kind, n in kinds.items() if n > 1}
+    assert sorted(n for _, _, n in said["folds"]) == sorted(folded.values()) and folded
+    assert ["torch.cuda.* → torch.npu.*", "2 places in 2 files", 2] in said["folds"]
     assert said["searched"] == ["lib/util.py:5"]
     assert said["blockers"] == sum(f["severity"] == "blocker" for f in loud)
     assert said["code"] == ["PRT205"] and "DistributedDataParallel" in said["detail"]
@@ -104,7 +114,94 @@ def test_in_a_browser(browser, document, tmp_path, width):
     assert (lang, severity) == ("zh-Hans", "阻断") and "处" in head and "porter ports" not in head
     assert said["deep"] == "true"
     assert said["wrong"] == sum(f["severity"] == "wrong" for f in loud)
-    assert said["paper"] == len(document["findings"]) and said["folds"] == 0
+    assert said["paper"] == len(document["findings"]) and said["closed"] == 0
+
+
+HELPERS = """
+var one = function (s) { return document.querySelector(s); }, all = function (s) { return Array.from(document.querySelectorAll(s)); };
+var change = function (id, value, kind) { one(id).value = value; one(id).dispatchEvent(new Event(kind || "change")); };
+var told = function () { return +((one("#tally").textContent.match(/\\d+(?=\\D*$)/) || [0])[0]); };
+var moved = function (how) {
+  var done = new Promise(function (r) { addEventListener("hashchange", function () { setTimeout(r, 0); }, { once: true }); });
+  how();
+  return done;
+};
+var shown = function () {
+  return {
+    hash: decodeURIComponent(location.hash), n: told(), q: one("#q").value, code: one("#code").value, sort: one("#sort").value,
+    chips: all(".chips input:checked + span").map(function (n) { return n.firstChild.textContent.trim(); }),
+    open: all('#list [aria-expanded="true"]').map(function (n) { return n.closest("li").id.slice(4); })
+  };
+};
+"""
+WALK = """
+(async function () {
+  var steps = [shown()], add = function () { steps.push(shown()); }, back = [];
+  all("#severity input")[0].click(); add();
+  ["c", "cu", "cuda"].forEach(function (q) { change("#q", q, "input"); }); add();
+  one("#list .f").click(); add();
+  change("#sort", "code"); add();
+  for (var n = 1; n < steps.length; n++) { await moved(function () { history.back(); }); back.unshift(shown()); }
+  await moved(function () { history.go(3); });
+  return { steps: steps, back: back, again: shown() };
+})()
+"""
+
+
+def test_the_address_holds_the_filters_and_what_is_open(browser, document, tmp_path):
+    page = opened(browser, tmp_path, document)
+    page.run(HELPERS)
+    said = page.run(WALK)
+    steps, mark = said["steps"], said["steps"][3]["open"][0]
+    query = "#findings?q=cuda&severity=blocker"
+    assert [s["hash"] for s in steps] == [
+        "",
+        "#findings?severity=blocker",
+        query,
+        f"{query}&open={mark}",
+        f"{query}&sort=code",
+    ]
+    assert len({s["n"] for s in steps[:3]}) == 3 and steps[2]["n"] > 0
+    assert said["back"] == steps[:-1], "Back leads through every step, and through no letter"
+    assert said["again"] == steps[3]
+    sent = browser.open(tmp_path / "page.html", hash=steps[3]["hash"])
+    sent.run(HELPERS)
+    assert sent.run("shown()") == steps[3] and sent.run("document.activeElement.closest('li').id") == f"row-{mark}"
+    assert page.errors == sent.errors == page.asked == []
+
+
+def test_a_link_leads_into_a_fold(browser, document, tmp_path):
+    loud = [f for f in document["findings"] if f["suppressed"] is None and f["status"] == "auto"]
+    mark = next(f["fingerprint"] for f in loud if f["path"] == "lib/util.py" and f["code"] == "PRT101")
+    opened(browser, tmp_path, document)
+    page = browser.open(tmp_path / "page.html", hash=f"#f-{mark}")
+    page.run(HELPERS)
+    assert page.run("shown().open") == ["PRT101-default-blocker", mark]
+    assert "torch.npu.synchronize" in page.run(
+        "one('#row-' + CSS.escape(%s) + ' .detail').textContent" % json.dumps(mark)
+    )
+    page.run("one('#row-PRT101-default-blocker > button').click()")
+    assert page.run("shown().open") == [] and page.run("location.hash") == "#findings"
+
+
+NOWHERE = (
+    "#f-__proto__", "#f-", "#f-0123", "#rule-none", "#findings?", "#findings?%E0%A4%A&&=&==", "#findings?page=99999", "#findings?page=x",
+    "#findings?open=__proto__", "#findings?open=PRT101-none-blocker", "#findings?open=%22%5D%3Cb%3E", "#findings?q=&severity=,&status=constructor",
+    "#findings?severity=worst&status=done&family=constructor&code=PRT999&file=no.py&effort=toString&sort=valueOf&page=-7&open=-", "#none", "#%00",
+)  # fmt: skip
+
+
+def test_an_address_that_names_nothing_does_no_harm(browser, document, tmp_path):
+    every = sum(f["suppressed"] is None for f in document["findings"])
+    page = opened(browser, tmp_path, document)
+    page.run(HELPERS)
+    for hash in NOWHERE:
+        page.run(f"moved(function () {{ location.hash = {json.dumps(hash)}; }})")
+        gone = hash.startswith("#f-")
+        assert page.run("[told(), all('#list > li').length > 0]") == [0 if gone else every, True], hash
+        page.run("one('#q').value = ''; change('#code', ''); change('#sort', 'file'); change('#sort', 'rank')")
+    fresh = [browser.open(tmp_path / "page.html", hash=hash) for hash in NOWHERE[:6]]
+    assert page.errors == [] and all(other.errors == [] for other in fresh)
 
 
 def test_a_hostile_repository_in_a_browser(browser, tmp_path, monkeypatch):
