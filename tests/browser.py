@@ -84,14 +84,15 @@ class Browser:
         message, _, self._rest = b"".join(parts).partition(b"\0")
         return json.loads(message)
 
-    def open(self, file: Path, width: int = 1280, dark: bool = False, hash: str = "") -> Page:
-        return Page(self, file, width, dark, hash)
+    def open(self, file: Path, width: int = 1280, dark: bool = False, hash: str = "", first: str = "") -> Page:
+        """At `hash`; `first` is run before the scripts of the page."""
+        return Page(self, file, width, dark, hash, first)
 
 
 class Page:
     """One page, with all that it asked the network for and all that went wrong."""
 
-    def __init__(self, browser: Browser, file: Path, width: int, dark: bool, hash: str = ""):
+    def __init__(self, browser: Browser, file: Path, width: int, dark: bool, hash: str, first: str):
         self._browser = browser
         target = browser.call("Target.createTarget", url="about:blank")["targetId"]
         self._session = browser.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
@@ -99,6 +100,7 @@ class Page:
             self._call(f"{part}.enable")
         self.address = file.as_uri()
         self.show(width, dark)
+        self._call("Page.addScriptToEvaluateOnNewDocument", source=first)
         self._call("Page.navigate", url=self.address + hash)
         self.run(
             "new Promise(function (r) { if (document.readyState === 'complete') r(); else addEventListener('load', r); })"

@@ -28,6 +28,10 @@ TAGS = {"en": "en", "zh": "zh-Hans"}
 
 def render(document: Json) -> str:
     folder = templates_dir()
+
+    def texts_of(*names: str) -> Markup:
+        return Markup("\n").join(Markup((folder / name).read_text("utf-8")) for name in names)
+
     # given outright: what chooses by a file's suffix does not see HTML in report.html.j2
     world = Environment(
         loader=FileSystemLoader(folder),
@@ -52,8 +56,10 @@ def render(document: Json) -> str:
         "top": TOP,
         "lang": document["language"],
         "tag": TAGS[document["language"]],
-        "style": Markup((folder / "report.css").read_text("utf-8")),
-        "script": Markup("\n".join((folder / name).read_text("utf-8") for name in ("report.js", "paper.js"))),
+        "style": texts_of("report.css"),
+        "dark": texts_of("dark.css"),
+        "theme": texts_of("theme.js"),
+        "script": texts_of("base.js", "copy.js", "report.js", "paper.js"),
     }
     world.filters |= {"shown": shown, "line": line}
     page = context(document)

@@ -1,43 +1,13 @@
+/* The list of findings, its filters, and the address that holds them. */
 (function () {
   "use strict";
-  var root = document.documentElement;
-  var byId = function (id) { return document.getElementById(id); };
-  var data = JSON.parse(byId("data").textContent);
+  var porter = window.porter, root = porter.root, byId = porter.byId, data = porter.data, all = porter.all;
+  var zh = porter.zh, word = porter.word, message = porter.message, make = porter.make, spelled = porter.spelled;
   var PAGE = 50, HASH = /^#findings\?(.*)$/;
-  var all = data.findings.map(function (row, n) {
-    var why = data.whys[row[4]];
-    return { n: n, id: row[0], path: row[1], line: row[2], column: row[3], code: data.codes[why[0]], why: why, severity: row[5],
-             status: row[6], effort: row[7], values: row[8], hidden: row[9], source: row[10] };
-  });
   var known = Object.create(null);
   all.forEach(function (f) { known[f.id] = f; });
   var chosen, found = [], rows = [], page = 0, opened = "";  /* opened: a finding, or a fold */
   clear();
-
-  root.classList.add("live");
-  function zh() { return root.lang === "zh-Hans" ? 1 : 0; }
-  function word(key, values) {
-    return fill(data.words[key][zh()], values || {});
-  }
-  function fill(text, values) {
-    return text.replace(/\{([a-z_]+)\}/g, function (all, name) { return name in values ? values[name] : all; });
-  }
-  function message(f, other) {
-    var at = 1 + (other === undefined ? zh() : other);
-    return fill(f.why[at] + data.more.map(function (row) { return row[0] in f.values ? row[at] : ""; }).join(""), f.values);
-  }
-  function make(tag, name, text) {
-    var node = document.createElement(tag);
-    if (name) node.className = name;
-    if (text !== undefined) node.textContent = text;
-    return node;
-  }
-  function spelled(node, text) {
-    text.split(/`([^`\n]+)`/).forEach(function (part, n) {
-      if (part) node.append(n % 2 ? make("code", "", part) : part);
-    });
-    return node;
-  }
 
   /* filters */
   var texts = null;
@@ -141,7 +111,7 @@
   }
   function place(f) {
     var node = make("p", "at");
-    node.append(data.paths[f.path] + ":" + f.line);
+    node.append(data.paths[f.path] + ":" + f.line, porter.copier(data.paths[f.path] + ":" + f.line));
     return node;
   }
   function title(row, node) {  /* `torch.cuda.*` → `torch.npu.*`, else the message that all have, else what the rule is called */
@@ -368,6 +338,7 @@
     root.lang = lang;
     document.querySelectorAll("[data-en]").forEach(function (node) { node.setAttribute("aria-label", node.getAttribute(zh() ? "data-zh" : "data-en")); });
     document.querySelectorAll(".lang button").forEach(function (node) { node.setAttribute("aria-pressed", String(node.dataset.lang === lang)); });
+    document.querySelectorAll(".copy").forEach(porter.labelled);
     document.title = ["porter", data.project, data.title[zh()]].filter(Boolean).join(" · ");
     if (all.length) { controls(); refresh(true); }
   }
@@ -387,6 +358,15 @@
       byId(id).addEventListener("change", function () { chosen[id] = byId(id).value; change(); });
     });
     byId("q").addEventListener("input", function () { chosen.q = byId("q").value.trim().toLowerCase(); change(true); });
+    byId("q").addEventListener("keydown", function (event) {  /* what was typed stays */
+      if (event.key === "Escape") { event.preventDefault(); byId("q").blur(); }
+    });
+    document.addEventListener("keydown", function (event) {
+      var typing = event.target.closest && event.target.closest('input[type="search"], select, textarea');
+      if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || typing) return;
+      event.preventDefault();
+      byId("q").focus();
+    });
     byId("filters").addEventListener("submit", function (event) { event.preventDefault(); });
     byId("clear").addEventListener("click", function () { clear(); controls(); change(); byId("q").focus(); });
     [["previous", -1], ["next", 1]].forEach(function (pair) {
@@ -399,6 +379,4 @@
   speak(root.lang);
   follow();
   window.addEventListener("hashchange", follow);
-
-  window.porter = { data: data, all: all, word: word, message: message, spelled: spelled, make: make };
 })();

@@ -99,7 +99,7 @@ def whole(name: str, out: bytes, schema) -> None:
     elif name == "html":
         page = Page()
         page.feed(text)
-        assert page.scripts == 2 and not page.images and quiet(text)
+        assert page.scripts == 3 and not page.images and quiet(text)
         assert {"caf%5Cxe9.py", "%5Cxff%5Cxfe.sh"} <= page.files, page.files
     elif name == "github":
         assert quiet(text) and all(

@@ -184,6 +184,105 @@ def test_a_link_leads_into_a_fold(browser, document, tmp_path):
     assert page.run("shown().open") == [] and page.run("location.hash") == "#findings"
 
 
+COPIED = """
+(async function () {
+  var said = [], put = { writeText: function (text) { said.push(text); return Promise.resolve(); } };
+  Object.defineProperty(navigator, "clipboard", { configurable: true, get: function () { return put; } });
+  var later = function () { return new Promise(function (r) { setTimeout(r, 0); }); };
+  var press = async function (node) { node.click(); await later(); return node.classList.contains("done"); };
+  var done = [await press(one("pre.cmd .copy")), await press(one("#list .copy")), await press(one(".causes .copy")), await press(one(".launchers .copy"))];
+  put.writeText = function () { return Promise.reject(new Error("not from here")); };
+  document.execCommand = function (what) { said.push(what + " " + document.activeElement.value); return true; };
+  done.push(await press(one("#list .copy")));
+  document.execCommand = function () { return false; };
+  done.push(await press(all("#list .copy")[1]));
+  return {
+    said: said, done: done, told: one("body > [role=status]").textContent,
+    fields: all("textarea").length, open: all("#list .below").length,
+    without: all("pre.cmd, code.place, #list .at").filter(function (n) {
+      return !n.querySelector(".copy") && !(n.closest("a") || n).nextElementSibling.matches(".copy");
+    }).length
+  };
+})()
+"""
+
+
+def test_every_command_and_every_place_can_be_copied(browser, document, tmp_path):
+    page = opened(browser, tmp_path, document)
+    page.run(HELPERS + "change('#sort', 'file')")
+    said = page.run(COPIED)
+    first, second = page.run("all('#list .at').slice(0, 2).map(function (n) { return n.textContent; })")
+    assert said["said"][0] == page.run("one('pre.cmd code').textContent")
+    assert said["said"][1] == first and re.fullmatch(r"[\w/.]+:\d+", first)
+    assert said["said"][2] == page.run("one('.causes .place').textContent") and said["said"][3] == "run.sh:4"
+    assert said["said"][4:] == [f"copy {first}"], "where there is no clipboard for a page"
+    assert said["done"] == [True] * 5 + [False] and said["told"] == "The browser lets nothing be copied"
+    assert said["fields"] == said["open"] == said["without"] == 0
+    assert page.run("one('#list .copy').getAttribute('aria-label')") == f"Copy {first}"
+    page.run("one('[data-lang=\"zh-Hans\"]').click()")
+    assert page.run("all('.copy').every(function (n) { return /^复制 /.test(n.getAttribute('aria-label')); })")
+    assert page.errors == [] and second
+
+
+KEYS = """
+(function () {
+  var press = function (key, node, more) {
+    var event = new KeyboardEvent("keydown", Object.assign({ key: key, bubbles: true, cancelable: true }, more));
+    (node || document.body).dispatchEvent(event);
+    return [document.activeElement.id, event.defaultPrevented];
+  };
+  var q = one("#q"), said = [press("/", null, { ctrlKey: true }), press("/")];
+  change("#q", "cuda", "input");
+  said.push(press("/", q), press("Escape", q), press("/", one("#file")), press("/", one("#status input")));
+  return [said, q.value];
+})()
+"""
+
+
+def test_a_slash_leads_to_the_search_and_escape_out_of_it(browser, document, tmp_path):
+    page = opened(browser, tmp_path, document)
+    page.run(HELPERS)
+    said, typed = page.run(KEYS)
+    assert said == [["", False], ["q", True], ["q", False], ["", True], ["", False], ["q", True]] and typed == "cuda"
+
+
+LOOK = "[getComputedStyle(document.body).backgroundColor, document.querySelector('.theme [aria-pressed=true]').dataset.theme]"
+LIGHT, DARK = "rgb(251, 250, 246)", "rgb(24, 24, 22)"
+
+
+def test_colours_are_chosen_and_remembered(browser, document, tmp_path):
+    page = opened(browser, tmp_path, document, dark=True)
+    choose = "document.querySelector('.theme [data-theme={}]').click();" + LOOK
+    assert page.run(LOOK) == [DARK, "auto"]
+    assert page.run(choose.format("light")) == [LIGHT, "light"]
+    assert opened(browser, tmp_path, document, dark=True).run(LOOK) == [LIGHT, "light"]
+    assert page.run(choose.format("dark")) == [DARK, "dark"]
+    other = opened(browser, tmp_path, document)
+    assert other.run(LOOK) == [DARK, "dark"]
+    page.run("localStorage.setItem('porter-theme', 'constructor')")
+    assert opened(browser, tmp_path, document).run(LOOK) == [LIGHT, "auto"]
+    assert other.run(choose.format("auto")) == [LIGHT, "auto"]
+    assert page.errors == other.errors == []
+
+
+BARRED = """
+Object.defineProperty(window, "localStorage", { get: function () { throw new DOMException("denied", "SecurityError"); } });
+history.pushState = history.replaceState = function () { throw new DOMException("denied", "SecurityError"); };
+"""
+
+
+def test_where_nothing_may_be_stored(browser, document, tmp_path):
+    """As in a frame without an origin: the storage raises, and so does what changes the address."""
+    opened(browser, tmp_path, document)
+    page = browser.open(tmp_path / "page.html", first=BARRED)
+    page.run(HELPERS)
+    assert page.run("document.querySelector('.theme [data-theme=dark]').click();" + LOOK) == [DARK, "dark"]
+    every = page.run("told()")
+    page.run("all('#severity input')[0].click(); one('#list .f').click()")
+    assert 0 < page.run("told()") < every and page.run("shown().open.length") == 1
+    assert page.run("location.hash") == "" and page.errors == []
+
+
 NOWHERE = (
     "#f-__proto__", "#f-", "#f-0123", "#rule-none", "#findings?", "#findings?%E0%A4%A&&=&==", "#findings?page=99999", "#findings?page=x",
     "#findings?open=__proto__", "#findings?open=PRT101-none-blocker", "#findings?open=%22%5D%3Cb%3E", "#findings?q=&severity=,&status=constructor",
@@ -251,11 +350,11 @@ def luminance(colour: str) -> float:
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-@pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
+@pytest.mark.parametrize("scheme", ["report.css", "dark.css"], ids=["light", "dark"])
 def test_every_colour_can_be_read(scheme):
     """Each colour of text on each ground it may stand on, as WCAG 2.2 wants it of small text."""
-    style = (templates_dir() / "report.css").read_text("utf-8")
-    colours = dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6})", re.findall(r":root \{(.*?)\}", style, re.S)[scheme]))
+    style = (templates_dir() / scheme).read_text("utf-8")
+    colours = dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6})", re.findall(r":root \{(.*?)\}", style, re.S)[0]))
     for name in COLOURS:
         for ground in ("paper", "raised", "put", "gone", "mark"):
             dark, light = sorted((luminance(colours[name]), luminance(colours[ground])))

@@ -1,0 +1,39 @@
+/* What every part of the script needs: the findings, words in the language of the moment, elements. */
+(function () {
+  "use strict";
+  var root = document.documentElement;
+  var byId = function (id) { return document.getElementById(id); };
+  var data = JSON.parse(byId("data").textContent);
+  var all = data.findings.map(function (row, n) {
+    var why = data.whys[row[4]];
+    return { n: n, id: row[0], path: row[1], line: row[2], column: row[3], code: data.codes[why[0]], why: why, severity: row[5],
+             status: row[6], effort: row[7], values: row[8], hidden: row[9], source: row[10] };
+  });
+
+  root.classList.add("live");
+  function zh() { return root.lang === "zh-Hans" ? 1 : 0; }
+  function word(key, values) {
+    return fill(data.words[key][zh()], values || {});
+  }
+  function fill(text, values) {
+    return text.replace(/\{([a-z_]+)\}/g, function (all, name) { return name in values ? values[name] : all; });
+  }
+  function message(f, other) {
+    var at = 1 + (other === undefined ? zh() : other);
+    return fill(f.why[at] + data.more.map(function (row) { return row[0] in f.values ? row[at] : ""; }).join(""), f.values);
+  }
+  function make(tag, name, text) {
+    var node = document.createElement(tag);
+    if (name) node.className = name;
+    if (text !== undefined) node.textContent = text;
+    return node;
+  }
+  function spelled(node, text) {
+    text.split(/`([^`\n]+)`/).forEach(function (part, n) {
+      if (part) node.append(n % 2 ? make("code", "", part) : part);
+    });
+    return node;
+  }
+
+  window.porter = { root: root, byId: byId, data: data, all: all, zh: zh, word: word, message: message, make: make, spelled: spelled };
+})();
