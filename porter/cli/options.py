@@ -30,6 +30,14 @@ Library = Annotated[
     ),
 ]
 WriteBaseline = Annotated[str | None, typer.Option(help="Write all findings to FILE and exit 0.", metavar="FILE")]
+SourceUrl = Annotated[
+    str | None,
+    typer.Option(
+        "--source-url",
+        help="Places of the HTML report link there; {commit}, {path} and {line} are filled in.",
+        metavar="URL",
+    ),
+]
 Format = Annotated[
     str | None,
     typer.Option(

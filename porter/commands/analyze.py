@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from porter.commands.job import prepare
 from porter.commands.output import show_bytes, write_text
-from porter.commands.view import report_of
+from porter.commands.view import project_of, report_of
 from porter.errors import UserError, check_choice
 from porter.exits import FOUND, INTERNAL, OK
 from porter.report import FORMATS, SHAPES, format_of, render
@@ -31,6 +31,7 @@ def analyze(
     all: bool = False,
     statistics: bool = False,
     library: str | None = None,
+    source_url: str | None = None,
     **given: Any,
 ) -> int:
     if library is not None:
@@ -41,10 +42,11 @@ def analyze(
     _check_format(name, all, statistics)
     outputs = [(file, format_of(file)) for file in output or ()]
     job = prepare(paths, **given)
+    project_of(job.root, source_url or "")  # before the work, not after it
     run = job.run(quiet)
     plain = "grouped" if verbose or all else "concise" if quiet else "text"
     shape = name if name in SHAPES and name != "text" else plain
-    report = report_of(job, run, shape, width(sys.stdout), verbose)
+    report = report_of(job, run, shape, width(sys.stdout), verbose, source_url or "")
     for file, form in outputs:
         write_text(file, render(report, form))
     _show(report, name, statistics)

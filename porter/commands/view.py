@@ -17,7 +17,9 @@ from porter.run.run import Run
 _TYPED = 3  # paths; more of them a hook has given
 
 
-def report_of(job: Job, run: Run, kind: str = "text", width: int = 100, verbose: bool = False) -> Report:
+def report_of(
+    job: Job, run: Run, kind: str = "text", width: int = 100, verbose: bool = False, source_url: str = ""
+) -> Report:
     known: frozenset[Finding] = frozenset()
     if job.baseline is not None:
         from porter.run import baseline
@@ -26,15 +28,21 @@ def report_of(job: Job, run: Run, kind: str = "text", width: int = 100, verbose:
         known = baseline.known([f for file in run.files for f in file.findings], run.data, marks)
     prefix, root = place(run.root)
     launcher, roads = run.facts.launch.script, run.facts.roads
-    project = project_of(run.root)
+    project = project_of(run.root, source_url)
     scan = Scan(run.files, _reader(run), run.left_out, launcher, project, roads, lambda: _scripts(job, run))
     asked = " ".join(map(shlex.quote, job.paths)) if 0 < len(job.paths) <= _TYPED else "."
     view = View(kind, asked, width, verbose)
     return Report(__version__, job.session, scan, known, job.lang, prefix, root, view)
 
 
-def project_of(root: Path) -> Project:
-    return Project(os.path.basename(os.path.realpath(root)), commit_of(root))
+def project_of(root: Path, source_url: str = "") -> Project:
+    """Raises UserError for a --source-url that leads nowhere."""
+    project = Project(os.path.basename(os.path.realpath(root)), commit_of(root), source_url)
+    if source_url:
+        from porter.report.links import check
+
+        check(source_url, project.commit)
+    return project
 
 
 def _scripts(job: Job, run: Run) -> Iterable[tuple[str, bytes]]:

@@ -11,6 +11,7 @@ from markupsafe import Markup
 from porter.files.documents import Json
 from porter.regex import lazy
 from porter.report import support
+from porter.report.links import Links
 from porter.report.page import STATES, TOP, context
 from porter.report.read import Templates
 from porter.report.sanitise import line, shown
@@ -52,6 +53,7 @@ def render(document: Json) -> str:
         "support": _support,
         "severity": support.severity,
         "url": _url,
+        "source": Links(document).of,
         "states": STATES,
         "top": TOP,
         "lang": document["language"],

@@ -36,6 +36,7 @@ class Project(NamedTuple):
 
     name: str = ""  # of its folder
     commit: str = ""  # the whole id, where the folder is the top of a git checkout
+    source_url: str = ""  # where its files can be read: what porter.report.links fills
 
 
 class Api(NamedTuple):

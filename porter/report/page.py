@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections import Counter
 
 from porter.files.documents import Json
 from porter.finding import EFFORTS, SEVERITIES, STATUSES
 from porter.report.excerpt import Excerpts, Row
 from porter.report.findings import DEPENDENT, REFUSED, stands_in_the_way
+from porter.report.links import Links
 from porter.report.sanitise import line, shown
 from porter.report.static import paper
 from porter.report.treemap import boxes
@@ -43,6 +45,7 @@ def context(document: Json) -> Json:
     return {
         "d": document,
         "project": project(document),
+        "source_url": shlex.quote(asked) if (asked := Links(document).asked) else "",
         "rules": rules,
         "headline": {lang: headline(document, lang) for lang in LANGUAGES},
         "readiness": readiness(document),
@@ -204,6 +207,7 @@ def by_rule(findings: list[Json]) -> list[Json]:
 def embedded(document: Json, rows: list[list[Row]], excerpts: Excerpts, rules: dict[str, Json]) -> str:
     """JSON that no markup in it can end, small enough for 20,000 findings."""
     findings = document["findings"]
+    links = Links(document)
     paths = sorted({f["path"] for f in findings})
     index = {path: n for n, path in enumerate(paths)}
     codes = list(rules)
@@ -224,6 +228,7 @@ def embedded(document: Json, rows: list[list[Row]], excerpts: Excerpts, rules: d
         ])  # fmt: skip
     data = {
         "paths": [line(path) for path in paths],
+        "links": [links.of_file(path) for path in paths] if links.template else [],
         "codes": codes,
         "whys": texts,
         "more": [[row["value"], shown(row["en"]), shown(row["zh"])] for row in document["more"]],

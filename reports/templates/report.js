@@ -110,8 +110,12 @@
     return item;
   }
   function place(f) {
-    var node = make("p", "at");
-    node.append(data.paths[f.path] + ":" + f.line, porter.copier(data.paths[f.path] + ":" + f.line));
+    var node = make("p", "at"), text = data.paths[f.path] + ":" + f.line, link = make("a", "", text);
+    if (data.links.length) {
+      link.href = data.links[f.path].replace("{line}", f.line);
+      link.rel = "noreferrer";
+    }
+    node.append(data.links.length ? link : text, porter.copier(text));
     return node;
   }
   function title(row, node) {  /* `torch.cuda.*` → `torch.npu.*`, else the message that all have, else what the rule is called */

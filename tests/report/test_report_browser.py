@@ -224,6 +224,16 @@ def test_every_command_and_every_place_can_be_copied(browser, document, tmp_path
     assert page.errors == [] and second
 
 
+def test_rows_link_to_the_source(browser, document, tmp_path):
+    about = {"name": "r", "source_url": "https://host/r/{path}#L{line}"}
+    page = opened(browser, tmp_path, {**document, "project": about})
+    found = page.run(
+        "Array.from(document.querySelectorAll('#list .at a')).map(function (n) { return [n.href, n.textContent]; })"
+    )
+    assert found and all(link == f"https://host/r/{text.replace(':', '#L')}" for link, text in found)
+    assert page.errors == page.asked == []
+
+
 KEYS = """
 (function () {
   var press = function (key, node, more) {
