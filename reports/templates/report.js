@@ -123,7 +123,7 @@
     row.forEach(function (f) {
       var name = (f.values.name || "").split("."), to = (f.values.to || "").split(".");
       names.add(f.values.name + "\n" + f.values.to);
-      messages.add(message(f));
+      if (!("to" in f.values) && messages.size < 2) messages.add(message(f));  /* else the names say whether all are alike */
       while (name.length > 1 && to.length > 1 && name[name.length - 1] === to[to.length - 1]) { name.pop(); to.pop(); }
       heads.add(name.join(".") + "\n" + to.join("."));
     });

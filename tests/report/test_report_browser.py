@@ -170,6 +170,40 @@ def test_the_address_holds_the_filters_and_what_is_open(browser, document, tmp_p
     assert page.errors == sent.errors == page.asked == []
 
 
+def test_what_a_fold_is_called(browser, tmp_path, monkeypatch):
+    """The change where the names have one, the message where it is one, else what the rule is called."""
+    lines = [
+        "import torch",
+        "",
+        "",
+        "def f(x):",
+        "    torch.cuda.synchronize()",
+        "    torch.cuda.synchronize()",
+        "    torch.cuda.set_device(0)",
+    ]
+    lines += [
+        "    torch.zeros(1, device='cuda')",
+        "    torch.zeros(1, device='cuda:0')",
+        "    return x.cuda() + x.cuda()",
+        "",
+    ]
+    porter = made(monkeypatch, tmp_path / "r", {"setup.py": "", "a.py": "\n".join(lines)})
+    page = opened(browser, tmp_path, json.loads(porter("analyze", ".", "--format", "json").out))
+    page.run(HELPERS)
+    called = "all('#list .f + .at').map(function (n) { return [n.previousSibling.querySelector('.msg').textContent, n.textContent]; })"
+    assert page.run(called) == [
+        ["torch.cuda.* → torch.npu.*", "3 places in one file"],
+        ["A string that names a CUDA device", "2 places in one file"],
+        [".cuda() moves to a CUDA device; .npu() moves to the NPU", "2 places in one file"],
+    ]
+    page.run("change('#q', 'synchronize', 'input')")
+    assert page.run(called) == [["torch.cuda.synchronize → torch.npu.synchronize", "2 places in one file"]]
+    page.run("change('#q', '', 'input'); one('[data-lang=\"zh-Hans\"]').click()")
+    assert page.run(called)[0] == ["torch.cuda.* → torch.npu.*", "一个文件中的 3 处"]
+    page.run("change('#sort', 'file')")
+    assert [place for _, place in page.run(called)] == [f"a.py:{n}" for n in (5, 6, 7, 8, 9, 10, 10)]
+
+
 def test_a_link_leads_into_a_fold(browser, document, tmp_path):
     loud = [f for f in document["findings"] if f["suppressed"] is None and f["status"] == "auto"]
     mark = next(f["fingerprint"] for f in loud if f["path"] == "lib/util.py" and f["code"] == "PRT101")
