@@ -121,14 +121,18 @@
   function title(row, node) {  /* `torch.cuda.*` → `torch.npu.*`, else the message that all have, else what the rule is called */
     var heads = new Set(), names = new Set(), messages = new Set();
     row.forEach(function (f) {
-      var name = (f.values.name || "").split("."), to = (f.values.to || "").split(".");
-      names.add(f.values.name + "\n" + f.values.to);
-      if (!("to" in f.values) && messages.size < 2) messages.add(message(f));  /* else the names say whether all are alike */
+      if (!f.values.name || !f.values.to) {
+        if (messages.size < 2) messages.add(message(f));
+        return;
+      }
+      var change = f.values.name + "\n" + f.values.to, name = f.values.name.split("."), to = f.values.to.split(".");
+      if (names.has(change)) return;
+      names.add(change);
       while (name.length > 1 && to.length > 1 && name[name.length - 1] === to[to.length - 1]) { name.pop(); to.pop(); }
       heads.add(name.join(".") + "\n" + to.join("."));
     });
-    var change = (names.size === 1 ? row[0].values.name + "\n" + row[0].values.to : Array.from(heads)[0]).split("\n");
-    if ("to" in row[0].values && heads.size === 1) {
+    if (heads.size === 1) {
+      var change = Array.from(names.size === 1 ? names : heads)[0].split("\n");
       change.forEach(function (name, n) { node.append(n ? " → " : "", make("code", "", name + (names.size > 1 ? ".*" : ""))); });
     } else if (messages.size === 1) spelled(node, message(row[0]));
     else node.append.apply(node, byId("rule-" + row[0].code).querySelector('.what [lang="' + root.lang + '"]').cloneNode(true).childNodes);
