@@ -17,6 +17,7 @@ from porter.cli.options import (
     FailOn,
     Force,
     Format,
+    Fuse,
     Ignore,
     Jobs,
     Lang,
@@ -116,9 +117,7 @@ def migrate(
     inplace: Annotated[bool, typer.Option("--inplace", help="Write the files.")] = False,
     out: Annotated[str | None, typer.Option("--out", help="Write a ported copy of the tree.", metavar="DIR")] = None,
     unsafe: Annotated[bool, typer.Option("--unsafe", help="Also make the edits a person should look at.")] = False,
-    fuse: Annotated[
-        bool, typer.Option("--fuse", help="Also write fused operators in, where nothing else can change.")
-    ] = False,
+    fuse: Fuse = False,
     check: Annotated[bool, typer.Option("--check", help="Write nothing; exit 1 if something would change.")] = False,
     output: Outputs = None,
     annotate: Annotate = False,

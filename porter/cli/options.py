@@ -30,6 +30,8 @@ Library = Annotated[
     ),
 ]
 WriteBaseline = Annotated[str | None, typer.Option(help="Write all findings to FILE and exit 0.", metavar="FILE")]
+Fuse = Annotated[bool, typer.Option("--fuse", help="Also write fused operators in, where nothing else can change.")]
+Verified = Annotated[str | None, typer.Option(help="What `porter verify --output` wrote: a chapter in HTML.")]
 SourceUrl = Annotated[
     str | None,
     typer.Option(

@@ -17,6 +17,7 @@ from porter.cli.options import (
     Plain,
     Style,
     TargetText,
+    Verified,
 )
 
 Program = Annotated[
@@ -126,9 +127,7 @@ def report(
     output: Outputs = None,
     format: Format = None,
     lang: Lang = None,
-    verified: Annotated[
-        str | None, typer.Option(help="What `porter verify --output` wrote: a chapter in HTML.")
-    ] = None,
+    verified: Verified = None,
 ) -> int:
     """A report of earlier findings, made elsewhere."""
     from porter.commands import report as command
