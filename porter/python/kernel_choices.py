@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from porter.python.blocks import once
@@ -56,9 +57,7 @@ def _decided(file: File, link: Link | None) -> Choice | None:
         if kind is ast.BoolOp:
             if choice := next((choice for value, choice in _beside(above) if value is not child), None):
                 return choice
-            # `torch.cuda.is_available() and x.is_cuda`: they are one decision
-            asked = ((value, up) for value in above.values if value is not child and _asks_device(value))
-            if name := next(filter(None, (kernel(file, other) for other in asked)), None):
+            if name := next((name for value, name in _kernels_asked(file, up) if value is not child), None):
                 return "kernel", name
         elif kind in (ast.IfExp, ast.If) and child is above.test and loads_on_host(file, up):
             return "loads", PLACE
@@ -171,6 +170,17 @@ def _beside(test: ast.BoolOp) -> tuple[tuple[ast.expr, Choice], ...]:
         elif member := _member(value):
             choices.append((value, ("member", member)))
     return tuple(choices)
+
+
+def _kernels_asked(file: File, test: Link) -> list[tuple[Node, str]]:
+    """`torch.cuda.is_available() and x.is_cuda`: they are one decision. The first two, as a question is not beside itself."""
+
+    def asked() -> Iterator[tuple[Node, str]]:
+        for value in filter(_asks_device, test[0].values):
+            if name := kernel(file, (value, test)):
+                yield value, name
+
+    return file.names.once("kernels asked for", test[0].values, lambda: list(islice(asked(), 2)))
 
 
 def _asks_device(node: Node) -> bool:

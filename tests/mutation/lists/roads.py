@@ -66,7 +66,7 @@ MUTANTS = [
     Mutant(
         "a package hands nothing on",
         "project/imports.py",
-        "files.update((file,), *(self._behind(file, name) for name in names))",
+        "files.update((file,), *(self.behind(file, name) for name in names))",
         "files.add(file)",
         TESTS,
         "hands_on",
