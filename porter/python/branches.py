@@ -94,6 +94,8 @@ def kernel(file: File, link: Link | None) -> str | None:
     for above, up in _above(link):
         kind = above.__class__
         if kind is ast.BoolOp:
+            if any(map(_is_without, above.values)):
+                return None
             for word in (word for value, word in _conditions_of(above, file, up) if value is not child):
                 if not word.endswith(_COMPARED):
                     return word
@@ -108,6 +110,12 @@ def kernel(file: File, link: Link | None) -> str | None:
             return _of_statement(file, above, up) or compared
         child = above
     return None
+
+
+def _is_without(part: Node) -> bool:
+    """`device == "cuda" and not torch.cuda.is_available()`: what follows is for machines without."""
+    asked: Node = part.operand if part.__class__ is ast.UnaryOp and part.op.__class__ is ast.Not else None
+    return asked.__class__ is ast.Call and call_name(asked.func) == "is_available"
 
 
 def _of_statement(file: File, statement: Node, link: Link) -> str | None:

@@ -74,6 +74,8 @@ def _decided(file: File, link: Link | None) -> Choice | None:
             return next((("stops", word) for word in words), None)
         elif kind is ast.Assign:
             target: str = getattr(above.targets[0], "id", "")
+            if accelerator := _lightning_by(file, above.targets[0], up):
+                return "together", accelerator
             return ("kernel", target) if _CHOSEN.search(target) else None
         elif kind is ast.Call and child is not above.func or isinstance(above, ast.stmt):
             return None
@@ -82,6 +84,15 @@ def _decided(file: File, link: Link | None) -> Choice | None:
                 return stays
         child = above
     return None
+
+
+def _lightning_by(file: File, target: Node, link: Link) -> str | None:
+    """`use_gpu = gpus > 0 and torch.cuda.is_available()`, which chooses the accelerator further down."""
+    if target.__class__ is not ast.Name or not file.source.says(b"accelerator"):
+        return None
+    uses = file.names.readers(target.id, (target, link))
+    choices = [use[1] for use in uses if use[1] and use[1][0].__class__ is ast.IfExp and use[1][0].test is use[0]]
+    return next(filter(None, (_lightning(file, choice) for choice in choices)), None)
 
 
 def _lightning(file: File, choice: Link) -> str | None:

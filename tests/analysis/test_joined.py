@@ -599,3 +599,20 @@ def test_a_cell_that_is_no_python_holds_back_what_stands_in_it_alone(project, br
     book = json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}, indent=1)
     files = {"train.py": train, "a.yaml": "DIST:\n  BACKEND: nccl\n", "a.ipynb": book}
     assert ported(project(files))["a.yaml"] == f"DIST:\n  BACKEND: {end}\n"
+
+
+def test_a_file_that_is_only_called_after_kernels_moves_with_its_default(project):
+    """The path makes a comparison a question for kernels; what it is compared with is one value all the same."""
+    text = """import argparse
+import torch
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--device", default="cuda")
+args = parser.parse_args()
+if args.device == "cuda" and not torch.cuda.is_available():
+    args.device = "cpu"
+if args.device == "cuda":
+    print(torch.ones(2, device=args.device))
+"""
+    made = ported(project({"bench_triton_sums.py": text}))["bench_triton_sums.py"]
+    assert made.count('"cuda"') in (0, 3)

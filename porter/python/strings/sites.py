@@ -66,7 +66,10 @@ def _chooses_kernel(file: File, link: Link) -> bool:
         return False
     around = next(node for node in parents(link) if isinstance(node, ast.stmt))
     ends = isinstance(around, ast.Assert) or isinstance(around, ast.If) and isinstance(around.body[-1], ast.Raise)
-    return not ends and kernel(file, link) is not None
+    name = None if ends else kernel(file, link)
+    return name is not None and name != file.path.rpartition("/")[2].removesuffix(
+        ".py"
+    )  # of which the path alone speaks
 
 
 def with_status(
