@@ -16,15 +16,17 @@ from porter.text.document import Document
 from porter.text.shells.programs import heads
 from porter.text.shells.script import Command, Script, Word
 
+_CUDA = r"cuda(?::(?:\d+|\$\w+|\$\{\w+\}))?"  # `cuda:$RANK`
 _OPTION = lazy(
-    r"(?<![\w-])(--?[A-Za-z][\w.-]{0,100})(?:=|(\s+))([\"']?)(?:\$\{\w+:?[-=])?(cuda(?::\d+)?|nccl|gpu)\}?\3(?![\w:,./-])"
+    r"(?<![\w-])(--?[A-Za-z][\w.-]{0,100})(?:=|(\s+))([\"']?)(?:\$\{\w+:?[-=])?"
+    rf"({_CUDA}|nccl|gpu)\}}?\3(?![\w:,./-])"
 )
 # a variable that holds such a value, or falls back to it, and an option that is handed a variable
 _HELD = lazy(r"[\"']?(?:\$\{\w+:?[-=])?(cuda(?::\d+)?|nccl)\}?[\"']?$")
 _HANDED = lazy(r"(?<![\w-])(--?[A-Za-z][\w.-]{0,100})(?:=|\s+)([\"']?)\$(?:\{(\w+)\}|(\w+))\2(?![\w:,./-])")
 # what a program that reads settings is given in their place
 _KEY = r"(?<!\S)[\"']?\+{0,2}([A-Za-z_][\w.]{0,200})=([\"']?)"
-_OVERRIDE = lazy(_KEY + r"(?:\$\{\w+:?[-=])?(cuda(?::\d+)?|nccl)\}?\2[\"']?(?!\S)")
+_OVERRIDE = lazy(_KEY + rf"(?:\$\{{\w+:?[-=])?({_CUDA}|nccl)\}}?\2[\"']?(?!\S)")
 _OVERRIDDEN = lazy(_KEY + r"\$(?:\{(\w+)\}|(\w+))\2[\"']?(?!\S)")
 _OWN = lazy(r"\$\{(\w+)")  # of `backend=${backend:-nccl}`
 _COMPARED = lazy(
