@@ -122,14 +122,14 @@ def _rule(rule: RuleText, page: Page) -> list[Line]:
 
 def _stays(api: ApiText, page: Page) -> list[Line]:
     rows: list[Line] = [[(say("explain.stays", page.lang, api=api.name), "bold")]]
-    return rows + page.prose(api.message[page.lang]) + page.code("explain.example", api.before)
+    return rows + page.message(api.message, api.details) + page.code("explain.example", api.before)
 
 
 def _api(api: ApiText, rule: RuleText, exists: bool, page: Page) -> list[Line]:
     key = "becomes" if api.to else "old" if api.name.startswith("torch_npu.") else "differs" if exists else "none"
     head = say(f"explain.{key}", page.lang, api=api.name, to=api.to)
     rows: list[Line] = [[(head, "bold"), ("  ", ""), (say(api.status, page.lang), STYLES[api.status])]]
-    rows += page.prose(api.message.get(page.lang, ""))
+    rows += page.message(api.message, api.details)
     rows += page.code("explain.symptom", api.symptom)
     if api.name.rpartition(".")[2] in api.before:  # rows of several names have the example of the first
         rows += page.code("explain.before" if api.after else "explain.example", api.before)
@@ -143,7 +143,7 @@ def _api(api: ApiText, rule: RuleText, exists: bool, page: Page) -> list[Line]:
 def _package(package: PackageText, rule: RuleText, page: Page) -> list[Line]:
     row, lang = package.row, page.lang
     rows: list[Line] = [[(package.name, "bold"), ("  ", ""), (phrase(f"state.{row.status}", lang), "")]]
-    rows += page.prose(package.message.get(lang, ""))
+    rows += page.message(package.message, package.details)
     if row.since:
         rows.append([(say("explain.since", lang, version=row.since), "")])
     if row.replacement:

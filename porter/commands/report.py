@@ -71,7 +71,11 @@ def spoken(document: Json, lang: str | None) -> Json:
 
     templates = Templates(document)
     findings = [
-        {**f, "message": fill(templates.of(f, lang), f["values"], f["code"], strict=False)}
+        {
+            **f,
+            "message": fill(templates.of(f, lang), f["values"], f["code"], strict=False),
+            "details": fill(templates.details(f, lang), f["values"], f["code"], strict=False),
+        }
         for f in document["findings"]
     ]
     return {**document, "language": lang, "findings": findings}

@@ -24,9 +24,10 @@ def render(document: Json) -> str:
     for f in document["findings"]:
         name = next((f["values"][key] for key in NAMES if key in f["values"]), f["slug"])
         tips = " ".join(f["symptom"].split()) or titles[f["code"]]
+        message = " ".join(filter(None, (f["message"], f.get("details"))))
         hidden = "-" if f["suppressed"] == "" else f["suppressed"] or ""
         row = (
-            f["path"], f["line"], max(f["end_line"], f["line"]), name, _operation(f), f["message"], tips, f["code"],
+            f["path"], f["line"], max(f["end_line"], f["line"]), name, _operation(f), message, tips, f["code"],
             f["severity"], f["status"], f["effort"], f["column"], hidden, "yes" if f["baseline"] else "", f["fingerprint"],
         )  # fmt: skip
         writer.writerow(map(_cell, row))

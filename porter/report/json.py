@@ -10,6 +10,7 @@ from porter.files.documents import Json
 from porter.finding import FileResult, Finding
 from porter.report.sanitise import as_json
 from porter.report.support import support, verdict_document
+from porter.rulebook.table import LANGUAGES
 from porter.rulebook.words import both, words
 
 if TYPE_CHECKING:
@@ -119,7 +120,12 @@ def _rules(report: Report) -> list[Json]:
     for code, keys in sorted(used.items()):
         rule = report.texts.rule(code)
         messages = {
-            key: {**rule.messages[key], "symptom": report.texts.about(code, key, "symptom")} for key in sorted(keys)
+            key: {
+                **rule.messages[key],
+                "details": rule.details.get(key, dict.fromkeys(LANGUAGES, "")),
+                "symptom": report.texts.about(code, key, "symptom"),
+            }
+            for key in sorted(keys)
         }
         rules.append({**{key: getattr(rule, key) for key in RULE}, "messages": messages})
     return rules
@@ -167,6 +173,7 @@ def _finding(report: Report, finding: Finding, mark: str, edit: list[Json]) -> J
         "why": finding.why,
         "values": dict(finding.values),
         "message": report.message(finding),
+        "details": report.texts.details(finding, report.lang),
         "symptom": report.texts.symptom(finding),
         "reference": rule.reference or None,
         "suppressed": finding.suppressed,

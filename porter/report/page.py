@@ -216,7 +216,8 @@ def embedded(document: Json, rows: list[list[Row]], excerpts: Excerpts, rules: d
     texts = []
     for code, why in whys:
         message = rules[code]["messages"][why]
-        texts.append([codes.index(code), shown(message["en"]), shown(message["zh"]), shown(message["symptom"]), why])
+        details = [shown(message.get("details", {}).get(lang, "")) for lang in LANGUAGES]
+        texts.append([codes.index(code), *(shown(message[key]) for key in ("en", "zh", "symptom")), why, *details])
     packed = []
     # what needs a person comes before what porter does by itself
     for f, excerpt in sorted(zip(findings, rows), key=lambda pair: state(pair[0]) in ("auto", "optional")):

@@ -36,6 +36,8 @@ def full(report: Report, finding: Finding, text: Text | None) -> list[Line]:
 
     head = concise(report, finding)[:-1]
     lines = wrapped(visible(report.message(finding)), report.view.width - 2)
+    if more := report.texts.details(finding, report.lang):
+        lines += wrapped(visible(more), report.view.width - 2)
     rows: list[Line] = [head, *([(f"  {line}", "")] for line in lines)]
     if text is not None and finding.code != "PRT003":  # what porter could not look at has no place
         rows += [[(" ", ""), *row] for row in snippet(text, finding, report.view.width - 1)]
@@ -43,8 +45,9 @@ def full(report: Report, finding: Finding, text: Text | None) -> list[Line]:
 
 
 def details(report: Report, finding: Finding) -> list[str]:
-    """What is seen at run time, and how to go on."""
-    rows = symptom(report, finding)
+    """What more there is to know, what is seen at run time, and how to go on."""
+    more = report.texts.details(finding, report.lang)
+    rows = ([visible(more)] if more else []) + symptom(report, finding)
     if finding.optional:
         key = "optional.more" if finding.code.startswith("PRT6") else "optional.else"  # PRT6xx: ways to be faster
         rows.append(say(key, report.lang, code=finding.code))

@@ -27,3 +27,8 @@ class Templates:
     def of(self, finding: Json, lang: str) -> str:
         text: str = self._rules[finding["code"]][finding["why"]][lang]
         return text + "".join(more[lang] for more in self._more if more["value"] in finding["values"])
+
+    def details(self, finding: Json, lang: str) -> str:
+        """Older documents have none."""
+        text: str = self._rules[finding["code"]][finding["why"]].get("details", {}).get(lang, "")
+        return text

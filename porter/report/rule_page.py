@@ -25,6 +25,10 @@ class Page(NamedTuple):
     def prose(self, text: str) -> list[Line]:
         return [[(line, "")] for line in reflowed(text, self.width)]
 
+    def message(self, message: dict[str, str], details: dict[str, str]) -> list[Line]:
+        texts = (message.get(self.lang, ""), details.get(self.lang, ""))
+        return [row for text in texts if text for row in self.prose(text)]
+
     def code(self, key: str, text: str) -> list[Line]:
         rows: list[Line] = [[(f"    {line}", "")] for line in text.strip("\n").splitlines()]
         return [[], [(say(key, self.lang), "bold")], *rows] if text else []
@@ -32,7 +36,11 @@ class Page(NamedTuple):
     def messages(self, rule: RuleText) -> list[Line]:
         """Where there are several. A kernel and what replaces it are a row of a table, below."""
         spare = {"known", *rule.cures} if rule.cures else set()
-        texts = [text[self.lang] for key, text in sorted(rule.messages.items()) if key not in spare]
+        texts = [
+            " ".join(filter(None, (text[self.lang], rule.details.get(key, {}).get(self.lang))))
+            for key, text in sorted(rule.messages.items())
+            if key not in spare
+        ]
         rows: list[Line] = []
         if len(rule.messages) > 1:
             rows += [[], [(say("explain.messages", self.lang), "bold")]]

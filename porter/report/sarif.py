@@ -98,7 +98,7 @@ def _result(f: Json, index: dict[str, int]) -> Json:
         "ruleIndex": index[f["code"]],
         "level": LEVELS[f["severity"]],
         "rank": RANKS[f["severity"]],
-        "message": {"text": f["message"]},
+        "message": {"text": "\n".join(filter(None, (f["message"], f.get("details"))))},
         "locations": [{"physicalLocation": where}],
         "partialFingerprints": {"porter/v1": f["fingerprint"]},
         "properties": {key: f[key] for key in ("severity", "status", "effort", "symptom")},

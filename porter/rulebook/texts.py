@@ -32,6 +32,7 @@ class RuleText(NamedTuple):
     after: str
     by_hand: str
     messages: dict[str, Languages]
+    details: dict[str, Languages]  # what more there is to say of some of them
     default: str  # on | off
     cures: dict[str, Languages]  # what replaces a CUDA kernel, where the messages say that
 
@@ -46,6 +47,7 @@ class ApiText(NamedTuple):
     severity: str
     effort: str
     message: Languages
+    details: Languages  # "" where the message says all
     symptom: str
     reference: str
     before: str  # one line of example, "" where there is none
@@ -59,6 +61,7 @@ class PackageText(NamedTuple):
     name: str
     row: table.Package
     message: Languages  # empty where no finding speaks of its imports
+    details: Languages
     symptom: str
     reference: str
 
@@ -94,7 +97,8 @@ class Texts:
             before,
             after,
             by_hand,
-            {why: text for why, text in prose["messages"].items() if why not in unsaid},
+            {why: _first(text) for why, text in prose["messages"].items() if why not in unsaid},
+            {why: more for why, text in prose["messages"].items() if any((more := _rest(text)).values())},
             rule["default"],
             self._cures(prose["messages"]),
         )
@@ -118,8 +122,13 @@ class Texts:
         messages = self._prose["rules"][finding.code]["messages"]
         values = dict(finding.values)
         more = (text for key, text in words("rulebook", lang).items() if key in values) if alone else ()
-        text = messages[finding.why][lang] + "".join(more)
+        text = _cut(messages[finding.why][lang])[0] + "".join(more)
         return fill(text, values, f"{finding.code} {finding.why}")
+
+    def details(self, finding: Finding, lang: str = "en") -> str:
+        """What more there is to know than the message says; "" where that is all."""
+        text = _cut(self._prose["rules"][finding.code]["messages"][finding.why][lang])[1]
+        return fill(text, dict(finding.values), f"{finding.code} {finding.why}")
 
     def symptom(self, finding: Finding) -> str:
         """What a user would see at run time; "" where nothing would be seen."""
@@ -165,7 +174,7 @@ class Texts:
         before, *after = self._prose["examples"].get(name, [""])
         status = {"safe": "auto", "review": "review", None: "manual"}[row.fix]
         about = (self.about(row.code, row.why, key) for key in ("symptom", "reference"))
-        fields = (message, *about, before, "".join(after), getattr(row, "stays", False))
+        fields = (_first(message), _rest(message), *about, before, "".join(after), getattr(row, "stays", False))
         return ApiText(name, row.code, to, status, row.severity, row.effort, *fields)
 
     def package(self, name: str) -> PackageText | None:
@@ -179,7 +188,7 @@ class Texts:
         row = packages[imported]
         message = self._prose["rules"][row.code]["messages"][row.why] if row.why else {}
         about = (self.about(row.code, row.why, key) if row.why else "" for key in ("symptom", "reference"))
-        return PackageText(imported, row, message, *about)
+        return PackageText(imported, row, _first(message), _rest(message), *about)
 
     def named(self, section: str) -> dict[str, dict[str, Any]]:
         """The stanzas of the report and of `porter diagnose`, by name: signals, routes, steps, releases, exports, causes."""
@@ -204,6 +213,20 @@ class Texts:
         prose = self._prose["rules"][code]
         own_text = prose[f"{key}s"].get(why)
         return (prose[key] or "") if own_text is None else own_text
+
+
+def _cut(text: str) -> tuple[str, str]:
+    """A message is its first line; what more there is to know follows."""
+    first, _, rest = text.partition("\n")
+    return first, rest.strip()
+
+
+def _first(text: Languages) -> Languages:
+    return {lang: _cut(words)[0] for lang, words in text.items()}
+
+
+def _rest(text: Languages) -> Languages:
+    return {lang: _cut(words)[1] for lang, words in text.items()}
 
 
 def fill(text: str, values: dict[str, str], where: str, *, strict: bool = True) -> str:

@@ -22,6 +22,9 @@
     var at = 1 + (other === undefined ? zh() : other);
     return fill(f.why[at] + data.more.map(function (row) { return row[0] in f.values ? row[at] : ""; }).join(""), f.values);
   }
+  function details(f) {  /* what more there is to know than the message says */
+    return fill(f.why[5 + zh()], f.values);
+  }
   function make(tag, name, text) {
     var node = document.createElement(tag);
     if (name) node.className = name;
@@ -35,5 +38,5 @@
     return node;
   }
 
-  window.porter = { root: root, byId: byId, data: data, all: all, zh: zh, word: word, message: message, make: make, spelled: spelled };
+  window.porter = { root: root, byId: byId, data: data, all: all, zh: zh, word: word, message: message, details: details, make: make, spelled: spelled };
 })();

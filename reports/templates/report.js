@@ -168,7 +168,8 @@
     return inner;
   }
   function details(f) {
-    var box = make("div", "below detail"), rule = byId("rule-" + f.code), symptom = f.why[3];
+    var box = make("div", "below detail"), rule = byId("rule-" + f.code), symptom = f.why[3], more = porter.details(f);
+    if (more) box.append(spelled(make("p", ""), more));
     if (f.source.length) box.append(source(f));
     if (symptom) box.append(make("h3", "", word("js.symptom")), block(symptom));
     if (rule) {

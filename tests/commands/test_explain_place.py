@@ -35,7 +35,7 @@ def test_the_finding_its_edit_and_the_rule(porter):
     assert got.code == 0 and got.err == ""
     head = """\
 train.py:7:5: PRT101 blocker auto
-  `torch.cuda.synchronize` does not reach the NPU; `torch.npu.synchronize` does the same there
+  use `torch.npu.synchronize`: `torch.cuda.synchronize` does not reach the NPU
  7 -     torch.cuda.synchronize()
          ^^^^^^^^^^^^^^^^^^^^^^
    +     torch.npu.synchronize()

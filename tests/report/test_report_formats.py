@@ -55,7 +55,7 @@ def test_sarif_says_what_the_json_says(porter):
         assert rules[result["ruleIndex"]] == result["ruleId"] == f["code"]
         assert place["artifactLocation"] == {"uri": f["path"], "uriBaseId": "ROOT"}
         assert (place["region"]["startLine"], place["region"]["startColumn"]) == (f["line"], f["column"])
-        assert result["message"]["text"] == f["message"]
+        assert result["message"]["text"].partition("\n")[::2] == (f["message"], f["details"])
         assert ("suppressions" in result) == (f["suppressed"] is not None)
         assert ("fixes" in result) == bool(f["edit"])
     assert [r["level"] for r in run["results"]][0] == "error"
