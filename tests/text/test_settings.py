@@ -594,7 +594,7 @@ def test_who_sets_a_variable_is_told_of_the_file_that_reads_it(tmp_path):
         ("run.py", 'import os\nos.environ["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID"\nos.environ["NCCL_PROTO"] = "LL"\n'),
     ):
         first, second = found(path, text, session).findings
-        assert Texts().message(first).endswith("; topology.py reads it: see there first"), path
+        assert Texts().message(first).endswith("; topology.py reads it: keep it if that needs the value"), path
         assert "topology.py" not in Texts().message(second), path
     (asks,) = found("ask.py", 'import os\nx = os.getenv("CUDA_DEVICE_ORDER")\n', session).findings
     assert "topology.py" not in Texts().message(asks)
