@@ -81,7 +81,7 @@ def show(api: str, target: str | None, format: str | None, lang: str | None) -> 
 
 def diff(before: str, after: str, format: str | None, lang: str | None) -> int:
     from porter.catalog.read.describe import between
-    from porter.commands.job import known_version
+    from porter.commands.settings import known_version
 
     lang, _ = _settings(format, None, lang)
     old, new = (known_version(version) for version in (before, after))
@@ -119,7 +119,7 @@ def rebuild(torch_npu: list[str], output: str | None, wheels: str | None, update
 
 
 def _settings(format: str | None, target: str | None, lang: str | None) -> tuple[str, Target]:
-    from porter.commands.job import settings_here
+    from porter.commands.settings import settings_here
 
     check_choice("--format", format, _FORMATS)
     settings, aim = settings_here(target, lang)

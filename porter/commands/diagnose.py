@@ -28,7 +28,7 @@ def diagnose(
     no_cache: bool,
 ) -> int:
     from porter.checks.registry import load
-    from porter.commands.job import settings_here
+    from porter.commands.settings import settings_here
     from porter.diagnose.conclude import conclude
     from porter.diagnose.match import of_causes, of_packages, of_symptoms
     from porter.diagnose.reading import blocks, opened

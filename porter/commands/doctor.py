@@ -10,7 +10,7 @@ from pathlib import Path
 
 from porter.catalog.read.load import versions
 from porter.checks.registry import load
-from porter.commands.job import settings_here
+from porter.commands.settings import settings_here
 from porter.doctor.judge import Check, Release, fits, judge
 from porter.doctor.machine import Machine, look
 from porter.errors import check_choice

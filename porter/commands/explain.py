@@ -7,12 +7,12 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from porter.checks.registry import load
-from porter.commands.explain_place import explain_place, place_of
-from porter.commands.job import settings_here
+from porter.commands.named_place import place_of
+from porter.commands.settings import settings_here
 from porter.errors import UserError, check_choice
 from porter.exits import OK
 from porter.report.rule_page import Page
+from porter.rulebook.texts import Texts
 from porter.rulebook.words import speaker
 from porter.target import Target
 from porter.terminal import STYLES, Line, columns, pad, show, width
@@ -29,9 +29,11 @@ OFF = {"en": " (off by default)", "zh": "（默认关闭）"}
 def explain(name: str, target: str | None, lang: str | None) -> int:
     room = min(width(sys.stdout), WIDEST)
     if place := place_of(name):
+        from porter.commands.explain_place import explain_place  # the analysis is loaded for it alone
+
         return explain_place(place, target, lang, room)
     settings, aim = settings_here(target, lang)
-    texts, page = load().texts, Page(settings.lang, room)
+    texts, page = Texts(), Page(settings.lang, room)
     try:
         api = texts.api(name, aim)
         exists, facts = _support(name, api, aim, settings.lang)
@@ -63,7 +65,7 @@ def explain(name: str, target: str | None, lang: str | None) -> int:
 def rules(format: str | None, lang: str | None) -> int:
     check_choice("--format", format, ("text", "json"))
     settings, _ = settings_here(None, lang)
-    texts = load().texts
+    texts = Texts()
     rules = [texts.rule(code) for code in texts.codes()]
     if format == "json":
         keys = ("code", "slug", "severity", "effort", "default", "title", "explain", "symptom", "reference")
@@ -90,21 +92,26 @@ def _support(name: str, api: ApiText | None, target: Target, lang: str) -> tuple
     """Whether the target has an API of torch, and what wheel and documents know of it; nothing for what its torch lacks."""
     if name.partition(".")[0] not in ("torch", "torch_npu"):
         return False, []
-    from porter.analysis.session import open_session
-    from porter.catalog.read.verdict import MISSING, UNKNOWN
-    from porter.report import model, support
+    from porter.catalog.read.verdict import MISSING, UNKNOWN, support_on
+    from porter.report import support
+    from porter.report.verdicts import verdict
 
-    known = open_session(target).support
-    verdict = model.verdict(known, name, api)
-    if verdict is None or verdict.kind == UNKNOWN or verdict.kind == MISSING and not known.catalogue.surface.has(name):
+    known = support_on(target)
+    standing = verdict(known, name, api)
+    if (
+        standing is None
+        or standing.kind == UNKNOWN
+        or standing.kind == MISSING
+        and not known.catalogue.surface.has(name)
+    ):
         return False, []
-    document = support.verdict_document(verdict)
+    document = support.verdict_document(standing)
     on = say("explain.on", lang, torch_npu=target.torch_npu, soc=target.soc, kind=support.kind(document, lang))
-    rows: list[Line] = [[(name, "bold"), (on, STYLES[verdict.severity])]]
+    rows: list[Line] = [[(name, "bold"), (on, STYLES[standing.severity])]]
     rows += [[(f"  {text}", "")] for text in support.basis(document, lang)]
-    if not verdict.status and not name.startswith(("torch_npu", "torch.npu")):
+    if not standing.status and not name.startswith(("torch_npu", "torch.npu")):
         rows.append([("  " + say("documents.none", lang), "")])
-    return verdict.kind != MISSING, [*rows, [(support.notice(support.sources(known), lang), "dim")]]
+    return standing.kind != MISSING, [*rows, [(support.notice(support.sources(known), lang), "dim")]]
 
 
 def _rule(rule: RuleText, page: Page) -> list[Line]:

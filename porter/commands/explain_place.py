@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import NamedTuple
 
-from porter.commands.job import prepare, relative
+from porter.commands.job import prepare
+from porter.commands.named_place import Place
+from porter.commands.settings import relative
 from porter.commands.view import report_of
 from porter.engine.refusals import ALSO
 from porter.errors import UserError
 from porter.exits import INTERNAL, OK
 from porter.files.errors import FilesError, printable
 from porter.finding import Finding
-from porter.regex import lazy
 from porter.report.model import Report
 from porter.report.place import full, symptom
 from porter.report.rule_page import Page
@@ -23,18 +23,6 @@ from porter.rulebook.words import speaker
 from porter.terminal import Line, show, wrapped
 
 say = speaker("report")
-_PLACE = lazy(r"(.+?):(\d+)(?::(\d+))?:?$")  # names of APIs and packages have no colon; a drive of Windows has
-
-
-class Place(NamedTuple):
-    file: str
-    line: int
-    column: int  # 0 where none is given
-
-
-def place_of(name: str) -> Place | None:
-    match = _PLACE.match(name)
-    return Place(match[1], int(match[2]), int(match[3] or 0)) if match else None
 
 
 def explain_place(place: Place, target: str | None, lang: str | None, width: int) -> int:

@@ -14,7 +14,7 @@ say = speaker("report")
 
 
 def undo(path: str, lang: str | None) -> int:
-    from porter.commands.job import root_of
+    from porter.commands.settings import root_of
     from porter.files.journal import has_runs
     from porter.files.journal import undo as take_back
 

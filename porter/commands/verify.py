@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from porter.checks.registry import load
-from porter.commands.job import prepare, settings_here
+from porter.commands.job import prepare
 from porter.commands.output import tell, write_text
+from porter.commands.settings import settings_here
 from porter.errors import UserError, check_choice
 from porter.exits import FOUND, OK
 from porter.finding import Finding, apply

@@ -121,18 +121,16 @@ class Session:
 
     @cached_property
     def catalogue(self) -> Catalogue:
-        from porter.catalog.read.load import load, nearest, versions
+        from porter.catalog.read.load import fitting
 
-        wanted = self.target.torch_npu
-        return load(wanted if wanted in versions() else nearest(wanted))
+        return fitting(self.target.torch_npu)
 
     @cached_property
     def support(self) -> Support:
         """What each API of torch is on the target."""
-        from porter.catalog.read import documents
-        from porter.catalog.read.verdict import Support
+        from porter.catalog.read.verdict import support_on
 
-        return Support(self.catalogue, documents.load(self.target.torch_npu), self.target.soc)
+        return support_on(self.target)
 
     @property
     def compiles(self) -> bool:

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from porter.catalog.read.verdict import DEPRECATED, MISSING, SUPPORTED, Support, Verdict
+from porter.catalog.read.verdict import Verdict
 from porter.engine.facts import Roads
 from porter.engine.session import Session
 from porter.finding import FileResult, Finding
 from porter.report.findings import Findings
+from porter.report.verdicts import verdict
 from porter.target import Target
 
 if TYPE_CHECKING:
     from porter.project.route_signals import Gathered, Signal
-    from porter.rulebook.texts import ApiText, Texts
+    from porter.rulebook.texts import Texts
 
 PLACES = 3  # of an API, the first in so many files
 
@@ -45,19 +46,6 @@ class Api(NamedTuple):
     files: int
     places: tuple[str, ...]  # path:line
     verdict: Verdict | None  # what it is on the target; None for what is none of torch's
-
-
-def verdict(known: Support, name: str, rule: ApiText | None) -> Verdict | None:
-    """What a name is on the target; a rule that moves it elsewhere, or says that it stays or is out of date, knows more
-    than the names alone."""
-    answer = known.of(name)
-    if answer is None or rule is None:
-        return answer
-    if answer.kind == MISSING and (rule.to or rule.stays):
-        return replace(answer, kind=SUPPORTED, to=(rule.to,) if rule.to else ())
-    if answer.kind == SUPPORTED and not rule.to and name.startswith("torch_npu."):
-        return replace(answer, kind=DEPRECATED)
-    return answer
 
 
 @dataclass(frozen=True)

@@ -37,15 +37,16 @@ class Page(NamedTuple):
         """Where there are several. A kernel and what replaces it are a row of a table, below."""
         spare = {"known", *rule.cures} if rule.cures else set()
         texts = [
-            " ".join(filter(None, (text[self.lang], rule.details.get(key, {}).get(self.lang))))
+            (text[self.lang], rule.details.get(key, {}).get(self.lang, ""))
             for key, text in sorted(rule.messages.items())
             if key not in spare
         ]
         rows: list[Line] = []
         if len(rule.messages) > 1:
             rows += [[], [(say("explain.messages", self.lang), "bold")]]
-        for text in dict.fromkeys(texts) if rows else ():  # rows may share their words
+        for text, details in dict.fromkeys(texts) if rows else ():  # rows may share their words
             first, *others = wrapped(text, self.width - 4)
+            others += wrapped(details, self.width - 4) if details else []
             rows += [[(f"  {first}", "")], *([(f"    {line}", "")] for line in others)]
         return rows + self._cures(rule)
 

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from porter.catalog.read.verdict import KINDS, SEVERITY, SILENT, SUPPORTED, UNVERIFIED, Verdict
+from porter.catalog.read.verdict import (
+    KINDS,
+    SEVERITY,
+    SILENT,
+    SUPPORTED,
+    UNVERIFIED,
+    Support,
+    Verdict,
+)
 from porter.files.documents import Json
 from porter.rulebook.words import speaker
 

@@ -57,12 +57,8 @@ def test_version_among_other_options(porter):
     assert porter("-V", "analyze").out == f"porter {__version__}\n".encode()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "args", [["analyze", "train.py"], ["migrate", "train.py"], ["analyze", "clean.py", "--format", "json"]]
-)
-def test_what_costs_is_not_imported_where_it_is_not_used(args, tmp_path):
-    write(tmp_path, {"train.py": "import torch\ntorch.zeros(2)\n", "clean.py": "x = 1\n"})
+def _modules(args, folder):
+    """What a command has imported when it ends."""
     code = (
         "import sys\nfrom porter.__main__ import main\n"
         f"sys.argv[1:] = {args!r}\n"
@@ -70,12 +66,31 @@ def test_what_costs_is_not_imported_where_it_is_not_used(args, tmp_path):
     )
     done = subprocess.run(
         [sys.executable, "-c", code],
-        cwd=tmp_path,
+        cwd=folder,
         capture_output=True,
         text=True,
         env={**os.environ, "PYTHONPATH": str(TESTED)},
     )
-    modules = done.stderr.splitlines()[-1]
+    return done.stderr.splitlines()[-1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("args", [["explain", "PRT101"], ["explain", "torch.cuda.Event"], ["rules"]])
+def test_what_only_reads_the_rules_loads_no_analysis(args, tmp_path):
+    modules = _modules(args, tmp_path)
+    assert "'porter.rulebook.texts'" in modules
+    assert [
+        heavy for heavy in ("libcst", "porter.analysis", "porter.checks", "porter.python") if heavy in modules
+    ] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "args", [["analyze", "train.py"], ["migrate", "train.py"], ["analyze", "clean.py", "--format", "json"]]
+)
+def test_what_costs_is_not_imported_where_it_is_not_used(args, tmp_path):
+    write(tmp_path, {"train.py": "import torch\ntorch.zeros(2)\n", "clean.py": "x = 1\n"})
+    modules = _modules(args, tmp_path)
     unused = (
         "rich",
         "jinja2",

@@ -10,7 +10,7 @@ from command_line import Porter
 
 from porter.catalog.read.describe import between
 from porter.catalog.read.load import load, nearby, newest, versions
-from porter.commands.job import known_version
+from porter.commands.settings import known_version
 from porter.errors import UserError
 
 

@@ -70,6 +70,11 @@ def nearby(version: str, directory: Path | None = None) -> list[str]:
     return below[-1:] + above[:1]
 
 
+def fitting(version: str) -> Catalogue:
+    """The catalogue of a version, or of the nearest there is."""
+    return load(version if version in versions() else nearest(version))
+
+
 def load(version: str, directory: Path | None = None) -> Catalogue:
     """The catalogue of one torch_npu version, read once per process."""
     return _load(version, directory or rules_dir() / "catalog")

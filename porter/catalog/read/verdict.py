@@ -9,10 +9,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from porter.catalog.read import documents
 from porter.catalog.read.documents import CONSTRAINED, UNSUPPORTED, Documents, Fact
-from porter.catalog.read.load import Catalogue
+from porter.catalog.read.load import Catalogue, fitting
 from porter.catalog.read.operators import COMPOSITE, CPU, MIXED, NATIVE, Kernels
 from porter.regex import lazy
+from porter.target import Target
 
 SUPPORTED, MISSING, UNKNOWN, ON_CPU = "supported", "missing", "unknown", "cpu"
 INFERENCE, DEPRECATED, LIMITED, UNVERIFIED, SILENT = "inference", "deprecated", "constrained", "unverified", "silent"
@@ -179,6 +181,10 @@ class Support:
                 self.catalogue.surface.has(f"torch.Tensor.{name}")
             )
         return known
+
+
+def support_on(target: Target) -> Support:
+    return Support(fitting(target.torch_npu), documents.load(target.torch_npu), target.soc)
 
 
 # methods of tensors that other things have as well: modules, dictionaries, strings, sizes, optimizers
