@@ -5,8 +5,19 @@ from __future__ import annotations
 from porter.engine.nodes import quoted
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
+from porter.python.blocks import once_for_file
+from porter.regex import lazy
 
 OLD, NEW = "--local_rank", "--local-rank"
+# the option follows torchrun: `args.local_rank = int(os.environ["LOCAL_RANK"])`. Where the option sets the variable,
+# or the variable gives another option its value, torch.distributed.launch is what starts the program
+_FOLLOWS = lazy(rb"(?:local_rank|LOCAL_RANK)\b[^\n=\]]*[=,][^\n]*\bLOCAL_RANK\b")
+
+
+@once_for_file
+def _is_known(file: RuleFile) -> bool:
+    """Both spellings are taken already, or the rank comes from the environment."""
+    return file.source.says(NEW.encode()) or file.source.says(b"LOCAL_RANK") and bool(_FOLLOWS.search(file.source.utf8))
 
 
 class LocalRankOption(Rule):
@@ -18,7 +29,7 @@ class LocalRankOption(Rule):
     def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
         if not isinstance(original.func, cst.Attribute) or original.func.attr.value != "add_argument":
             return None
-        if any(map(file.source.says, (NEW.encode(), b"LOCAL_RANK"))) or file.path.endswith(".ipynb"):
+        if file.path.endswith(".ipynb") or _is_known(file) or "LOCAL_RANK" in file.text(original):
             return None  # what is known already, or no launcher starts
         for index, arg in enumerate(original.args):
             text = arg.value
