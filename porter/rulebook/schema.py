@@ -181,6 +181,7 @@ KINDS: Kinds = {
             "anywhere": _or_list(_string),
             "on_host": _or_list(_dotted),
             "methods": _or_list(_string),
+            "device": _index,
             "since": version,
             "beside": versions,
             "breaks_with": version,

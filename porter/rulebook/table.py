@@ -84,6 +84,7 @@ class Package(NamedTuple):
     anywhere: tuple[str, ...]  # those of them that install without a GPU and do nothing until they are imported
     on_host: tuple[str, ...] | None  # what of it needs no device; None where nobody has looked
     methods: tuple[str, ...]  # of its objects, that need one all the same
+    device: int | None  # where a function takes the device that it chooses by CUDA alone; None where that says nothing
     breaks_with: str | None  # the first torch that it does not go with; None where that says nothing
     severity: str
     effort: str

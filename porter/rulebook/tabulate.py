@@ -133,9 +133,10 @@ class _Joined:
         more = tuple(_listed(s.get("replacement", []))), tuple(_listed(s.get("name", names[0].replace("_", "-"))))
         anywhere = tuple(_listed(s.get("anywhere", [])))
         host = tuple(_listed(s["on_host"])) if "on_host" in s else None, tuple(_listed(s.get("methods", [])))
+        told = s.get("device"), s.get("breaks_with")
         first = s.get("since"), tuple(s.get("beside", {}).items())
         for name in names:
-            row = (s["code"], s["status"], *first, *more, anywhere, *host, s.get("breaks_with"), *weight, why)
+            row = (s["code"], s["status"], *first, *more, anywhere, *host, *told, *weight, why)
             self._put("packages", where, name, row)
 
     def _option(self, where: str, s: Stanza) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
 from porter.checks.export.onnx_sessions import asks_for_device
@@ -17,12 +16,10 @@ from porter.engine.rule_file import RuleFile
 from porter.python.uses import in_vain
 from porter.rulebook.table import Package, Tables, package_row
 
-DEVICE_FUNCTIONS = ("icefall.utils.create_grad_scaler", "icefall.utils.torch_autocast")
 ATTENTIONS = ("flash_attn", "xformers")
 SWITCH = b"enable_xformers_memory_efficient_attention"
 # packages that run on the CPU unless a file asks for more, and parts of which a file may say all that is to say
 ASKED = {"onnxruntime": asks_for_device, "detectron2.config.get_cfg": keeps_default}
-ASKED |= {name: partial(untold, function=name) for name in DEVICE_FUNCTIONS}
 
 
 def parents(name: str) -> list[str]:
@@ -47,8 +44,8 @@ class GpuPackage(Rule):
     def visit(self, original: cst.Import | cst.ImportFrom, updated: Any, file: RuleFile) -> Iterator[Hit]:
         names = imported(original)
         rows = [package_row(name, self.packages) for name in names]
-        whole = names if isinstance(original, cst.Import) else ()  # `import numba` for `numba.cuda.jit`
-        used = {part: name for name in whole for part in self.parts.get(name, ()) if reached(file, part)}
+        # `import numba` for `numba.cuda.jit`, `from audiotools import ml` for `ml.Accelerator`
+        used = {part: name for name in names for part in self.parts.get(name, ()) if reached(file, part)}
         rows += [(part, self.packages[part]) for part in used]
         matches = [
             (name, row)
@@ -60,6 +57,8 @@ class GpuPackage(Rule):
             if is_told_elsewhere(file, name, self.packages):
                 continue
             if name in ASKED and not ASKED[name](file):
+                continue
+            if row.device is not None and not untold(file, name, row.device):
                 continue
             apart = tuple(f"{part}." for part in self.parts.get(name, ()))
             if role := file.imported.speaks_for(used.get(name, name), apart):  # once in a file

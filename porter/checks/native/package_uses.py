@@ -52,10 +52,12 @@ def only_asked_for(file: RuleFile, package: str) -> bool:
     return bool(imports) and whole and all(full == f"{package}.__version__" for full in used)
 
 
-def untold(file: RuleFile, function: str) -> bool:
-    """Whether a function that takes a device is called without one, or is not seen to be called."""
+def untold(file: RuleFile, function: str, position: int) -> bool:
+    """Whether a function that takes a device at `position` is called without one, or is not seen to be called."""
     calls = [use for use in uses(file, function) if use.called]
-    told = (use.positionals or use.starred or any(name in _DEVICES for name, _ in use.keywords) for use in calls)
+    told = (
+        use.positionals > position or use.starred or any(name in _DEVICES for name, _ in use.keywords) for use in calls
+    )
     return not calls or not all(told)
 
 
