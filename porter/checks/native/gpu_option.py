@@ -20,7 +20,7 @@ class GpuOption(Rule):
     # one of these is in each: a handful of searches instead of one for every value
     text = (
         *("flash_at", "flash-at", "load_in_", "8bit", "32bit", "paged_adamw", "apex_fused", "rmsprop_bnb"),
-        *("GPTQConfig", "AwqConfig", "enable_cuda_graph", "MergeOptions", "calculate_metrics", "tf32"),
+        *("GPTQConfig", "AwqConfig", "enable_cuda_graph", "MergeOptions", "calculate_metrics", "tf32", "dynamo_backend"),
     )
 
     def __init__(self, tables: Tables) -> None:
@@ -88,7 +88,7 @@ class GpuOption(Rule):
         target = original.targets[0].target
         if len(original.targets) != 1:
             return None
-        word = ""
+        word = getattr(target, "value", "") if isinstance(target, cst.Name) else ""
         if isinstance(target, cst.Attribute):
             word = target.attr.value
         elif isinstance(target, cst.Subscript) and isinstance(target.slice[0].slice, cst.Index):

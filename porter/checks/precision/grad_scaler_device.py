@@ -1,4 +1,4 @@
-"""`torch.amp.GradScaler()`: the device it scales for is CUDA unless it is told another."""
+"""`torch.amp.GradScaler()`, FSDP's `ShardedGradScaler()`: they scale for CUDA unless they are told another device."""
 
 from __future__ import annotations
 
@@ -6,12 +6,17 @@ from porter.engine.nodes import positional
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 
+SHARDED = "torch.distributed.fsdp.sharded_grad_scaler.ShardedGradScaler"
+TAKES_DEVICE = (2, 3)  # before, the sharded one is for CUDA whatever it is told
+
 
 class GradScalerDevice(Rule):
     code = "PRT302"
-    calls = {"torch.amp.GradScaler", "torch.amp.grad_scaler.GradScaler", "torch.GradScaler"}
+    calls = {"torch.amp.GradScaler", "torch.amp.grad_scaler.GradScaler", "torch.GradScaler", SHARDED}
 
     def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
+        if file.name(original.func) == SHARDED and file.target.torch < TAKES_DEVICE:
+            return Hit(original.func, "sharded")
         argument = positional(original, 0, ("device",))
         if argument is None:
             return Hit(original.func, "starred")

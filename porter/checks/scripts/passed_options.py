@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from porter.checks.native.options import of_setting
 from porter.engine.rule import Hit, TextRule, named
 from porter.rulebook.table import Option, Tables
 from porter.text.document import Document
@@ -34,7 +35,7 @@ class PassedOptions(TextRule):
             if beside.search(script.text):
                 for match in option.finditer(script.text):
                     if not any(start <= match.start() < end for start, end in script.comments):
-                        yield _hit(row, match, document.session.target.style == "rename")
+                        yield from _hits(row, match, document)
 
 
 def _of(keywords: tuple[str, ...], behind: str) -> re.Pattern[str]:
@@ -49,10 +50,13 @@ def _value(values: tuple[str, ...]) -> str:
     return rf"(?:{given}|{_BARE})" if "True" in values else given
 
 
-def _hit(row: Option, match: re.Match[str], writes: bool) -> Hit:
-    """`writes`: the script is not for GPUs as well."""
-    value, new = match["value"], (row.to or "").strip("'")
+def _hits(row: Option, match: re.Match[str], document: Document) -> Iterator[Hit]:
+    session, value = document.session, match["value"]
+    asked, more = of_setting(row, match[1].lstrip("-").replace("-", "_"), session.facts.own, session.facts.lists)
+    if asked is None:
+        return
+    new, writes = (asked.to or "").strip("'"), session.target.style == "rename"  # else the script is for GPUs as well
     edits = ((*match.span("value"), new),) if value and new and writes else ()
-    values = named(name=match[1], old=value or "True", new=new)
-    weight: dict[str, Any] = {"severity": row.severity or None, "effort": row.effort or None}
-    return Hit(match.span(1), row.why, code=row.code, values=values, edits=edits, **weight)
+    values = named(name=match[1], old=value or "True", new=new, **more)
+    weight: dict[str, Any] = {"severity": asked.severity or None, "effort": asked.effort or None}
+    yield Hit(match.span(1), asked.why, code=asked.code, values=values, edits=edits, **weight)
