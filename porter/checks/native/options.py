@@ -25,6 +25,10 @@ def row_of(
 
     Where the value names an attention that the project has itself, nothing is written: `why` is "own".
     """
+    if isinstance(value, cst.IfExp):  # one of two values: said of the one that is for GPUs, and nothing is written
+        rows = (row_of(options, word, way, file, func) for way in (value.body, value.orelse))
+        chosen = next(filter(None, rows), None)
+        return chosen and chosen._replace(to=None)
     spelled = f"'{value.raw_value}'" if isinstance(value, cst.SimpleString) else file.text(value)
     for row in options[word]:
         if spelled in row.values and (not row.calls or func is not None and _calls(func, row.calls, file)):
@@ -65,7 +69,10 @@ def hits_of(matches: Iterable[tuple[Any, Option, str]], new: cst.CSTNode | None,
             values = (*values, ("asked", file.facts.lists.below(row.met)))
         if row.why == "own":
             values = (*values, ("place", file.facts.own.attention))
-        chosen = "flash" in values[1][1] + word and other_works(file.scene.link_to(file.statement), file)
+        one_of_two = isinstance(node.value, cst.IfExp)
+        chosen = "flash" in values[1][1] + word and (
+            one_of_two or other_works(file.scene.link_to(file.statement), file)
+        )
         severity = "note" if chosen else None
         yield Hit(node, row.why, new=new if row.to else None, values=values, code=row.code, severity=severity)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from porter.checks.native.ray_options import asked_by_key
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.python.blocks import once_for_file
@@ -22,13 +23,15 @@ def _is_about_ray(file: RuleFile) -> bool:
 
 class RayGpuResource(Rule):
     code = "PRT413"
-    nodes = ("Call", "Dict", "Subscript")
+    nodes = ("Assign", "Call", "Dict", "Subscript")
     text = ("num_gpus", "get_gpu_ids", r"GPU[\"']")
     only = staticmethod(lambda scene, _: _is_about_ray(scene.file))
 
-    def visit(self, original: cst.Call | cst.Dict | cst.Subscript, updated: Any, file: RuleFile) -> Answer:
+    def visit(self, original: cst.Assign | cst.Call | cst.Dict | cst.Subscript, updated: Any, file: RuleFile) -> Answer:
         if not _is_about_ray(file):
             return None
+        if isinstance(original, cst.Assign):
+            return asked_by_key(original, updated, file)
         if isinstance(original, cst.Dict):
             return self._bundle(original, updated)
         if isinstance(original, cst.Subscript):
