@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from porter.checks.apex.counterparts import CONVERT, COUNTERPARTS, Counterpart, counterpart
+from porter.checks.apex.left_unbound import left_unbound
 from porter.engine.nodes import dotted
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
@@ -18,7 +19,9 @@ class ApexClass(Rule):
     def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
         full = file.name(original.func) or ""
         if file.imported.optional(original.func):
-            return None  # the program goes on without apex; its import says so
+            unbound = left_unbound(file.link(original.func), file)
+            if not unbound or "." not in file.text(original.func) and full != CONVERT:
+                return None  # the program goes on without apex; its import says so
         values: tuple[tuple[str, str], ...] = (("name", full.rpartition(".")[2]),)
         if full == CONVERT:
             return self._convert(original, updated, file, values)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from porter.checks.apex.counterparts import Counterpart, counterpart
+from porter.checks.apex.left_unbound import stops_unbound
 from porter.checks.apex.scaler import native_amp
 from porter.checks.device.import_parts import Alias, From, split
 from porter.engine.nodes import chain, imported
@@ -29,7 +30,7 @@ class ApexImport(Rule):
             return
         if guard:
             if file.imported.speaks_for(package) == "optional":
-                yield Hit(original, "optional", values=values, severity="note")
+                yield Hit(original, "unbound" if stops_unbound(file) else "optional", values=values, severity="note")
             return
         moved = self._moved(original, file)
         if moved:

@@ -1,0 +1,38 @@
+"""`try: import apex` with a handler that only prints: nothing in the file knows whether apex is there."""
+
+from __future__ import annotations
+
+import ast
+
+from porter.engine.rule_file import Link, RuleFile
+from porter.python.blocks import once_for_file
+from porter.python.guards import guard
+from porter.python.index import ancestors
+
+
+def left_unbound(link: Link | None, file: RuleFile) -> bool:
+    """Whether a name of apex is used, outside of any `try` and any question of its own, that may not be bound."""
+    name = link[0].id if link else ""
+    bound = file.names.imports.get(name, [])
+    if link is None or not bound or name in file.names.others:
+        return False
+    return all(_is_forgotten(statement) for _, statement in bound) and guard(link) is None
+
+
+@once_for_file
+def stops_unbound(file: RuleFile) -> bool:
+    """Whether any name of apex is used so."""
+    apex = {
+        name for name, bound in file.names.imports.items() if any(full.split(".")[0] == "apex" for full, _ in bound)
+    }
+    return any(link[0].id in apex and left_unbound(link, file) for link in file.names.uses)
+
+
+def _is_forgotten(statement: Link) -> bool:
+    """The `try` holds imports alone, and what catches them sets no flag and no name."""
+    block = next((above for above, _ in ancestors(statement) if above.__class__ is ast.Try), None)
+    if block is None or block.orelse or block.finalbody:
+        return False
+    imports = all(part.__class__ in (ast.Import, ast.ImportFrom) for part in block.body)
+    caught = (part for handler in block.handlers for part in handler.body)
+    return imports and all(part.__class__ in (ast.Expr, ast.Pass) for part in caught)
