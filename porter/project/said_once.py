@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from porter.engine.facts import SaidOnce, SyncNorms
 from porter.files.paths import is_test
 from porter.python.index import Node
+from porter.python.parameters import is_called
 from porter.python.walks import walk
 from porter.regex import lazy
 
@@ -23,7 +24,7 @@ _READ = lazy(
 _ATTENTION_ASKED = lazy(rb"""==\s*["']flash_attention_2["']|["']flash_attention_2["']\s*(?:==|in\b)""")
 _FLASH_ATTN = lazy(rb"^[ \t]*(?:from|import)[ \t]+flash_attn\b", re.MULTILINE)
 _IDLE = {name: lazy(rb"""\benviron\[\s*["']%s["']\s*\]\s*=(?!=)""" % name.encode()) for name in ("CUDA_DEVICE_ORDER",)}
-_GELU = lazy(rb"\b(?:nn\.GELU|F\.gelu|functional\.gelu)\s*\(")
+_GELU = lazy(rb"\b(?:nn\.GELU|F\.gelu|functional\.gelu)\s*\(|=\s*(?:torch\.)?nn\.GELU\s*[,)]")
 
 _DROP_PATH = lazy(
     rb"^[ \t]*class[ \t]+DropPath\b|^[ \t]*from[ \t]+timm[\w.]*[ \t]+import\b[^\n]*\bDropPath\b", re.MULTILINE
@@ -117,6 +118,13 @@ def first_fused(texts: Mapping[str, bytes]) -> str:
 
 
 def _is_exact(node: Node) -> bool:
+    if node.__class__ is ast.FunctionDef:
+        given = (*node.args.defaults, *filter(None, node.args.kw_defaults))
+        return any(
+            ast.unparse(d) in ("nn.GELU", "torch.nn.GELU") and is_called(node, d)
+            for d in given
+            if d.__class__ is ast.Attribute
+        )
     func: Node = getattr(node, "func", None)
     if func.__class__ is not ast.Attribute or func.attr not in ("GELU", "gelu"):
         return False

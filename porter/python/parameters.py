@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from porter.python.blocks import place
 from porter.python.evidence import constant
 from porter.python.index import Node
+from porter.python.walks import walk
 
 _Value = TypeVar("_Value")
 
@@ -82,3 +83,10 @@ def dotted(node: Node) -> str:
         words.append(node.attr)
         node = node.value
     return ".".join([node.id, *reversed(words)]) if node.__class__ is ast.Name else ""
+
+
+def is_called(function: Node, default: ast.expr) -> bool:
+    """Whether a function calls the parameter that has this default: `def __init__(self, act=nn.GELU): self.act = act()`."""
+    name = defaulted(function.args, default).arg
+    calls = (node.func for node in walk(function) if node.__class__ is ast.Call)
+    return any(func.__class__ is ast.Name and func.id == name for func in calls)

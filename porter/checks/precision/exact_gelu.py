@@ -8,6 +8,7 @@ from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.python.evidence import constant
 from porter.python.index import Link
+from porter.python.parameters import is_called
 
 NAMES = frozenset({"torch.nn.GELU", "torch.nn.functional.gelu"})
 
@@ -29,7 +30,9 @@ class ExactGelu(Rule):
     @staticmethod
     def _is_exact(link: Link) -> bool:
         call = link[1][0]
+        if call.__class__ is ast.arguments:
+            return is_called(link[1][1][0], link[0])
         if call.__class__ is not ast.Call or call.func is not link[0]:
-            return False  # a default, an entry of a table, a comparison: not where it is computed
+            return False  # an entry of a table, a comparison: not where it is computed
         given = next((k.value for k in call.keywords if k.arg == "approximate"), None)
         return given is None or constant(given) == "none"
