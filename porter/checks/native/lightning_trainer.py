@@ -14,6 +14,7 @@ PACKAGES = ("pytorch_lightning", "lightning", "lightning.pytorch", "lightning.fa
 _OURS = lazy(r"(?i)npu|ascend")
 _MADE = lazy(r"(?:pytorch_lightning|lightning(?:\.pytorch|\.fabric)?|lightning_fabric)\.(?:\w+\.)?(Trainer|Fabric)")
 GPU = frozenset({"gpu", "cuda"})
+STRATEGIES = {"ddp": "DDPStrategy", "fsdp": "FSDPStrategy"}
 CPU = frozenset({"cpu", "tpu", "mps", "hpu", "npu"})
 
 
@@ -43,7 +44,8 @@ class LightningTrainer(Rule):
         if text in CPU or accelerator is not None and _OURS.search(file.text(accelerator)):
             return None
         if text in GPU or "gpus" in given:
-            return Hit(original.func, "gpu", values=(("name", (file.name(original.func) or "").rpartition(".")[2]),))
+            values = (("name", (file.name(original.func) or "").rpartition(".")[2]),)
+            return [Hit(original.func, "gpu", values=values), *_started_on_gloo(given.get("strategy"))]
         if file.tested:
             return None  # what a test leaves to Lightning may run anywhere
         stars = [a for a in original.args if a.star]
@@ -52,6 +54,13 @@ class LightningTrainer(Rule):
         if accelerator is not None and text is None:
             return Hit(original.func, "given", values=(("old", file.text(accelerator)),))
         return Hit(original.func, "automatic", values=(("name", (file.name(original.func) or "").rpartition(".")[2]),))
+
+
+def _started_on_gloo(strategy: cst.BaseExpression | None) -> list[Hit]:
+    """`strategy="ddp"`: its process group is of the kind that Lightning knows for the device."""
+    name = strategy.raw_value if isinstance(strategy, cst.SimpleString) else ""
+    kind = next((new for old, new in STRATEGIES.items() if name.startswith(old)), None)
+    return [Hit(strategy, "strategy", values=(("new", kind), ("old", name)))] if kind and strategy else []
 
 
 def _set_to(accelerator: cst.Name, file: RuleFile) -> str | None:
