@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+
 from porter.checks.native.attention_choices import other_works
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
+from porter.python.index import ancestors
+from porter.python.uses import imports_of
 
 FLASH = ("flash_attn", "flash_attn.flash_attn_interface", "flash_attn_interface")
 DENSE = ("flash_attn_func", "flash_attn_qkvpacked_func", "flash_attn_kvpacked_func")
@@ -12,6 +16,8 @@ PACKED = tuple(
     f"flash_attn_{word}_{kind}func" for word in ("varlen", "unpadded") for kind in ("", "qkvpacked_", "kvpacked_")
 )
 XFORMERS = ("xformers.ops.memory_efficient_attention", "xformers.ops.fmha.memory_efficient_attention")
+
+SWITCH = "enable_xformers_memory_efficient_attention"  # of diffusers
 
 
 class FlashAttention(Rule):
@@ -21,7 +27,11 @@ class FlashAttention(Rule):
         {f"{module}.{name}" for module in FLASH for name in (*DENSE, *PACKED, "flash_attn_with_kvcache")} | {*XFORMERS}
     )
 
+    methods = {SWITCH}
+
     def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
+        if isinstance(original.func, cst.Attribute) and original.func.attr.value == SWITCH:
+            return self._switched_on(original, file)
         name = file.name(original.func) or ""
         function = name.rpartition(".")[2]
         values = (("name", function),)
@@ -32,3 +42,13 @@ class FlashAttention(Rule):
         return Hit(
             original.func, why, values=values, severity="note" if file.imported.optional(original.func) else None
         )
+
+    @staticmethod
+    def _switched_on(original: cst.Call, file: RuleFile) -> Hit | None:
+        """Whatever the program is told: behind a condition or a `try`, the import of xformers or an option speaks of it."""
+        asked = any(
+            above.__class__ in (ast.If, ast.Try, ast.IfExp) for above, _ in ancestors(file.scene.link(original))
+        )
+        if asked or imports_of(file, "xformers"):
+            return None
+        return Hit(original.func, "switch", values=(("name", SWITCH),), effort="minutes")
