@@ -15,6 +15,10 @@ _SINCE = (2, 6)
 _NAMES = frozenset(name.encode() for name in "args opt opts cfg hparams flags FLAGS".split())
 _OBJECT = rb"(?:self\.)?(?:%s)\s*[,})\n]" % b"|".join(sorted(_NAMES))
 _METHODS = rb"(?:get|keys|items|values|update|pop|copy|setdefault)\b"  # of a dictionary
+# all_gather of Python objects, as it was written before torch.distributed had all_gather_object
+_SENT = lazy(
+    rb"torch\.save\(\s*\w+\s*,\s*\w+\s*\)[\s\S]*\b(?:all_gather|all_gather_list|broadcast|gather|scatter|recv)\("
+)
 # where datasets of graphs keep what they made: objects with edges and features
 _WHOLE = ("processed_paths", "processed_file_names")
 _ATTRIBUTES = lazy(rb"\bself\.__dict__\[\w+\][ \t]+for\b")  # all that an object holds goes into a checkpoint
@@ -39,6 +43,17 @@ def _put(name: bytes, file: RuleFile) -> bool:
     return any(file.source.says(re.compile(rb"\bsave\(\s*%s\b" % holder)) for holder in holders)
 
 
+def _is_received(original: cst.Call, file: RuleFile) -> bool:
+    """`torch.load(io.BytesIO(...))` in a file that saves into a buffer as well, and hands it to the other processes."""
+    if not file.source.says(b"BytesIO") or not original.args or not _SENT.search(file.source.utf8):
+        return False
+    buffer = original.args[0].value
+    made = file.text(buffer).encode()
+    if isinstance(buffer, cst.Name):
+        return file.source.says(re.compile(rb"\b%s[ \t]*=[ \t]*(?:io\.)?BytesIO\(" % re.escape(made)))
+    return made.startswith((b"io.BytesIO(", b"BytesIO("))
+
+
 class PickledObjects(Rule):
     code = "PRT905"
     calls = {"torch.load"}
@@ -56,5 +71,7 @@ class PickledObjects(Rule):
             whole = "__dict__"
         if whole:
             return Hit(original.func, "objects", new=new, values=(("name", whole),))
+        if _is_received(original, file):
+            return Hit(original.func, "received", new=new)
         asked = loaded_objects.asked(original, file)
         return Hit(original.func, "asked", new=new, values=(("name", asked),)) if asked else None
