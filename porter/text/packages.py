@@ -22,6 +22,10 @@ _REQUIREMENT = lazy(
     r"(?:(?P<url>@[^;#]*)|\(?(?P<spec>(?:===|==|~=|!=|>=|<=|>|<|\^|=)[ \t]*[^;#)\s]*(?:[ \t]*(?:,[ \t]*)?(?:===|==|~=|!=|>=|<=|>|<)[ \t]*[^;#)\s,]+)*)?\)?)?"
     r"[ \t]*(?P<marker>;[^#]*)?"
 )
+# a folder of the project that is installed, by its name: submodules/simple-knn. What is built there may be torch itself
+FOLDER = lazy(
+    r"(?!\S*://)(?:[\w.-]*/)+(?!(?:torch|pytorch|torchvision|torchaudio)/?(?:\s|$))([A-Za-z][\w-]*[A-Za-z0-9])/?(?=[ \t]*(?:[#\n\"',\]]|$))"
+)
 _PARTS = lazy(
     r"nvidia-(?:cublas|cuda|cudnn|cufft|cufile|curand|cusolver|cusparse|cusparselt|nccl|nvtx|nvjitlink|nvshmem|pyindex)"
     r"(?:-[\w-]*)?|cuda-(?:toolkit|nvcc|runtime|cudart|libraries|nvrtc|nvtx|cupti|compiler)(?:-[\w-]*)?|cudatoolkit(?:-dev)?|"
@@ -65,6 +69,8 @@ class Wanted:
 
 def wanted(text: str, start: int, end: int, **more: Any) -> Wanted | None:
     """The requirement that these characters hold."""
+    if folder := FOLDER.match(text, start, end):
+        return Wanted(canonical(folder[1]), folder.start(), folder.end(), "", None, **more)
     match = _REQUIREMENT.match(text, start, end)
     if not match:
         return None
@@ -265,7 +271,8 @@ def _rows(rules: RuleSet) -> dict[str, tuple[str, Package]]:
         for name in row.names:
             name = canonical(name)
             first = imported.partition(".")[0].replace("_", "-").lower()
-            plain = "." in imported and name == first  # numba is fine, numba.cuda is not
+            # numba is fine, numba.cuda is not; and so is what has a function that has to be told its device
+            plain = "." in imported and (name == first or row.device is not None)
             cpu = name.endswith("-cpu") or f"{name}-gpu" in row.names
             if not plain and not cpu:
                 if name == imported.replace("_", "-").lower():  # of several that a row names, the one of this name

@@ -713,3 +713,15 @@ def test_a_setting_whose_reader_does_without_the_package():
     text = "model:\n  flash_attention: true\n"
     assert codes("a.yaml", text) == ["PRT405 manual"]
     assert codes("a.yaml", text, open_session(facts=Facts(own=OwnCode(falls_back=("flash_attention",))))) == []
+
+
+def test_a_folder_that_pip_installs_is_the_package_of_its_name() -> None:
+    """submodules/simple-knn is built with nvcc; a folder called torch, or any other, says nothing."""
+    lines = ["submodules/simple-knn", "third_party/torch", "submodules/tools/", "plyfile"]
+    text = "dependencies:\n  - pytorch=2.7.1\n  - pip:\n" + "".join(f"    - {line}\n" for line in lines)
+    result = found("environment.yml", text)
+    assert [(f.code, f.line) for f in result.findings] == [("PRT840", 2), ("PRT401", 4)]
+
+
+def test_a_package_that_only_has_to_be_told_its_device_may_be_installed() -> None:
+    assert codes("requirements.txt", "openai-whisper\nopenai-clip\nclean-fid\nresemblyzer\ndescript-audiotools\n") == []

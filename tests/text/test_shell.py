@@ -301,3 +301,9 @@ def test_a_package_from_its_repository(source):
 def test_parts_of_one_installation_are_told_of_together():
     (one,) = analyse("run.sh", b"conda install -y numpy pytorch-cuda=11.8 cuda-nvcc -c nvidia\n", ABOUT).findings
     assert (one.code, dict(one.values)) == ("PRT842", {"name": "pytorch-cuda, cuda-nvcc"})
+
+
+def test_a_folder_that_pip_installs_is_the_package_of_its_name() -> None:
+    assert codes(b"pip install ./submodules/simple-knn\n") == ["PRT401"]
+    assert codes(b"pip install submodules/diff-gaussian-rasterization/ plyfile\n") == ["PRT401"]
+    assert codes(b"pip install ./submodules/tools third_party/plyfile .\n") == []

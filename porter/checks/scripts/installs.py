@@ -15,6 +15,7 @@ from porter.rulebook.table import Package
 from porter.text import first_versions, packages
 from porter.text.document import Document
 from porter.text.shells.script import Command, Script, Word
+from porter.versions import canonical
 
 _BUILD = lazy(r"[\"']?torchtext(?:==|~=|>=)[\w.]*(\+cu\d+)")
 _TORCHS = frozenset({"torch", "torchvision", "torchaudio"})
@@ -132,6 +133,8 @@ def _hits(document: Document, words: tuple[Word, ...]) -> Iterator[Hit]:
             )
         elif name := packages.CLONED.match(text.strip("\"'")):
             yield from _package(document, word, name[1].lower().replace("_", "-"), rows)
+        elif name := packages.FOLDER.match(text.strip("\"'")):
+            yield from _package(document, word, canonical(name[1]), rows)
         elif name := _NAME.match(text.strip("\"'")):
             yield from _package(document, word, name[0].lower().replace("_", "-"), rows)
 
