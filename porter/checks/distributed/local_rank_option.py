@@ -11,13 +11,17 @@ from porter.regex import lazy
 OLD, NEW = "--local_rank", "--local-rank"
 # the option follows torchrun: `args.local_rank = int(os.environ["LOCAL_RANK"])`. Where the option sets the variable,
 # or the variable gives another option its value, torch.distributed.launch is what starts the program
+_SETS = lazy(rb"\benviron\[[\"']LOCAL_RANK[\"']\]\s*=(?!=)")
 _FOLLOWS = lazy(rb"(?:local_rank|LOCAL_RANK)\b[^\n=\]]*[=,][^\n]*\bLOCAL_RANK\b")
 
 
 @once_for_file
 def _is_known(file: RuleFile) -> bool:
     """Both spellings are taken already, or the rank comes from the environment."""
-    return file.source.says(NEW.encode()) or file.source.says(b"LOCAL_RANK") and bool(_FOLLOWS.search(file.source.utf8))
+    says, text = file.source.says, file.source.utf8
+    if says(NEW.encode()):
+        return True
+    return says(b"LOCAL_RANK") and not _SETS.search(text) and _FOLLOWS.search(text) is not None
 
 
 class LocalRankOption(Rule):
