@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from porter.checks.apex.counterparts import CONVERT, COUNTERPARTS, Counterpart, counterpart
-from porter.checks.apex.left_unbound import left_unbound
+from porter.checks.apex.left_unbound import has_other_way, left_unbound
 from porter.engine.nodes import dotted
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
@@ -17,6 +19,11 @@ class ApexClass(Rule):
     calls = frozenset({*COUNTERPARTS, *MANUAL, CONVERT})
 
     def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
+        hit = self._hit(original, updated, file)
+        chosen = hit and file.imported.optional(original.func) and has_other_way(file.link(original.func))
+        return replace(hit, severity="note") if hit and chosen else hit
+
+    def _hit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Hit | None:
         full = file.name(original.func) or ""
         if file.imported.optional(original.func):
             unbound = left_unbound(file.link(original.func), file)

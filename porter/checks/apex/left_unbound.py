@@ -19,6 +19,11 @@ def left_unbound(link: Link | None, file: RuleFile) -> bool:
     return all(_is_forgotten(statement) for _, statement in bound) and guard(link) is None
 
 
+def has_other_way(link: Link | None) -> bool:
+    """Whether a condition chooses between it and something else."""
+    return any(above.__class__ in (ast.If, ast.IfExp) and above.orelse for above, _ in ancestors(link))
+
+
 @once_for_file
 def stops_unbound(file: RuleFile) -> bool:
     """Whether any name of apex is used so."""
