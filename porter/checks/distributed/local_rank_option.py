@@ -6,6 +6,7 @@ from porter.engine.nodes import quoted
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.python.blocks import once_for_file
+from porter.python.guards import asked
 from porter.regex import lazy
 
 OLD, NEW = "--local_rank", "--local-rank"
@@ -35,6 +36,9 @@ class LocalRankOption(Rule):
             return None
         if file.path.endswith(".ipynb") or _is_known(file) or "LOCAL_RANK" in file.text(original):
             return None  # what is known already, or no launcher starts
+        link = file.scene.link(original)
+        if link is not None and asked(link):
+            return None  # `if torch_major == 1:`, and later ones take the environment
         for index, arg in enumerate(original.args):
             text = arg.value
             if arg.keyword is None and isinstance(text, cst.SimpleString) and text.raw_value == OLD:
