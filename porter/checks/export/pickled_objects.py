@@ -16,9 +16,8 @@ _NAMES = frozenset(name.encode() for name in "args opt opts cfg hparams flags FL
 _OBJECT = rb"(?:self\.)?(?:%s)\s*[,})\n]" % b"|".join(sorted(_NAMES))
 _METHODS = rb"(?:get|keys|items|values|update|pop|copy|setdefault)\b"  # of a dictionary
 # all_gather of Python objects, as it was written before torch.distributed had all_gather_object
-_SENT = lazy(
-    rb"torch\.save\(\s*\w+\s*,\s*\w+\s*\)[\s\S]*\b(?:all_gather|all_gather_list|broadcast|gather|scatter|recv)\("
-)
+_SAVED = lazy(rb"torch\.save\(\s*\w+\s*,\s*\w+\s*\)")
+_SENT = lazy(rb"\b(?:all_gather|all_gather_list|broadcast|gather|scatter|recv)\(")
 # where datasets of graphs keep what they made: objects with edges and features
 _WHOLE = ("processed_paths", "processed_file_names")
 _ATTRIBUTES = lazy(rb"\bself\.__dict__\[\w+\][ \t]+for\b")  # all that an object holds goes into a checkpoint
@@ -45,7 +44,9 @@ def _put(name: bytes, file: RuleFile) -> bool:
 
 def _is_received(original: cst.Call, file: RuleFile) -> bool:
     """`torch.load(io.BytesIO(...))` in a file that saves into a buffer as well, and hands it to the other processes."""
-    if not file.source.says(b"BytesIO") or not original.args or not _SENT.search(file.source.utf8):
+    text = file.source.utf8
+    saved = file.source.says(b"BytesIO") and original.args and _SAVED.search(text)
+    if not saved or not _SENT.search(text, saved.end()):
         return False
     buffer = original.args[0].value
     made = file.text(buffer).encode()
