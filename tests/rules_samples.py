@@ -24,6 +24,7 @@ API = '[[api]]\ncode = "PRT101"\nmatch = "torch.cuda.CUDAGraph"\nto = "NPUGraph"
 SINK = '[[sink]]\nkind = "device"\ncall = ["torch.device"]\nposition = 0\n'
 VARIABLE = '[[variable]]\ncode = "PRT101"\nmatch = ["A", "B"]\nto = "C"\nfix = "review"\nvalue = "bytes-to-mb"\ntakes = \'[0-9]+\'\n'
 PARAMETER = '[[parameter]]\ncode = "PRT101"\nmatch = "torch.cuda.f"\nrename = { device = "device_name" }\n'
+EFFORT = '[[effort]]\nname = "review"\nfirst = "2 to 8 hours"\ntitle = { en = "a", zh = "核" }\nwhy = { en = "a", zh = "因" }\n'
 ALL = RULE + NAMESPACE + API + SINK + VARIABLE + PARAMETER
 
 

@@ -29,7 +29,9 @@ def report_of(
     prefix, root = place(run.root)
     launcher, roads = run.facts.launch.script, run.facts.roads
     project = project_of(run.root, source_url)
-    scan = Scan(run.files, _reader(run), run.left_out, launcher, project, roads, lambda: _scripts(job, run))
+    scan = Scan(
+        run.files, _reader(run), run.left_out, launcher, project, roads, lambda: _scripts(job, run), job.settings.effort
+    )
     asked = " ".join(map(shlex.quote, job.paths)) if 0 < len(job.paths) <= _TYPED else "."
     view = View(kind, asked, width, verbose)
     return Report(__version__, job.session, scan, known, job.lang, prefix, root, view)

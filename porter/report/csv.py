@@ -10,7 +10,7 @@ from porter.report.sanitise import shown
 
 COLUMNS = (
     "File", "Start Line", "End Line", "OP", "Operation Type", "Message", "Tips", "Code", "Severity", "Status", "Effort",
-    "Column", "Suppressed", "Baseline", "Fingerprint",
+    "Column", "Suppressed", "Baseline", "Fingerprint", "Least Minutes", "Most Minutes",
 )  # fmt: skip
 NAMES = ("name", "old", "api", "variable", "option", "value")  # which of a message's values is what was found
 
@@ -29,6 +29,7 @@ def render(document: Json) -> str:
         row = (
             f["path"], f["line"], max(f["end_line"], f["line"]), name, _operation(f), message, tips, f["code"],
             f["severity"], f["status"], f["effort"], f["column"], hidden, "yes" if f["baseline"] else "", f["fingerprint"],
+            *f.get("minutes", ("", "")),
         )  # fmt: skip
         writer.writerow(map(_cell, row))
     return stream.getvalue()

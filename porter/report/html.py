@@ -15,6 +15,7 @@ from porter.report.links import Links
 from porter.report.page import STATES, TOP, context
 from porter.report.read import Templates
 from porter.report.sanitise import line, shown
+from porter.report.work import amount
 from porter.resources import templates_dir
 from porter.rulebook.table import LANGUAGES
 from porter.rulebook.words import speaker
@@ -51,6 +52,7 @@ def render(document: Json) -> str:
         "colon": _both({"en": ": ", "zh": "："}),
         "comma": _both({"en": ", ", "zh": "，"}),
         "support": _support,
+        "amount": _amount,
         "severity": support.severity,
         "url": _url,
         "source": Links(document).of,
@@ -135,6 +137,10 @@ def _support(make: str, *values: object) -> Markup:
     """What porter.report.support makes of something, in both languages."""
     texts = {lang: getattr(support, make)(*values, lang) for lang in LANGUAGES}
     return _both({lang: text if isinstance(text, str) else "; ".join(text) for lang, text in texts.items()})
+
+
+def _amount(minutes: list[int]) -> Markup:
+    return _both({lang: amount(minutes, lang) for lang in LANGUAGES})
 
 
 def _url(text: str | None) -> str:

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 
 from porter.files.documents import Json
 from porter.finding import FileResult, Finding
+from porter.report.effort import NOTHING, Effort, days
+from porter.report.numbers import count
 from porter.report.sanitise import as_json
 from porter.report.support import support, verdict_document
+from porter.rulebook.effort import Range
 from porter.rulebook.table import LANGUAGES
 from porter.rulebook.words import both, words
 
@@ -36,6 +39,7 @@ def document(report: Report) -> Json:
     edits, sources = _sources(report)
     marks = fingerprints(report.findings.all, scan.bytes)
     way = route(report)
+    work, numbers = Effort(report), count(findings.due)
     return {
         "schema": SCHEMA,
         "porter": report.version,
@@ -53,6 +57,8 @@ def document(report: Report) -> Json:
             "with_findings": len(findings.by_file),
             "lines": sum(file.lines for file in scan.files),
             "findings": findings.table,
+            "left": {**numbers.left, "aside": numbers.aside},
+            "edits": {key: getattr(numbers, key) for key in ("automatic", "review", "files")},
             "efforts": findings.efforts,
             "codes": dict(sorted(Counter(f.code for f in findings.open).items())),
             "suppressed": len(findings.suppressed),
@@ -74,7 +80,8 @@ def document(report: Report) -> Json:
         "rules": _rules(report),
         "more": _more(report),
         "causes": _causes(report, marks),
-        "findings": [_finding(report, f, marks[f], edits.get(f, [])) for f in findings.all],
+        "effort": _effort(work, report, marks),
+        "findings": [_finding(report, f, marks[f], edits.get(f, []), work.of.get(f, NOTHING)) for f in findings.all],
         "sources": sources,
     }
 
@@ -154,7 +161,32 @@ def _causes(report: Report, marks: dict[Finding, str]) -> list[Json]:
     ]
 
 
-def _finding(report: Report, finding: Finding, mark: str, edit: list[Json]) -> Json:
+def _effort(work: Effort, report: Report, marks: dict[Finding, str]) -> Json:
+    texts = report.texts.named("efforts")
+    return {
+        "minutes": work.cost,
+        "days": days(work.cost),
+        "aside": {"minutes": work.aside, "days": days(work.aside)},
+        "items": [
+            {
+                "what": item.what,
+                "kind": item.kind,
+                "subject": item.subject,
+                "code": item.places[0].code if item.places else None,
+                "minutes": item.cost,
+                "aside": item.aside,
+                "findings": [marks[finding] for finding in item.places],
+            }
+            for item in work.items
+        ],
+        "assumptions": [
+            {"name": name, "first": first, "further": further, **{key: texts[name][key] for key in ("title", "why")}}
+            for name, (first, further) in work.rates.items()
+        ],
+    }
+
+
+def _finding(report: Report, finding: Finding, mark: str, edit: list[Json], minutes: Range) -> Json:
     rule = report.texts.rule(finding.code)
     return {
         "fingerprint": mark,
@@ -168,6 +200,7 @@ def _finding(report: Report, finding: Finding, mark: str, edit: list[Json]) -> J
         "severity": finding.severity,
         "status": finding.status,
         "effort": finding.effort,
+        "minutes": minutes,
         "edit": edit,
         "optional": finding.optional,
         "why": finding.why,

@@ -8,9 +8,11 @@ from porter.files.documents import Json
 from porter.finding import SEVERITIES, STATUSES
 from porter.regex import lazy
 from porter.report.findings import REFUSED
+from porter.report.numbers import count_read, edits, left_for_you
 from porter.report.page import headline, is_open, project, readiness, state
 from porter.report.sanitise import line
 from porter.report.sarif import ranked
+from porter.report.work import sentence
 from porter.rulebook.words import speaker
 
 phrase = speaker("page")
@@ -56,9 +58,15 @@ def _overview(document: Json, lang: str) -> list[str]:
     if ready["places"]:
         counts = phrase("readiness.bar", lang, **{key: ready[key] for key in ("places", "auto", "review", "manual")})
         rows.append(f"- **{phrase('readiness', lang)}**{colon}{ready['percent']} %. {counts}")
-    efforts = document["summary"]["efforts"]
-    left = [f"{efforts[e]} {phrase('effort.' + e, lang)}" for e in ("rewrite", "hours", "minutes") if efforts[e]]
-    rows.append(f"- **{phrase('effort', lang)}**{colon}{', '.join(left) or phrase('effort.none', lang)}")
+    numbers = count_read(f for f in document["findings"] if is_open(f) and not f.get("optional"))
+    if said := edits(numbers, lang):
+        rows.append(f"- **{phrase('edits', lang)}**{colon}{said}")
+    rows.append(f"- **{phrase('left', lang)}**{colon}{left_for_you(numbers, lang)}")
+    if work := document.get("effort"):
+        whats = [item["what"] for item in work["items"] if item["minutes"][1]]
+        rows.append(
+            f"- **{phrase('effort', lang)}**{colon}{sentence(work['minutes'], work['aside']['minutes'], whats, lang)}"
+        )
     rows.append(
         f"- **{phrase('target', lang)}**{colon}torch_npu {target['torch_npu']}, {target['soc']}, {target['style']}"
     )

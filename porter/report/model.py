@@ -18,6 +18,7 @@ from porter.target import Target
 
 if TYPE_CHECKING:
     from porter.project.route_signals import Gathered, Signal
+    from porter.rulebook.effort import Rate
     from porter.rulebook.texts import Texts
 
 PLACES = 3  # of an API, the first in so many files
@@ -60,6 +61,7 @@ class Scan:
     roads: Roads = Roads()  # from which files nothing leads to torch
     # launch scripts and settings files of the project; without them there is no advice
     scripts: Callable[[], Iterable[tuple[str, bytes]]] | None = field(default=None, repr=False, compare=False)
+    rates: tuple[Rate, ...] = ()  # what the project says of rules/effort.toml
 
     @property
     def parsed(self) -> int:

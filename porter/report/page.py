@@ -11,9 +11,11 @@ from porter.finding import EFFORTS, SEVERITIES, STATUSES
 from porter.report.excerpt import Excerpts, Row
 from porter.report.findings import DEPENDENT, REFUSED, stands_in_the_way
 from porter.report.links import Links
+from porter.report.numbers import count_read
 from porter.report.sanitise import line, shown
 from porter.report.static import paper
 from porter.report.treemap import boxes
+from porter.report.work import sentence
 from porter.rulebook.table import LANGUAGES
 from porter.rulebook.words import both, speaker, words
 
@@ -50,8 +52,8 @@ def context(document: Json) -> Json:
         "headline": {lang: headline(document, lang) for lang in LANGUAGES},
         "readiness": readiness(document),
         "left": left(document),
-        "automatic": sum(f["status"] == "auto" for f in due),
-        "to_review": sum(f["status"] == "review" and f["severity"] != "note" for f in due),
+        "numbers": count_read(due),
+        "effort": effort(document, rules),
         "refused": [f for f in findings if f["code"] in REFUSED],
         "files": files(document, due),
         "by_rule": by_rule(findings),
@@ -129,6 +131,41 @@ def left(document: Json) -> list[Json]:
             "more": len(found[TOP:]),
         })  # fmt: skip
     return kinds
+
+
+def effort(document: Json, rules: dict[str, Json]) -> Json | None:
+    """The table by cause, each row with where it leads; None of a report that an earlier porter wrote."""
+    if (work := document.get("effort")) is None:
+        return None
+    titles = {row["name"]: row["title"] for row in work["assumptions"]}
+    rows = []
+    for item in work["items"]:
+        named, kind = item["what"] in ("kernel", "package") and item["subject"], titles[item["kind"]]
+        of_rule = item["code"] and item["kind"] != "automatic"
+        rows.append({
+            **item,
+            "kind": kind,
+            "title": None if named else rules[item["code"]]["title"] if of_rule else kind,
+            "code": item["code"] if of_rule else None,
+            "places": len(item["findings"]),
+            "link": _leads_to(item),
+        })  # fmt: skip
+    whats = [item["what"] for item in work["items"] if item["minutes"][1]]
+    least, most = (f"{n:g}" for n in work["days"])
+    return {
+        **work,
+        "rows": rows,
+        "span": most if least in (most, "0") else f"{least}–{most}",
+        "sentence": {lang: sentence(work["minutes"], work["aside"]["minutes"], whats, lang) for lang in LANGUAGES},
+    }
+
+
+def _leads_to(item: Json) -> str:
+    if item["kind"] == "automatic":
+        return "#findings?status=auto"
+    if item["kind"] == "review":
+        return f"#findings?status=review&code={item['code']}"
+    return f"#f-{item['findings'][0]}" if item["findings"] else ""
 
 
 def files(document: Json, due: list[Json]) -> Json:

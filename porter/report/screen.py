@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING
 
 from porter.files.errors import printable
 from porter.finding import Finding
-from porter.report.causes import Cause, causes, is_aside, left
+from porter.report.causes import Cause, causes, left
+from porter.report.effort import NOTHING, Effort
+from porter.report.numbers import count, counted, edits, left_for_you
 from porter.report.route import route
+from porter.report.work import sentence
 from porter.rulebook.words import speaker
 from porter.terminal import STYLES, Line, columns, pad, wrapped
 
@@ -36,8 +39,8 @@ def by_cause(report: Report) -> list[Line]:
             rows += _cause(report, cause)
         if more := found[shown:]:
             places = sum(len(cause.places) for cause in more)
-            rows.append([("  " + say("screen.more", report.lang, causes=_count(report, "causes", len(more)),
-                                     places=_count(report, "places", places), asked=report.view.asked), "dim")])  # fmt: skip
+            rows.append([("  " + say("screen.more", report.lang, causes=counted("causes", len(more), report.lang),
+                                     places=counted("places", places, report.lang), asked=report.view.asked), "dim")])  # fmt: skip
     return rows
 
 
@@ -48,8 +51,8 @@ def _cause(report: Report, cause: Cause) -> list[Line]:
     if more:
         others = len({f.path for f in cause.places} - {lead.path})
         key = "screen.else" if others else "screen.here"
-        files = _count(report, "others", others) if others else ""
-        row.append(("  " + say(key, report.lang, places=_count(report, "places", more), files=files), "dim"))
+        files = counted("others", others, report.lang) if others else ""
+        row.append(("  " + say(key, report.lang, places=counted("places", more, report.lang), files=files), "dim"))
     text = printable(report.texts.message(lead, report.lang, alone=False))
     if cause.subject not in text:
         row.insert(3, (f"  {printable(cause.subject)}", ""))
@@ -58,30 +61,30 @@ def _cause(report: Report, cause: Cause) -> list[Line]:
 
 
 def summary(report: Report) -> list[Line]:
-    """Route, edits and what is left, with the next command."""
+    """Route, edits, what is left and what that costs, with the next command."""
     lang, findings, kinds = report.lang, report.findings, left(report.findings.due)
     if not findings.all:
         return [[(say("readiness.none", lang), "bold")]]
     rows: list[tuple[str, str, str]] = []
     if way := route(report):
         rows.append(("route", way["title"][lang], ""))
-    automatic = [f for f in findings.due if f.status == "auto"]
-    reviewed = [f for f in findings.due if f.status == "review"]
-    if automatic or reviewed:
-        files = _count(report, "files", len({f.path for f in automatic or reviewed}))
-        values = {"auto": f"{len(automatic):,}", "review": f"{len(reviewed):,}", "files": files}
-        key = "edits" if automatic and reviewed else "edits.auto" if automatic else "edits.review"
-        command = f"porter migrate {report.view.asked} --inplace" + ("" if automatic else " --unsafe")
-        rows.append(("edits.label", say(f"screen.{key}", lang, **values), command))
+    numbers = count(findings.due)
+    if said := edits(numbers, lang):
+        command = f"porter migrate {report.view.asked} --inplace" + ("" if numbers.automatic else " --unsafe")
+        rows.append(("edits.label", said, command))
     if any(kinds.values()) or not findings.unseen:
-        rows.append(("left.label", _left(report, kinds), _explain(report, kinds) if any(kinds.values()) else ""))
+        rows.append(("left.label", left_for_you(numbers, lang), _explain(report, kinds) if any(kinds.values()) else ""))
+    work = Effort(report)
+    if work.items:
+        whats = (item.what for item in work.items if item.cost != NOTHING)
+        rows.append(("effort.label", sentence(work.cost, work.aside, whats, lang), ""))
     if findings.unseen:
-        files = _count(report, "files", len({f.path for f in findings.unseen}))
+        files = counted("files", len({f.path for f in findings.unseen}), lang)
         rows.append(
             ("unseen.label", say("screen.unseen", lang, files=files), f"porter explain {findings.unseen[0].code}")
         )
     if notes := [f for f in findings.open if f.severity == "note"]:
-        optional = _count(report, "operators", sum(f.optional for f in notes))
+        optional = counted("operators", sum(f.optional for f in notes), lang)
         key = "notes.optional" if any(f.optional for f in notes) else "notes"
         rows.append(("notes.label", say(f"screen.{key}", lang, n=f"{len(notes):,}", optional=optional), f"porter analyze {report.view.asked} -v"))  # fmt: skip
     labels = {key: say(f"screen.{key}", lang) for key, *_ in rows}
@@ -104,24 +107,6 @@ def _row(report: Report, row: tuple[str, str, str], label: str, wide: int) -> li
     return rows
 
 
-def _left(report: Report, kinds: dict[str, list[Finding]]) -> str:
-    lang = report.lang
-    if not any(kinds.values()):
-        return say("screen.nothing", lang)
-    parts: list[str] = []
-    for kind, found in kinds.items():
-        if found:
-            how = "more" if parts else "count"
-            n, places = f"{len(found):,}", _count(report, "places", len(found))
-            parts.append(say(f"screen.{kind}.{how}", lang, n=n, places=places))
-    aside = sum(is_aside(f.path) for found in kinds.values() for f in found)
-    return say("screen.and", lang).join(parts) + (say("screen.aside", lang, n=f"{aside:,}") if aside else "")
-
-
 def _explain(report: Report, kinds: dict[str, list[Finding]]) -> str:
     first = causes(kinds["stops"] or kinds["slows"], report.texts.subject)[0]
     return f"porter explain {first.lead.code}"
-
-
-def _count(report: Report, what: str, n: int) -> str:
-    return say(f"count.{what}.one" if n == 1 else f"count.{what}", report.lang, n=f"{n:,}")

@@ -1,10 +1,11 @@
-"""What the files under rules/ that are not about Python may say: route, plan, environment, releases, settings."""
+"""What the files under rules/ that are not about Python may say: route, plan, effort, environment, releases, settings."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
 
+from porter.rulebook.effort import NAMES, wrong_amount
 from porter.rulebook.errors import Check, Kinds
 from porter.rulebook.opening import wrong_patterns
 from porter.rulebook.schema_versions import pythons
@@ -58,6 +59,17 @@ def kinds(name: Check, text: Check, number: Check, languages: Check, list_of: Ca
                 "command": list_of(text),
                 "only": list_of(name),
                 "but": list_of(name),
+            },
+        ),
+        "effort": (
+            ("name", "first", "title", "why"),
+            {
+                "name": lambda value: None if value in NAMES else f"is not one of {', '.join(NAMES)}",
+                "codes": list_of(text),
+                "first": wrong_amount,
+                "further": wrong_amount,
+                "title": languages,
+                "why": languages,
             },
         ),
         "export": (

@@ -7,13 +7,14 @@ from functools import partial
 from typing import Any
 
 from porter.rulebook.compiled import Section
+from porter.rulebook.effort import NAMES
 from porter.rulebook.errors import RuleError
 from porter.rulebook.opening import opening
 from porter.rulebook.schema import read
 from porter.rulebook.table import LANGUAGES, Stanza
 from porter.versions import canonical, release
 
-_NAMED = {"signal": "signals", "route": "routes", "step": "steps", "release": "releases"}
+_NAMED = {"signal": "signals", "route": "routes", "step": "steps", "release": "releases", "effort": "efforts"}
 _RULE_TEXT = ("title", "explain", "symptom", "reference", "before", "after", "by_hand")
 
 
@@ -23,6 +24,7 @@ def build(files: Iterable[tuple[str, bytes]]) -> dict[str, Section]:
     work = _Joined()
     for kind, where, stanza in sorted(stanzas, key=lambda item: item[0] != "rule"):  # codes before those who name them
         work.take[kind](where, stanza)
+    work.complete()
     return {"tables": work.tables, "prose": work.prose, "gate": opening(stanzas)}
 
 
@@ -55,9 +57,11 @@ class _Joined:
             "hint": self._hint,
             "wheels": self._wheels,
             "cause": self._cause,
+            "effort": self._effort,
             "export": lambda where, s: self._named("exports", where, s | {"name": s["variable"]}),
-            **{kind: partial(self._named, section) for kind, section in _NAMED.items()},
         }
+        for kind, section in _NAMED.items():
+            self.take.setdefault(kind, partial(self._named, section))
 
     def _code(self, where: str, s: Stanza) -> None:
         code, slug = s["code"], s["slug"]
@@ -199,6 +203,17 @@ class _Joined:
         for code in s.get("codes", ()):
             self._rule(where, {"code": code})
         self._named("causes", where, s)
+
+    def _effort(self, where: str, s: Stanza) -> None:
+        for code in s.get("codes", ()):
+            self._rule(where, {"code": code})
+        self._named("efforts", where, s)
+
+    def complete(self) -> None:
+        """Assumptions are added up: one that is missing would make a port cheaper without a word."""
+        known = self.prose["efforts"]
+        if known and (missing := [name for name in NAMES if name not in known]):
+            raise RuleError(f"rules/effort.toml: no [[effort]] has the name {missing[0]!r}")
 
     def _named(self, section: str, where: str, s: Stanza) -> None:
         """Stanzas of the report, in their order."""

@@ -191,7 +191,8 @@ class Texts:
         return PackageText(imported, row, _first(message), _rest(message), *about)
 
     def named(self, section: str) -> dict[str, dict[str, Any]]:
-        """The stanzas of the report and of `porter diagnose`, by name: signals, routes, steps, releases, exports, causes."""
+        """The stanzas of the report and of `porter diagnose`, by name: signals, routes, steps, efforts, releases, exports,
+        causes."""
         stanzas: dict[str, dict[str, Any]] = self._prose[section]
         return stanzas
 

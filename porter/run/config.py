@@ -13,6 +13,7 @@ from porter.errors import UserError, check_choice, suggestion
 from porter.files.read import read as read_file
 from porter.finding import SEVERITIES
 from porter.regex import lazy
+from porter.rulebook.effort import NAMES, Rate, amount
 from porter.target import STYLES
 
 LANGUAGES = ("en", "zh")
@@ -34,6 +35,7 @@ class Settings:
     baseline: str = ""
     facts: tuple[str, ...] = ()  # what `porter analyze --library` wrote
     jobs: int = 0  # 0 = as many as there are cores
+    effort: tuple[Rate, ...] = ()  # in the place of those of rules/effort.toml
     origin: str = "default"  # of the target: command-line | configuration | default
 
     def overridden(self, **given: Any) -> Settings:
@@ -137,6 +139,8 @@ def read(table: Table | None) -> Settings:
 
 
 def _checked(table: Table, key: str, name: str, value: Any) -> Any:
+    if name == "effort":
+        return _effort(table, value)
     if name == "per_file_ignores":
         if isinstance(value, dict) and all(_is_words(codes) for codes in value.values()):
             return tuple((pattern, tuple(codes)) for pattern, codes in value.items())
@@ -166,6 +170,36 @@ def _checked(table: Table, key: str, name: str, value: Any) -> Any:
             value,
         )
     return value
+
+
+def _effort(table: Table, value: Any) -> tuple[Rate, ...]:
+    """`kernel-written = "3 to 9 days"`, or a table of `first` and `further`."""
+    example = 'kernel-written = "3 to 9 days"'
+    if not isinstance(value, dict):
+        raise table.complain("effort", f"effort is a table: {example}", f"effort 应为表：{example}")
+    rates = []
+    for name, said in value.items():
+        if name not in NAMES:
+            en, zh = suggestion(name, NAMES)
+            names = ", ".join(NAMES)
+            raise table.complain(
+                "effort",
+                f"effort: unknown key {name!r}{en or f'; known keys: {names}'}",
+                f"effort：未知的键 {name!r}{zh or f'；可用的键：{names}'}",
+                name,
+            )
+        parts = said if isinstance(said, dict) else {"first": said}
+        amounts = {part: amount(text) for part, text in parts.items()}
+        if not amounts or amounts.keys() - {"first", "further"} or None in amounts.values():
+            both = f'{name} = {{ first = "2 to 8 hours", further = "5 minutes" }}'
+            raise table.complain(
+                "effort",
+                f"effort: {name} is an amount of work, or two: {example}; {both}",
+                f"effort：{name} 应为一个或两个工作量：{example}；{both}",
+                name,
+            )
+        rates.append(Rate(name, amounts.get("first"), amounts.get("further")))
+    return tuple(rates)
 
 
 def _is_words(value: object) -> bool:

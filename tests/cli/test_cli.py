@@ -211,7 +211,8 @@ def test_analyze_text(porter):
     assert lines[0].startswith("Target: torch_npu ")
     assert lines[1] == "Files: 2 scanned, 1 parsed, 1 with findings"
     assert got.text.index("Target") < got.text.index("train.py  3 findings") < got.text.index("Edits")
-    assert lines[-2].split("  ", 1)[1].split() == "2 automatic in 1 file porter migrate . --inplace".split()
+    assert lines[-3].split("  ", 1)[1].split() == "2 automatic in 1 file porter migrate . --inplace".split()
+    assert lines[-1].startswith("Effort ") and " person-days: 1 other cause, looking at the edits, " in lines[-1]
     everything = porter("analyze", ".", "--all").text
     assert everything.splitlines()[2] == "Ported by porter itself: 2 of 3 CUDA-dependent places (66 %)"
     assert everything.index("train.py  3 findings") < everything.index("3 findings: 2 auto")

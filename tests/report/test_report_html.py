@@ -123,15 +123,29 @@ def test_every_number_of_the_first_screen(document):
     bar = re.search(r'<svg class="meter" viewBox="0 0 (\d+) 10".*?</svg>', page, re.S)
     assert int(bar[1]) == len(places)
     assert list(map(int, re.findall(r'width="(\d+)"', bar[0]))) == counts(places, "status", STATUSES)
-    for effort, count in document["summary"]["efforts"].items():
-        mine = [f for f in due if f["status"] == "manual" and f["effort"] == effort and f["severity"] != "note"]
-        assert count == len(mine)
-        assert not count or counted(page, f"effort-{effort}") == count
-    assert counted(page, "effort-review") == sum(f["status"] == "review" and f["severity"] != "note" for f in due)
     manual = [f for f in due if f["status"] == "manual" and not f["code"].startswith("PRT0")]
-    for severity in ("blocker", "wrong", "slow"):
-        assert counted(page, f"left-{severity}") == sum(f["severity"] == severity for f in manual)
-    assert counted(page, "left-auto") == sum(f["status"] == "auto" for f in due)
+    assert counted(page, "left-stops") == sum(f["severity"] in ("blocker", "wrong") for f in manual) > 0
+    assert counted(page, "left-slows") == sum(f["severity"] == "slow" for f in manual)
+    assert counted(page, "edits-auto") == sum(f["status"] == "auto" for f in due) > 0
+    assert f"for review: {sum(f['status'] == 'review' for f in due)}" in plain(page)
+    assert 'id="days">{:g}–{:g}</b>'.format(*document["effort"]["days"]) in page
+
+
+def test_the_table_of_efforts_leads_to_its_findings(document):
+    page, items = render_document(document, "html"), document["effort"]["items"]
+    body = re.search(r'<table class="efforts.*?</table>', page, re.S)[0]
+    rows = re.findall(r"<tr>(?:(?!</tr>).)*</tr>", body.partition("<tbody>")[2], re.S)
+    assert len(rows) == len(items) > 5
+    for row, item in zip(rows, items):
+        wanted = {"automatic": "#findings?status=auto", "review": f"#findings?status=review&amp;code={item['code']}"}
+        lead = wanted.get(item["kind"]) or (f"#f-{item['findings'][0]}" if item["findings"] else "")
+        assert (f'href="{lead}"' in row) == bool(lead) == ("<a " in row), item
+        assert (f'<td class="num">{len(item["findings"]) or ""}</td>') in row
+    many = {**document, "effort": {**document["effort"], "items": items * 5}}
+    assert phrase("all-efforts", "zh", n=5 * len(items)) in render_document(many, "html")
+    old = {key: value for key, value in document.items() if key != "effort"}
+    earlier = render_document(old, "html")
+    assert 'id="effort"' not in earlier and 'id="days"' not in earlier, "a report of an earlier porter has none"
 
 
 def test_the_head_names_the_project_and_its_commit(porter, document):
@@ -231,6 +245,7 @@ def test_every_number_in_a_sentence(document):
             "parsed": sum(f["parsed"] for f in document["files"]),
         },
         "origin.file": {"place": document["target"]["origin"]},
+        "tile.auto": {"review": sum(f["status"] == "review" for f in due)},
     }
     assert codes and evidence["signal"] == "torch"
     for key, values in sentences.items():
@@ -238,6 +253,7 @@ def test_every_number_in_a_sentence(document):
             assert plain(phrase(key, lang, **values).replace("`", " ")) in page, (key, lang)
     elsewhere = {  # test_numbers_of_other_repositories has them, test_headlines, and test_advice.py
         "head.all", "head.none", "head.unseen", "route.seen", "baseline", "all-files", "all-apis", "all-launchers", "all-variables",
+        "all-efforts",
         "entries.more", "package.more", "exports.against", "advice.more", "left.places", "left.more",
     }  # fmt: skip
     labels = {"readiness.bar", "where.map", "verified.chart"}

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from rules_samples import ALL, API, NAMESPACE, PARAMETER, RULE, SINK, VARIABLE, forget
+from rules_samples import ALL, API, EFFORT, NAMESPACE, PARAMETER, RULE, SINK, VARIABLE, forget
 
 from porter.finding import Finding
 from porter.rulebook import table
@@ -88,6 +88,14 @@ BAD = {
     "slug in capitals": (RULE.replace("api-renamed", "Api"), r"slug is not a lower-case slug"),
     "bad severity": (RULE.replace("blocker", "fatal"), r"severity is not one of blocker"),
     "bad effort": (RULE.replace("minutes", "days"), r"effort is not one of"),
+    "unknown effort": (
+        RULE + EFFORT.replace("review", "checking"),
+        r"\[\[effort\]\] 1 \(checking\): name is not one of",
+    ),
+    "no amount of work": (RULE + EFFORT.replace("2 to 8", "8 to 2"), r"first is no amount of work, as in"),
+    "effort in one language": (RULE + EFFORT.replace(', zh = "核"', ""), r"title has no text for 'zh'"),
+    "effort of an unknown rule": (RULE + EFFORT + 'codes = ["PRT999"]\n', r"no \[\[rule\]\] has the code PRT999"),
+    "effort twice": (RULE + EFFORT + EFFORT, r"the name 'review' is taken"),
     "bad severity of a message": (
         RULE.replace('severity = "note"', 'severity = "bad"'),
         r"message 'note' has the severity",
@@ -144,6 +152,11 @@ def test_what_the_schema_refuses(folder, text, complaint):
         table.load(folder(text))
     assert re.search(complaint, str(error.value)), str(error.value)
     assert str(error.value).startswith("rules/a.toml: ") and "\n" not in str(error.value)
+
+
+def test_no_effort_is_left_out(folder):
+    with pytest.raises(RuleError, match=r"^rules/effort\.toml: no \[\[effort\]\] has the name 'automatic'$"):
+        table.load(folder(RULE + EFFORT))
 
 
 def test_bytes_that_are_no_text(folder):

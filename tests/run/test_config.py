@@ -12,6 +12,7 @@ from porter.engine.session import Quiet, _patterns
 from porter.errors import UserError
 from porter.files.ignore import Patterns
 from porter.project.pins import choose, pins
+from porter.rulebook.effort import Rate
 from porter.run import config
 from porter.run.config import Settings, codes, find, quiet, read
 
@@ -44,11 +45,13 @@ def test_every_key(tmp_path):
         baseline = "b.json"
         facts = ["mmcv.json"]
         jobs = 3
+        effort = { run = "2 days", review = { further = "2 to 3 minutes" } }
         """,
     )
     assert got == Settings(
         ("PRT1",), ("device-literal",), (("tests/*", ("PRT101",)), ("a.py", ("PRT2",))), ("gen/",),
-        "torch_npu=2.7.1.post11,soc=A2", "A2", "portable", "note", "zh", "b.json", ("mmcv.json",), 3, "configuration",
+        "torch_npu=2.7.1.post11,soc=A2", "A2", "portable", "note", "zh", "b.json", ("mmcv.json",), 3,
+        (Rate("run", (960, 960), None), Rate("review", None, (2, 3))), "configuration",
     )  # fmt: skip
     documented = {f.replace("_", "-") for f in Settings.__dataclass_fields__} - {"origin"}
     assert documented == set(find(tmp_path).values)
