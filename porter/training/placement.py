@@ -217,6 +217,8 @@ class Natures:
             return HOST if value.args and self._combined(value.args, function) == HOST else UNKNOWN
         if node.func.__class__ is not ast.Attribute or "." in name or not value.args:
             return UNKNOWN
+        if getattr(node.func.value, "id", "") == "np" and not self._file.names.bound("np"):
+            return HOST  # from a star import: it is nobody's tensor
         base = self._nature(value.args[0], function)
         if function_name in ("cpu", "numpy"):
             return HOST
