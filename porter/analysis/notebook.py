@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from porter.analysis.promises import Edits, promised
 from porter.analysis.python import analyse as analyse_python
 from porter.analysis.text import examine
-from porter.engine.refusals import ALSO, guarded, own
+from porter.engine.refusals import guarded, own
 from porter.engine.session import Session
 from porter.engine.suppress import SPOKEN, Suppressions
+from porter.engine.together import ALSO
 from porter.errors import Broken
 from porter.finding import STATUSES, Change, FileResult, Finding, Site
 from porter.python.comments import to_porter

@@ -13,9 +13,10 @@ from porter.analysis.promises import Edits, promised
 from porter.analysis.python_promises import Before, check
 from porter.analysis.toolkit import builds_cuda
 from porter.analysis.torn import torn
-from porter.engine.refusals import about, finding, folded, guarded, own, unread
+from porter.engine.refusals import about, finding, guarded, own, unread
 from porter.engine.rule import BatchRule, Hit, Rule
 from porter.engine.session import Session, concern
+from porter.engine.together import folded
 from porter.errors import Broken
 from porter.finding import Change, FileResult, Finding
 from porter.project.roads import leads
@@ -45,7 +46,8 @@ def _analyse(result: FileResult, data: bytes, session: Session) -> FileResult:
     kept = promised(result.path, result.findings, written, lambda edits: check(before, edits, look), session)
     quiet = session.quiet.codes(result.path)
     sites = with_status(result.sites, kept.findings, before.source, before.suppressions, quiet)
-    return replace(result, findings=folded(kept.findings, session), auto=kept.auto, review=kept.review, sites=sites)
+    result = replace(result, auto=kept.auto, review=kept.review, sites=sites)
+    return replace(result, findings=folded(kept.findings, session, before.functions))
 
 
 def _examined(result: FileResult, source: Source, session: Session) -> tuple[FileResult, list[Edits | Broken], Before]:
@@ -258,19 +260,9 @@ class Analysis:
             safe = self._safe(f.rule, hit, f.piece) and (f.rule, f.place) not in self._torn
             status = ("auto" if safe else "review") if f.edits and f.piece.exact else "manual"
             by = self.file.scene.callers.served_by(source.line(start)) if isinstance(f.rule, BatchRule) else ""
-            out.append(
-                finding(
-                    session,
-                    path,
-                    replace(hit, values=(*hit.values, ("served_by", by))) if by else hit,
-                    code,
-                    source.place(start),
-                    source.place(end),
-                    status=status,
-                    edit=self._kept(f.edit),
-                    suppressed=reason,
-                )
-            )
+            hit = replace(hit, values=(*hit.values, ("served_by", by))) if by else hit
+            places, edit = (source.place(start), source.place(end)), self._kept(f.edit)
+            out.append(finding(session, path, hit, code, *places, status=status, edit=edit, suppressed=reason))
         unsafe = [f for f in self._unsafe if f.applied and f.hit.loads]
         out += [own(path, line, "PRT004", key, session) for line, key in not_inserted(self.file, unsafe)]
         out += [self._of_index(code, hit) for code, hit in self.of_index if code not in quiet]

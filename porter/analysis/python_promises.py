@@ -14,6 +14,7 @@ from porter.errors import Broken, Unreadable
 from porter.finding import Change, apply
 from porter.python.source import Source
 from porter.python.stored import LINE_END
+from porter.python.walks import outer_functions
 
 if TYPE_CHECKING:
     from porter.analysis.file import File
@@ -29,12 +30,14 @@ class Before(NamedTuple):
     free: frozenset[str]  # names that are used and bound nowhere
     hidden: int  # statements that this Python's grammar does not know
     failed: frozenset[str]
+    functions: list[tuple[int, int]]  # the lines of each, sorted, without those inside another
 
     @classmethod
     def of(cls, file: File) -> Before:
         free = frozenset(name for link in file.names.uses if not file.names.bound(name := link[0].id))
         failed = frozenset(file.failures.first)
-        return cls(file.path, file.source, file.session, file.suppressions, free, len(file.hidden), failed)
+        functions = outer_functions(file.tree)
+        return cls(file.path, file.source, file.session, file.suppressions, free, len(file.hidden), failed, functions)
 
 
 class Look(Protocol):

@@ -12,9 +12,10 @@ from importlib import import_module
 from typing import cast
 
 from porter.analysis.promises import Edits, applied, promised
-from porter.engine.refusals import Failures, about, finding, folded
+from porter.engine.refusals import Failures, about, finding
 from porter.engine.rule import Hit, TextRule
 from porter.engine.session import Session
+from porter.engine.together import folded
 from porter.errors import Broken, Unreadable
 from porter.finding import SHARED, Change, FileResult, Finding, Held, Site
 from porter.project.roads import leads

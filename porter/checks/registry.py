@@ -70,8 +70,19 @@ class Rules:
 
     def once(self, code: str, why: str) -> bool:
         """Whether the first finding with a message speaks for all of them in a file."""
-        flags = self.tables.rules[code]["once"]
+        return self._flag("once", code, why)
+
+    def apart(self, code: str, why: str) -> bool:
+        """Whether each place is work of its own, also where a function has several that say the same."""
+        return self._flag("apart", code, why)
+
+    def _flag(self, name: str, code: str, why: str) -> bool:
+        flags = self.tables.rules[code][name]
         return bool(flags.get(why, flags[""]))
+
+    def across(self, code: str) -> bool:
+        """Whether one file of a program speaks for all that say the same."""
+        return bool(self.tables.rules[code]["across"])
 
     @cached_property
     def texts(self) -> Texts:

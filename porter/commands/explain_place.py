@@ -9,7 +9,7 @@ from porter.commands.job import prepare
 from porter.commands.named_place import Place
 from porter.commands.settings import relative
 from porter.commands.view import report_of
-from porter.engine.refusals import ALSO
+from porter.engine.together import ALSO
 from porter.errors import UserError
 from porter.exits import INTERNAL, OK
 from porter.files.errors import FilesError, printable

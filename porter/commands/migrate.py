@@ -13,6 +13,7 @@ from porter.analysis.analyse import kind
 from porter.commands.job import Job, prepare
 from porter.commands.output import is_half_written, mend, write_text
 from porter.commands.view import place, report_of
+from porter.engine.together import by_file
 from porter.errors import UserError
 from porter.exits import FOUND, INTERNAL, OK, USAGE
 from porter.files.errors import FilesError, printable
@@ -124,6 +125,7 @@ def _tell(errors: list[FilesError], lang: str) -> None:
 
 def _edits(job: Job, run: Run, unsafe: bool, annotate: bool, errors: list[FilesError]) -> Iterator[Edited]:
     """Every file that has something to show; those that changed since they were analysed are `errors`."""
+    places = by_file(f for result in run.files for f in result.findings) if annotate else {}
     for result in run.files:
         if not (result.auto or result.review or annotate and result.digest):
             continue
@@ -140,7 +142,7 @@ def _edits(job: Job, run: Run, unsafe: bool, annotate: bool, errors: list[FilesE
             from porter.run.annotate import annotated, remarks
 
             texts = job.session.rules.texts
-            notes = remarks(data, result.findings, texts.message, job.lang)
+            notes = remarks(data, places.get(result.path, ()), texts.message, job.lang)
             auto, review = annotated(data, auto, notes), annotated(data, review, notes)
         if auto or review:
             yield Edited(result, data, review if unsafe else auto, review, len(notes))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TypeVar
 
-from porter.engine.rule import TOGETHER, AnyRule, Hit, named
+from porter.engine.rule import AnyRule, Hit, named
 from porter.engine.session import Session
 from porter.engine.suppress import Suppressions
 from porter.errors import Unreadable
@@ -15,7 +15,6 @@ from porter.files.read import digest
 from porter.finding import Change, FileResult, Finding
 
 _Made = TypeVar("_Made")
-ALSO = "also"  # the further lines of which a finding speaks
 
 
 def own(path: str, line: int, code: str, why: str, session: Session, /, *, column: int = 1, **values: str) -> Finding:
@@ -122,46 +121,6 @@ def about(suppressions: Suppressions, path: str, session: Session) -> list[Findi
             elif code not in ignore.used and code not in quiet:
                 out.append(own(path, ignore.line, "PRT001", "unused", session, column=ignore.column, code=code))
     return [f for f in out if f.code not in quiet]
-
-
-def folded(findings: Iterable[Finding], session: Session) -> tuple[Finding, ...]:
-    """Sorted, without the repetitions of what is said once for a file; each edit and each suppressed place stays."""
-    once, keys, out = session.rules.once, set(), []
-    for f in sorted(_told_together(sorted(set(findings)))):
-        without_edit = f.status == "manual" or f.optional and not f.edit
-        if without_edit and f.suppressed is None and once(f.code, f.why):
-            if (f.code, f.why, f.values) in keys:
-                continue
-            keys.add((f.code, f.why, f.values))
-        out.append(f)
-    return tuple(out)
-
-
-def _told_together(findings: Iterable[Finding]) -> Iterable[Finding]:
-    """Of those that have one cause, by their rules (`TOGETHER`), the first with the lines of the others."""
-    firsts: dict[tuple[str, str], Finding] = {}
-    lines: dict[tuple[str, str], list[int]] = {}
-    for f in findings:
-        cause = dict(f.values).get(TOGETHER)
-        if cause is None:
-            yield f
-            continue
-        f = replace(f, values=tuple(value for value in f.values if value[0] != TOGETHER))
-        if f.status != "manual" or f.suppressed is not None:
-            yield f
-        elif (f.code, cause) in firsts:
-            lines[f.code, cause].append(f.line)
-        else:
-            firsts[f.code, cause], lines[f.code, cause] = f, []
-    for key, f in firsts.items():
-        also = ", ".join(str(line) for line in dict.fromkeys(lines[key]) if line != f.line)
-        yield replace(f, values=(*f.values, (ALSO, also))) if also else f
-
-
-def lines_of(finding: Finding) -> list[int]:
-    """All lines that one finding speaks of."""
-    also = dict(finding.values).get(ALSO, "")
-    return [finding.line, *map(int, filter(None, also.split(", ")))]
 
 
 def without(findings: Iterable[Finding], *lost: str) -> list[Finding]:

@@ -44,7 +44,7 @@ def lists_of(
 ) -> Lists:
     """What is known of the lists of a project; `plain`: those of packages that name no device; `is_own`: whether a file
     finds a package in the project itself."""
-    paths = [*_list_paths(files)]
+    paths = [*list_paths(files)]
     lists = [data for path in paths if (data := beginning(root / path, LIMIT))]
     imported, unimported = users(
         b"".join(lists), _folders(paths, texts), texts, project.read, _notebooks(root, files), parse
@@ -243,7 +243,8 @@ def _shown(paths: list[str]) -> str:
     return ", ".join(paths[:_SHOWN]) + (f" (+{more})" if more > 0 else "")
 
 
-def _list_paths(files: Sequence[str]) -> Iterator[str]:
+def list_paths(files: Iterable[str]) -> Iterator[str]:
+    """The files that ask for packages, by their names."""
     for path in files:
         name = path.rpartition("/")[2]
         if (

@@ -12,6 +12,8 @@ _PLAIN = frozenset(  # what is told by its node: operators, contexts, words and 
     " rest kwd_attrs str".split()
 )
 _LEAVES = (ast.Constant, ast.alias, ast.Global, ast.Nonlocal, ast.MatchSingleton)
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_BLOCKS = (ast.ClassDef, ast.If, ast.Try, ast.With, ast.For, ast.While, ast.ExceptHandler)
 _FIELDS: dict[type, tuple[str, ...]] = {
     kind: () if kind in _LEAVES else tuple(name for name in kind._fields if name not in _PLAIN)
     for kind in vars(ast).values()
@@ -44,3 +46,16 @@ def _add_children(node: Node, nodes: list[Node]) -> None:
             nodes += filter(None, value)  # a dict's keys have None for each `**`
         elif value is not None:
             nodes.append(value)
+
+
+def outer_functions(tree: ast.Module) -> list[tuple[int, int]]:
+    """The first and the last line of each function and method that is inside no other, sorted."""
+    found: list[tuple[int, int]] = []
+    nodes: list[Node] = [*tree.body]
+    for node in nodes:
+        if node.__class__ in _DEFINITIONS:
+            first = min(line.lineno for line in (node, *node.decorator_list))
+            found.append((first, node.end_lineno))
+        elif isinstance(node, _BLOCKS):
+            _add_children(node, nodes)
+    return sorted(found)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple, Protocol, TypeVar
 
 from porter.files.paths import SIDE, is_test
@@ -22,6 +22,8 @@ class Place(Protocol):
     def severity(self) -> str: ...
     @property
     def status(self) -> str: ...
+    @property
+    def values(self) -> Mapping[str, str] | tuple[tuple[str, str], ...]: ...
 
 
 Counted = TypeVar("Counted", bound=Place)

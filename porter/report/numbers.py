@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from porter.engine.together import paths_of
 from porter.files.documents import Json
 from porter.report.causes import Place, is_aside, left
 from porter.rulebook.words import speaker
@@ -19,6 +20,7 @@ class Read(NamedTuple):
     code: str
     severity: str
     status: str
+    values: Json
 
 
 class Numbers(NamedTuple):
@@ -37,12 +39,12 @@ class Numbers(NamedTuple):
 def count(due: Iterable[Place]) -> Numbers:
     """Of open findings that are more than an opportunity."""
     due = list(due)
-    kinds = left(due)
+    paths = {kind: [p for f in found for p in paths_of(f.path, dict(f.values))] for kind, found in left(due).items()}
     by_status = {status: [f.path for f in due if f.status == status] for status in ("auto", "review")}
     return Numbers(
-        len(kinds["stops"]),
-        len(kinds["slows"]),
-        sum(is_aside(f.path) for found in kinds.values() for f in found),
+        len(paths["stops"]),
+        len(paths["slows"]),
+        sum(is_aside(path) for found in paths.values() for path in found),
         len(by_status["auto"]),
         len(by_status["review"]),
         len({*(by_status["auto"] or by_status["review"])}),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from urllib.parse import quote
 
 from porter.files.documents import Json
@@ -103,6 +104,8 @@ def _result(f: Json, index: dict[str, int]) -> Json:
         "partialFingerprints": {"porter/v1": f["fingerprint"]},
         "properties": {key: f[key] for key in ("severity", "status", "effort", "symptom")},
     }
+    if more := [*_further(f)]:
+        result["relatedLocations"] = more
     if f["edit"] and f["suppressed"] is None:
         result["fixes"] = [_fix(f)]
     if f["suppressed"] is not None:
@@ -110,6 +113,14 @@ def _result(f: Json, index: dict[str, int]) -> Json:
     elif f["baseline"]:
         result |= {"suppressions": [{"kind": "external", "justification": "baseline"}], "baselineState": "unchanged"}
     return result
+
+
+def _further(f: Json) -> Iterator[Json]:
+    """The other places of its cause, in its file and in others."""
+    own = [(f["path"], number) for number in f["values"].get("also", "").split(", ") if number]
+    others = [place.rpartition(":")[::2] for place in f["values"].get("places", "").split(", ") if place]
+    for path, number in (*own, *others):
+        yield {"physicalLocation": {"artifactLocation": _file(path), "region": {"startLine": int(number)}}}
 
 
 def _fix(f: Json) -> Json:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from porter.engine.together import taken_apart
 from porter.files.errors import printable
 from porter.finding import Finding
 from porter.report.causes import Cause, causes, left
@@ -38,18 +39,24 @@ def by_cause(report: Report) -> list[Line]:
         for cause in islice(found, shown):
             rows += _cause(report, cause)
         if more := found[shown:]:
-            places = sum(len(cause.places) for cause in more)
+            places = sum(len(_places(cause)) for cause in more)
             rows.append([("  " + say("screen.more", report.lang, causes=counted("causes", len(more), report.lang),
                                      places=counted("places", places, report.lang), asked=report.view.asked), "dim")])  # fmt: skip
     return rows
 
 
+def _places(cause: Cause) -> list[tuple[str, int, int]]:
+    """All of them, those included that a finding names beside its own."""
+    return [(place.path, place.line, place.column) for f in cause.places for place in taken_apart(f)]
+
+
 def _cause(report: Report, cause: Cause) -> list[Line]:
-    lead, more = cause.lead, len(cause.places) - 1
+    lead, places = cause.lead, _places(cause)
+    more = len(places) - 1
     place = f"{printable(report.prefix + lead.path)}:{lead.line}:{lead.column}"
     row: Line = [("  ", ""), (place, STYLES[lead.severity]), (f"  {lead.code}", "dim")]
     if more:
-        others = len({f.path for f in cause.places} - {lead.path})
+        others = len({path for path, _, _ in places} - {lead.path})
         key = "screen.else" if others else "screen.here"
         files = counted("others", others, report.lang) if others else ""
         row.append(("  " + say(key, report.lang, places=counted("places", more, report.lang), files=files), "dim"))

@@ -78,9 +78,9 @@ def languages(value: object, other_keys: tuple[str, ...] = ()) -> str | None:
 
 
 def _message(value: Any, *other_keys: str) -> str | None:
-    if wrong := languages(value, ("severity", "effort", "once", *other_keys)):
+    if wrong := languages(value, ("severity", "effort", "once", "apart", *other_keys)):
         return wrong
-    for key, check in (("severity", _severity), ("effort", _effort), ("once", _boolean)):
+    for key, check in (("severity", _severity), ("effort", _effort), ("once", _boolean), ("apart", _boolean)):
         if key in value and (wrong := check(value[key])):
             return f"has the {key} {value[key]!r}, which {wrong}"
     return other_placeholders(value)
@@ -123,6 +123,8 @@ KINDS: Kinds = {
             "by_hand": _string,
             "default": _one_of("on", "off"),
             "once": _boolean,
+            "apart": _boolean,
+            "across": _boolean,
             "quotes": _boolean,
             "gate": opening.wrong,
             "message": _messages,

@@ -78,7 +78,11 @@ class _Joined:
             "default": s.get("default", "on"),
             "quotes": s.get("quotes", False),
             "messages": weight,
-            "once": {key: m["once"] for key, m in s["message"].items() if "once" in m} | {"": s.get("once", False)},
+            "across": s.get("across", False),
+            **{
+                flag: {key: m[flag] for key, m in s["message"].items() if flag in m} | {"": s.get(flag, False)}
+                for flag in ("once", "apart")
+            },
         }
         self.prose["rules"][code] = {key: s.get(key) for key in _RULE_TEXT} | {
             "messages": {key: {lang: m[lang] for lang in LANGUAGES} for key, m in s["message"].items()},

@@ -1,4 +1,7 @@
-"""Findings that are known and stay quiet. A line that moves keeps its fingerprint, a line that is edited does not."""
+"""Findings that are known and stay quiet. A line that moves keeps its fingerprint, a line that is edited does not.
+
+A finding with several places is known where each of them is: one that is new there is told.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from porter.engine.together import taken_apart
 from porter.errors import UserError
 from porter.files import read as files
 from porter.files.errors import FilesError
@@ -18,23 +22,29 @@ Data = Callable[[str], bytes]  # the bytes of a file of the run
 
 
 def fingerprints(findings: Iterable[Finding], data: Data) -> dict[Finding, str]:
-    """A name for each of all findings, as the report shows it (`report/json.py`), unique among them.
+    """A name for each of all findings, as the report shows it (`report/json.py`), unique among them: of its first place."""
+    return {finding: marks[0] for finding, marks in _marks(findings, data).items()}
 
-    It is made of the path, the code, the key of the message, the text of the line without its layout, and which one of
-    those it is.
+
+def _marks(findings: Iterable[Finding], data: Data) -> dict[Finding, list[str]]:
+    """Of each place of a finding, the first one first.
+
+    A mark is made of the path, the code, the key of the message, the text of the line without its layout, and which one of
+    those it is; so that a place has the same one alone, and with others of its cause.
     """
     lines: dict[str, list[bytes]] = {}
     counts: Counter[tuple[str, str, str, bytes]] = Counter()
-    by_finding = {}
-    for finding in sorted(findings):
-        if finding.path not in lines:
-            lines[finding.path] = _lines(data, finding.path)
-        file_lines = lines[finding.path]
-        text = b"".join(file_lines[finding.line - 1].split()) if finding.line <= len(file_lines) else b""
-        key = (finding.path, finding.code, finding.why, text)
+    by_finding = {finding: [""] * len([*taken_apart(finding)]) for finding in findings}
+    places = [(place, n, finding) for finding in by_finding for n, place in enumerate(taken_apart(finding))]
+    for place, n, finding in sorted(places):
+        if place.path not in lines:
+            lines[place.path] = _lines(data, place.path)
+        file_lines = lines[place.path]
+        text = b"".join(file_lines[place.line - 1].split()) if place.line <= len(file_lines) else b""
+        key = (place.path, place.code, place.why, text)
         counts[key] += 1
         raw = "\0".join([*key[:3], text.hex(), str(counts[key])])
-        by_finding[finding] = hashlib.sha256(raw.encode("utf-8", "surrogatepass")).hexdigest()[:24]
+        by_finding[finding][n] = hashlib.sha256(raw.encode("utf-8", "surrogatepass")).hexdigest()[:24]
     return by_finding
 
 
@@ -46,9 +56,13 @@ def _lines(data: Data, path: str) -> list[bytes]:
 
 
 def render(findings: Iterable[Finding], data: Data) -> str:
-    marks = fingerprints(findings, data)
+    marks = _marks(findings, data)
     loud = sorted(finding for finding in marks if finding.suppressed is None)
-    entries = [{"path": f.path, "code": f.code, "why": f.why, "fingerprint": marks[f]} for f in loud]
+    entries = [
+        {"path": place.path, "code": f.code, "why": f.why, "fingerprint": mark}
+        for f in loud
+        for place, mark in zip(taken_apart(f), marks[f])
+    ]
     return json.dumps({"porter-baseline": VERSION, "findings": entries}, indent=1) + "\n"
 
 
@@ -78,4 +92,5 @@ def read(file: Path, name: str) -> frozenset[str]:
 
 
 def known(findings: Iterable[Finding], data: Data, marks: frozenset[str]) -> frozenset[Finding]:
-    return frozenset(f for f, mark in fingerprints(findings, data).items() if f.suppressed is None and mark in marks)
+    by_finding = _marks(findings, data)
+    return frozenset(f for f, all_marks in by_finding.items() if f.suppressed is None and marks.issuperset(all_marks))

@@ -15,12 +15,14 @@ from cases import CASES, beside, called, session
 
 from porter.analysis.analyse import analyse
 from porter.checks.registry import load
+from porter.engine.together import lines_of
 from porter.finding import apply
 
 
 def lines(findings) -> str:
     return "".join(
-        f"{f.line}:{f.column} {f.code} {f.why} {f.severity} {f.status}{'' if f.suppressed is None else ' suppressed'}\n"
+        f"{f.line}:{f.column} {f.code} {f.why} {f.severity} {f.status}{'' if f.suppressed is None else ' suppressed'}"
+        f"{''.join(f', {line}' for line in lines_of(f)[1:])}\n"
         for f in findings
     )
 
@@ -53,7 +55,8 @@ ALIKE = {"PRT104": "PRT701", "PRT105": "PRT701", "PRT601": "PRT630", "PRT602": "
 
 def _harms(findings) -> Counter[str]:
     """What is more than a note, by its code; the places move."""
-    return Counter(ALIKE.get(f.code, f.code) for f in findings if f.severity != "note" and not f.optional)
+    harms = (f for f in findings if f.severity != "note" and not f.optional)
+    return Counter(ALIKE.get(f.code, f.code) for f in harms for _ in lines_of(f))
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda p: p.name)

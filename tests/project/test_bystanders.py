@@ -20,7 +20,7 @@ PROJECT = {"porter.toml": "", "b.py": CALLS, "a.py": NAMES, "c.py": BASE}
 
 @pytest.fixture
 def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """path -> what is counted there, of all PRT401."""
+    """path -> what is counted there, of all places of PRT401."""
 
     def look(files: dict[str, str], *paths: str, stdin: str = "") -> dict[str, str]:
         write(tmp_path, files)
@@ -30,7 +30,10 @@ def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         assert len({f["path"] for f in found}) == len(found)
         for f in found:
             assert ("bystanders" in f["values"]) is ("for names, base classes" in f["message"])
-        return {f["path"]: f["values"].get("bystander_files", "") for f in found}
+        places = {
+            place.rpartition(":")[0]: "" for f in found for place in f["values"].get("places", "").split(", ") if place
+        }
+        return places | {f["path"]: f["values"].get("bystander_files", "") for f in found}
 
     return look
 
