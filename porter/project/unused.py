@@ -29,9 +29,11 @@ from porter.regex import lazy
 Read = Callable[[str], bytes]
 
 _ADVICE = ("PRT3", "PRT6")  # families that speak of precision and of time
+_KERNELS = frozenset({"PRT132", "PRT411"})  # which function ends in a kernel, or asks for CUDA before it does
 _PACKAGING = ("setup.py", "pyproject.toml", "setup.cfg")
 _INSTALLED = lazy(rb"\bsetup\s*\(|^\[(?:project|tool\.poetry|metadata)\]", re.MULTILINE)
 _NAME = lazy(rb"\bname[ \t]*=[ \t]*[\"']([\w.-]+)[\"']")
+_PACKAGES = lazy(rb"\b(?:packages|py_modules|package_dir)\s*=")
 _PUBLISHED = lazy(rb"\bclassifiers\b|Programming Language ::")
 # names that are made at run time: of what a file itself holds, and of any module
 _LOOKED_UP = lazy(rb"\bglobals\(|\bvars\(\)|__dict__|(?<![.\w])eval\(|\bsys\.modules\b")
@@ -83,8 +85,13 @@ class Uses:
 
     def is_installed(self, home: str) -> bool:
         """Whether others may install a file, and use what they like of it."""
-        lists = [p for p in self._lists if home.startswith(_folder(p)) and _INSTALLED.search(self.text(p))]
+        lists = [p for p in self._lists if home.startswith(_folder(p)) and self._installs(p)]
         return bool(lists) and not all(self._is_for_programs(p, home) for p in lists)
+
+    def _installs(self, path: str) -> bool:
+        """Whether a list names a package of Python files: some setup.py only builds an extension where it lies."""
+        text = self.text(path)
+        return _INSTALLED.search(text) is not None and (b"ext_modules" not in text or bool(_PACKAGES.search(text)))
 
     def _is_for_programs(self, setup: str, home: str) -> bool:
         """Whether a package is installed for programs that lie beside it, and offered to nobody else."""
@@ -193,9 +200,10 @@ def _unused(names: set[str], path: str, uses: Uses) -> set[str]:
     tree = parse(uses.text(path)) if names else None
     if tree is None:
         return set()
-    own = {node.name: node for node in tree.body if isinstance(node, _DEFINITIONS)}
+    own = {name: node for node in tree.body if (name := _defined(node))}
     inside = {name: _words(node) & own.keys() - {name} for name, node in own.items()}
-    running = [node for node in tree.body if not isinstance(node, _DEFINITIONS) or node.decorator_list]
+    defining = {*own.values()}
+    running = [node for node in tree.body if node not in defining or getattr(node, "decorator_list", None)]
     running = [node for node in running if not _is_list_of_names(node)]
     used = reached(set().union(*map(_words, running)) & own.keys(), lambda name: inside[name])
     used |= {node.name for node in running if isinstance(node, _DEFINITIONS)}
@@ -208,10 +216,20 @@ def _unused(names: set[str], path: str, uses: Uses) -> set[str]:
     return set() if unused and uses.may_be_any(path) else unused
 
 
+def _defined(node: ast.stmt) -> str:
+    """The name of a function, of a class, or of an alias of one: `attend = Attend.apply`."""
+    if isinstance(node, _DEFINITIONS):
+        return node.name
+    if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+        if isinstance(node.value, ast.Attribute) and isinstance(node.value.value, ast.Name):
+            return node.targets[0].id
+    return ""
+
+
 def _is_advice(finding: Finding) -> bool:
     return (
-        finding.code.startswith(_ADVICE)
-        and finding.severity in ("slow", "wrong")
+        (finding.code.startswith(_ADVICE) and finding.severity in ("slow", "wrong") or finding.code in _KERNELS)
+        and finding.severity != "note"
         and not finding.edit
         and finding.suppressed is None
     )

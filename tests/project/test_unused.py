@@ -136,3 +136,54 @@ USES = {
 def test_what_uses_it(unused, use: str) -> None:
     files, expected = USES[use]
     assert unused(files) == expected
+
+
+KERNEL = """
+#include <torch/extension.h>
+__global__ void bend_kernel(float* x) { x[0] = 1; }
+void bend(at::Tensor x) { bend_kernel<<<1, 1>>>(x.data_ptr<float>()); }
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("bend", &bend, "bends"); }
+"""
+BUILD = """from setuptools import setup
+from torch.utils.cpp_extension import CUDAExtension
+
+setup(name="bending", ext_modules=[CUDAExtension("bending", ["bend.cu"])])
+"""
+CALLS = """import bending
+from torch.autograd import Function
+
+
+class Bend(Function):
+    @staticmethod
+    def forward(ctx, x):
+        if not x.is_cuda:
+            raise NotImplementedError
+        return bending.bend(x)
+
+
+curve = Bend.apply
+
+
+def twice(x):
+    return bending.bend(bending.bend(x))
+"""
+
+
+@pytest.mark.parametrize(
+    ("use", "expected"),
+    [
+        ("", {8: "note", 10: "note"}),
+        ("from ops.calls import twice\n\ntwice(x)\n", {8: "note", 10: "blocker"}),  # one of two places is used
+        ("from ops.calls import curve\n\ncurve(x)\n", {8: "wrong", 10: "blocker"}),
+    ],
+)
+def test_a_kernel_that_nothing_ends_in(tmp_path: Path, monkeypatch, use: str, expected: dict[int, str]) -> None:
+    """A setup.py that only builds the extension offers its Python files to nobody."""
+    files = {"ops/bend.cu": KERNEL, "ops/setup.py": BUILD, "ops/calls.py": CALLS, "train.py": f"import torch\n{use}"}
+    write(tmp_path, {"porter.toml": "", **files})
+    found = json.loads(Porter(monkeypatch, tmp_path)("analyze", ".", "--format", "json").text)["findings"]
+    told = [f for f in found if f["code"] in ("PRT132", "PRT411") and f["path"] == "ops/calls.py" and f["line"] > 1]
+    assert {f["line"]: f["severity"] for f in told} == expected
+    write(tmp_path, {"ops/setup.py": BUILD.replace("ext_modules", "packages=['ops'], ext_modules")})
+    found = json.loads(Porter(monkeypatch, tmp_path)("analyze", ".", "--format", "json").text)["findings"]
+    assert not [f for f in found if "unused" in f["values"]], "others may install them"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from porter.engine.rule import Hit, IndexRule, named
+from porter.engine.rule import TOGETHER, Hit, IndexRule, named
 from porter.engine.rule_file import Link, RuleFile
 from porter.native.python_to_kernels import mentions
 from porter.native.required import required
@@ -35,17 +35,16 @@ class NativeCalls(IndexRule):
         found = [(links[node], module, name) for node, module, name in uses(file.tree, exports) if node in links]
         methods = {link[0]: _method(link) for link, _, _ in found}
         forwards = {owner for owner, name in filter(None, methods.values()) if name == "forward"}
-        reported = set()
         for link, module, name in found:
             owner, method = methods[link[0]] or (None, "")
             if method == "backward" and owner in forwards:
                 continue  # with the forward in torch operators, autograd has it
-            if (module, name) in reported or file.awareness.covers_link(link) or instead_of_torch(link):
+            if file.awareness.covers_link(link) or instead_of_torch(link):
                 continue
-            reported.add((module, name))
             native = exports[module][name]
             kernel = file.rules.tables.kernel_of_call(module, name, native.kernels)
-            values = named(name=f"{module}.{name}", kernels=native.kernels, path=native.path)
+            called = f"{module}.{name}"
+            values = (*named(name=called, kernels=native.kernels, path=native.path), (TOGETHER, called))
             severity = "slow" if native.path in facts.spared else None  # another way is taken, in more kernels
             yield Hit(link, kernel.why if kernel else "default", values=values, severity=severity)
 
