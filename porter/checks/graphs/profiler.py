@@ -7,7 +7,7 @@ from typing import Any
 
 from porter.checks.graphs.profiler_use import MOVED, OLD, doubt, import_follows, needed, package
 from porter.engine.nodes import chain, dotted
-from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule import TOGETHER, Answer, Hit, Rule, cst
 from porter.engine.rule_file import Link, RuleFile
 
 
@@ -25,7 +25,7 @@ class Profiler(Rule):
         new = f"{package(file)}.{name.removeprefix(f'{OLD}.').replace('CUDA', device)}"
         values, why, words = (("name", name), ("to", new)), doubt(file), chain(original)
         if why == "results":  # what it is there for would be gone
-            return None if _is_type(file.link(original)) else Hit(original, why, values=values)
+            return None if _is_type(file.link(original)) else Hit(original, why, values=(*values, (TOGETHER, why)))
         if len(words) == 2 and words[1] == "CUDA":  # ProfilerActivity.CUDA: the class is moved where it is imported
             node = updated.with_changes(attr=updated.attr.with_changes(value=device))
             return Hit(original, why or "name", new=node, safe=why is None, values=values)
