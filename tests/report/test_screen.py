@@ -18,7 +18,7 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("warp", &warp, "warps"); }
 SETUP = """
 from torch.utils.cpp_extension import CUDAExtension
 from setuptools import setup
-setup(name="w", ext_modules=[CUDAExtension("warping", ["warp.cu"])])
+setup(name="w", py_modules=["use"], ext_modules=[CUDAExtension("warping", ["warp.cu"])])
 """
 CALLS = "import torch\nimport warping\n\n\ndef one(x):\n    return warping.warp(x)\n\n\ndef two(x):\n    return warping.warp(x)\n"
 ATTENTION = "from flash_attn import flash_attn_func\n\n\ndef attend(q):\n    return flash_attn_func(q, q, q)\n"
