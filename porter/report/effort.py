@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
+from porter.engine.together import paths_of
 from porter.finding import SEVERITIES, Finding
 from porter.report.causes import called_kernel, is_aside, left, own_first
 from porter.report.findings import REFUSED
@@ -139,7 +140,9 @@ class Effort:
         places = tuple(sorted(found, key=own_first))
         for f in places:
             mark = f.path if by_file else ""
-            self.of[f] = further if mark in seen else first
+            more = len(paths_of(f.path, dict(f.values))) - 1  # places that it speaks of beside its own
+            start = further if mark in seen else first
+            self.of[f] = (start[0] + more * further[0], start[1] + more * further[1])
             seen.add(mark)
         own, others = ([self.of[f] for f in places if is_aside(f.path) is side] for side in (False, True))
         return Item(what, kind, subject, places, added(own), added(others))
