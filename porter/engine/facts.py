@@ -37,6 +37,16 @@ class Launch(NamedTuple):
         return any(option == name and option_kind == kind for option, option_kind, _ in self.options)
 
 
+class Simulated(NamedTuple):
+    """A function or class that hands a device it is given to a simulator without NPUs."""
+
+    path: str
+    library: str
+    key: str  # by which it is given that device
+    keys: tuple[str, ...]  # all that it takes
+    expanded: tuple[str, ...]  # the last words of what the project's calls expand: `env` of `make(**cfg.env)`
+
+
 class OwnCode(NamedTuple):
     """What the project defines itself where others use torch or a package."""
 
@@ -49,6 +59,7 @@ class OwnCode(NamedTuple):
     notebooks: tuple[str, ...] = ()  # whose loaders a program of the same name beside them makes as well
     # (path, function, parameter, library) of parameters that only decide about CuPy and its kin
     array_switches: tuple[tuple[str, str, str, str], ...] = ()
+    simulated: tuple[Simulated, ...] = ()
     enums: tuple[str, ...] = ()  # files with an Enum of which a member is "cuda" or "nccl"
 
     def enum_beside(self, name: str) -> str | None:

@@ -1,35 +1,93 @@
-"""`device = "cuda" if torch.cuda.is_available() else "cpu"; WhisperModel(device=device)`: a device that a local name takes to
-a library that knows no NPU."""
+"""`device = "cuda" if torch.cuda.is_available() else "cpu"; WhisperModel(device=device)`: a device that a name takes to a
+library that knows no NPU. The name may be a local one, a parameter, an option or an attribute of the object itself."""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from porter.python.evidence import library_on_cuda
+from porter.python.evidence import call_name, library_on_cuda
 from porter.python.index import Link, Node, ancestors
+from porter.python.parameters import defaulted
+from porter.python.strings.holders import looked_up
 
 if TYPE_CHECKING:
     from porter.engine.rule_file import Names
 
 _WRAPPED = (ast.IfExp, ast.BoolOp, ast.keyword)
+_ADD_OPTION = "add_argument"
+_PARSED = ("args", "opt", "flags", "FLAGS")  # what programs call their options
+_OF_TORCH = (".torch.", "Torch")  # brax.envs.wrappers.torch.TorchWrapper(device=...) takes torch's own device
 
 
 def given_to(names: Names, value: Link) -> str | None:
     """The library that a value goes to, of which torch's device is none."""
+    if not names.once("a library on CUDA", names.uses, lambda: _has_library(names)):
+        return None
     child = value[0]
     for up in ancestors(value):
         above: Node = up[0]
-        if above.__class__ is ast.Assign and len(above.targets) == 1 and above.targets[0].__class__ is ast.Name:
-            uses = names.readers(above.targets[0].id, (above.targets[0], up))
-            return names.once("given to", uses, lambda: _first(names, uses))  # noqa: B023
-        if above.__class__ is ast.IfExp and child is above.test or above.__class__ not in _WRAPPED:
+        kind = above.__class__
+        if kind is ast.Assign:
+            return _of(names, above.targets[0], up) if len(above.targets) == 1 else None
+        if kind is ast.Compare:
+            others = [side for side in (above.left, *above.comparators) if side is not child]
+            return _of(names, others[0], up) if len(others) == 1 else None
+        if kind is ast.arguments:
+            parameter = defaulted(above, child)
+            return _of_uses(names, names.readers(parameter.arg, (parameter, (above, up[1]))))
+        if kind is ast.Call:
+            if call_name(above.func) == _ADD_OPTION:
+                return _of_option(names, above)
+            if looked_up(above) is None or child is above.args[0]:  # kwargs.pop("device", "cuda")
+                return None
+        elif kind is ast.IfExp and child is above.test or kind not in _WRAPPED:
             return None
         child = above
     return None
 
 
-def _first(names: Names, uses: list[Link]) -> str | None:
+def _has_library(names: Names) -> bool:
+    return any(library_on_cuda(target) for bound in names.imports.values() for target, _ in bound)
+
+
+def _of(names: Names, holder: Node, link: Link) -> str | None:
+    """Of a local name, or `self.x` in the methods of its class."""
+    if holder.__class__ is ast.Name:
+        return _of_uses(names, names.readers(holder.id, (holder, link)))
+    if holder.__class__ is not ast.Attribute or getattr(holder.value, "id", "") != "self":
+        return None
+    owner = _class_of(link)
+    uses = [use for use in _attributes(names, "self", holder.attr) if _class_of(use) is owner]
+    return _first(names, uses) if owner is not None else None
+
+
+def _of_option(names: Names, call: ast.Call) -> str | None:
+    """Of `add_argument("--device", default="cuda")`, by what `args.device` goes to."""
+    flags = [a.value for a in call.args if isinstance(a, ast.Constant) and str(a.value).startswith("--")]
+    name = str(flags[0]).lstrip("-").replace("-", "_") if flags else ""
+    return _first(names, (use for base in _PARSED for use in _attributes(names, base, name)))
+
+
+def _attributes(names: Names, base: str, name: str) -> Iterator[Link]:
+    """Where `base.name` is read."""
+    for link in names.spelled(base):
+        up = link[1]
+        if up is not None and up[0].__class__ is ast.Attribute and up[0].attr == name:
+            if up[0].ctx.__class__ is ast.Load:
+                yield up
+
+
+def _class_of(link: Link) -> Node | None:
+    return next((up[0] for up in ancestors(link) if up[0].__class__ is ast.ClassDef), None)
+
+
+def _of_uses(names: Names, uses: list[Link]) -> str | None:
+    return names.once("given to", uses, lambda: _first(names, uses))
+
+
+def _first(names: Names, uses: Iterable[Link]) -> str | None:
     return next((library for use in uses if (library := _library(names, use))), None)
 
 
@@ -38,7 +96,8 @@ def _library(names: Names, use: Link) -> str | None:
     for up in ancestors(use):
         above: Node = up[0]
         if above.__class__ is ast.Call and child is not above.func:
-            return library_on_cuda(names.resolve(above.func, up))
+            called = names.resolve(above.func, up) or ""
+            return None if any(word in called for word in _OF_TORCH) else library_on_cuda(called)
         if above.__class__ not in _WRAPPED:
             return None
         child = above

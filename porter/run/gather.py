@@ -29,6 +29,8 @@ from porter.project.said_once import (
     said_once,
     set_in_many,
 )
+from porter.project.simulators import is_named as names_simulator
+from porter.project.simulators import simulated
 from porter.project.unmoved import unmoved_places
 from porter.python.array_switches import is_named, switches
 from porter.python.trees import Parse, parse, shallow
@@ -122,6 +124,7 @@ def _gather(
         notebooks=tuple(sorted(loaders_repeated(files, gathered.sources, lambda path: _read(root / path)))),
         enums=tuple(sorted(gathered.enums)),
         array_switches=tuple(sorted(gathered.array_switches)),
+        simulated=simulated(gathered.simulating, gathered.texts, parse),
         falls_back=attention_falls_back(gathered.texts, parse),
     )
     return Facts(
@@ -157,6 +160,7 @@ class _Gathered:
         self.shim: set[str] = set()
         self.enums: set[str] = set()
         self.array_switches: set[tuple[str, str, str, str]] = set()
+        self.simulating: set[str] = set()  # files that name a simulator without NPUs
         self.asks: dict[str, bool] = {}  # files that ask whether there is an NPU, and whether they define how
         self.defined: dict[str, list[tuple[str, str]]] = {}
         self.texts: dict[str, bytes] = {}  # of Python, as far as it imports anything
@@ -188,6 +192,8 @@ class _Gathered:
             self.array_switches.update((path, *switch) for switch in switches(tree))
         if b"cuda" in data or b"nccl" in data:
             self.with_cuda.add(path)
+            if b"import" in data and names_simulator(data):
+                self.simulating.add(path)
             if b"Enum" in data and _MEMBER.search(data):
                 self.enums.add(path)
             for name, pattern in _OWN.items():

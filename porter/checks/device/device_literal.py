@@ -16,6 +16,7 @@ from porter.python.handed_on import given_to
 from porter.python.index import walk
 
 CODES = {"compared": "PRT122", "stripped": "PRT122", "case": "PRT122", "option": "PRT123"}
+NAMED = ("assigned", "default", "option", "compared")  # where a name holds the value, which takes it on
 LOCAL = ("argument", "assigned")  # what no other file depends on
 OFFERED = ("PRT122", "PRT123")  # beside which a text may name the value
 
@@ -41,10 +42,10 @@ class DeviceLiteral(Rule):
             return Hit(original, "refused", values=values)
         if literal.role in LOCAL and (extension := required(file)):
             return Hit(original, "beside-extension", values=(("name", extension[1]),))
-        if literal.role == "assigned" and (library := given_to(file.names, literal.link)):
+        if literal.role in NAMED and (library := given_to(file.names, literal.link)):
             asked = literal.link[1][0].__class__ is ast.IfExp  # where there is no GPU, another one is taken
             severity = "note" if asked else None
-            return Hit(original, "of-a-library", values=(*values, ("library", library)), severity=severity)
+            return Hit(original, "of-a-library", values=(*values, ("library", library)), severity=severity, code=code)
         kernel = (file.meaning.kernel(original) or guarded(file, literal.link)) if literal.role == "compared" else None
         if literal.role == "compared" and (library := decides_for(file, literal.link)):
             return Hit(original, "for-arrays", values=(*values, ("library", library)), code=code)

@@ -15,6 +15,7 @@ from porter.python.array_switches import decides_for
 from porter.python.blocks import once, place
 from porter.python.branches import kernel
 from porter.python.evidence import call_name, constant, device_like, listed
+from porter.python.handed_on import given_to
 from porter.python.held_questions import QUESTIONS
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, parents
 from porter.python.parameters import defaulted
@@ -113,8 +114,10 @@ class _Sites:
     def follow(self, link: Link) -> None:
         """A string to what it is given to, or compared with."""
         offset = self.file.source.span(link[0])[0]
+        foreign = given_to(self.names, link) is not None
         for holder, role in self._homes(link):
-            if holder:
+            # an attribute that goes to a library without NPUs is not what others of its name are: `device` of a simulator
+            if holder and not (foreign and role in ("used", "declared") and holder.startswith("field:")):
                 line = self.file.source.line(offset)
                 self.sites.setdefault((holder, offset), Site(holder, offset, line, role))
 

@@ -1,0 +1,117 @@
+"""Which keys of a mapping, expanded into a call, are the device of a simulator that runs on CUDA or the CPU alone:
+`make(**cfg.env)`, where `def __init__(self, task, **kwargs)` hands `kwargs.pop("device")` to NVIDIA Warp."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from porter.engine.facts import Simulated
+from porter.python.evidence import constant, like
+from porter.python.index import FUNCTIONS, Node
+from porter.python.parameters import parameters
+from porter.python.strings.holders import looked_up
+from porter.python.walks import walk
+from porter.regex import lazy
+from porter.rulebook.table import hints
+
+SIMULATORS = hints("simulator-on-cuda")
+_NAMES = tuple(sorted(name.encode() for name in SIMULATORS))
+_EXPANDED = lazy(rb"\*\*[ \t]*(?:[\w.]+\.)?(\w+)(?:\[[\"'](\w+)[\"']\])?[ \t]*[,)]")
+
+
+class _Wrapper(NamedTuple):
+    library: str
+    key: str
+    keys: tuple[str, ...]  # all that it takes
+
+
+def is_named(text: bytes) -> bool:
+    return b"device" in text and any(name in text for name in _NAMES)
+
+
+def simulated(
+    paths: Iterable[str], texts: Mapping[str, bytes], parse: Callable[[bytes], ast.Module | None]
+) -> tuple[Simulated, ...]:
+    """`paths`: files that name a simulator."""
+    wrappers = {
+        (path, wrapper) for path in paths if (tree := parse(texts[path])) is not None for wrapper in _wrappers(tree)
+    }
+    if not wrappers:
+        return ()
+    expanded: set[str] = set()
+    for data in texts.values():
+        for match in _EXPANDED.finditer(data) if b"**" in data else ():
+            expanded.add((match[2] or match[1]).decode())
+    words = tuple(sorted(expanded))
+    return tuple(
+        Simulated(path, wrapper.library, wrapper.key, wrapper.keys, words) for path, wrapper in sorted(wrappers)
+    )
+
+
+def taker(simulators: Iterable[Simulated], path: tuple[str, ...], beside: Iterable[str]) -> Simulated | None:
+    """Who hands a setting to a simulator, by the keys that lead to it and those of its mapping: the mapping is expanded
+    somewhere, and there is nothing in it that this one does not take."""
+    if len(path) < 2:
+        return None
+    names = {name for name in beside if not name.startswith("_")}  # _target_ is who is called
+    for one in simulators:
+        if one.key == path[-1] and path[-2] in one.expanded and names <= {*one.keys}:
+            return one
+    return None
+
+
+def _wrappers(tree: ast.Module) -> Iterator[_Wrapper]:
+    roots: dict[str, str] = {}
+    for node in walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                roots[alias.asname or alias.name.partition(".")[0]] = alias.name.partition(".")[0]
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            roots.update((alias.asname or alias.name, (node.module or "").partition(".")[0]) for alias in node.names)
+    simulators = {name: root for name, root in roots.items() if root in SIMULATORS}
+    for scope in tree.body if simulators else ():
+        if isinstance(scope, (ast.ClassDef, *FUNCTIONS[:2])):
+            yield from _of_scope(scope, simulators)
+
+
+def _of_scope(scope: Node, simulators: Mapping[str, str]) -> Iterator[_Wrapper]:
+    """`scope`: a function of the module, or a class with its methods."""
+    nodes = [*walk(scope)]
+    made = [n for n in nodes if isinstance(n, FUNCTIONS[:2]) and (n is scope or n.name == "__init__")]
+    keywords = {n.args.kwarg.arg for n in made if n.args.kwarg is not None}
+    holders = {name: name for n in made for name in parameters(n) if name != "self" and name not in keywords}
+    keys = {*holders}
+    for node in nodes:
+        for value in (node.value, *getattr(node.value, "values", ())) if isinstance(node, ast.Assign) else ():
+            key = _key(value, keywords) or holders.get(getattr(value, "id", ""))
+            holders.update((ast.unparse(target), key) for target in node.targets if key)
+        keys.add(_key(node, keywords) or "")
+    taken = tuple(sorted(keys - {""}))
+    for node in nodes:
+        library = simulators.get(_root(node.func)) if isinstance(node, ast.Call) else None
+        for value in (*node.args, *(k.value for k in node.keywords)) if library else ():
+            key = _key(value, keywords) or (holders.get(ast.unparse(value)) if _is_name(value) else None)
+            if key and like(key, "device"):
+                yield _Wrapper(library or "", key, taken)
+
+
+def _key(node: Node, keywords: set[str]) -> str | None:
+    """Of `kwargs.pop("device", "cuda")` and `kwargs["device"]`."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        return looked_up(node) if getattr(node.func.value, "id", "") in keywords else None
+    if isinstance(node, ast.Subscript) and getattr(node.value, "id", "") in keywords:
+        key = constant(node.slice)
+        return key if isinstance(key, str) else None
+    return None
+
+
+def _is_name(node: Node) -> bool:
+    return isinstance(node, (ast.Name, ast.Attribute))
+
+
+def _root(node: Node) -> str:
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return getattr(node, "id", "")
