@@ -60,6 +60,7 @@ class OwnCode(NamedTuple):
     # (path, function, parameter, library) of parameters that only decide about CuPy and its kin
     array_switches: tuple[tuple[str, str, str, str], ...] = ()
     simulated: tuple[Simulated, ...] = ()
+    gloo_groups: tuple[str, ...] = ()  # names of process groups that gloo alone makes
     enums: tuple[str, ...] = ()  # files with an Enum of which a member is "cuda" or "nccl"
 
     def enum_beside(self, name: str) -> str | None:

@@ -14,8 +14,10 @@ from porter.files.kinds import SHELL, kind_of
 from porter.files.read import LIMIT, beginning
 from porter.native.kernels import Remember, anew
 from porter.native.python_to_kernels import gather as gather_natives
+from porter.project import simulators
 from porter.project.counterpart_files import for_cpus, rivals_among, twins_among
 from porter.project.fallbacks import attention_falls_back
+from porter.project.gloo_groups import gloo_groups
 from porter.project.modules import IMPORTED, may_be, module_of
 from porter.project.notebook_twins import loaders_repeated
 from porter.project.own_methods import classes
@@ -29,8 +31,6 @@ from porter.project.said_once import (
     said_once,
     set_in_many,
 )
-from porter.project.simulators import is_named as names_simulator
-from porter.project.simulators import simulated
 from porter.project.unmoved import unmoved_places
 from porter.python.array_switches import is_named, switches
 from porter.python.trees import Parse, parse, shallow
@@ -124,7 +124,8 @@ def _gather(
         notebooks=tuple(sorted(loaders_repeated(files, gathered.sources, lambda path: _read(root / path)))),
         enums=tuple(sorted(gathered.enums)),
         array_switches=tuple(sorted(gathered.array_switches)),
-        simulated=simulated(gathered.simulating, gathered.texts, parse),
+        gloo_groups=gloo_groups(gathered.texts, parse),
+        simulated=simulators.simulated(gathered.simulating, gathered.texts, parse),
         falls_back=attention_falls_back(gathered.texts, parse),
     )
     return Facts(
@@ -192,7 +193,7 @@ class _Gathered:
             self.array_switches.update((path, *switch) for switch in switches(tree))
         if b"cuda" in data or b"nccl" in data:
             self.with_cuda.add(path)
-            if b"import" in data and names_simulator(data):
+            if b"import" in data and simulators.is_named(data):
                 self.simulating.add(path)
             if b"Enum" in data and _MEMBER.search(data):
                 self.enums.add(path)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from porter.engine.nodes import positional
-from porter.engine.rule import Answer, Hit, Rule
+from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 
 MODULES = ("torch.distributed", "torch.distributed.distributed_c10d")
 BITWISE = ("BAND", "BOR", "BXOR")
-GATHERS = ("gather", "gather_object")
+GATHERS = {"gather": 3, "gather_object": 3}  # and where the group stands
 REDUCTIONS = {"all_reduce": 0, "reduce": 0, "reduce_scatter_tensor": 1}  # and where the tensor stands
 WIDE = {"float64": "float64", "double": "float64", "complex64": "complex64", "complex128": "complex128"}
 
@@ -28,8 +28,17 @@ class CollectiveUnsupported(Rule):
         name = file.name(original.func) or ""
         position = REDUCTIONS.get(name.rpartition(".")[2])
         if position is None:
+            if _is_of_gloo(original, name, file):
+                return None
             return Hit(original.func, "gather", values=(("name", name),))
         argument = positional(original, position, ("tensor", "input"))
         given = argument[1] if argument else None
         dtype = file.meaning.dtype(given.value) if given else None
         return Hit(given, "dtype", values=(("name", name), ("dtype", WIDE[dtype]))) if dtype in WIDE else None
+
+
+def _is_of_gloo(call: cst.Call, name: str, file: RuleFile) -> bool:
+    """Whether the group lies on the host: gloo gathers there, whatever the devices are."""
+    argument = positional(call, GATHERS[name.rpartition(".")[2]], ("group",))
+    given = argument[1] if argument else None
+    return given is not None and file.text(given.value).rpartition(".")[2].lstrip("_") in file.facts.own.gloo_groups

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+
 from porter.engine.rule import Answer, Hit, Rule, cst
-from porter.engine.rule_file import RuleFile
+from porter.engine.rule_file import Link, Node, RuleFile
+from porter.python.index import ancestors
 
 QUESTIONS = ("is_available", "device_count", "is_initialized", "is_bf16_supported")
 READ_ONCE = frozenset({"CUDA_VISIBLE_DEVICES", "CUDA_LAUNCH_BLOCKING", "PYTORCH_CUDA_ALLOC_CONF"})
@@ -18,8 +21,33 @@ class EnvironmentTooLate(Rule):
         literal = file.literal(original)
         if literal is None or literal.kind != "variable" or literal.name not in READ_ONCE or not literal.set:
             return None
+        if _is_of_a_child(literal.link, file):
+            return None
         touched = file.tensors.touched_before(literal.link)
         if touched is None:
             return None
         why = "asked" if touched.rpartition(".")[2] in QUESTIONS else "late"
         return Hit(original, why, values=(("name", touched),))
+
+
+def _is_of_a_child(link: Link, file: RuleFile) -> bool:
+    """Whether the variable stands in what a process is started with, `Popen(..., env={...})`: it reads it on its own start."""
+    for above, up in ancestors(link):
+        if isinstance(above, ast.keyword) and above.arg == "env":
+            return True
+        target = _mapping(above)
+        if target is not None:
+            return any(_is_handed(use) for use in file.names.readers(target.id, (target, up)))
+    return False
+
+
+def _mapping(statement: Node) -> ast.Name | None:
+    """`env` of `env = {...}` and of `env["CUDA_VISIBLE_DEVICES"] = ...`."""
+    targets = statement.targets if isinstance(statement, ast.Assign) else ()
+    target = targets[0] if len(targets) == 1 else None
+    target = target.value if isinstance(target, ast.Subscript) else target
+    return target if isinstance(target, ast.Name) else None
+
+
+def _is_handed(use: Link) -> bool:
+    return any(isinstance(above, ast.keyword) and above.arg == "env" for above, _ in ancestors(use))

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from porter.checks.performance.selection import short
+from porter.checks.support.sparse_members import MAKERS, is_held
 from porter.engine.nodes import positional
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
-from porter.python.evidence import call_name
+from porter.python.evidence import call_name, constant
 from porter.python.index import Link
-from porter.regex import lazy
+from porter.training.host_copies import lies_on_host
 
 if TYPE_CHECKING:
     from porter.training.scene import Scene
 
-_MAKERS = lazy(r"torch\.(?:sparse_\w+_tensor|sparse\.\w+Tensor|Tensor\.to_sparse)$")
 _PRODUCTS = frozenset({"mm", "matmul", "bmm", "mv", "addmm"})
 _FINE = _PRODUCTS | {"Embedding", "EmbeddingBag", "embedding", "embedding_bag"}
 _DENSE = frozenset(f"torch.{name}" for name in _PRODUCTS)  # of two dense ones they are fine
@@ -62,6 +62,8 @@ class SparseProduct(Rule):
             receiver = [original.func.value] if not name and isinstance(original.func, cst.Attribute) else []
             if not any(_is_sparse(part, file) for part in (*receiver, *(a.value for a in original.args))):
                 return None
+        if _is_on_host(original, file):
+            return None
         return Hit(original.func, "default", values=(("name", name or file.text(original.func)),))
 
     @staticmethod
@@ -73,12 +75,29 @@ class SparseProduct(Rule):
         return Hit(original.func, "gradient", values=(("name", name),)) if wanted else None
 
 
+def _is_on_host(original: cst.Call, file: RuleFile) -> bool:
+    """`torch.sparse.softmax(graph.cpu(), dim=1)`."""
+    scene: Any = file.scene
+    link = scene.link(original)
+    call = link[1][0] if link is not None and isinstance(link[1][0], ast.Call) else None
+    first = next(iter(call.args), None) if call is not None else None
+    return first is not None and (_is_brought(first) or lies_on_host(scene, first, link[1]))
+
+
+def _is_brought(node: ast.expr) -> bool:
+    if not isinstance(node, ast.Call):
+        return False
+    return call_name(node.func) == "cpu" or call_name(node.func) == "to" and [*map(constant, node.args)] == ["cpu"]
+
+
 def _is_sparse(node: cst.BaseExpression, file: RuleFile) -> bool:
     """Made sparse where it stands, or a name that only sparse tensors are given."""
     if isinstance(node, cst.Call):
         if name := file.name(node.func):
-            return _MAKERS.match(name) is not None
+            return MAKERS.match(name) is not None
         if not isinstance(node.func, cst.Attribute) or node.func.attr.value in ("to_dense", "sum", "indices", "values"):
             return False
         return node.func.attr.value.startswith("to_sparse") or _is_sparse(node.func.value, file)
-    return _MAKERS.match(file.meaning.made_by(node) or "") is not None
+    if isinstance(node, (cst.Name, cst.Attribute)) and is_held(file, file.link(node), isinstance(node, cst.Attribute)):
+        return True
+    return MAKERS.match(file.meaning.made_by(node) or "") is not None

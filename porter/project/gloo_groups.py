@@ -1,0 +1,58 @@
+"""What the project's process groups of gloo are called: an attribute, and the parameters that hold it go by the same word."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Mapping
+
+from porter.python.evidence import call_name, constant
+from porter.python.index import FUNCTIONS, Node
+from porter.python.walks import walk
+
+_MAKER = b"new_group("
+_PLACE = 2  # of `backend` among the arguments of new_group
+
+
+def gloo_groups(texts: Mapping[str, bytes], parse: Callable[[bytes], ast.Module | None]) -> tuple[str, ...]:
+    """The names of those that gloo alone makes, without the underscores before them."""
+    with_group = [data for data in texts.values() if _MAKER in data]
+    if not any(b"gloo" in data for data in with_group):
+        return ()
+    made: dict[str, bool] = {}
+    for data in with_group:
+        tree = parse(data)
+        for scope in _scopes(tree) if tree is not None else ():
+            for name, is_gloo in _named(scope):
+                made[name] = made.get(name, True) and is_gloo
+    return tuple(sorted(name for name, is_gloo in made.items() if is_gloo))
+
+
+def _scopes(tree: ast.Module) -> Iterator[Node]:
+    """Each function, and what the module does itself."""
+    yield from (node for node in walk(tree) if isinstance(node, FUNCTIONS[:2]))
+    yield ast.Module([node for node in tree.body if not isinstance(node, (ast.ClassDef, *FUNCTIONS[:2]))], [])
+
+
+def _named(scope: Node) -> Iterator[tuple[str, bool]]:
+    """What is set to a group, at once or through a name of the same function, and whether gloo made it."""
+    made: dict[str, bool] = {}  # the names of this scope
+    for node in (node for node in walk(scope) if isinstance(node, ast.Assign)):
+        is_made = isinstance(node.value, ast.Call) and call_name(node.value.func) == "new_group"
+        is_gloo = _is_of_gloo(node.value) if is_made else made.get(getattr(node.value, "id", ""))
+        for target in node.targets if is_gloo is not None else ():
+            if isinstance(target, ast.Name):
+                made[target.id] = is_gloo
+            if isinstance(target, ast.Attribute) or isinstance(scope, ast.Module):  # a local name is nobody else's
+                yield _word(target), is_gloo
+
+
+def _word(node: Node) -> str:
+    """The last word of a name or an attribute."""
+    name: str = getattr(node, "attr", "") or getattr(node, "id", "")
+    return name.lstrip("_")
+
+
+def _is_of_gloo(call: ast.Call) -> bool:
+    place = call.args[_PLACE] if len(call.args) > _PLACE else None
+    backend: Node = next((k.value for k in call.keywords if k.arg == "backend"), place)
+    return bool(constant(backend) == "gloo")
