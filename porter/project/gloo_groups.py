@@ -37,9 +37,12 @@ def _named(scope: Node) -> Iterator[tuple[str, bool]]:
     """What is set to a group, at once or through a name of the same function, and whether gloo made it."""
     made: dict[str, bool] = {}  # the names of this scope
     for node in (node for node in walk(scope) if isinstance(node, ast.Assign)):
-        is_made = isinstance(node.value, ast.Call) and call_name(node.value.func) == "new_group"
-        is_gloo = _is_of_gloo(node.value) if is_made else made.get(getattr(node.value, "id", ""))
-        for target in node.targets if is_gloo is not None else ():
+        is_gloo = (
+            _is_of_gloo(node.value) if isinstance(node.value, ast.Call) else made.get(getattr(node.value, "id", ""))
+        )
+        if is_gloo is None:
+            continue
+        for target in node.targets:
             if isinstance(target, ast.Name):
                 made[target.id] = is_gloo
             if isinstance(target, ast.Attribute) or isinstance(scope, ast.Module):  # a local name is nobody else's
@@ -52,7 +55,9 @@ def _word(node: Node) -> str:
     return name.lstrip("_")
 
 
-def _is_of_gloo(call: ast.Call) -> bool:
+def _is_of_gloo(call: ast.Call) -> bool | None:
+    if call_name(call.func) != "new_group":
+        return None
     place = call.args[_PLACE] if len(call.args) > _PLACE else None
     backend: Node = next((k.value for k in call.keywords if k.arg == "backend"), place)
     return bool(constant(backend) == "gloo")

@@ -31,6 +31,7 @@ class CudaSource(TextRule):
             why = rows[0].why if len(rows) == 1 else "kernels" if names[1:] else "kernel"
         else:
             why = "launches" if native.launches else "device" if native.device else "host"
+            why = "included" if native.included else why
         if why == "device" and _beside_kernels(document.path, [f.path for f in facts.native.functions]):
             return  # they go where the kernels go, of which is told
         texts = {"names": _shown(names), "count": str(len(names)), "libraries": _shown(libraries)}
@@ -40,6 +41,8 @@ class CudaSource(TextRule):
         texts["counterparts"] = _shown(
             [name for row in rows[:_SHOWN] for name in row.replacement[:1]] if rows[1:] else []
         )
+        unknown = [name for name in names if tables.kernel(name) is None] if len(rows) == 1 else []
+        texts["unknown"] = _shown(unknown)
         texts["exports"] = _shown(list(native.exports))
         texts["callers"] = next((callers for path, callers in facts.native.callers if path == document.path), "")
         start = _character(document, min(kernel.start for kernel in native.kernels) if names else min(places))

@@ -83,6 +83,8 @@ def _rows(rules: RuleSet) -> dict[str, Package]:
     for imported, row in rules.tables.packages.items():
         if row.why and "." not in imported:  # of a package with a part for GPUs, the rest may be what is wanted
             for name in (*row.names, imported):
+                if f"{name}-gpu" in row.names:  # onnxruntime is for the CPU
+                    continue
                 rows.setdefault(name.lower().replace("_", "-"), row)
     return rows
 

@@ -38,6 +38,10 @@ _NEEDED = lazy(
     rb"\b(?:cuda|cublas|cudnn|cufft|curand|cusolver|cusparse|nccl)[A-Z_]\w*\s*\(|\b(?:cuda|thrust|cub|cutlass|cute)::"
     rb"|\b\w{0,80}CUDA\w{0,80}\s{0,9}\(|#[ \t]{0,80}include[^\n]{0,200}?(?:cuda|cublas|cudnn|cufft|curand|cusolver|cusparse|nccl|thrust|cub/|THC)"
 )
+_INCLUDE = lazy(rb"^[ \t]*#[ \t]*include[^\n]*", re.MULTILINE)
+_SAID = lazy(
+    rb"(?i:cuda|cublas|cudnn|cufft|curand|cusolver|cusparse|nccl|thrust)|\bc(?:ub|utlass|ute)::|THC|\bdim3\b|__\w+__|__half"
+)
 _HEADERS = (".h", ".hh", ".hpp", ".hxx")
 # of device code: what has to be thought of anew, and not only written anew
 _FEATURES = {
@@ -74,6 +78,7 @@ class Native:
     features: tuple[str, ...]
     exports: tuple[str, ...]
     device: bool  # there is code for the device in it, as kernels or as what kernels call
+    included: bool  # headers of CUDA's are all that it has of it: nothing in it says more
     declares: bool  # a header with types of CUDA's in what it declares, and no more: what it declares stands elsewhere
 
 
@@ -87,13 +92,15 @@ def read(document: Document) -> Native:
     launched = not is_for_npus and any(start in bare for start in _STARTS)
     exports = dict.fromkeys(export.name for export in source.exports)
     device = bool(source.kernels) or document.path.endswith(_DEVICE) or _ON_DEVICE.search(bare) is not None
+    code = _INCLUDE.sub(lambda line: b" " * len(line[0]), bare)  # what includes a header need not use it
     return Native(
         tuple(kernel for kernel in source.kernels if bare[kernel.start : kernel.start + 1].strip()),
         tuple(match.start() for match in (_LAUNCH.finditer(bare) if launched else ())),
-        tuple(_first_uses(_USED, bare)),
+        tuple(_first_uses(_USED, code if device or launched else bare)),
         tuple(name for _, name in _first_uses(_USES, bare)) if device else (),
         tuple(exports),
         device,
+        not device and not launched and not _SAID.search(code),
         not device and not launched and document.path.endswith(_HEADERS) and not _NEEDED.search(bare),
     )
 
