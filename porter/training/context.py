@@ -18,6 +18,7 @@ from porter.training import frequency
 from porter.training.callers import Callers
 from porter.training.chances import is_seldom
 from porter.training.choices import is_never_taken
+from porter.training.demos import stays_on_cpu
 from porter.training.frequency import (
     BACKWARDS,
     OTHERS,
@@ -61,7 +62,7 @@ class Context:
                 around = next(
                     (a[0] for a in ancestors(link) if a[0].__class__ in LOOPS or a[0].__class__ in FUNCTIONS), None
                 )
-                if around is not None and not self._defines_gradient(around):
+                if around is not None and not self._defines_gradient(around) and not stays_on_cpu(self.file, link):
                     said = [call] if link[0].attr == "backward" else [link[0], *call.args[:1]]
                     losses = {n.id for part in said for n in walk(part) if n.__class__ is ast.Name}
                     steps.setdefault(around, set()).update(losses - self.names.imports.keys())

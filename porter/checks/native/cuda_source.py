@@ -37,7 +37,7 @@ class CudaSource(TextRule):
         texts = {"names": _shown(names), "count": str(len(names)), "libraries": _shown(libraries)}
         texts["launches"] = str(len(native.launches)) if native.launches else ""
         runs = names or native.launches or native.device  # of which it goes without saying that they need CUDA
-        texts["uses"] = _shown([name for name in (*libraries, *native.features) if name != "CUDA"] if runs else [])
+        texts["uses"] = _shown([name for name in (*native.used, *native.features) if name != "CUDA"] if runs else [])
         texts["counterparts"] = _shown(
             [name for row in rows[:_SHOWN] for name in row.replacement[:1]] if rows[1:] else []
         )

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from porter.checks.performance import prefilters
 from porter.checks.performance.opportunity import Opportunity, Seen
 from porter.engine.rule import cst
 from porter.engine.rule_file import RuleFile
 from porter.finding import Change
 from porter.regex import lazy
+from porter.training.demos import stays_on_cpu
 
 KNOWN = {  # what the fused constructor takes
     "SGD": {"params", "lr", "momentum", "dampening", "weight_decay", "nesterov"},
@@ -40,6 +43,10 @@ class FusedOptimizer(Opportunity):
             or says(AGAINST)
             or any(a.star for a in original.args)
         ):
+            return None
+        scene: Any = file.scene
+        link = scene.link(original)
+        if link is not None and stays_on_cpu(scene.file, link):
             return None
         if not original.args or not file.text(original.args[0].value).endswith(".parameters()"):
             return None

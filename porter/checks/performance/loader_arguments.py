@@ -6,7 +6,7 @@ from typing import Any
 
 from porter.checks.performance import prefilters
 from porter.engine.rule import Answer, Hit, Rule, cst
-from porter.engine.rule_file import RuleFile
+from porter.engine.rule_file import Link, RuleFile
 from porter.regex import lazy
 from porter.training import loaders, transfers
 
@@ -19,6 +19,7 @@ ORDER = (
 MEMORY = lazy(
     r"(?i)buffer|replay|experience|rollout|queue|(?:idx|index|indices|ids)$|random|^range$|arange$|TensorDataset$"
 )
+BUFFER = lazy(r"(?i)buffer\b|replay|rollout")
 ASIDE = lazy(r"(?:^|_)(?:tests?|profiler?|benchmark)(?:_|\.)")
 TRAINS = lazy(rb"backward\(|optim|\.train\(|Trainer|training_step|train_dataloader")
 COUNTS = lazy(r"(?i)count|num_steps|total_|estimate|statistics")
@@ -49,6 +50,8 @@ def feeds_training(call: cst.Call, given: dict[str, str], file: RuleFile) -> boo
     if MEMORY.search(dataset.partition("(")[0]) or given.get("collate_fn", "").replace(" ", "") == "lambdax:x[0]":
         return False
     function = file.scene.function_name(link) if (link := file.scene.link(call)) is not None else ""
+    if place is not None and _in_memory(scene, place):
+        return False
     if COUNTS.search(function) or EVALUATES.match(function) or ASIDE.search(file.path.rpartition("/")[2]):
         return False
     if transfers.dataset_moves(file):  # PRT636 tells of it; workers could not do that
@@ -56,6 +59,17 @@ def feeds_training(call: cst.Call, given: dict[str, str], file: RuleFile) -> boo
     if given.get("shuffle") == "True" and file.source.says(TRAINS):
         return True
     return "train" in target.lower() or "train" in dataset.partition("(")[0].lower()
+
+
+def _in_memory(scene: Any, place: Link) -> bool:
+    """Whether the dataset is made of a buffer, or of a class that keeps all of its items."""
+    call = place[1][0]
+    named = next((k.value for k in call.keywords if k.arg == "dataset"), None)
+    dataset = named or next(iter(call.args), None)
+    return dataset is not None and (
+        BUFFER.search(loaders.made_from(scene, dataset, place)) is not None
+        or loaders.lies_in_memory(scene, dataset, place)
+    )
 
 
 class LoaderArguments(Rule):

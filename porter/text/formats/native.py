@@ -75,6 +75,7 @@ class Native:
     kernels: tuple[cpp.Kernel, ...]
     launches: tuple[int, ...]
     libraries: tuple[tuple[int, str], ...]
+    used: tuple[str, ...]  # of the libraries, those of which more is there than a header
     features: tuple[str, ...]
     exports: tuple[str, ...]
     device: bool  # there is code for the device in it, as kernels or as what kernels call
@@ -96,7 +97,8 @@ def read(document: Document) -> Native:
     return Native(
         tuple(kernel for kernel in source.kernels if bare[kernel.start : kernel.start + 1].strip()),
         tuple(match.start() for match in (_LAUNCH.finditer(bare) if launched else ())),
-        tuple(_first_uses(_USED, code if device or launched else bare)),
+        tuple(_first_uses(_USED, bare)),
+        tuple(name for _, name in _first_uses(_USED, code)),
         tuple(name for _, name in _first_uses(_USES, bare)) if device else (),
         tuple(exports),
         device,
