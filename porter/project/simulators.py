@@ -8,10 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from porter.engine.facts import Simulated
-from porter.python.evidence import constant, like
+from porter.python.evidence import constant, like, looked_up
 from porter.python.index import FUNCTIONS, Node
 from porter.python.parameters import parameters
-from porter.python.strings.holders import looked_up
 from porter.python.walks import walk
 from porter.regex import lazy
 from porter.rulebook.table import hints

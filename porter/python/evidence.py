@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import Any, NamedTuple
 
 from porter.python.blocks import once
@@ -16,6 +17,7 @@ CUDA_LIBRARIES = OWN_DEVICES | hints("library-on-cuda")  # they ask for CUDA the
 PROCESSES = frozenset("run call Popen check_call check_output getoutput getstatusoutput".split())  # of subprocess
 RUNNERS = PROCESSES | {"system", "popen", "execvp"}  # what hands a text to a shell
 _DEVICE_NAME, _BACKEND_NAME = hint("device"), hint("backend")
+_LOOKUPS = ("get", "pop", "setdefault", "getattr", "get_option")
 _LOGS = frozenset(
     "print info warning warn debug error log exception critical write fatal print_rank_0 log_rank_0 echo secho fail skip".split()
 )
@@ -186,3 +188,13 @@ def has_other_words(side: ast.expr) -> bool:
     """A text that is no device, also among others."""
     texts = (constant(e) for e in getattr(side, "elts", (side,)))
     return any(isinstance(t, str) and t and t.partition(":")[0].lower() not in DEVICES | {"gpu"} for t in texts)
+
+
+def looked_up(call: ast.Call) -> str | None:
+    """The key of `cfg.get("device", ...)`, `getattr(args, "device", ...)`, `os.getenv("DEVICE", ...)`."""
+    callee = call_name(call.func)
+    if callee not in _LOOKUPS and callee != "getenv":
+        return None
+    index = 1 if callee == "getattr" else 0
+    key = constant(call.args[index]) if len(call.args) > index else None
+    return key if isinstance(key, str) and re.fullmatch(r"[\w.-]+", key) else None

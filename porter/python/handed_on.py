@@ -7,10 +7,9 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from porter.python.evidence import call_name, library_on_cuda
+from porter.python.evidence import call_name, library_on_cuda, looked_up
 from porter.python.index import Link, Node, ancestors
 from porter.python.parameters import defaulted
-from porter.python.strings.holders import looked_up
 
 if TYPE_CHECKING:
     from porter.engine.rule_file import Names

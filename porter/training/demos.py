@@ -1,17 +1,16 @@
-"""What tries something out and never leaves the CPU: a loop in `if __name__ == "__main__"`, a function of a test."""
+"""A class that tries itself out where its file is run: a loop in `if __name__ == "__main__"` that never leaves the CPU."""
 
 from __future__ import annotations
 
 import ast
 from typing import TYPE_CHECKING
 
-from porter.files.paths import is_test
 from porter.python.evidence import constant
-from porter.python.index import Link, ancestors, owner_of
+from porter.python.index import Link, ancestors
 from porter.regex import lazy
 
 if TYPE_CHECKING:
-    from porter.training.protocols import AnyScene, File
+    from porter.training.protocols import File
 
 # who moves anything says one of them, and who has somebody else move it imports more than torch and a few others
 _MOVES = lazy(rb"(?i)cuda|device|npu\b|\.to\(|set_default|accelerat|fabric|lightning|trainer|deepspeed|ignite|horovod")
@@ -27,26 +26,6 @@ def stays_on_cpu(file: File, link: Link) -> bool:
         return False
     imported = {full.partition(".")[0] for bound in file.names.imports.values() for full, _ in bound}
     return imported <= _PLAIN
-
-
-def is_tried_on_cpu(scene: AnyScene, link: Link) -> bool:
-    """Whether a function of a test is called by nothing but functions that name no device: who imports a test?"""
-    function = scene.function(link)
-    if function is None or owner_of(function) or not is_test(scene.file.path):
-        return False
-    uses = scene.names.spelled(function[0].name)
-    return bool(uses) and all(_names_no_device(scene, use) for use in uses)
-
-
-def _names_no_device(scene: AnyScene, use: Link) -> bool:
-    caller, call = scene.function(use), use[1][0]
-    if caller is None or not isinstance(call, ast.Call) or use[0] is not call.func:
-        return False
-    end = scene.file.source.span(caller[0])[1]
-    above = min((d.lineno for d in caller[0].decorator_list), default=caller[0].lineno)
-    start = scene.file.source.starts[above - 1]
-    utf8: bytes = scene.file.source.utf8
-    return _MOVES.search(utf8, start, end) is None
 
 
 def _is_main(test: ast.expr) -> bool:

@@ -258,26 +258,3 @@ def test_another_number_of_heads_divides_the_width(width, heads, groups, cure):
     sizes = {"hidden_size": width, "num_attention_heads": heads}
     found = misfits(sizes | ({"num_key_value_heads": groups} if groups else {})).get("num_attention_heads")
     assert (found and (found.heads, found.new)) == cure
-
-
-def test_a_function_of_a_test_that_only_gets_tensors_of_the_cpu_may_compute_in_float64():
-    text = """\
-import torch
-
-
-def reference(x):
-    return x.double().sum()
-
-
-def test_sum():
-    assert reference(torch.ones(3)) == 3
-
-
-def test_on_a_device():
-    x = torch.ones(3).cuda()
-    assert x.sum() == 3
-"""
-    assert "PRT307" not in codes(text, path="tests/test_sum.py")
-    assert "PRT307" in codes(text, path="sums.py")
-    moved = text.replace("x.sum() == 3", "x.sum() == reference(x)")
-    assert "PRT307" in codes(moved, path="tests/test_sum.py")

@@ -12,7 +12,6 @@ from porter.python.evidence import DEVICES, call_name, constant, device_like
 from porter.python.index import Link
 from porter.python.waits import COPIES
 from porter.regex import lazy
-from porter.training.demos import is_tried_on_cpu
 from porter.training.host_copies import lies_on_host
 from porter.training.host_values import is_read_as_array, is_reduced
 from porter.training.value_uses import is_on_host
@@ -42,7 +41,6 @@ class Float64Tensor(Rule):
                 or lies_on_host(scene, link[0].value, link)
                 or is_read_as_array(file.names, link[1])
                 or is_tallied(scene, link)
-                or is_tried_on_cpu(scene, link)
             ):
                 return None
             func: Any = original.func

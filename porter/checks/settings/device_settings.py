@@ -11,10 +11,10 @@ from typing import TypeAlias
 
 from porter.checks.native.options import of_setting
 from porter.checks.settings import variables_set
+from porter.checks.settings.simulator_devices import of_simulator
 from porter.engine.rule import Hit, TextRule, named
 from porter.engine.session import RuleSet
 from porter.engine.styles import STYLES
-from porter.project.simulators import taker
 from porter.python.evidence import CUDA_LIBRARIES, like
 from porter.python.strings.holders import field
 from porter.regex import lazy
@@ -50,12 +50,6 @@ class DeviceSettings(TextRule):
 def word(key: str) -> str:
     """A key as the rules spell it."""
     return key.lower().lstrip("-").replace("-", "_")
-
-
-def _is_beside(other: Entry, entry: Entry) -> bool:
-    """Whether two stand in one mapping, or one in what the other's mapping has below."""
-    above = entry.path[:-1]
-    return len(other.path) > len(above) and other.path[: len(above)] == above
 
 
 @lru_cache(maxsize=4)
@@ -128,7 +122,7 @@ class _Look:
             if match and row.code == "PRT405" and key.rpartition(".")[2] in self.own.falls_back:
                 return None  # its reader takes torch's own attention where the package is not there
             if match and self._fits(row, entry, key):
-                return self._of_simulator(row, entry) or self._hit(row, entry, match)
+                return of_simulator(self.own, self.settings, row, entry) or self._hit(row, entry, match)
         return None
 
     def _fits(self, row: Setting, entry: Entry, key: str) -> bool:
@@ -147,17 +141,6 @@ class _Look:
         if (row.kind or "*" in row.keys) and self._other_library(entry, above):
             return False
         return not row.files or any(fnmatch(self.document.path.rpartition("/")[2], name) for name in row.files)
-
-    def _of_simulator(self, row: Setting, entry: Entry) -> Hit | None:
-        """One that a mapping takes to a simulator: no other place has its value."""
-        if row.kind != "device" or not self.own.simulated:
-            return None
-        beside = (other.path[len(entry.path) - 1] for other in self.settings.entries if _is_beside(other, entry))
-        one = taker(self.own.simulated, entry.path, beside)
-        values = (
-            named(name=".".join(entry.path[-2:]), old=entry.value, library=one.library, path=one.path) if one else ()
-        )
-        return Hit((entry.start, entry.end), "simulator", code=row.code, values=values) if one else None
 
     def _other_library(self, entry: Entry, above: set[str]) -> bool:
         """`device: cuda` of xgboost, of an inference engine: no word of torch's."""

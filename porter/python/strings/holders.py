@@ -7,19 +7,17 @@ A holder is a text: `own:DEVICE` of this module, `import:config.DEVICE`, `star:D
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable
 from functools import cached_property
 from typing import TypeAlias
 
-from porter.python.evidence import call_name, constant, flag, like
+from porter.python.evidence import call_name, constant, flag, like, looked_up
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, owner_of
 from porter.python.names import Names
 from porter.python.parameters import positional
 
 Handler: TypeAlias = "Callable[[Node, Link], str | None]"  # of a type of node
 
-LOOKUPS = ("get", "pop", "setdefault", "getattr", "get_option")
 _SAME = ("lower", "upper", "strip", "casefold")  # methods whose result is the text they are asked of
 _INTRINSIC = ("type", "value", "name")  # `x.device.type` is what torch says, a member's value is the Enum's
 
@@ -148,16 +146,6 @@ class Holders:
         """A parameter of what is called, where that is a function or class of a module."""
         outer = called and called.startswith(("own:", "import:")) and not called.endswith(")")
         return f"{called}({parameter})" if outer else None
-
-
-def looked_up(call: ast.Call) -> str | None:
-    """The key of `cfg.get("device", ...)`, `getattr(args, "device", ...)`, `os.getenv("DEVICE", ...)`."""
-    callee = call_name(call.func)
-    if callee not in LOOKUPS and callee != "getenv":
-        return None
-    index = 1 if callee == "getattr" else 0
-    key = constant(call.args[index]) if len(call.args) > index else None
-    return key if isinstance(key, str) and re.fullmatch(r"[\w.-]+", key) else None
 
 
 def _asks(name: str) -> bool:

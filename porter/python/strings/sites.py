@@ -14,14 +14,14 @@ from porter.finding import DECIDED, SHARED, Finding, Site
 from porter.python.array_switches import decides_for
 from porter.python.blocks import once, place
 from porter.python.branches import kernel
-from porter.python.evidence import call_name, constant, device_like, listed
+from porter.python.evidence import call_name, constant, device_like, listed, looked_up
 from porter.python.handed_on import given_to
 from porter.python.held_questions import QUESTIONS
 from porter.python.index import FUNCTIONS, Link, Node, ancestors, parents
 from porter.python.parameters import defaulted
 from porter.python.refusing import refuses
 from porter.python.source import Source
-from porter.python.strings.holders import Holders, field, looked_up
+from porter.python.strings.holders import Holders, field
 from porter.python.strings.literals import BACKEND, DEVICE, named_strings
 from porter.python.strings.sinks import OPTIONS, PUT
 from porter.python.strings.ties import Ties

@@ -9,9 +9,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from porter.python.blocks import place, within
-from porter.python.evidence import call_name, constant
+from porter.python.evidence import call_name, constant, looked_up
 from porter.python.index import FUNCTIONS, Link, Node, ancestors
-from porter.python.strings.holders import Holders, looked_up
+from porter.python.strings.holders import Holders
 
 if TYPE_CHECKING:
     from porter.python.file import File
