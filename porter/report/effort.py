@@ -138,14 +138,17 @@ class Effort:
         by_file = kind in ("automatic", "unread")
         seen: set[str] = set()
         places = tuple(sorted(found, key=own_first))
+        own: list[Range] = []
+        aside: list[Range] = []
         for f in places:
-            mark = f.path if by_file else ""
-            more = len(paths_of(f.path, dict(f.values))) - 1  # places that it speaks of beside its own
-            start = further if mark in seen else first
-            self.of[f] = (start[0] + more * further[0], start[1] + more * further[1])
-            seen.add(mark)
-        own, others = ([self.of[f] for f in places if is_aside(f.path) is side] for side in (False, True))
-        return Item(what, kind, subject, places, added(own), added(others))
+            costs: list[Range] = []
+            for path in paths_of(f.path, dict(f.values)):  # with those that it speaks of beside its own
+                mark = path if by_file else ""
+                costs.append(further if mark in seen else first)
+                (aside if is_aside(path) else own).append(costs[-1])
+                seen.add(mark)
+            self.of[f] = added(costs)
+        return Item(what, kind, subject, places, added(own), added(aside))
 
     def _checks(self, items: list[Item]) -> list[Item]:
         """What shows whether a port is right: of one that changes training code."""

@@ -11,6 +11,7 @@ from command_line import write
 from report_samples import made
 from test_screen import CALLS, KERNEL, SETUP
 
+from porter.engine.together import paths_of
 from porter.report.effort import days
 from porter.report.functions import Functions
 from porter.report.work import amount as said
@@ -74,8 +75,9 @@ def items(document: dict, **wanted: str) -> list[dict]:
 
 
 def paths(document: dict, item: dict) -> list[str]:
-    by_mark = {f["fingerprint"]: f["path"] for f in document["findings"]}
-    return [by_mark[mark] for mark in item["findings"]]
+    by_mark = {f["fingerprint"]: f for f in document["findings"]}
+    found = (by_mark[mark] for mark in item["findings"])
+    return [path for f in found for path in paths_of(f["path"], f["values"])]
 
 
 def test_a_kernel_is_one_item_and_its_calls_cost_nothing_more(document):
