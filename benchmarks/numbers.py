@@ -60,15 +60,14 @@ class Counted:
         ]
 
     def left(self, severities: tuple[str, ...]) -> int:
-        return sum(f["severity"] in severities for f in self.manual)
+        return sum(len(places(f)) for f in self.manual if f["severity"] in severities)
 
     def with_status(self, status: str) -> list[Json]:
         return [f for f in self.due if f["status"] == status]
 
     def minutes(self, aside: bool) -> tuple[int, int]:
-        mine = [f["minutes"] for f in self.due if is_aside(f["path"]) is aside]
-        checks = [item["minutes"] for item in self.document["effort"]["items"] if not item["findings"]]
-        least, most = (sum(pair[n] for pair in mine + ([] if aside else checks)) for n in (0, 1))
+        key = "aside" if aside else "minutes"
+        least, most = (sum(item[key][n] for item in self.document["effort"]["items"]) for n in (0, 1))
         return least, most
 
     def days(self, aside: bool = False) -> str:
@@ -86,11 +85,19 @@ class Counted:
         return sum(item["what"] == what and bool(item["minutes"][1]) for item in items)
 
 
+def places(finding: Json) -> list[str]:
+    """The files of all its places: its own, further lines of its file, places in others."""
+    values = finding["values"]
+    lines = [line for line in values.get("also", "").split(", ") if line]
+    elsewhere = [place for place in values.get("places", "").split(", ") if place]
+    return [finding["path"]] * (1 + len(lines)) + [place.rpartition(":")[0] for place in elsewhere]
+
+
 def sentence(counted: Counted) -> dict[str, str]:
     """The numbers of what is said of edits, places and effort, in the terminal and in Markdown alike."""
     automatic, review = counted.with_status("auto"), counted.with_status("review")
     manual = counted.manual
-    aside = sum(is_aside(f["path"]) for f in manual if f["severity"] != "note")
+    aside = sum(is_aside(path) for f in manual if f["severity"] != "note" for path in places(f))
     return {
         r"([\d,]*\d) automatic": f"{len(automatic):,}",
         r"([\d,]*\d) for review": f"{len(review):,}",
@@ -128,11 +135,12 @@ def terminal(text: str, counted: Counted) -> Iterator[tuple[str, str, str]]:
         if part is None:  # so few findings that each is shown by itself
             continue
         causes = [cause for cause in document["causes"] if cause["severity"] in severities]
-        places = [len(cause["findings"]) for cause in causes]
+        by_mark = {f["fingerprint"]: f for f in document["findings"]}
+        counts = [sum(len(places(by_mark[mark])) for mark in cause["findings"]) for cause in causes]
         shown = [int(n) + 1 for n in re.findall(r"  \+ (\d+) places?\b", part[1])]
-        yield f"{title}: places of causes", str(shown), str([n for n in places[:most] if n > 1])
+        yield f"{title}: places of causes", str(shown), str([n for n in counts[:most] if n > 1])
         yield f"{title}: causes more", said(part[1], r"\.\.\. (\d+) causes? more"), str(len(causes[most:]))
-        yield f"{title}: places more", said(part[1], r"causes? more, ([\d,]*\d) places?"), f"{sum(places[most:]):,}"
+        yield f"{title}: places more", said(part[1], r"causes? more, ([\d,]*\d) places?"), f"{sum(counts[most:]):,}"
 
 
 def page(text: str, counted: Counted) -> Iterator[tuple[str, str, str]]:
@@ -181,6 +189,10 @@ def inside(counted: Counted) -> Iterator[tuple[str, str, str]]:
     work, summary = counted.document["effort"], counted.document["summary"]
     yield "minutes", str(work["minutes"]), str([*counted.minutes(aside=False)])
     yield "minutes aside", str(work["aside"]["minutes"]), str([*counted.minutes(aside=True)])
+    checks = [item["minutes"] for item in work["items"] if not item["findings"]]
+    costs = [sum(pair[n] for pair in [f["minutes"] for f in counted.due] + checks) for n in (0, 1)]
+    total = [sum(counted.minutes(aside)[n] for aside in (False, True)) for n in (0, 1)]
+    yield "minutes of findings", str(costs), str(total)
     marks = Counter(mark for item in work["items"] for mark in item["findings"])
     costing = Counter(f["fingerprint"] for f in counted.due if f["minutes"][1])
     of_none = {f["fingerprint"] for f in counted.due if not f["minutes"][1]}
