@@ -37,7 +37,8 @@ def _is_of_a_child(link: Link, file: RuleFile) -> bool:
             return True
         target = _mapping(above)
         if target is not None:
-            return any(_is_handed(use) for use in file.names.readers(target.id, (target, up)))
+            uses = file.names.readers(target.id, (target, up))
+            return file.names.once("PRT214 handed", uses, lambda: any(map(_is_handed, uses)))
     return False
 
 
