@@ -56,7 +56,8 @@ class Page(NamedTuple):
         rows: list[Line] = [[], [(say("explain.cures", self.lang), "bold")]]
         wide = max(map(columns, rule.cures))
         for name, cure in sorted(rule.cures.items()):
-            for n, line in enumerate(wrapped(cure[self.lang], self.width - wide - 4)):
+            parts = cure[self.lang].split("\n")  # the cure, and what more there is to know
+            for n, line in enumerate(line for part in parts for line in wrapped(part, self.width - wide - 4)):
                 rows.append([(f"  {'' if n else name:<{wide}}  ", "bold"), (line, "")])
         return rows
 
