@@ -160,7 +160,8 @@ def test_where_a_program_calls_it(porter, facts):
     found = porter("analyze", "repo", "--facts", "shapes.json", "-q")
     assert found.code == 1 and found.text.count("PRT705") == 1, found.text
     assert "train.py:5:12" in found.text
-    assert "shapes.ops.boxes.OverlapFunction.forward -> shapes._C.overlap" in found.text
+    full = porter("analyze", "repo", "--facts", "shapes.json", "-q", "--format", "full")
+    assert "shapes.ops.boxes.OverlapFunction.forward -> shapes._C.overlap" in full.text
     assert porter("analyze", "repo", "-q").code == 0  # without facts nothing is known
     write(porter.folder, {"repo/porter.toml": 'facts = ["../shapes.json"]\n'})
     assert "PRT705" in porter("analyze", "repo", "-q").text
