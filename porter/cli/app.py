@@ -45,6 +45,7 @@ EPILOG = """\b
 Examples:
   porter analyze .                       what stands in the way of running this on an NPU
   porter analyze . -o report.html        the report as one page to pass around
+  porter analyze . -o report/            the same, and beside it a page for each file, with its source
   porter migrate src/                    the same run, shown as a diff; nothing is written
   porter migrate src/ --inplace          write it;  `porter undo` takes it back
   porter migrate . --out ../ported       write a ported copy of the tree

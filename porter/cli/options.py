@@ -50,6 +50,15 @@ Format = Annotated[
 Outputs = Annotated[
     list[str] | None,
     typer.Option(
+        "--output",
+        "-o",
+        help="Also write FILE: .html, .json, .sarif, .md, .csv, .txt; FOLDER/: a page for each file; repeatable.",
+        metavar="FILE",
+    ),
+]
+FileOutputs = Annotated[
+    list[str] | None,
+    typer.Option(
         "--output", "-o", help="Also write FILE: .html, .json, .sarif, .md, .csv, .txt; repeatable.", metavar="FILE"
     ),
 ]

@@ -8,11 +8,11 @@ import typer
 
 from porter.cli.options import (
     Exclude,
+    FileOutputs,
     Format,
     Jobs,
     Lang,
     NoCache,
-    Outputs,
     Paths,
     Plain,
     Style,
@@ -124,7 +124,7 @@ def catalog_build(
 
 def report(
     file: Annotated[str, typer.Argument(help="What `porter analyze --output findings.json` wrote.")],
-    output: Outputs = None,
+    output: FileOutputs = None,
     format: Format = None,
     lang: Lang = None,
     verified: Verified = None,

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from porter.commands.job import prepare
 from porter.commands.output import show_bytes, write_text
+from porter.commands.reports import outputs_of
 from porter.commands.view import project_of, report_of
 from porter.errors import UserError, check_choice
 from porter.exits import FOUND, INTERNAL, OK
-from porter.report import FORMATS, SHAPES, format_of, render
+from porter.report import FORMATS, SHAPES, render
 from porter.rulebook.words import speaker
 from porter.terminal import show, width
 
@@ -40,15 +41,15 @@ def analyze(
         return write_facts(library, paths, format, output, quiet, **given)
     name = format or "text"
     _check_format(name, all, statistics)
-    outputs = [(file, format_of(file)) for file in output or ()]
+    outputs = outputs_of(output)
     job = prepare(paths, **given)
     project_of(job.root, source_url or "")  # before the work, not after it
     run = job.run(quiet)
     plain = "grouped" if verbose or all else "concise" if quiet else "text"
     shape = name if name in SHAPES and name != "text" else plain
     report = report_of(job, run, shape, width(sys.stdout), verbose, source_url or "")
-    for file, form in outputs:
-        write_text(file, render(report, form))
+    for one in outputs:
+        one.write(report)
     _show(report, name, statistics)
     if write_baseline:
         from porter.run import baseline

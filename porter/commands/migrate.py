@@ -11,7 +11,8 @@ from typing import Any
 
 from porter.analysis.analyse import kind
 from porter.commands.job import Job, prepare
-from porter.commands.output import is_half_written, mend, write_text
+from porter.commands.output import is_half_written, mend
+from porter.commands.reports import outputs_of
 from porter.commands.view import place, report_of
 from porter.engine.together import by_file
 from porter.errors import UserError
@@ -20,7 +21,6 @@ from porter.files.errors import FilesError, printable
 from porter.files.kinds import PYTHON
 from porter.files.read import digest
 from porter.finding import Change, FileResult, apply
-from porter.report import format_of, render
 from porter.report.diff import unified
 from porter.rulebook.words import speaker
 from porter.run.config import LANGUAGES
@@ -60,7 +60,7 @@ def migrate(
     **given: Any,
 ) -> int:
     chosen = _chosen(inplace, out, check, verify, no_undo)
-    outputs = [(file, format_of(file)) for file in output or ()]
+    outputs = outputs_of(output)
     job = prepare(paths, **given)
     if job.stdin is not None and (inplace or out):
         raise UserError(f"{chosen[0]} needs files; '-' is shown as a diff", f"{chosen[0]} 需要文件；“-”只以 diff 显示")
@@ -73,8 +73,10 @@ def migrate(
     edits = list(_edits(job, run, unsafe, annotate, errors))
     changed = [edit for edit in edits if edit.changed]
     # of what was found, with its lines as they were: after an in-place run they are others
-    for file, form in outputs:
-        write_text(file, render(report_of(job, run), form))
+    if outputs:
+        report = report_of(job, run)
+        for one in outputs:
+            one.write(report)
     if out and errors:  # without these files it would be half a port
         _tell(errors, job.lang)
         print(say("migrate.nothing", job.lang), file=sys.stderr)

@@ -8,7 +8,7 @@ from porter.commands.output import show_bytes, write_text
 from porter.errors import UserError, check_choice
 from porter.exits import OK
 from porter.files.documents import Json
-from porter.report import FORMATS, format_of, render_document
+from porter.report import FORMATS, PAGES, format_of, render_document
 from porter.report.read import Templates, read
 
 KINDS = tuple(name for name in FORMATS if name != "text")
@@ -19,6 +19,11 @@ def report(
 ) -> int:
     outputs = [(name, format_of(name)) for name in output or ()]
     for name, kind in outputs:
+        if kind == PAGES:
+            raise UserError(
+                f"--output {name}: pages show whole files, which {file} does not hold; ask porter analyze for them",
+                f"--output {name}：页面需要完整源码，{file} 中没有；请用 porter analyze 生成",
+            )
         if kind not in KINDS:
             known = ", ".join(KINDS)
             raise UserError(

@@ -159,8 +159,8 @@ MESSAGES = {
         "{path}：位于被迁移的目录之内；请选择其外部的目录，或将其排除",
     ),
     "out-edited": (
-        "{path}: changed by someone since porter wrote this copy; choose another directory, or delete the file",
-        "{path}：porter 生成副本之后，该文件被人修改过；请换一个目录，或删除该文件",
+        "{path}: changed by someone since porter wrote it; choose another directory, or delete the file",
+        "{path}：porter 写入之后，该文件被人修改过；请换一个目录，或删除该文件",
     ),
     "out-foreign": (
         "{path}: not written by porter and in the way; choose another directory, or delete the file",
@@ -169,6 +169,11 @@ MESSAGES = {
     "out-reserved": (
         "{path}: porter uses this name for its record of a copy; rename the folder, or exclude it in .gitignore",
         "{path}：porter 用此名称保存副本的记录；请重命名该目录，或在 .gitignore 中将其排除",
+    ),
+    # --output DIR/
+    "pages-not-empty": (
+        "{path}: not empty and not a report that porter wrote; choose another folder",
+        "{path}：目录非空，且不是 porter 写下的报告；请换一个目录",
     ),
     "cache": (
         "{path}: the cache is not used: others own it or can write to it; chmod 700 it, or set PORTER_CACHE_DIR",

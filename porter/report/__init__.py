@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from pathlib import PurePath
 from typing import TYPE_CHECKING
@@ -22,6 +23,7 @@ FORMATS = {  # each module has `render`: of the report's document, but for the t
     "github": "porter.report.github",
     "csv": "porter.report.csv",
 }
+PAGES = "pages"  # what a folder gets: porter.report.pages
 SUFFIXES = {
     ".txt": "text",
     ".json": "json",
@@ -34,7 +36,7 @@ SUFFIXES = {
 
 
 def render(report: Report, name: str) -> str:
-    text: str = import_module(FORMATS[name]).render(report if name == "text" else _document(report))
+    text: str = import_module(FORMATS[name]).render(report if name == "text" else document_of(report))
     return text
 
 
@@ -45,18 +47,20 @@ def render_document(document: Json, name: str) -> str:
 
 
 def format_of(file: str) -> str:
-    """The format that the suffix of `file` chooses."""
+    """The format that the suffix of `file` chooses; pages where it is a folder, or ends like one."""
+    if file.endswith(tuple(filter(None, (os.sep, os.altsep)))) or os.path.isdir(file):
+        return PAGES
     suffix = PurePath(file).suffix.lower()
     if suffix not in SUFFIXES:
         known = ", ".join(sorted(SUFFIXES))
         raise UserError(
-            f"--output {file}: the suffix chooses the format; it is one of {known}",
-            f"--output {file}：格式由后缀决定，可用的后缀：{known}",
+            f"--output {file}: the suffix chooses the format; it is one of {known}, or / for a folder of pages",
+            f"--output {file}：格式由后缀决定，可用的后缀：{known}；以 / 结尾则写入一个目录",
         )
     return SUFFIXES[suffix]
 
 
-def _document(report: Report) -> Json:
+def document_of(report: Report) -> Json:
     """Made once for a report, however many formats are asked for."""
     from porter.report.json import document
 

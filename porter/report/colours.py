@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -21,8 +23,27 @@ KINDS = (
 
 def coloured(path: str, rows: tuple[str, ...]) -> list[str]:
     """The run lengths of every row; rows that are together in the file see each other's open strings."""
+    return _coloured(_suffix(path), rows) if rows else []
+
+
+def coloured_whole(path: str, rows: tuple[str, ...]) -> list[str]:
+    """The same of a file that is asked about once, and not kept."""
+    return _coloured.__wrapped__(_suffix(path), rows) if rows else []
+
+
+def runs(text: str, colours: str) -> Iterator[tuple[str, int, int]]:
+    """The kind of each piece of a row, "." for a plain one, where it begins and where it ends."""
+    at = 0
+    for kind, size in re.findall(r"([a-z.])(\d+)", colours):
+        yield kind, at, at + int(size)
+        at += int(size)
+    if at < len(text):
+        yield ".", at, len(text)
+
+
+def _suffix(path: str) -> str:
     name = path.rpartition("/")[2]
-    return _coloured(name.rpartition(".")[2].lower() if "." in name else "", rows) if rows else []
+    return name.rpartition(".")[2].lower() if "." in name else ""
 
 
 @lru_cache(maxsize=20_000)

@@ -1,9 +1,10 @@
-"""The report for people who were not there: one page that needs no network, no script to be read, and prints whole."""
+"""The report for people who were not there: one page that needs no network and no script to be read."""
 
 from __future__ import annotations
 
 import re
-from functools import partial
+from collections.abc import Callable
+from functools import cache, partial
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
@@ -12,7 +13,7 @@ from porter.files.documents import Json
 from porter.regex import lazy
 from porter.report import support
 from porter.report.links import Links
-from porter.report.page import STATES, TOP, context
+from porter.report.page import STATES, TOP, context, project
 from porter.report.read import Templates
 from porter.report.sanitise import line, shown
 from porter.report.work import amount
@@ -29,10 +30,22 @@ TAGS = {"en": "en", "zh": "zh-Hans"}
 
 
 def render(document: Json) -> str:
+    return index(document, Links(document))
+
+
+def index(document: Json, links: Links) -> str:
+    """`links` may lead to pages of the files, which stand beside this one: porter.report.pages."""
+    page = context(document, links)
+    page |= {key: Markup(page[key]) for key in ("data", "paper")}
+    return templates(document, links).get_template("report.html.j2").render(page) + "\n"
+
+
+def templates(document: Json, links: Links) -> Environment:
     folder = templates_dir()
 
-    def texts_of(*names: str) -> Markup:
-        return Markup("\n").join(Markup((folder / name).read_text("utf-8")) for name in names)
+    @cache
+    def text_of(name: str) -> Markup:
+        return Markup((folder / name).read_text("utf-8"))
 
     # given outright: what chooses by a file's suffix does not see HTML in report.html.j2
     world = Environment(
@@ -44,34 +57,31 @@ def render(document: Json) -> str:
     )
     world.globals |= {
         "t": _phrases,
-        "both": _both,
-        "label": _label,
+        "both": both_texts,
+        "label": partial(label_of, phrase),
         "code": _code,
         "rows": _coloured,
         "message": partial(_message, Templates(document)),
-        "colon": _both({"en": ": ", "zh": "："}),
-        "comma": _both({"en": ", ", "zh": "，"}),
+        "colon": both_texts({"en": ": ", "zh": "："}),
+        "comma": both_texts({"en": ", ", "zh": "，"}),
         "support": _support,
         "amount": _amount,
         "severity": support.severity,
         "url": _url,
-        "source": Links(document).of,
+        "source": links.of,
+        "paged": links.pages,
         "states": STATES,
         "top": TOP,
         "lang": document["language"],
         "tag": TAGS[document["language"]],
-        "style": texts_of("report.css"),
-        "dark": texts_of("dark.css"),
-        "theme": texts_of("theme.js"),
-        "script": texts_of("base.js", "copy.js", "report.js", "paper.js"),
+        "project": project(document),
+        "texts": lambda *names: Markup("\n").join(map(text_of, names)),
     }
     world.filters |= {"shown": shown, "line": line}
-    page = context(document)
-    page |= {key: Markup(page[key]) for key in ("data", "paper")}
-    return world.get_template("report.html.j2").render(page) + "\n"
+    return world
 
 
-def _both(texts: dict[str, str], paragraphs: bool = False) -> Markup:
+def both_texts(texts: dict[str, str], paragraphs: bool = False) -> Markup:
     """A text in both languages, of which the page shows one.
 
     `paragraphs`: for porter's own long texts (rules, advice, route), which hold no words of the repository. Short texts
@@ -85,12 +95,12 @@ def _both(texts: dict[str, str], paragraphs: bool = False) -> Markup:
 
 
 def _phrases(key: str, **values: object) -> Markup:
-    return _both({lang: phrase(key, lang, **values) for lang in LANGUAGES})
+    return both_texts({lang: phrase(key, lang, **values) for lang in LANGUAGES})
 
 
-def _label(key: str, lang: str, **values: object) -> Markup:
+def label_of(say: Callable[..., str], key: str, lang: str, **values: object) -> Markup:
     """For attributes, which the script renews when the language changes."""
-    en, zh = (phrase(key, language, **values).replace("`", "") for language in LANGUAGES)
+    en, zh = (say(key, language, **values).replace("`", "") for language in LANGUAGES)
     return Markup('aria-label="{}" data-en="{}" data-zh="{}"').format(zh if lang == "zh" else en, en, zh)
 
 
@@ -130,13 +140,13 @@ def _message(templates: Templates, finding: Json) -> Markup:
     texts = {lang: templates.of(finding, lang) for lang in LANGUAGES}
     values = {key: line(value) for key, value in finding["values"].items()}
     filled = {lang: re.sub(r"\{([a-z_]+)\}", lambda m: values.get(m[1], m[0]), texts[lang]) for lang in LANGUAGES}
-    return _both(filled)
+    return both_texts(filled)
 
 
 def _support(make: str, *values: object) -> Markup:
     """What porter.report.support makes of something, in both languages."""
     texts = {lang: getattr(support, make)(*values, lang) for lang in LANGUAGES}
-    return _both({lang: text if isinstance(text, str) else "; ".join(text) for lang, text in texts.items()})
+    return both_texts({lang: text if isinstance(text, str) else "; ".join(text) for lang, text in texts.items()})
 
 
 def _amount(minutes: list[int]) -> Markup:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from string import Formatter
+from types import MappingProxyType
 from urllib.parse import quote
 
 from porter.errors import UserError, suggestion
@@ -59,16 +61,25 @@ def _fields(template: str) -> list[str] | None:
 
 
 class Links:
-    """Of the project of a report; without a template, or with one that was not checked, there are none."""
+    """Of the project of a report; without a template, or with one that was not checked, there are none but those to
+    `pages`: by path, the name of a page beside the report."""
 
-    def __init__(self, document: Json):
+    def __init__(self, document: Json, pages: Mapping[str, str] = MappingProxyType({})):
+        self.pages = pages
         about = document.get("project", {})
         template, commit = about.get("source_url", ""), about.get("commit", "")
         self.asked = "" if not template or _problem(template, commit) else template
         self.template = self.asked.replace("{commit}", quote(commit))
 
+    @property
+    def lead(self) -> bool:
+        """Whether there are any."""
+        return bool(self.template or self.pages)
+
     def of_file(self, path: str) -> str:
         """With {line} to be filled; no other brace is in it."""
+        if path in self.pages:
+            return self.pages[path] + "#L{line}"
         return self.template.replace("{path}", quote(path, safe="/", errors="surrogateescape"))
 
     def of(self, place: str) -> str:

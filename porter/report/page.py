@@ -37,7 +37,7 @@ def is_open(finding: Json) -> bool:
     return finding["suppressed"] is None and not finding["baseline"]
 
 
-def context(document: Json) -> Json:
+def context(document: Json, links: Links) -> Json:
     """By key, what the templates show: `d` is the document itself, the rest is computed from it."""
     findings = document["findings"]
     due = [f for f in findings if is_open(f) and not f.get("optional")]
@@ -46,8 +46,7 @@ def context(document: Json) -> Json:
     rows = [excerpts.rows(f) for f in findings]
     return {
         "d": document,
-        "project": project(document),
-        "source_url": shlex.quote(asked) if (asked := Links(document).asked) else "",
+        "source_url": shlex.quote(links.asked) if links.asked else "",
         "rules": rules,
         "headline": {lang: headline(document, lang) for lang in LANGUAGES},
         "readiness": readiness(document),
@@ -59,9 +58,9 @@ def context(document: Json) -> Json:
         "by_rule": by_rule(findings),
         "variables": variables(findings),
         "launchers": launchers(document, due),
-        "paper": paper(document, rows, excerpts),
+        "paper": paper(document, rows, excerpts, links),
         "known_apis": sum("code" in api for api in document["apis"]),
-        "data": embedded(document, rows, excerpts, rules),
+        "data": embedded(document, rows, excerpts, rules, links),
         "first": FIRST,
         "names": NAMES,
         "verified": _verified(document.get("verified")),
@@ -241,10 +240,9 @@ def by_rule(findings: list[Json]) -> list[Json]:
     return sorted(rows, key=lambda row: (SEVERITIES.index(row["worst"]), row["code"]))
 
 
-def embedded(document: Json, rows: list[list[Row]], excerpts: Excerpts, rules: dict[str, Json]) -> str:
+def embedded(document: Json, rows: list[list[Row]], excerpts: Excerpts, rules: dict[str, Json], links: Links) -> str:
     """JSON that no markup in it can end, small enough for 20,000 findings."""
     findings = document["findings"]
-    links = Links(document)
     paths = sorted({f["path"] for f in findings})
     index = {path: n for n, path in enumerate(paths)}
     codes = list(rules)
@@ -266,7 +264,7 @@ def embedded(document: Json, rows: list[list[Row]], excerpts: Excerpts, rules: d
         ])  # fmt: skip
     data = {
         "paths": [line(path) for path in paths],
-        "links": [links.of_file(path) for path in paths] if links.template else [],
+        "links": [links.of_file(path) for path in paths] if links.lead else [],
         "codes": codes,
         "whys": texts,
         "more": [[row["value"], shown(row["en"]), shown(row["zh"])] for row in document["more"]],
@@ -283,6 +281,11 @@ def embedded(document: Json, rows: list[list[Row]], excerpts: Excerpts, rules: d
             if key.startswith(("js.", "family.")) or key in (*SEVERITIES, *STATES, *EFFORTS, "suppressed")
         },
     }
+    return unmarked(data)
+
+
+def unmarked(data: Json) -> str:
+    """JSON that no markup in it can end."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     return text.translate({ord(c): f"\\u{ord(c):04x}" for c in "&<>\u2028\u2029"})
 

@@ -17,8 +17,8 @@ phrase = speaker("page")
 _CODE = lazy(r"`([^`\n]+)`")
 
 
-def paper(document: Json, rows: list[list[Row]], excerpts: Excerpts) -> str:
-    lang, links = document["language"], Links(document)
+def paper(document: Json, rows: list[list[Row]], excerpts: Excerpts, links: Links) -> str:
+    lang = document["language"]
     words = {
         key: phrase(key, lang)
         for key in ("blocker", "wrong", "slow", "note", "auto", "review", "manual", "optional", "suppressed")

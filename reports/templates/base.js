@@ -38,5 +38,17 @@
     return node;
   }
 
-  window.porter = { root: root, byId: byId, data: data, all: all, zh: zh, word: word, message: message, details: details, make: make, spelled: spelled };
+  function speak(lang) {
+    root.lang = lang;
+    document.querySelectorAll("[data-en]").forEach(function (node) { node.setAttribute("aria-label", node.getAttribute(zh() ? "data-zh" : "data-en")); });
+    document.querySelectorAll(".lang button").forEach(function (node) { node.setAttribute("aria-pressed", String(node.dataset.lang === lang)); });
+    document.querySelectorAll(".copy").forEach(window.porter.labelled);
+    document.title = ["porter", data.project, data.title[zh()]].filter(Boolean).join(" · ");
+    window.porter.spoken.forEach(function (tell) { tell(); });
+  }
+  document.querySelector(".lang").hidden = false;
+  document.querySelectorAll(".lang button").forEach(function (node) { node.addEventListener("click", function () { speak(node.dataset.lang); }); });
+
+  window.porter = { root: root, byId: byId, data: data, all: all, zh: zh, word: word, message: message, details: details, make: make, spelled: spelled,
+                    speak: speak, spoken: [], asked: (/[?&]lang=(en|zh-Hans)(?:&|$)/.exec(location.search) || [])[1] };
 })();

@@ -343,17 +343,6 @@
     (item || byId("findings")).scrollIntoView();
     if (item) item.querySelector("button").focus({ preventScroll: true });
   }
-  function speak(lang) {
-    root.lang = lang;
-    document.querySelectorAll("[data-en]").forEach(function (node) { node.setAttribute("aria-label", node.getAttribute(zh() ? "data-zh" : "data-en")); });
-    document.querySelectorAll(".lang button").forEach(function (node) { node.setAttribute("aria-pressed", String(node.dataset.lang === lang)); });
-    document.querySelectorAll(".copy").forEach(porter.labelled);
-    document.title = ["porter", data.project, data.title[zh()]].filter(Boolean).join(" · ");
-    if (all.length) { controls(); refresh(true); }
-  }
-
-  document.querySelector(".lang").hidden = false;
-  document.querySelectorAll(".lang button").forEach(function (node) { node.addEventListener("click", function () { speak(node.dataset.lang); }); });
   document.querySelectorAll("[data-unclip]").forEach(function (node) {
     node.hidden = false;
     node.addEventListener("click", function () { document.querySelector("table." + node.dataset.unclip).classList.add("open"); node.hidden = true; });
@@ -385,7 +374,9 @@
   document.querySelectorAll('a[href^="#findings?"]').forEach(function (node) {  /* a second click changes no address */
     node.addEventListener("click", function () { if (node.hash === location.hash) byId("findings").scrollIntoView(); });
   });
-  speak(root.lang);
+  porter.address = address;
+  porter.spoken.push(function () { if (all.length) { controls(); refresh(true); } });
+  porter.speak(porter.asked || root.lang);
   follow();
   window.addEventListener("hashchange", follow);
 })();
