@@ -1,4 +1,4 @@
-/* Paper gets everything, in the language of the moment: every finding of every file, every fold open. */
+/* Paper gets what report.css leaves for two pages; on request everything, every finding of every file, every fold open. */
 (function () {
   "use strict";
   var page = window.porter, make = page.make, folded = [];
@@ -25,7 +25,17 @@
     });
     box.replaceChildren.apply(box, groups);
   }
+  var everything = document.getElementById("everything");
+  function choose() { page.root.classList.toggle("everything", everything.checked); }
+  everything.checked = location.hash === "#print=all";
+  everything.parentNode.hidden = false;
+  everything.addEventListener("change", choose);
+  choose();
+  window.addEventListener("hashchange", function () {
+    if (location.hash === "#print=all") { everything.checked = true; choose(); }
+  });
   window.addEventListener("beforeprint", function () {
+    if (!everything.checked) return;
     var box = document.getElementById("paper");
     if (box) fill(box);
     folded = Array.from(document.querySelectorAll("details:not([open])"));

@@ -80,6 +80,7 @@ STEPS = """
   location.hash = "findings?severity=wrong";
   await new Promise(function (r) { addEventListener("hashchange", function () { setTimeout(r, 0); }); });
   said.wrong = told();
+  one("#everything").click();
   dispatchEvent(new Event("beforeprint"));
   said.paper = all("#paper li").length;
   said.closed = all("details:not([open])").length;
@@ -389,9 +390,32 @@ def test_nothing_is_wider_than_the_screen(browser, tmp_path, monkeypatch, width)
     assert said["rows"] == 1 or width < 1280, "the chapters stand in one line"
 
 
-def test_printed_whole(browser, document, tmp_path):
-    pages = len(re.findall(rb"/Type\s*/Page\b", opened(browser, tmp_path, document).printed()))
-    assert pages >= 5  # the folds are open and the findings are there: on the screen it is two
+def sheets(page: Page) -> int:
+    return len(re.findall(rb"/Type\s*/Page\b", page.printed()))
+
+
+def test_two_pages_on_paper_and_everything_on_request(browser, document, tmp_path):
+    large = many(document, 2_000)
+    page = opened(browser, tmp_path, large)
+    assert sheets(page) == 2
+    page.run("document.getElementById('everything').click()")
+    whole = sheets(page)  # the folds are open and the findings are there
+    assert whole > 20
+    page.run("document.getElementById('everything').click()")
+    assert sheets(page) == 2 and page.run("document.querySelectorAll('#paper li').length") == 0
+    asked = browser.open(tmp_path / "page.html", hash="#print=all")
+    assert sheets(asked) == whole and asked.run("document.getElementById('everything').checked")
+    asked.run("document.querySelector('#severity input').click()")
+    assert sheets(asked) == whole, "a filter changes the address, not what was asked for"
+    assert page.errors == asked.errors == []
+
+
+def test_the_same_on_paper_without_a_script(browser, document, tmp_path):
+    file = tmp_path / "still.html"
+    text = render_document(many(document, 500), "html")
+    file.write_text(text.replace("script-src 'unsafe-inline'", "script-src 'none'"), "utf-8")
+    assert sheets(browser.open(file)) == 2
+    assert sheets(browser.open(file, hash="#print=all")) > 5
 
 
 @pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, True)], ids=["wide-light", "narrow-dark"])
@@ -448,11 +472,11 @@ def test_every_colour_can_be_read(scheme):
 MANY = 20_000
 
 
-def many(document: dict) -> dict:
+def many(document: dict, count: int = MANY) -> dict:
     """As large a report as a very large repository makes."""
     loud = [f for f in document["findings"] if f["suppressed"] is None and f["path"].endswith(".py")]
     found, sources = [], {}
-    for n in range(MANY):
+    for n in range(count):
         f = loud[n % len(loud)]
         path = f"part{n // 50:03}/{f['path']}"
         found.append({**f, "path": path, "fingerprint": f"{n:024x}"})
@@ -476,6 +500,7 @@ LARGE = """
   said.rows = document.querySelectorAll("#list > li").length;
   one("#next").click();
   said.second = one("#tally").textContent;
+  one("#everything").click();
   dispatchEvent(new Event("beforeprint"));
   said.paper = document.querySelectorAll("#paper li").length;
   said.sources = document.querySelectorAll("#paper li pre").length;
