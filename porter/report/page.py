@@ -254,13 +254,15 @@ def embedded(document: Json, rows: list[list[Row]], excerpts: Excerpts, rules: d
         details = [shown(message.get("details", {}).get(lang, "")) for lang in LANGUAGES]
         texts.append([codes.index(code), *(shown(message[key]) for key in ("en", "zh", "symptom")), why, *details])
     packed = []
+    pooled: dict[tuple[tuple[str, str], ...], int] = {}  # values that several findings have, once
     # what needs a person comes before what porter does by itself
     for f, excerpt in sorted(zip(findings, rows), key=lambda pair: state(pair[0]) in ("auto", "optional")):
-        values = {key: line(value) for key, value in f["values"].items()}
+        values = tuple((key, line(value)) for key, value in f["values"].items())
+        which_values = pooled.setdefault(values, len(pooled))
         hidden = 2 if f["suppressed"] is not None else 1 if f["baseline"] else 0
         packed.append([
             f["fingerprint"], index[f["path"]], f["line"], f["column"], which[f["code"], f["why"]],
-            SEVERITIES.index(f["severity"]), STATES.index(state(f)), EFFORTS.index(f["effort"]), values, hidden, excerpt,
+            SEVERITIES.index(f["severity"]), STATES.index(state(f)), EFFORTS.index(f["effort"]), which_values, hidden, [row if any(row[3:]) else row[:3] for row in excerpt],
         ])  # fmt: skip
     data = {
         "paths": [line(path) for path in paths],
@@ -269,6 +271,7 @@ def embedded(document: Json, rows: list[list[Row]], excerpts: Excerpts, rules: d
         "whys": texts,
         "more": [[row["value"], shown(row["en"]), shown(row["zh"])] for row in document["more"]],
         "pool": excerpts.pool,
+        "values": [dict(values) for values in pooled],
         "findings": packed,
         "severities": SEVERITIES,
         "states": STATES,

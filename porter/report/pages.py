@@ -119,7 +119,7 @@ class Site:
         words = {key: [*both("page", key).values()] for key in keys}
         about = self.document.get("project", {})
         return {
-            "findings": [], "words": words, "title": [line(path)] * len(LANGUAGES), "project": line(about.get("name", "")),
+            "findings": [], "values": [], "words": words, "title": [line(path)] * len(LANGUAGES), "project": line(about.get("name", "")),
         }  # fmt: skip
 
 

@@ -43,7 +43,7 @@ def _item(f: Json, rows: list[Row], excerpts: Excerpts, words: dict[str, str], l
     where = f"{f['line']}:{f['column']}"
     if link:
         where = f'<a href="{escape(link.replace("{line}", str(f["line"])))}" rel="noreferrer">{where}</a>'
-    head = f'<li id="f-{escape(f["fingerprint"])}"><span class="where">{where}</span>'
+    head = f'<li id="f-{escape(f["fingerprint"])}">{where}'
     code_name, severity = f["code"], f["severity"]
     weight = f'<b class="sev-{severity}">{words[severity]}</b> {status} <a href="#rule-{code_name}">{code_name}</a>'
     return f"{head} {weight} {spelled(f['message'])}{hidden}" + (f"<pre>{escape(code)}</pre></li>" if code else "</li>")

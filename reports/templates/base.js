@@ -7,7 +7,7 @@
   var all = data.findings.map(function (row, n) {
     var why = data.whys[row[4]];
     return { n: n, id: row[0], path: row[1], line: row[2], column: row[3], code: data.codes[why[0]], why: why, severity: row[5],
-             status: row[6], effort: row[7], values: row[8], hidden: row[9], source: row[10] };
+             status: row[6], effort: row[7], values: data.values[row[8]], hidden: row[9], source: row[10] };
   });
 
   root.classList.add("live");
@@ -18,9 +18,15 @@
   function fill(text, values) {
     return text.replace(/\{([a-z_]+)\}/g, function (all, name) { return name in values ? values[name] : all; });
   }
+  var said = [null, new Map(), new Map()];  /* messages, by language: what is the same is filled in once */
   function message(f, other) {
     var at = 1 + (other === undefined ? zh() : other);
-    return fill(f.why[at] + data.more.map(function (row) { return row[0] in f.values ? row[at] : ""; }).join(""), f.values);
+    var known = said[at].get(f.why);
+    if (!known) said[at].set(f.why, known = new Map());
+    if (!known.has(f.values)) {
+      known.set(f.values, fill(f.why[at] + data.more.map(function (row) { return row[0] in f.values ? row[at] : ""; }).join(""), f.values));
+    }
+    return known.get(f.values);
   }
   function details(f) {  /* what more there is to know than the message says */
     return fill(f.why[5 + zh()], f.values);

@@ -16,18 +16,17 @@
     if (texts[f.n] === undefined) texts[f.n] = [message(f, 0), message(f, 1), data.paths[f.path], f.code, f.why[3]].join("\n").toLowerCase();
     return texts[f.n];
   }
-  function fits(f, but) {
+  function fits(f) {  /* all that is asked for but severity and status, whose chips say how many there would be */
     if (f.hidden) return false;
-    if (but !== "severity" && chosen.severity.length && chosen.severity.indexOf(f.severity) < 0) return false;
-    if (but !== "status" && chosen.status.length && chosen.status.indexOf(f.status) < 0) return false;
     if (chosen.family && f.code[3] !== chosen.family) return false;
     if (chosen.code && f.code !== chosen.code) return false;
     if (chosen.file !== "" && f.path !== +chosen.file) return false;
     if (chosen.effort && data.efforts[f.effort] !== chosen.effort) return false;
     return !chosen.q || haystack(f).indexOf(chosen.q) >= 0;
   }
+  function isChosen(key, f) { return !chosen[key].length || chosen[key].indexOf(f[key]) >= 0; }
   var ORDERS = {
-    rank: function (a, b) { return a.n - b.n; },
+    rank: null,  /* as they come */
     file: function (a, b) { return a.path - b.path || a.line - b.line || a.n - b.n; },
     code: function (a, b) { return a.code < b.code ? -1 : a.code > b.code ? 1 : a.n - b.n; },
     effort: function (a, b) { return work(b) - work(a) || a.n - b.n; }
@@ -39,13 +38,27 @@
   function refresh(keep) {
     if (!keep) { page = 0; opened = ""; }
     var old = known[opened] && known[opened].hidden === 1 && !filtered() ? opened : null;  /* in the baseline, and linked to */
-    found = all.filter(function (f) { return fits(f) || f.id === old; }).sort(ORDERS[chosen.sort]);
+    var sums = { severity: [], status: [] }, count = function (key, f) { sums[key][f[key]] = (sums[key][f[key]] || 0) + 1; };
+    found = all.filter(function (f) {  /* once for each finding: there may be many, and letters are typed fast */
+      if (!fits(f)) return f.id === old;
+      var severe = isChosen("severity", f), stated = isChosen("status", f);
+      if (stated) count("severity", f);
+      if (severe) count("status", f);
+      return severe && stated;
+    });
+    if (chosen.sort !== "rank") found.sort(ORDERS[chosen.sort]);
     rows = folded(found);
+    Object.keys(sums).forEach(function (key) {
+      byId(key).querySelectorAll("small").forEach(function (node, n) { node.textContent = sums[key][n] || 0; });
+    });
     draw();
   }
 
   /* automatic edits of one kind are one row, unless the order is that of the files */
-  function fold(f) { return [f.code, f.why[4], data.severities[f.severity]].join("-"); }
+  function fold(f) {
+    if (!f.fold) f.fold = [f.code, f.why[4], data.severities[f.severity]].join("-");
+    return f.fold;
+  }
   function folded(list) {
     var folds = Object.create(null), rows = [];
     list.forEach(function (f) {
@@ -72,7 +85,6 @@
     byId("next").disabled = from + PAGE >= rows.length;
     document.querySelector(".pager").hidden = rows.length <= PAGE;
     byId("clear").hidden = !filtered();
-    counts();
     if (opened) reveal();
   }
   function head(f, text) {
@@ -120,7 +132,10 @@
   }
   function title(row, node) {  /* `torch.cuda.*` → `torch.npu.*`, else the message that all have, else what the rule is called */
     var heads = new Set(), names = new Set(), messages = new Set();
+    var seen = new Set();
     row.forEach(function (f) {
+      if (seen.has(f.values)) return;  /* what is the same is one object */
+      seen.add(f.values);
       if (!f.values.name || !f.values.to) {
         if (messages.size < 2) messages.add(message(f));
         return;
@@ -200,7 +215,7 @@
     f.source.forEach(function (r) {
       var tag = r[0], line = make("div", "r" + (tag === "-" ? " minus" : tag === "+" ? " plus" : "")), text = make("span");
       line.append(make("i", "", r[1] || ""), make("b", "", tag === "*" ? "" : tag === "-" ? "\u2212" : tag.trim()), text);
-      paint(text, data.pool[r[2]][0], data.pool[r[2]][1], r[3], r[4]);
+      paint(text, data.pool[r[2]][0], data.pool[r[2]][1], r[3] || 0, r[4] || 0);
       pre.append(line);
     });
     return pre;
@@ -227,7 +242,6 @@
     box.replaceChildren.apply(box, names.map(function (name, n) {
       var label = make("label"), input = make("input"), text = make("span", id === "severity" ? "sev-" + name : "", word(name) + " ");
       input.type = "checkbox";
-      input.checked = chosen[id].indexOf(n) >= 0;
       input.addEventListener("change", function () {
         chosen[id] = names.map(function (_, k) { return k; }).filter(function (k) { return box.querySelectorAll("input")[k].checked; });
         change();
@@ -237,13 +251,6 @@
       return label;
     }));
   }
-  function counts() {
-    ["severity", "status"].forEach(function (id) {
-      var sums = {};
-      all.forEach(function (f) { if (fits(f, id)) sums[f[id]] = (sums[f[id]] || 0) + 1; });
-      byId(id).querySelectorAll("small").forEach(function (node, n) { node.textContent = sums[n] || 0; });
-    });
-  }
   function choices(id, rows) {
     var box = byId(id);
     box.replaceChildren.apply(box, rows.map(function (row) {
@@ -251,9 +258,18 @@
       option.value = row[0];
       return option;
     }));
-    box.value = chosen[id];
   }
+  var written = "";  /* the language that the controls are in */
   function controls() {
+    if (written !== root.lang) build();
+    written = root.lang;
+    ["severity", "status"].forEach(function (id) {
+      byId(id).querySelectorAll("input").forEach(function (input, n) { input.checked = chosen[id].indexOf(n) >= 0; });
+    });
+    ["family", "code", "file", "sort"].forEach(function (id) { byId(id).value = chosen[id]; });
+    byId("q").value = chosen.q;
+  }
+  function build() {
     var families = {}, codes = {}, paths = {};
     all.forEach(function (f) {
       if (f.hidden) return;
@@ -271,7 +287,6 @@
     choices("file", [any].concat(data.paths.map(function (path, n) { return [n, path + " (" + (paths[n] || 0) + ")"]; }).filter(function (row) { return paths[row[0]]; })));
     choices("sort", ["rank", "file", "code", "effort"].map(function (key) { return [key, word("js.sort." + key)]; }));
     byId("q").placeholder = word("js.search.hint");
-    byId("q").value = chosen.q;
   }
   function clear() {
     chosen = { q: "", severity: [], status: [], family: "", code: "", file: "", effort: "", sort: chosen ? chosen.sort : "rank" };

@@ -513,7 +513,7 @@ LARGE = """
 def test_twenty_thousand_findings(browser, document, tmp_path):
     large = many(document)
     page = opened(browser, tmp_path, large)
-    assert (tmp_path / "page.html").stat().st_size < 700 * MANY
+    assert (tmp_path / "page.html").stat().st_size < 600 * MANY
     said = page.run(LARGE)
     assert page.errors == [] and page.asked == []
     paths = sorted({f["path"] for f in large["findings"]})

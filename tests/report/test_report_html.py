@@ -334,8 +334,9 @@ def test_the_script_has_every_finding(document):
             f["severity"],
             "optional" if f["optional"] else f["status"],
         )
-        text = data["whys"][row[4]][1] + "".join(more[1] for more in data["more"] if more[0] in row[8])
-        assert re.sub(r"\{(\w+)\}", lambda m: row[8].get(m[1], m[0]), text) == f["message"]
+        values = data["values"][row[8]]
+        text = data["whys"][row[4]][1] + "".join(more[1] for more in data["more"] if more[0] in values)
+        assert re.sub(r"\{(\w+)\}", lambda m: values.get(m[1], m[0]), text) == f["message"]
         tags = [tag for tag, *_ in row[10]]
         assert ("+" in tags) == bool(f["edit"]) and ("*" in tags or "-" in tags)
     static = re.search(r"<noscript>(.*?)</noscript>", page, re.S)[1]
