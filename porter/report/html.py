@@ -150,7 +150,7 @@ def _support(make: str, *values: object) -> Markup:
 
 
 def _amount(minutes: list[int]) -> Markup:
-    return _both({lang: amount(minutes, lang) for lang in LANGUAGES})
+    return both_texts({lang: amount(minutes, lang) for lang in LANGUAGES})
 
 
 def _url(text: str | None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import partial
 
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import Link, Node, RuleFile
@@ -38,7 +39,7 @@ def _is_of_a_child(link: Link, file: RuleFile) -> bool:
         target = _mapping(above)
         if target is not None:
             uses = file.names.readers(target.id, (target, up))
-            return file.names.once("PRT214 handed", uses, lambda: any(map(_is_handed, uses)))
+            return file.names.once("PRT214 handed", uses, partial(_are_handed, uses))
     return False
 
 
@@ -48,6 +49,10 @@ def _mapping(statement: Node) -> ast.Name | None:
     target = targets[0] if len(targets) == 1 else None
     target = target.value if isinstance(target, ast.Subscript) else target
     return target if isinstance(target, ast.Name) else None
+
+
+def _are_handed(uses: list[Link]) -> bool:
+    return any(map(_is_handed, uses))
 
 
 def _is_handed(use: Link) -> bool:
