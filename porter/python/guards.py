@@ -38,6 +38,16 @@ def asked(link: Link) -> bool:
     return False
 
 
+def in_branch(link: Link) -> bool:
+    """Whether it stands in a branch that the code takes for what there is."""
+    child = link[0]
+    for above in parents(link):
+        if above.__class__ is ast.If and child is not above.test and _asks(above.test):
+            return True
+        child = above
+    return False
+
+
 @blocks.once
 def _asks(test: ast.expr) -> bool:
     """Whether a condition is about what there is; a device that is available says nothing of functions."""

@@ -6,7 +6,7 @@ from porter.engine.nodes import quoted
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.python.blocks import once_for_file
-from porter.python.guards import asked
+from porter.python.guards import in_branch
 from porter.regex import lazy
 
 OLD, NEW = "--local_rank", "--local-rank"
@@ -37,7 +37,7 @@ class LocalRankOption(Rule):
         if file.path.endswith(".ipynb") or _is_known(file) or "LOCAL_RANK" in file.text(original):
             return None  # what is known already, or no launcher starts
         link = file.scene.link(original)
-        if link is not None and asked(link):
+        if link is not None and in_branch(link):
             return None  # `if torch_major == 1:`, and later ones take the environment
         for index, arg in enumerate(original.args):
             text = arg.value
