@@ -151,8 +151,9 @@ def page(text: str, counted: Counted) -> Iterator[tuple[str, str, str]]:
         "days": counted.days().replace(" to ", "–"),
     }
     if counted.places:
-        tiles |= {f"count-{s}": str(sum(f["status"] == s for f in counted.places)) for s in STATUSES}
-        tiles["percent"] = str(100 * int(tiles["count-auto"]) // len(counted.places))
+        states = {s: sum(f["status"] == s for f in counted.places) for s in STATUSES}
+        tiles |= {f"count-{s}": f"{n:,}" for s, n in states.items()}
+        tiles["percent"] = str(100 * states["auto"] // len(counted.places))
     for name, number in tiles.items():
         yield name, said(text, rf'id="{name}">\s*([\d,.–]+)'), number or "0"
     yield "for review", said(text, r"for review: ([\d,]*\d)"), f"{len(counted.with_status('review')):,}"

@@ -135,9 +135,9 @@ def _coloured(rows: list[tuple[str, str]]) -> Markup:
     return Markup("\n").join(lines)
 
 
-def _message(templates: Templates, finding: Json) -> Markup:
+def _message(templates: Templates, finding: Json, alone: bool = True) -> Markup:
     """Of one finding, in both languages."""
-    texts = {lang: templates.of(finding, lang) for lang in LANGUAGES}
+    texts = {lang: templates.of(finding, lang, alone) for lang in LANGUAGES}
     values = {key: line(value) for key, value in finding["values"].items()}
     filled = {lang: re.sub(r"\{([a-z_]+)\}", lambda m: values.get(m[1], m[0]), texts[lang]) for lang in LANGUAGES}
     return both_texts(filled)

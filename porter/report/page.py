@@ -6,6 +6,7 @@ import json
 import shlex
 from collections import Counter
 
+from porter.engine.together import paths_of
 from porter.files.documents import Json
 from porter.finding import EFFORTS, SEVERITIES, STATUSES
 from porter.report.excerpt import Excerpts, Row
@@ -85,7 +86,8 @@ def headline(document: Json, lang: str) -> str:
     auto, places = document["summary"]["readiness"]["auto"], document["summary"]["readiness"]["places"]
     unseen = [f for f in document["findings"] if f["code"] in REFUSED and f["suppressed"] is None]
     files = len({f["path"] for f in unseen if f["severity"] in DEPENDENT})
-    values = {"auto": auto, "places": places, "left": places - auto, "files": files}
+    counts = {"auto": auto, "places": places, "left": places - auto, "files": files}
+    values = {key: f"{count:,}" for key, count in counts.items()}
     if not document["files"]:
         key = "head.empty"
     elif not places:
@@ -125,8 +127,7 @@ def left(document: Json) -> list[Json]:
         found = [places for places in causes if places[0]["severity"] == severity]
         kinds.append({
             "severity": severity,
-            "places": sum(f["severity"] == severity for places in causes for f in places),
-            "rows": [{"lead": places[0], "more": len(places) - 1} for places in found[:TOP]],
+            "rows": [{"lead": places[0], "more": sum(map(_places, places)) - 1} for places in found[:TOP]],
             "more": len(found[TOP:]),
         })  # fmt: skip
     return kinds
@@ -165,6 +166,11 @@ def _leads_to(item: Json) -> str:
     if item["kind"] == "review":
         return f"#findings?status=review&code={item['code']}"
     return f"#f-{item['findings'][0]}" if item["findings"] else ""
+
+
+def _places(finding: Json) -> int:
+    """With those that it names beside its own."""
+    return len(paths_of(finding["path"], finding["values"]))
 
 
 def files(document: Json, due: list[Json]) -> Json:

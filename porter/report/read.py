@@ -24,9 +24,10 @@ class Templates:
         self._rules = {rule["code"]: rule["messages"] for rule in document["rules"]}
         self._more = document["more"]
 
-    def of(self, finding: Json, lang: str) -> str:
+    def of(self, finding: Json, lang: str, alone: bool = True) -> str:
+        """`alone`: with what holds at this place and at no other of its cause."""
         text: str = self._rules[finding["code"]][finding["why"]][lang]
-        return text + "".join(more[lang] for more in self._more if more["value"] in finding["values"])
+        return text + "".join(more[lang] for more in self._more if alone and more["value"] in finding["values"])
 
     def details(self, finding: Json, lang: str) -> str:
         """Older documents have none."""
