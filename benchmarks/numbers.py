@@ -52,11 +52,12 @@ class Counted:
         self.unread = [
             f for f in findings if f["code"] in UNREAD and f["suppressed"] is None and f["severity"] != "note"
         ]
-        self.places = [
+        self.places = [  # as many rows as it has places
             f
             for f in findings
             if f["suppressed"] is None and f["severity"] != "note" and not f["code"].startswith("PRT0")
             if f["severity"] != "slow" or not f["code"].startswith("PRT6")
+            for _ in places(f)
         ]
 
     def left(self, severities: tuple[str, ...]) -> int:

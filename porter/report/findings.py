@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from functools import cached_property
 
+from porter.engine.together import paths_of
 from porter.finding import EFFORTS, SEVERITIES, STATUSES, FileResult, Finding
 
 DEPENDENT = ("blocker", "wrong", "slow")  # a note is no place that stands in the way
@@ -76,8 +77,8 @@ class Findings:
     @cached_property
     def readiness(self) -> tuple[int, int]:
         """CUDA-dependent places that porter ports by itself, and all of them; the baseline does not hide any."""
-        places = [f for f in self.all if f.suppressed is None and stands_in_the_way(f.code, f.severity)]
-        return sum(f.status == "auto" for f in places), len(places)
+        counted = [f for f in self.all if f.suppressed is None and stands_in_the_way(f.code, f.severity)]
+        return sum(f.status == "auto" for f in counted), sum(len(paths_of(f.path, dict(f.values))) for f in counted)
 
     def fails(self, severity: str) -> bool:
         """Is an open finding at or above `severity`?"""

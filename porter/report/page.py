@@ -103,7 +103,7 @@ def headline(document: Json, lang: str) -> str:
 def readiness(document: Json) -> Json:
     """The same places that the summary counts, by status."""
     auto, places = document["summary"]["readiness"]["auto"], document["summary"]["readiness"]["places"]
-    review = sum(f["status"] == "review" for f in document["findings"] if _counts(f))
+    review = sum(_places(f) for f in document["findings"] if f["status"] == "review" and _counts(f))
     return {
         "auto": auto,
         "review": review,
