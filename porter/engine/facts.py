@@ -201,12 +201,21 @@ class Native(NamedTuple):
     path: str  # of the first
 
 
+class Needed(NamedTuple):
+    """What a test that asks for a GPU imports, and the kernel or the package that it ends in."""
+
+    test: str
+    called: str
+    end: str
+
+
 @dataclass(frozen=True)
 class NativeCode:
     functions: tuple[Native, ...] = ()  # what the extensions export to Python, and the kernels that this ends in
     callers: tuple[tuple[str, str], ...] = ()  # (source of CUDA, the functions of Python that end in it)
     modules: tuple[str, ...] = ()  # the last words of the extensions that are built of CUDA
     spared: tuple[str, ...] = ()  # sources without which all Python that calls them takes another way
+    needed: tuple[Needed, ...] = ()
 
     @cached_property
     def exports(self) -> dict[str, dict[str, Native]]:

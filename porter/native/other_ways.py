@@ -47,9 +47,9 @@ def _is_chosen(node: Node, tree: ast.Module, parents: Parents, is_elsewhere: Cal
     """Whether a place runs where a question for a GPU says so, and something else does where it does not."""
     child = node
     while (above := parents.get(child)) is not None:
-        if isinstance(above, ast.IfExp) and child is above.body and _asks(above.test):
+        if isinstance(above, ast.IfExp) and child is above.body and asks_for_gpu(above.test):
             return True
-        if isinstance(above, ast.If) and child in above.body and _asks(above.test):
+        if isinstance(above, ast.If) and child in above.body and asks_for_gpu(above.test):
             return bool(above.orelse) or isinstance(above.body[-1], _LEAVES)
         if isinstance(above, (ast.FunctionDef, ast.ClassDef)) and above in tree.body:
             if isinstance(above, ast.ClassDef) and not any(call_name(b).endswith("Function") for b in above.bases):
@@ -62,5 +62,6 @@ def _is_chosen(node: Node, tree: ast.Module, parents: Parents, is_elsewhere: Cal
     return False
 
 
-def _asks(test: ast.expr) -> bool:
+def asks_for_gpu(test: ast.expr) -> bool:
+    """Whether a condition asks for a GPU, or for a tensor on one."""
     return any(getattr(n, "attr", "") in _ASKED or constant(n) == "cuda" for n in walk(test))

@@ -19,18 +19,13 @@ from porter.project.counterpart_files import for_cpus, rivals_among, twins_among
 from porter.project.fallbacks import attention_falls_back
 from porter.project.gloo_groups import gloo_groups
 from porter.project.modules import IMPORTED, may_be, module_of
+from porter.project.needed_by_tests import with_tests
 from porter.project.notebook_twins import loaders_repeated
 from porter.project.own_methods import classes
 from porter.project.package_users import lists_of
 from porter.project.program_options import launcher, takes
 from porter.project.roads import Survey
-from porter.project.said_once import (
-    first_attention,
-    first_readers,
-    jit_compile,
-    said_once,
-    set_in_many,
-)
+from porter.project.said_once import first_attention, first_readers, jit_compile, said_once, set_in_many
 from porter.project.unmoved import unmoved_places
 from porter.python.array_switches import is_named, switches
 from porter.python.trees import Parse, parse, shallow
@@ -141,7 +136,7 @@ def _gather(
             _npu_folders(gathered.asks, files),
             tuple(sorted(for_cpus(files))),
         ),
-        native=native,
+        native=with_tests(native, gathered.texts, parse, survey.project),
         constants=constants,
         jit_compile=jit_compile(gathered.texts),
         served=served(gathered.texts, remember, asked, calls),

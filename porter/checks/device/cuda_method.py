@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from porter.engine.nodes import chain
-from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule import TOGETHER, Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
+from porter.native.gpu_tests import needed
 from porter.regex import lazy
 
 UNBOUND = ("torch.Tensor.cuda", "torch.nn.Module.cuda", "torch.nn.modules.Module.cuda")
@@ -30,6 +31,8 @@ class CudaMethod(Rule):
             return None
         if isinstance(original, cst.Attribute):
             return self._reference(original, updated, receiver, file)
+        if file.tested and (end := needed(file, file.scene.link(original))):
+            return Hit(original, "tested", values=(("what", end), (TOGETHER, end)))
         new = file.style.method(updated, file)
         free = not file.facts.own.cuda and not self._module_function(original, file)
         if receiver != "torch" and not (receiver == "unknown" and free):

@@ -10,8 +10,9 @@ from porter.checks.device.device_properties import CAPABILITY, MAKERS
 from porter.checks.device.dynamic_name import LOOKUPS
 from porter.checks.device.typed_tensor import SETTER, TypedTensor
 from porter.engine.nodes import chain
-from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule import TOGETHER, Answer, Hit, Rule, cst
 from porter.engine.rule_file import Link, RuleFile
+from porter.native.gpu_tests import needed
 from porter.python.held_questions import QUESTIONS
 from porter.python.index import ancestors
 from porter.rulebook.table import Move, Tables
@@ -60,6 +61,8 @@ class CudaNames(Rule):
         if new is None:  # there is nothing like it, the target lacks it, or only the style has no spelling for it
             known = not move.stays and (move.tail is None or file.session.has(f"{file.target.namespace}.{move.tail}"))
             return Hit(original, move.why, values=values, **weight) if known else Hit(original, "absent", values=values)
+        if end := needed(file, file.link(original)):
+            return Hit(original, "tested", values=(("name", name), ("what", end), (TOGETHER, end)), code="PRT101")
         if name in QUESTIONS and (library := file.meaning.asked_for(original)):
             return Hit(original, "asked-elsewhere", values=(("name", name), ("library", library)), code=move.code)
         decided = file.meaning.decides(original) if name in QUESTIONS else None

@@ -8,8 +8,9 @@ from porter.checks.device.base_class import package_below
 from porter.checks.device.offered import offered
 from porter.engine.rule import TOGETHER, Answer, Hit, Rule, cst
 from porter.engine.rule_file import Link, RuleFile
+from porter.native.gpu_tests import needed
 from porter.native.guarded import guarded
-from porter.native.required import required
+from porter.native.required import lost, required
 from porter.python.array_switches import decides_for
 from porter.python.evidence import device_like
 from porter.python.handed_on import given_to
@@ -40,6 +41,10 @@ class DeviceLiteral(Rule):
             script = next((s for o in file.around.options(original) if (s := file.facts.launch.passes(o, old))), None)
         if file.meaning.refuses(original):
             return Hit(original, "refused", values=values)
+        if end := needed(file, literal.link):
+            return Hit(original, "tested", values=(*values, ("what", end), (TOGETHER, end)))
+        if package := lost(file):
+            return Hit(original, "beside-lost", values=(("name", package),))
         if literal.role in LOCAL and (extension := required(file)):
             return Hit(original, "beside-extension", values=(("name", extension[1]),))
         if literal.role in NAMED and (library := given_to(file.names, literal.link)):

@@ -1,0 +1,105 @@
+"""What tests import that ends in a CUDA kernel of the project, directly or over one more file, or cannot be imported."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from porter.engine.facts import NativeCode, Needed, exports_of
+from porter.files.paths import is_test
+from porter.native.other_ways import asks_for_gpu
+from porter.native.python_to_kernels import mentions
+from porter.native.required import GONE
+from porter.native.uses import Exports, uses
+from porter.project.imports import Project
+from porter.python.index import Node
+from porter.python.trees import Parse
+from porter.python.walks import children
+
+_QUESTION = b"torch.cuda.is_available"
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Assign)
+
+
+def with_tests(native: NativeCode, texts: Mapping[str, bytes], parse: Parse, project: Project) -> NativeCode:
+    """The same, with what tests that ask for a GPU take from elsewhere and no NPU runs."""
+    exports = exports_of(function for function in native.functions if function.path not in native.spared)
+    gone = {path for path in texts if any(name.encode() in texts[path] for name in GONE) and _is_stopped(path, project)}
+    if not exports and not gone:
+        return native
+    ends = _Ends(exports, gone, texts, parse, project)
+    tests = (path for path in sorted(texts) if is_test(path) and _QUESTION in texts[path])
+    needed = {Needed(path, called, end) for path in tests for called, end in ends.imported(path, 1)}
+    return replace(native, needed=tuple(sorted(needed)))
+
+
+def _is_stopped(path: str, project: Project) -> bool:
+    """Whether a file stops where it is imported, as a package that it imports is gone."""
+    return any(s.outermost and s.module.partition(".")[0] in GONE for s in project.read(path))
+
+
+class _Ends:
+    """Names of files, and the kernels or packages that they end in."""
+
+    def __init__(
+        self, exports: Exports, gone: set[str], texts: Mapping[str, bytes], parse: Parse, project: Project
+    ) -> None:
+        self.exports, self.gone, self.texts, self.parse, self.project = exports, gone, texts, parse, project
+        self._known: dict[tuple[str, int], dict[str, str]] = {}
+
+    def imported(self, path: str, deep: int) -> Iterator[tuple[str, str]]:
+        """Of the names that a file imports, those that end so; `deep`: how many files may lie between."""
+        for statement in self.project.read(path):
+            files = self.project.named(path, statement.module)
+            for name, called in statement.names:
+                sources = sorted({source for file in files for source in (file, *self.project.behind(file, name))})
+                if stopped := next(filter(self.gone.__contains__, sources), None):
+                    yield (
+                        called,
+                        next(s.module for s in self.project.read(stopped) if s.module.partition(".")[0] in GONE),
+                    )
+                elif end := next((end for source in sources if (end := self._defined(source, deep).get(name))), None):
+                    yield called, end
+
+    def _defined(self, path: str, deep: int) -> dict[str, str]:
+        if (path, deep) not in self._known:
+            self._known[path, deep] = {}  # where files import each other
+            self._known[path, deep] = self._read(path, deep)
+        return self._known[path, deep]
+
+    def _read(self, path: str, deep: int) -> dict[str, str]:
+        """What a file defines in its first column."""
+        data = self.texts.get(path, b"")
+        names = dict(self.imported(path, deep - 1)) if deep else {}
+        tree = self.parse(data) if names or mentions(data, self.exports) else None
+        if tree is None:
+            return {}
+        used = {node: f"{module}.{name}" for node, module, name in uses(tree, self.exports)}
+        return ending(tree.body, used, names)
+
+
+def ending(statements: Iterable[ast.stmt], used: Mapping[Node, str], names: Mapping[str, str]) -> dict[str, str]:
+    """Which definitions end in something: `used` by places, `names` by what it is called."""
+    known = dict(names)
+    waiting = [statement for statement in statements if isinstance(statement, _DEFINITIONS)]
+    found: dict[str, str] = {}
+    while ends := {s: end for s in waiting if (end := _end(s, used, known))}:
+        waiting = [s for s in waiting if s not in ends]
+        for statement, end in ends.items():
+            targets: Iterable[Node] = getattr(statement, "targets", (statement,))
+            found.update((name, end) for t in targets if (name := getattr(t, "id", "") or getattr(t, "name", "")))
+        known.update(found)
+    return found
+
+
+def _end(statement: Node, used: Mapping[Node, str], names: Mapping[str, str]) -> str | None:
+    todo: list[Node] = [statement]
+    while todo:
+        node = todo.pop(0)
+        if node in used:
+            return used[node]
+        if node.__class__ is ast.Name and node.id in names and node.ctx.__class__ is ast.Load:
+            return names[node.id]
+        chosen = node.__class__ in (ast.If, ast.IfExp) and asks_for_gpu(node.test) and node.orelse
+        todo[:0] = [] if chosen else list(children(node))  # there, an NPU takes the other way
+    return None

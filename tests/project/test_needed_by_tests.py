@@ -1,0 +1,149 @@
+"""A test that asks for a GPU and ends in what no NPU runs stays as it is: question, devices and moves."""
+
+from __future__ import annotations
+
+import pytest
+
+from porter.analysis.analyse import analyse
+from porter.analysis.session import open_session
+from porter.finding import apply
+from porter.run.gather import gather
+
+PROJECT = {
+    "csrc/hull.cu": """
+#include <torch/extension.h>
+__global__ void hull_kernel(const float* points, float* out) { out[threadIdx.x] = points[threadIdx.x]; }
+torch::Tensor hull(torch::Tensor points) {
+  auto out = torch::empty_like(points);
+  hull_kernel<<<1, 32>>>(points.data_ptr<float>(), out.data_ptr<float>());
+  return out;
+}
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("hull", &hull); }
+""",
+    "setup.py": """
+from setuptools import setup
+from torch.utils.cpp_extension import BuildExtension, CUDAExtension
+setup(name="geo", ext_modules=[CUDAExtension("geo._hulls", ["csrc/hull.cu"])], cmdclass={"build_ext": BuildExtension})
+""",
+    "geo/__init__.py": "from .shapes import area\n",
+    "geo/ops.py": """
+import torch
+from geo import _hulls
+
+
+def hull(points):
+    return _hulls.hull(points)
+
+
+def hull_or_plain(points):
+    if points.is_cuda:
+        return _hulls.hull(points)
+    else:
+        return points
+
+
+def centre(points):
+    return points.mean(0)
+""",
+    "geo/shapes.py": """
+import torch
+from .ops import centre, hull
+
+
+class Shape(torch.nn.Module):
+    def forward(self, points):
+        return hull(points)
+
+
+def area(points):
+    return Shape()(points).sum()
+
+
+def middle(points):
+    return centre(points)
+""",
+    "geo/model.py": """
+import torch
+from .shapes import area
+
+
+def loss(points):
+    return area(points) + 1
+""",
+    "geo/blobs.py": "import torch\nfrom caffe2.python import core\n\n\ndef exported(net):\n    return core.Net(net)\n",
+}
+HEAD = "import unittest\nimport pytest\nimport torch\n"
+SKIPPED = "    @unittest.skipIf(not torch.cuda.is_available(), 'needs a GPU')\n"
+
+
+def ported(folder, text, path="tests/test_geo.py"):
+    """The file after the automatic edits, and its findings."""
+    files = {**PROJECT, path: text}
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(content)
+    result = analyse(path, text.encode(), open_session(facts=gather(folder, sorted(files))))
+    return apply(text.encode(), result.auto).decode(), result.findings
+
+
+def case(imports, body, decorator=SKIPPED):
+    return f"{HEAD}{imports}\n\nclass TestGeo(unittest.TestCase):\n{decorator}    def test_it(self):\n        {body}\n"
+
+
+STAYS = [
+    case("from geo.ops import hull\n", "hull(torch.ones(3).cuda())"),
+    case("from geo import area\n", 'area(torch.ones(3, device="cuda"))'),  # over a package that hands it on
+    case("from geo.shapes import Shape\n", 'Shape()(torch.ones(3).to("cuda:0"))'),
+    case("from geo import _hulls\n", "_hulls.hull(torch.ones(3).cuda())"),
+    case("", "from geo.ops import hull\n        hull(torch.ones(3).cuda())"),
+    case(
+        "from geo.ops import hull\n",
+        "for d in ['cpu'] + ['cuda'] if torch.cuda.is_available() else []:\n            hull(torch.ones(3, device=d))",
+        "",
+    ),
+    case(
+        "from geo.ops import hull\n",
+        "if not torch.cuda.is_available():\n            return\n        hull(torch.ones(3).cuda())",
+        "",
+    ),
+    case(
+        "from geo.ops import hull\n",
+        "self.run_on('cuda')\n\n    def run_on(self, device):\n        hull(torch.ones(3, device=device))",
+    ),
+    case("from geo.blobs import exported\n", "exported(torch.nn.ReLU().cuda())"),
+    case("from geo.ops import hull\n", "hull(torch.ones(3).cuda())")
+    .replace(SKIPPED, "")
+    .replace("class", SKIPPED.strip() + "\nclass"),
+    f"{HEAD}from geo.ops import hull\n\n\n@pytest.mark.skipif(not torch.cuda.is_available(), reason='')\ndef test_it():\n    hull(torch.ones(3).cuda())\n",
+]
+MOVES = [
+    case("from geo.ops import centre\n", "centre(torch.ones(3).cuda())"),
+    case("from geo.shapes import middle\n", 'middle(torch.ones(3, device="cuda"))'),
+    case("from geo.ops import hull_or_plain\n", "hull_or_plain(torch.ones(3).cuda())"),  # an NPU takes the plain way
+    case("from geo.model import loss\n", "loss(torch.ones(3).cuda())"),  # too far away to be what is tested
+    case("from geo.ops import hull\n", "torch.ones(3).cuda()\n\n    def test_other(self):\n        hull(torch.ones(3))"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", STAYS)
+def test_stays(tmp_path, text):
+    after, findings = ported(tmp_path, text)
+    assert after == text
+    assert {(f.why, f.severity) for f in findings if f.code in ("PRT101", "PRT120", "PRT130")} == {("tested", "note")}
+
+
+@pytest.mark.parametrize("text", MOVES)
+def test_is_ported(tmp_path, text):
+    after, findings = ported(tmp_path, text)
+    assert "torch.npu.is_available" in after and "cuda" not in after
+    assert not any(f.why == "tested" for f in findings)
+
+
+def test_a_class_that_asks_is_ported_for_one_test_that_an_npu_runs(tmp_path):
+    text = STAYS[-2] + "\n    def test_other(self):\n        torch.ones(3).cuda()\n"
+    assert "cuda" not in ported(tmp_path, text)[0]
+
+
+def test_no_test_is_ported(tmp_path):
+    after, _ = ported(tmp_path, STAYS[6], "tools/measure.py")
+    assert "torch.npu.is_available" in after
