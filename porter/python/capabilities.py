@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
-from porter.python.blocks import once
-from porter.python.index import Link, Node, parents, walk
+from porter.python.blocks import once, within
+from porter.python.imports import catcher_of
+from porter.python.index import Link, Node, ancestors, parents, walk
 
 _NO_FIELD = frozenset({"major", "minor", "warp_size", "regs_per_multiprocessor"})  # None where an NPU is described
+_CAUGHT = frozenset({"AssertionError", "Exception", "BaseException"})
+_QUESTIONS = frozenset({"is_available", "device_count"})
 
 
 def capability(link: Link | None) -> str | None:
@@ -37,6 +41,31 @@ def _asking(test: ast.BoolOp) -> tuple[ast.expr, ...]:
 @once
 def _versioned(test: ast.BoolOp) -> tuple[ast.expr, ...]:
     return tuple(filter(_compares_version, test.values))
+
+
+def shielded(link: Link | None, staying: Sequence[Link]) -> bool:
+    """Whether a call that raises beside an NPU is caught, asked together with a GPU, or behind a question that stays."""
+    child = link[0] if link else None
+    for above in parents(link):
+        if above.__class__ is ast.BoolOp and any(v is not child for v in _asking_for_gpu(above)):
+            return True
+        if above.__class__ is ast.Try and within(above, child, "body") and (handler := catcher_of(above, _CAUGHT)):
+            return handler.body[-1].__class__ is not ast.Raise
+        child = above
+    around = {*parents(link)}
+    return any(_kept_away(question) in around for question in staying)
+
+
+def _kept_away(question: Link) -> Node:
+    """What a question that stays keeps an NPU from: its branch, or the function where it returns."""
+    up = next(up for up in ancestors(question) if isinstance(up[0], ast.stmt))
+    returns = isinstance(up[0], ast.If) and isinstance(up[0].body[-1], ast.Return)
+    return up[1][0] if returns else up[0]
+
+
+@once
+def _asking_for_gpu(test: ast.BoolOp) -> tuple[ast.expr, ...]:
+    return tuple(v for v in test.values if any(getattr(n, "attr", "") in _QUESTIONS for n in walk(v)))
 
 
 def _compares_version(node: Node) -> bool:

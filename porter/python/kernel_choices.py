@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from porter.python.blocks import once
+from porter.python.blocks import once, once_for_file
 from porter.python.branches import is_kernel, kernel, kernels_called
 from porter.python.evidence import call_name, constant, is_log, lightning, target_name, trainer
+from porter.python.held_questions import QUESTIONS
 from porter.python.host_loads import PLACE, loads_on_host
 from porter.python.index import Link, Node, ancestors, walk
 from porter.python.stopping import after, stops_without_gpu
@@ -26,7 +27,7 @@ _CHOSEN = lazy(
     r"(?i)(?:^|_)(?:use|has|have|with|enable|build)_\w*(?:cuda_(?:ext|kernel|op)|flash|xformers|triton|apex)"
 )
 _ADVISED = lazy(r"(?i)\b(?:flash[_-]?(?:attn|attention)|flash|xformers|apex|tensorrt|bitsandbytes)\b")
-_CAPABILITY = "torch.cuda.get_device_capability"
+CAPABILITY = "torch.cuda.get_device_capability"
 _COUNTING = frozenset(  # before the port and after it
     f"torch.{device}.{name}"
     for device in ("cuda", "npu")
@@ -47,6 +48,13 @@ def decided(file: File, link: Link | None) -> Choice | None:
     that stays CUDA, or whether a file is loaded onto the CPU."""
     choice = _decided(file, link)
     return ("stops", choice[1]) if choice and choice[0] == "kernel" and stops_without_gpu(link) else choice
+
+
+@once_for_file
+def staying(file: File) -> tuple[Link, ...]:
+    """The questions of a file that stay as they are."""
+    asked = (link for name in sorted(QUESTIONS) for link in file.apis.get(name, ()))
+    return tuple(link for link in asked if (choice := decided(file, link)) and choice[0] != "together")
 
 
 def _decided(file: File, link: Link | None) -> Choice | None:
@@ -116,7 +124,7 @@ def _raising(file: File, block: list[ast.stmt], link: Link) -> Choice | None:
     name = ""
     for call in calls:
         full = file.names.resolve(call.func, link) or ""
-        if full in (_CAPABILITY, _SETTER):
+        if full in (CAPABILITY, _SETTER):
             name = name or full
         elif (
             full not in _COUNTING and call_name(call.func) not in _PLAIN and not is_log(call.func, call_name(call.func))

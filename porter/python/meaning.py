@@ -124,8 +124,12 @@ class Meaning:
         return kernel_choices.decided(self._file, self._file.chain(node))
 
     def capability(self, node: Node) -> str | None:
-        """How a chain depends on a compute capability: "field" of the answer itself, "capability" in one condition."""
-        return capabilities.capability(self._file.chain(node))
+        """How a chain depends on a compute capability: "field" of the answer itself, "capability" in one condition; of the
+        question for it, "shielded" where it is caught or kept from an NPU."""
+        link = self._file.chain(node)
+        if link is not None and self._file.names.resolve(link[0], link) == kernel_choices.CAPABILITY:
+            return "shielded" if capabilities.shielded(link, kernel_choices.staying(self._file)) else None
+        return capabilities.capability(link)
 
     def is_scripted(self) -> bool:
         """Whether the file speaks of TorchScript, which knows PyTorch's own names only."""

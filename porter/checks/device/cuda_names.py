@@ -59,6 +59,8 @@ class CudaNames(Rule):
         if new is None and file.around.is_set(original):
             return None  # put in its place for whoever reads it, and the readers are told
         if new is None:  # there is nothing like it, the target lacks it, or only the style has no spelling for it
+            if move.code == "PRT110" and file.meaning.capability(original):
+                return Hit(original, "shielded", values=values, code=move.code)
             known = not move.stays and (move.tail is None or file.session.has(f"{file.target.namespace}.{move.tail}"))
             return Hit(original, move.why, values=values, **weight) if known else Hit(original, "absent", values=values)
         if end := needed(file, file.link(original)):
