@@ -98,6 +98,8 @@ def device_like(node: Node) -> bool:
         if name in ("str", "repr", "getattr", "get") and node.args:
             key = constant(node.args[-1 if name == "get" else min(1, len(node.args) - 1)])
             key = constant(node.args[0]) if name == "get" else key
+            if name == "getattr" and key == "type":  # getattr(device, "type", None)
+                return device_like(node.args[0])
             return isinstance(key, str) and like(key, "device") or name in ("str", "repr") and device_like(node.args[0])
         if name in ("lower", "strip", "split", "partition", "replace") and node.func.__class__ is ast.Attribute:
             return device_like(node.func.value)
