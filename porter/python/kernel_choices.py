@@ -17,6 +17,7 @@ from porter.python.stopping import after, stops_without_gpu
 from porter.regex import lazy
 
 if TYPE_CHECKING:
+    from porter.engine.rule_file import RuleFile
     from porter.python.file import File
 
 Choice = tuple[str, str]  # see `message` of PRT101 in rules/cuda.toml; and what it is about
@@ -137,7 +138,7 @@ def _raising(file: File, block: list[ast.stmt], link: Link) -> Choice | None:
     return ("raises", name) if name else None
 
 
-def _parallel(file: File, node: ast.If, link: Link) -> Choice | None:
+def _parallel(file: RuleFile, node: ast.If, link: Link) -> Choice | None:
     """Of a branch that wraps a model in DataParallel and does nothing else: without it one device trains."""
     name = ""
     for statement in node.body:
@@ -148,6 +149,22 @@ def _parallel(file: File, node: ast.If, link: Link) -> Choice | None:
         elif not (isinstance(statement, ast.Expr) and _is_log_call(call)):
             return None
     return ("one-device", name) if name else None
+
+
+def one_device(file: RuleFile, link: Link) -> str | None:
+    """What a comparison of a device leads to, where its branch wraps a model in DataParallel and does nothing else."""
+    child = link[0]
+    for up in ancestors(link):
+        above = up[0]
+        if above.__class__ is ast.If and child is above.test:
+            choice = _parallel(file, above, up)
+            return choice[1] if choice else None
+        if above.__class__ is ast.BoolOp and isinstance(above.op, ast.Or) or isinstance(above, ast.stmt):
+            return None
+        if above.__class__ is ast.UnaryOp or above.__class__ is ast.Compare and not isinstance(above.ops[0], ast.Eq):
+            return None
+        child = above
+    return None
 
 
 def _is_log_call(call: Node) -> bool:

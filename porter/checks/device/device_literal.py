@@ -15,6 +15,7 @@ from porter.python.array_switches import decides_for
 from porter.python.evidence import device_like
 from porter.python.handed_on import given_to
 from porter.python.index import walk
+from porter.python.kernel_choices import one_device
 
 CODES = {"compared": "PRT122", "stripped": "PRT122", "case": "PRT122", "option": "PRT123"}
 NAMED = ("assigned", "default", "option", "compared")  # where a name holds the value, which takes it on
@@ -54,6 +55,8 @@ class DeviceLiteral(Rule):
         kernel = (file.meaning.kernel(original) or guarded(file, literal.link)) if literal.role == "compared" else None
         if literal.role == "compared" and (library := decides_for(file, literal.link)):
             return Hit(original, "for-arrays", values=(*values, ("library", library)), code=code)
+        if literal.role == "compared" and (name := one_device(file, literal.link)):
+            return Hit(original, "one-device", values=(*values, ("what", name)), code=code)
         if kernel and _is_name_of_kernels(literal.link):
             return None
         if kernel:
