@@ -27,6 +27,20 @@ def goes_on(tree: ast.Module, module: str, nodes: Iterable[Node], is_elsewhere: 
     return all(_is_chosen(node, tree, parents, is_elsewhere, _DEEP) for node in nodes)
 
 
+def does_without(tree: ast.Module, module: str) -> bool:
+    """Whether a file takes note that an extension is not there, and puts no stand-in that raises in its place."""
+    parents: Parents = {child: node for node in walk(tree) for child in children(node)}
+    if not _is_tried(tree, module, parents):
+        return False
+    blocks = (
+        parents[node] for node in parents if isinstance(node, (ast.Import, ast.ImportFrom)) and _brings(node, module)
+    )
+    handlers = [handler for block in blocks if isinstance(block, ast.Try) and (handler := handler_of(block))]
+    return not any(
+        isinstance(getattr(s, "value", None), ast.Call) and isinstance(s, ast.Assign) for h in handlers for s in h.body
+    )
+
+
 def _is_tried(tree: ast.Module, module: str, parents: Parents) -> bool:
     imports = [node for node in walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom)) and _brings(node, module)]
     return bool(imports) and all(_is_caught(node, parents) for node in imports)

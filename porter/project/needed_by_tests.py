@@ -8,11 +8,12 @@ from dataclasses import replace
 
 from porter.engine.facts import NativeCode, Needed, exports_of
 from porter.files.paths import is_test
-from porter.native.other_ways import asks_for_gpu
+from porter.native.other_ways import asks_for_gpu, does_without
 from porter.native.python_to_kernels import mentions
 from porter.native.required import GONE
 from porter.native.uses import Exports, uses
 from porter.project.imports import Project
+from porter.python.evidence import constant
 from porter.python.index import Node
 from porter.python.trees import Parse
 from porter.python.walks import children
@@ -74,7 +75,9 @@ class _Ends:
         tree = self.parse(data) if names or mentions(data, self.exports) else None
         if tree is None:
             return {}
-        used = {node: f"{module}.{name}" for node, module, name in uses(tree, self.exports)}
+        found = list(uses(tree, self.exports))
+        spared = {module for module in {module for _, module, _ in found} if does_without(tree, module)}
+        used = {node: f"{module}.{name}" for node, module, name in found if module not in spared}
         return ending(tree.body, used, names)
 
 
@@ -100,6 +103,15 @@ def _end(statement: Node, used: Mapping[Node, str], names: Mapping[str, str]) ->
             return used[node]
         if node.__class__ is ast.Name and node.id in names and node.ctx.__class__ is ast.Load:
             return names[node.id]
-        chosen = node.__class__ in (ast.If, ast.IfExp) and asks_for_gpu(node.test) and node.orelse
-        todo[:0] = [] if chosen else list(children(node))  # there, an NPU takes the other way
+        todo[:0] = _ways(node) if node.__class__ in (ast.If, ast.IfExp) else children(node)
     return None
+
+
+def _ways(choice: Node) -> list[Node]:
+    """What an NPU may take of a branch, whatever the test asks for: `kind == "rotated"` is what some tests ask for alone."""
+    if asks_for_gpu(choice.test) and choice.orelse:
+        return []
+    picked = choice.test.__class__ is ast.Compare and any(isinstance(constant(c), str) for c in choice.test.comparators)
+    if not picked:
+        return children(choice)
+    return choice.orelse if isinstance(choice.orelse, list) else [choice.orelse]

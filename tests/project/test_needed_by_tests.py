@@ -70,6 +70,47 @@ from .shapes import area
 def loss(points):
     return area(points) + 1
 """,
+    "geo/tried.py": """
+import torch
+
+try:
+    from geo import _hulls
+except ImportError:
+    _hulls = None
+
+
+def tried(points):
+    return points if _hulls is None else _hulls.hull(points)
+""",
+    "geo/dummy.py": """
+import torch
+
+
+def stand_in(name):
+    raise ImportError(name)
+
+
+try:
+    from geo import _hulls
+except ImportError:
+    _hulls = stand_in("_hulls")
+
+
+def dummy(points):
+    return _hulls.hull(points)
+""",
+    "geo/kinds.py": """
+import torch
+from .ops import centre, hull
+
+
+class Kind(torch.nn.Module):
+    def __init__(self, kind):
+        if kind == "centre":
+            self.run = centre
+        elif kind == "hull":
+            self.run = hull
+""",
     "geo/blobs.py": "import torch\nfrom caffe2.python import core\n\n\ndef exported(net):\n    return core.Net(net)\n",
 }
 HEAD = "import unittest\nimport pytest\nimport torch\n"
@@ -91,6 +132,7 @@ def case(imports, body, decorator=SKIPPED):
 
 
 STAYS = [
+    case("from geo.dummy import dummy\n", "dummy(torch.ones(3).cuda())"),
     case("from geo.ops import hull\n", "hull(torch.ones(3).cuda())"),
     case("from geo import area\n", 'area(torch.ones(3, device="cuda"))'),  # over a package that hands it on
     case("from geo.shapes import Shape\n", 'Shape()(torch.ones(3).to("cuda:0"))'),
@@ -117,6 +159,8 @@ STAYS = [
     f"{HEAD}from geo.ops import hull\n\n\n@pytest.mark.skipif(not torch.cuda.is_available(), reason='')\ndef test_it():\n    hull(torch.ones(3).cuda())\n",
 ]
 MOVES = [
+    case("from geo.tried import tried\n", "tried(torch.ones(3).cuda())"),  # nobody builds the extension for an NPU
+    case("from geo.kinds import Kind\n", "Kind('centre').run(torch.ones(3).cuda())"),
     case("from geo.ops import centre\n", "centre(torch.ones(3).cuda())"),
     case("from geo.shapes import middle\n", 'middle(torch.ones(3, device="cuda"))'),
     case("from geo.ops import hull_or_plain\n", "hull_or_plain(torch.ones(3).cuda())"),  # an NPU takes the plain way
