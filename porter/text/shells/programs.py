@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from porter.regex import lazy
@@ -26,6 +27,11 @@ _GPUS_ALONE = lazy(
     r"(?<![\w.-])(tritonserver|trtexec|trtllm-(?:build|serve|bench)|gpu_burn|gpu-burn"
     r"|(?:all_reduce|all_gather|reduce_scatter|alltoall|sendrecv|broadcast)_perf)(?![^\s\"';|&)`])"
 )
+# they do so without any program of torch's: what prepares poses for them is no such program
+_RECONSTRUCTS = lazy(r"(?<![\w./-])(colmap)(?=[ \t]+[a-z_]+(?:[ \t]|$))", re.MULTILINE)
+_PREPARES = lazy(r"(?i)(?:colmap|database|poses|llff)[\w-]*\.py$")
+_PYTHON_FILE = lazy(r"[^\s;|&]+\.py\b")
+_STARTS_TORCH = lazy(r"\b(?:torchrun|accelerate|deepspeed)\b|(?<![\w.])-m[ \t]")
 _NAMES_THEM = lazy(r"[\s@-]*(?:#|echo\b|printf\b|which\b|type\b|command[ \t]+-v|ls\b|cp\b|git\b|wget\b|pip\b)")
 SET_ENV = "source /usr/local/Ascend/ascend-toolkit/set_env.sh"
 
@@ -42,8 +48,17 @@ def heads(command: Command) -> Iterator[int]:
 def gpus_alone(script: Script) -> list[tuple[int, str]]:
     """Where the script starts a program that no NPU runs, or says where it lies, and which."""
     programs = []
-    for program in _GPUS_ALONE.finditer(script.text):
+    for program in (
+        *_GPUS_ALONE.finditer(script.text),
+        *(_RECONSTRUCTS.finditer(script.text) if _prepares(script) else ()),
+    ):
         begin, _ = script.lines(program.start(), program.start())
         if not _NAMES_THEM.match(script.text, begin):
             programs.append((program.start(), program[1]))
-    return programs
+    return sorted(programs)
+
+
+def _prepares(script: Script) -> bool:
+    """Whether the script starts no Python but what writes or reads the files of a reconstruction."""
+    started = _PYTHON_FILE.findall(script.text)
+    return not _STARTS_TORCH.search(script.text) and all(map(_PREPARES.search, started))
