@@ -45,11 +45,18 @@ def _matters(file: File, api: str) -> bool:
 
 def _is_none(file: File, node: Node, link: Link) -> bool:
     """Whether the code around says that it is no tensor, and what made it does not say that it is one."""
+    if link[0].attr == "mode" and _is_of_project(file, node, link) and not_tensors.answers_one(link[1]):
+        return True
     if node.__class__ is not ast.Name:
         return False
     if not_tensors.is_narrowed(node.id, link):
         return True
     return not_tensors.has_other_methods(file, node.id, link) and not _is_shown(file, node, link)
+
+
+def _is_of_project(file: File, node: Node, link: Link) -> bool:
+    values = values_of(file.names, node, link) if node.__class__ is ast.Name else [node]
+    return bool(values) and all(map(not_tensors.is_of_project, values))
 
 
 def _is_shown(file: File, node: Node, link: Link, depth: int = 0) -> bool:

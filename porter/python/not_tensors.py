@@ -65,3 +65,38 @@ def _called(function: Node) -> dict[str, set[str]]:
             if node.func.value.__class__ is ast.Name:
                 called.setdefault(node.func.value.id, set()).add(node.func.attr)
     return called
+
+
+def answers_one(call: Link) -> bool:
+    """Whether `mode()` gives one value, as of a distribution: a tensor's gives values and indices, which the code takes."""
+    node, above = call[0], call[1][0]
+    if node.args or node.keywords or _takes_part(above, node):
+        return False
+    if above.__class__ is not ast.Assign:
+        return True
+    function = next((a[0] for a in ancestors(call) if a[0].__class__ in (ast.FunctionDef, ast.AsyncFunctionDef)), None)
+    names = {target.id for target in above.targets if target.__class__ is ast.Name}
+    if function is None or len(names) != len(above.targets):
+        return False
+    return not any(
+        _takes_part(n, n.value) for n in walk(function) if getattr(getattr(n, "value", None), "id", "") in names
+    )
+
+
+def _takes_part(above: Node, value: Node) -> bool:
+    """`x.values`, `x[0]`, `a, b = x`"""
+    if above.__class__ is ast.Attribute:
+        return above.attr in ("values", "indices")
+    if above.__class__ is ast.Subscript:
+        return above.value is value and above.slice.__class__ is ast.Constant
+    return above.__class__ is ast.Assign and any(t.__class__ in (ast.Tuple, ast.List) for t in above.targets)
+
+
+def is_of_project(call: Node) -> bool:
+    """`self.head(x)`, `self.heads["reward"](x)`, `self.policy.actor(x)`: what the project returns may be anything."""
+    func: Node = call.func if call.__class__ is ast.Call else None
+    if func.__class__ is ast.Subscript:
+        func = func.value
+    while func.__class__ is ast.Attribute:
+        func = func.value
+    return getattr(func, "id", "") == "self"
