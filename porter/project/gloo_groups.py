@@ -1,4 +1,5 @@
-"""What the project's process groups of gloo are called: an attribute, and the parameters that hold it go by the same word."""
+"""What the project's process groups of gloo are called: an attribute, and the parameters that hold it go by the same word.
+A function that makes one is called, too: `group = host_group()`."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ def gloo_groups(texts: Mapping[str, bytes], parse: Callable[[bytes], ast.Module 
     for data in with_group:
         tree = parse(data)
         for scope in _scopes(tree) if tree is not None else ():
-            for name, is_gloo in _named(scope):
+            for name, is_gloo in (*_named(scope), *_returned(scope)):
                 made[name] = made.get(name, True) and is_gloo
     return tuple(sorted(name for name, is_gloo in made.items() if is_gloo))
 
@@ -47,6 +48,16 @@ def _named(scope: Node) -> Iterator[tuple[str, bool]]:
                 made[target.id] = is_gloo
             if isinstance(target, ast.Attribute) or isinstance(scope, ast.Module):  # a local name is nobody else's
                 yield _word(target), is_gloo
+
+
+def _returned(scope: Node) -> Iterator[tuple[str, bool]]:
+    """A function that returns a group of gloo, made there, or else the one that is there already: `group.WORLD`."""
+    if not isinstance(scope, FUNCTIONS[:2]):
+        return
+    values = [node.value for node in walk(scope) if isinstance(node, ast.Return) and isinstance(node.value, ast.Call)]
+    made = [is_gloo for value in values if (is_gloo := _is_of_gloo(value)) is not None]
+    if made:
+        yield scope.name.lstrip("_"), all(made)
 
 
 def _word(node: Node) -> str:

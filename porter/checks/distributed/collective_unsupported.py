@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 from typing import Any
 
 from porter.engine.nodes import positional
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
+from porter.python.evidence import call_name
 
 MODULES = ("torch.distributed", "torch.distributed.distributed_c10d")
 BITWISE = ("BAND", "BOR", "BXOR")
@@ -40,5 +42,24 @@ class CollectiveUnsupported(Rule):
 def _is_of_gloo(call: cst.Call, name: str, file: RuleFile) -> bool:
     """Whether the group lies on the host: gloo gathers there, whatever the devices are."""
     argument = positional(call, GATHERS[name.rpartition(".")[2]], ("group",))
-    given = argument[1] if argument else None
-    return given is not None and file.text(given.value).rpartition(".")[2].lstrip("_") in file.facts.own.gloo_groups
+    if argument is None or argument[1] is None:
+        return False
+    groups = file.facts.own.gloo_groups
+    given = argument[1].value
+    named = given.func if isinstance(given, cst.Call) else given
+    if file.text(named).rpartition(".")[2].lstrip("_") in groups:
+        return True
+    return bool(groups) and isinstance(given, cst.Name) and _is_made_by(given, groups, file)
+
+
+def _is_made_by(name: cst.Name, makers: tuple[str, ...], file: RuleFile) -> bool:
+    """`if group is None: group = host_group()`, of a parameter that may be None, and of nothing else."""
+    names: Any = file.names
+    link = file.link(name)
+    bindings = names.bindings(name.value, link) if link is not None else []
+    above = [(at[0], at[1][0]) for at in bindings if at[1]]
+    made = [up.value for _, up in above if up.__class__ is ast.Assign]
+    parameters = [node for node, _ in above if node.__class__ is ast.arg]
+    if not made or len(made) + len(parameters) != len(bindings):
+        return False
+    return all(v.__class__ is ast.Call and call_name(v.func).lstrip("_") in makers for v in made)
