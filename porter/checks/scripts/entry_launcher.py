@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from porter.engine.rule import Hit, TextRule
+from porter.engine.rule import Hit, TextRule, named
 from porter.files.paths import is_test
 from porter.regex import lazy
 from porter.text.document import Document
@@ -16,6 +16,9 @@ _STARTS = lazy(
     r"(?<![\w./=-])(?:torchrun|deepspeed|horovodrun|accelerate[ \t]+launch|python[\d.]*)(?![\w.\"'-]|[ \t]*\]))",
     re.M,
 )
+# a program in a string that a scheduler gets: `job="python train.py"`, `sbatch --wrap="python train.py"`
+_HANDED_ON = lazy(r"^[ \t]*(?:(?:local|export|readonly|declare)[ \t]+)?\w+=[\"']|(?<![\w./-])(?:sbatch|qsub|bsub)[ \t]")
+_SUBMITS = lazy(r"^(?![ \t]*(?:echo|printf|#))[^#\n]*?(?<![\w./-])(sbatch|qsub|bsub)[ \t]+[-$\w./<]", re.M)
 _VALUE = lazy(r"(?:=[ \t]+|--[\w.-]+[ \t]+)$")  # `x == deepspeed`, `--engine deepspeed`: a word, and no program
 
 
@@ -32,5 +35,11 @@ class EntryLauncher(TextRule):
         starts = sorted(
             _STARTS.finditer(script.text), key=lambda m: _VALUE.search(m[0][: m.start(1) - m.start()]) is not None
         )
-        if starts:
-            yield Hit(starts[0].span(1), "setup", optional=True)
+        if not starts:
+            return
+        started_here = [m for m in starts if not _HANDED_ON.search(m[0][: m.start(1) - m.start()])]
+        submitted = None if started_here else _SUBMITS.search(script.text)
+        if submitted:
+            yield Hit(submitted.span(1), "submitted", values=named(program=submitted[1]), optional=True)
+        else:
+            yield Hit((started_here or starts)[0].span(1), "setup", optional=True)
