@@ -27,6 +27,8 @@ AGAINST = lazy(
 )
 
 
+CLEARS = lazy(rb"([\w.]+)\.zero_grad\(")
+STEPS = lazy(rb"([\w.]+)\.step\(([\w.]*)")  # `scaler.step(optimizer)`
 UNTOLD = frozenset({"amsgrad"})  # nothing says which maximum the fused form keeps
 
 
@@ -54,8 +56,10 @@ class FusedOptimizer(Opportunity):
         new = f"torch_npu.optim.NpuFused{name}"
         if not {a.keyword.value for a in original.args if a.keyword} <= KNOWN[name] or not file.session.has(new):
             return None
-        why = "clipped" if says(b"clip_grad_norm") else "plain"
-        return original.func, why, (("name", f"torch.optim.{name}"), ("new", new))
+        values = (("name", f"torch.optim.{name}"), ("new", new))
+        if cleared := _cleared(file):
+            return original.func, "cleared", (*values, ("cleared", cleared))
+        return original.func, "clipped" if says(b"clip_grad_norm") else "plain", values
 
     def fuse(self, original: cst.Call, file: RuleFile) -> tuple[Change, ...]:
         """Where nothing else belongs to the change."""
@@ -67,3 +71,11 @@ class FusedOptimizer(Opportunity):
         ):
             return ()
         return (Change(*file.span(original.func), dict(opportunity[2])["new"].encode()),)
+
+
+def _cleared(file: RuleFile) -> str:
+    """What has its gradients cleared and is no optimiser, which something steps: a module, whose `zero_grad()` drops them."""
+    text = file.source.utf8
+    stepped = {name for match in STEPS.finditer(text) for name in match.groups()}
+    cleared = (match[1] for match in CLEARS.finditer(text))
+    return next((name.decode() for name in cleared if name not in stepped), "")

@@ -83,5 +83,9 @@ class LoaderArguments(Rule):
         if given is None or not feeds_training(original, given, file) or file.path in file.facts.own.notebooks:
             return None
         defaults = {"num_workers": "0", "pin_memory": "False"}
-        missing = [f"{name}={value}" for name, value in defaults.items() if given.get(name, value) == value]
-        return Hit(original.func, "missing", values=(("missing", ", ".join(missing)),)) if missing else None
+        wanted = [name for name, value in defaults.items() if given.get(name, value) == value]
+        if not wanted:
+            return None
+        missing = ", ".join(f"{name}={given[name]}" if name in given else name for name in wanted)
+        why = "objects" if wanted == ["pin_memory"] and given.get("collate_fn") == "list" else "missing"
+        return Hit(original.func, why, values=(("missing", missing),))
