@@ -74,6 +74,7 @@ NAMES = """train.py gui.pyw a.ipynb run.sh run.bash job.slurm job.sbatch job.pbs
     a.jsonc a.json5 pyproject.toml setup.cfg a.ini a.conf app.dockerfile app.containerfile k.cu k.cuh a.cpp a.cc a.cxx a.c++ a.c a.h
     a.hpp a.hh a.hxx a.hip Makefile GNUmakefile x/makefile Pipfile Dockerfile Dockerfile.gpu docker/Containerfile-npu requirements.txt
     requirements-dev.txt dev_requirements.in constraints.txt reqs/base.txt requirements/train.in x.requirements.txt
+    requirments_gpu.txt requierement.txt a/reqirements.in requests.txt required.txt measurements.txt
     notes.txt README.md a.pyc a.png sh .py .env myfile remakefile adockerfile a.txt docs/notes.in a.so list.in""".split()
 
 

@@ -24,7 +24,8 @@ _SUFFIXES = {
 _BY_SUFFIX = {suffix: kind for kind, suffixes in _SUFFIXES.items() for suffix in suffixes.split()}
 _BY_NAME = {"makefile": MAKEFILE, "gnumakefile": MAKEFILE, "pipfile": TOML}
 _DOCKER = lazy(r"(?:docker|container)file(?:[._-].*)?$")
-_REQUIREMENTS = lazy(r"(?:.*[._-])?(?:requirements?|constraints?|reqs?)(?:[._-].*)?\.(?:txt|in)$")
+# the word is often misspelt: requirments, requierements
+_REQUIREMENTS = lazy(r"(?:.*[._-])?(?:req[a-z]{2,5}m[a-z]{1,3}ts?|constraints?|reqs?)(?:[._-].*)?\.(?:txt|in)$")
 # `requirements/train.txt`
 _FOLDERS = ("requirements", "requirement", "reqs", "constraints")
 # Nobody keeps settings in files of this size, or programs: data sets are made of them, and memory would be full.

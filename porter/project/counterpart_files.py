@@ -10,6 +10,7 @@ from porter.regex import lazy
 _TWINS = (("cuda", "npu"), ("nccl", "hccl"), ("gpu", "npu"))
 _OURS = ("npu", "ascend")
 _CPU = lazy(r"(?<![a-z0-9])cpu(?![a-z0-9])")
+_TOOLKIT = lazy(r"(?<![a-z0-9])cu\d{2,3}(?![a-z0-9])(?=[^/]*$)")
 _OTHERS = ("mps", "xpu", "xla", "hpu", "mlu", "musa")
 
 
@@ -43,11 +44,13 @@ def rivals_among(files: Sequence[str]) -> Iterable[str]:
 
 
 def for_cpus(files: Sequence[str]) -> Iterable[str]:
-    """Lists of what a machine without GPUs needs, with another for GPUs beside them: environment_cpu.yml, environment_gpu.yml."""
+    """Lists of what a machine without GPUs needs, with another for GPUs beside them: environment_cpu.yml, environment_gpu.yml,
+    environment_cu118.yml."""
     paths = frozenset(files)
+    for_gpus = {_TOOLKIT.sub("cuda", path) for path in paths if _TOOLKIT.search(path)} | paths
     for path in paths:
         folder, slash, name = path.rpartition("/")
         if "cpu" in name and _CPU.search(name) and kind_of(path) in (REQUIREMENTS, YAML, DOCKERFILE):
             others = (_CPU.sub(other, name) for other in ("gpu", "cuda"))
-            if any(f"{folder}{slash}{other}" in paths for other in others):
+            if any(f"{folder}{slash}{other}" in for_gpus for other in others):
                 yield path

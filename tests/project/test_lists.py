@@ -25,9 +25,12 @@ def test_lists_for_machines_without_gpus(tmp_path):
         "a/requirements-cuda.txt",
         "cpu.yml",
         "b/env-cpu.yml",
+        "c/requirments_cpu.txt",
+        "c/requirments_cu118.txt",
+        "cu118/requirements-cpu.txt",
     )
     facts = _facts(tmp_path, dict.fromkeys(names, "torch\n"))
-    assert facts.accelerators.for_cpus == ("a/requirements-cpu.txt", "environment_cpu.yml")
+    assert facts.accelerators.for_cpus == ("a/requirements-cpu.txt", "c/requirments_cpu.txt", "environment_cpu.yml")
 
 
 def test_lists_that_a_package_is_installed_with(tmp_path):
