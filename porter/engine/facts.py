@@ -123,7 +123,8 @@ class Lists(NamedTuple):
     """What the project asks to have installed, and what of that its files import."""
 
     numpys: tuple[str, ...] = ()  # what the project's lists ask of numpy
-    asked: tuple[tuple[str, str], ...] = ()  # (package, versions): what they ask of packages that an option waits for
+    # (package, versions): what they ask of packages that an option waits for; torch, if they ask for what belongs to it
+    asked: tuple[tuple[str, str], ...] = ()
     installed: tuple[str, ...] = ()  # requirement files that a package's own setup reads as what it needs
     plain: tuple[str, ...] = ()  # setup.py and its kin, of packages that themselves name no device
     # (package, folder, files): who imports what the project asks to have installed

@@ -30,6 +30,8 @@ _NEEDS = lazy(rb"\binstall_requires\b|^dynamic[ \t]*=[^\n]*dependencies", re.MUL
 _FILE = lazy(rb"""["'](?:\./)?([\w./-]{1,100}\.(?:txt|in))["']""")
 LIMIT = 1_000_000
 
+_TORCH = lazy(rb"(?m)(?:^[ \t]*(?:-[ \t]+)?|[\"'])(?:py)?torch(?:vision|audio)?(?![\w./-])")
+
 
 def lists_of(
     root: Path,
@@ -56,7 +58,7 @@ def lists_of(
     importers, installing = Importers(texts, project.read, is_own, parse), _installing(root, files, paths)
     return Lists(
         numpys=numpys(lists),
-        asked=asked_of_options(lists),
+        asked=(*asked_of_options(lists), *([("torch", "")] if any(map(_TORCH.search, lists)) else ())),
         installed=tuple(sorted(installed(root, files))),
         plain=tuple(sorted(plain)),
         imported=imported,

@@ -60,7 +60,7 @@ class Wanted:
     spec: str
     version: tuple[int, int] | None
     marker: str = ""
-    kind: str = "pip"  # pip | conda
+    kind: str = "pip"  # pip | conda | script: what a script installs with pip, and no list of the project asks for
     more: tuple[int, str, str] | None = None  # where another may follow, and what stands before and behind it
     locked: bool = False  # by hashes
     forced: bool = False  # on every user of a package: what it cannot be without
@@ -115,7 +115,7 @@ def _hits(document: Document, requirements: list[Wanted]) -> Iterator[Hit]:
     for want in requirements:
         if want.name in ("torch", "pytorch"):
             yield from _torch(document, want, has_torch_npu or _is_served(document, want, served))
-            served |= {want.marker} if want.kind == "pip" else set()
+            served |= {want.marker} if want.kind != "conda" else set()
         elif want.name in ("torchvision", "torchaudio"):
             yield from _companion(document, want)
             if not has_torch_npu and names.isdisjoint(("torch", "pytorch")):
@@ -178,7 +178,7 @@ def _torch(document: Document, want: Wanted, has_torch_npu: bool) -> Iterator[Hi
         yield Hit((want.start, want.end), "local", code="PRT841", values=local, edits=edits)
     elif want.spec and not want.version and not allows(want.spec, target.torch_npu):
         yield Hit((want.start, want.end), "range", code="PRT840", values=values)
-        has_torch_npu = has_torch_npu or want.kind == "pip"  # the two would never be installed together
+        has_torch_npu = has_torch_npu or want.kind != "conda"  # the two would never be installed together
     if not has_torch_npu:
         yield from _beside(document, want, "missing" if want.version else "loose")
 
@@ -204,6 +204,8 @@ def _beside(document: Document, want: Wanted, why: str) -> Iterator[Hit]:
         yield Hit((want.start, want.end), "extra", code="PRT840", values=named(npu=target.torch_npu), edits=edits)
     elif want.kind == "conda":
         yield Hit((want.start, want.end), "conda", code="PRT840", values=named(npu=target.torch_npu))
+    elif want.kind == "script":  # nothing is written: the index of its command need not have torch-npu
+        yield Hit((want.start, want.end), why, code="PRT840", values=named(name=want.name, npu=target.torch_npu))
     elif want.more is not None and not want.locked and ("\n" not in want.more[1] or "\n" in document.text):
         offset, head, tail = want.more
         edits = ((offset, offset, f"{head}{target.torch_npu}{tail}"),)

@@ -337,7 +337,12 @@ def test_shell_answers_as_a_script_would():
     alone = analyse("a.sh", script.encode(), SESSION)
     inside = analyse("a.ipynb", book("%%bash\n" + script), SESSION)
     told = [
-        [(f.line - by, f.code, f.why, f.status, f.severity) for f in r.findings if f.code != "PRT826"]
+        # a script sets up CANN, and may be all that installs torch
+        [
+            (f.line - by, f.code, f.why, f.status, f.severity)
+            for f in r.findings
+            if f.code != "PRT826" and f.why != "missing"
+        ]
         for r, by in ((alone, 0), (inside, 0))
     ]
     lines = [dict(f.values)["cell_line"] for f in inside.findings]

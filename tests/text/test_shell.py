@@ -96,7 +96,7 @@ def test_a_value_that_is_handed_on_is_converted_as_one_that_is_exported():
 def test_wheels_for_other_gpus_are_nobodys_business():
     text = "pip install torch==2.3.1 torchvision==0.18.1 --index-url https://download.pytorch.org/whl/{}\n"
     assert codes(text.format("rocm6.0").encode()) == []
-    assert codes(text.format("cu121").encode()) == ["PRT840", "PRT840", "PRT841"]
+    assert codes(text.format("cu121").encode()) == ["PRT840", "PRT840", "PRT840", "PRT841"]
 
 
 def test_options_wait_for_a_look_where_nothing_says_what_they_are():

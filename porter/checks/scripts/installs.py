@@ -9,7 +9,8 @@ from itertools import pairwise
 
 from porter.engine.rule import Hit, TextRule, named
 from porter.engine.session import RuleSet
-from porter.files.kinds import DOCKERFILE, kind_of
+from porter.files.kinds import DOCKERFILE, SHELL, kind_of
+from porter.files.paths import is_test
 from porter.regex import lazy
 from porter.rulebook.table import Package
 from porter.text import first_versions, packages
@@ -31,6 +32,9 @@ _CUDA = lazy(
 _STAGE = lazy(r"(?mi)^[ \t]*FROM[ \t]")
 _NAME = lazy(r"[A-Za-z][\w.-]*")
 _VERSION = "0123456789."
+_CONDAS = frozenset({"conda", "mamba", "micromamba"})
+_BESIDE = frozenset({"missing", "loose", "through", "conda"})  # what is said of torch-npu beside torch
+_SERVED = lazy(r"(?i)torch[-_]npu|ascend|[ \t]-r[ \t]*\S")  # torch-npu, or a list that may have it
 _INSTALLERS = frozenset({"pip", "conda", "mamba", "micromamba", "apt", "apt-get", "yum", "dnf"})
 
 
@@ -40,9 +44,26 @@ class Installs(TextRule):
 
     def look(self, document: Document, script: Script) -> Iterator[Hit]:
         foreign = _foreign_stages(document)
+        alone = _brings_torch_alone(document)
         for command in script.commands:
             if (index := _installed(command)) is not None and not any(command.start in stage for stage in foreign):
-                yield from _together(list(_hits(document, command.words[index:])))
+                kind = _kind(command, index) if alone else "pip"
+                hits = list(_hits(document, command.words[index:], kind))
+                alone = alone and not any(hit.why in _BESIDE for hit in hits)  # once for a script
+                yield from _together(hits)
+
+
+def _brings_torch_alone(document: Document) -> bool:
+    """Whether nothing else says what the project needs, no list and no other command of this script."""
+    if ("torch", "") in document.session.facts.lists.asked or kind_of(document.path) not in (DOCKERFILE, SHELL):
+        return False
+    return not is_test(document.path) and not _SERVED.search(document.text)
+
+
+def _kind(command: Command, index: int) -> str:
+    """How the packages of a command are installed; conda names torch pytorch."""
+    has_conda = any(word.name in _CONDAS for word in command.words[:index])
+    return "conda" if has_conda else "script"
 
 
 def _together(hits: list[Hit]) -> Iterator[Hit]:
@@ -89,10 +110,10 @@ def _rows(rules: RuleSet) -> dict[str, Package]:
     return rows
 
 
-def _hits(document: Document, words: tuple[Word, ...]) -> Iterator[Hit]:
+def _hits(document: Document, words: tuple[Word, ...], kind: str) -> Iterator[Hit]:
     if any(_RIVAL.search(word.text) for word in words):
         return
-    versions = list(_versions(document, words))
+    versions = list(_versions(document, words, kind))
     yield from versions
     rows = _rows(document.session.rules)
     skip = False
@@ -141,15 +162,16 @@ def _hits(document: Document, words: tuple[Word, ...]) -> Iterator[Hit]:
             yield from _package(document, word, name[0].lower().replace("_", "-"), rows)
 
 
-def _versions(document: Document, words: tuple[Word, ...]) -> Iterator[Hit]:
+def _versions(document: Document, words: tuple[Word, ...], kind: str) -> Iterator[Hit]:
     """Of torch and what belongs to it, and of packages that not every version of runs on NPUs, as a list of requirements
     has them."""
     requirements = []
     for word in words:
         quoted = word.text.startswith(('"', "'"))
-        requirement = packages.wanted(document.text, word.start + quoted, word.end - quoted)
+        requirement = packages.wanted(document.text, word.start + quoted, word.end - quoted, kind=kind)
         requirements += [requirement] if requirement is not None else []
-    of_torch = [requirement for requirement in requirements if requirement.name in _TORCHS]
+    torchs = _TORCHS | {"pytorch"} if kind == "conda" else _TORCHS
+    of_torch = [requirement for requirement in requirements if requirement.name in torchs]
     if of_torch:
         yield from packages.hits(document, of_torch)
     if not packages.for_npus(document.path):
