@@ -37,9 +37,11 @@ class EntryLauncher(TextRule):
         )
         if not starts:
             return
-        started_here = [m for m in starts if not _HANDED_ON.search(m[0][: m.start(1) - m.start()])]
-        submitted = None if started_here else _SUBMITS.search(script.text)
-        if submitted:
-            yield Hit(submitted.span(1), "submitted", values=named(program=submitted[1]), optional=True)
-        else:
-            yield Hit((started_here or starts)[0].span(1), "setup", optional=True)
+        submitted = _SUBMITS.search(script.text)
+        if submitted:  # without that, what a string holds runs here, too
+            started_here = [m for m in starts if not _HANDED_ON.search(m[0][: m.start(1) - m.start()])]
+            if not started_here:
+                yield Hit(submitted.span(1), "submitted", values=named(program=submitted[1]), optional=True)
+                return
+            starts = started_here
+        yield Hit(starts[0].span(1), "setup", optional=True)
