@@ -39,7 +39,7 @@ from porter.training.placement import Natures
 if TYPE_CHECKING:
     from porter.training.protocols import File
 
-_OTHERS = lazy(rb"""['"](?:%s)\b""" % "|".join(OTHERS).encode())
+_OTHERS = lazy(rb"""['"](?:%s)\b|is_(?:mps|xla|xpu|hpu|tpu|dml|directml)\b""" % "|".join(OTHERS).encode())
 STEP, FORWARD, CALLED = "step", "forward", "called"
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -178,8 +178,8 @@ class Context:
             return any(self._asks_for_others(value, link) for value in test.values)
         if test.__class__ is ast.Name:
             values = values_of(self.names, test, link)
-            return bool(values) and all(v.__class__ is ast.Compare and is_of_others(v) for v in values)
-        return test.__class__ is ast.Compare and is_of_others(test)
+            return bool(values) and all(map(is_of_others, values))
+        return is_of_others(test)
 
     @staticmethod
     def function(link: Link) -> Link | None:

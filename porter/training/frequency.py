@@ -23,7 +23,9 @@ _EPOCH = lazy(r"(?i)epoch")
 _EPOCHS = lazy(r"(?i)(?<!per_)(?<!each_)(?<!_in_)epochs?$")  # how many there are
 _RANGES = frozenset({"range", "trange"})
 _NO_GRAD = lazy(r"no_grad|inference_mode")
-OTHERS = ("mps", "xla", "xpu", "hpu", "tpu", "mlu", "musa")  # accelerators that are neither GPUs nor NPUs
+# accelerators that are neither GPUs nor NPUs; torch_npu gives "privateuseone" a name of its own, DirectML does not
+OTHERS = ("mps", "xla", "xpu", "hpu", "tpu", "mlu", "musa", "privateuseone")
+_ASKS_FOR_OTHERS = lazy(r"(?:^|_)is_(?:mps|xla|xpu|hpu|tpu|dml|directml)$")
 _LEAVES = (ast.Return, ast.Continue)
 TROUBLE = frozenset({"error", "warning", "warn", "exception", "critical", "debug"})
 
@@ -62,7 +64,9 @@ def _fills(test: Node, block: list[Node], inside: bool) -> bool:
 
 
 def is_of_others(test: Node) -> bool:
-    """`x.device.type == "mps"`: true on an accelerator that is neither a GPU nor an NPU."""
+    """`x.device.type == "mps"`, `x.is_mps`: true on an accelerator that is neither a GPU nor an NPU."""
+    if test.__class__ is not ast.Compare:
+        return bool(_ASKS_FOR_OTHERS.search(getattr(test, "attr", "")))
     sides = [test.left, *test.comparators]
     return test.ops[0].__class__ is ast.Eq and any(str(constant(side)).partition(":")[0] in OTHERS for side in sides)
 
