@@ -5,13 +5,15 @@ a statement of its own file that runs on import; or in a function or class that 
 has the name from elsewhere, does not use it. What is decorated is used, for a registry may have it. A project that looks
 names up at run time, or that others install, may use all of its own. A package that is installed for programs of its own
 project, and that nobody is told to install by itself, is no such thing.
+
+So is all that is said of a file that nothing runs, and advice about code for Apple's MLX.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -19,6 +21,8 @@ from porter.engine.together import lines_of
 from porter.files.kinds import NATIVE, PYTHON, kind_of
 from porter.files.paths import SIDE, is_test
 from porter.finding import FileResult, Finding
+from porter.project.apple_code import AppleCode
+from porter.project.idle_files import IdleFiles
 from porter.project.imports import imports
 from porter.project.meant_names import MeantNames, is_comment
 from porter.python.graphs import reached
@@ -29,6 +33,8 @@ from porter.regex import lazy
 Read = Callable[[str], bytes]
 
 _ADVICE = ("PRT3", "PRT6")  # families that speak of precision and of time
+_OF_DEVICES = ("PRT2", "PRT3", "PRT4", "PRT5", "PRT6", "PRT7")  # families that matter only where something runs
+_SPEAKS = frozenset({"bystanders", "other_files"})  # of `Finding.values`: it speaks for other files
 _KERNELS = frozenset({"PRT132", "PRT411"})  # which function ends in a kernel, or asks for CUDA before it does
 _PACKAGING = ("setup.py", "pyproject.toml", "setup.cfg")
 _INSTALLED = lazy(rb"\bsetup\s*\(|^\[(?:project|tool\.poetry|metadata)\]", re.MULTILINE)
@@ -73,6 +79,15 @@ class Uses:
     @cached_property
     def _meant(self) -> MeantNames:
         return MeantNames(self._sources, self.text)
+
+    def is_idle(self, home: str) -> bool:
+        """Whether nothing runs a file, for certain: a heap of data is not looked through."""
+        return not self.is_installed(home) and self._idle.has(home) and not self.may_be_any(home)
+
+    @cached_property
+    def _idle(self) -> IdleFiles:
+        others = [path for path in self._files if kind_of(path) != PYTHON]
+        return IdleFiles(self._sources if len(others) <= _TEXTS_AT_MOST else (), others, self.text)
 
     def text(self, path: str) -> bytes:
         """Programs and short texts are kept, for each is asked for many names; of others there may be gigabytes."""
@@ -179,20 +194,33 @@ def rested(results: Iterable[FileResult], uses: Uses, once: Callable[[str, str],
 
 
 def _rested(result: FileResult, uses: Uses, once: Callable[[str, str], bool]) -> FileResult:
+    told = [f for f in result.findings if _speaks_of_runs(f)]
+    if not told or kind_of(result.path) != PYTHON:
+        return result
+    if uses.is_idle(result.path):
+        return _as_notes(result, dict.fromkeys(told, ("unused", result.path)))
+    apple = AppleCode(uses.text(result.path))
+    result = _as_notes(result, {f: ("apple", "mlx") for f in told if all(map(apple.has, lines_of(f)))})
+    return _rested_parts(result, uses, once)
+
+
+def _as_notes(result: FileResult, why: Mapping[Finding, tuple[str, str]]) -> FileResult:
+    if not why:
+        return result
+    findings = (replace(f, severity="note", values=(*f.values, why[f])) if f in why else f for f in result.findings)
+    return replace(result, findings=tuple(findings))
+
+
+def _rested_parts(result: FileResult, uses: Uses, once: Callable[[str, str], bool]) -> FileResult:
     advice = {f: lines_of(f) for f in result.findings if _is_advice(f) and not once(f.code, f.why)}
-    if not advice or kind_of(result.path) != PYTHON or uses.is_installed(result.path):
+    if not advice or uses.is_installed(result.path):
         return result
     lines = uses.text(result.path).split(b"\n")
     owners = {f: {_owner(lines, number) for number in numbers} for f, numbers in advice.items()}
     names = {name for several in owners.values() for name in several if name}
     unused = _unused({name for name in names if not uses.elsewhere(name, result.path)}, result.path, uses)
-
-    def weighed(f: Finding) -> Finding:
-        if f not in owners or not unused.issuperset(owners[f]):
-            return f
-        return replace(f, severity="note", values=(*f.values, ("unused", min(map(str, owners[f])))))
-
-    return replace(result, findings=tuple(map(weighed, result.findings))) if unused else result
+    resting = {f: ("unused", min(map(str, own))) for f, own in owners.items() if unused.issuperset(own)}
+    return _as_notes(result, resting if unused else {})
 
 
 def _unused(names: set[str], path: str, uses: Uses) -> set[str]:
@@ -227,12 +255,18 @@ def _defined(node: ast.stmt) -> str:
 
 
 def _is_advice(finding: Finding) -> bool:
-    return (
-        (finding.code.startswith(_ADVICE) and finding.severity in ("slow", "wrong") or finding.code in _KERNELS)
-        and finding.severity != "note"
-        and not finding.edit
-        and finding.suppressed is None
-    )
+    advice = finding.code.startswith(_ADVICE) and finding.severity in ("slow", "wrong")
+    return (advice or finding.code in _KERNELS) and _is_more_than_a_note(finding)
+
+
+def _speaks_of_runs(finding: Finding) -> bool:
+    """What it says matters where its own file runs, and nowhere else."""
+    speaks = finding.code.startswith(_OF_DEVICES) and _SPEAKS.isdisjoint(dict(finding.values))
+    return speaks and _is_more_than_a_note(finding)
+
+
+def _is_more_than_a_note(finding: Finding) -> bool:
+    return finding.severity != "note" and not finding.edit and finding.suppressed is None
 
 
 def _owner(lines: Sequence[bytes], number: int) -> str | None:

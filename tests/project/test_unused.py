@@ -187,3 +187,78 @@ def test_a_kernel_that_nothing_ends_in(tmp_path: Path, monkeypatch, use: str, ex
     write(tmp_path, {"ops/setup.py": BUILD.replace("ext_modules", "packages=['ops'], ext_modules")})
     found = json.loads(Porter(monkeypatch, tmp_path)("analyze", ".", "--format", "json").text)["findings"]
     assert not [f for f in found if "unused" in f["values"]], "others may install them"
+
+
+IDLE = """import torch
+from torch_cluster import grid_cluster
+
+
+def thinned(points):
+    torch.linalg.eigh(points)
+    return grid_cluster(points, torch.ones(3, dtype=torch.float64, device="cuda"))
+"""
+BESIDE = "import torch\n\n\ndef live(x):\n    return x\n"
+STARTED = "from lib.parts import live\n\nif __name__ == '__main__':\n    live(3)\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "idle"),
+    [
+        ({}, True),
+        ({"lib/settings.yaml": "pruned: 1\n", "README.md": "The cloud is thin.\n"}, True),
+        ({"eval.py": "from lib.thin import thinned\n"}, False),
+        ({"eval.py": "def later():\n    from lib import thin\n"}, False),
+        ({"eval.py": "load('lib.thin:thinned')\n"}, False),
+        ({"README.md": "Run `python -i lib/thin.py`.\n"}, False),
+        ({"run.yaml": "part: thin\n"}, False),
+        ({"lib/load.py": "import importlib\n\nimportlib.import_module(name)\n"}, False),
+        ({"lib/thin.py": IDLE + "\n\nprint(thinned(2))\n"}, False),
+        ({"lib/thin.py": IDLE.replace("def thinned", "@register\ndef thinned")}, False),
+        ({"train.py": "from lib.parts import live\n"}, False),  # no program: all of it may be for others
+        ({"train.py": "from other.parts import live\n\nif __name__ == '__main__':\n    live(3)\n"}, True),
+        ({"train.py": "import torch\n\nif __name__ == '__main__':\n    print(torch)\n"}, False),
+        ({"setup.py": SETUP + "classifiers = []\n"}, False),
+    ],
+)
+def test_a_file_that_nothing_runs(tmp_path: Path, monkeypatch, files: dict[str, str], idle: bool) -> None:
+    """Its packages stand in nobody's way, and its operators cost no run anything."""
+    write(tmp_path, {"porter.toml": "", "lib/thin.py": IDLE, "lib/parts.py": BESIDE, "train.py": STARTED, **files})
+    found = json.loads(Porter(monkeypatch, tmp_path)("analyze", ".", "--format", "json").text)["findings"]
+    told = {f["code"]: f for f in found if f["path"] == "lib/thin.py"}
+    assert told.keys() >= {"PRT401", "PRT307"}
+    assert (told["PRT401"]["severity"] == "note") is idle
+    assert (told["PRT401"]["values"].get("unused") == "lib/thin.py") is idle
+    assert told["PRT401"]["message"].endswith("nothing in the project uses `lib/thin.py`") is idle
+
+
+APPLE = """import torch
+
+
+def handed_over(x):
+    import mlx.core as mx
+
+    return mx.array(torch.zeros(3, dtype=torch.float64, device="cuda"))
+
+
+def kept(x):
+    return torch.zeros(x, dtype=torch.float64, device="cuda")
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "notes"),
+    [
+        (APPLE, {7}),
+        ("import mlx.nn\n" + APPLE, {8, 12}),
+        (f"try:\n    import mlx.nn\nexcept ImportError:\n    mlx = None\n{APPLE}", {11}),
+        (APPLE.replace("import mlx.core", "import mxnet.core"), set()),
+    ],
+)
+def test_code_for_apples_machines(tmp_path: Path, monkeypatch, text: str, notes: set[int]) -> None:
+    program = "from lib.arrays import handed_over, kept\n\nhanded_over(kept(3))\n"
+    write(tmp_path, {"porter.toml": "", "lib/arrays.py": text, "train.py": program})
+    found = json.loads(Porter(monkeypatch, tmp_path)("analyze", ".", "--format", "json").text)["findings"]
+    told = [f for f in found if f["code"] == "PRT307" and f["path"] == "lib/arrays.py"]
+    assert len(told) == 2
+    assert {f["line"] for f in told if f["severity"] == "note"} == notes
+    assert {f["line"] for f in told if "apple" in f["values"]} == notes

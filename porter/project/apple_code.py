@@ -1,0 +1,31 @@
+"""Code that computes with Apple's MLX: a function that imports it, and all of a file that cannot be imported without it."""
+
+from __future__ import annotations
+
+import ast
+
+from porter.python.trees import parse
+from porter.python.walks import walk
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_WORD = b"mlx"
+
+
+class AppleCode:
+    def __init__(self, text: bytes) -> None:
+        tree = parse(text) if _WORD in text else None
+        self._whole = tree is not None and any(map(_imports, tree.body))
+        self._spans: list[tuple[int, int]] = []
+        for node in walk(tree) if tree is not None and not self._whole else ():
+            if isinstance(node, _FUNCTIONS) and any(map(_imports, node.body)):
+                self._spans.append((node.lineno, node.end_lineno or node.lineno))
+
+    def has(self, line: int) -> bool:
+        return self._whole or any(first <= line <= last for first, last in self._spans)
+
+
+def _imports(node: ast.stmt) -> bool:
+    """`import mlx.core as mx`, which nothing guards."""
+    if isinstance(node, ast.Import):
+        return any(name.name.partition(".")[0] == "mlx" for name in node.names)
+    return isinstance(node, ast.ImportFrom) and not node.level and (node.module or "").partition(".")[0] == "mlx"
