@@ -18,6 +18,7 @@ from porter.python.uses import is_idle
 from porter.python.walks import walk
 from porter.regex import lazy
 from porter.rulebook.table import Package, load, package_row
+from porter.versions import at_least
 
 _LISTS = ("pyproject.toml", "setup.cfg", "setup.py", "Pipfile")
 _ENVIRONMENT = lazy(r"(?i)(?:environment|conda|env)[\w.-]*\.ya?ml$")
@@ -56,9 +57,10 @@ def lists_of(
         return any(_imports(package, data) for data in _notebooks(root, files))
 
     importers, installing = Importers(texts, project.read, is_own, parse), _installing(root, files, paths)
+    scripts = [data for path, data in installing.items() if kind_of(path) in (SHELL, DOCKERFILE)]
     return Lists(
         numpys=numpys(lists),
-        asked=(*asked_of_options(lists), *([("torch", "")] if any(map(_TORCH.search, lists)) else ())),
+        asked=(*asked_of_options(lists, scripts), *([("torch", "")] if any(map(_TORCH.search, lists)) else ())),
         installed=tuple(sorted(installed(root, files))),
         plain=tuple(sorted(plain)),
         imported=imported,
@@ -206,10 +208,12 @@ def numpys(lists: Sequence[bytes]) -> tuple[str, ...]:
     return tuple(sorted(specs))
 
 
-def asked_of_options(lists: Sequence[bytes]) -> tuple[tuple[str, str], ...]:
-    """(package, versions) of what the lists of a project ask of the packages whose version some option waits for."""
+def asked_of_options(lists: Sequence[bytes], scripts: Sequence[bytes] = ()) -> tuple[tuple[str, str], ...]:
+    """(package, versions) of what the lists of a project ask of the packages whose version some option waits for. Where they
+    do not name one, its scripts count if each installs what the options wait for: an older one may be for some part alone."""
     rows = (row for several in load().options.values() for row in several)
-    names = sorted({row.met.partition(">=")[0] for row in rows if row.met})
+    met = sorted({row.met for row in rows if row.met})
+    names = sorted({requirement.partition(">=")[0] for requirement in met})
     found: set[tuple[str, str]] = set()
     # setup.cfg has sections of other tools, which list packages as well
     lists = [_SECTION.sub(b"", data) for data in lists] if names else []
@@ -217,9 +221,22 @@ def asked_of_options(lists: Sequence[bytes]) -> tuple[tuple[str, str], ...]:
         line = rb"^[ \t]*(?:-[ \t]+)?[\"']?%s(?![\w.-])" % name.encode()  # with or without a version
         inline = rb"[\"']%s(?=[\[ ]*[^\n\"']{0,40}[=<>])" % name.encode()
         asks = re.compile(rb"(?:%s|%s)(?:\[[^\]\n]{0,80}\])?[ \t]*([^\n;#\"']{0,80})" % (line, inline), re.MULTILINE)
-        specs = (match[1] for data in lists if name.encode() in data for match in asks.finditer(data))
-        found.update((name, spec.strip().decode("ascii", "replace")) for spec in specs)
+        specs = _texts(asks, name, lists)
+        if not specs:
+            runs = (
+                rb"\bpip3?[ \t]+install\b[^\n;&|#]*[ \t\"']%s(?![\w.-])(?:\[[^\]\n]{0,80}\])?([^\s;&|#\"']*)"
+                % name.encode()
+            )
+            leasts = [requirement.partition(">=")[2] for requirement in met if requirement.startswith(f"{name}>=")]
+            specs = _texts(re.compile(runs), name, scripts)
+            specs = specs if all(at_least(spec, least) for spec in specs for least in leasts) else set()
+        found.update((name, spec) for spec in specs)
     return tuple(sorted(found))
+
+
+def _texts(asks: re.Pattern[bytes], name: str, files: Iterable[bytes]) -> set[str]:
+    matches = (match for data in files if name.encode() in data for match in asks.finditer(data))
+    return {match[1].strip().decode("ascii", "replace") for match in matches}
 
 
 def installed(root: Path, files: Sequence[str]) -> Iterator[str]:

@@ -105,6 +105,11 @@ def test_one_file_speaks_for_all_that_set_a_variable_without_effect(tmp_path):
         ({"requirements.txt": "transformers<5,>=4.50.3\n"}, False),
         ({"requirements.txt": "# transformers>=4.53\nsentence-transformers>=5\n"}, False),
         ({"requirements.txt": "transformers @ git+https://github.com/x/transformers@v4.30\n"}, False),
+        ({"install.sh": "pip install -U 'transformers[torch]==4.51.3' peft\n"}, True),
+        ({"Dockerfile": "FROM x\nRUN pip install transformers>=4.52 && ls\n", "requirements.txt": "numpy\n"}, True),
+        ({"install.sh": "pip install transformers==4.51.3\n", "old/run.sh": "pip install transformers\n"}, False),
+        ({"install.sh": "pip install transformers==4.51.3\n", "requirements.txt": "transformers\n"}, False),
+        ({"install.sh": "pip install sentence-transformers==5.0\n# pip install\ntransformers==4.51\n"}, False),
     ],
 )
 def test_the_version_that_an_option_waits_for(tmp_path, lists, met):
@@ -123,6 +128,7 @@ def test_the_version_that_an_option_waits_for(tmp_path, lists, met):
         ({"requirements.txt": "transformers>=4.37.0\n"}, ""),
         ({"requirements.txt": "transformers==4.51.3\n"}, ""),
         ({"requirements.txt": "numpy\n"}, ""),
+        ({"examples/run.sh": "pip install transformers==4.37.0\n"}, ""),
     ],
 )
 def test_lists_that_take_only_older_versions(tmp_path, lists, below):
