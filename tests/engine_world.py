@@ -31,7 +31,7 @@ MOVES = {
 def _rules(planted: tuple[type[Rule], ...], classes: tuple[type[Rule], ...], soc: str) -> Rules:
     """Chosen rules. Those of the tests bring codes of their own, from PRT950 upwards."""
     tables = load()
-    stanza = {"messages": {"planted": ("wrong", "minutes")}, "once": {"": False}, "apart": {"": False}, "across": False}
+    stanza = {"messages": {"planted": ("wrong", "minutes")}, "once": {"": False}, "apart": {"": False}, "across": ""}
     codes = {rule.code: stanza for rule in planted}
     tables = tables._replace(rules={**tables.rules, **codes}, moves=MOVES)
     return Rules(tables, [kind(tables) for kind in (*classes, *planted)])

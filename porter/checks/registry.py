@@ -80,9 +80,9 @@ class Rules:
         flags = self.tables.rules[code][name]
         return bool(flags.get(why, flags[""]))
 
-    def across(self, code: str) -> bool:
-        """Whether one file of a program speaks for all that say the same."""
-        return bool(self.tables.rules[code]["across"])
+    def across(self, code: str) -> str:
+        """Of what one file speaks for all that say the same: "program", "folder", or "" for none."""
+        return str(self.tables.rules[code]["across"])
 
     @cached_property
     def texts(self) -> Texts:

@@ -19,7 +19,9 @@ ALSO = "also"  # of `Finding.values`: the further lines of which it speaks
 PLACES = "places"  # and its places in other files, "path:line, path:line"
 FILES = "other_files"  # the first of those files, for the message
 # what a message says of its own place alone
-_OF_THE_PLACE = frozenset({"into", "reached", "lines", "loop", "served_by", "calls", "bystanders", "bystander_files"})
+_OF_THE_PLACE = frozenset(
+    {"called", "into", "reached", "lines", "loop", "served_by", "calls", "bystanders", "bystander_files"}
+)
 
 Span = tuple[int, int]  # the first and the last line
 

@@ -1,6 +1,6 @@
 """One cause is one finding across files, too: what a rule says `across` the files of a program is told in one of them.
 
-A program is what has a list of packages of its own. Its first file speaks, a test only for tests; the others are its
+A program is what has a list of packages of its own; scripts that ask a cluster for GPUs are told by folder. Its first file speaks, a test only for tests; the others are its
 places. Where one of them alone is analysed, it speaks for itself; what is edited or suppressed always does.
 """
 
@@ -20,7 +20,7 @@ _CARRIED = ("bystanders", "bystander_files")  # files that the one which speaks 
 
 
 def told_together(
-    results: Sequence[FileResult], listed: Callable[[], Iterable[str]], across: Callable[[str], bool]
+    results: Sequence[FileResult], listed: Callable[[], Iterable[str]], across: Callable[[str], str]
 ) -> list[FileResult]:
     """The results with one finding for what one thought answers; `listed`: all files; `across`: of a code, see there."""
     found = [f for result in results for f in result.findings if across(f.code) and may_fold(f)]
@@ -29,7 +29,8 @@ def told_together(
     home = _Homes(listed())
     groups: dict[tuple[Hashable, ...], list[Finding]] = {}
     for f in sorted(found, key=_first):
-        groups.setdefault((home.of(f.path), *sentence(f)), []).append(f)
+        where = home.of(f.path) if across(f.code) == "program" else f.path[: f.path.rfind("/") + 1]
+        groups.setdefault((where, *sentence(f)), []).append(f)
     told = {several[0]: _of_all(several) for several in groups.values() if len(several) > 1}
     left = {f for several in groups.values() for f in several[1:]}
     files = {f.path for several in groups.values() if len(several) > 1 for f in several}

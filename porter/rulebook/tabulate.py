@@ -78,7 +78,7 @@ class _Joined:
             "default": s.get("default", "on"),
             "quotes": s.get("quotes", False),
             "messages": weight,
-            "across": s.get("across", False),
+            "across": s.get("across", ""),
             **{
                 flag: {key: m[flag] for key, m in s["message"].items() if flag in m} | {"": s.get(flag, False)}
                 for flag in ("once", "apart")

@@ -119,6 +119,26 @@ def test_each_program_is_told_by_itself(porter: Porter) -> None:
     assert told(porter) == {"one/a.py": "one/sub/b.py:1", "two/a.py": ""}
 
 
+def places_of(porter: Porter, code: str) -> dict[str, str]:
+    found = json.loads(porter("analyze", ".", "--format", "json").text)["findings"]
+    return {f"{f['path']}:{f['line']}": f["values"].get("places", "") for f in found if f["code"] == code}
+
+
+def test_a_folder_of_job_scripts_asks_for_gpus_once(porter: Porter) -> None:
+    job = "#!/bin/bash\n#SBATCH --gres=gpu:{}\npython train.py\n"
+    jobs = {"jobs/a.sh": 4, "jobs/b.sh": 4, "jobs/c.sh": 8, "more/a.sh": 4}
+    write(porter.folder, {"porter.toml": "", **{path: job.format(count) for path, count in jobs.items()}})
+    assert places_of(porter, "PRT821") == {"jobs/a.sh:2": "jobs/b.sh:2", "jobs/c.sh:2": "", "more/a.sh:2": ""}
+
+
+def test_one_import_of_the_adapter_serves_all_operators(porter: Porter) -> None:
+    """Each keeps its place, also where the operators are others."""
+    call = "import torchvision\n\n\ndef best(x, y):\n    return torchvision.ops.{}(x, y)\n"
+    files = {"a.py": call.format("nms"), "b.py": call.format("roi_align"), "one/c.py": call.format("nms")}
+    write(porter.folder, {"porter.toml": "", "one/requirements.txt": "torch\n", **files})
+    assert places_of(porter, "PRT410") == {"a.py:5": "b.py:5", "one/c.py:5": ""}
+
+
 def test_what_may_be_missing_is_another_thing(porter: Porter) -> None:
     tried = SERVER.replace("from", "try:\n    from", 1).replace("2D\n", "2D\nexcept ImportError:\n    pass\n", 1)
     write(porter.folder, {"porter.toml": "", "a.py": tried, "b.py": SERVER, "c.py": tried})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule import TOGETHER, Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.python.index import methods
 
@@ -22,4 +22,6 @@ class VisionOperator(Rule):
         owner = file.scene.owner(link) if link is not None else None
         if owner is not None and "__getitem__" in methods(owner):  # a dataset's: the workers of a loader have no device
             return None
-        return Hit(original, "operator", values=(("name", name.removeprefix("torch.ops.")),))
+        # one import serves all of them
+        values = (("called", name.removeprefix("torch.ops.")), (TOGETHER, "adapter"))
+        return Hit(original, "operator", values=values)
