@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from functools import partial
 from typing import Any
 
 from porter.engine.nodes import quoted
 from porter.engine.rule import Answer, Hit, Rule, cst
-from porter.engine.rule_file import RuleFile
+from porter.engine.rule_file import Link, RuleFile
 from porter.engine.rule_file import Variable as VariableName
+from porter.python.evidence import constant
 from porter.rulebook.table import Tables, Variable
 from porter.rulebook.variable_values import is_list, is_ordered, is_taken
+
+_OF_CUBLAS, _DETERMINISTIC = "CUBLAS_WORKSPACE_CONFIG", frozenset({"torch.use_deterministic_algorithms"})
 
 
 class EnvironmentVariable(Rule):
@@ -30,6 +34,8 @@ class EnvironmentVariable(Rule):
             or (literal.role == "keyword") != isinstance(original, cst.Arg)
         ):
             return None
+        if literal.name == _OF_CUBLAS and _is_deterministic(literal.link, file):
+            return Hit(original, "followed", code="PRT803", values=(("old", literal.name),))
         row, new = self.rows.get(literal.name), None
         if row is not None and row.to:
             taken = is_taken(row, literal.value)  # else the variable is better left out
@@ -67,6 +73,17 @@ class EnvironmentVariable(Rule):
         safe = row.fix == "safe" and certain and new is not None
         weight: dict[str, Any] = {"severity": row.severity, "effort": row.effort}
         return Hit(node, row.why, new=new, safe=safe, code=row.code, values=values, **weight)
+
+
+def _is_deterministic(variable: Link, file: RuleFile) -> bool:
+    """Whether the function does already what is to take the place of cuBLAS's variable."""
+    around, function = file.scene.function(variable), file.scene.function
+    for link in file.meaning.mentions.of(_DETERMINISTIC):
+        call, above = link[1][0], function(link)
+        if call.__class__ is ast.Call and call.args and constant(call.args[0]) is True:
+            if (above and above[0]) is (around and around[0]):
+                return True
+    return False
 
 
 def _renamed(node: cst.Arg | cst.BaseString, to: str) -> cst.CSTNode | None:
