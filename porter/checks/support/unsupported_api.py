@@ -34,6 +34,7 @@ _CASTS = {
 _ALIASES = {"short": "int16", "int": "int32", "long": "int64", "half": "float16", "float": "float32"}
 # the rest is verified nearly everywhere, left out of the lists though it works, or what PRT307 and PRT309 speak of
 _RULED = "torch._six"  # PRT704 answers for all of it
+_OWN_CONSTANT = lazy(r"torch\.nn\.[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$")  # torch.nn never had constants
 _LIST = 3  # a note that names fewer types speaks of an argument or a result
 _MAKES = lazy(r"\.(?:new_\w+|zeros|ones|empty|full|arange|\w+_like|tensor|to|type|as_tensor)$")
 _MOVES = lazy(rb"cuda|npu|device|\.to\(|type_as|\.new_|Module")
@@ -98,6 +99,8 @@ def _is_member(file: RuleFile, name: str) -> bool:
 
 def _missing(verdict: Verdict, support: Support, count: int) -> tuple[str, dict[str, str]]:
     values = {"name": verdict.api, "count": str(count)}
+    if verdict.kind == UNKNOWN and _OWN_CONSTANT.match(verdict.api):
+        return "constant", values
     if verdict.kind == UNKNOWN:
         gone = support.catalogue.surface.gone(verdict.api)
         return "gone" if gone else "torch", {**values, "version": support.catalogue.torch}
