@@ -48,7 +48,7 @@ train.py:7:5: PRT101 blocker auto
 
 def test_what_to_do_by_hand(porter):
     text = porter("explain", "train.py:8").text
-    assert text.startswith("train.py:8:18: PRT110 wrong manual\n") and "\n 8 |     capability = torch" in text
+    assert text.startswith("train.py:8:18: PRT110 blocker manual\n") and "\n 8 |     capability = torch" in text
     by_hand = porter("explain", "PRT110").text.partition("\nBy hand\n")[2].partition("\n\nFindings")[0]
     assert by_hand and by_hand in text and "porter explain" not in text
     assert "\nBy hand\n" not in porter("explain", "train.py:7").text
