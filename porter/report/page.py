@@ -9,13 +9,13 @@ from collections import Counter
 from porter.engine.together import paths_of
 from porter.files.documents import Json
 from porter.finding import EFFORTS, SEVERITIES, STATUSES
+from porter.report.by_file import files, launchers
 from porter.report.excerpt import Excerpts, Row
 from porter.report.findings import DEPENDENT, REFUSED, stands_in_the_way
 from porter.report.links import Links
 from porter.report.numbers import count_read
 from porter.report.sanitise import line, shown
 from porter.report.static import paper
-from porter.report.treemap import boxes
 from porter.report.work import sentence
 from porter.rulebook.table import LANGUAGES
 from porter.rulebook.words import both, speaker, words
@@ -173,29 +173,6 @@ def _places(finding: Json) -> int:
     return len(paths_of(finding["path"], finding["values"]))
 
 
-def files(document: Json, due: list[Json]) -> Json:
-    counts: dict[str, Counter[str]] = {}
-    for f in due:
-        counts.setdefault(f["path"], Counter())[f["status"]] += 1
-        counts[f["path"]][f["severity"]] += 1
-    lines = {file["path"]: file["lines"] for file in document["files"]}
-    rows = []
-    for path, count in counts.items():
-        left = count["review"] + count["manual"]
-        rows.append(
-            {
-                "path": path,
-                "lines": lines.get(path, 0),
-                "left": left,
-                "total": left + count["auto"],
-                **{k: count[k] for k in (*STATUSES, *SEVERITIES)},
-            }
-        )
-    rows.sort(key=lambda row: (-row["manual"], -row["review"], -row["total"], row["path"]))
-    sizes = {row["path"]: (row["total"], row["left"]) for row in rows}
-    return {"rows": rows, "boxes": boxes(sizes), "widest": max((row["total"] for row in rows), default=1)}
-
-
 def variables(findings: list[Json]) -> list[Json]:
     """Environment variables that nothing reads on NPUs, or not under this name: most places first."""
     groups: dict[str, list[Json]] = {}
@@ -214,14 +191,6 @@ def variables(findings: list[Json]) -> list[Json]:
         for name, group in groups.items()
     ]
     return sorted(rows, key=lambda row: (-row["count"], row["name"]))
-
-
-def launchers(document: Json, due: list[Json]) -> list[Json]:
-    counts = Counter((f["path"], f["status"]) for f in due)
-    return [
-        {**row, **{status: counts[row["path"], status] for status in STATUSES}}
-        for row in document["environment"]["launchers"]
-    ]
 
 
 def by_rule(findings: list[Json]) -> list[Json]:
