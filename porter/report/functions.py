@@ -25,7 +25,7 @@ class Functions:
         for number in range(len(lines), 0, -1):
             text = lines[number - 1].lstrip()
             # the end of a call or of a signature stands as far left as its beginning
-            if not text or text[:1] in b"#)]}":
+            if not text or text.startswith((b"#", b")", b"]", b"}")):
                 continue
             depth = len(lines[number - 1]) - len(text)
             if depth < indent:

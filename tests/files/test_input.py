@@ -238,6 +238,7 @@ ALLOWED = {  # who opens files by itself, and why
     "porter/files/seal.py": "the secret of the journal, in the user's own folder",
     "porter/run/cache.py": "makes the cache's file, closed to others",
     "porter/files/lock.py": "the lock",
+    "porter/files/pages.py": "writes the pages of a report, and the record of them",
     "porter/rulebook/compiled.py": "porter's own rules, and what is compiled from them",
     "porter/catalog/read/documents.py": "porter's own data",
     "porter/catalog/read/traced.py": "porter's own data",

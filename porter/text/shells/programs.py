@@ -30,7 +30,7 @@ _GPUS_ALONE = lazy(
 # they do so without any program of torch's: what prepares poses for them is no such program
 _RECONSTRUCTS = lazy(r"(?<![\w./-])(colmap)(?=[ \t]+[a-z_]+(?:[ \t]|$))", re.MULTILINE)
 _PREPARES = lazy(r"(?i)(?:colmap|database|poses|llff)[\w-]*\.py$")
-_PYTHON_FILE = lazy(r"[^\s;|&]+\.py\b")
+_PYTHON_FILE = lazy(r"(?<![^\s;|&])[^\s;|&]+\.py\b")
 _STARTS_TORCH = lazy(r"\b(?:torchrun|accelerate|deepspeed)\b|(?<![\w.])-m[ \t]")
 _NAMES_THEM = lazy(r"[\s@-]*(?:#|echo\b|printf\b|which\b|type\b|command[ \t]+-v|ls\b|cp\b|git\b|wget\b|pip\b)")
 SET_ENV = "source /usr/local/Ascend/ascend-toolkit/set_env.sh"
@@ -50,7 +50,7 @@ def gpus_alone(script: Script) -> list[tuple[int, str]]:
     programs = []
     for program in (
         *_GPUS_ALONE.finditer(script.text),
-        *(_RECONSTRUCTS.finditer(script.text) if _prepares(script) else ()),
+        *(_RECONSTRUCTS.finditer(script.text) if "colmap" in script.text and _prepares(script) else ()),
     ):
         begin, _ = script.lines(program.start(), program.start())
         if not _NAMES_THEM.match(script.text, begin):

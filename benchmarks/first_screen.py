@@ -1,7 +1,7 @@
 """Does a number mean the same everywhere? Every number of the terminal's first screen, of the tiles of the HTML page and of the
 Markdown, recomputed from the findings in the JSON of the same run.
 
-    python benchmarks/numbers.py [--only REGEX]     over the checkouts of same_bytes.txt, which are fetched where they are missing
+    python benchmarks/first_screen.py [--only REGEX]     over the checkouts of same_bytes.txt, which are fetched where they are missing
 
 Prints a row for each disagreement and ends with 1 where there is one.
 """
