@@ -11,7 +11,7 @@ from porter.analysis.text import examine
 from porter.engine.refusals import guarded, own
 from porter.engine.session import Session
 from porter.engine.suppress import SPOKEN, Suppressions
-from porter.engine.together import ALSO
+from porter.engine.together import ALSO, further_lines
 from porter.errors import Broken
 from porter.finding import STATUSES, Change, FileResult, Finding, Site
 from porter.python.comments import to_porter
@@ -169,8 +169,8 @@ def _moved(book: Notebook, finding: Finding) -> Finding:
         last_line, behind = line, column
     shown = book.lines[min(finding.line, len(book.lines)) - 1]
     values = {**dict(finding.values), "cell": str(shown.cell.number), "cell_line": str(shown.number)}
-    if also := values.get(ALSO):
-        values[ALSO] = ", ".join(str(_place(book, int(number), 1)[0]) for number in also.split(", "))
+    if also := further_lines(values):
+        values[ALSO] = ", ".join(str(_place(book, number, 1)[0]) for number in also)
     return replace(
         finding, line=line, column=column, end_line=last_line, end_column=behind, values=tuple(sorted(values.items()))
     )

@@ -9,7 +9,7 @@ from porter.commands.job import prepare
 from porter.commands.named_place import Place
 from porter.commands.settings import relative
 from porter.commands.view import report_of
-from porter.engine.together import ALSO
+from porter.engine.together import further_lines
 from porter.errors import UserError
 from porter.exits import INTERNAL, OK
 from porter.files.errors import FilesError, printable
@@ -58,8 +58,9 @@ def _at(findings: list[Finding], place: Place) -> list[Finding]:
 def _lines(finding: Finding) -> set[int]:
     """Of the place itself, and the further ones that its message names."""
     named = dict(finding.values)
-    others = {int(line) for key in (ALSO, "lines") for line in named.get(key, "").split(",") if line.strip().isdigit()}
-    return {*range(finding.line, max(finding.end_line, finding.line) + 1), *others}
+    of_shapes = {int(line) for line in named.get("lines", "").split(",") if line.strip().isdigit()}
+    own = range(finding.line, max(finding.end_line, finding.line) + 1)
+    return {*own, *further_lines(named), *of_shapes}
 
 
 def _covers(finding: Finding, place: Place) -> bool:

@@ -2,7 +2,7 @@
 
 What is folded: findings of a file whose rules name one cause (`TOGETHER`), and those that say the same sentence in the same
 function. What is edited or suppressed stands by itself. A rule whose places are work of their own, whatever they have in
-common, says `apart` in its stanza. Across files see porter/project/one_finding.py.
+common, says `apart` in its stanza. Across files see porter/project/told_together.py.
 """
 
 from __future__ import annotations
@@ -94,14 +94,27 @@ def _with_lines(findings: list[Finding]) -> Finding:
 
 def lines_of(finding: Finding) -> list[int]:
     """All lines of its own file that one finding speaks of."""
-    also = dict(finding.values).get(ALSO, "")
-    return [finding.line, *(int(line) for line in also.split(", ") if line)]
+    return [finding.line, *further_lines(dict(finding.values))]
+
+
+def further_lines(values: Mapping[str, str]) -> list[int]:
+    """Of its own file."""
+    return [int(line) for line in _listed(values, ALSO)]
+
+
+def further_places(path: str, values: Mapping[str, str]) -> list[tuple[str, int]]:
+    """The places of a finding of a file beside its own one, as file and line."""
+    elsewhere = (place.rpartition(":") for place in _listed(values, PLACES))
+    return [(path, line) for line in further_lines(values)] + [(other, int(line)) for other, _, line in elsewhere]
 
 
 def paths_of(path: str, values: Mapping[str, str]) -> list[str]:
     """The files of all places of a finding, as often as it has places there."""
-    own = [path] * (1 + len([line for line in values.get(ALSO, "").split(", ") if line]))
-    return own + [place.rpartition(":")[0] for place in values.get(PLACES, "").split(", ") if place]
+    return [path, *(file for file, _ in further_places(path, values))]
+
+
+def _listed(values: Mapping[str, str], key: str) -> list[str]:
+    return values[key].split(", ") if values.get(key) else []
 
 
 def by_file(findings: Iterable[Finding]) -> dict[str, list[Finding]]:
@@ -118,7 +131,5 @@ def taken_apart(finding: Finding) -> Iterator[Finding]:
     folded_keys = {ALSO, *((PLACES, FILES) if PLACES in known else ())}  # a rule may name other files by itself
     values = tuple(value for value in finding.values if value[0] not in folded_keys)
     yield replace(finding, values=values)
-    elsewhere = (place.rpartition(":") for place in known.get(PLACES, "").split(", ") if place)
-    own = ((finding.path, line) for line in lines_of(finding)[1:])
-    for path, line in (*own, *((path, int(number)) for path, _, number in elsewhere)):
+    for path, line in further_places(finding.path, known):
         yield replace(finding, path=path, line=line, column=1, end_line=line, end_column=1, values=values)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from porter.engine.facts import exports_of
 from porter.engine.rule_file import Link, Node, RuleFile
+from porter.native.endings import endings
 from porter.native.python_to_kernels import mentions
 from porter.native.uses import uses
 from porter.python.blocks import once_for_file
@@ -51,12 +52,7 @@ def _ends(file: RuleFile) -> dict[Node, str]:
     if not names:
         return {}
     functions: list[Node] = [link[0] for kind in FUNCTIONS[:2] for link in file.buckets.get(kind, ())]
-    words = {function: {*_words(function, places)} for function in functions}
-    ends: dict[Node, str] = {}
-    while fresh := {f: names[word] for f in functions if f not in ends for word in sorted(words[f] & names.keys())[:1]}:
-        ends |= fresh
-        names |= {f.name: end for f, end in fresh.items() if f.name not in names}
-    return ends
+    return endings({function: _words(function, places) for function in functions}, names, lambda f: [f.name])
 
 
 def _words(function: Node, places: dict[Node, str]) -> Iterator[str]:

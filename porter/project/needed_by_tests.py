@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from porter.engine.facts import NativeCode, Needed, exports_of
 from porter.files.paths import is_test
+from porter.native.endings import endings
 from porter.native.other_ways import asks_for_gpu, does_without
 from porter.native.python_to_kernels import mentions
 from porter.native.required import GONE
@@ -83,28 +84,27 @@ class _Ends:
 
 def ending(statements: Iterable[ast.stmt], used: Mapping[Node, str], names: Mapping[str, str]) -> dict[str, str]:
     """Which definitions end in something: `used` by places, `names` by what it is called."""
-    known = dict(names)
-    waiting = [statement for statement in statements if isinstance(statement, _DEFINITIONS)]
-    found: dict[str, str] = {}
-    while ends := {s: end for s in waiting if (end := _end(s, used, known))}:
-        waiting = [s for s in waiting if s not in ends]
-        for statement, end in ends.items():
-            targets: Iterable[Node] = getattr(statement, "targets", (statement,))
-            found.update((name, end) for t in targets if (name := getattr(t, "id", "") or getattr(t, "name", "")))
-        known.update(found)
-    return found
+    words = {s: _words(s, used) for s in statements if isinstance(s, _DEFINITIONS)}
+    found = endings(words, {**names, **{end: end for end in used.values()}}, _bound)
+    return {name: end for statement, end in found.items() for name in _bound(statement)}
 
 
-def _end(statement: Node, used: Mapping[Node, str], names: Mapping[str, str]) -> str | None:
+def _bound(statement: ast.stmt) -> list[str]:
+    """What a definition is called."""
+    targets: Iterable[Node] = getattr(statement, "targets", (statement,))
+    return [name for t in targets if (name := getattr(t, "id", "") or getattr(t, "name", ""))]
+
+
+def _words(statement: Node, used: Mapping[Node, str]) -> Iterator[str]:
+    """The names that it reads; and what it ends in, as the name of that."""
     todo: list[Node] = [statement]
     while todo:
-        node = todo.pop(0)
+        node = todo.pop()
         if node in used:
-            return used[node]
-        if node.__class__ is ast.Name and node.id in names and node.ctx.__class__ is ast.Load:
-            return names[node.id]
-        todo[:0] = _ways(node) if node.__class__ in (ast.If, ast.IfExp) else children(node)
-    return None
+            yield used[node]
+        elif node.__class__ is ast.Name and node.ctx.__class__ is ast.Load:
+            yield node.id
+        todo += _ways(node) if node.__class__ in (ast.If, ast.IfExp) else children(node)
 
 
 def _ways(choice: Node) -> list[Node]:

@@ -1,7 +1,8 @@
 """One cause is one finding across files, too: what a rule says `across` the files of a program is told in one of them.
 
-A program is what has a list of packages of its own; scripts that ask a cluster for GPUs are told by folder. Its first file speaks, a test only for tests; the others are its
-places. Where one of them alone is analysed, it speaks for itself; what is edited or suppressed always does.
+A program is what has a list of packages of its own; scripts that ask a cluster for GPUs are told by folder. Its first file
+speaks, a test only for tests; the others are its places. Where one of them alone is analysed, it speaks for itself; what is
+edited or suppressed always does.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from porter.engine.together import further_lines
 from porter.files.documents import Json
 from porter.rulebook.words import both
 
@@ -43,6 +44,5 @@ def _late(document: Json, run: Json) -> dict[tuple[str, int], list[Json]]:
 def _places(finding: Json) -> set[tuple[str, int]]:
     """The lines of a finding, and those of the operators that get its shape."""
     lines = {*range(finding["line"], finding["end_line"] + 1)}
-    for key in ("lines", "also"):
-        lines |= {int(line) for line in finding["values"].get(key, "").split(",") if line}
-    return {(finding["path"], line) for line in lines}
+    lines |= {int(line) for line in finding["values"].get("lines", "").split(",") if line}
+    return {(finding["path"], line) for line in (*lines, *further_lines(finding["values"]))}

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from urllib.parse import quote
 
+from porter.engine.together import further_places
 from porter.files.documents import Json
 from porter.finding import SEVERITIES
 from porter.report.sanitise import as_json, line
@@ -117,10 +118,8 @@ def _result(f: Json, index: dict[str, int]) -> Json:
 
 def _further(f: Json) -> Iterator[Json]:
     """The other places of its cause, in its file and in others."""
-    own = [(f["path"], number) for number in f["values"].get("also", "").split(", ") if number]
-    others = [place.rpartition(":")[::2] for place in f["values"].get("places", "").split(", ") if place]
-    for path, number in (*own, *others):
-        yield {"physicalLocation": {"artifactLocation": _file(path), "region": {"startLine": int(number)}}}
+    for path, number in further_places(f["path"], f["values"]):
+        yield {"physicalLocation": {"artifactLocation": _file(path), "region": {"startLine": number}}}
 
 
 def _fix(f: Json) -> Json:
