@@ -15,6 +15,7 @@ from porter.finding import Change, apply
 from porter.python.source import Source
 from porter.python.stored import LINE_END
 from porter.python.walks import outer_functions
+from porter.spans import Span
 
 if TYPE_CHECKING:
     from porter.analysis.file import File
@@ -30,7 +31,7 @@ class Before(NamedTuple):
     free: frozenset[str]  # names that are used and bound nowhere
     hidden: int  # statements that this Python's grammar does not know
     failed: frozenset[str]
-    functions: list[tuple[int, int]]  # the lines of each, sorted, without those inside another
+    functions: list[Span]  # the lines of each, sorted, without those inside another
 
     @classmethod
     def of(cls, file: File) -> Before:

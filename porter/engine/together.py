@@ -7,13 +7,13 @@ common, says `apart` in its stanza. Across files see porter/project/told_togethe
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from porter.engine.rule import TOGETHER
 from porter.engine.session import Session
 from porter.finding import Finding
+from porter.spans import Span, span_of
 
 ALSO = "also"  # of `Finding.values`: the further lines of which it speaks
 PLACES = "places"  # and its places in other files, "path:line, path:line"
@@ -22,8 +22,6 @@ FILES = "other_files"  # the first of those files, for the message
 _OF_THE_PLACE = frozenset(
     {"called", "into", "reached", "lines", "loop", "served_by", "calls", "bystanders", "bystander_files"}
 )
-
-Span = tuple[int, int]  # the first and the last line
 
 
 def folded(findings: Iterable[Finding], session: Session, functions: Sequence[Span] = ()) -> tuple[Finding, ...]:
@@ -71,15 +69,10 @@ def _of_one_function(findings: Iterable[Finding], session: Session, functions: S
     groups: dict[tuple[Hashable, ...], list[Finding]] = {}
     for f in findings:
         if may_fold(f) and not f.code.startswith("PRT0") and not session.rules.apart(f.code, f.why):
-            groups.setdefault((*sentence(f), _function(f.line, functions)), []).append(f)
+            groups.setdefault((*sentence(f), span_of(f.line, functions)), []).append(f)
         else:
             yield f
     yield from map(_with_lines, groups.values())
-
-
-def _function(line: int, functions: Sequence[Span]) -> Span | None:
-    place = bisect_right(functions, (line, line + 1_000_000_000)) - 1
-    return functions[place] if place >= 0 and line <= functions[place][1] else None
 
 
 def _with_lines(findings: list[Finding]) -> Finding:

@@ -6,6 +6,7 @@ import ast
 
 from porter.python.trees import parse
 from porter.python.walks import walk
+from porter.spans import Span, outermost, span_of
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _WORD = b"mlx"
@@ -15,13 +16,14 @@ class AppleCode:
     def __init__(self, text: bytes) -> None:
         tree = parse(text) if _WORD in text else None
         self._whole = tree is not None and any(map(_imports, tree.body))
-        self._spans: list[tuple[int, int]] = []
+        self._spans: list[Span] = []
         for node in walk(tree) if tree is not None and not self._whole else ():
             if isinstance(node, _FUNCTIONS) and any(map(_imports, node.body)):
                 self._spans.append((node.lineno, node.end_lineno or node.lineno))
+        self._spans = outermost(self._spans)
 
     def has(self, line: int) -> bool:
-        return self._whole or any(first <= line <= last for first, last in self._spans)
+        return self._whole or span_of(line, self._spans) is not None
 
 
 def _imports(node: ast.stmt) -> bool:

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from porter.engine.rule_file import Node
+from porter.spans import Span
 
 _PLAIN = frozenset(  # what is told by its node: operators, contexts, words and numbers
     "ctx op ops type_comment type_ignores attr id arg name asname module level lineno kind conversion simple is_async"
@@ -48,9 +49,9 @@ def _add_children(node: Node, nodes: list[Node]) -> None:
             nodes.append(value)
 
 
-def outer_functions(tree: ast.Module) -> list[tuple[int, int]]:
+def outer_functions(tree: ast.Module) -> list[Span]:
     """The first and the last line of each function and method that is inside no other, sorted."""
-    found: list[tuple[int, int]] = []
+    found: list[Span] = []
     nodes: list[Node] = [*tree.body]
     for node in nodes:
         if node.__class__ in _DEFINITIONS:

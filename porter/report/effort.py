@@ -21,6 +21,7 @@ from porter.versions import canonical
 
 if TYPE_CHECKING:
     from porter.report.model import Report
+    from porter.rulebook.texts import PackageText
 
 NOTHING: Range = (0, 0)
 WHATS = ("kernel", "package", "other", "edits", "unread", "checks")  # what an item is, in the order of a report
@@ -113,11 +114,18 @@ class Effort:
     def _package(self, f: Finding) -> str:
         if f.code not in self._rows[_PACKAGES]["codes"]:
             return ""
-        name = self._report.texts.subject(f).partition(",")[0].strip()
-        known = self._report.texts.package(name)
-        top = (known.name if known else name).partition(".")[0]
+        known = self._about(f)
+        top = (known.name if known else self._named(f)).partition(".")[0]
         about = self._report.texts.package(top)
         return about.row.names[0] if about else canonical(top)
+
+    def _named(self, f: Finding) -> str:
+        return self._report.texts.subject(f).partition(",")[0].strip()
+
+    def _about(self, f: Finding) -> PackageText | None:
+        """What is known of the package that a finding names, or of the one that this belongs to."""
+        name, package = self._named(f), self._report.texts.package
+        return package(name) or package(name.partition(".")[0])
 
     def _kind(self, f: Finding) -> str:
         """Which assumption holds for a finding by itself. What names its replacement is never written anew."""
@@ -127,8 +135,7 @@ class Effort:
             replaced = any(kernel.replacement for kernel in self._tables.kernels if kernel.why == f.why)
             return "kernel-replaced" if replaced else _KERNELS
         if f.code in self._rows[_PACKAGES]["codes"]:
-            name = self._report.texts.subject(f).partition(",")[0].strip()
-            about = self._report.texts.package(name) or self._report.texts.package(name.partition(".")[0])
+            about = self._about(f)
             replaced = about is not None and (bool(about.row.replacement) or about.row.status == "plugin")
             return "package-replaced" if replaced else _PACKAGES
         return _BUILD if f.code in self._rows[_BUILD]["codes"] else "rewrite"

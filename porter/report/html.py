@@ -12,6 +12,7 @@ from markupsafe import Markup
 from porter.files.documents import Json
 from porter.regex import lazy
 from porter.report import support
+from porter.report.colours import coloured, runs
 from porter.report.links import Links
 from porter.report.page import STATES, TOP, context, project
 from porter.report.read import Templates
@@ -118,20 +119,16 @@ def _prose(text: str, lang: str) -> Markup:
 
 def _code(text: str) -> Markup:
     """An example, coloured."""
-    from porter.report.colours import coloured
-
     rows = tuple(shown(row) for row in text.strip("\n").split("\n"))
     return _coloured(list(zip(rows, coloured("x.py", rows))))
 
 
 def _coloured(rows: list[tuple[str, str]]) -> Markup:
     lines = []
-    for text, runs in rows:
-        parts, offset = [], 0
-        for kind, size in re.findall(r"([a-z.])(\d+)", runs) or [(".", len(text))]:
-            piece, offset = text[offset : offset + int(size)], offset + int(size)
-            parts.append(piece if kind == "." else Markup('<span class="t-{}">{}</span>').format(kind, piece))
-        lines.append(Markup("").join([*parts, text[offset:]]))
+    for text, colours in rows:
+        pieces = ((kind, text[start:end]) for kind, start, end in runs(text, colours))
+        lines.append(Markup("").join(p if kind == "." else Markup('<span class="t-{}">{}</span>').format(kind, p)
+                                     for kind, p in pieces))  # fmt: skip
     return Markup("\n").join(lines)
 
 

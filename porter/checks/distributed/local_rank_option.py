@@ -13,16 +13,22 @@ OLD, NEW = "--local_rank", "--local-rank"
 # the option follows torchrun: `args.local_rank = int(os.environ["LOCAL_RANK"])`. Where the option sets the variable,
 # or the variable gives another option its value, torch.distributed.launch is what starts the program
 _SETS = lazy(rb"\benviron\[[\"']LOCAL_RANK[\"']\]\s*=(?!=)")
-_FOLLOWS = lazy(rb"(?:local_rank|LOCAL_RANK)\b[^\n=\]]*[=,][^\n]*\bLOCAL_RANK\b")
+_GIVES = lazy(rb"(?:local_rank|LOCAL_RANK)\b(?:(?!(?:local_rank|LOCAL_RANK)\b)[^=,\]])*[=,]")
+_RANK = lazy(rb"\bLOCAL_RANK\b")
 
 
 @once_for_file
 def _is_known(file: RuleFile) -> bool:
     """Both spellings are taken already, or the rank comes from the environment."""
-    says, text = file.source.says, file.source.utf8
+    says = file.source.says
     if says(NEW.encode()):
         return True
-    return says(b"LOCAL_RANK") and not _SETS.search(text) and _FOLLOWS.search(text) is not None
+    return says(b"LOCAL_RANK") and not says(_SETS) and any(map(_follows, file.source.utf8.split(b"\n")))
+
+
+def _follows(line: bytes) -> bool:
+    given = _GIVES.search(line)
+    return given is not None and _RANK.search(line, given.end()) is not None
 
 
 class LocalRankOption(Rule):

@@ -13,6 +13,8 @@ from porter.python.evidence import constant
 from porter.python.index import FUNCTIONS, ancestors, walk
 from porter.regex import lazy
 
+XFORMERS_SWITCH = "enable_xformers_memory_efficient_attention"  # of diffusers
+
 # what is compared or asked where the way is chosen: `mode == "xformers"`, `self.use_flash`, `attn_impl`
 _BACKEND = lazy(
     r"(?i)flash|xformers|sdpa|sage_?attn|mem\w*_?eff|backend|attn\w*_(?:impl|mode|type)|attention_(?:impl|mode|type)"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from porter.checks.native.attention_choices import other_works
+from porter.checks.native.attention_choices import XFORMERS_SWITCH, other_works
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.python.index import ancestors
@@ -17,8 +17,6 @@ PACKED = tuple(
 )
 XFORMERS = ("xformers.ops.memory_efficient_attention", "xformers.ops.fmha.memory_efficient_attention")
 
-SWITCH = "enable_xformers_memory_efficient_attention"  # of diffusers
-
 
 class FlashAttention(Rule):
     code = "PRT409"
@@ -27,10 +25,10 @@ class FlashAttention(Rule):
         {f"{module}.{name}" for module in FLASH for name in (*DENSE, *PACKED, "flash_attn_with_kvcache")} | {*XFORMERS}
     )
 
-    methods = {SWITCH}
+    methods = {XFORMERS_SWITCH}
 
     def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
-        if isinstance(original.func, cst.Attribute) and original.func.attr.value == SWITCH:
+        if isinstance(original.func, cst.Attribute) and original.func.attr.value == XFORMERS_SWITCH:
             return self._switched_on(original, file)
         name = file.name(original.func) or ""
         function = name.rpartition(".")[2]
@@ -51,4 +49,4 @@ class FlashAttention(Rule):
         )
         if asked or imports_of(file, "xformers"):
             return None
-        return Hit(original.func, "switch", values=(("name", SWITCH),), effort="minutes")
+        return Hit(original.func, "switch", values=(("name", XFORMERS_SWITCH),), effort="minutes")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from porter.checks.export.onnx_sessions import asks_for_device
-from porter.checks.native.attention_choices import other_works
+from porter.checks.native.attention_choices import XFORMERS_SWITCH, other_works
 from porter.checks.native.detectron2_device import keeps_default
 from porter.checks.native.package_bystanders import bystanders, is_told_elsewhere, needs_none
 from porter.checks.native.package_uses import called, idle, only_asked_for, reached, untold
@@ -17,7 +17,6 @@ from porter.python.uses import in_vain
 from porter.rulebook.table import Package, Tables, package_row
 
 ATTENTIONS = ("flash_attn", "xformers")
-SWITCH = b"enable_xformers_memory_efficient_attention"
 # packages that run on the CPU unless a file asks for more, and parts of which a file may say all that is to say
 ASKED = {"onnxruntime": asks_for_device, "detectron2.config.get_cfg": keeps_default}
 
@@ -83,7 +82,7 @@ def _of_attention(original: cst.CSTNode, name: str, row: Package, file: RuleFile
     if name.partition(".")[0] in ATTENTIONS and other_works(file.scene.link_to(file.statement), file):
         return Hit(original, "chosen", values=(("name", name),), severity="note", effort="minutes")
     if name in ATTENTIONS and only_asked_for(file, name):
-        why = "switched" if name == "xformers" and file.source.says(SWITCH) else "asked"
+        why = "switched" if name == "xformers" and file.source.says(XFORMERS_SWITCH.encode()) else "asked"
         severity = row.severity if file.statement in file.tree.body else "note"
         return Hit(original, why, values=(("name", name),), severity=severity)
     return None

@@ -7,6 +7,11 @@ from typing import Any
 
 from porter.engine.rule import Hit, cst
 from porter.engine.rule_file import RuleFile
+from porter.python.blocks import once_for_file
+from porter.regex import lazy
+
+_EXPANDED = lazy(rb"\*\*[ \t]*(\w+)")
+_HAS_RESOURCES = lazy(rb"\b(\w+)\[[\"']resources[\"']\]")
 
 
 def asked_by_key(original: cst.Assign, updated: Any, file: RuleFile) -> Hit | None:
@@ -17,11 +22,11 @@ def asked_by_key(original: cst.Assign, updated: Any, file: RuleFile) -> Hit | No
         return None
     if isinstance(value, cst.Integer) and not value.evaluated_value:
         return None
-    name, source = target.value.value.encode(), file.source.utf8
-    if not re.search(rb"\*\*[ \t]*%s\b" % re.escape(name), source):
+    name = target.value.value.encode()
+    if name not in _mappings(file, _EXPANDED):
         return None  # a record of the project, and no arguments
     values = (("old", file.text(value)),)
-    if re.search(rb"\b%s\[[\"']resources[\"']\]" % re.escape(name), source):
+    if name in _mappings(file, _HAS_RESOURCES):
         return Hit(original, "by-hand", values=values)
     entry = cst.DictElement(cst.SimpleString('"NPU"'), updated.value)
     (asked,) = updated.targets
@@ -30,3 +35,8 @@ def asked_by_key(original: cst.Assign, updated: Any, file: RuleFile) -> Hit | No
     element = asked.target.slice[0].with_changes(slice=key.with_changes(value=quoted))
     targets = [asked.with_changes(target=asked.target.with_changes(slice=[element]))]
     return Hit(original, "asked", new=updated.with_changes(targets=targets, value=cst.Dict([entry])), values=values)
+
+
+@once_for_file
+def _mappings(file: RuleFile, pattern: re.Pattern[bytes]) -> set[bytes]:
+    return {match[1] for match in pattern.finditer(file.source.utf8)}

@@ -27,8 +27,8 @@ AGAINST = lazy(
 )
 
 
-CLEARS = lazy(rb"([\w.]+)\.zero_grad\(")
-STEPS = lazy(rb"([\w.]+)\.step\(([\w.]*)")  # `scaler.step(optimizer)`
+CLEARS = lazy(rb"(?<![\w.])([\w.]+)\.zero_grad\(")
+STEPS = lazy(rb"(?<![\w.])([\w.]+)\.step\(([\w.]*)")  # `scaler.step(optimizer)`
 UNTOLD = frozenset({"amsgrad"})  # nothing says which maximum the fused form keeps
 
 
