@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from porter.python.evidence import call_name, other_library
 from porter.python.index import Link, Node, owner_of, walk
+from porter.python.signs import sign
 from porter.training.loops import loops_around
 from porter.training.value_uses import SIZED, is_size
 from porter.values.operations import World
@@ -58,7 +59,6 @@ _FILLED_BY = {"full": (0, 1), "new_full": (1, 2), "pad": (1, 2), "one_hot": (1, 
 _MIXED = ("compare", "BitAnd", "BitOr", "not", "add", "sub", "mul", "div")
 _DEEPEST = 8  # of an expression
 _MOST = 400  # values that a shape is followed through
-_NAMES = {ast.BinOp: "operator", ast.Compare: "compare", ast.UnaryOp: "operator"}
 
 
 class Reach(NamedTuple):
@@ -289,7 +289,7 @@ def _named(value: Value) -> str:
     node = value.node
     if node.__class__ is ast.Call:
         return call_name(node.func) or "call"
-    return "index" if node.__class__ is ast.Subscript else _NAMES.get(node.__class__, value.op)
+    return "index" if node.__class__ is ast.Subscript else sign(node) or value.op
 
 
 def _header(loop: Node) -> str:

@@ -50,7 +50,9 @@ def test_a_package_in_many_files_is_one_cause(porter):
 def test_a_kernel_and_the_calls_that_end_in_it_are_one_cause(porter):
     text = porter("analyze", ".").text
     assert len([line for line in text.splitlines() if line.startswith(("  use.py:", "  warp.cu:"))]) == 1
-    assert "replace `warping.warp`, or write it anew: it ends in CUDA code" in " ".join(text.split())
+    assert "compute this with operators of torch, or rewrite the kernel: `warping.warp` runs CUDA code" in " ".join(
+        text.split()
+    )
 
 
 def test_numbers_are_those_of_the_findings(porter):

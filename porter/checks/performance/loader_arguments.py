@@ -72,6 +72,10 @@ def _in_memory(scene: Any, place: Link) -> bool:
     )
 
 
+# what a loader does by itself, and what keeps loading and copying out of the training process
+_WANTED = {"num_workers": ("0", "num_workers=4"), "pin_memory": ("False", "pin_memory=True")}
+
+
 class LoaderArguments(Rule):
     code = "PRT633"
     edits = False
@@ -82,10 +86,9 @@ class LoaderArguments(Rule):
         given = arguments(original, file)
         if given is None or not feeds_training(original, given, file) or file.path in file.facts.own.notebooks:
             return None
-        defaults = {"num_workers": "0", "pin_memory": "False"}
-        wanted = [name for name, value in defaults.items() if given.get(name, value) == value]
+        wanted = [name for name, (default, _) in _WANTED.items() if given.get(name, default) == default]
         if not wanted:
             return None
-        missing = ", ".join(f"{name}={given[name]}" if name in given else name for name in wanted)
+        missing = ", ".join(_WANTED[name][1] for name in wanted)
         why = "objects" if wanted == ["pin_memory"] and given.get("collate_fn") == "list" else "missing"
         return Hit(original.func, why, values=(("missing", missing),))

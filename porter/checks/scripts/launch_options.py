@@ -22,7 +22,7 @@ _OPTION = lazy(
     rf"({_CUDA}|nccl|gpu)\}}?\3(?![\w:,./-])"
 )
 # a variable that holds such a value, or falls back to it, and an option that is handed a variable
-_HELD = lazy(r"[\"']?(?:\$\{\w+:?[-=])?(cuda(?::\d+)?|nccl)\}?[\"']?$")
+_HELD = lazy(rf"[\"']?(?:\$\{{\w+:?[-=])?({_CUDA}|nccl)\}}?[\"']?$")
 _HANDED = lazy(r"(?<![\w-])(--?[A-Za-z][\w.-]{0,100})(?:=|\s+)([\"']?)\$(?:\{(\w+)\}|(\w+))\2(?![\w:,./-])")
 # what a program that reads settings is given in their place
 _KEY = r"(?<!\S)[\"']?\+{0,2}([A-Za-z_][\w.]{0,200})=([\"']?)"
