@@ -62,6 +62,7 @@ class OwnCode(NamedTuple):
     simulated: tuple[Simulated, ...] = ()
     gloo_groups: tuple[str, ...] = ()  # names of process groups that gloo alone makes
     enums: tuple[str, ...] = ()  # files with an Enum of which a member is "cuda" or "nccl"
+    moved_by_to: tuple[str, ...] = ()  # libraries that are imported, whose objects have `cuda()` and get no `npu()`
 
     def enum_beside(self, name: str) -> str | None:
         """The file that a name is imported from by its full module, if it has such an Enum."""

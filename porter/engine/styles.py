@@ -59,6 +59,20 @@ class Rename:
         called: Any = call.func  # an attribute, as it is a method
         return call.with_changes(func=self.attribute(called))
 
+    def moved(self, call: cst.Call, file: RuleFile) -> cst.Call | None:
+        """`x.cuda()` of what may have `to()` alone; None with an index, which `to()` takes for another device."""
+        return self._to(call, cst.SimpleString(f'"{self.target.device}"'))
+
+    @staticmethod
+    def _to(call: cst.Call, device: cst.BaseExpression) -> cst.Call | None:
+        if any(a.keyword is None or a.keyword.value == "device" for a in call.args):
+            return None
+        space = cst.SimpleWhitespace(" ")
+        first = cst.Arg(device, comma=cst.Comma(whitespace_after=space) if call.args else cst.MaybeSentinel.DEFAULT)
+        called: Any = call.func
+        func = called.with_changes(attr=called.attr.with_changes(value="to"))
+        return call.with_changes(func=func, args=[first, *call.args])
+
     def attribute(self, node: cst.Attribute) -> cst.Attribute | None:
         """`x.cuda` that is not called."""
         return node.with_changes(attr=node.attr.with_changes(value=self.target.device))
@@ -120,15 +134,10 @@ class Portable(Rename):
         return self._expression(f"torch.distributed.get_default_backend_for_device({self._HERE})", node)
 
     def method(self, call: cst.Call, file: RuleFile) -> cst.Call | None:
-        if not self._reachable(file) or any(a.keyword is None or a.keyword.value == "device" for a in call.args):
-            return None
-        first = cst.Arg(
-            cst.parse_expression(self._HERE),
-            comma=cst.Comma(whitespace_after=cst.SimpleWhitespace(" ")) if call.args else cst.MaybeSentinel.DEFAULT,
-        )
-        called: Any = call.func
-        func = called.with_changes(attr=called.attr.with_changes(value="to"))
-        return call.with_changes(func=func, args=[first, *call.args])
+        return self._to(call, cst.parse_expression(self._HERE)) if self._reachable(file) else None
+
+    def moved(self, call: cst.Call, file: RuleFile) -> cst.Call | None:
+        return self.method(call, file)
 
     def attribute(self, node: cst.Attribute) -> cst.Attribute | None:
         return None

@@ -37,6 +37,10 @@ class CudaMethod(Rule):
         free = not file.facts.own.cuda and not self._module_function(original, file)
         if receiver != "torch" and not (receiver == "unknown" and free):
             return Hit(original, "own" if receiver == "own" else "unknown", new=new, loads=True)
+        if (libraries := file.facts.own.moved_by_to) and not self._made_by_torch(original, file):
+            moved, values = file.style.moved(updated, file), (("libraries", ", ".join(libraries)),)
+            if moved or receiver != "torch" and _device(original, file) is None:
+                return Hit(original, "moved", new=moved or new, safe=moved is not None, values=values, loads=True)
         if (certainty := _device(original, file)) is None:
             return Hit(original, "call", new=new, safe=True, loads=True)
         safe = certainty == "known" or file.target.int_is_npu
@@ -54,6 +58,12 @@ class CudaMethod(Rule):
         """`lib.cuda()` of an imported module is a function of that module, not a method."""
         name = file.name(original.func)
         return name is not None and name.count(".") == 1 and not name.startswith(".")
+
+    @staticmethod
+    def _made_by_torch(original: cst.Call, file: RuleFile) -> bool:
+        """`torch.zeros(2).cuda()`: what a loader hands out, or a method returns, may be of any class."""
+        receiver = original.func.value if isinstance(original.func, cst.Attribute) else None
+        return isinstance(receiver, cst.Call) and (file.name(receiver.func) or "").startswith("torch.")
 
     def _reference(self, original: cst.Attribute, updated: cst.Attribute, receiver: str, file: RuleFile) -> Hit | None:
         """`move = x.cuda`, `map(x.cuda, ids)`: only where x is known to be torch's; `args.cuda` is anything."""

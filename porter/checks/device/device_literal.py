@@ -10,7 +10,7 @@ from porter.engine.rule import TOGETHER, Answer, Hit, Rule, cst
 from porter.engine.rule_file import Link, RuleFile
 from porter.native.gpu_tests import needed
 from porter.native.guarded import guarded
-from porter.native.required import lost, required
+from porter.native.required import lost
 from porter.python.array_switches import decides_for
 from porter.python.evidence import device_like
 from porter.python.handed_on import given_to
@@ -19,7 +19,6 @@ from porter.python.kernel_choices import one_device
 
 CODES = {"compared": "PRT122", "stripped": "PRT122", "case": "PRT122", "option": "PRT123"}
 NAMED = ("assigned", "default", "option", "compared")  # where a name holds the value, which takes it on
-LOCAL = ("argument", "assigned")  # what no other file depends on
 OFFERED = ("PRT122", "PRT123")  # beside which a text may name the value
 
 
@@ -46,8 +45,6 @@ class DeviceLiteral(Rule):
             return Hit(original, "tested", values=(*values, ("what", end), (TOGETHER, end)))
         if package := lost(file):
             return Hit(original, "beside-lost", values=(("name", package),))
-        if literal.role in LOCAL and (extension := required(file)):
-            return Hit(original, "beside-extension", values=(("name", extension[1]),))
         if literal.role in NAMED and (library := given_to(file.names, literal.link)):
             asked = literal.link[1][0].__class__ is ast.IfExp  # where there is no GPU, another one is taken
             severity = "note" if asked else None
