@@ -28,6 +28,7 @@ TOP = 6  # rows of a list on the first screen
 NAMES = 12  # of what is used of one package
 SHORT = 12  # digits of a commit
 FIRST = 30  # rows of a long table before it asks
+ON_PAPER = 5  # rows of the table of efforts that two printed pages have room for: print.css hides the others
 
 
 def state(finding: Json) -> str:
@@ -63,6 +64,7 @@ def context(document: Json, links: Links) -> Json:
         "known_apis": sum("code" in api for api in document["apis"]),
         "data": embedded(document, rows, excerpts, rules, links),
         "first": FIRST,
+        "on_paper": ON_PAPER,
         "names": NAMES,
         "verified": _verified(document.get("verified")),
     }

@@ -396,8 +396,11 @@ def sheets(page: Page) -> int:
 
 def test_two_pages_on_paper_and_everything_on_request(browser, document, tmp_path):
     large = many(document, 2_000)
+    effort = document["effort"]
+    large["effort"] = {**effort, "items": effort["items"] * 30}
     page = opened(browser, tmp_path, large)
     assert sheets(page) == 2
+    assert page.run("document.querySelectorAll('.efforts tbody tr').length") > 100
     page.run("document.getElementById('everything').click()")
     whole = sheets(page)  # the folds are open and the findings are there
     assert whole > 20

@@ -234,6 +234,7 @@ def test_every_number_in_a_sentence(document):
         "head.part": {**ready, "left": ready["places"] - ready["auto"]},
         "route.torch": {"files": evidence["files"]},
         "readiness.of": ready,
+        "effort.paper": {"n": len(document["effort"]["items"]) - 5},
         "where.lead": {"found": len({f["path"] for f in due}), "scanned": len(document["files"])},
         "apis.lead": {"known": sum("code" in a for a in document["apis"]), "all": len(document["apis"])},
         "launchers.lead": {"n": len(document["environment"]["launchers"])},
