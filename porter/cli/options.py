@@ -32,6 +32,10 @@ Library = Annotated[
 WriteBaseline = Annotated[str | None, typer.Option(help="Write all findings to FILE and exit 0.", metavar="FILE")]
 Fuse = Annotated[bool, typer.Option("--fuse", help="Also write fused operators in, where nothing else can change.")]
 Verified = Annotated[str | None, typer.Option(help="What `porter verify --output` wrote: a chapter in HTML.")]
+Since = Annotated[
+    str | None,
+    typer.Option("--since", help="Also say what is resolved and what is new since this findings.json.", metavar="FILE"),
+]
 SourceUrl = Annotated[
     str | None,
     typer.Option(

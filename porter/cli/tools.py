@@ -138,13 +138,14 @@ def report(
 def diff(
     before: Annotated[str, typer.Argument(help="findings.json of then.")],
     after: Annotated[str, typer.Argument(help="findings.json of now.")],
+    output: FileOutputs = None,
     format: Plain = None,
     lang: Lang = None,
 ) -> int:
     """What got fixed between two reports, and what is new."""
     from porter.commands import report as command
 
-    return command.diff(before, after, format, lang)
+    return command.diff(before, after, output, format, lang)
 
 
 def undo(path: Annotated[str, typer.Argument(help="Anything inside the project.")] = ".", lang: Lang = None) -> int:

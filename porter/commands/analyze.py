@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from porter.commands.view import project_of, report_of
 from porter.errors import UserError, check_choice
 from porter.exits import FOUND, INTERNAL, OK
 from porter.report import FORMATS, SHAPES, render
+from porter.report.read import read
 from porter.rulebook.words import speaker
 from porter.terminal import show, width
 
@@ -33,6 +35,7 @@ def analyze(
     statistics: bool = False,
     library: str | None = None,
     source_url: str | None = None,
+    since: str | None = None,
     **given: Any,
 ) -> int:
     if library is not None:
@@ -42,12 +45,13 @@ def analyze(
     name = format or "text"
     _check_format(name, all, statistics)
     outputs = outputs_of(output)
+    earlier = (os.path.basename(since), read(since)) if since else None
     job = prepare(paths, **given)
     project_of(job.root, source_url or "")  # before the work, not after it
     run = job.run(quiet)
     plain = "grouped" if verbose or all else "concise" if quiet else "text"
     shape = name if name in SHAPES and name != "text" else plain
-    report = report_of(job, run, shape, width(sys.stdout), verbose, source_url or "")
+    report = report_of(job, run, shape, width(sys.stdout), verbose, source_url or "", earlier)
     for one in outputs:
         one.write(report)
     _show(report, name, statistics)

@@ -22,6 +22,7 @@ from porter.files.kinds import PYTHON
 from porter.files.read import digest
 from porter.finding import Change, FileResult, apply
 from porter.report.diff import unified
+from porter.report.findings import stands_in_the_way
 from porter.rulebook.words import speaker
 from porter.run.config import LANGUAGES
 from porter.run.run import Run
@@ -42,6 +43,14 @@ class Edited:
     @property
     def changed(self) -> bool:
         return apply(self.data, self.main) != self.data
+
+    def places(self, unsafe: bool) -> int:
+        """How many of those that stood in the way are edited."""
+        made = ("auto", "review") if unsafe else ("auto",)
+        return sum(
+            f.status in made and f.suppressed is None and stands_in_the_way(f.code, f.severity)
+            for f in self.result.findings
+        )
 
 
 def migrate(
@@ -85,7 +94,7 @@ def migrate(
         print(say("migrate.nothing", job.lang), file=sys.stderr)
         return FOUND
     if inplace:
-        changed = _write(job, changed, allow_dirty, not no_undo, errors)
+        changed = _write(job, changed, unsafe, allow_dirty, not no_undo, errors)
     elif out:
         _copy(job, changed, out)
     elif not check:
@@ -159,7 +168,9 @@ def _verified(job: Job, run: Run, changed: list[Edited], program: str) -> bool:
     return verified(shlex.split(program), Path(os.path.realpath(job.root)), run, files, job.lang)
 
 
-def _write(job: Job, changed: list[Edited], allow_dirty: bool, kept: bool, errors: list[FilesError]) -> list[Edited]:
+def _write(
+    job: Job, changed: list[Edited], unsafe: bool, allow_dirty: bool, kept: bool, errors: list[FilesError]
+) -> list[Edited]:
     from porter.files.git import dirty
     from porter.files.journal import Transaction
 
@@ -176,7 +187,7 @@ def _write(job: Job, changed: list[Edited], allow_dirty: bool, kept: bool, error
                 raise UserError(en, zh)
         for edit in changed:
             try:
-                transaction.add(edit.result.path, apply(edit.data, edit.main), edit.result.digest)
+                transaction.add(edit.result.path, apply(edit.data, edit.main), edit.result.digest, edit.places(unsafe))
             except FilesError as error:
                 if error.key == "journal":
                     raise

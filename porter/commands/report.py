@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 from porter.commands.output import show_bytes, write_text
@@ -17,19 +18,7 @@ KINDS = tuple(name for name in FORMATS if name != "text")
 def report(
     file: str, output: Sequence[str] | None, format: str | None, lang: str | None, verified: str | None = None
 ) -> int:
-    outputs = [(name, format_of(name)) for name in output or ()]
-    for name, kind in outputs:
-        if kind == PAGES:
-            raise UserError(
-                f"--output {name}: pages show whole files, which {file} does not hold; ask porter analyze for them",
-                f"--output {name}：页面需要完整源码，{file} 中没有；请用 porter analyze 生成",
-            )
-        if kind not in KINDS:
-            known = ", ".join(KINDS)
-            raise UserError(
-                f"--output {name}: a report from a file is one of {known}",
-                f"--output {name}：由文件生成的报告只支持 {known}",
-            )
+    outputs = _outputs(output, file)
     check_choice("--format", format or None, KINDS)
     document = spoken(read(file), lang)
     if verified:
@@ -58,12 +47,38 @@ def report(
     return OK
 
 
-def diff(before: str, after: str, format: str | None, lang: str | None) -> int:
+def _outputs(output: Sequence[str] | None, file: str) -> list[tuple[str, str]]:
+    """What to write of a report that is read from a file, and in which format."""
+    outputs = [(name, format_of(name)) for name in output or ()]
+    for name, kind in outputs:
+        if kind == PAGES:
+            raise UserError(
+                f"--output {name}: pages show whole files, which {file} does not hold; ask porter analyze for them",
+                f"--output {name}：页面需要完整源码，{file} 中没有；请用 porter analyze 生成",
+            )
+        if kind not in KINDS:
+            known = ", ".join(KINDS)
+            raise UserError(
+                f"--output {name}: a report from a file is one of {known}",
+                f"--output {name}：由文件生成的报告只支持 {known}",
+            )
+    return outputs
+
+
+def diff(before: str, after: str, output: Sequence[str] | None, format: str | None, lang: str | None) -> int:
     from porter.report.compare import compare, render
+    from porter.report.progress import of_documents
 
     check_choice("--format", format, ("text", "json"))
-    first, second = read(before), read(after)
-    show_bytes(render(compare(spoken(first, lang), spoken(second, lang)), lang or second["language"], format or "text"))
+    outputs = _outputs(output, after)
+    second = read(after)
+    first, second = (spoken(document, lang or second["language"]) for document in (read(before), second))
+    show_bytes(render(compare(first, second), second["language"], format or "text"))
+    if outputs:
+        made = of_documents(first, os.path.basename(before), second)
+        document = {**second, "progress": made.document if made else None}
+        for name, text in [(name, render_document(document, kind)) for name, kind in outputs]:
+            write_text(name, text)
     return OK
 
 

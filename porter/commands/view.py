@@ -10,6 +10,7 @@ from pathlib import Path
 from porter import __version__
 from porter.commands.job import Job
 from porter.files.commit import commit_of
+from porter.files.documents import Json
 from porter.finding import Finding
 from porter.report.model import Project, Report, Scan, View
 from porter.run.run import Run
@@ -18,7 +19,13 @@ _TYPED = 3  # paths; more of them a hook has given
 
 
 def report_of(
-    job: Job, run: Run, kind: str = "text", width: int = 100, verbose: bool = False, source_url: str = ""
+    job: Job,
+    run: Run,
+    kind: str = "text",
+    width: int = 100,
+    verbose: bool = False,
+    source_url: str = "",
+    earlier: tuple[str, Json] | None = None,
 ) -> Report:
     known: frozenset[Finding] = frozenset()
     if job.baseline is not None:
@@ -29,12 +36,31 @@ def report_of(
     prefix, root = place(run.root)
     launcher, roads = run.facts.launch.script, run.facts.roads
     project = project_of(run.root, source_url)
+    edited = _edited(run)
     scan = Scan(
-        run.files, _reader(run), run.left_out, launcher, project, roads, lambda: _scripts(job, run), job.settings.effort
+        run.files,
+        _reader(run),
+        run.left_out,
+        launcher,
+        project,
+        roads,
+        lambda: _scripts(job, run),
+        job.settings.effort,
+        edited,
     )
     asked = " ".join(map(shlex.quote, job.paths)) if 0 < len(job.paths) <= _TYPED else "."
     view = View(kind, asked, width, verbose)
-    return Report(__version__, job.session, scan, known, job.lang, prefix, root, view)
+    return Report(__version__, job.session, scan, known, job.lang, prefix, root, view, earlier)
+
+
+def _edited(run: Run) -> int:
+    """Places of the files of a run that porter edited before."""
+    if not os.path.isdir(os.path.join(run.root, ".porter")):
+        return 0
+    from porter.files.journal import edited
+
+    places = edited(run.root)
+    return sum(places.get(file.path, 0) for file in run.files)
 
 
 def project_of(root: Path, source_url: str = "") -> Project:

@@ -28,7 +28,7 @@ from porter.files.runs import DONE, HOME, Entry, Home, Run, digest_now
 from porter.files.seal import find_secret, make_secret
 from porter.files.write import check, resolve
 
-__all__ = ["Transaction", "Undone", "has_runs", "last_written", "look", "originals", "recover", "undo"]
+__all__ = ["Transaction", "Undone", "edited", "has_runs", "last_written", "look", "originals", "recover", "undo"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class Transaction:
             with suppress(OSError):  # another porter came
                 os.rmdir(self.home.file())
 
-    def add(self, path: str, data: bytes, before: str | None = None) -> None:
+    def add(self, path: str, data: bytes, before: str | None = None, edited: int = 0) -> None:
         old = check(self.root, path, before)
         try:
             if self.run is None:
@@ -101,7 +101,7 @@ class Transaction:
                 self.places[number] += len(piece)
         except OSError as error:
             raise FilesError("journal", path=HOME, error=reason(error)) from None
-        self.run.manifest.files.append(Entry(path, digest(old), digest(data), *places))
+        self.run.manifest.files.append(Entry(path, digest(old), digest(data), places[0], places[1], edited))
 
     def commit(self) -> int:
         """Replaces the files; returns how many. Raises FilesError (journal, rolled-back, half-written)."""
@@ -145,6 +145,14 @@ def _open(root: str | os.PathLike[str]) -> Home:
 def last_written(root: str | os.PathLike[str]) -> dict[str, str]:
     """What `Home.written` says, for those who only read."""
     return _open(root).written()
+
+
+def edited(root: str | os.PathLike[str]) -> dict[str, int]:
+    """What `Home.edited` says, for those who only read; nothing where a journal is damaged, which `look` tells."""
+    try:
+        return _open(root).edited()
+    except FilesError:
+        return {}
 
 
 def has_runs(root: str | os.PathLike[str]) -> bool:

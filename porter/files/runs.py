@@ -31,6 +31,7 @@ class Entry:
     after: str
     old: tuple[int, int]  # place and length in the packs
     new: tuple[int, int]
+    places: int = 0  # that stood in the way and were edited
 
 
 @dataclass(slots=True)
@@ -112,6 +113,16 @@ class Home:
                 run.load()
                 digests.update((entry.path, entry.after) for entry in run.manifest.files)
         return digests
+
+    def edited(self) -> dict[str, int]:
+        """How many places of each file were edited by runs that are not undone."""
+        counts: dict[str, int] = {}
+        for run in self.runs():
+            if run.state() == "finished" and run.proof():
+                run.load()
+                for entry in run.manifest.files:
+                    counts[entry.path] = counts.get(entry.path, 0) + entry.places
+        return counts
 
     def new_run(self) -> Run:
         numbers = [

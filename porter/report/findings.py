@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 
 from porter.engine.together import paths_of
@@ -79,6 +79,17 @@ class Findings:
         """CUDA-dependent places that porter ports by itself, and all of them; the baseline does not hide any."""
         counted = [f for f in self.all if f.suppressed is None and stands_in_the_way(f.code, f.severity)]
         return sum(f.status == "auto" for f in counted), sum(len(paths_of(f.path, dict(f.values))) for f in counted)
+
+    def in_the_way(self, data: Callable[[str], bytes]) -> dict[str, int]:
+        """How many places each of those has, by fingerprint."""
+        from porter.run.baseline import fingerprints
+
+        marks = fingerprints(self.all, data)
+        return {
+            marks[f]: len(paths_of(f.path, dict(f.values)))
+            for f in self.all
+            if f.suppressed is None and stands_in_the_way(f.code, f.severity)
+        }
 
     def fails(self, severity: str) -> bool:
         """Is an open finding at or above `severity`?"""

@@ -78,7 +78,7 @@ def templates(document: Json, links: Links) -> Environment:
         "project": project(document),
         "texts": lambda *names: Markup("\n").join(map(text_of, names)),
     }
-    world.filters |= {"shown": shown, "line": line}
+    world.filters |= {"shown": shown, "line": line, "spans": _spans}
     return world
 
 

@@ -67,6 +67,7 @@ def document(report: Report) -> Json:
             "readiness": {"auto": auto, "places": places},
         },
         "route": way or None,
+        "progress": report.progress.document if report.progress else None,
         "plan": plan(report, way),
         "advice": advice(report),
         "files": [_file(report, file) for file in scan.files],

@@ -7,6 +7,7 @@ import re
 from porter.files.documents import Json
 from porter.finding import SEVERITIES, STATUSES
 from porter.regex import lazy
+from porter.report import progress
 from porter.report.findings import REFUSED
 from porter.report.numbers import count_read, edits, left_for_you
 from porter.report.page import headline, is_open, project, readiness, state
@@ -55,6 +56,8 @@ def _overview(document: Json, lang: str) -> list[str]:
     about = " ".join(map(code, filter(None, project(document).values())))
     rows = [f"- **{phrase('project', lang)}**{colon}{about}"] if about else []
     rows += [f"- **{phrase('route', lang)}**{colon}{text(way['title'][lang])}"] if way else []
+    if made := document.get("progress"):
+        rows.append(f"- **{phrase('progress', lang)}**{colon}{text(progress.sentence(made, lang))}")
     if ready["places"]:
         counts = phrase("readiness.bar", lang, **{key: ready[key] for key in ("places", "auto", "review", "manual")})
         rows.append(f"- **{phrase('readiness', lang)}**{colon}{ready['percent']} %. {counts}")

@@ -17,7 +17,9 @@ from porter.report.verdicts import verdict
 from porter.target import Target
 
 if TYPE_CHECKING:
+    from porter.files.documents import Json
     from porter.project.route_signals import Gathered, Signal
+    from porter.report.progress import Progress
     from porter.rulebook.effort import Rate
     from porter.rulebook.texts import Texts
 
@@ -62,6 +64,7 @@ class Scan:
     # launch scripts and settings files of the project; without them there is no advice
     scripts: Callable[[], Iterable[tuple[str, bytes]]] | None = field(default=None, repr=False, compare=False)
     rates: tuple[Rate, ...] = ()  # what the project says of rules/effort.toml
+    edited: int = 0  # places that porter edited in these files before, as its journal knows
 
     @property
     def parsed(self) -> int:
@@ -91,6 +94,7 @@ class Report:
     prefix: str = ""  # what to put before a path so that it can be opened from where the command runs
     root: str = "."  # where paths are relative to, seen from there
     view: View = View()
+    earlier: tuple[str, Json] | None = None  # the name and the document of a report to compare with
 
     @property
     def target(self) -> Target:
@@ -103,6 +107,15 @@ class Report:
     @cached_property
     def findings(self) -> Findings:
         return Findings(self.scan.files, self.known)
+
+    @cached_property
+    def progress(self) -> Progress | None:
+        from porter.report import progress
+
+        if self.earlier is None:
+            return progress.of_edits(self.scan.edited, self.findings.readiness[1])
+        name, document = self.earlier
+        return progress.since(document, name, self.findings.in_the_way(self.scan.bytes))
 
     @cached_property
     def apis(self) -> list[Api]:

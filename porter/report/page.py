@@ -6,14 +6,15 @@ import json
 import shlex
 from collections import Counter
 
-from porter.engine.together import paths_of
 from porter.files.documents import Json
 from porter.finding import EFFORTS, SEVERITIES, STATUSES
+from porter.report import progress as port
 from porter.report.by_file import files, launchers
 from porter.report.excerpt import Excerpts, Row
-from porter.report.findings import DEPENDENT, REFUSED, stands_in_the_way
+from porter.report.findings import DEPENDENT, REFUSED
 from porter.report.links import Links
 from porter.report.numbers import count_read
+from porter.report.progress import is_in_the_way, places_of
 from porter.report.sanitise import line, shown
 from porter.report.static import paper
 from porter.report.work import sentence
@@ -52,6 +53,7 @@ def context(document: Json, links: Links) -> Json:
         "rules": rules,
         "headline": {lang: headline(document, lang) for lang in LANGUAGES},
         "readiness": readiness(document),
+        "progress": progress(document),
         "left": left(document),
         "numbers": count_read(due),
         "effort": effort(document, rules),
@@ -90,6 +92,11 @@ def headline(document: Json, lang: str) -> str:
     files = len({f["path"] for f in unseen if f["severity"] in DEPENDENT})
     counts = {"auto": auto, "places": places, "left": places - auto, "files": files}
     values = {key: f"{count:,}" for key, count in counts.items()}
+    made = document.get("progress")
+    if made and made["resolved"] and not files:
+        counted = {key: f"{made[key]:,}" for key in ("resolved", "initial")}
+        key = "head.done" if made["resolved"] == made["initial"] else "head.resolved"
+        return phrase(key, lang, **counted, left=f"{made['initial'] - made['resolved']:,}")
     if not document["files"]:
         key = "head.empty"
     elif not places:
@@ -105,7 +112,7 @@ def headline(document: Json, lang: str) -> str:
 def readiness(document: Json) -> Json:
     """The same places that the summary counts, by status."""
     auto, places = document["summary"]["readiness"]["auto"], document["summary"]["readiness"]["places"]
-    review = sum(_places(f) for f in document["findings"] if f["status"] == "review" and _counts(f))
+    review = sum(places_of(f) for f in document["findings"] if f["status"] == "review" and is_in_the_way(f))
     return {
         "auto": auto,
         "review": review,
@@ -115,8 +122,14 @@ def readiness(document: Json) -> Json:
     }
 
 
-def _counts(f: Json) -> bool:
-    return f["suppressed"] is None and stands_in_the_way(f["code"], f["severity"])
+def progress(document: Json) -> Json | None:
+    """How far the port is, where the document knows that: older ones are silent."""
+    made = document.get("progress")
+    if not made:
+        return None
+    by_mark = {f["fingerprint"]: f for f in document["findings"]}
+    added = [by_mark[mark] for mark in made["added"] if mark in by_mark]
+    return {**made, "added": added, "sentence": {lang: port.sentence(made, lang) for lang in LANGUAGES}}
 
 
 def left(document: Json) -> list[Json]:
@@ -129,7 +142,7 @@ def left(document: Json) -> list[Json]:
         found = [places for places in causes if places[0]["severity"] == severity]
         kinds.append({
             "severity": severity,
-            "rows": [{"lead": places[0], "more": sum(map(_places, places)) - 1} for places in found[:TOP]],
+            "rows": [{"lead": places[0], "more": sum(map(places_of, places)) - 1} for places in found[:TOP]],
             "more": len(found[TOP:]),
         })  # fmt: skip
     return kinds
@@ -168,11 +181,6 @@ def _leads_to(item: Json) -> str:
     if item["kind"] == "review":
         return f"#findings?status=review&code={item['code']}"
     return f"#f-{item['findings'][0]}" if item["findings"] else ""
-
-
-def _places(finding: Json) -> int:
-    """With those that it names beside its own."""
-    return len(paths_of(finding["path"], finding["values"]))
 
 
 def variables(findings: list[Json]) -> list[Json]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from porter.engine.together import taken_apart
 from porter.files.errors import printable
 from porter.finding import Finding
+from porter.report import progress
 from porter.report.causes import Cause, causes, left
 from porter.report.effort import NOTHING, Effort
 from porter.report.numbers import count, counted, edits, left_for_you
@@ -70,11 +71,13 @@ def _cause(report: Report, cause: Cause) -> list[Line]:
 def summary(report: Report) -> list[Line]:
     """Route, edits, what is left and what that costs, with the next command."""
     lang, findings, kinds = report.lang, report.findings, left(report.findings.due)
-    if not findings.all:
+    if not findings.all and report.progress is None:
         return [[(say("readiness.none", lang), "bold")]]
     rows: list[tuple[str, str, str]] = []
     if way := route(report):
         rows.append(("route", way["title"][lang], ""))
+    if made := report.progress:
+        rows.append(("progress.label", progress.sentence(made.document, lang), ""))
     numbers = count(findings.due)
     if said := edits(numbers, lang):
         command = f"porter migrate {report.view.asked} --inplace" + ("" if numbers.automatic else " --unsafe")
