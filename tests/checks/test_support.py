@@ -33,11 +33,11 @@ OF = SESSION.support.of
         ("torch.optim.Muon", "unknown", None, None),
         ("torch.hpu.synchronize", "silent", None, None),  # another vendor's package puts it there
         ("torch.multiprocessing.Queue", "silent", None, None),
-        ("torch.uint4", "supported", None, None),
+        ("torch.uint4", "value", None, None),
         ("torch.jit.Final", "silent", None, None),  # from typing
         ("torch.hub.urlparse", "silent", None, None),
         ("torch.torch", "silent", None, None),
-        ("torch.cuda.synchronize", "supported", None, "supported"),
+        ("torch.cuda.synchronize", "moved", None, "supported"),
         ("torch.cuda.CUDAGraph", "inference", None, "constrained"),
         ("torch.cuda.nvtx.range_push", "missing", None, None),
         ("torch.npu.NPUGraph", "supported", None, None),

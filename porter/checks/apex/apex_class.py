@@ -16,6 +16,7 @@ MANUAL |= {"apex.parallel.LARC": "PRT353", "apex.parallel.LARC.LARC": "PRT353"}
 
 class ApexClass(Rule):
     code = "PRT351"
+    codes = ("PRT351", "PRT352", "PRT353")
     calls = frozenset({*COUNTERPARTS, *MANUAL, CONVERT})
 
     def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
