@@ -94,7 +94,7 @@ def _known(name: str, texts: Texts, target: Target, page: Page) -> list[Line]:
         return _stays(api, page) if api.stays else _api(api, texts.rule(api.code), False, page)
     if package := texts.package(name):
         return _package(package, texts, page)
-    return _rules_of(name, codes_of(load(target.soc), name), target, texts, page) if "." in name else []
+    return _rules_of(name, codes_of(load(target.soc), name), target, texts, page)[1:] if "." in name else []
 
 
 def _of_torch(name: str, texts: Texts, target: Target, page: Page) -> list[Line]:

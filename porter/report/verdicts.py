@@ -147,7 +147,7 @@ def _codes(rules: RuleSet, name: str, move: ApiText | None) -> Iterator[str]:
         if not row.stays:
             yield row.code
     for rule in _asking(rules.keys, name):
-        for code in rule.codes or (rule.code,):
+        for code in rule.codes_for(name):
             if code != _OF_CUDA or not rows:
                 yield code
 

@@ -16,8 +16,10 @@ MANUAL |= {"apex.parallel.LARC": "PRT353", "apex.parallel.LARC.LARC": "PRT353"}
 
 class ApexClass(Rule):
     code = "PRT351"
-    codes = ("PRT351", "PRT352", "PRT353")
     calls = frozenset({*COUNTERPARTS, *MANUAL, CONVERT})
+
+    def codes_for(self, name: str) -> tuple[str, ...]:
+        return (MANUAL.get(name) or (COUNTERPARTS[name].code if name in COUNTERPARTS else "PRT353"),)
 
     def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
         hit = self._hit(original, updated, file)
