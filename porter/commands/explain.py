@@ -8,7 +8,6 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from porter.checks.registry import load
 from porter.commands.explain_others import other_page
 from porter.commands.named_place import place_of
 from porter.commands.settings import settings_here
@@ -94,12 +93,17 @@ def _known(name: str, texts: Texts, target: Target, page: Page) -> list[Line]:
         return _stays(api, page) if api.stays else _api(api, texts.rule(api.code), False, page)
     if package := texts.package(name):
         return _package(package, texts, page)
-    return _rules_of(name, codes_of(load(target.soc), name), target, texts, page)[1:] if "." in name else []
+    if "." not in name:
+        return []
+    from porter.checks.registry import load  # what a rule asks for, its class knows
+
+    return _rules_of(name, codes_of(load(target.soc), name), target, texts, page)[1:]
 
 
 def _of_torch(name: str, texts: Texts, target: Target, page: Page) -> list[Line]:
     """What becomes of it, what wheel, documents and limits know of it, and the rules that look at it."""
     from porter.catalog.read.verdict import MISSING, UNKNOWN, support_on
+    from porter.checks.registry import load
 
     known = support_on(target)
     api = moved(known, texts, name, target)
@@ -134,6 +138,8 @@ def _facts(standing: Verdict, known: Support, target: Target, lang: str) -> list
 
 def _rules_of(name: str, codes: Iterable[str], target: Target, texts: Texts, page: Page) -> list[Line]:
     """The worst first; of other chips those that do not look at it here."""
+    from porter.checks.registry import load
+
     others = elsewhere(load, name, target.soc, SOCS)
     weights = {code: worst(load(target.soc), code) for code in (*codes, *others)}
     rows: list[Line] = []
