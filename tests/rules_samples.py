@@ -25,6 +25,11 @@ SINK = '[[sink]]\nkind = "device"\ncall = ["torch.device"]\nposition = 0\n'
 VARIABLE = '[[variable]]\ncode = "PRT101"\nmatch = ["A", "B"]\nto = "C"\nfix = "review"\nvalue = "bytes-to-mb"\ntakes = \'[0-9]+\'\n'
 PARAMETER = '[[parameter]]\ncode = "PRT101"\nmatch = "torch.cuda.f"\nrename = { device = "device_name" }\n'
 EFFORT = '[[effort]]\nname = "review"\nfirst = "2 to 8 hours"\ntitle = { en = "a", zh = "核" }\nwhy = { en = "a", zh = "因" }\n'
+LIMIT = '[[limit]]\nmatch = ["torch.f"]\nsoc = ["910"]\ntext = { en = "a", zh = "限" }\ngrade = "V"\nevidence = "e"\n'
+NPU_VARIABLE = (
+    '[[npu_variable]]\nmatch = ["HCCL_A"]\nvalue = "1"\ntext = { en = "a", zh = "值" }\ngrade = "E"\nevidence = "e"\n'
+)
+PLUGIN = '[[package]]\ncode = "PRT101"\nimport = "p"\nstatus = "plugin"\nevidence = "e"\n'
 ALL = RULE + NAMESPACE + API + SINK + VARIABLE + PARAMETER
 
 

@@ -148,12 +148,14 @@ def migrate(
 def explain(
     name: Annotated[
         str,
-        typer.Argument(help="PRT201, process-group-backend, torch.cuda.Event, NCCL_DEBUG, flash_attn, train.py:70."),
+        typer.Argument(
+            help="PRT201, process-group-backend, torch.cuda.Event, NCCL_DEBUG, flash_attn, HCCL_BUFFSIZE, EI0006, train.py:70."
+        ),
     ],
     target: TargetText = None,
     lang: Lang = None,
 ) -> int:
-    """One code, API, package or line of code: what happens to it, and why."""
+    """One code, API, package, variable, error code, advice or line of code: what porter knows of it, and why."""
     return _do("explain", locals())
 
 

@@ -39,7 +39,7 @@ def doctor(format: str | None, lang: str | None) -> int:
         sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
     else:
         _show(checks, releases, machine, settings.lang)
-    return OK if fits(checks) else FOUND
+    return FOUND if fits(checks) is False else OK
 
 
 def _texts(check: Check, lang: str) -> dict[str, str]:
@@ -59,9 +59,14 @@ def _show(checks: Sequence[Check], releases: Sequence[Release], machine: Machine
         rows.append([head, (pad(status, widths[1], False) + "  ", STYLES[check.status]), (texts["message"], "")])
         if texts["cure"]:
             rows.append([(" " * (sum(widths) + 4) + texts["cure"], "")])
-    end = "fits.not" if not fits(checks) else "fits" if machine.torch_npu or machine.cann else "fits.nothing"
+    ends = {
+        True: "fits",
+        False: "fits.not",
+        None: "fits.unknown" if machine.torch_npu or machine.cann else "fits.nothing",
+    }
+    end = ends[fits(checks)]
     rows += [[], [(say(end, lang), "bold")]]
-    if not (machine.torch_npu and machine.cann):
+    if fits(checks) is None or not (machine.torch_npu and machine.cann):
         rows += [[], [(say("pairs", lang), "dim")]]
         rows += [[(f"  torch_npu {r.name}: torch {', '.join(r.torch)}; CANN {r.cann}", "dim")] for r in releases]
     show(rows, sys.stdout)

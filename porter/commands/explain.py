@@ -5,21 +5,27 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from porter.commands.explain_others import other_page
 from porter.commands.named_place import place_of
 from porter.commands.settings import settings_here
 from porter.errors import UserError, check_choice
 from porter.exits import OK
+from porter.finding import SEVERITIES
+from porter.report import support
 from porter.report.rule_page import Page
+from porter.report.verdicts import codes_of, elsewhere, moved, verdict, worst
 from porter.rulebook.texts import Texts
 from porter.rulebook.words import speaker
-from porter.target import Target
+from porter.target import SOCS, Target
 from porter.terminal import STYLES, Line, columns, pad, show, width
 
 say, phrase = speaker("report"), speaker("page")
 
 if TYPE_CHECKING:
+    from porter.catalog.read.verdict import Support, Verdict
     from porter.rulebook.texts import ApiText, PackageText, RuleText
 
 WIDEST = 100  # columns of prose
@@ -35,16 +41,7 @@ def explain(name: str, target: str | None, lang: str | None) -> int:
     settings, aim = settings_here(target, lang)
     texts, page = Texts(), Page(settings.lang, room)
     try:
-        api = texts.api(name, aim)
-        exists, facts = _support(name, api, aim, settings.lang)
-        if api and api.stays:
-            rows = _stays(api, page) + ([[], *facts] if facts else [])
-        elif api:
-            rows = _api(api, texts.rule(api.code), exists, page) + ([[], *facts] if facts else [])
-        elif package := texts.package(name):
-            rows = _package(package, texts.rule(package.row.code), page)
-        else:
-            rows = facts or _rule(texts.rule(name), page)
+        rows = _known(name, texts, aim, page) or other_page(name, texts, page) or _rule(texts.rule(name), page)
     except KeyError:
         if os.path.isfile(name):
             raise UserError(
@@ -88,30 +85,73 @@ def rules(format: str | None, lang: str | None) -> int:
     return OK
 
 
-def _support(name: str, api: ApiText | None, target: Target, lang: str) -> tuple[bool, list[Line]]:
-    """Whether the target has an API of torch, and what wheel and documents know of it; nothing for what its torch lacks."""
-    if name.partition(".")[0] not in ("torch", "torch_npu"):
-        return False, []
+def _known(name: str, texts: Texts, target: Target, page: Page) -> list[Line]:
+    """An API of torch, a variable that is moved, or a package; nothing of any other name."""
+    if name.partition(".")[0] in ("torch", "torch_npu"):
+        return _of_torch(name, texts, target, page)
+    if api := texts.api(name, target):
+        return _stays(api, page) if api.stays else _api(api, texts.rule(api.code), False, page)
+    if package := texts.package(name):
+        return _package(package, texts, page)
+    if "." not in name:
+        return []
+    from porter.checks.registry import load  # what a rule asks for, its class knows
+
+    return _rules_of(name, codes_of(load(target.soc), name), target, texts, page)[1:]
+
+
+def _of_torch(name: str, texts: Texts, target: Target, page: Page) -> list[Line]:
+    """What becomes of it, what wheel, documents and limits know of it, and the rules that look at it."""
     from porter.catalog.read.verdict import MISSING, UNKNOWN, support_on
-    from porter.report import support
-    from porter.report.verdicts import verdict
+    from porter.checks.registry import load
 
     known = support_on(target)
-    standing = verdict(known, name, api)
-    if (
-        standing is None
-        or standing.kind == UNKNOWN
-        or standing.kind == MISSING
-        and not known.catalogue.surface.has(name)
-    ):
-        return False, []
+    api = moved(known, texts, name, target)
+    standing = verdict(known, load(target.soc), name, api)
+    if standing is None or standing.kind == UNKNOWN and not _is_gone(name, known):
+        package = texts.package(name)  # torch_npu itself, torch_scatter
+        return _package(package, texts, page) if package else []
+    if api is None and standing.kind == MISSING and not known.catalogue.surface.has(name):
+        return []
+    others = [code for code in standing.rules if api is None or api.stays or code != api.code]  # its own is told above
+    facts = _facts(standing, known, target, page.lang) + _rules_of(name, others, target, texts, page)
+    facts += [[(support.notice(support.sources(known), page.lang), "dim")]]
+    if api is None:
+        return facts
+    about = _stays(api, page) if api.stays else _api(api, texts.rule(api.code), standing.kind != MISSING, page)
+    return [*about, [], *facts]
+
+
+def _is_gone(name: str, known: Support) -> bool:
+    return known.catalogue.surface.gone(name)
+
+
+def _facts(standing: Verdict, known: Support, target: Target, lang: str) -> list[Line]:
     document = support.verdict_document(standing)
     on = say("explain.on", lang, torch_npu=target.torch_npu, soc=target.soc, kind=support.kind(document, lang))
-    rows: list[Line] = [[(name, "bold"), (on, STYLES[standing.severity])]]
+    rows: list[Line] = [[(standing.api, "bold"), (on, STYLES[standing.severity])]]
     rows += [[(f"  {text}", "")] for text in support.basis(document, lang)]
-    if not standing.status and not name.startswith(("torch_npu", "torch.npu")):
+    if not standing.status and not standing.api.startswith(("torch_npu", "torch.npu")):
         rows.append([("  " + say("documents.none", lang), "")])
-    return standing.kind != MISSING, [*rows, [(support.notice(support.sources(known), lang), "dim")]]
+    return rows
+
+
+def _rules_of(name: str, codes: Iterable[str], target: Target, texts: Texts, page: Page) -> list[Line]:
+    """The worst first; of other chips those that do not look at it here."""
+    from porter.checks.registry import load
+
+    others = elsewhere(load, name, target.soc, SOCS)
+    weights = {code: worst(load(target.soc), code) for code in (*codes, *others)}
+    rows: list[Line] = []
+    for code in sorted(weights, key=lambda code: (code in others, SEVERITIES.index(weights[code]), code)):
+        rule, severity = texts.rule(code), weights[code]
+        on = say("explain.rules.socs", page.lang, socs=", ".join(others[code])) if code in others else ""
+        head = (f"  {code} {rule.slug}", "bold")
+        rows.append([head, (f"  {say(severity, page.lang)}{on}", STYLES[severity]), (f"  {rule.title[page.lang]}", "")])
+    if not rows:
+        return []
+    title: Line = [(say("explain.rules", page.lang, api=name), "bold")]
+    return [[], title, *rows, [(say("explain.more", page.lang), "dim")], []]
 
 
 def _rule(rule: RuleText, page: Page) -> list[Line]:
@@ -147,15 +187,17 @@ def _api(api: ApiText, rule: RuleText, exists: bool, page: Page) -> list[Line]:
     return rows + page.foot(rule.code, api.reference)
 
 
-def _package(package: PackageText, rule: RuleText, page: Page) -> list[Line]:
-    row, lang = package.row, page.lang
+def _package(package: PackageText, texts: Texts, page: Page) -> list[Line]:
+    row, lang, rule = package.row, page.lang, texts.rule(package.row.code)
     rows: list[Line] = [[(package.name, "bold"), ("  ", ""), (phrase(f"state.{row.status}", lang), "")]]
     rows += page.message(package.message, package.details)
     if row.since:
         rows.append([(say("explain.since", lang, version=row.since), "")])
     if row.replacement:
         rows += page.prose(say("explain.instead", lang, names=", ".join(row.replacement)))
-    if row.status == "native":
+    if steps := texts.steps(package.name):
+        rows += [[], [(say("explain.steps", lang), "bold")], *page.prose(steps[lang])]
+    if not row.why and row.status in ("native", "plugin"):  # an import of it is no finding
         return rows
     rows += page.code("explain.symptom", package.symptom)
     rows += [[], *page.head(rule, row.severity, row.effort), *page.prose(rule.explain[lang])]

@@ -30,9 +30,9 @@ SOME = 48  # of a block are looked at, and as many with one that is not finite
 # words that only a log of an NPU holds
 _NPU = lazy(
     rb"\b(?:npu|hccl|Hccl|HCCL|ascendcl|davinci)(?![a-z])|torch_npu|NPU|\bTBE |Ascend(?![a-z])|/[aA]scend"
-    rb"|\baclnn|\bE[IJZ]\d{4}\b"
+    rb"|\baclnn|\bE[IJZ]\d{4}\b|\bERR0[0-4]\d{3}\b"
 )
-_SPEAKS = lazy(rb"npu|NPU|TBE|ccl|CCL|scend|davinci|aclnn|E[IJZ]\d")
+_SPEAKS = lazy(rb"npu|NPU|TBE|ccl|CCL|scend|davinci|aclnn|E[IJZ]\d|ERR0")
 
 
 @dataclass

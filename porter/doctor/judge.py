@@ -38,8 +38,11 @@ def judge(machine: Machine, releases: Sequence[Release], known: Sequence[str]) -
     return [*checks, Check("devices", status, key, (("n", str(machine.devices)),))]
 
 
-def fits(checks: Sequence[Check]) -> bool:
-    return not any(check.status == WRONG for check in checks)
+def fits(checks: Sequence[Check]) -> bool | None:
+    """None where that cannot be told: a part is absent, or no release that is known has this pair."""
+    if any(check.status == WRONG for check in checks):
+        return False
+    return True if {"pair", "cann.pair"} <= {check.key for check in checks} else None
 
 
 def _torch(machine: Machine) -> list[Check]:

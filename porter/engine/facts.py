@@ -6,10 +6,13 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from porter.files.kinds import MAKEFILE, SHELL, kind_of
 from porter.versions import allows, at_least, reaches
+
+if TYPE_CHECKING:
+    from porter.rulebook.table import Package
 
 Options = tuple[tuple[str, str, str], ...]  # (name, kind, path): of programs, those given a device or a backend
 
@@ -138,6 +141,7 @@ class Lists(NamedTuple):
     unneeded: tuple[
         tuple[str, str], ...
     ] = ()  # (package, list) where no program that the list is for needs a device for it
+    gravest: tuple[tuple[str, str], ...] = ()  # (package, severity) of those of which files import known parts alone
 
     def concern(self, data: bytes) -> bool:
         """Whether a file says the name of a package that is not here."""
@@ -158,6 +162,10 @@ class Lists(NamedTuple):
         package, _, least = requirement.partition(">=")
         specs = [spec for name, spec in self.asked if name == package]
         return "" if any(reaches(spec, least) for spec in specs) else ", ".join(f"{package}{spec}" for spec in specs)
+
+    def severity(self, package: str, row: Package) -> str:
+        """Of the package, or of the parts of it that are all the project imports."""
+        return next((severity for name, severity in self.gravest if name == package), row.severity)
 
     def users(self, package: str, path: str) -> str:
         """The files that import a package or a part of it, of the programs that a list is for."""

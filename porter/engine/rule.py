@@ -83,6 +83,10 @@ class AnyRule:
     def __init__(self, tables: Tables):
         """Rules that read rules/*.toml take their keys from `tables` here."""
 
+    def codes_for(self, name: str) -> tuple[str, ...]:
+        """Those that its hits on a name may carry, for the page of the name."""
+        return self.codes or (self.code,)
+
 
 class IndexRule(AnyRule):
     """About a whole Python file, and about names alone: nothing to edit, so LibCST is not needed. `Hit.at` is a link."""

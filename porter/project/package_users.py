@@ -10,6 +10,7 @@ from pathlib import Path
 from porter.engine.facts import Lists
 from porter.files.kinds import DOCKERFILE, LARGEST_OF_OTHERS, NOTEBOOK, REQUIREMENTS, SHELL, kind_of
 from porter.files.read import beginning
+from porter.finding import SEVERITIES
 from porter.project.absent_packages import absent
 from porter.project.bystanders import Importers
 from porter.project.imports import Import, Project
@@ -68,6 +69,7 @@ def lists_of(
         idle=idle(texts),
         absent=() if loose else tuple(absent(root, files, paths, texts, project)),
         bystanders=tuple(importers.bystanders(installing)),
+        gravest=() if loose else tuple(gravest(texts, project.read)),
         unneeded=() if loose else tuple(importers.unneeded(installing, in_notebook)),
     )
 
@@ -114,6 +116,22 @@ def users(
     for data in notebooks if nobodys else ():
         nobodys -= {name for name in nobodys if _imports(name, data)}
     return tuple(_by_folder(users, folders)), tuple(sorted(nobodys))
+
+
+def gravest(texts: Iterable[str], read: Callable[[str], list[Import]]) -> Iterator[tuple[str, str]]:
+    """Of packages that install anywhere, and of which files import nothing but parts that have rows of their own."""
+    rows = load().packages
+    anywhere = {name: row for name, row in rows.items() if row.anywhere and row.why and "." not in name}
+    imported: dict[str, set[str]] = {}
+    for path in texts if anywhere else ():
+        for module, names, *_ in read(path):
+            if (top := module.partition(".")[0]) in anywhere:
+                imported.setdefault(top, set()).update([f"{module}.{name}" for name, _ in names] or [top])
+    for top, names_of in sorted(imported.items()):
+        known = [row for name in names_of if (row := package_row(name, rows))]
+        if all(name != top for name, _ in known):
+            weights = [row.severity for _, row in known if row.status != "native" and row.why]
+            yield top, min(weights, key=SEVERITIES.index, default="note")
 
 
 def _is_later_part(name: str, row: Package) -> bool:

@@ -28,6 +28,8 @@ _SIDE = lazy(
     r"(?i)(?:^|/)(?:tests?|ci|\.\w+|docs?|docker|tools|utils?|benchmarks?|data|eval\w*)/"
     r"|test|eval|infer|bench|data|setup|install"
 )
+_TESTS = lazy(r"(?i)(?:^|/)(?:tests?|ci|eval\w*|benchmarks?|infer\w*)/|(?:^|[/_.-])(?:test|eval|infer|bench)[^/]*$")
+_NAMES_TRAINING = lazy(r"(?i)train|tune")
 _TRAINS = lazy(r"(?i)train|tune|launch|run")
 
 
@@ -137,8 +139,15 @@ def start(script: bytes) -> int:
 
 
 def launcher(scripts: dict[str, bytes]) -> str:
-    """The script that starts the training of the repository; "" where nothing looks like one."""
-    return min((path for path, data in scripts.items() if start(data)), key=order, default="")
+    """The script that starts the training of the repository; "" where nothing looks like one: what starts a test, an
+    evaluation or a benchmark does not."""
+    starting = (path for path, data in scripts.items() if start(data) and not _is_test(path))
+    return min(starting, key=order, default="")
+
+
+def _is_test(path: str) -> bool:
+    folder, _, name = path.rpartition("/")
+    return bool(_TESTS.search(f"{folder}/") or _TESTS.search(name) and not _NAMES_TRAINING.search(name))
 
 
 def order(path: str) -> tuple[bool, bool, int, str]:

@@ -113,7 +113,7 @@ def _sources(report: Report) -> tuple[dict[Finding, list[Json]], dict[str, list[
 
 
 def _api(report: Report, row: Api) -> Json:
-    known = report.texts.api(row.name, report.target)
+    known = report.move(row.name)
     rule = {"code": known.code, "to": known.to, "status": known.status} if known else {}
     about = {"name": row.name, "count": row.uses, "files": row.files, "places": list(row.places), **rule}
     return {**about, "verdict": verdict_document(row.verdict) if row.verdict else None}

@@ -56,6 +56,8 @@ def _overview(document: Json, lang: str) -> list[str]:
     about = " ".join(map(code, filter(None, project(document).values())))
     rows = [f"- **{phrase('project', lang)}**{colon}{about}"] if about else []
     rows += [f"- **{phrase('route', lang)}**{colon}{text(way['title'][lang])}"] if way else []
+    if way and way["style"] != target["style"]:
+        rows.append(f"- {phrase('style.counted', lang, style=way['style'], counted=target['style'])}")
     if made := document.get("progress"):
         rows.append(f"- **{phrase('progress', lang)}**{colon}{text(progress.sentence(made, lang))}")
     if ready["places"]:

@@ -13,7 +13,7 @@ from porter.engine.facts import Roads
 from porter.engine.session import Session
 from porter.finding import FileResult, Finding
 from porter.report.findings import Findings
-from porter.report.verdicts import verdict
+from porter.report.verdicts import moved, verdict
 from porter.target import Target
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from porter.project.route_signals import Gathered, Signal
     from porter.report.progress import Progress
     from porter.rulebook.effort import Rate
-    from porter.rulebook.texts import Texts
+    from porter.rulebook.texts import ApiText, Texts
 
 PLACES = 3  # of an API, the first in so many files
 
@@ -133,7 +133,11 @@ class Report:
         return sorted(rows, key=lambda row: (-row.uses, row.name))
 
     def _verdict(self, name: str) -> Verdict | None:
-        return verdict(self.session.support, name, self.texts.api(name, self.target))
+        return verdict(self.session.support, self.session.rules, name, self.move(name))
+
+    def move(self, name: str) -> ApiText | None:
+        """What becomes of a name that the rules move, on this target."""
+        return moved(self.session.support, self.texts, name, self.target)
 
     @cached_property
     def signals(self) -> tuple[Signal, ...]:

@@ -17,7 +17,7 @@ from porter.report.work import sentence
 from porter.rulebook.words import speaker
 from porter.terminal import STYLES, Line, columns, pad, wrapped
 
-say = speaker("report")
+say, phrase = speaker("report"), speaker("page")
 
 if TYPE_CHECKING:
     from porter.report.model import Report
@@ -76,6 +76,10 @@ def summary(report: Report) -> list[Line]:
     rows: list[tuple[str, str, str]] = []
     if way := route(report):
         rows.append(("route", way["title"][lang], ""))
+        if way["style"] != report.target.style:
+            values = {"style": way["style"], "counted": report.target.style}
+            command = f"porter analyze {report.view.asked} --style {way['style']}"
+            rows.append(("style", phrase("style.counted", lang, **values), command))
     if made := report.progress:
         rows.append(("progress.label", progress.sentence(made.document, lang), ""))
     numbers = count(findings.due)

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 from porter.catalog.read.verdict import (
     KINDS,
+    LIMITED,
+    MOVED,
     SEVERITY,
     SILENT,
     SUPPORTED,
-    UNVERIFIED,
+    VALUE,
     Support,
     Verdict,
 )
@@ -23,7 +25,8 @@ if TYPE_CHECKING:
     from porter.catalog.read.verdict import Support
     from porter.report.model import Report
 
-QUIET = (SUPPORTED, SILENT)  # nothing to tell one by one
+TOLD = KINDS[: KINDS.index(LIMITED)]  # of which the names are listed
+QUIET = (SUPPORTED, SILENT, MOVED, VALUE)  # nothing to tell one by one
 
 
 def support(report: Report) -> Json:
@@ -59,6 +62,8 @@ def verdict_document(verdict: Verdict) -> Json:
         "may_run_on_cpu": verdict.may_run_on_cpu,
         "disagree": verdict.disagree,
         "to": list(verdict.to),
+        "rules": list(verdict.rules),
+        "limits": [limit._asdict() | {"socs": list(limit.socs)} for limit in verdict.limits],
     }
 
 
@@ -107,9 +112,16 @@ def basis(verdict: Json, lang: str) -> list[str]:
         rows.append(say("documents.types", lang, dtypes=", ".join(verdict["dtypes"])))
     if verdict["disagree"]:
         rows.append(say("support.disagree", lang))
+    rows += [_limit(limit, lang) for limit in verdict["limits"]]
     if verdict["to"]:
         rows.append(say("support.to", lang, to=", ".join(verdict["to"])))
     return rows
+
+
+def _limit(limit: Json, lang: str) -> str:
+    parts = [limit["argument"], *([f"soc {', '.join(limit['socs'])}"] if limit["socs"] else [])]
+    values = {"about": ", ".join(part for part in parts if part), "text": limit["text"][lang]}
+    return say("support.limit" if values["about"] else "support.limit.all", lang, **values)
 
 
 def folded(report: Report) -> list[tuple[str, str]]:
@@ -118,4 +130,4 @@ def folded(report: Report) -> list[tuple[str, str]]:
     for row in sorted(report.apis, key=lambda row: row.name):
         if row.verdict and row.verdict.kind not in QUIET:
             names.setdefault(row.verdict.kind, []).append(row.name)
-    return [(kind, ", ".join(names[kind])) for kind in KINDS if kind in names and kind in (*KINDS[:5], UNVERIFIED)]
+    return [(kind, ", ".join(names[kind])) for kind in TOLD if kind in names]

@@ -21,6 +21,7 @@ _MAGIC = b"porter rules 1\n"
 # who compiles a folder, and the files whose change changes what is compiled
 _BUILDERS = {
     "porter.rulebook.tabulate": (
+        "contradictions.py",
         "effort.py",
         "log_patterns.py",
         "opening.py",

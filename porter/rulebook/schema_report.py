@@ -9,8 +9,14 @@ from porter.rulebook.effort import NAMES, wrong_amount
 from porter.rulebook.errors import Check, Kinds
 from porter.rulebook.opening import wrong_patterns
 from porter.rulebook.schema_versions import pythons
+from porter.target import SOCS
 
+_GRADES = ("V", "E")  # the vendor says so | seen in public work: what is only inferred is no ground for a page
 _CONDITION = {"signal", "without", "least", "share"}
+
+
+def _grade(value: object) -> str | None:
+    return None if value in _GRADES else f"is not one of {', '.join(_GRADES)}"
 
 
 def kinds(name: Check, text: Check, number: Check, languages: Check, list_of: Callable[[Check], Check]) -> Kinds:
@@ -45,6 +51,22 @@ def kinds(name: Check, text: Check, number: Check, languages: Check, list_of: Ca
                 "evidence": languages,
                 "reference": text,
             },
+        ),
+        "limit": (
+            ("match", "text", "grade", "evidence"),
+            {
+                "match": list_of(name),
+                "argument": name,
+                "soc": list_of(lambda value: None if value in SOCS else f"is not one of {', '.join(SOCS)}"),
+                "idle": lambda value: None if value is True else "is not true",
+                "text": languages,
+                "grade": _grade,
+                "evidence": text,
+            },
+        ),
+        "npu_variable": (
+            ("match", "text", "grade", "evidence"),
+            {"match": list_of(name), "value": text, "text": languages, "grade": _grade, "evidence": text},
         ),
         "hint": (("kind", "about", "words"), {"kind": text, "about": text, "words": list_of(pattern)}),
         "road": (("import", "evidence"), {"import": list_of(name), "evidence": text}),

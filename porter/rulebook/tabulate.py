@@ -39,7 +39,17 @@ class _Joined:
         }
         self.tables |= {key: [] for key in ("sinks", "settings", "kernels", "roads")}
         self.prose: dict[str, dict[str, Any]] = {
-            key: {} for key in ("rules", "examples", *_NAMED.values(), "exports", "causes")
+            key: {}
+            for key in (
+                "rules",
+                "examples",
+                *_NAMED.values(),
+                "exports",
+                "causes",
+                "limits",
+                "npu_variables",
+                "steps_of",
+            )
         }
         self._slugs: dict[str, str] = {}
         self.take: dict[str, Callable[[str, Stanza], None]] = {
@@ -57,6 +67,8 @@ class _Joined:
             "hint": self._hint,
             "wheels": self._wheels,
             "cause": self._cause,
+            "limit": self._limit,
+            "npu_variable": self._npu_variable,
             "effort": self._effort,
             "export": lambda where, s: self._named("exports", where, s | {"name": s["variable"]}),
         }
@@ -146,6 +158,8 @@ class _Joined:
         for name in names:
             row = (s["code"], s["status"], *first, *more, anywhere, *host, *told, *weight, why)
             self._put("packages", where, name, row)
+            if "steps" in s:
+                self.prose["steps_of"][name] = s["steps"]
 
     def _option(self, where: str, s: Stanza) -> None:
         rule, keywords = self._rule(where, s), _listed(s["keyword"])
@@ -207,6 +221,16 @@ class _Joined:
         for code in s.get("codes", ()):
             self._rule(where, {"code": code})
         self._named("causes", where, s)
+
+    def _limit(self, where: str, s: Stanza) -> None:
+        for name in s["match"]:
+            self.prose["limits"].setdefault(name, []).append({key: s[key] for key in s if key != "match"})
+
+    def _npu_variable(self, where: str, s: Stanza) -> None:
+        for name in s["match"]:
+            if name in self.prose["npu_variables"]:
+                raise RuleError(f"{where}: {name} stands there twice")
+            self.prose["npu_variables"][name] = s
 
     def _effort(self, where: str, s: Stanza) -> None:
         for code in s.get("codes", ()):

@@ -125,6 +125,11 @@ class Texts:
         text = _cut(messages[finding.why][lang])[0] + "".join(more)
         return fill(text, values, f"{finding.code} {finding.why}")
 
+    def filled(self, code: str, why: str, values: dict[str, str]) -> Languages:
+        """The first line of a message, of what no finding is at hand for."""
+        texts = _first(self._prose["rules"][code]["messages"][why])
+        return {lang: fill(text, values, f"{code} {why}") for lang, text in texts.items()}
+
     def details(self, finding: Finding, lang: str = "en") -> str:
         """What more there is to know than the message says; "" where that is all."""
         text = _cut(self._prose["rules"][finding.code]["messages"][finding.why][lang])[1]
@@ -196,11 +201,44 @@ class Texts:
         stanzas: dict[str, dict[str, Any]] = self._prose[section]
         return stanzas
 
+    def becomes(self, variable: str) -> str | None:
+        """What an environment variable of the GPU side becomes."""
+        row = self._tables.variables.get(variable)
+        return row.to if row else None
+
+    def limits(self, name: str) -> list[dict[str, Any]]:
+        """What rules/limits.toml says of an API."""
+        rows: list[dict[str, Any]] = self._prose["limits"].get(name, [])
+        return rows
+
+    def limited(self) -> list[str]:
+        """The APIs that it speaks of."""
+        return sorted(self._prose["limits"])
+
+    def npu_variable(self, name: str) -> dict[str, Any] | None:
+        """What rules/npu_variables.toml says of a variable that torch_npu, HCCL or CANN reads."""
+        row: dict[str, Any] | None = self._prose["npu_variables"].get(name)
+        return row
+
+    def npu_variables(self) -> list[str]:
+        return sorted(self._prose["npu_variables"])
+
+    def steps(self, package: str) -> Languages:
+        """What it takes to use a package that needs a plugin; empty where its message says that."""
+        steps: Languages = self._prose["steps_of"].get(package, {})
+        return steps
+
     def suggest(self, word: str, most: int = 3) -> list[str]:
         """The codes, slugs and APIs nearest to what somebody typed."""
         import difflib
 
-        known = [*self._codes, *sorted(self._by_slug), *self.apis(), *sorted(self._tables.packages)]
+        known = [
+            *self._codes,
+            *sorted(self._by_slug),
+            *self.apis(),
+            *sorted(self._tables.packages),
+            *self.npu_variables(),
+        ]
         folded: dict[str, str] = {}
         for name in known:
             folded.setdefault(name.lower(), name)

@@ -280,3 +280,43 @@ def porter_of(tmp_path, monkeypatch):
     from report_samples import made
 
     return lambda files: made(monkeypatch, tmp_path / "r", files)
+
+
+TRAINS = {"train.py": "LOOP\nclass GPT(torch.nn.Module):\n    pass\n"}
+
+
+@pytest.mark.parametrize(
+    ("advice", "files", "expected"),
+    [
+        ("norm-epsilon", {"config.json": '{"layer_norm_eps": 1e-12}'}, False),  # BERT's norm is a LayerNorm
+        ("norm-epsilon", {"config.json": '{"norm_eps": 1e-05}'}, False),  # of which norm, nothing says
+        (
+            "norm-epsilon",
+            {
+                "config.json": '{"norm_eps": 1e-05}',
+                "norm.py": "import torch\nclass RMSNorm(torch.nn.Module):\n    pass\n",
+            },
+            True,
+        ),
+        (
+            "silent-error-detection",
+            {"run.sh": "torchrun --nnodes 8 train.py --num-layers 2 --hidden-size 256\n"},
+            False,
+        ),
+    ],
+)
+def test_advice_is_for_what_it_speaks_of(advice: str, files: dict[str, str], expected: bool) -> None:
+    assert (advice in {row.row["id"] for row in given(TRAINS | files)[0]}) is expected
+
+
+def test_a_drop_path_is_not_called_dropout() -> None:
+    found, _ = given(TRAINS | {"run.sh": "python train.py --drop_path_rate 0.2\n"})
+    [mine] = [row for row in found if row.row["id"] == "dropout-off"]
+    assert [place.label for place in mine.places] == ["drop_path = 0.2"]
+
+
+def test_what_a_case_showed_is_told_as_it_was() -> None:
+    """Of beta2 the guide gives no value, and 13B needed more; the 0.1 of the loss remained after the embedding agreed."""
+    beta2, parts = ROWS["adam-beta2"], ROWS["dtype-of-each-part"]
+    assert beta2["grade"] == "E" and "llama2" in beta2["evidence"] and "no dropout" in beta2["text"]["en"]
+    assert "local norm" in parts["text"]["en"] and "0.1" not in parts["text"]["en"]

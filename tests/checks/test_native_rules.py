@@ -246,3 +246,20 @@ def test_a_configuration_that_names_nothing_but_a_trainer_is_read(made: str) -> 
     assert [(f.code, f.why, f.line) for f in analyse("conf.py", source, open_session()).findings] == [
         ("PRT408", "configured", 2)
     ]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "cure"),
+    [
+        ("multi_tensor_lamb_stage1_cuda", "lamb"),
+        ("fused_lamb_cuda", "lamb"),
+        ("multi_tensor_adam", "fused_adam"),
+        ("multi_tensor_scale", "multi_tensor"),
+        ("lamb_masked", "optimiser_step"),
+    ],
+)
+def test_lamb_has_a_counterpart_of_its_own(kernel: str, cure: str) -> None:
+    """torch has no LAMB, and its functions over lists are no part of one."""
+    found = table.load().kernel(kernel)
+    assert found is not None and found.why == cure
+    assert cure != "lamb" or found.replacement == ("torch_npu.optim.NpuFusedLamb",)

@@ -258,3 +258,27 @@ def test_another_number_of_heads_divides_the_width(width, heads, groups, cure):
     sizes = {"hidden_size": width, "num_attention_heads": heads}
     found = misfits(sizes | ({"num_key_value_heads": groups} if groups else {})).get("num_attention_heads")
     assert (found and (found.heads, found.new)) == cure
+
+
+STEP = """import torch
+
+
+class Net(torch.nn.Module):
+    def forward(self, x):
+        x = torch.relu(x)
+        mask, loss = x > 0, x.sum()
+        {line}
+            x = x + 1
+        return x
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [("if mask.any():", True), ("if x.max() > 3:", True), ("if torch.isnan(loss):", True), ("if loss > 3:", False)],
+)
+def test_the_page_of_waits_claims_the_conditions_that_are_told(line: str, told: bool) -> None:
+    found = [f.why for f in analyse("net.py", STEP.format(line=line).encode(), SESSION).findings if f.code == "PRT630"]
+    assert found == (["condition"] if told else [])
+    page = SESSION.rules.texts.rule("PRT630").explain
+    assert all("if loss > 3:" in text and "isnan" in text for text in page.values())

@@ -33,11 +33,11 @@ OF = SESSION.support.of
         ("torch.optim.Muon", "unknown", None, None),
         ("torch.hpu.synchronize", "silent", None, None),  # another vendor's package puts it there
         ("torch.multiprocessing.Queue", "silent", None, None),
-        ("torch.uint4", "supported", None, None),
+        ("torch.uint4", "value", None, None),
         ("torch.jit.Final", "silent", None, None),  # from typing
         ("torch.hub.urlparse", "silent", None, None),
         ("torch.torch", "silent", None, None),
-        ("torch.cuda.synchronize", "supported", None, "supported"),
+        ("torch.cuda.synchronize", "moved", None, "supported"),
         ("torch.cuda.CUDAGraph", "inference", None, "constrained"),
         ("torch.cuda.nvtx.range_push", "missing", None, None),
         ("torch.npu.NPUGraph", "supported", None, None),
@@ -141,3 +141,12 @@ def test_what_the_sources_leave_open_was_traced():
     )
     assert support.of("torch.nn.functional.embedding_bag").operators == ("aten::_embedding_bag_backward",)
     assert support.of("torch.nn.functional.interpolate").kernel == "native"
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [("torch.nn.SyncBatchNorm2d", "nowhere"), ("torch.rfft", "nowhere"), ("torch.optim.Muon", "torch")],
+)
+def test_what_no_torch_has_is_not_said_to_be_missing_from_one(name, why):
+    found = analyse("a.py", f"import torch\nx = {name}(3)\n".encode(), SESSION).findings
+    assert [(f.code, f.why) for f in found] == [("PRT701", why)]

@@ -497,3 +497,28 @@ def test_the_command_where_nothing_is_known(porter):
 def test_what_the_command_cannot_do(porter, arguments, said):
     done = porter("diagnose", *arguments)
     assert done.code == 2 and done.err.startswith(said)
+
+
+# ---- codes that torch_npu and HCCL write
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        ("RuntimeError: ERR02002 DIST invalid type: Tensors must be contiguous", "not-contiguous"),
+        (
+            "    work = group.allreduce([tensor], opts)\nRuntimeError: Tensors must be contiguous\n"
+            "[ERROR] 2024-08-18-22:15:47 (PID:23232, Device:0, RankID:0) ERR02002 DIST invalid type",
+            "not-contiguous",
+        ),
+        ("[ERROR] ERR02002 DIST invalid type", "torch-npu-refused"),
+        ("[ERROR] ERR01100 OPS call acl api failed", "inner-error"),
+        ("EI0009: Transport init error.\nHcclCommInitRootInfo error", "hccl-transport"),
+        ("EI0009: the link failed", "hccl-transport"),
+        ("EI0006: Getting socket times out.", "hccl-connect"),
+    ],
+)
+def test_their_own_codes_speak_of_an_npu(text, cause):
+    diagnosis = diagnosed(text)
+    assert diagnosis.log.npu
+    assert [answer.name for answer in diagnosis.answers][:1] == [cause]

@@ -59,7 +59,7 @@ def test_a_machine_without_any_of_it(installed):
     found = look({}, root)
     assert (found.torch, found.torch_npu, found.cann, found.devices) == ("", "", None, 0)
     checks = judge(found, RELEASES, KNOWN)
-    assert fits(checks) and {c.status for c in checks} == {"ok", "absent"}
+    assert fits(checks) is None and {c.status for c in checks} == {"ok", "absent"}
 
 
 def test_versions_are_read_and_nothing_is_imported(installed):
@@ -76,7 +76,7 @@ def test_versions_are_read_and_nothing_is_imported(installed):
     assert (found.torch, found.torch_is_cuda, found.torch_npu) == ("2.7.1+cpu", False, "2.7.1.post11")
     assert found.cann == Cann(f"/{TOOLKIT}", "8.5.0", "ASCEND_TOOLKIT_HOME", True)
     assert (found.driver, found.devices) == ("24.1.rc3", 2)
-    assert fits(judge(found, RELEASES, KNOWN))
+    assert fits(judge(found, RELEASES, KNOWN)) is True
 
 
 @pytest.mark.parametrize("version", ["2.7.1+cu126", "2.6.0"])
@@ -130,7 +130,7 @@ def test_installed_but_not_sourced(installed):
 def test_what_fits(changes, wrong):
     checks = judge(machine(**changes), RELEASES, KNOWN)
     assert [c.key for c in checks if c.status == "wrong"] == wrong
-    assert fits(checks) is (not wrong)
+    assert (fits(checks) is False) is bool(wrong)
     for check in checks:
         values = dict(check.values)
         for lang in ("en", "zh"):
@@ -140,6 +140,26 @@ def test_what_fits(changes, wrong):
                 and say(check.key, lang, **values)
             )
             assert check.status != "wrong" or say(f"{check.key}.cure", lang, **values)
+
+
+@pytest.mark.parametrize(
+    ("changes", "known"),
+    [
+        ({"torch": "2.7.1", "torch_npu": "2.7.1.post11", "cann": cann("8.5.0")}, True),
+        ({}, None),
+        ({"torch": "2.7.1"}, None),
+        ({"torch": "2.7.1", "torch_npu": "2.7.1.post11"}, None),  # with no CANN there is no pair
+        ({"torch": "2.99.0", "torch_npu": "2.99.0", "cann": cann("8.5.0")}, None),  # no release has it
+        ({"torch": "2.7.1", "torch_npu": "2.7.1", "cann": cann("9.9.0")}, None),
+    ],
+)
+def test_only_what_is_there_and_known_fits(changes, known, capsys, monkeypatch):
+    assert fits(judge(machine(**changes), RELEASES, KNOWN)) is known
+    monkeypatch.setattr(command, "look", lambda environ, root: machine(**changes))
+    assert command.doctor("json", "en") == 0
+    assert json.loads(capsys.readouterr().out)["fits"] is known
+    assert command.doctor("text", "en") == 0
+    assert (say("fits", "en") in capsys.readouterr().out) is (known is True)
 
 
 def test_the_version_to_install():
@@ -163,5 +183,5 @@ def test_the_command(capsys, monkeypatch, lang):
 def test_on_this_machine(tmp_path, monkeypatch):
     porter = Porter(monkeypatch, tmp_path)
     done = porter("doctor", "--format", "json")
-    assert done.code in (0, 1) and json.loads(done.out)["fits"] is (done.code == 0)
+    assert done.code in (0, 1) and (json.loads(done.out)["fits"] is False) is (done.code == 1)
     assert porter("doctor", "--format", "xml").code == 2

@@ -68,3 +68,19 @@ def test_a_list_is_for_the_programs_of_its_folder(tmp_path):
         "",
         "one/src/a.py",
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "severity"),
+    [
+        ("from fairscale.nn.checkpoint import checkpoint_wrapper\n", "wrong"),
+        ("from fairscale.nn.checkpoint import checkpoint_wrapper\nfrom fairscale.nn import Pipe\n", None),
+        ("import fairscale\n", None),
+        ("from fairscale.nn.model_parallel.initialize import initialize_model_parallel\n", "note"),
+    ],
+)
+def test_a_package_weighs_what_its_imported_parts_weigh(tmp_path, text, severity):
+    """One that installs anywhere: None where the package as a whole is imported, which weighs its own."""
+    (tmp_path / "requirements.txt").write_text("fairscale\n")
+    lists = known(tmp_path, ["a.py", "requirements.txt"], {"a.py": text.encode()})
+    assert dict(lists.gravest).get("fairscale") == severity

@@ -253,6 +253,7 @@ def test_every_number_in_a_sentence(document):
         for lang in ("en", "zh"):
             assert plain(phrase(key, lang, **values).replace("`", " ")) in page, (key, lang)
     elsewhere = {  # test_numbers_of_other_repositories has them, test_headlines, and test_advice.py
+        "style.counted",  # test_report_route.py
         "head.all", "head.none", "head.unseen", "route.seen", "baseline", "all-files", "all-apis", "all-launchers", "all-variables",
         "all-efforts", "head.resolved", "head.done", "progress.added", "progress.fixed",  # test_progress.py has these
         "entries.more", "package.more", "exports.against", "advice.more", "left.places", "left.more",

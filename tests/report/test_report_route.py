@@ -164,3 +164,27 @@ def test_rows_name_what_there_is():
     assert re.search(
         r"MindSpeed", next(r["text"]["en"] for r in texts.named("routes").values() if r["name"] == "megatron")
     )
+
+
+CHOOSING = """import torch
+if torch.cuda.is_available():
+    device = "cuda"
+elif torch.backends.mps.is_available():
+    device = "mps"
+else:
+    device = "cpu"
+x = torch.ones(1).to(device)
+torch.cuda.synchronize()
+"""
+
+
+@pytest.mark.parametrize(("style", "told"), [("rename", True), ("portable", False)])
+def test_numbers_of_another_style_than_the_route_s_are_called_so(tmp_path, monkeypatch, style, told):
+    porter: Porter = made(monkeypatch, tmp_path / "r", {"train.py": CHOOSING, "more.py": CHOOSING})
+    said = "The route takes the style portable; the numbers here are of rename."
+    asked = ("analyze", ".", "--style", style)
+    assert json.loads(porter(*asked, "--format", "json").out)["route"]["style"] == "portable"
+    screen = porter(*asked).text
+    assert (said in screen and "porter analyze . --style portable" in screen) is told
+    assert (said in porter(*asked, "--format", "markdown").text) is told
+    assert (said in porter(*asked, "--format", "html").text) is told

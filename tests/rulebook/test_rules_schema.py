@@ -6,7 +6,20 @@ import re
 from dataclasses import replace
 
 import pytest
-from rules_samples import ALL, API, EFFORT, NAMESPACE, PARAMETER, RULE, SINK, VARIABLE, forget
+from rules_samples import (
+    ALL,
+    API,
+    EFFORT,
+    LIMIT,
+    NAMESPACE,
+    NPU_VARIABLE,
+    PARAMETER,
+    PLUGIN,
+    RULE,
+    SINK,
+    VARIABLE,
+    forget,
+)
 
 from porter.finding import Finding
 from porter.rulebook import table
@@ -129,6 +142,15 @@ BAD = {
     "example of three lines": (RULE + API.replace('"a", "b"', '"a", "b", "c"'), r"example has more than 2 entries"),
     "name that is none": (RULE + NAMESPACE.replace("synchronize", "sync()"), r"names has the entry 'sync\(\)'"),
     "names that are no list": (RULE + NAMESPACE.replace('["synchronize"]', '"synchronize"'), r"names is not a list"),
+    "limit of no chip": (
+        RULE + LIMIT.replace("910", "V100"),
+        r"\[\[limit\]\] 1 \(torch\.f\): soc has the entry 'V100'",
+    ),
+    "limit that is inferred": (RULE + LIMIT.replace('"V"', '"I"'), r"grade is not one of V, E"),
+    "limit without a ground": (RULE + LIMIT.replace('evidence = "e"\n', ""), r"'evidence' is missing"),
+    "variable in one language": (RULE + NPU_VARIABLE.replace(', zh = "值"', ""), r"text has no text for 'zh'"),
+    "variable of an NPU twice": (RULE + NPU_VARIABLE + NPU_VARIABLE, r"HCCL_A stands there twice"),
+    "plugin of which nobody says what to do": (RULE + PLUGIN, r"says in 'message' or 'steps'"),
     "bad value": (RULE + VARIABLE.replace("bytes-to-mb", "double"), r"value is not one of keep, bytes-to-mb"),
     "value without to": (RULE + VARIABLE.replace('to = "C"\nfix = "review"\n', ""), r"'value' without 'to'"),
     "bad sink": (RULE + SINK.replace('"device"', '"gpu"'), r"kind is not one of device, backend"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from porter.catalog.read import documents
 from porter.catalog.read.documents import CONSTRAINED, UNSUPPORTED, Documents, Fact
@@ -18,8 +19,12 @@ from porter.target import Target
 
 SUPPORTED, MISSING, UNKNOWN, ON_CPU = "supported", "missing", "unknown", "cpu"
 INFERENCE, DEPRECATED, LIMITED, UNVERIFIED, SILENT = "inference", "deprecated", "constrained", "unverified", "silent"
+# what the names alone cannot tell: a type, a format or a switch is there on every chip; of report/verdicts.py, but for `moved`
+VALUE, DEPENDS, IDLE, UNFIT, MOVED = "value", "depends", "idle", "unfit", "moved"
 # the worst first: the order in which they are shown
-KINDS = (MISSING, UNKNOWN, ON_CPU, INFERENCE, DEPRECATED, UNVERIFIED, LIMITED, SILENT, SUPPORTED)
+KINDS = (
+    MISSING, UNKNOWN, UNFIT, ON_CPU, INFERENCE, DEPRECATED, IDLE, UNVERIFIED, DEPENDS, LIMITED, VALUE, SILENT, MOVED, SUPPORTED,
+)  # fmt: skip
 SEVERITY = {MISSING: "blocker", UNKNOWN: "blocker", ON_CPU: "slow", INFERENCE: "wrong"}
 _TYPE = lazy(
     r"(?:b?float\d+(?:_e\d+m\d+\w*)?|u?int\d+|bits\d\w*|complex\d+|half|float|double|short|int|long|bool|chalf|cfloat|cdouble|qu?int\w+"
@@ -30,8 +35,18 @@ _ELSEWHERE = lazy(
     r"torch\.(?:cpu|dipu|gaudi|gcu|hpu|ipu|maia|mlu|mps|mtia|musa|neuron|privateuseone|sdaa|supa|tpu|vacc|xla|xpu|multiprocessing)\."
     r"|torch\.compiler\.npugraph_mark_step_begin$"
 )
+_SWITCH = lazy(r"torch\.backends\.")  # settings of libraries: that one may be set says nothing of who reads it
 _QUANTISED = lazy(r"quant")  # whoever quantises for NPUs does it with operators of torch_npu
 _CUDA_ONLY = lazy(r"cudnn|miopen|_flash_attention|_efficient_attention|_cuda\b|cufft|cublas")
+
+
+class Limit(NamedTuple):
+    """What rules/limits.toml says of an API, of one of its arguments, or of it on some chips."""
+
+    argument: str  # "" for the API as a whole
+    socs: tuple[str, ...]  # () for all of them
+    idle: bool  # torch_npu never asks for it
+    text: dict[str, str]  # in each language
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +60,8 @@ class Verdict:
     may_run_on_cpu: bool = False  # the documents say so
     disagree: bool = False  # wheel and documents say different things
     to: tuple[str, ...] = ()  # what stands in its place
+    rules: tuple[str, ...] = ()  # codes of porter's rules that can speak of it on this chip
+    limits: tuple[Limit, ...] = ()  # what is known of its arguments, and of chips
 
     @property
     def severity(self) -> str:
@@ -63,7 +80,7 @@ def verdict(api: str, catalogue: Catalogue, documents: Documents, soc: str) -> V
     if api == "torch.cuda" or api.startswith("torch.cuda."):
         return _cuda(api, catalogue, fact)
     if _TYPE.match(tail) and fact is None:
-        return Verdict(api, SUPPORTED)
+        return Verdict(api, VALUE)
     kernels = catalogue.operators.of(api) or catalogue.operators.of(usual)
     if kernels is None and fact is None and not _ELSEWHERE.match(api) and catalogue.surface.has(api) is False:
         return Verdict(api, UNKNOWN)
@@ -75,6 +92,8 @@ def verdict(api: str, catalogue: Catalogue, documents: Documents, soc: str) -> V
         kernel, fallen = _traced(usual, kernel, catalogue)
     stated = fact or Fact("")
     kind, disagree = _weigh(kernel, stated)
+    if kind in (SUPPORTED, LIMITED, SILENT) and _SWITCH.match(api):
+        kind = VALUE
     return Verdict(
         api, kind, kernel, fallen, stated.status or None, stated.dtypes, stated.may_run_on_cpu, disagree, _place(stated)
     )
@@ -152,7 +171,8 @@ def _cuda(api: str, catalogue: Catalogue, fact: Fact | None) -> Verdict:
     to = stated.npu_name if stated.npu_name and catalogue.has(stated.npu_name) else catalogue.counterpart(api)
     if api != "torch.cuda" and to is None:
         return Verdict(api, MISSING, status=stated.status or None)
-    kind = INFERENCE if stated.inference_only else UNVERIFIED if stated.status == UNSUPPORTED else SUPPORTED
+    found = MOVED if to else SUPPORTED
+    kind = INFERENCE if stated.inference_only else UNVERIFIED if stated.status == UNSUPPORTED else found
     return Verdict(api, kind, status=stated.status or None, to=(to,) if to else ())
 
 

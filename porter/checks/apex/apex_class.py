@@ -18,6 +18,9 @@ class ApexClass(Rule):
     code = "PRT351"
     calls = frozenset({*COUNTERPARTS, *MANUAL, CONVERT})
 
+    def codes_for(self, name: str) -> tuple[str, ...]:
+        return (MANUAL.get(name) or (COUNTERPARTS[name].code if name in COUNTERPARTS else "PRT353"),)
+
     def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
         hit = self._hit(original, updated, file)
         chosen = hit and file.imported.optional(original.func) and has_other_way(file.link(original.func))

@@ -24,4 +24,5 @@ class MultiTensor(Rule):
             return Hit(original.func, "applier", values=(("name", name.rpartition(".")[2]),), severity=severity)
         if name == "amp_C" or file.around.is_within(original, "multi_tensor_applier"):
             return None  # the call around it has said so
-        return Hit(original, "kernel", values=(("name", name.rpartition(".")[2]),), severity=severity)
+        why = "lamb" if "lamb" in name else "kernel"  # of which no function over lists is a part
+        return Hit(original, why, values=(("name", name.rpartition(".")[2]),), severity=severity)

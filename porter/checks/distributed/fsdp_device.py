@@ -11,8 +11,7 @@ from porter.engine.rule_file import RuleFile
 from porter.python.index import FUNCTIONS, parents
 
 CLASSES = frozenset(
-    f"torch.distributed.fsdp.{module}FullyShardedDataParallel"
-    for module in ("", "fully_sharded_data_parallel.", "api.")
+    f"torch.distributed.fsdp.{module}FullyShardedDataParallel" for module in ("", "fully_sharded_data_parallel.")
 )
 _MOVED = rb"""\b%s\.(?:(?:cuda|npu)\(|to\((?!\s*(?:\)|dtype\b|torch\.(?:b?float|half)|["']cpu)))"""
 

@@ -6,9 +6,7 @@ from porter.engine.nodes import positional
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 
-OPTIONS = frozenset(
-    f"torch.distributed.rpc.{module}TensorPipeRpcBackendOptions" for module in ("", "options.", "backend_registry.")
-)
+OPTIONS = frozenset(f"torch.distributed.rpc.{module}TensorPipeRpcBackendOptions" for module in ("", "options."))
 NEW = "torch_npu.distributed.rpc.options.NPUTensorPipeRpcBackendOptions"
 
 

@@ -37,7 +37,7 @@ def _may_mask(scene: Scene, link: Link) -> bool:
 
 class ByteMask(Rule):
     code = "PRT709"
-    calls = frozenset(f"torch.{name}" for name in _MASKED)
+    calls = frozenset({"torch.masked_fill", "torch.masked_select"})
     methods = frozenset(_MASKED)
     nodes = ("Subscript",)
     only = staticmethod(_may_mask)

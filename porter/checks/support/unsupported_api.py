@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 
+from porter.catalog.read.load import load, versions
 from porter.catalog.read.verdict import MISSING, ON_CPU, UNKNOWN, Support, Verdict
 from porter.engine.rule import Hit, IndexRule, named
 from porter.engine.rule_file import RuleFile
@@ -103,9 +105,17 @@ def _missing(verdict: Verdict, support: Support, count: int) -> tuple[str, dict[
         return "constant", values
     if verdict.kind == UNKNOWN:
         gone = support.catalogue.surface.gone(verdict.api)
+        if not gone and not _is_elsewhere(verdict.api):
+            return "nowhere", {**values, "version": load(versions()[0]).torch}
         return "gone" if gone else "torch", {**values, "version": support.catalogue.torch}
     # the fallback has nothing to call on the CPU either
     return "cuda" if verdict.operators else "npu", {**values, "version": support.catalogue.torch_npu}
+
+
+@cache
+def _is_elsewhere(name: str) -> bool:
+    """Whether some torch that porter knows has it, if another than the target's."""
+    return any(load(version).surface.has(name) is not False for version in versions())
 
 
 def _values(verdict: Verdict, target: Target, links: list[Link]) -> tuple[tuple[str, str], ...]:
