@@ -157,6 +157,7 @@ def test_hostile_sources_stay_text(tmp_path, monkeypatch):
     assert r"\u202eevil\x07" in rows(page)["L2"]
 
 
+@pytest.mark.slow
 def test_a_large_file(tmp_path, monkeypatch):
     text = (
         "import torch\n"
