@@ -71,7 +71,7 @@ class Log(io.RawIOBase):
 
 
 def measure(kind: str, size: int) -> None:
-    from porter.diagnose.match import of_causes, of_packages, of_symptoms
+    from porter.diagnose.match import matchers, of_causes, of_packages, of_symptoms
     from porter.diagnose.reading import blocks
     from porter.diagnose.scan import Scan
     from porter.rulebook.table import load
@@ -82,7 +82,7 @@ def measure(kind: str, size: int) -> None:
     meanings = [*of_causes(causes), *of_packages(causes, load().packages), *of_symptoms(texts)]
     log = Log(KINDS[kind], size)
     start = time.process_time()
-    found = Scan(meanings).read(blocks(log))
+    found = Scan(matchers(meanings)).read(blocks(log))
     seconds = time.process_time() - start
     assert ("out-of-memory", "") in found.sightings
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024

@@ -14,10 +14,14 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import CodeType
 
 import pytest
 import typer.main
 from hypothesis import settings
+from jinja2 import Environment
+
+from porter.cli import help, outcome
 
 settings.register_profile("porter", deadline=None, derandomize="CI" in os.environ)
 settings.register_profile("quick", settings.get_profile("porter"), max_examples=10)  # for `make quick`
@@ -35,20 +39,27 @@ _NOT_QUICK = {"needs_torch", "needs_compiler", "needs_chromium", "virtual_npu"}
 @pytest.fixture(scope="session", autouse=True)
 def commands_are_built_once() -> Iterator[None]:
     """typer builds all of them anew on each call, which costs more than most of what the tests ask. Chinese help is written
-    into what it built."""
-    build = typer.main.get_command
-    english = functools.cache(build)
+    into what it built, so that each language has its own."""
+    build = functools.cache(lambda app, lang, build=typer.main.get_command: build(app))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            typer.main,
-            "get_command",
-            lambda app: build(app) if any(word.endswith("zh") for word in _asked()) else english(app),
-        )
+        patch.setattr(typer.main, "get_command", lambda app: build(app, outcome._language()))
+        patch.setattr(help, "localise", functools.cache(help.localise))
         yield
 
 
-def _asked() -> list[str]:
-    return [os.environ.get("PORTER_LANG", ""), *sys.argv]
+@pytest.fixture(scope="session", autouse=True)
+def templates_are_compiled_once() -> Iterator[None]:
+    """A page compiles the templates that it is made of, which takes longer than to fill them."""
+    compile, known = Environment.compile, {}
+
+    def once(world: Environment, *of: str) -> CodeType:
+        if of not in known:
+            known[of] = compile(world, *of)
+        return known[of]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Environment, "compile", once)
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -201,6 +212,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Thousands of tests that stay to the end: no collection needs to walk them again and again."""
+    """Thousands of tests that stay to the end: no collection needs to walk them again and again. A run of porter unfreezes
+    them, so that collections are rare, too, as in such a run."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(100_000, 20, 100)

@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 
-pytestmark = pytest.mark.usefixtures("needs_mypy")
+pytestmark = [pytest.mark.usefixtures("needs_mypy"), pytest.mark.slow]
 
 
 def said(*files: str) -> tuple[int, str]:

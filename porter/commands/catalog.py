@@ -25,17 +25,15 @@ def listing(format: str | None, lang: str | None) -> int:
     rows: list[Json] = []
     for version in versions():
         catalogue = load(version)
-        kernels = [
-            catalogue.operators.overloads(name)[0].kernel for name in catalogue.operators.names() if name[:4] == "aten"
-        ]
+        kernels = catalogue.operators.kernels()
         rows.append(
             {
                 "torch_npu": version,
                 "torch": catalogue.torch,
                 "npu": len([n for n in catalogue.npu_names() if n.count(".") == 2]),
                 "custom": len([n for n in catalogue.operators.names() if n[:3] == "npu"]),
-                "native": kernels.count("native"),
-                "cpu": kernels.count("cpu"),
+                "native": kernels["native"],
+                "cpu": kernels["cpu"],
                 "sources": catalogue.sources,
             }
         )

@@ -30,7 +30,7 @@ def diagnose(
     from porter.checks.registry import load
     from porter.commands.settings import settings_here
     from porter.diagnose.conclude import conclude
-    from porter.diagnose.match import of_causes, of_packages, of_symptoms
+    from porter.diagnose.match import matchers, of_causes, of_packages, of_symptoms
     from porter.diagnose.reading import blocks, opened
     from porter.diagnose.scan import Scan
 
@@ -45,7 +45,7 @@ def diagnose(
     texts, causes = rules.texts, rules.texts.named("causes").values()
     meanings = [*of_causes(causes), *of_packages(causes, rules.tables.packages), *of_symptoms(texts)]
     with opened(log) as stream:
-        scanned = Scan(meanings).read(blocks(stream))
+        scanned = Scan(matchers(meanings)).read(blocks(stream))
     repository, prefix, root = _repository(repo, findings, target, settings.lang, no_cache, texts)
     diagnosis = conclude(scanned, texts, repository)
     if format == "json":

@@ -60,6 +60,20 @@ class Matcher:
         return [row for row in near if row.needle in text and row.pattern.search(text)] if near else near
 
 
+class Matchers(NamedTuple):
+    """Of one list of meanings: made once for as many logs as are read."""
+
+    of_programs: Matcher
+    of_people: Matcher  # what is said about a program
+
+
+def matchers(meanings: Collection[Meaning]) -> Matchers:
+    return Matchers(
+        Matcher([meaning for meaning in meanings if not meaning.spoken]),
+        Matcher([meaning for meaning in meanings if meaning.spoken]),
+    )
+
+
 def _word(meaning: Meaning) -> str:
     """A word of the needle that is a word of the line as well: one with its edges inside of the needle."""
     needle, pattern = meaning.needle, meaning.pattern.pattern

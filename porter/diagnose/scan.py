@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from porter.diagnose.clean import decoded, split
-from porter.diagnose.match import Matcher, Meaning
+from porter.diagnose.match import Matchers, Meaning
 from porter.diagnose.reading import UNCOUNTED
 from porter.diagnose.series import Numbers
 from porter.diagnose.traces import Error, Tracebacks
@@ -63,10 +63,8 @@ _ERROR = lazy(r"\b(?:[A-Z]\w{0,60}(?:Error|Exception)|ERROR|Error|FATAL|Fatal|fa
 
 
 class Scan:
-    def __init__(self, meanings: Iterable[Meaning]) -> None:
-        everything = list(meanings)
-        self._matcher = Matcher([meaning for meaning in everything if not meaning.spoken])
-        self._spoken = Matcher([meaning for meaning in everything if meaning.spoken])
+    def __init__(self, matchers: Matchers) -> None:
+        self._matchers = matchers
         self.log = Log()
         self._numbers = 0
 
@@ -131,9 +129,9 @@ class Scan:
         if log.tracebacks.take(number, process, text, rank):
             return
         log.numbers.take(number, process, text)
-        meanings = self._matcher.meanings(text)
+        meanings = self._matchers.of_programs.meanings(text)
         if whole:
-            meanings = meanings + self._spoken.meanings(text)
+            meanings = meanings + self._matchers.of_people.meanings(text)
         for meaning in meanings:
             self._add_sighting(meaning, number, process, text, rank)
         if ("rror" in text or "xception" in text or "ERR" in text or "atal" in text) and _ERROR.search(text, 0, 300):

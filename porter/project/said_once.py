@@ -12,6 +12,7 @@ from porter.python.index import Node
 from porter.python.parameters import is_called
 from porter.python.walks import walk
 from porter.regex import lazy
+from porter.rulebook.table import any_of
 
 _FUSED = lazy(rb"\bfused[ \t]*=[ \t]*True\b")
 _JIT = lazy(rb"\bset_compile_mode\(\s*jit_compile\s*=\s*(True|False)\b")
@@ -34,11 +35,7 @@ _SIZES = lazy(
 )  # batches of images of any size
 _SYNC_NORM = lazy(rb"\bSyncBatchNorm\b[\w.]*\(")
 # what makes a process group, itself or in a library that is handed the training
-_GROUPS = lazy(
-    rb"init_process_group|init_dist|dist_init|distrib(?:uted)?\.init|Accelerator\(|\b(?:pl|L)\.Trainer\b|Fabric|device_mesh|horovod|\bhvd\b"
-    rb"|\bmm(?:engine|cv|det|seg|pose)\b|colossalai|megatron|fastai|idist|composer|TorchTrainer|detectron2|fairseq|spawn\(|launch\("
-    rb"|(?:lightning|transformers)[\w.]*[ \t]+import[^\n]*\bTrainer\b"
-)
+_GROUPS = lazy(any_of("makes-process-groups").encode())
 
 
 def said_once(

@@ -15,6 +15,7 @@ from porter.python.handed_on import given_to
 from porter.python.index import FUNCTIONS, Link, Node, walk
 from porter.python.walks import children
 from porter.regex import lazy
+from porter.rulebook.table import any_of, hints
 
 if TYPE_CHECKING:
     from porter.python.file import File
@@ -27,18 +28,12 @@ _KERNEL = lazy(
 )
 # a name that says that such kernels were built or installed, and a function that asks whether they can be used
 _BUILT = lazy(
-    r"(?i)(?:^|_)(?:with|has|have|use|enable|is|no)_\w*(?:triton|cudnn|cupy|cudf|apex|flash|xformers|cutlass|tilelang"
-    r"|torch_(?:scatter|sparse|cluster)|pyg_lib|cuda_(?:ext|kernel|ops?(?:_|$)))|(?-i:(?:WITH|HAS|HAVE)_CUDA_[A-Z])"
+    rf"(?i)(?:^|_)(?:with|has|have|use|enable|is|no)_\w*(?:{any_of('built-for-cuda')})|(?-i:(?:WITH|HAS|HAVE)_CUDA_[A-Z])"
 )
 _ASKING = lazy(r"(?i)kernel|custom_?ops?(?:_|$)|triton|cudnn|tilelang|cutlass|nvls|flash|xformers")
 _CHOOSES = lazy(r"(?i)cuda_(?:path|kernels?|ext|impl|ops?)(?:_|$)|fast_cuda")  # use_fast_cuda_path = x.is_cuda
-_ABOUT = lazy(
-    r"(?:cudnn|tilelang|cutlass|triton|helion|unsloth|cuda_kernel)\w*(?:/\w+)?\.py$"
-)  # a module of such kernels
-_KERNELS_OF = frozenset(  # packages whose functions are CUDA kernels, with a slower way beside them
-    """torch_scatter torch_sparse torch_cluster torch_spline_conv pyg_lib flash_attn xformers apex triton bitsandbytes
-    causal_conv1d mamba_ssm cupy cudf tilelang helion deep_ep""".split()
-)
+_ABOUT = lazy(rf"(?:{any_of('module-of-kernels')})\w*(?:/\w+)?\.py$")  # a module of such kernels
+_KERNELS_OF = hints("package-of-kernels")
 _CAPABILITY = frozenset({"get_device_capability", "get_device_properties"})
 _NO_KERNEL = lazy(  # to_cuda, init_cuda, sync_cuda, ...: verbs of Python code; cudnn_benchmark: what an option sets
     r"(?:^|_)(?:(?:to|use|is|has|can|sync|synchronize|seed|init|empty|clear|check|set|get|with|on|in|batch|reset|test)_cuda$"

@@ -39,15 +39,18 @@ class Stored:
     def __init__(self, data: bytes) -> None:
         self.data = data
         self.bom = BOM if data.startswith(BOM) else b""
-        self.encoding = "utf-8"
+        self.encoding = "utf-8"  # of a file that states ASCII, too
+        self.stated = "utf-8"  # what a text that is added has to fit into
         self.utf8 = data[len(self.bom) :]
         try:
             if any(map(_CODING.match, LINE_END.split(data, 2)[:2])) or not data.isascii():
                 stated = codecs.lookup(tokenize.detect_encoding(io.BytesIO(data).readline)[0]).name
                 if stated in ("utf-8", "utf-8-sig", "ascii"):
                     self.utf8.decode(stated)
+                    self.stated = stated
                 else:
-                    self.encoding, self.utf8 = stated, _decoded(data, stated).encode("utf-8")
+                    self.encoding = self.stated = stated
+                    self.utf8 = _decoded(data, stated).encode("utf-8")
         except (SyntaxError, ValueError, LookupError) as error:  # a UnicodeError is a ValueError
             raise Unreadable("encoding", str(error).partition("\n")[0]) from None
 

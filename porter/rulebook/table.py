@@ -201,9 +201,14 @@ def hints(kind: str) -> frozenset[str]:
     return frozenset(load().hints[kind])
 
 
+def any_of(kind: str) -> str:
+    """The words of a kind as a part of a pattern."""
+    return "|".join(load().hints[kind])
+
+
 def hint(kind: str) -> re.Pattern[str]:
     """What finds one of its words in a name."""
-    return re.compile("|".join(load().hints[kind]), re.IGNORECASE)
+    return lazy(any_of(kind), re.IGNORECASE)
 
 
 @lru_cache(maxsize=4)

@@ -29,7 +29,7 @@ def remarks(
     for finding in sorted(findings):
         if finding.status == "manual" and finding.suppressed is None and not finding.code.startswith("PRT0"):
             above = bisect_right(starts, finding.line)
-            text = _text(finding, message, lang, source.stored.encoding)
+            text = _text(finding, message, lang, source.stored.stated)
             if above and text not in wanted.setdefault(_anchor(starts[above - 1], comments), []):
                 wanted[_anchor(starts[above - 1], comments)].append(text)
     return tuple(_changes(source, wanted, {line for line, text in comments.items() if OWN.match(text)}))

@@ -11,7 +11,7 @@ from typing import Any
 from porter.engine.rule import Hit, named
 from porter.engine.session import RuleSet
 from porter.regex import lazy
-from porter.rulebook.table import Package
+from porter.rulebook.table import Package, any_of
 from porter.text import first_versions
 from porter.text.document import Document
 from porter.text.installable import companion, obstacles, off_linux
@@ -26,11 +26,7 @@ _REQUIREMENT = lazy(
 FOLDER = lazy(
     r"(?!\S*://)(?:[\w.-]*/)+(?!(?:torch|pytorch|torchvision|torchaudio)/?(?:\s|$))([A-Za-z][\w-]*[A-Za-z0-9])/?(?=[ \t]*(?:[#\n\"',\]]|$))"
 )
-_PARTS = lazy(
-    r"nvidia-(?:cublas|cuda|cudnn|cufft|cufile|curand|cusolver|cusparse|cusparselt|nccl|nvtx|nvjitlink|nvshmem|pyindex)"
-    r"(?:-[\w-]*)?|cuda-(?:toolkit|nvcc|runtime|cudart|libraries|nvrtc|nvtx|cupti|compiler)(?:-[\w-]*)?|cudatoolkit(?:-dev)?|"
-    r"pytorch-cuda|pytorch-mutex|cudnn|nccl|cuda"
-)
+_PARTS = lazy(any_of("part-of-cuda"))
 _BUILD = lazy(r"[-_]?cu(?:da)?-?\d{2,3}(?:-\d{1,2}|x)?$")  # of a normalised name, dgl-cuda10.2 is dgl-cuda10-2
 _ADDRESS = lazy(r"https?://[^\s\"']*")
 _INDEX = lazy(r"https?://(?:download\.pytorch\.org/whl|data\.pyg\.org/whl)/")

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from porter.diagnose.clean import shown, split
 from porter.diagnose.conclude import conclude
-from porter.diagnose.match import alternatives, of_causes, of_packages, of_symptoms
+from porter.diagnose.match import alternatives, matchers, of_causes, of_packages, of_symptoms
 from porter.diagnose.reading import LONG, blocks, opened
 from porter.diagnose.repository import Place, Repository
 from porter.diagnose.scan import Scan
@@ -42,9 +42,14 @@ def meanings():
     return (*of_causes(causes), *of_packages(causes, PACKAGES), *of_symptoms(TEXTS))
 
 
+@cache
+def known():
+    return matchers(meanings())
+
+
 def scanned(text: str | bytes):
     data = text.encode() if isinstance(text, str) else text
-    return Scan(meanings()).read(blocks(io.BytesIO(data)))
+    return Scan(known()).read(blocks(io.BytesIO(data)))
 
 
 def diagnosed(text: str | bytes, repository: Repository | None = None):
@@ -106,7 +111,7 @@ def test_what_is_said_is_heard_in_a_long_log_too():
     said += [(t["cause"], line) for t in REAL if t.get("cause") in CAUSES for line in t["lines"].splitlines()]
     for name, line in said:
         if scanned(f"{line}\n").sightings:
-            assert Scan(()).interesting(f"quiet\n{line}\nquiet\n".encode()) == [6], (name, line)
+            assert Scan(matchers(())).interesting(f"quiet\n{line}\nquiet\n".encode()) == [6], (name, line)
 
 
 def test_every_symptom_of_every_rule_leads_to_it():
@@ -183,7 +188,7 @@ def test_a_log_of_any_kind(tmp_path, text, line):
     for name, written in (("log", data), ("log.gz", gzip.compress(data))):
         (tmp_path / name).write_bytes(written)
         with opened(str(tmp_path / name)) as stream:
-            diagnosis = conclude(Scan(meanings()).read(blocks(stream)), TEXTS, None)
+            diagnosis = conclude(Scan(known()).read(blocks(stream)), TEXTS, None)
         answer = diagnosis.answers[0]
         assert (answer.name, answer.evidence[0].line) == ("out-of-memory", line)
 
@@ -442,7 +447,7 @@ def test_a_long_log_takes_little_memory_and_is_read_to_its_end():
         yield f"{OOM}\n".encode()
 
     tracemalloc.start()
-    log = Scan(meanings()).read(stream())
+    log = Scan(known()).read(stream())
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert log.lines == 8_001 and log.sightings["out-of-memory", ""].line == 8_001

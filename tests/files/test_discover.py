@@ -111,6 +111,29 @@ def test_ignore_semantics_are_those_of_git(tmp_path, seed):
     assert asked / 20 < ignored < asked / 2
 
 
+BRACKETS = [
+    *r"[ [a [\ [a-\ a\ [!a] [^a] [a-c]x [a-\c] [b-\ [\]] [a\-c] []a] [a-] [[:digit:]] [[:nothing:]] [[:digit [[:x] [[:]".split(),
+    *r"a[/]b \!a \#a ! / #a".split(),
+    "x\\ ",
+    "x ",
+]
+NAMES = ["a", "b", "c", "1", "-", "]", "[", "\\", "x", "x ", "!a", "#a", "ax", "cx", "[a", "a\\", ":", "d:", "d"]
+
+
+@POSIX
+def test_brackets_and_backslashes_are_those_of_git(tmp_path):
+    """Each line in a folder of its own, so that git is asked once."""
+    git(tmp_path, "init", "-q")
+    ours = set()
+    for number, line in enumerate(BRACKETS):
+        make(tmp_path, f"{number}/.gitignore", text=line + "\n")
+        patterns = Patterns.of_file(line.encode() + b"\n")
+        ours |= {f"{number}/{name}" for name in NAMES if patterns.leave_out(name)}
+    asked = "".join(f"{number}/{name}\0" for number in range(len(BRACKETS)) for name in NAMES).encode()
+    answer = git(tmp_path, "check-ignore", "-z", "--stdin", "--no-index", input=asked, check=False)
+    assert ours == set(answer.stdout.decode().split("\0")) - {""} and len(ours) > len(BRACKETS)
+
+
 @POSIX
 def test_a_made_repository_agrees_with_git(tmp_path):
     dice = random.Random(7)

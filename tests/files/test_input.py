@@ -172,6 +172,7 @@ def test_a_log_comes_through_a_pipe_and_a_report_goes_through_one(repo):
 
 
 @POSIX
+@pytest.mark.slow
 def test_standard_input_has_an_end_too(repo):
     command = [sys.executable, "-m", "porter", "analyze", "-", "--stdin-filename", "b.py"]
     with open("/dev/zero", "rb") as zeros:

@@ -133,6 +133,25 @@ def test_a_submodule_begins_afresh(tmp_path):
     assert names(outer) == ["deps/sub/new.py", "deps/sub/x.py"]
 
 
+def test_long_names_and_runs_of_what_is_gone(tmp_path):
+    """Numbers of more than one byte, and bitmaps that say a run of words at once."""
+    root = tmp_path / "r"
+    make(root, *(f"{'long' * 50}/{n:03}.py" for n in range(200)), "z.py")
+    git(root, "init", "-q")
+    git(root, "add", ".")
+    git(root, "update-index", "--index-version", "4")
+    assert read_names(str(root)) == listed(root) and len(listed(root)) == 201
+    git(root, "config", "splitIndex.maxPercentChange", "100")
+    git(root, "update-index", "--split-index")
+    git(root, "rm", "-q", "-r", "--cached", *(f"{'long' * 50}/{n:03}.py" for n in range(150)))
+    assert read_names(str(root)) == listed(root) and len(listed(root)) == 51
+
+
+def test_where_there_is_no_index(tmp_path):
+    make(tmp_path, "a.py")
+    assert read_names(str(tmp_path)) == []
+
+
 @pytest.mark.slow
 def test_any_index_is_survived(tmp_path):
     root = tmp_path / "r"

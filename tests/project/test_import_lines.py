@@ -16,6 +16,7 @@ ROOT = Path(__file__).parents[2]
 SIGNALS = {name: signal for name, signal in Texts().named("signals").items() if "pattern" in signal}
 
 
+@pytest.mark.slow
 def test_of_every_module_of_porter_itself():
     for path in sorted((ROOT / "porter").rglob("*.py")):
         data = path.read_bytes()

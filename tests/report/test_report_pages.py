@@ -157,6 +157,7 @@ def test_hostile_sources_stay_text(tmp_path, monkeypatch):
     assert r"\u202eevil\x07" in rows(page)["L2"]
 
 
+@pytest.mark.slow
 def test_a_large_file(tmp_path, monkeypatch):
     text = (
         "import torch\n"
@@ -287,6 +288,7 @@ def test_links_in_the_folder_are_not_followed(porter, tmp_path):
     assert "not empty" in refused(porter)
 
 
+@pytest.mark.slow
 def test_a_run_that_was_killed(porter, monkeypatch):
     """Whatever was written up to there is known to the next run."""
     from porter.report.pages import Site

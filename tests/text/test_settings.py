@@ -336,6 +336,7 @@ _NAMES = (
 ).split()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["binary", "of 50 MB", "empty", "of one line without end"])
 def test_a_file_that_only_has_the_name_of_one(tmp_path, what):
     """Of every kind: one note at most, nothing is written, and it takes no time."""

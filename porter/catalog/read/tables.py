@@ -18,6 +18,7 @@ torch.json.gz
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import Any
 
 from porter.catalog.read.operators import COMPOSITE, CPU, MIXED, NATIVE, Deprecation, Kernels, Operator, Transfer
@@ -42,6 +43,10 @@ class Operators:
         pairs = [("aten", name, o) for name, os in self._aten.items() for o in os]
         pairs += [("npu", name, o) for name, os in self._npu.items() for o in os]
         return sorted(f"{space}::{name}.{o}" if o else f"{space}::{name}" for space, name, o in pairs)
+
+    def kernels(self) -> Counter[str]:
+        """How many operators of torch run where, each overload counted."""
+        return Counter(_KERNELS[marks[0]] for overloads in self._aten.values() for marks in overloads.values())
 
     def overloads(self, name: str) -> tuple[Operator, ...]:
         """All of `aten::eigh`, `npu::npu_rms_norm`, or the one of `aten::add.Tensor`; () where there is none."""

@@ -6,11 +6,9 @@ from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.python.guards import load_guarded
 from porter.regex import lazy
+from porter.rulebook.table import any_of
 
-_CUDA = lazy(
-    r"(?i)(?:^|/|lib)(?:cuda|cudart|cublas|cublaslt|cudnn|cufft|cufile|cupti|curand|cusparse|nccl|nvrtc|nvml|nvidia-ml"
-    r"|nvtoolsext)(?:$|[-.\d_])"
-)
+_CUDA = lazy(rf"(?i)(?:^|/|lib)(?:{any_of('library-of-cuda')})(?:$|[-.\d_])")
 
 
 class CudaLibrary(Rule):

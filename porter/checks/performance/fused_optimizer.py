@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from porter.checks.performance import prefilters
@@ -10,6 +11,7 @@ from porter.engine.rule import cst
 from porter.engine.rule_file import RuleFile
 from porter.finding import Change
 from porter.regex import lazy
+from porter.rulebook.table import any_of
 from porter.training.demos import stays_on_cpu
 
 KNOWN = {  # what the fused constructor takes
@@ -21,10 +23,7 @@ KNOWN = {  # what the fused constructor takes
 }
 LOOP = (lazy(rb"\.backward\("), lazy(rb"\.zero_grad\("))
 # it refuses bfloat16 and set_to_none, and wants to keep the storage of parameters that others split, move or freeze
-AGAINST = lazy(
-    rb"(?i)bf16|bfloat16|fsdp|fully_?shard|deepspeed|zeroredundancy|set_to_none|accelerat|lightning|requires_grad_?\b|offload"
-    rb"|\.p?data\s*=|\.cpu\(\)|megatron|lora|peft|torch\.compile|add_param_group|reset_parameters|share_memory|maml|learn2learn|\brpc\b|\bema\b"
-)
+AGAINST = lazy(any_of("against-fused-optimizers").encode(), re.IGNORECASE)
 
 
 CLEARS = lazy(rb"(?<![\w.])([\w.]+)\.zero_grad\(")

@@ -12,7 +12,7 @@ from porter.engine.session import RuleSet
 from porter.files.kinds import DOCKERFILE, SHELL, kind_of
 from porter.files.paths import is_test
 from porter.regex import lazy
-from porter.rulebook.table import Package
+from porter.rulebook.table import Package, any_of
 from porter.text import first_versions, packages
 from porter.text.document import Document
 from porter.text.shells.script import Command, Script, Word
@@ -22,13 +22,7 @@ _BUILD = lazy(r"[\"']?torchtext(?:==|~=|>=)[\w.]*(\+cu\d+)")
 _TORCHS = frozenset({"torch", "torchvision", "torchaudio"})
 _INDEX = lazy(r"https?://[\w.]*pytorch\.org/whl/(?:nightly/|test/)?(cu\d+)\b|torch_stable\.html")
 _RIVAL = lazy(r"https?://[\w.]*pytorch\.org/whl/(?:nightly/|test/)?(?:rocm|xpu)")  # wheels for AMD's and Intel's GPUs
-_CUDA = lazy(
-    r"(?i)^(?:nvidia-(?:cuda|cudnn|cublas|cufft|cufile|curand|cusolver|cusparse|cusparselt|nccl|nvtx|nvjitlink|nvshmem"
-    r"|container|docker)[\w-]*|nvidia-(?:driver|utils|pyindex)[\w-]*|[\w-]+-cu\d{2,3}(?:-\w+)?"
-    r"|cupy(?:-cuda\w+)?|cudatoolkit(?:-dev)?"
-    r"|pytorch-cuda|cuda-[\w.-]+|cuda|cudnn|nccl|libcudnn\S*|libnccl\S*"
-    r"|tensorrt|onnxruntime-gpu|faiss-gpu|pycuda)$"
-)
+_CUDA = lazy(rf"(?i)^(?:{any_of('installed-for-cuda')})$")
 _STAGE = lazy(r"(?mi)^[ \t]*FROM[ \t]")
 _NAME = lazy(r"[A-Za-z][\w.-]*")
 _VERSION = "0123456789."

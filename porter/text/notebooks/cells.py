@@ -10,6 +10,7 @@ from itertools import accumulate
 
 from porter.errors import Unreadable
 from porter.regex import lazy
+from porter.rulebook.table import any_of
 from porter.text.document import Document
 from porter.text.jsonspans import Node, parse
 from porter.text.notebooks import magics
@@ -21,10 +22,7 @@ HALF = lazy("[\ud800-\udfff]")  # of a character outside the plane of 16 bits: n
 CODING = lazy(r"[ \t\f]*#.*?coding[:=]")  # of a file; a cell has none
 _PYTHON = lazy(r"(?i)i?python|xpython|pyspark")
 _SHELL = lazy(r"(?i)(?:ba|z)?sh$|shell(?:script)?$")
-_OTHERS = lazy(
-    r"(?i)(?:julia|ir$|r$|scala|spylon|almond|i?java|javascript|js|ts|tslab|deno|rust|evcxr|xcpp|xc|cling|octave|matlab|sas|stata"
-    r"|go|gophernotes|kotlin|ruby|perl|haskell|ihaskell|lua|sagemath|wolfram|sql|\.net|polyglot)(?![a-z])"
-)
+_OTHERS = lazy(rf"(?i)(?:{any_of('kernel-of-another-language')})(?![a-z])")
 
 
 class Literal:

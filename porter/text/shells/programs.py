@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from porter.regex import lazy
+from porter.rulebook.table import any_of
 from porter.text.shells.script import Command, Script
 
 WRAPPERS = frozenset(
@@ -23,10 +24,7 @@ TOOLS = {
 }
 PROGRAM = lazy(r"(?:python[\d.]*|torchrun|accelerate|deepspeed|nvidia-smi|docker|nvidia-docker|pip[\d.]*)$")
 # they read CUDA's variables, run on GPUs and on nothing else, and porting the rest does not change that
-_GPUS_ALONE = lazy(
-    r"(?<![\w.-])(tritonserver|trtexec|trtllm-(?:build|serve|bench)|gpu_burn|gpu-burn"
-    r"|(?:all_reduce|all_gather|reduce_scatter|alltoall|sendrecv|broadcast)_perf)(?![^\s\"';|&)`])"
-)
+_GPUS_ALONE = lazy(rf"(?<![\w.-])({any_of('program-for-gpus-alone')})(?![^\s\"';|&)`])")
 # they do so without any program of torch's: what prepares poses for them is no such program
 _RECONSTRUCTS = lazy(r"(?<![\w./-])(colmap)(?=[ \t]+[a-z_]+(?:[ \t]|$))", re.MULTILINE)
 _PREPARES = lazy(r"(?i)(?:colmap|database|poses|llff)[\w-]*\.py$")
