@@ -43,6 +43,7 @@ class Variable(NamedTuple):
     to: str | None
     value: str  # keep | bytes-to-mb
     takes: str  # a regular expression for the values that may be taken over
+    quiet: str  # and one for those that ask for no more than NPUs do unasked: it may go
     fix: str | None
     severity: str
     effort: str
