@@ -51,6 +51,7 @@ class Saved(NamedTuple):
     """A dictionary that the project saves."""
 
     path: str
+    program: str  # the folder of the program that saves it, with its slash: what others of a collection load is another
     keys: tuple[str, ...]
     held: str  # the first of them with an object that is neither a tensor nor plain; "" where there is none
 
@@ -79,9 +80,9 @@ class OwnCode(NamedTuple):
     saved: tuple[Saved, ...] = ()  # dictionaries, if any of them holds an object
     moved_by_to: tuple[str, ...] = ()  # libraries that are imported, whose objects have `cuda()` and get no `npu()`
 
-    def saved_with(self, keys: frozenset[str]) -> Saved | None:
-        """What the project saves under these keys, if that holds an object; where others may have saved it, always."""
-        fitting = [row for row in self.saved if keys and keys <= {*row.keys}]
+    def saved_with(self, keys: frozenset[str], path: str) -> Saved | None:
+        """What the program of a file saves under these keys, if that holds an object; where others may have saved it, always."""
+        fitting = [row for row in self.saved if keys and keys <= {*row.keys} and path.startswith(row.program)]
         if keys <= _COMMON and not all(row.held for row in fitting):
             return None
         return next((row for row in fitting if row.held), None)

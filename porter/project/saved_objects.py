@@ -7,10 +7,11 @@ the keys: what is read is one of those dictionaries that have all of its keys.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from porter.engine.facts import Saved
 from porter.files.paths import is_test
+from porter.project.told_together import Homes
 from porter.python.evidence import call_name, constant
 from porter.python.index import FUNCTIONS, Node
 from porter.regex import lazy
@@ -31,8 +32,8 @@ _PLAIN = {
 Parse = Callable[[bytes], "ast.Module | None"]
 
 
-def saved_objects(texts: Mapping[str, bytes], parse: Parse) -> tuple[Saved, ...]:
-    """What the project saves as dictionaries, if any of them holds an object."""
+def saved_objects(texts: Mapping[str, bytes], parse: Parse, files: Iterable[str]) -> tuple[Saved, ...]:
+    """What the project saves as dictionaries, if any of them holds an object; `files`: all of it."""
     saving = {path: data for path, data in texts.items() if b"save" in data and b"torch" in data and not is_test(path)}
     if not any(map(_MAY_HOLD.search, saving.values())):
         return ()
@@ -41,6 +42,7 @@ def saved_objects(texts: Mapping[str, bytes], parse: Parse) -> tuple[Saved, ...]
         name.decode() for data in texts.values() if b"random.get_state" in data for name in _STATE.findall(data)
     )
     found: list[Saved] = []
+    homes = Homes(files)
     for path in sorted(saving):
         data = saving[path]
         tree = parse(data)
@@ -49,7 +51,7 @@ def saved_objects(texts: Mapping[str, bytes], parse: Parse) -> tuple[Saved, ...]
             names |= _CONFIGURED if _CONFIGURES.search(data) else set()
             for entries in _dictionaries(tree):
                 held = next((key for key, value in entries.items() if _is_object(value, names, states)), "")
-                found.append(Saved(path, tuple(entries), held))
+                found.append(Saved(path, homes.of(path), tuple(entries), held))
     return tuple(dict.fromkeys(found)) if any(row.held for row in found) else ()
 
 

@@ -124,7 +124,7 @@ def _gather(
         gloo_groups=gloo_groups(gathered.texts, parse),
         simulated=simulators.simulated(gathered.simulating, gathered.texts, parse),
         falls_back=attention_falls_back(gathered.texts, parse),
-        saved=saved_objects(gathered.texts, parse),
+        saved=saved_objects(gathered.texts, parse, files),
     )
     return Facts(
         launch=Launch(launcher(scripts), passed, takes(passed, gathered.texts, parse)),

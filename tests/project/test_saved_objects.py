@@ -29,14 +29,27 @@ SETTINGS = HEAD + b'torch.save({"model": m.state_dict(), "args": args, "g": g}, 
     ],
 )
 def test_what_is_an_object(text, held):
-    saved = saved_objects({"a.py": text}, parse)
+    saved = saved_objects({"a.py": text}, parse, ["a.py"])
     assert [row.held for row in saved if row.held] == [held] * bool(held)
 
 
 def test_which_dictionary_is_meant():
-    own = OwnCode(saved=saved_objects({"a.py": MODEL, "b.py": SETTINGS, "tests/c.py": SETTINGS}, parse))
-    assert own.saved_with(frozenset({"g"})) == ("b.py", ("model", "args", "g"), "args")
-    assert own.saved_with(frozenset({"g", "model"})) and not own.saved_with(frozenset({"g", "other"}))
-    assert own.saved_with(frozenset({"model"})) is None, "a.py saves it without settings"
-    assert own.saved_with(frozenset()) is None, "nobody knows what is read"
-    assert OwnCode(saved=own.saved[1:]).saved_with(frozenset({"model"}))
+    texts = {"a.py": MODEL, "b.py": SETTINGS, "tests/c.py": SETTINGS}
+    own = OwnCode(saved=saved_objects(texts, parse, texts))
+
+    def meant(*keys):
+        return own.saved_with(frozenset(keys), "d.py")
+
+    assert meant("g") == ("b.py", "", ("model", "args", "g"), "args")
+    assert meant("g", "model") and not meant("g", "other")
+    assert meant("model") is None, "a.py saves it without settings"
+    assert meant() is None, "nobody knows what is read"
+    own = OwnCode(saved=own.saved[1:])
+    assert meant("model")
+
+
+def test_programs_of_a_collection_load_their_own():
+    texts = {"a/train.py": SETTINGS, "b/generate.py": b""}
+    own = OwnCode(saved=saved_objects(texts, parse, [*texts, "a/requirements.txt", "b/requirements.txt"]))
+    assert own.saved_with(frozenset({"g"}), "a/generate.py")
+    assert own.saved_with(frozenset({"g"}), "b/generate.py") is None

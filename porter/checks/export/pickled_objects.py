@@ -77,7 +77,8 @@ class PickledObjects(Rule):
         if asked := loaded_objects.asked(original, file):
             return Hit(original.func, "asked", new=new, values=(("name", asked),))
         link = file.scene.link(original)
-        saved = file.facts.own.saved_with(loaded_uses.keys(link[1], file)) if file.facts.own.saved and link else None
+        own = file.facts.own
+        saved = own.saved_with(loaded_uses.keys(link[1], file), file.path) if own.saved and link else None
         if saved is None:
             return None
         return Hit(original.func, "saved", new=new, values=(("name", saved.held), ("writer", saved.path)))
