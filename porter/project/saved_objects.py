@@ -7,6 +7,7 @@ the keys: what is read is one of those dictionaries that have all of its keys.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from porter.engine.facts import Saved
@@ -19,10 +20,15 @@ from porter.regex import lazy
 _PARSED = frozenset("args opt opts flags FLAGS".split())  # where something in the project parses a command line
 _CONFIGURED = frozenset("cfg config hparams".split())  # where the file speaks of a library that makes objects
 _MAY_HOLD = lazy(
-    rb"[\"']\s*\]?\s*[:=]\s*(?:self\.)?(?:args|opts?|flags|FLAGS|cfg|config|hparams)\b|\b(?:np|numpy)\.random\.get_state|\.numpy\(\)"
+    rb"[\"']\]?[ \t]{0,9}[:=]\s{0,99}(?:(?:self\.)?(?:args|opts?|flags|FLAGS|cfg|config|hparams)\b|(?:np|numpy)\.)"
+    rb"|\b(?:np|numpy)\.random\.get_state|\.numpy\(\)"
 )
 _CONFIGURES = lazy(rb"OmegaConf|DictConfig|CfgNode|get_cfg|yacs|hydra")
-_STATE = lazy(rb"def[ \t]+(\w+)\([^\n]*\n(?:(?![ \t]*def\b)[^\n]*\n){0,20}?[^\n]*\b(?:np|numpy)\.random\.get_state\(")
+# a function that asks for it in its first lines
+_STATE = lazy(
+    rb"^[ \t]*def[ \t]+(\w+)\([^\n]*\n(?:(?![ \t]*def\b)[^\n]*\n){0,20}?[^\n]*\b(?:np|numpy)\.random\.get_state\(",
+    re.MULTILINE,
+)
 _NAME_SAVES_ELSE = lazy(r"save(?:z|txt|mat|fig|_json|_yaml|_image|_img|_plot|_csv)")
 _NUMPY = frozenset({"np", "numpy"})
 _PLAIN = {
