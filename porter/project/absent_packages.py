@@ -73,6 +73,9 @@ def _imported(folders: Mapping[str, tuple[str, ...]], texts: Mapping[str, bytes]
     for path in texts:
         for statement in project.read(path):
             if statement.module.startswith("."):
+                for way in beneath(path, statement.module, [called for called, _ in statement.names]):
+                    if way in folders:
+                        yield Absent(way.rpartition("/")[2], way, bool(folders[way]))
                 continue
             module = statement.module.split(".")
             name = module[0]
@@ -83,6 +86,19 @@ def _imported(folders: Mapping[str, tuple[str, ...]], texts: Mapping[str, bytes]
                 continue
             if not project.named(path, name):
                 yield Absent(name, folder, bool(folders[folder]))
+
+
+def beneath(path: str, module: str, names: Iterable[str]) -> Iterator[str]:
+    """The folders that a relative import leads through: a/b and a/b/c of `from .b.c import x` in a/d.py."""
+    words, folders = module.lstrip("."), path.split("/")
+    level = len(module) - len(words)
+    if level > len(folders):
+        return
+    above = folders[:-level]
+    parts = words.split(".") if words else []
+    for size in range(1, len(parts) + 1):
+        yield "/".join([*above, *parts[:size]])
+    yield from ("/".join([*above, *parts, name]) for name in names)
 
 
 def _plain(name: str) -> str:

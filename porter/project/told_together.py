@@ -27,7 +27,7 @@ def told_together(
     found = [f for result in results for f in result.findings if across(f.code) and may_fold(f)]
     if len({f.path for f in found}) < 2:
         return list(results)
-    home = _Homes(listed())
+    home = Homes(listed())
     groups: dict[tuple[Hashable, ...], list[Finding]] = {}
     for f in sorted(found, key=_first):
         where = home.of(f.path) if across(f.code) == "program" else f.path[: f.path.rfind("/") + 1]
@@ -43,7 +43,7 @@ def told_together(
     return [folded(result) if result.path in files else result for result in results]
 
 
-class _Homes:
+class Homes:
     """The programs of a project, by their folders."""
 
     def __init__(self, files: Iterable[str]) -> None:

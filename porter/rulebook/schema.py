@@ -165,6 +165,7 @@ KINDS: Kinds = {
             "to": _dotted,
             "value": _one_of("keep", "bytes-to-mb"),
             "takes": pattern,
+            "quiet": pattern,
             "fix": _fix,
             "message": _message,
             **_weight,

@@ -43,6 +43,7 @@ class Variable(NamedTuple):
     to: str | None
     value: str  # keep | bytes-to-mb
     takes: str  # a regular expression for the values that may be taken over
+    quiet: str  # and one for those that ask for no more than NPUs do unasked: it may go
     fix: str | None
     severity: str
     effort: str
@@ -170,10 +171,13 @@ class Tables(NamedTuple):
         return next((kernel for kernel in self.kernels if re.search(kernel.match, text)), None)
 
     def kernel_of_call(self, module: str, name: str, kernels: str) -> Kernel | None:
-        """Of a function of an extension: its own name says most. What the extension is called tells of `forward` alone."""
+        """Of a function of an extension: its own name says most, and one kernel says more than several. What the extension is called tells of `forward` alone."""
         known = self.kernel(name)
         if known is None and _SAYS_NOTHING.search(name.lower()):
             return self.kernel(f"{module}_{name}", kernels)
+        if known is None and ", " in kernels:  # one of several may be a helper: they have to be of one kind
+            several = [self.kernel(kernel) for kernel in kernels.partition(" (+")[0].split(", ")]
+            return several[0] if all(kernel == several[0] for kernel in several) else None
         return known or self.kernel(kernels)
 
 

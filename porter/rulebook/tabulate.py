@@ -124,7 +124,10 @@ class _Joined:
         rule, names = self._rule(where, s), _listed(s["match"])
         why = self._why(where, s, names[0])
         weight = self._weight(rule, s, why)
-        row = (s["code"], s.get("to"), s.get("value", "keep"), s.get("takes", ""), s.get("fix"), *weight, why)
+        if "quiet" in s and ("to" in s or "quiet" not in rule["messages"]):
+            raise RuleError(f"{where}: 'quiet' is for what has no 'to', and {s['code']} needs a message of that name")
+        values = (s.get("value", "keep"), s.get("takes", ""), s.get("quiet", ""))
+        row = (s["code"], s.get("to"), *values, s.get("fix"), *weight, why)
         for name in names:
             self._put("variables", where, name, row)
 

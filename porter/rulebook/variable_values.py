@@ -29,6 +29,12 @@ def is_taken(row: Variable, value: str | None) -> bool:
     return not row.takes or value is None or re.fullmatch(row.takes, value) is not None
 
 
+def answer(row: Variable, value: str | None) -> str:
+    """Which message is for a variable without a counterpart, by the value that it is given."""
+    is_quiet = row.quiet and value is not None and re.fullmatch(row.quiet, value, re.IGNORECASE)
+    return "quiet" if is_quiet else row.why
+
+
 def to_megabytes(value: str | None) -> str | None:
     """A number of bytes in MB, the next whole one; None where it is not known."""
     return str(-(-int(value) // MB)) if value and value.isdecimal() and len(value) < 20 else None

@@ -26,6 +26,7 @@ from porter.project.package_users import lists_of
 from porter.project.program_options import launcher, takes
 from porter.project.roads import Survey
 from porter.project.said_once import first_attention, first_readers, jit_compile, said_once, set_in_many
+from porter.project.saved_objects import saved_objects
 from porter.project.unmoved import unmoved_places
 from porter.python.array_switches import is_named, switches
 from porter.python.trees import Parse, parse, shallow
@@ -123,6 +124,7 @@ def _gather(
         gloo_groups=gloo_groups(gathered.texts, parse),
         simulated=simulators.simulated(gathered.simulating, gathered.texts, parse),
         falls_back=attention_falls_back(gathered.texts, parse),
+        saved=saved_objects(gathered.texts, parse, files),
     )
     return Facts(
         launch=Launch(launcher(scripts), passed, takes(passed, gathered.texts, parse)),

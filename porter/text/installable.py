@@ -17,6 +17,7 @@ _PLATFORM = lazy(r"platform|os_name")
 _EXTRA = lazy(r"""extra[ \t]*==[ \t]*["']([^"']*)["']""")
 _MACHINES = ("x86_64", "aarch64")
 _PYTHONS = ("2.7", "3.5", "3.6", "3.7", "3.8", "3.9", "3.10", "3.11", "3.12", "3.13")
+_OF_ONE_TORCH = frozenset({"vllm", "xformers"})
 _NEWEST = 15  # Python 3.x
 
 
@@ -75,6 +76,8 @@ def obstacles(
     if not any(want.name in ("torch", "pytorch", "torchvision", "torchaudio") for want in requirements):
         return
     whole = kind_of(path) in (REQUIREMENTS, YAML)  # one environment; of other lists, each extra is another
+    if whole:
+        yield from _bound(text, requirements, torch)
     for want in requirements:
         if want.name in ("torchvision", "torchaudio"):
             right = companion(want.name, torch)
@@ -91,6 +94,17 @@ def obstacles(
             )
             why = "python" if want.name == "python" else "last-python"
             yield Hit((want.start, want.end), why, code="PRT840", values=values)
+
+
+def _bound(text: str, requirements: Sequence[Asked], torch: Sequence[int]) -> Iterator[Hit]:
+    """Packages whose every version asks for one torch, pinned beside another than the target's."""
+    pinned = next((want for want in requirements if want.name == "torch" and want.version), None)
+    if pinned is None or pinned.version is None or release(text[slice(*pinned.version)], 3) == (*torch, 0, 0)[:3]:
+        return
+    for want in requirements:
+        if want.name in _OF_ONE_TORCH and want.version and want.marker == pinned.marker:
+            values = named(name=want.name, old=want.spec, pin=pinned.spec, torch=_dotted(torch))
+            yield Hit((want.start, want.end), "bound", code="PRT840", values=values)
 
 
 def _dotted(numbers: Sequence[int]) -> str:

@@ -33,10 +33,11 @@ _INDEX = lazy(r"https?://(?:download\.pytorch\.org/whl|data\.pyg\.org/whl)/")
 _TOOLKIT = lazy(r"(?<=[/+])cu\d{2,3}(?=(?:/|\.html|/torch_stable\.html)?(?:[\s\"',;\]]|$))")
 _FOREIGN = lazy(r"pypi\.nvidia\.com|pypi\.ngc\.nvidia\.com|/cu\d{2,3}\b")
 _OURS = lazy(r"(?i)(?:^|[/_.-])(?:npu|ascend)s?(?:$|[/_.-])")
+_APPLES = lazy(r"(?i)(?:^|[/_.-])mlx[^/]*$")  # a list for a machine of Apple's
 # what only an environment for another accelerator holds
 _ELSEWHERE = (
     r"(?:intel[-_]extension[-_]for[-_]pytorch|oneccl[-_]bind[-_]pt|torch[-_]xla|habana[-_]torch[-_]plugin"
-    r"|torch[-_]neuronx?|torch[-_]mlu|torch[-_]musa)(?![-_\w])(?![^\n]*;[ \t]*(?:extra|implementation|os_|platform|python|sys_))"
+    r"|torch[-_]neuronx?|torch[-_]mlu|torch[-_]musa|mlx(?:[-_](?:lm|vlm))?)(?![-_\w])(?![^\n]*;[ \t]*(?:extra|implementation|os_|platform|python|sys_))"
 )
 _INSTALLED_ELSEWHERE = lazy(rf"^(?![^\n]*uninstall)(?:[^#\n]*[^#\n\w-])?{_ELSEWHERE}", re.MULTILINE)
 _DOCUMENTS = lazy(r"(?i)(?:^|/)docs?/")  # what builds pages imports torch, and runs nothing on a device
@@ -91,7 +92,7 @@ def for_others(text: str) -> bool:
 
 def hits(document: Document, requirements: list[Wanted]) -> Iterator[Hit]:
     session = document.session
-    if for_npus(document.path) or document.path in session.facts.accelerators.for_cpus:
+    if for_npus(document.path) or _APPLES.search(document.path) or document.path in session.facts.accelerators.for_cpus:
         return
     requirements = [want for want in requirements if not off_linux(want.marker)]
     wheels = session.rules.tables.wheels

@@ -131,6 +131,17 @@ def test_a_folder_of_job_scripts_asks_for_gpus_once(porter: Porter) -> None:
     assert places_of(porter, "PRT821") == {"jobs/a.sh:2": "jobs/b.sh:2", "jobs/c.sh:2": "", "more/a.sh:2": ""}
 
 
+def test_copies_of_one_script_set_a_variable_once(porter: Porter) -> None:
+    path = "export CUDA_HOME=/usr/local/cuda\nexport NCCL_DEBUG={}\n"
+    levels = {"a/path.sh": "INFO", "b/path.sh": "WARN", "c/path.sh": "VERSION"}
+    write(porter.folder, {"porter.toml": "", **{script: path.format(level) for script, level in levels.items()}})
+    assert places_of(porter, "PRT803") == {
+        "a/path.sh:1": "b/path.sh:1, c/path.sh:1",
+        "a/path.sh:2": "",
+        "b/path.sh:2": "c/path.sh:2",
+    }
+
+
 def test_one_import_of_the_adapter_serves_all_operators(porter: Porter) -> None:
     """Each keeps its place, also where the operators are others."""
     call = "import torchvision\n\n\ndef best(x, y):\n    return torchvision.ops.{}(x, y)\n"

@@ -187,6 +187,10 @@ def test_which_kernel_goes_by_which_name(names, why):
         ("focal_loss_ext", "forward", "sum_kernel", "focal_loss"),
         ("rotary_ext", "forward_cached", "turn_kernel", "rotary"),
         ("swiglu_ext", "run", "act_kernel", "swiglu"),
+        ("_C", "distCUDA2", "boxMeanDist, boxMinMax, coord2Morton", "nearest_mean"),
+        ("_C", "bounds", "boxMinMax, coord2Morton", None),
+        ("_C", "order", "coord2Morton", "morton_code"),
+        ("_C", "resample", "upfirdn2d_large, upfirdn2d_small (+2)", "upfirdn2d"),
     ],
 )
 def test_the_cure_of_a_call_is_that_of_its_function(module, name, kernels, why):

@@ -72,3 +72,22 @@ def test_the_folder_that_something_installs_from(tmp_path, name, text, found):
     project = Project(texts, lambda path: list(imports(texts[path])))
     packages = absent(tmp_path, ["train.py", *lists], lists, texts, project)
     assert [tuple(p) for p in packages] == ([("fast_ops", "ext/fast-ops", False)] if found else [])
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "found"),
+    [
+        ("nets/dla.py", "from .fast.conv import f", True),
+        ("nets/necks/up.py", "from ..fast.conv import f", True),
+        ("nets/dla.py", "from . import fast", True),
+        ("nets/necks/up.py", "from .fast import f", False),
+        ("nets/dla.py", "from ..fast import f", False),
+        ("dla.py", "from ..nets.fast import f", False),
+    ],
+)
+def test_a_submodule_that_is_imported_from_beside_it(tmp_path, path, text, found):
+    (tmp_path / ".gitmodules").write_text(MODULES.format(path="nets/fast", url=""))
+    texts = {path: text.encode()}
+    project = Project(texts, lambda path: list(imports(texts[path])))
+    packages = absent(tmp_path, [path], [], texts, project)
+    assert [tuple(p) for p in packages] == ([("fast", "nets/fast", True)] if found else [])

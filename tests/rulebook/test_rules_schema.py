@@ -40,7 +40,7 @@ def test_every_stanza_arrives(folder):
     assert (
         tables.variables["A"]
         == tables.variables["B"]
-        == ("PRT101", "C", "bytes-to-mb", "[0-9]+", "review", "blocker", "minutes", "default")
+        == ("PRT101", "C", "bytes-to-mb", "[0-9]+", "", "review", "blocker", "minutes", "default")
     )
     assert tables.sinks == [("device", ("torch.device",), (), 0, ())]
     assert tables.parameters["torch.cuda.f"].rename == {"device": "device_name"}
@@ -94,6 +94,7 @@ BAD = {
     ),
     "missing key": (RULE.replace('slug = "api-renamed"\n', ""), r"\[\[rule\]\] 1 \(PRT101\): 'slug' is missing"),
     "symptom of a namespace": (RULE + NAMESPACE + 'symptom = "x"\n', r"unknown key 'symptom'"),
+    "quiet beside a counterpart": (RULE + VARIABLE + "quiet = 'WARN'\n", r"'quiet' is for what has no 'to'"),
     "no code like that": (API, r"no \[\[rule\]\] has the code PRT101"),
     "malformed code": (RULE.replace("PRT101", "PRT1"), r"code is not a code"),
     "code twice": (RULE + RULE.replace("api-renamed", "other"), r"the code PRT101 is taken"),

@@ -13,7 +13,7 @@ from porter.engine.rule_file import Link, RuleFile
 from porter.engine.rule_file import Variable as VariableName
 from porter.python.evidence import constant
 from porter.rulebook.table import Tables, Variable
-from porter.rulebook.variable_values import is_list, is_ordered, is_taken
+from porter.rulebook.variable_values import answer, is_list, is_ordered, is_taken
 
 _OF_CUBLAS, _DETERMINISTIC = "CUBLAS_WORKSPACE_CONFIG", frozenset({"torch.use_deterministic_algorithms"})
 
@@ -65,9 +65,8 @@ class EnvironmentVariable(Rule):
             return None  # PRT802 answers name and value together
         values = (("old", literal.name), ("new", row.to or ""))
         if row.to is None:
-            return Hit(
-                node, row.why, code=row.code, severity=row.severity, effort=row.effort, values=(*values, *readers)
-            )
+            why = answer(row, literal.value) if literal.set else row.why
+            return Hit(node, why, code=row.code, severity=row.severity, effort=row.effort, values=(*values, *readers))
         if is_list(row) and literal.set and not is_ordered(literal.value or ""):
             return Hit(node, "order", new=new, values=(*values, ("value", literal.value or "")))
         safe = row.fix == "safe" and certain and new is not None

@@ -31,7 +31,7 @@ class LoadWithoutMapLocation(Rule):
         argument = positional(original, 1, ("map_location",))
         if argument is None or not original.args:
             return None
-        index, given = argument
+        _, given = argument
         link = file.link(original.func)
         sometimes = link is not None and may_be_none(file, link)
         if file.tested or given is not None and file.text(given.value) != "None" and not sometimes:
@@ -47,20 +47,30 @@ class LoadWithoutMapLocation(Rule):
             return None
         if _written_here(original, file) or link and is_never_reached(file, link):
             return None
-        if MODULE.search(target) and not STATE.search(key) and not loaded_uses.is_copied(value, file):
-            return Hit(original.func, "whole")  # a model that is used as it comes would stay on the CPU
+        is_copied = loaded_uses.is_copied(value, file)
+        fate = "" if is_copied or STATE.search(key) else loaded_uses.fate(value, file)
+        names_whole = MODULE.search(target) and not STATE.search(key) and not is_copied
+        if fate == "stays" or names_whole and fate != "moved":  # a model that is used as it comes would stay on the CPU
+            chosen = fate != "stays" or file.source.says(b'"cpu"') or file.source.says(b"'cpu'")
+            device = None if chosen or sometimes else file.style.device(cst.SimpleString('"cuda"'), file)
+            return Hit(
+                original.func, "whole", new=device and _with(updated, argument, device), loads=device is not None
+            )
         if loaded_uses.is_taken_apart(value, file):
             return Hit(original.func, "parts")
         if sometimes:
             return Hit(original.func, "sometimes")
-        host = cst.SimpleString('"cpu"')
-        if given is None or index is None:
-            new = with_keyword(updated, "map_location", host)
-        else:
-            args = list(updated.args)
-            args[index] = args[index].with_changes(value=host)
-            new = updated.with_changes(args=args)
-        return Hit(original.func, "missing", new=new)
+        return Hit(original.func, "missing", new=_with(updated, argument, cst.SimpleString('"cpu"')))
+
+
+def _with(call: cst.Call, place: tuple[int | None, cst.Arg | None], device: cst.BaseExpression) -> cst.Call:
+    """The call with a device for `map_location`, which stands at this place or is not given."""
+    index, given = place
+    if given is None or index is None:
+        return with_keyword(call, "map_location", device)
+    args = list(call.args)
+    args[index] = args[index].with_changes(value=device)
+    return call.with_changes(args=args)
 
 
 def _keys(value: Link, file: RuleFile) -> list[str]:

@@ -21,14 +21,20 @@ def asked(call: cst.Call, file: RuleFile) -> str | None:
     return next((name for place in [link[1], *_readers(link[1], file)] if (name := _foreign(place, file))), None)
 
 
+def is_foreign(name: str, file: RuleFile) -> bool:
+    """Whether neither a tensor nor a plain value has an attribute."""
+    surface = file.session.support.catalogue.surface
+    return surface.has(f"torch.Tensor.{name}") is False and not any(hasattr(kind, name) for kind in _PLAIN)
+
+
 def _foreign(link: Link, file: RuleFile) -> str | None:
     """The first of the attributes behind a value that only an object has."""
-    surface, child = file.session.support.catalogue.surface, link[0]
+    child = link[0]
     for above in ancestors(link):
         node = above[0]
         if node.__class__ is ast.Attribute:
             name: str = node.attr
-            if surface.has(f"torch.Tensor.{name}") is False and not any(hasattr(kind, name) for kind in _PLAIN):
+            if is_foreign(name, file):
                 return name if "npu" not in name else None
         elif not (node.__class__ is ast.Subscript and node.value is child):
             if node.__class__ is not ast.Call or node.func is not child:

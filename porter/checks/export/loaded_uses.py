@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from typing import Any
 
+from porter.checks.export.loaded_objects import is_foreign
 from porter.engine.rule_file import RuleFile
+from porter.python.blocks import once_for_file
 from porter.python.evidence import constant
-from porter.python.index import Link, Node
+from porter.python.index import Link, Node, ancestors
+from porter.regex import lazy
 from porter.training.value_uses import handed_to
 
 _COPYING = frozenset({"load_state_dict"})  # copies to where the parameters lie
+_MOVING = frozenset({"to", "cuda", "npu", "cpu"})
+_MOVES = lazy(rb"(?<![\w.])(\w+)(?:\.\w+\(\)){0,3}\.(?:to|cuda|npu)\(")
+_STATES = frozenset({"state_dict", "parameters", "named_parameters"})  # which somebody copies
 _NUMBERS = frozenset("range int float str len print format info trange".split())  # an epoch, a step
 
 
@@ -37,10 +44,74 @@ def named(value: Link, file: RuleFile) -> list[list[Link]]:
     return [file.names.readers(link[0].id, link) for link in links]
 
 
+def keys(call: Link, file: RuleFile) -> frozenset[str]:
+    """All that is read of a dictionary that a call answers with: `load(path)["a"]`, `x["a"]` and `x.get("a")`."""
+    value, key = part(call)
+    if key:
+        return frozenset({key})
+    read = {part(use)[1] for uses in named(value, file) for use in uses if use[0].ctx.__class__ is ast.Load}
+    return frozenset(read - {""})
+
+
 def is_copied(value: Link, file: RuleFile) -> bool:
     """Whether `load_state_dict` gets it, at once or through its name."""
     uses = [value, *(use for uses in named(value, file) for use in uses)]
     return any(handed_to(use) in _COPYING for use in uses)
+
+
+def fate(value: Link, file: RuleFile) -> str:
+    """Of an object that is used as it was loaded: "moved" to a device, or "stays" where it was loaded; else ""."""
+    uses = [value, *(use for uses in named(value, file) for use in uses)]
+    asked = [name for use in uses for name in _methods(use)]
+    if not _MOVING.isdisjoint(asked):
+        return "moved"
+    is_object = any(name == "" or name not in _STATES and is_foreign(name, file) for name in asked)
+    return "stays" if is_object and not any(_may_be_moved(use, file) for use in uses) else ""
+
+
+def _methods(use: Link) -> Iterator[str]:
+    """`eval` and `to` of `agent.eval().to(device)`; "" where the value itself is called."""
+    child = use[0]
+    for above in ancestors(use):
+        node = above[0]
+        if node.__class__ is ast.Call and node.func is child:
+            if child is use[0] or child.__class__ is ast.Attribute:
+                yield getattr(child, "attr", "") if child is not use[0] else ""
+        elif node.__class__ is not ast.Attribute or node.value is not child:
+            return
+        child = node
+
+
+def _may_be_moved(use: Link, file: RuleFile) -> bool:
+    """Whether a value is handed to what may move it: not to a function of this file that does not."""
+    taker, call = handed_to(use), use[1][0]
+    if not taker or taker in _NUMBERS:
+        return False
+    takes = _parameters(file).get(taker)
+    if takes is None or call.__class__ is not ast.Call or use[0] not in call.args[: len(takes)]:
+        return True
+    return takes[call.args.index(use[0])] in _moved_in(file, taker)
+
+
+@once_for_file
+def _functions(file: RuleFile) -> dict[str, Node]:
+    """Those of a file that are the only ones of their name."""
+    several: dict[str, list[Node]] = {}
+    for link in file.buckets.get(ast.FunctionDef, ()):
+        several.setdefault(link[0].name, []).append(link[0])
+    return {name: nodes[0] for name, nodes in several.items() if len(nodes) == 1}
+
+
+@once_for_file
+def _parameters(file: RuleFile) -> dict[str, list[str]]:
+    return {name: [a.arg for a in node.args.args] for name, node in _functions(file).items()}
+
+
+@once_for_file
+def _moved_in(file: RuleFile, name: str) -> frozenset[str]:
+    """The names that a function moves: `agent.cuda()`, `agent.eval().to(device)`."""
+    start, end = file.source.span(_functions(file)[name])
+    return frozenset(match[1].decode() for match in _MOVES.finditer(file.source.utf8, start, end))
 
 
 def is_taken_apart(value: Link, file: RuleFile) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from porter.checks.export import loaded_objects
+from porter.checks.export import loaded_objects, loaded_uses
 from porter.engine.nodes import positional, with_keyword
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
@@ -74,5 +74,11 @@ class PickledObjects(Rule):
             return Hit(original.func, "objects", new=new, values=(("name", whole),))
         if _is_received(original, file):
             return Hit(original.func, "received", new=new)
-        asked = loaded_objects.asked(original, file)
-        return Hit(original.func, "asked", new=new, values=(("name", asked),)) if asked else None
+        if asked := loaded_objects.asked(original, file):
+            return Hit(original.func, "asked", new=new, values=(("name", asked),))
+        link = file.scene.link(original)
+        own = file.facts.own
+        saved = own.saved_with(loaded_uses.keys(link[1], file), file.path) if own.saved and link else None
+        if saved is None:
+            return None
+        return Hit(original.func, "saved", new=new, values=(("name", saved.held), ("writer", saved.path)))

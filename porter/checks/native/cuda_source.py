@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from porter.engine.rule import Hit, TextRule, named
 from porter.text.document import Document
-from porter.text.formats.native import Native
+from porter.text.formats.native import HEADERS, Native
 
 _SHOWN = 4
 
@@ -31,10 +31,14 @@ class CudaSource(TextRule):
             why = rows[0].why if len(rows) == 1 else "kernels" if names[1:] else "kernel"
         else:
             why = "launches" if native.launches else "device" if native.device else "host"
-            why = "included" if native.included else why
+            if native.included:  # the files that include a header may be those that use what it includes
+                why = "handed_on" if document.path.endswith(HEADERS) else "included"
+            elif native.vectors:
+                why = "vectors"
         if why == "device" and _beside_kernels(document.path, [f.path for f in facts.native.functions]):
             return  # they go where the kernels go, of which is told
         texts = {"names": _shown(names), "count": str(len(names)), "libraries": _shown(libraries)}
+        texts["types"] = _shown(list(native.vectors))
         texts["launches"] = str(len(native.launches)) if native.launches else ""
         runs = names or native.launches or native.device  # of which it goes without saying that they need CUDA
         texts["uses"] = _shown([name for name in (*native.used, *native.features) if name != "CUDA"] if runs else [])

@@ -15,7 +15,7 @@ from typing import Any
 from porter.engine.rule import Hit, TextRule, named
 from porter.regex import lazy
 from porter.rulebook.table import Tables, Variable
-from porter.rulebook.variable_values import is_list, is_ordered, is_taken, to_megabytes
+from porter.rulebook.variable_values import answer, is_list, is_ordered, is_taken, to_megabytes
 from porter.text.document import Document
 from porter.text.shells.programs import gpus_alone
 from porter.text.shells.script import Script, Word
@@ -79,11 +79,12 @@ def _look(document: Document, script: Script, safe: bool) -> Iterator[Hit]:
             if first:
                 unknown.append((first, name))
         elif row.to is None:
-            first = next((p for p in places if p.role == "set"), places[0])
+            given = [p for p in places if p.role == "set"] or places
+            first = next((p for p in given if answer(row, _given(p)) == row.why), given[0])
             values = (("new", ""), ("old", name), *document.session.facts.variables.reader(name))
             yield Hit(
                 (first.start, first.end),
-                row.why,
+                answer(row, _given(first)),
                 code=row.code,
                 values=values,
                 severity=row.severity,

@@ -10,7 +10,7 @@ from porter.engine.rule import Hit, named
 from porter.python.strings.environ import UNKNOWN
 from porter.regex import lazy
 from porter.rulebook.table import Tables
-from porter.rulebook.variable_values import is_list, is_ordered, is_taken, to_megabytes
+from porter.rulebook.variable_values import answer, is_list, is_ordered, is_taken, to_megabytes
 from porter.text.settings.entries import ITEM, Entry, Settings
 
 _NAME = lazy(r"[A-Z][A-Z0-9_]+$")
@@ -78,7 +78,7 @@ def _variable(
     if row.to is None:
         yield Hit(
             location,
-            row.why,
+            answer(row, value),
             code=row.code,
             values=(*named(old=name, new=""), *finder.variables.reader(name)),
             **weight,

@@ -1,4 +1,4 @@
-"""Calls as an older torch took them: `StepLR(verbose=True)`, `torch.stft(x, 400)`."""
+"""Calls as an older torch took them: `StepLR(verbose=True)`, `torch.stft(x, 400)`, `save_image(x, path, range=(0, 1))`."""
 
 from __future__ import annotations
 
@@ -12,15 +12,18 @@ _SCHEDULERS = frozenset(
     for name in """ConstantLR CosineAnnealingLR CosineAnnealingWarmRestarts CyclicLR ExponentialLR LambdaLR LinearLR MultiStepLR
     MultiplicativeLR OneCycleLR PolynomialLR ReduceLROnPlateau SequentialLR StepLR""".split()
 )
+_GRIDS = frozenset({"torchvision.utils.make_grid", "torchvision.utils.save_image"})
 _BEFORE_COMPLEX = 9  # parameters of torch.stft that stand before `return_complex`
 
 
 class OlderTorch(Rule):
     code = "PRT707"
-    calls = _SCHEDULERS | {"torch.stft"}
+    calls = _SCHEDULERS | _GRIDS | {"torch.stft"}
 
     def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
         name = file.name(original.func) or ""
+        if name in _GRIDS:
+            return self._grid(original, updated, name)
         return self._stft(original, updated) if name == "torch.stft" else self._verbose(original, updated, name, file)
 
     @staticmethod
@@ -39,6 +42,18 @@ class OlderTorch(Rule):
         # a comment that would go with it is for a person to keep
         new = None if "#" in cst.Module([]).code_for_node(original.args[index]) else updated.with_changes(args=args)
         return Hit(original.args[index], "verbose", new=new, safe=plain, values=values)
+
+    @staticmethod
+    def _grid(original: cst.Call, updated: cst.Call, name: str) -> Hit | None:
+        """`save_image(x, path, range=(-1, 1))`: torchvision has called it `value_range` since 0.9."""
+        given = [a.keyword.value if a.keyword else "" for a in original.args]
+        if "range" not in given or "value_range" in given:
+            return None
+        index = given.index("range")
+        args = [*updated.args]
+        args[index] = args[index].with_changes(keyword=cst.Name("value_range"))
+        values = (("name", name.rpartition(".")[2]),)
+        return Hit(original.args[index], "range", new=updated.with_changes(args=args), safe=True, values=values)
 
     @staticmethod
     def _stft(original: cst.Call, updated: cst.Call) -> Hit | None:

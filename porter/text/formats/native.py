@@ -40,9 +40,11 @@ _NEEDED = lazy(
 )
 _INCLUDE = lazy(rb"^[ \t]*#[ \t]*include[^\n]*", re.MULTILINE)
 _SAID = lazy(
-    rb"(?i:cuda|cublas|cudnn|cufft|curand|cusolver|cusparse|nccl|thrust)|\bc(?:ub|utlass|ute)::|THC|\bdim3\b|__\w+__|__half"
+    rb"(?i:cuda|cublas|cudnn|cufft|curand|cusolver|cusparse|nccl|thrust)|\bc(?:ub|utlass|ute)::|THC|\bdim3\b|__\w+__|__half|__(?:nv_)?bfloat|__float2|nv_bfloat|\bhalf2?\s*[*&>]|\bhalf2?[ \t]+[A-Za-z_]"
 )
-_HEADERS = (".h", ".hh", ".hpp", ".hxx")
+# plain structures that CUDA's headers define, and what makes them
+_VECTORS = lazy(rb"\b(?:make_)?(?:(?:u?(?:char|short|int|long|longlong)|float|double)[1-4])\b")
+HEADERS = (".h", ".hh", ".hpp", ".hxx")
 # of device code: what has to be thought of anew, and not only written anew
 _FEATURES = {
     "PTX": r"asm(?:[ \t]+volatile)?[ \t]*\(",
@@ -80,6 +82,7 @@ class Native:
     exports: tuple[str, ...]
     device: bool  # there is code for the device in it, as kernels or as what kernels call
     included: bool  # headers of CUDA's are all that it has of it: nothing in it says more
+    vectors: tuple[str, ...]  # `float3`, where these types are all that is used of those headers
     declares: bool  # a header with types of CUDA's in what it declares, and no more: what it declares stands elsewhere
 
 
@@ -94,6 +97,8 @@ def read(document: Document) -> Native:
     exports = dict.fromkeys(export.name for export in source.exports)
     device = bool(source.kernels) or document.path.endswith(_DEVICE) or _ON_DEVICE.search(bare) is not None
     code = _INCLUDE.sub(lambda line: b" " * len(line[0]), bare)  # what includes a header need not use it
+    bare_of_cuda = not device and not launched and not _SAID.search(code)
+    vectors = tuple(sorted({match[0].decode() for match in _VECTORS.finditer(code)})) if bare_of_cuda else ()
     return Native(
         tuple(kernel for kernel in source.kernels if bare[kernel.start : kernel.start + 1].strip()),
         tuple(match.start() for match in (_LAUNCH.finditer(bare) if launched else ())),
@@ -102,8 +107,9 @@ def read(document: Document) -> Native:
         tuple(name for _, name in _first_uses(_USES, bare)) if device else (),
         tuple(exports),
         device,
-        not device and not launched and not _SAID.search(code),
-        not device and not launched and document.path.endswith(_HEADERS) and not _NEEDED.search(bare),
+        bare_of_cuda and not vectors,
+        vectors,
+        not device and not launched and document.path.endswith(HEADERS) and not _NEEDED.search(bare),
     )
 
 

@@ -1,0 +1,121 @@
+"""Checkpoints that the project writes with more in them than tensors: settings of argparse, what numpy makes.
+
+`torch.save({"model": ..., "args": args}, path)` and `torch.load(path)["model"]` may stand in different files. They are joined by
+the keys: what is read is one of those dictionaries that have all of its keys.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from porter.engine.facts import Saved
+from porter.files.paths import is_test
+from porter.project.told_together import Homes
+from porter.python.evidence import call_name, constant
+from porter.python.index import FUNCTIONS, Node
+from porter.regex import lazy
+
+_PARSED = frozenset("args opt opts flags FLAGS".split())  # where something in the project parses a command line
+_CONFIGURED = frozenset("cfg config hparams".split())  # where the file speaks of a library that makes objects
+_MAY_HOLD = lazy(
+    rb"[\"']\]?[ \t]{0,9}[:=]\s{0,99}(?:(?:self\.)?(?:args|opts?|flags|FLAGS|cfg|config|hparams)\b|(?:np|numpy)\.)"
+    rb"|\b(?:np|numpy)\.random\.get_state|\.numpy\(\)"
+)
+_CONFIGURES = lazy(rb"OmegaConf|DictConfig|CfgNode|get_cfg|yacs|hydra")
+# a function that asks for it in its first lines
+_STATE = lazy(
+    rb"^[ \t]*def[ \t]+(\w+)\([^\n]*\n(?:(?![ \t]*def\b)[^\n]*\n){0,20}?[^\n]*\b(?:np|numpy)\.random\.get_state\(",
+    re.MULTILINE,
+)
+_NAME_SAVES_ELSE = lazy(r"save(?:z|txt|mat|fig|_json|_yaml|_image|_img|_plot|_csv)")
+_NUMPY = frozenset({"np", "numpy"})
+_PLAIN = {
+    name: lazy(rb"\b%s[ \t]*=[ \t]*(?:vars|dict|json|yaml)\b|\b%s[ \t]*=[ \t]*\{" % ((name.encode(),) * 2))
+    for name in _PARSED
+}
+Parse = Callable[[bytes], "ast.Module | None"]
+
+
+def saved_objects(texts: Mapping[str, bytes], parse: Parse, files: Iterable[str]) -> tuple[Saved, ...]:
+    """What the project saves as dictionaries, if any of them holds an object; `files`: all of it."""
+    saving = {path: data for path, data in texts.items() if b"save" in data and b"torch" in data and not is_test(path)}
+    if not any(map(_MAY_HOLD.search, saving.values())):
+        return ()
+    is_parsed = any(b"parse_args" in data for data in texts.values())
+    states = frozenset(
+        name.decode() for data in texts.values() if b"random.get_state" in data for name in _STATE.findall(data)
+    )
+    found: list[Saved] = []
+    homes = Homes(files)
+    for path in sorted(saving):
+        data = saving[path]
+        tree = parse(data)
+        if tree is not None:
+            names = {name for name in _PARSED if is_parsed and not _PLAIN[name].search(data)}
+            names |= _CONFIGURED if _CONFIGURES.search(data) else set()
+            for entries in _dictionaries(tree):
+                held = next((key for key, value in entries.items() if _is_object(value, names, states)), "")
+                found.append(Saved(path, homes.of(path), tuple(entries), held))
+    return tuple(dict.fromkeys(found)) if any(row.held for row in found) else ()
+
+
+def _dictionaries(tree: ast.Module) -> Iterator[dict[str, Node]]:
+    """The entries of the dictionaries that are handed to something which saves, at once or through a name."""
+    named: dict[tuple[Node, str], list[Node]] = {}  # by function and name
+    added: dict[tuple[Node, str], dict[str, Node]] = {}
+    given: list[tuple[Node, Node]] = []  # in a function, what is saved
+    todo: list[tuple[Node, Node]] = [(tree, tree)]
+    while todo:
+        node, owner = todo.pop()
+        owner = node if isinstance(node, FUNCTIONS[:2]) else owner
+        if node.__class__ is ast.Assign and len(node.targets) == 1:
+            target = node.targets[0]
+            if target.__class__ is ast.Name:
+                named.setdefault((owner, target.id), []).append(node.value)
+            elif target.__class__ is ast.Subscript and target.value.__class__ is ast.Name:
+                if isinstance(key := constant(target.slice), str):
+                    added.setdefault((owner, target.value.id), {})[key] = node.value
+        elif node.__class__ is ast.Call and _saves(node.func):
+            given += [(owner, argument) for argument in node.args]
+        todo += [(child, owner) for child in reversed([*ast.iter_child_nodes(node)])]
+    for owner, value in given:
+        more: dict[str, Node] = {}
+        if value.__class__ is ast.Name:
+            bound, more = named.get((owner, value.id), []), added.get((owner, value.id), {})
+            value = bound[0] if len(bound) == 1 else value
+        if entries := {**_entries(value), **more}:
+            yield entries
+
+
+def _saves(func: Node) -> bool:
+    """`torch.save`, `utils.save_on_master`, and not numpy's or scipy's."""
+    return "save" in call_name(func) and not _NAME_SAVES_ELSE.match(call_name(func)) and _root(func) not in _NUMPY
+
+
+def _root(func: Node) -> str:
+    """The first word of what is called, where it is an attribute."""
+    root = func
+    while root.__class__ is ast.Attribute:
+        root = root.value
+    return getattr(root, "id", "") if root is not func else ""
+
+
+def _entries(value: Node) -> dict[str, Node]:
+    if value.__class__ is ast.Dict:
+        return {key: v for k, v in zip(value.keys, value.values) if isinstance(key := constant(k), str)}
+    if value.__class__ is ast.Call and call_name(value.func) == "dict" and not value.args:
+        return {k.arg: k.value for k in value.keywords if k.arg}
+    return {}
+
+
+def _is_object(value: Node, names: set[str], states: frozenset[str]) -> bool:
+    """Whether a value is neither a tensor nor plain: settings, an array of numpy, the state of its generator."""
+    if value.__class__ is ast.Call:
+        func = value.func
+        is_array = _root(func) in _NUMPY or func.__class__ is ast.Attribute and func.attr == "numpy"
+        return is_array or call_name(func) in states
+    if value.__class__ is ast.Attribute and getattr(value.value, "id", "") == "self":
+        return value.attr in names
+    return value.__class__ is ast.Name and value.id in names

@@ -1,0 +1,55 @@
+"""What the project's programs put into checkpoints beside tensors."""
+
+from __future__ import annotations
+
+import pytest
+
+from porter.engine.facts import OwnCode
+from porter.project.saved_objects import saved_objects
+from porter.python.trees import parse
+
+HEAD = b"import torch\nimport numpy as np\nargs = parser.parse_args()\n"
+MODEL = HEAD + b'torch.save({"model": m.state_dict(), "epoch": 1}, "a.pt")\n'
+SETTINGS = HEAD + b'torch.save({"model": m.state_dict(), "args": args, "g": g}, "a.pt")\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "held"),
+    [
+        (SETTINGS, "args"),
+        (SETTINGS.replace(b"parser.parse_args()", b"vars(parser.parse_args())"), ""),
+        (SETTINGS.replace(b'"args": args', b'"args": args.name'), ""),
+        (SETTINGS.replace(b'"args": args', b'"args": cfg'), ""),
+        (SETTINGS.replace(b'"args": args', b'"args": cfg') + b"cfg = OmegaConf.load(path)\n", "args"),
+        (SETTINGS.replace(b'"args": args', b'"args": x.cpu().numpy()'), "args"),
+        (SETTINGS.replace(b"torch.save", b"np.save"), ""),
+        (SETTINGS.replace(b"torch.save", b"utils.save_on_master"), "args"),
+        (HEAD + b'def f(args):\n    state = dict(g=1)\n    state["args"] = args\n    torch.save(state)\n', "args"),
+        (HEAD + b'def f(args):\n    state = {"args": args}\n    state = {}\n    torch.save(state)\n', ""),
+    ],
+)
+def test_what_is_an_object(text, held):
+    saved = saved_objects({"a.py": text}, parse, ["a.py"])
+    assert [row.held for row in saved if row.held] == [held] * bool(held)
+
+
+def test_which_dictionary_is_meant():
+    texts = {"a.py": MODEL, "b.py": SETTINGS, "tests/c.py": SETTINGS}
+    own = OwnCode(saved=saved_objects(texts, parse, texts))
+
+    def meant(*keys):
+        return own.saved_with(frozenset(keys), "d.py")
+
+    assert meant("g") == ("b.py", "", ("model", "args", "g"), "args")
+    assert meant("g", "model") and not meant("g", "other")
+    assert meant("model") is None, "a.py saves it without settings"
+    assert meant() is None, "nobody knows what is read"
+    own = OwnCode(saved=own.saved[1:])
+    assert meant("model")
+
+
+def test_programs_of_a_collection_load_their_own():
+    texts = {"a/train.py": SETTINGS, "b/generate.py": b""}
+    own = OwnCode(saved=saved_objects(texts, parse, [*texts, "a/requirements.txt", "b/requirements.txt"]))
+    assert own.saved_with(frozenset({"g"}), "a/generate.py")
+    assert own.saved_with(frozenset({"g"}), "b/generate.py") is None
