@@ -59,12 +59,6 @@ class Saved(NamedTuple):
     held: str  # the first of them with an object that is neither a tensor nor plain; "" where there is none
 
 
-# keys of checkpoints that others write as well
-_COMMON = frozenset(
-    "state_dict model model_state_dict optimizer optim epoch net network weights params module ema step iteration".split()
-)
-
-
 class OwnCode(NamedTuple):
     """What the project defines itself where others use torch or a package."""
 
@@ -82,13 +76,6 @@ class OwnCode(NamedTuple):
     enums: tuple[str, ...] = ()  # files with an Enum of which a member is "cuda" or "nccl"
     saved: tuple[Saved, ...] = ()  # dictionaries, if any of them holds an object
     moved_by_to: tuple[str, ...] = ()  # libraries that are imported, whose objects have `cuda()` and get no `npu()`
-
-    def saved_with(self, keys: frozenset[str], path: str) -> Saved | None:
-        """What the program of a file saves under these keys, if that holds an object; where others may have saved it, always."""
-        fitting = [row for row in self.saved if keys and keys <= {*row.keys} and path.startswith(row.program)]
-        if keys <= _COMMON and not all(row.held for row in fitting):
-            return None
-        return next((row for row in fitting if row.held), None)
 
     def enum_beside(self, name: str) -> str | None:
         """The file that a name is imported from by its full module, if it has such an Enum."""

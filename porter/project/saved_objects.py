@@ -35,6 +35,10 @@ _PLAIN = {
     name: lazy(rb"\b%s[ \t]*=[ \t]*(?:vars|dict|json|yaml)\b|\b%s[ \t]*=[ \t]*\{" % ((name.encode(),) * 2))
     for name in _PARSED
 }
+# keys of checkpoints that others write as well
+_COMMON = frozenset(
+    "state_dict model model_state_dict optimizer optim epoch net network weights params module ema step iteration".split()
+)
 Parse = Callable[[bytes], "ast.Module | None"]
 
 
@@ -119,3 +123,11 @@ def _is_object(value: Node, names: set[str], states: frozenset[str]) -> bool:
     if value.__class__ is ast.Attribute and getattr(value.value, "id", "") == "self":
         return value.attr in names
     return value.__class__ is ast.Name and value.id in names
+
+
+def saved_with(saved: Iterable[Saved], keys: frozenset[str], path: str) -> Saved | None:
+    """What the program of a file saves under these keys, if that holds an object; where others may have saved it, always."""
+    fitting = [row for row in saved if keys and keys <= {*row.keys} and path.startswith(row.program)]
+    if keys <= _COMMON and not all(row.held for row in fitting):
+        return None
+    return next((row for row in fitting if row.held), None)

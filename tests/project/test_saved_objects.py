@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from porter.engine.facts import OwnCode
-from porter.project.saved_objects import saved_objects
+from porter.project.saved_objects import saved_objects, saved_with
 from porter.python.trees import parse
 
 HEAD = b"import torch\nimport numpy as np\nargs = parser.parse_args()\n"
@@ -38,7 +38,7 @@ def test_which_dictionary_is_meant():
     own = OwnCode(saved=saved_objects(texts, parse, texts))
 
     def meant(*keys):
-        return own.saved_with(frozenset(keys), "d.py")
+        return saved_with(own.saved, frozenset(keys), "d.py")
 
     assert meant("g") == ("b.py", "", ("model", "args", "g"), "args")
     assert meant("g", "model") and not meant("g", "other")
@@ -51,5 +51,5 @@ def test_which_dictionary_is_meant():
 def test_programs_of_a_collection_load_their_own():
     texts = {"a/train.py": SETTINGS, "b/generate.py": b""}
     own = OwnCode(saved=saved_objects(texts, parse, [*texts, "a/requirements.txt", "b/requirements.txt"]))
-    assert own.saved_with(frozenset({"g"}), "a/generate.py")
-    assert own.saved_with(frozenset({"g"}), "b/generate.py") is None
+    assert saved_with(own.saved, frozenset({"g"}), "a/generate.py")
+    assert saved_with(own.saved, frozenset({"g"}), "b/generate.py") is None

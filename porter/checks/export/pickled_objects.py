@@ -8,6 +8,7 @@ from porter.checks.export import loaded_objects, loaded_uses
 from porter.engine.nodes import positional, with_keyword
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
+from porter.project.saved_objects import saved_with
 from porter.python.blocks import once_for_file
 from porter.regex import lazy
 
@@ -78,7 +79,7 @@ class PickledObjects(Rule):
             return Hit(original.func, "asked", new=new, values=(("name", asked),))
         link = file.scene.link(original)
         own = file.facts.own
-        saved = own.saved_with(loaded_uses.keys(link[1], file), file.path) if own.saved and link else None
+        saved = saved_with(own.saved, loaded_uses.keys(link[1], file), file.path) if own.saved and link else None
         if saved is None:
             return None
         return Hit(original.func, "saved", new=new, values=(("name", saved.held), ("writer", saved.path)))
