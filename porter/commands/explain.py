@@ -195,7 +195,7 @@ def _package(package: PackageText, texts: Texts, page: Page) -> list[Line]:
         rows.append([(say("explain.since", lang, version=row.since), "")])
     if row.replacement:
         rows += page.prose(say("explain.instead", lang, names=", ".join(row.replacement)))
-    if steps := texts.steps(package.name):
+    if steps := texts.npu.steps(package.name):
         rows += [[], [(say("explain.steps", lang), "bold")], *page.prose(steps[lang])]
     if not row.why and row.status in ("native", "plugin"):  # an import of it is no finding
         return rows

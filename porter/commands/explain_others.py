@@ -28,8 +28,8 @@ def other_page(name: str, texts: Texts, page: Page) -> list[Line]:
 
 def _variable(name: str, texts: Texts, page: Page) -> list[Line]:
     """What rules/npu_variables.toml says of it; of others, which variables of the GPU side become this one."""
-    lang, row, export = page.lang, texts.npu_variable(name), texts.named("exports").get(name)
-    others = [other for other in texts.apis() if texts.becomes(other) == name]
+    lang, row, export = page.lang, texts.npu.variable(name), texts.named("exports").get(name)
+    others = [other for other in texts.apis() if texts.npu.becomes(other) == name]
     if row is None and not others:
         return []
     rows: list[Line] = [[(name, "bold"), ("  ", ""), (say("explain.npu_variable", lang), "")]]

@@ -88,7 +88,7 @@ def _told(report: Report, found: list[Finding], text: Text) -> list[Line]:
             rows += [[], *page.head(rule, finding.severity, finding.effort), *page.prose(rule.explain[page.lang])]
             if any(f.status == "manual" for f in found if f.code == finding.code):
                 rows += page.code("explain.by_hand", rule.by_hand)
-            rows += page.foot(rule.code, report.texts.reference(finding))
+            rows += page.foot(rule.code, report.texts.about(finding.code, finding.why, "reference"))
     return rows[1:]
 
 

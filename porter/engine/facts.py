@@ -6,13 +6,10 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from porter.files.kinds import MAKEFILE, SHELL, kind_of
 from porter.versions import allows, at_least, reaches
-
-if TYPE_CHECKING:
-    from porter.rulebook.table import Package
 
 Options = tuple[tuple[str, str, str], ...]  # (name, kind, path): of programs, those given a device or a backend
 
@@ -74,8 +71,6 @@ class OwnCode(NamedTuple):
     simulated: tuple[Simulated, ...] = ()
     gloo_groups: tuple[str, ...] = ()  # names of process groups that gloo alone makes
     enums: tuple[str, ...] = ()  # files with an Enum of which a member is "cuda" or "nccl"
-    saved: tuple[Saved, ...] = ()  # dictionaries, if any of them holds an object
-    moved_by_to: tuple[str, ...] = ()  # libraries that are imported, whose objects have `cuda()` and get no `npu()`
 
     def enum_beside(self, name: str) -> str | None:
         """The file that a name is imported from by its full module, if it has such an Enum."""
@@ -173,10 +168,6 @@ class Lists(NamedTuple):
         specs = [spec for name, spec in self.asked if name == package]
         return "" if any(reaches(spec, least) for spec in specs) else ", ".join(f"{package}{spec}" for spec in specs)
 
-    def severity(self, package: str, row: Package) -> str:
-        """Of the package, or of the parts of it that are all the project imports."""
-        return next((severity for name, severity in self.gravest if name == package), row.severity)
-
     def users(self, package: str, path: str) -> str:
         """The files that import a package or a part of it, of the programs that a list is for."""
         folder = f"{path.rpartition('/')[0]}/".lstrip("/")
@@ -198,13 +189,14 @@ class SaidOnce(NamedTuple):
 
 
 class Accelerators(NamedTuple):
-    """Which files and folders are made for other accelerators than NVIDIA's already."""
+    """Which files and folders are made for other accelerators than NVIDIA's already, and what moves to them otherwise."""
 
     shims: tuple[str, ...] = ()  # files that import transfer_to_npu
     npu_twins: tuple[str, ...] = ()  # files with a counterpart for NPUs beside them: cuda_worker.py and npu_worker.py
     rivals: tuple[str, ...] = ()  # files with counterparts for other accelerators beside them: cuda.py and mps.py
     npu_folders: tuple[str, ...] = ()  # "" for all of the project: their code runs on NPUs and on GPUs already
 
+    moved_by_to: tuple[str, ...] = ()  # libraries that are imported, whose objects have `cuda()` and get no `npu()`
     for_cpus: tuple[str, ...] = ()  # lists of what a machine without GPUs needs, beside those of one with them
 
     def also_npu(self, path: str) -> bool:
@@ -279,6 +271,7 @@ class Facts:
     jit_compile: str = ""  # on | off, where the project sets it
     served: tuple[Served, ...] = ()  # functions that a step in another file calls for every batch
     roads: Roads = Roads()  # from which files nothing leads to torch
+    saved: tuple[Saved, ...] = ()  # dictionaries that programs save, if any of them holds an object
 
     def digest(self) -> str:
         """Of all but what is said of single files: `digest_of`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from porter.regex import lazy
 from porter.rulebook.table import hints
@@ -12,6 +13,7 @@ _NAMES = tuple(name.encode() for name in LIBRARIES)
 _IMPORT = lazy(rb"^[ \t]*(?:from|import)[ \t]+(%s)\b" % b"|".join(_NAMES), re.MULTILINE)
 
 
-def imported(text: bytes) -> set[str]:
-    """Those that a file of Python imports."""
-    return {name.decode() for name in _IMPORT.findall(text)} if any(name in text for name in _NAMES) else set()
+def moved_by_to(texts: Iterable[bytes]) -> tuple[str, ...]:
+    """Those that files of Python import."""
+    naming = (text for text in texts if any(name in text for name in _NAMES))
+    return tuple(sorted({name.decode() for text in naming for name in _IMPORT.findall(text)}))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from porter.files.documents import Json
 from porter.finding import FileResult, Finding
+from porter.report import progress
 from porter.report.effort import NOTHING, Effort, days
 from porter.report.numbers import count
 from porter.report.sanitise import as_json
@@ -67,13 +68,13 @@ def document(report: Report) -> Json:
             "readiness": {"auto": auto, "places": places},
         },
         "route": way or None,
-        "progress": report.progress.document if report.progress else None,
+        "progress": made.document if (made := progress.of_report(report)) else None,
         "plan": plan(report, way),
         "advice": advice(report),
         "files": [_file(report, file) for file in scan.files],
         "left_out": list(scan.left_out),
         "support": support(report),
-        "apis": [_api(report, row) for row in report.apis],
+        "apis": [_api(row) for row in report.apis],
         "packages": packages(report),
         "entries": list(report.gathered.entries),
         "environment": environment(report),
@@ -112,8 +113,8 @@ def _sources(report: Report) -> tuple[dict[Finding, list[Json]], dict[str, list[
     return edits, sources
 
 
-def _api(report: Report, row: Api) -> Json:
-    known = report.move(row.name)
+def _api(row: Api) -> Json:
+    known = row.move
     rule = {"code": known.code, "to": known.to, "status": known.status} if known else {}
     about = {"name": row.name, "count": row.uses, "files": row.files, "places": list(row.places), **rule}
     return {**about, "verdict": verdict_document(row.verdict) if row.verdict else None}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -19,7 +19,6 @@ from porter.target import Target
 if TYPE_CHECKING:
     from porter.files.documents import Json
     from porter.project.route_signals import Gathered, Signal
-    from porter.report.progress import Progress
     from porter.rulebook.effort import Rate
     from porter.rulebook.texts import ApiText, Texts
 
@@ -49,6 +48,7 @@ class Api(NamedTuple):
     files: int
     places: tuple[str, ...]  # path:line
     verdict: Verdict | None  # what it is on the target; None for what is none of torch's
+    move: ApiText | None  # what becomes of a name that the rules move
 
 
 @dataclass(frozen=True)
@@ -109,15 +109,6 @@ class Report:
         return Findings(self.scan.files, self.known)
 
     @cached_property
-    def progress(self) -> Progress | None:
-        from porter.report import progress
-
-        if self.earlier is None:
-            return progress.of_edits(self.scan.edited, self.findings.readiness[1])
-        name, document = self.earlier
-        return progress.since(document, name, self.findings.in_the_way(self.scan.bytes))
-
-    @cached_property
     def apis(self) -> list[Api]:
         """The inventory: every resolved name, how often and where it occurs; most used first."""
         counts: Counter[str] = Counter()
@@ -126,18 +117,13 @@ class Report:
             for name, n, line in file.apis:
                 counts[name] += n
                 places.setdefault(name, []).append(f"{file.path}:{line}")
-        rows = (
-            Api(name, n, len(places[name]), tuple(places[name][:PLACES]), self._verdict(name))
-            for name, n in counts.items()
-        )
+        rows = (self._api(name, n, places[name]) for name, n in counts.items())
         return sorted(rows, key=lambda row: (-row.uses, row.name))
 
-    def _verdict(self, name: str) -> Verdict | None:
-        return verdict(self.session.support, self.session.rules, name, self.move(name))
-
-    def move(self, name: str) -> ApiText | None:
-        """What becomes of a name that the rules move, on this target."""
-        return moved(self.session.support, self.texts, name, self.target)
+    def _api(self, name: str, uses: int, places: Sequence[str]) -> Api:
+        session, move = self.session, moved(self.session.support, self.texts, name, self.target)
+        known = verdict(session.support, session.rules, name, move)
+        return Api(name, uses, len(places), tuple(places[:PLACES]), known, move)
 
     @cached_property
     def signals(self) -> tuple[Signal, ...]:

@@ -6,7 +6,7 @@ What was there at first is known from an earlier report, or from the edits that 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from porter.engine.together import paths_of
 from porter.files.documents import Json
@@ -15,6 +15,9 @@ from porter.report.sanitise import line
 from porter.rulebook.words import speaker
 
 say = speaker("report")
+
+if TYPE_CHECKING:
+    from porter.report.model import Report
 
 _SHOWN = ("path", "line", "column", "code", "severity", "message")  # of a finding that is gone
 
@@ -30,6 +33,13 @@ class Progress(NamedTuple):
     @property
     def document(self) -> Json:
         return {**self._asdict(), "fixed": [*self.fixed], "added": [*self.added]}
+
+
+def of_report(report: Report) -> Progress | None:
+    if report.earlier is None:
+        return of_edits(report.scan.edited, report.findings.readiness[1])
+    name, document = report.earlier
+    return since(document, name, report.findings.in_the_way(report.scan.bytes))
 
 
 def of_edits(edited: int, left: int) -> Progress | None:

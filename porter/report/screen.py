@@ -71,7 +71,8 @@ def _cause(report: Report, cause: Cause) -> list[Line]:
 def summary(report: Report) -> list[Line]:
     """Route, edits, what is left and what that costs, with the next command."""
     lang, findings, kinds = report.lang, report.findings, left(report.findings.due)
-    if not findings.all and report.progress is None:
+    made = progress.of_report(report)
+    if not findings.all and made is None:
         return [[(say("readiness.none", lang), "bold")]]
     rows: list[tuple[str, str, str]] = []
     if way := route(report):
@@ -80,7 +81,7 @@ def summary(report: Report) -> list[Line]:
             values = {"style": way["style"], "counted": report.target.style}
             command = f"porter analyze {report.view.asked} --style {way['style']}"
             rows.append(("style", phrase("style.counted", lang, **values), command))
-    if made := report.progress:
+    if made:
         rows.append(("progress.label", progress.sentence(made.document, lang), ""))
     numbers = count(findings.due)
     if said := edits(numbers, lang):

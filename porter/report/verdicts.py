@@ -172,5 +172,5 @@ def _parts(name: str) -> Iterator[str]:
 
 
 def _limits(texts: Texts, name: str) -> Iterator[Limit]:
-    for row in texts.limits(name):
+    for row in texts.npu.limits(name):
         yield Limit(row.get("argument", ""), tuple(row.get("soc", ())), row.get("idle", False), row["text"])

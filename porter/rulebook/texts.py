@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from porter.finding import Finding
 from porter.regex import lazy
 from porter.rulebook import table
+from porter.rulebook.table import Variable
 from porter.rulebook.words import words
 from porter.target import Target
 
@@ -64,6 +67,40 @@ class PackageText(NamedTuple):
     details: Languages
     symptom: str
     reference: str
+
+
+class NpuTexts:
+    """What is known of the side of the NPU: limits of APIs, variables that are read there, steps of plugins."""
+
+    def __init__(self, prose: dict[str, Any], moved: Mapping[str, Variable]) -> None:
+        self._prose, self._moved = prose, moved
+
+    def becomes(self, variable: str) -> str | None:
+        """What an environment variable of the GPU side becomes."""
+        row = self._moved.get(variable)
+        return row.to if row else None
+
+    def limits(self, name: str) -> list[dict[str, Any]]:
+        """What rules/limits.toml says of an API."""
+        rows: list[dict[str, Any]] = self._prose["limits"].get(name, [])
+        return rows
+
+    def limited(self) -> list[str]:
+        """The APIs that it speaks of."""
+        return sorted(self._prose["limits"])
+
+    def variable(self, name: str) -> dict[str, Any] | None:
+        """What rules/npu_variables.toml says of a variable that torch_npu, HCCL or CANN reads."""
+        row: dict[str, Any] | None = self._prose["npu_variables"].get(name)
+        return row
+
+    def variables(self) -> list[str]:
+        return sorted(self._prose["npu_variables"])
+
+    def steps(self, package: str) -> Languages:
+        """What it takes to use a package that needs a plugin; empty where its message says that."""
+        steps: Languages = self._prose["steps_of"].get(package, {})
+        return steps
 
 
 class Texts:
@@ -148,9 +185,6 @@ class Texts:
         values = dict(finding.values)
         return next((values[key] for key in _SUBJECTS if values.get(key)), "")
 
-    def reference(self, finding: Finding) -> str:
-        return self.about(finding.code, finding.why, "reference")
-
     def severity(self, code: str, why: str) -> str:
         severity: str = self._tables.rules[code]["messages"][why][0]
         return severity
@@ -201,32 +235,9 @@ class Texts:
         stanzas: dict[str, dict[str, Any]] = self._prose[section]
         return stanzas
 
-    def becomes(self, variable: str) -> str | None:
-        """What an environment variable of the GPU side becomes."""
-        row = self._tables.variables.get(variable)
-        return row.to if row else None
-
-    def limits(self, name: str) -> list[dict[str, Any]]:
-        """What rules/limits.toml says of an API."""
-        rows: list[dict[str, Any]] = self._prose["limits"].get(name, [])
-        return rows
-
-    def limited(self) -> list[str]:
-        """The APIs that it speaks of."""
-        return sorted(self._prose["limits"])
-
-    def npu_variable(self, name: str) -> dict[str, Any] | None:
-        """What rules/npu_variables.toml says of a variable that torch_npu, HCCL or CANN reads."""
-        row: dict[str, Any] | None = self._prose["npu_variables"].get(name)
-        return row
-
-    def npu_variables(self) -> list[str]:
-        return sorted(self._prose["npu_variables"])
-
-    def steps(self, package: str) -> Languages:
-        """What it takes to use a package that needs a plugin; empty where its message says that."""
-        steps: Languages = self._prose["steps_of"].get(package, {})
-        return steps
+    @cached_property
+    def npu(self) -> NpuTexts:
+        return NpuTexts(self._prose, self._tables.variables)
 
     def suggest(self, word: str, most: int = 3) -> list[str]:
         """The codes, slugs and APIs nearest to what somebody typed."""
@@ -237,7 +248,7 @@ class Texts:
             *sorted(self._by_slug),
             *self.apis(),
             *sorted(self._tables.packages),
-            *self.npu_variables(),
+            *self.npu.variables(),
         ]
         folded: dict[str, str] = {}
         for name in known:

@@ -14,11 +14,12 @@ from porter.files.kinds import SHELL, kind_of
 from porter.files.read import LIMIT, beginning
 from porter.native.kernels import Remember, anew
 from porter.native.python_to_kernels import gather as gather_natives
-from porter.project import moved_by_to, simulators
+from porter.project import simulators
 from porter.project.counterpart_files import for_cpus, rivals_among, twins_among
 from porter.project.fallbacks import attention_falls_back
 from porter.project.gloo_groups import gloo_groups
 from porter.project.modules import IMPORTED, may_be, module_of
+from porter.project.moved_by_to import moved_by_to
 from porter.project.needed_by_tests import with_tests
 from porter.project.notebook_twins import loaders_repeated
 from porter.project.own_methods import classes
@@ -119,12 +120,10 @@ def _gather(
         attention=first_attention(gathered.texts),
         notebooks=tuple(sorted(loaders_repeated(files, gathered.sources, lambda path: _read(root / path)))),
         enums=tuple(sorted(gathered.enums)),
-        moved_by_to=tuple(sorted(gathered.moved_by_to)),
         array_switches=tuple(sorted(gathered.array_switches)),
         gloo_groups=gloo_groups(gathered.texts, parse),
         simulated=simulators.simulated(gathered.simulating, gathered.texts, parse),
         falls_back=attention_falls_back(gathered.texts, parse),
-        saved=saved_objects(gathered.texts, parse, files),
     )
     return Facts(
         launch=Launch(launcher(scripts), passed, takes(passed, gathered.texts, parse)),
@@ -137,12 +136,14 @@ def _gather(
             twins,
             tuple(sorted(rivals_among(files))),
             _npu_folders(gathered.asks, files),
+            moved_by_to(gathered.texts.values()),
             tuple(sorted(for_cpus(files))),
         ),
         native=with_tests(native, gathered.texts, parse, survey.project),
         constants=constants,
         jit_compile=jit_compile(gathered.texts),
         served=served(gathered.texts, remember, asked, calls),
+        saved=saved_objects(gathered.texts, parse, files),
         roads=survey.roads((path, user) for path, _, _, user in constants),
     )
 
@@ -158,7 +159,6 @@ class _Gathered:
         self.passed: set[tuple[str, str, str]] = set()
         self.shim: set[str] = set()
         self.enums: set[str] = set()
-        self.moved_by_to: set[str] = set()
         self.array_switches: set[tuple[str, str, str, str]] = set()
         self.simulating: set[str] = set()  # files that name a simulator without NPUs
         self.asks: dict[str, bool] = {}  # files that ask whether there is an NPU, and whether they define how
@@ -186,7 +186,6 @@ class _Gathered:
     def _python(self, path: str, data: bytes) -> None:
         if b"transfer_to_npu" in data and _SHIM.search(data):
             self.shim.add(path)
-        self.moved_by_to |= moved_by_to.imported(data)
         if b"npu_available" in data.lower() and (questions := list(_ASKS.finditer(data))):
             self.asks[path] = any(m[1] or m[0].endswith(b"=") for m in questions)
         if is_named(data) and b" and " in data and (tree := self.parse(data)) is not None:

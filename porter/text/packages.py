@@ -234,7 +234,11 @@ def _package(document: Document, want: Wanted, imported: str, row: Package, besi
     if users and row.why and row.code == "PRT401" and row.status != "plugin" and row.severity != "note":
         values = named(name=want.name, importers=users)  # which have the row's own words
         yield Hit(
-            (want.start, want.end), "listed", code=row.code, values=values, severity=facts.lists.severity(imported, row)
+            (want.start, want.end),
+            "listed",
+            code=row.code,
+            values=values,
+            severity=dict(facts.lists.gravest).get(imported, row.severity),
         )
     elif row.why and row.code in ("PRT401", "PRT843"):
         values = named(name=want.name, **more)

@@ -38,10 +38,10 @@ def porter(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Porter:
 
 
 def test_there_are_some_of_each() -> None:
-    assert len(ADVICE) > 50 and len(WRITTEN) > 20 and len(CODES) > 20 and len(TEXTS.npu_variables()) > 50
+    assert len(ADVICE) > 50 and len(WRITTEN) > 20 and len(CODES) > 20 and len(TEXTS.npu.variables()) > 50
 
 
-@pytest.mark.parametrize("name", sorted({*WRITTEN, *TEXTS.npu_variables()}))
+@pytest.mark.parametrize("name", sorted({*WRITTEN, *TEXTS.npu.variables()}))
 def test_every_variable_that_porter_writes_has_a_page(name: str) -> None:
     """`porter env` writes them, and variables of the GPU side become them."""
     english, chinese = (plain(other_page(name, TEXTS, page)) for page in (ENGLISH, CHINESE))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from porter.engine.facts import OwnCode
 from porter.project.saved_objects import saved_objects, saved_with
 from porter.python.trees import parse
 
@@ -35,21 +34,21 @@ def test_what_is_an_object(text, held):
 
 def test_which_dictionary_is_meant():
     texts = {"a.py": MODEL, "b.py": SETTINGS, "tests/c.py": SETTINGS}
-    own = OwnCode(saved=saved_objects(texts, parse, texts))
+    saved = saved_objects(texts, parse, texts)
 
     def meant(*keys):
-        return saved_with(own.saved, frozenset(keys), "d.py")
+        return saved_with(saved, frozenset(keys), "d.py")
 
     assert meant("g") == ("b.py", "", ("model", "args", "g"), "args")
     assert meant("g", "model") and not meant("g", "other")
     assert meant("model") is None, "a.py saves it without settings"
     assert meant() is None, "nobody knows what is read"
-    own = OwnCode(saved=own.saved[1:])
+    saved = saved[1:]
     assert meant("model")
 
 
 def test_programs_of_a_collection_load_their_own():
     texts = {"a/train.py": SETTINGS, "b/generate.py": b""}
-    own = OwnCode(saved=saved_objects(texts, parse, [*texts, "a/requirements.txt", "b/requirements.txt"]))
-    assert saved_with(own.saved, frozenset({"g"}), "a/generate.py")
-    assert saved_with(own.saved, frozenset({"g"}), "b/generate.py") is None
+    saved = saved_objects(texts, parse, [*texts, "a/requirements.txt", "b/requirements.txt"])
+    assert saved_with(saved, frozenset({"g"}), "a/generate.py")
+    assert saved_with(saved, frozenset({"g"}), "b/generate.py") is None

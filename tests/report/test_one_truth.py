@@ -200,7 +200,7 @@ def _is_known(name: str) -> bool:
 
 def test_limits_are_of_names_that_torch_has() -> None:
     texts = rules_for().texts
-    names = texts.limited()
+    names = texts.npu.limited()
     assert names and [name for name in names if not _is_known(name)] == []
 
 
@@ -220,7 +220,7 @@ def test_no_page_of_a_package_contradicts_its_import(package: str) -> None:
     found = [f for f in findings(f"import torch\nimport {package}\n{package}.f(torch.ones(1).cuda())\n", opened)]
     graves = [f for f in found if f.line == 2 and f.severity in GRAVE and f.code == text.row.code]
     assert not graves or text.row.why or text.row.status not in ("native", "plugin"), "the page shows no rule"
-    assert text.row.status != "plugin" or text.message or opened.rules.texts.steps(package)
+    assert text.row.status != "plugin" or text.message or opened.rules.texts.npu.steps(package)
 
 
 @pytest.mark.parametrize("name", sorted(TABLES.variables))

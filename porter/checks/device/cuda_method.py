@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from porter.checks.device.device_argument import certainty_of, keeps_literal, moved_to
 from porter.engine.nodes import chain
 from porter.engine.rule import TOGETHER, Answer, Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.native.gpu_tests import needed
-from porter.regex import lazy
 
 UNBOUND = ("torch.Tensor.cuda", "torch.nn.Module.cuda", "torch.nn.modules.Module.cuda")
-
-_INDEX = lazy(r"(?i)(?:rank|gpus?|ids?|id_|idx|index|ordinal|num|get_device|current_device)$|^[a-z]$")
-_DEVICE = lazy(r"(?i)(?:^|_)dev(?:ice)?s?$")
 
 
 class CudaMethod(Rule):
@@ -37,14 +34,14 @@ class CudaMethod(Rule):
         free = not file.facts.own.cuda and not self._module_function(original, file)
         if receiver != "torch" and not (receiver == "unknown" and free):
             return Hit(original, "own" if receiver == "own" else "unknown", new=new, loads=True)
-        if (libraries := file.facts.own.moved_by_to) and not self._made_by_torch(original, file):
+        if (libraries := file.facts.accelerators.moved_by_to) and not self._made_by_torch(original, file):
             moved, values = file.style.moved(updated, file), (("libraries", ", ".join(libraries)),)
-            if moved or receiver != "torch" and _device(original, file) is None:
+            if moved or receiver != "torch" and certainty_of(original, file) is None:
                 return Hit(original, "moved", new=moved or new, safe=moved is not None, values=values, loads=True)
-        if (certainty := _device(original, file)) is None:
+        if (certainty := certainty_of(original, file)) is None:
             return Hit(original, "call", new=new, safe=True, loads=True)
         safe = certainty == "known" or file.target.int_is_npu
-        new = None if _keeps_literal(original, updated) else _moved_to(updated)
+        new = None if keeps_literal(original, updated) else moved_to(updated)
         return Hit(original, "device", new=new, safe=safe, loads=True)
 
     @staticmethod
@@ -74,43 +71,3 @@ class CudaMethod(Rule):
         ):
             return None
         return Hit(original, "reference", new=self._renamed(original, updated, file), safe=True, loads=True)
-
-
-def _device(call: cst.Call, file: RuleFile) -> str | None:
-    """Of `x.cuda(device)`: 'known' for a device, 'likely' for what may be one; None for an index, which `npu()` takes, and
-    without an argument. A module's `npu()` takes nothing but an index."""
-    given = next((a.value for a in call.args if a.keyword is None or a.keyword.value == "device"), None)
-    if given is None or any(a.star for a in call.args):
-        return None
-    if file.meaning.int_kind(given) or file.meaning.may_be_none(given):
-        return None
-    if isinstance(given, (cst.SimpleString, cst.FormattedString)):
-        return "known"
-    maker = file.name(given.func) if isinstance(given, cst.Call) else file.meaning.made_by(given)
-    if maker == "torch.device":
-        return "known"
-    while isinstance(given, cst.Subscript):  # device_ids[0]
-        given = given.value
-    node = given.func if isinstance(given, cst.Call) else given
-    word = getattr(getattr(node, "attr", node), "value", "")
-    if not isinstance(word, str) or word == "None" or _INDEX.search(word):
-        return None
-    if _DEVICE.search(word):
-        return "known"
-    return None if isinstance(given, cst.Call) else "likely"
-
-
-def _keeps_literal(original: cst.Call, updated: cst.Call) -> bool:
-    """Whether the name of a device among the arguments stays as it is, as the style has no spelling for it."""
-    return any(isinstance(a.value, cst.BaseString) and a.value is b.value for a, b in zip(original.args, updated.args))
-
-
-def _moved_to(call: Any) -> Any:
-    """`x.to(device, non_blocking=True)`: what stands behind the device has other places there."""
-    plain = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
-    names = ("", "non_blocking", "memory_format")
-    args = [
-        a.with_changes(keyword=cst.Name(names[index]), equal=plain) if index and a.keyword is None else a
-        for index, a in enumerate(call.args)
-    ]
-    return call.with_changes(func=call.func.with_changes(attr=call.func.attr.with_changes(value="to")), args=args)

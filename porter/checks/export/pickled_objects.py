@@ -78,8 +78,8 @@ class PickledObjects(Rule):
         if asked := loaded_objects.asked(original, file):
             return Hit(original.func, "asked", new=new, values=(("name", asked),))
         link = file.scene.link(original)
-        own = file.facts.own
-        saved = saved_with(own.saved, loaded_uses.keys(link[1], file), file.path) if own.saved and link else None
+        known = file.facts.saved
+        saved = saved_with(known, loaded_uses.keys(link[1], file), file.path) if known and link else None
         if saved is None:
             return None
         return Hit(original.func, "saved", new=new, values=(("name", saved.held), ("writer", saved.path)))
