@@ -1,0 +1,13 @@
+# open: not told yet
+import torch
+
+scaler = torch.cuda.amp.GradScaler(enabled=False)  # expect: advice loss-scale-missing
+
+
+def train(model, loader, optimizer, criterion):
+    for x, y in loader:
+        with torch.autocast("cuda", dtype=torch.float16):
+            loss = criterion(model(x.cuda()), y.cuda())
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        scaler.update()
