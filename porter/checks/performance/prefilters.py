@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from porter.checks.performance import device_mismatch, elements, gradients, layer_lists, syncs
+from porter.checks.performance import device_mismatch, elements, explicit_waits, gradients, layer_lists, syncs
 from porter.python.blocks import once
 from porter.python.evidence import call_name
 from porter.python.index import Link, Node, ancestors
@@ -56,8 +56,12 @@ def trains(scene: Scene, link: Link) -> bool:
 
 
 def waits(scene: Scene, link: Link) -> bool:
+    if link[0].__class__ is ast.While and link[0] in scene.steps:  # asked in each round, as the body is
+        return not scene.file.tested and syncs.condition(scene, link) is not None
     if not scene.matters(link):
         return False
+    if call_name(link[0]) == "synchronize":
+        return explicit_waits.is_superfluous(scene, link)
     if link[0].__class__ is ast.Name:
         return syncs.takes_loss(scene, link) or link[0].id != "print" and syncs.number(scene, link)
     if link[0].__class__ is ast.Attribute:

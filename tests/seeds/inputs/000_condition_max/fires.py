@@ -1,4 +1,3 @@
-# open: not told yet
 from torch import nn
 
 
