@@ -1,4 +1,3 @@
-# open: not told yet
 torchrun --nproc_per_node 8 pretrain_gpt.py \
     --num-layers 40 --hidden-size 5120 --num-attention-heads 40 \
     --train-iters 500000 --lr 1.0e-4 --clip-grad 1.0 \

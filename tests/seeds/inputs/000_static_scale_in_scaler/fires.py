@@ -1,4 +1,3 @@
-# open: not told yet
 import torch
 
 scaler = torch.cuda.amp.GradScaler(init_scale=1024.0, growth_interval=10**9)  # expect: advice loss-scale-dynamic

@@ -1,4 +1,3 @@
-# open: not told yet
 import torch
 from torch.distributed.fsdp import FullyShardedDataParallel, MixedPrecision
 

@@ -1,3 +1,2 @@
-# open: not told yet
 export INF_NAN_MODE_ENABLE=0  # expect: advice overflow-mode-refused
 python train.py
