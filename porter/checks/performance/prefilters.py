@@ -13,7 +13,7 @@ from porter.python.blocks import once
 from porter.python.evidence import call_name
 from porter.python.index import Link, Node, ancestors
 from porter.regex import lazy
-from porter.training import masks, order, padding, sizes
+from porter.training import drawn_sizes, masks, order, padding, sizes
 from porter.training.loops import over_epochs
 
 if TYPE_CHECKING:
@@ -83,9 +83,12 @@ def _copies_batches(owner: ast.ClassDef) -> bool:
 
 
 def pads(scene: Scene, link: Link) -> bool:
-    """A collator of a library, wherever it is made; anything else in a function that collates."""
+    """A collator of a library, wherever it is made; a size that the step draws; anything else in a function that collates,
+    but for what the step tokenises itself."""
     name = call_name(link[0].func if link[0].__class__ is ast.Call else link[0])
-    return name.startswith("DataCollator") or padding.collates(scene, link)
+    if name == "interpolate":
+        return bool(scene.where(link)) and drawn_sizes.is_drawn(scene, link)
+    return name.startswith("DataCollator") or padding.collates(scene, link) or padding.tokenises(scene, link)
 
 
 def in_step(scene: Scene, link: Link) -> bool:

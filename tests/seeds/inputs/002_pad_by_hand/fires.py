@@ -1,12 +1,11 @@
-# open: not told yet
 import torch
 import torch.nn.functional as F
 from torch.utils.data import DataLoader
 
 
 def make_batch(samples):
-    longest = max(len(s) for s in samples)
-    rows = [F.pad(s, (0, longest - len(s))) for s in samples]  # expect: PRT604
+    longest = max(len(s) for s in samples)  # expect: PRT604
+    rows = [F.pad(s, (0, longest - len(s))) for s in samples]
     return torch.stack(rows)
 
 

@@ -1,4 +1,3 @@
-# open: not told yet
 import torch
 from torch.nn.utils.rnn import pad_sequence
 from torch.utils.data import DataLoader

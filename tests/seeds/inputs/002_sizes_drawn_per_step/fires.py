@@ -1,4 +1,3 @@
-# open: not told yet
 import random
 
 import torch
