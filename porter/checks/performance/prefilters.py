@@ -8,12 +8,21 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from porter.checks.performance import device_mismatch, elements, explicit_waits, gradients, layer_lists, syncs
+from porter.checks.performance import (
+    conversions,
+    device_mismatch,
+    elements,
+    explicit_waits,
+    gradients,
+    layer_lists,
+    layer_widths,
+    syncs,
+)
 from porter.python.blocks import once
 from porter.python.evidence import call_name
 from porter.python.index import Link, Node, ancestors
 from porter.regex import lazy
-from porter.training import drawn_sizes, masks, order, padding, sizes
+from porter.training import drawn_sizes, masks, order, padding, pinned, sizes
 from porter.training.loops import over_epochs
 
 if TYPE_CHECKING:
@@ -108,6 +117,8 @@ def loops_over_batches(scene: Scene, link: Link) -> bool:
 
 
 def has_sizes(scene: Scene, link: Link) -> bool:
+    if link[0].__class__ in (ast.Attribute, ast.Name):  # of what is called: a layer
+        return bool(layer_widths.misfits(link[1][0]))
     return bool(sizes.misfits_at(scene, link))
 
 
@@ -125,3 +136,11 @@ def adds_up_gradients(scene: Scene, link: Link) -> bool:
 
 def takes_rows(scene: Scene, link: Link) -> bool:
     return elements.rows(scene, link) is not None
+
+
+def is_undone(scene: Scene, link: Link) -> bool:
+    return bool(conversions.undone(scene.names, link)) and bool(scene.where(link))
+
+
+def copies_pinned(scene: Scene, link: Link) -> bool:
+    return pinned.is_copied(scene, link) and bool(scene.matters(link))

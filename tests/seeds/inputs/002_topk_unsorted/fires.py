@@ -1,4 +1,3 @@
-# open: not told yet
 import torch
 from torch import nn
 

@@ -1,4 +1,3 @@
-# open: not told yet
 import torch
 import torch.distributed as dist
 
