@@ -50,6 +50,8 @@ def _is_batch(scene: Any, link: Link) -> bool:
     """Of `dist.broadcast(x, 0)`, whether x was made empty for what the first rank has read."""
     call = link[1][0]
     tensor: Node = call.args[0] if call.args else None
+    if len(call.args) > 2 or any(k.arg == "group" for k in call.keywords):
+        return False  # ranks of one group, which split a model, want the same batch
     if tensor.__class__ is not ast.Name or any(a.__class__ is ast.For for a in _inner_loops(scene, link)):
         return False
     values = [part for v in values_of(scene.names, tensor, link) for part in _branches(v)]

@@ -1,4 +1,3 @@
-# open: not told yet
 import torch
 import torch.nn.functional as F
 from torch import nn
