@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import add, mul, sub
 from typing import Any, Protocol, TypeAlias
 
+from porter.advice import tree_signs
 from porter.advice.load import Names, names
 from porter.rulebook.table import Stanza
 
@@ -18,7 +19,8 @@ Observation = tuple[str, str, int]
 Node: TypeAlias = Any  # a node of ast: which kind is asked by its class
 Link: TypeAlias = tuple[Node, Any]  # a node, and the link of its parent; the module's parent is None
 _FOLDS: dict[type, Callable[[float, float], float]] = {ast.Mult: mul, ast.Add: add, ast.Sub: sub}
-_TENSOR_PRODUCTS = frozenset({"matmul", "mm", "bmm", "addmm", "addmm_", "baddbmm", "linear", "einsum"})
+_DTYPES = frozenset({"float16", "half", "bfloat16", "float32", "float"})
+_LARGEST_POWER = 20
 _LONGEST, _LARGEST = 40, 10**15
 _DEFINED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _WIDEST = 2_000  # of a line: what is longer is data
@@ -56,8 +58,7 @@ def observed(file: Seen) -> tuple[Observation, ...]:
     """Sorted, each once."""
     known = names()
     rows = {*_assigned(file.tree.body, known), *_called(file, known), *_imported(file, known), *_signs(file, known)}
-    if b".t()" in file.source.utf8 and b"def backward" in file.source.utf8:
-        rows |= {("sign:transposed_view", "", line) for line in _transposed(file)}
+    rows |= {(f"sign:{name}", "", line) for name, line in tree_signs.seen(file)}
     absent = {f"value:{name}" for name, word in known.needs.items() if word not in file.source.utf8}
     return tuple(sorted(row for row in rows if row[0] not in absent))
 
@@ -82,6 +83,17 @@ def _value(node: Node) -> Any:
     if node.__class__ is ast.UnaryOp and node.op.__class__ is ast.USub:
         inner = _value(node.operand)
         return -inner if isinstance(inner, (int, float)) else None
+    if node.__class__ is ast.Attribute and node.attr in _DTYPES and getattr(node.value, "id", "") == "torch":
+        return node.attr  # `reduce_dtype=torch.bfloat16`
+    if node.__class__ is ast.BinOp and node.op.__class__ is ast.Pow:
+        left, right = _value(node.left), _value(node.right)
+        small = (
+            left.__class__ in (int, float)
+            and abs(left) < 1000
+            and right.__class__ is int
+            and 0 <= right < _LARGEST_POWER
+        )
+        return left**right if small else None
     if node.__class__ is ast.BinOp and node.op.__class__ in _FOLDS:
         left, right = _value(node.left), _value(node.right)
         if left.__class__ in (int, float) and right.__class__ in (int, float):
@@ -210,27 +222,3 @@ def _first(text: bytes, word: bytes, pattern: re.Pattern[bytes]) -> int:
             return start
         offset = text.find(word, start + len(line))
     return -1
-
-
-def _transposed(file: Seen) -> Iterator[int]:
-    """`grad.t().matmul(x)` in the backward pass of an autograd function: the view goes into the product as it is."""
-    for link in file.buckets[ast.Call]:
-        node = link[0]
-        if node.func.__class__ is not ast.Attribute or node.func.attr != "t" or node.args:
-            continue
-        above = link[1][0]
-        product = (
-            above.__class__ is ast.BinOp and above.op.__class__ is ast.MatMult
-            or above.__class__ is ast.Attribute and above.attr in _TENSOR_PRODUCTS
-            or above.__class__ is ast.Call and getattr(above.func, "attr", "") in _TENSOR_PRODUCTS
-        )  # fmt: skip
-        if product and _in_backward(link):
-            yield node.lineno
-
-
-def _in_backward(link: Link) -> bool:
-    while (link := link[1]) is not None:
-        if link[0].__class__ is ast.FunctionDef:
-            first = link[0].args.args[:1]
-            return link[0].name == "backward" and bool(first) and first[0].arg == "ctx"
-    return False

@@ -7,6 +7,7 @@ A link is (node, link of its parent).
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from porter.python import blocks
@@ -27,14 +28,26 @@ _HOST_ONLY = lazy(r"(?i)gloo|use_?cpu\b")
 _TOUCHES = lazy(
     r"(?:torch\.(?:cuda|npu)|torch_npu\.npu)\.(?!manual_seed|amp\.|nvtx\.|empty_cache$|is_initialized$|(?:max_)?memory_|reset_)"
 )
+_COLLECTS = lazy(
+    r"torch\.distributed\.(?:barrier|broadcast|reduce|all_|gather|scatter)|torch\.nn\.parallel\.(?:distributed\.)?DistributedDataP"
+)
 
 
 def touched_before(names: Names, link: Link) -> str | None:
     """The call that wakes the device, in a statement above: in the blocks around, as far as the function reaches."""
+    return _above(names, link, _touch)
+
+
+def grouped_before(names: Names, link: Link) -> str | None:
+    """The same of the call that makes the ranks talk to each other: links are built with the first collective."""
+    return _above(names, link, _collective)
+
+
+def _above(names: Names, link: Link, finds: Callable[[Node, Link, Names], str | None]) -> str | None:
     child = link[0]
     for above in ancestors(link):
         node = above[0]
-        if call := blocks.above(node, child, lambda statement: _touch(statement, (statement, above), names), _touch):  # noqa: B023
+        if call := blocks.above(node, child, lambda statement: finds(statement, (statement, above), names), finds):  # noqa: B023
             return str(call)
         if node.__class__ in FUNCTIONS:
             return None
@@ -103,21 +116,33 @@ def _works(scene: Scene, link: Link) -> bool | None:
 
 def _touch(statement: Node, link: Link, names: Names) -> str | None:
     """The call in a statement that wakes the device: one of torch.cuda or torch.npu, or `x.cuda()`."""
+    for node in _calls(statement):
+        full = names.resolve(node.func, link)
+        if full and _TOUCHES.match(full):
+            return full
+        if (
+            full is None
+            and node.func.__class__ is ast.Attribute
+            and call_name(node.func) in ("cuda", "npu")
+            and not node.args
+        ):
+            return f".{node.func.attr}()"
+    return None
+
+
+def _collective(statement: Node, link: Link, names: Names) -> str | None:
+    """`dist.barrier()`, `DistributedDataParallel(model)`"""
+    resolved = (names.resolve(node.func, link) for node in _calls(statement))
+    return next((full for full in resolved if full and _COLLECTS.match(full)), None)
+
+
+def _calls(statement: Node) -> Iterator[Node]:
+    """Those that the statement itself makes: not in functions that it defines."""
     stack: list[Node] = [statement]
     while stack:
         node = stack.pop()
         if node.__class__ in FUNCTIONS or node.__class__ is ast.ClassDef:
             continue
         if node.__class__ is ast.Call:
-            full = names.resolve(node.func, link)
-            if full and _TOUCHES.match(full):
-                return full
-            if (
-                full is None
-                and node.func.__class__ is ast.Attribute
-                and call_name(node.func) in ("cuda", "npu")
-                and not node.args
-            ):
-                return f".{node.func.attr}()"
+            yield node
         stack += children(node)
-    return None

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from porter.python.blocks import once_for_file
-from porter.python.evidence import constant
+from porter.python.blocks import once, once_for_file
+from porter.python.evidence import call_name, constant
 from porter.python.index import Link, Node, walk
 from porter.regex import lazy
 from porter.training.dynamic_sizes import SIZE
@@ -16,14 +16,32 @@ if TYPE_CHECKING:
     from porter.training.scene import Scene
 
 _COLLATES = lazy(r"(?i)collat")
+_TOKENISES = lazy(r"(?i)token|processor")
 _ROUNDS = lazy(rb"[^\"']%|//|(?i:multiple|bucket|ceil|round)")
 _PAD = "torch.nn.utils.rnn.pad_sequence"
 
 
 @once_for_file
 def may_collate(file: File) -> bool:
-    """Whether anything in it is called so: most files never say the word."""
-    return b"collat" in file.source.vocabulary.lower()
+    """Whether anything in it is called so, or tokenises: most files never say the words."""
+    words = file.source.vocabulary.lower()
+    return b"collat" in words or b"padding" in words
+
+
+@once_for_file
+def _handed_to_loaders(file: File) -> frozenset[str]:
+    """`make_batch` of `collate_fn=make_batch`, `Batcher` of `collate_fn=Batcher(tokenizer)`, whatever holds it."""
+    given = (k.value for link in file.buckets[ast.Call] for k in link[0].keywords if k.arg == "collate_fn")
+    names = set()
+    for node in given:
+        if node.__class__ is ast.Call and call_name(node.func) == "partial" and node.args:
+            node = node.args[0]
+        names.add(call_name(node.func if node.__class__ is ast.Call else node))
+    for link in file.buckets[ast.Assign]:
+        target, value = link[0].targets[0], link[0].value
+        if value.__class__ is ast.Call and call_name(target) in names:
+            names.add(call_name(value.func))
+    return frozenset(names - {""})
 
 
 def padded(scene: Scene, link: Link) -> str | None:
@@ -32,8 +50,10 @@ def padded(scene: Scene, link: Link) -> str | None:
     None where it does not, or an earlier call of the same function has said so: one finding is enough.
     """
     function = scene.function(link)
-    if scene.file.tested or function is None or not collates(scene, link):
+    if scene.file.tested or function is None:
         return None
+    if not collates(scene, link):  # what the step tokenises, it pads to its own longest
+        return "tokenizer" if tokenises(scene, link) and _decides(scene, link, function) == "tokenizer" else None
     if not (why := _decides(scene, link, function)):
         return None
     first_places = scene.flows.padding
@@ -46,7 +66,16 @@ def padded(scene: Scene, link: Link) -> str | None:
 def collates(scene: Scene, link: Link) -> bool:
     """Whether the function around puts samples together, by its own name or by that of its class."""
     function, owner = scene.function(link), scene.owner(link)
-    return function is not None and bool(_COLLATES.search(function[0].name) or owner and _COLLATES.search(owner.name))
+    if function is None:
+        return False
+    names = [function[0].name, *([owner.name] if owner else [])]
+    return any(map(_COLLATES.search, names)) or not _handed_to_loaders(scene.file).isdisjoint(names)
+
+
+def tokenises(scene: Scene, link: Link) -> bool:
+    """`tokenizer(texts, padding=True)` for every batch of the training."""
+    call = link[0] if link[0].__class__ is ast.Call else link[1][0]
+    return bool(_TOKENISES.search(call_name(call.func))) and bool(scene.matters(link))
 
 
 def _decides(scene: Scene, link: Link, function: Link) -> str | None:
@@ -61,7 +90,22 @@ def _decides(scene: Scene, link: Link, function: Link) -> str | None:
     if scene.file.source.says(_ROUNDS, function[0]):
         return None
     reach = scene.flows.reach(function, call, SIZE)
-    return "by-hand" if reach is not None and reach.operators else None
+    return "by-hand" if reach is not None and reach.operators or _fills_up(scene, link, function) else None
+
+
+def _fills_up(scene: Scene, link: Link, function: Link) -> bool:
+    """`longest = max(...)` that `F.pad(x, (0, longest - len(x)))` is given."""
+    above = link[1][0]
+    target: Node = above.targets[0] if above.__class__ is ast.Assign and len(above.targets) == 1 else None
+    return target.__class__ is ast.Name and target.id in _filled_to(function[0], scene, link)
+
+
+@once
+def _filled_to(function: Node, scene: Scene, link: Link) -> frozenset[str]:
+    """The names in the widths of all `F.pad` of a function."""
+    calls = (node for node in walk(function) if node.__class__ is ast.Call and len(node.args) > 1)
+    padding = (call for call in calls if scene.names.resolve(call.func, link) == "torch.nn.functional.pad")
+    return frozenset(node.id for call in padding for node in walk(call.args[1]) if node.__class__ is ast.Name)
 
 
 def _place(call: Node) -> tuple[int, int]:

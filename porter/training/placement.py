@@ -58,6 +58,7 @@ _SHARED = frozenset(
 _MADE = frozenset(
     "linear layer_norm group_norm rms_norm softmax gelu silu sigmoid dropout matmul einsum module tanh relu".split()
 )
+_LAYERS = frozenset({"linear", "layer_norm", "group_norm"})  # which give a tensor of whatever they are given
 _FIRST = frozenset("item index half slice parts unbound view transpose".split())
 _COMBINED = frozenset(
     """add sub mul div pow neg not square rsqrt sqrt exp mean norm normalize cat stack masked_fill where baddbmm addcmul UAdd Invert
@@ -163,6 +164,8 @@ class Natures:
             nature = self._combined(value.args, function)
             if full and nature == UNKNOWN and op in _DIVIDED and self._nature(value.args[0], function) == NUMBER:
                 return UNKNOWN  # `torch.div(x.shape[0], self.patch)` lies where the numbers do
+            if nature == UNKNOWN and op in _LAYERS:
+                return DEVICE
             return DEVICE if full and nature == UNKNOWN or op in _MADE and nature == NUMBER else nature
         if op == "call" and value.node.__class__ is ast.Call:
             return self._call(value, function)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from porter.python.evidence import call_name, constant, target_name
 from porter.python.index import Link, Node
 from porter.regex import lazy
-from porter.values.shapes import Misfit, misfits
+from porter.values.shapes import KINDS, Misfit, misfits
 
 if TYPE_CHECKING:
     from porter.training.protocols import AnyScene
@@ -59,10 +59,15 @@ def _misfits(scene: AnyScene, link: Link) -> _Misfits:
 
 
 def _look_at(scene: AnyScene, link: Link) -> _Misfits:
-    sizes = _sizes(scene, link)
-    if len(sizes) < 2 or _GIVEN.search(scene.function_name(link)) or _GIVEN.match(scene.file.path.rpartition("/")[2]):
+    sizes, of_model = _sizes(scene, link), _makes_model(link)
+    if (
+        len(sizes) < 2
+        and not of_model
+        or _GIVEN.search(scene.function_name(link))
+        or _GIVEN.match(scene.file.path.rpartition("/")[2])
+    ):
         return []
-    rows = misfits({key: node.value for key, node in sizes.items()})
+    rows = misfits({key: node.value for key, node in sizes.items()}, of_model)
     if any(row.why == "vocab" for row in rows.values()) and scene.file.source.says(_PADDED):
         rows = {key: row for key, row in rows.items() if row.why != "vocab"}
     return [(key, row, (sizes[key].lineno, sizes[key].col_offset)) for key, row in rows.items()]
@@ -78,6 +83,8 @@ def _sizes(scene: AnyScene, link: Link) -> dict[str, Node]:
         args = node.args
         given = zip([*args.posonlyargs, *args.args][::-1], args.defaults[::-1])
         pairs = [*((a.arg, v) for a, v in given), *((a.arg, v) for a, v in zip(args.kwonlyargs, args.kw_defaults))]
+        if _makes_model(link):
+            return {key: node for key, node in _numbers(pairs).items() if KINDS.get(key) == "vocab"}
         return _numbers(pairs) if _is_config(link[1][0]) else {}
     block = link[1][0]
     if not _is_settings(scene, block, link):
@@ -88,6 +95,14 @@ def _sizes(scene: AnyScene, link: Link) -> dict[str, Node]:
         if s.__class__ in (ast.Assign, ast.AnnAssign)
         for target in (s.targets if s.__class__ is ast.Assign else [s.target])
     )
+
+
+def _makes_model(link: Link) -> bool:
+    """`__init__` of a module: there a vocabulary is one, whatever stands beside it."""
+    owner = link[1] and link[1][0]
+    if link[0].__class__ not in _DEFS or link[0].name != "__init__" or owner.__class__ is not ast.ClassDef:
+        return False
+    return any(call_name(base) in ("Module", "LightningModule", "PreTrainedModel") for base in owner.bases)
 
 
 def _is_settings(scene: AnyScene, block: Node, link: Link) -> bool:

@@ -95,6 +95,10 @@ class Tensors:
         """What wakes the device above a place."""
         return order.touched_before(self.scene.names, link)
 
+    def grouped_before(self, link: Link) -> str | None:
+        """What makes the ranks talk to each other above a place."""
+        return order.grouped_before(self.scene.names, link)
+
     def sizes(self, link: Link) -> dict[str, Misfit]:
         """See sizes.misfits_at."""
         return sizes.misfits_at(self.scene, link)

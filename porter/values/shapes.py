@@ -46,10 +46,10 @@ class Misfit(NamedTuple):
         return ("name", name), ("old", str(self.old)), ("new", str(self.new)), ("count", str(self.heads))
 
 
-def misfits(sizes: Mapping[str, int]) -> dict[str, Misfit]:
-    """Of the settings of one model, by key."""
+def misfits(sizes: Mapping[str, int], certain: bool = False) -> dict[str, Misfit]:
+    """Of the settings of one model, by key; `certain`: they are a model's, however few there are."""
     known = {key: KINDS[key] for key in sizes if key in KINDS}
-    if len(known) + len(_OTHERS & sizes.keys()) < 2 or not known:
+    if len(known) + len(_OTHERS & sizes.keys()) < 2 and not certain or not known:
         return {}  # a single word may mean anything
     if any(kind == "width" and sizes[key] < _TINY for key, kind in known.items()):
         return {}  # a model for tests

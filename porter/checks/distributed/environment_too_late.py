@@ -4,21 +4,33 @@ from __future__ import annotations
 
 import ast
 from functools import partial
+from typing import Any
 
 from porter.engine.rule import Answer, Hit, Rule, cst
 from porter.engine.rule_file import Link, Node, RuleFile
+from porter.python.evidence import constant
 from porter.python.index import ancestors
+from porter.regex import lazy
 
 QUESTIONS = ("is_available", "device_count", "is_initialized", "is_bf16_supported")
 READ_ONCE = frozenset({"CUDA_VISIBLE_DEVICES", "CUDA_LAUNCH_BLOCKING", "PYTORCH_CUDA_ALLOC_CONF"})
+# what the port has, and no stanza renames: torch_npu's own settings, and those of HCCL
+OF_NPUS = lazy(
+    r"TASK_QUEUE_ENABLE$|INF_NAN_MODE_ENABLE$|PYTORCH_NPU_ALLOC_CONF$|ASCEND_(?:RT_VISIBLE_DEVICES|LAUNCH_BLOCKING)$"
+)
+OF_HCCL = lazy(r"HCCL_[A-Z0-9_]+$")
 
 
 class EnvironmentTooLate(Rule):
     code = "PRT214"
     edits = False
     literals = {"variable"}
+    nodes = ("Assign",)
+    text = r"environ\[[\"'](?:TASK_QUEUE|INF_NAN|PYTORCH_NPU|ASCEND_|HCCL_)"
 
-    def visit(self, original: cst.BaseString, updated: cst.BaseString, file: RuleFile) -> Answer:
+    def visit(self, original: cst.BaseString | cst.Assign, updated: Any, file: RuleFile) -> Answer:
+        if isinstance(original, cst.Assign):
+            return _of_npus(original, file)
         literal = file.literal(original)
         if literal is None or literal.kind != "variable" or literal.name not in READ_ONCE or not literal.set:
             return None
@@ -29,6 +41,22 @@ class EnvironmentTooLate(Rule):
             return None
         why = "asked" if touched.rpartition(".")[2] in QUESTIONS else "late"
         return Hit(original, why, values=(("name", touched),))
+
+
+def _of_npus(original: cst.Assign, file: RuleFile) -> Hit | None:
+    """`os.environ["TASK_QUEUE_ENABLE"] = "2"`"""
+    link = file.scene.link_of(original, ast.Assign)
+    target: Node = link[0].targets[0] if link is not None and len(link[0].targets) == 1 else None
+    if link is None or not isinstance(target, ast.Subscript):
+        return None
+    if file.names.resolve(target.value, link) != "os.environ":
+        return None
+    name, at = str(constant(target.slice)), original.targets[0].target
+    if OF_NPUS.match(name) and (touched := file.tensors.touched_before(link)) is not None:
+        return Hit(at, "asked" if touched.rpartition(".")[2] in QUESTIONS else "late", values=(("name", touched),))
+    if OF_HCCL.match(name) and (grouped := file.tensors.grouped_before(link)) is not None:
+        return Hit(at, "grouped", values=(("name", grouped),))
+    return None
 
 
 def _is_of_a_child(link: Link, file: RuleFile) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from porter.checks.distributed import needless
 from porter.python.index import Link
 
 if TYPE_CHECKING:
@@ -13,3 +14,7 @@ if TYPE_CHECKING:
 
 def is_view(scene: Scene, link: Link) -> bool:
     return any(a.__class__ in (ast.Call, ast.Subscript, ast.Attribute) for a in link[1][0].args[:2])
+
+
+def is_needless(scene: Scene, link: Link) -> bool:
+    return needless.reason(scene, link) != ""

@@ -12,7 +12,7 @@ from porter.training.callees import first_calls
 class OnnxExport(Rule):
     code = "PRT903"
     edits = False
-    calls = {"torch.onnx.export", "torch.onnx.utils.export"}
+    calls = {"torch.onnx.export", "torch.onnx.utils.export", "torch.onnx.dynamo_export"}
 
     def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
         link = file.scene.link(original)  # a program that exports in several ways is told once

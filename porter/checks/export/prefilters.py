@@ -31,8 +31,6 @@ def is_anywhere(scene: Scene, link: Link) -> bool:
 
 def names_model(scene: Scene, link: Link) -> bool:
     first: Node = link[1][0].args[0] if link[1][0].args else None
-    return (
-        first.__class__ in (ast.Name, ast.Attribute)
-        and bool(_MODEL.search(ast.unparse(first)))
-        and not scene.file.tested
-    )
+    saved = [first, *first.values] if first.__class__ is ast.Dict else [first]
+    named = (n for n in saved if n.__class__ in (ast.Name, ast.Attribute))
+    return not scene.file.tested and any(_MODEL.search(ast.unparse(n)) for n in named)

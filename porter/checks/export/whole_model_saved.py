@@ -27,11 +27,19 @@ class WholeModelSaved(Rule):
     def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
         if file.tested or not original.args or original.args[0].star or original.args[0].keyword is not None:
             return None
-        words = chain(original.args[0].value)
+        saved = original.args[0].value
+        if isinstance(saved, cst.Dict):  # {"model": model, "epoch": epoch}
+            parts = (element.value for element in saved.elements if isinstance(element, cst.DictElement))
+            return next(filter(None, (self._of_module(part, original, file) for part in parts)), None)
+        return self._of_module(saved, original, file)
+
+    @staticmethod
+    def _of_module(saved: cst.BaseExpression, original: cst.Call, file: RuleFile) -> Hit | None:
+        words = chain(saved)
         name = words[-2] if len(words) > 1 and words[-1] == "module" else words[-1] if words else ""
         if not MODEL.match(name) or _is_chosen(original, file):
             return None
-        text = file.text(original.args[0].value)
+        text = file.text(saved)
         pattern = (
             rb"\b"
             + re.escape(text).encode()
@@ -40,7 +48,7 @@ class WholeModelSaved(Rule):
             + rb"\("
         )
         used = file.source.says(re.compile(pattern))
-        return Hit(original.args[0].value, "module", values=(("name", text),)) if used else None
+        return Hit(saved, "module", values=(("name", text),)) if used else None
 
 
 def _is_chosen(call: cst.Call, file: RuleFile) -> bool:

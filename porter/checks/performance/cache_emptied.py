@@ -1,4 +1,4 @@
-"""`torch.cuda.empty_cache()` for every batch."""
+"""`torch.cuda.empty_cache()`, or Python's `gc.collect()`, for every batch."""
 
 from __future__ import annotations
 
@@ -10,9 +10,14 @@ from porter.engine.rule_file import RuleFile
 class CacheEmptied(BatchRule):
     code = "PRT631"
     edits = False
-    calls = {f"{module}.empty_cache" for module in ("torch.cuda", "torch.npu", "torch_npu.npu", "torch.cuda.memory")}
+    calls = {
+        "gc.collect",
+        *(f"{module}.empty_cache" for module in ("torch.cuda", "torch.npu", "torch_npu.npu", "torch.cuda.memory")),
+    }
     only = staticmethod(prefilters.in_step)
 
     def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
         link = file.scene.link(original)
-        return Hit(original.func, "step") if link is not None and file.scene.matters(link) else None
+        if link is None or not file.scene.matters(link):
+            return None
+        return Hit(original.func, "collected" if file.name(original.func) == "gc.collect" else "step")

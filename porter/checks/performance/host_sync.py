@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from porter.checks.performance import prefilters, syncs
+from porter.checks.performance import explicit_waits, prefilters, syncs
 from porter.engine.rule import Answer, BatchRule, Hit, cst
 from porter.engine.rule_file import RuleFile
+from porter.python.evidence import call_name
 from porter.python.index import Link
 from porter.python.waits import COPIES, READS
 from porter.training import buffers, host_takers, host_values, value_uses
@@ -19,10 +20,15 @@ HEADERS = ("If", "While", "Assert")
 
 class HostSync(BatchRule):
     code = "PRT630"
-    methods = (*sorted(READS), *TELLING)
+    calls = explicit_waits.FUNCTIONS
+    methods = (*sorted(READS), *TELLING, "synchronize")
     builtins = BUILTINS
     nodes = HEADERS
-    text = tuple(rf"\b{word}\(" for word in "any all isnan isinf isfinite equal allclose sum max min mean norm".split())
+    text = (
+        *(rf"\b{word}\(" for word in "any all isnan isinf isfinite equal allclose sum max min mean norm".split()),
+        r"while [^\n]*[<>]",
+        r"if [^\n]*loss\w* *[<>]",
+    )
     only = staticmethod(prefilters.waits)
 
     def visit(self, original: Any, updated: Any, file: RuleFile) -> Answer:
@@ -35,6 +41,9 @@ class HostSync(BatchRule):
         link = file.scene.link(original)
         if link is None or not scene.matters(link) or syncs.is_answer(scene, link):
             return None
+        if call_name(link[0]) == "synchronize":
+            says = explicit_waits.is_superfluous(scene, link)
+            return Hit(original, "synchronised", values=(("name", f"{file.text(original.func)}()"),)) if says else None
         if isinstance(original.func, cst.Name):
             name = original.func.value
             values = (("name", f"{name}()"),)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from porter.checks.performance.attention_by_hand import chooses
 from porter.checks.performance.opportunity import FUSING, Opportunity, Seen
+from porter.checks.performance.other_attention import chooses
 from porter.engine.rule_file import RuleFile
 
 
@@ -16,4 +16,8 @@ class MaskedSoftmax(Opportunity):
     patterns = {"masked-softmax"}
 
     def find(self, original: Any, file: RuleFile) -> Seen | None:
-        return None if chooses(file) or file.matches(original, ("attention",)) else super().find(original, file)
+        return (
+            None
+            if chooses(file, file.scene.link(original)) or file.matches(original, ("attention",))
+            else super().find(original, file)
+        )

@@ -1,4 +1,4 @@
-"""Batches padded to their own longest sequence: nearly every batch has a shape of its own."""
+"""Batches padded to their own longest sequence, or resized to a size that is drawn: each has a shape of its own."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from porter.engine.rule_file import RuleFile
 from porter.regex import lazy
 
 PAD = "torch.nn.utils.rnn.pad_sequence"
+RESIZE = "torch.nn.functional.interpolate"
 COLLATORS = frozenset(
     f"transformers.DataCollator{name}"
     for name in ("WithPadding", "ForSeq2Seq", "ForTokenClassification", "ForLanguageModeling")
@@ -21,7 +22,7 @@ LONGEST = r"padding\s*=\s*(?:True\b|[\"']longest[\"'])"
 class PaddingToLongest(Rule):
     code = "PRT604"
     edits = False
-    calls = {PAD, *COLLATORS}
+    calls = {PAD, RESIZE, *COLLATORS}
     builtins = {"max"}
     nodes, text = ("Call",), LONGEST
     only = staticmethod(prefilters.pads)
@@ -30,6 +31,10 @@ class PaddingToLongest(Rule):
         name = file.name(original.func)
         if name in COLLATORS:
             return self._collator(original, name, file)
+        if name == RESIZE:
+            link = file.scene.link(original)
+            drawn = link is not None and not file.tested and file.glance(prefilters.pads, link)
+            return Hit(original.func, "drawn", values=file.session.anew) if drawn else None
         why = file.tensors.padded(original)
         return Hit(original.func, why, values=file.session.anew) if why else None
 

@@ -8,12 +8,21 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from porter.checks.performance import device_mismatch, elements, gradients, layer_lists, syncs
+from porter.checks.performance import (
+    conversions,
+    device_mismatch,
+    elements,
+    explicit_waits,
+    gradients,
+    layer_lists,
+    layer_widths,
+    syncs,
+)
 from porter.python.blocks import once
 from porter.python.evidence import call_name
 from porter.python.index import Link, Node, ancestors
 from porter.regex import lazy
-from porter.training import masks, order, padding, sizes
+from porter.training import drawn_sizes, masks, order, padding, pinned, sizes
 from porter.training.loops import over_epochs
 
 if TYPE_CHECKING:
@@ -56,8 +65,12 @@ def trains(scene: Scene, link: Link) -> bool:
 
 
 def waits(scene: Scene, link: Link) -> bool:
+    if link[0].__class__ is ast.While and link[0] in scene.steps:  # asked in each round, as the body is
+        return not scene.file.tested and syncs.condition(scene, link) is not None
     if not scene.matters(link):
         return False
+    if call_name(link[0]) == "synchronize":
+        return explicit_waits.is_superfluous(scene, link)
     if link[0].__class__ is ast.Name:
         return syncs.takes_loss(scene, link) or link[0].id != "print" and syncs.number(scene, link)
     if link[0].__class__ is ast.Attribute:
@@ -79,9 +92,12 @@ def _copies_batches(owner: ast.ClassDef) -> bool:
 
 
 def pads(scene: Scene, link: Link) -> bool:
-    """A collator of a library, wherever it is made; anything else in a function that collates."""
+    """A collator of a library, wherever it is made; a size that the step draws; anything else in a function that collates,
+    but for what the step tokenises itself."""
     name = call_name(link[0].func if link[0].__class__ is ast.Call else link[0])
-    return name.startswith("DataCollator") or padding.collates(scene, link)
+    if name == "interpolate":
+        return bool(scene.where(link)) and drawn_sizes.is_drawn(scene, link)
+    return name.startswith("DataCollator") or padding.collates(scene, link) or padding.tokenises(scene, link)
 
 
 def in_step(scene: Scene, link: Link) -> bool:
@@ -101,6 +117,8 @@ def loops_over_batches(scene: Scene, link: Link) -> bool:
 
 
 def has_sizes(scene: Scene, link: Link) -> bool:
+    if link[0].__class__ in (ast.Attribute, ast.Name):  # of what is called: a layer
+        return bool(layer_widths.misfits(link[1][0]))
     return bool(sizes.misfits_at(scene, link))
 
 
@@ -118,3 +136,11 @@ def adds_up_gradients(scene: Scene, link: Link) -> bool:
 
 def takes_rows(scene: Scene, link: Link) -> bool:
     return elements.rows(scene, link) is not None
+
+
+def is_undone(scene: Scene, link: Link) -> bool:
+    return bool(conversions.undone(scene.names, link)) and bool(scene.where(link))
+
+
+def copies_pinned(scene: Scene, link: Link) -> bool:
+    return pinned.is_copied(scene, link) and bool(scene.matters(link))

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-from porter.checks.performance import prefilters
+from porter.checks.performance import layer_widths, prefilters
 from porter.engine.rule import Hit, Rule, cst
 from porter.engine.rule_file import RuleFile
 from porter.values.shapes import KINDS
@@ -17,6 +17,7 @@ TYPES = {"Call": ast.Call, "Dict": ast.Dict, "Assign": ast.Assign, "AnnAssign": 
 class ShapeAffinity(Rule):
     code = "PRT640"
     edits = False
+    calls = layer_widths.LAYERS
     nodes = (*TYPES, "FunctionDef")
     text = tuple(rf"\b{key}(?:[ \t]*:[ \t]*int)?[\"']?[ \t]*[=:][ \t]*\d\d" for key in sorted(KINDS))
     only = staticmethod(prefilters.has_sizes)
@@ -24,6 +25,8 @@ class ShapeAffinity(Rule):
     def visit(
         self, original: cst.Call | cst.Dict | cst.Assign | cst.AnnAssign | cst.FunctionDef, updated: Any, file: RuleFile
     ) -> Iterator[Hit]:
+        if isinstance(original, cst.Call) and file.name(original.func) in layer_widths.LAYERS:
+            yield from _of_layer(original, file)
         numbers = [(key, node) for key, node in _numbers(original) if key in KINDS]
         if not numbers or _aside(file):
             return
@@ -33,6 +36,12 @@ class ShapeAffinity(Rule):
         for key, node in numbers:
             if key in sizes:
                 yield Hit(node, sizes[key].why, optional=True, values=sizes[key].values(key))
+
+
+def _of_layer(original: cst.Call, file: RuleFile) -> Iterator[Hit]:
+    link = None if file.tested or _aside(file) else file.scene.link(original)
+    if link is not None and (widths := layer_widths.misfits(link[1][0])):
+        yield Hit(original.func, "layer", optional=True, values=layer_widths.values(widths))
 
 
 def _aside(file: RuleFile) -> bool:

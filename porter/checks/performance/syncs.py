@@ -14,7 +14,7 @@ from porter.training import host_values, read_again, value_uses, waits_in_a_row
 from porter.training.chances import is_seldom
 from porter.training.frequency import asks_now_and_then, asks_training
 from porter.training.loops import loops_around
-from porter.training.placement import DEVICE
+from porter.training.placement import DEVICE, NUMBER
 
 if TYPE_CHECKING:
     from porter.training.scene import Scene
@@ -47,11 +47,15 @@ def _asked(test: Node, scene: Scene, link: Link) -> ast.expr | None:
         return test if any(scene.natures.of(a, link) == DEVICE for a in test.args) else None
     if test.__class__ is ast.BinOp and test.op.__class__ not in (ast.BitAnd, ast.BitOr):
         return None
-    return (
-        test
-        if test.__class__ in (ast.Call, ast.Compare, ast.BinOp) and scene.natures.of(test, link) == DEVICE
-        else None
-    )
+    known = test.__class__ in (ast.Call, ast.Compare, ast.BinOp) and scene.natures.of(test, link) == DEVICE
+    return test if known or test.__class__ is ast.Compare and _compares_loss(test, scene, link) else None
+
+
+def _compares_loss(test: ast.Compare, scene: Scene, link: Link) -> bool:
+    """`loss > 3`, of what the step takes gradients of."""
+    losses = scene.steps.get(link[0]) or scene.losses(link)
+    ordered = len(test.ops) == 1 and test.ops[0].__class__ in (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+    return ordered and value_uses.bare(test.left, losses - {"self"}) and scene.natures.of(test.left, link) != NUMBER
 
 
 def number(scene: Scene, link: Link) -> bool:

@@ -20,7 +20,7 @@ class SubmititGpus(Rule):
 
     def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
         func = original.func
-        name = func.attr.value if isinstance(func, cst.Attribute) else getattr(func, "value", "")
+        name = func.attr.value if isinstance(func, cst.Attribute) else func.value if isinstance(func, cst.Name) else ""
         if not name.endswith(("update_parameters", "Executor")) or not imports_of(file, "submitit"):
             return None
         asked = [arg for arg in original.args if arg.keyword and _ASKS.fullmatch(arg.keyword.value)]

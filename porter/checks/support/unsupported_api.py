@@ -37,6 +37,7 @@ _ALIASES = {"short": "int16", "int": "int32", "long": "int64", "half": "float16"
 # the rest is verified nearly everywhere, left out of the lists though it works, or what PRT307 and PRT309 speak of
 _RULED = "torch._six"  # PRT704 answers for all of it
 _OWN_CONSTANT = lazy(r"torch\.nn\.[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$")  # torch.nn never had constants
+_LAYER = lazy(r"torch\.nn\.(?:modules\.\w+\.)?[A-Z]\w*[a-z]\w*$")
 _LIST = 3  # a note that names fewer types speaks of an argument or a result
 _MAKES = lazy(r"\.(?:new_\w+|zeros|ones|empty|full|arange|\w+_like|tensor|to|type|as_tensor)$")
 _MOVES = lazy(rb"cuda|npu|device|\.to\(|type_as|\.new_|Module")
@@ -59,7 +60,8 @@ class UnsupportedApi(IndexRule):
                     why, placeholders = _missing(verdict, support, len(places))
                     yield Hit(first(places), why, code="PRT701", values=named(**placeholders))
             elif verdict.kind == ON_CPU:
-                if name not in file.rules.keys.calls and (places := [k for k in links if _computes(file, k)]):
+                layer = bool(_LAYER.match(name))
+                if name not in file.rules.keys.calls and (places := [k for k in links if _computes(file, k, layer)]):
                     values = _values(verdict, file.target, places)
                     yield Hit(
                         first(places), "disagree" if verdict.disagree else "default", code="PRT702", values=values
@@ -139,14 +141,19 @@ def _guarded(file: RuleFile, link: Link) -> bool:
     return asked(link)
 
 
-def _computes(file: RuleFile, link: Link) -> bool:
-    """Whether what stands here plausibly computes with tensors of the device, and more than once."""
+def _computes(file: RuleFile, link: Link, layer: bool = False) -> bool:
+    """Whether what stands here plausibly computes with tensors of the device, and more than once. A layer is made once, and
+    computes in every step."""
     scene = file.scene
     if file.tested or file.awareness.covers_link(link):
         return False
     function = scene.function(link)
     owner = scene.owner(link)
-    if not loops_around(link) if function is None else _runs_once(file, function) or _is_of_host(file, function):
+    if (
+        (not layer and not loops_around(link))
+        if function is None
+        else not layer and _runs_once(file, function) or _is_of_host(file, function)
+    ):
         return False
     names = [function[0].name] if function else []
     if owner is not None:

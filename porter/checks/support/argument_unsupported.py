@@ -1,0 +1,41 @@
+"""Arguments that the tables of torch_npu leave out, of functions that they list: `topk(sorted=False)`."""
+
+from __future__ import annotations
+
+from porter.engine.rule import Answer, Hit, Rule, cst
+from porter.engine.rule_file import RuleFile
+
+# resolved name -> the argument, and the values of it that the tables do cover
+LIMITS = {
+    "torch.nn.LSTM": ("proj_size", ("0",)),
+    "torch.nn.KLDivLoss": ("log_target", ("False",)),
+    "torch.nn.functional.kl_div": ("log_target", ("False",)),
+    "torch.nn.functional.interpolate": ("scale_factor", ("None",)),
+    "torch.topk": ("sorted", ("True",)),
+}
+_SWITCHES = ("sorted", "log_target")
+_OF_TENSORS = {"topk": "torch.topk"}
+
+
+class ArgumentUnsupported(Rule):
+    code = "PRT710"
+    edits = False
+    calls = frozenset(LIMITS)
+    methods = tuple(_OF_TENSORS)
+
+    def visit(self, original: cst.Call, updated: cst.Call, file: RuleFile) -> Answer:
+        name = file.name(original.func) or ""
+        if name not in LIMITS and isinstance(original.func, cst.Attribute):
+            name = _OF_TENSORS.get(original.func.attr.value, "")
+        if name not in LIMITS or file.tested:
+            return None
+        argument, covered = LIMITS[name]
+        given = next((a for a in original.args if a.keyword is not None and a.keyword.value == argument), None)
+        if given is None or file.text(given.value) in covered:
+            return None
+        text = file.text(given.value)
+        if argument in _SWITCHES and text not in ("True", "False"):
+            return None  # computed: nobody knows
+        spelled = argument if argument == "scale_factor" else f"{argument}={text}"
+        values = (("argument", spelled), ("name", name.rpartition(".")[2]))
+        return Hit(given, argument.replace("_", "-"), values=values)

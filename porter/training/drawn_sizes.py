@@ -1,0 +1,33 @@
+"""Images that are resized to a size drawn for each batch: `interpolate(x, size=random.randrange(320, 672, 32))`."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from porter.python.assigned import values_of
+from porter.python.index import Link, Node, walk
+from porter.regex import lazy
+
+if TYPE_CHECKING:
+    from porter.training.scene import Scene
+
+_DRAWS = lazy(r"(?:random|numpy\.random)\.(?:randrange|randint|choice|choices|uniform)$")
+_NAMES = 12  # that are looked up, of what a size is computed from
+
+
+def is_drawn(scene: Scene, link: Link) -> bool:
+    """`link` is of what is called: whether the size, or the factor, goes back to a number drawn in the same function."""
+    call = link[1][0]
+    named = {k.arg: k.value for k in call.keywords}
+    wanted = [named.get("size"), named.get("scale_factor"), *call.args[1:3]]
+    waiting: list[Node] = [node for node in wanted if node is not None]
+    asked: set[str] = set()
+    while waiting:
+        for node in walk(waiting.pop()):
+            if node.__class__ is ast.Call and _DRAWS.match(scene.names.resolve(node.func, link) or ""):
+                return True
+            if node.__class__ is ast.Name and node.id not in asked and len(asked) < _NAMES:
+                asked.add(node.id)
+                waiting += values_of(scene.names, node, link)
+    return False

@@ -1,0 +1,9 @@
+import torch
+
+
+def train(model, loader, optimizer, criterion):
+    for x, y in loader:
+        with torch.autocast("cuda", dtype=torch.float16):  # expect: advice loss-scale-missing
+            loss = criterion(model(x.cuda()), y.cuda())
+        loss.backward()
+        optimizer.step()

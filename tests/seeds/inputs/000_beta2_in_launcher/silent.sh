@@ -1,0 +1,4 @@
+torchrun --nproc_per_node 8 pretrain_gpt.py \
+    --num-layers 40 --hidden-size 5120 --num-attention-heads 40 \
+    --train-iters 500000 --lr 1.0e-4 --clip-grad 1.0 \
+    --adam-beta1 0.9 --adam-beta2 0.95 --bf16

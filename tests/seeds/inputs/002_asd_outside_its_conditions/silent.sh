@@ -1,0 +1,2 @@
+export NPU_ASD_CONFIG=enable:true,with_checksum:true
+torchrun --nnodes 16 --nproc_per_node 8 pretrain_gpt.py --num-layers 80 --hidden-size 8192 --train-iters 1000

@@ -1,0 +1,5 @@
+import torch
+
+
+def export(model, x):
+    torch.save(model.cuda().state_dict(), "model.pth")

@@ -1,0 +1,5 @@
+import torch
+
+
+def cast(weight):
+    return weight.cuda().to(torch.bfloat16)
