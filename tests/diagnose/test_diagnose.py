@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import re
+import runpy
 import tracemalloc
 from functools import cache
 from pathlib import Path
@@ -89,6 +90,12 @@ def test_every_cause(name):
         cause["why"][lang].endswith(end) and cause["cure"][lang].endswith(end)
         for lang, end in (("en", "."), ("zh", "。"))
     )
+
+
+@pytest.mark.parametrize(("name", "lang"), [("causes.md", "en"), ("causes.zh.md", "zh")])
+def test_every_cause_has_its_place_in_the_pages(name, lang, golden):
+    pages = runpy.run_path(str(HERE.parent / "docs" / "causes_pages.py"))
+    golden(HERE.parent / "docs" / name, pages["document"](lang).encode())
 
 
 def test_every_line_of_a_cause_is_seen_in_an_example():
