@@ -149,7 +149,8 @@ def _of_series(cause: Json, symptom: Symptom, repository: Repository | None) -> 
     )
     evidence = [Evidence(symptom.point.line, shown(symptom.point.text), symptom.times)]
     codes = tuple(cause.get("codes", ()))
-    answer = Answer(cause["name"], cause["kind"], title, why, cause["cure"], evidence, codes)
+    general = cause.get("general", False)
+    answer = Answer(cause["name"], cause["kind"], title, why, cause["cure"], evidence, codes, general=general)
     return _placed(answer, repository)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from porter.diagnose.clean import decoded, split
 from porter.diagnose.match import Matchers, Meaning
 from porter.diagnose.reading import UNCOUNTED
+from porter.diagnose.records import CODES, Reader
 from porter.diagnose.series import Numbers
 from porter.diagnose.traces import Error, Tracebacks
 from porter.regex import lazy
@@ -20,19 +21,22 @@ ERRORS = tuple(
         "rror", "ERR", "raceback", "Warning", "WARN", "fail", "Fail", "xception", "imeout", "imes out", "imed out",
         "emory", "not ", "annot", "can't be", "undefined symbol", "Killed", "oom-kill", "Segmentation", "verflow", "fall back",
         "o such file", "No module", "upport", "already", "disappeared", "exitcode", "ignal", "EI0", "EJ0", "EZ",
-        "disabled", "invalid", "scale", "Loss is", "loss is",
+        "disabled", "invalid", "scale", "Loss is", "loss is", "EL0", "eartbeat", "abnormal", "code 137",
     )
 )  # fmt: skip
-NUMBERS = (b"loss", b"grad", b"/it]", b"it/s]", b"elapsed time per iteration", b"data_time", b" data: ", b"acc", b"mAP")
-NOT_FINITE = (b": nan", b": inf", b": -inf", b":nan", b"=nan", b": NaN", b"= nan", b"=inf")
+NUMBERS = (
+    b"loss", b"Loss", b"grad", b"s/it", b"it/s", b"time per iteration", b"_time", b"step time", b" data: ", b"_cost", b"acc", b"Acc",
+    b"mAP", b"IoU", b"iou",
+)  # fmt: skip
+NOT_FINITE = (b": nan", b": inf", b": -inf", b":nan", b"=nan", b": NaN", b"= nan", b"=inf", b" nan ", b" nan,", b"[nan")
 ENOUGH = 20_000  # lines with numbers, after which
 SOME = 48  # of a block are looked at, and as many with one that is not finite
 # words that only a log of an NPU holds
 _NPU = lazy(
     rb"\b(?:npu|hccl|Hccl|HCCL|ascendcl|davinci)(?![a-z])|torch_npu|NPU|\bTBE |Ascend(?![a-z])|/[aA]scend"
-    rb"|\baclnn|\bE[IJZ]\d{4}\b|\bERR0[0-4]\d{3}\b"
+    rb"|\baclnn|" + CODES.encode()
 )
-_SPEAKS = lazy(rb"npu|NPU|TBE|ccl|CCL|scend|davinci|aclnn|E[IJZ]\d|ERR0")
+_SPEAKS = lazy(rb"npu|NPU|TBE|ccl|CCL|scend|davinci|aclnn|E[EHIJKLZ]\d|ERR[09]|rror code|result =|retCode=")
 
 
 @dataclass
@@ -66,6 +70,7 @@ class Scan:
     def __init__(self, matchers: Matchers) -> None:
         self._matchers = matchers
         self.log = Log()
+        self._reader = Reader()
         self._numbers = 0
 
     def read(self, blocks: Iterator[bytes]) -> Log:
@@ -128,7 +133,7 @@ class Scan:
             log.npu = bool(_NPU.search(raw))
         if log.tracebacks.take(number, process, text, rank):
             return
-        log.numbers.take(number, process, text)
+        log.numbers.take(number, process, text, self._reader.read(process, text))
         meanings = self._matchers.of_programs.meanings(text)
         if whole:
             meanings = meanings + self._matchers.of_people.meanings(text)

@@ -3,34 +3,17 @@
 from __future__ import annotations
 
 import math
-import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from porter.regex import lazy
+from porter.diagnose.records import BAR, DATA, METRIC, PART, SCALE, SECONDS, Record, of_training
 
-MOST = 64  # different series
+MOST = 64  # different series whose values are kept
+COUNTED = 256  # and series of which only is counted what is no number
 KEPT = 4096  # points of one; beyond, every second one is dropped and every second one to come
 FIRST = 8
-
-_NUMBER = r"[-+]?(?:\d[\d_]{0,15}(?:\.\d{0,20})?(?:[eE][-+]?\d{1,3})?|nan|NaN|NAN|inf|Inf|INF|infinity)"
-_END = r"(?![\w.])"
-_LOSS = lazy(
-    r"(?<![\w/.-])['\"]?((?:train(?:ing)?[_/ ]|lm |total[_ ])?loss|grad[_ ]norm)(?:/train)?['\"]?"
-    rf"\s{{0,3}}[:=]\s{{0,3}}['\"(]?(?:tensor\()?({_NUMBER}){_END}",
-)
-_SCALE = lazy(rf"(?:reducing (?:loss )?scale (?:from [\d.e+-]{{1,30}} )?to|loss scale:) ?({_NUMBER}){_END}")
-_MEGATRON = lazy(rf"elapsed time per iteration \(ms\): ({_NUMBER}){_END}")
-_DATA = lazy(r"(?<!\w)time: (\d{1,6}\.\d{1,6})(?: \([\d.]{1,20}\))?,?\s{1,4}data(?:_time)?: (\d{1,6}\.\d{1,6})(?!\w)")
-_BAR = lazy(
-    r"^(?P<what>[^|]{0,60})\|[^|]{0,200}\| (?P<at>\d{1,9})/(?P<all>\d{1,9}) "
-    r"\[(?:(?P<h>\d{1,4}):)?(?P<m>\d{1,2}):(?P<s>\d{2})<"
-)
-_METRIC = lazy(
-    r"(?<![\w/.-])['\"]?(eval_(?:accuracy|acc|f1)|accuracy/top1|val_acc(?:uracy)?|acc@1|coco/bbox_mAP|mAP)['\"]?"
-    rf"\s{{0,3}}[:=]\s{{0,3}}({_NUMBER}){_END}",
-)
-_FOREIGN = lazy(r"[A-Za-z\u4e00-\u9fff]")
-_TRAINING = lazy(r"train|epoch|step|iter", re.IGNORECASE)
+LINE = 500  # characters of a line that are kept
+WITH_DATA = "with data"  # seconds of the steps of which the seconds of their data are known
 
 
 @dataclass
@@ -45,18 +28,22 @@ class Series:
     name: str
     count: int = 0
     stride: int = 1
+    kept: int = KEPT  # 0: it is only counted
     points: list[Point] = field(default_factory=list)
     bad: Point | None = None  # the first one that is no number
     bad_count: int = 0
+    bad_since: int = 0  # how many at the end, without a number between them
 
     def add(self, value: float, line: int, text: str) -> None:
         if not math.isfinite(value):
             self.bad = self.bad or Point(value, line, text)
             self.bad_count += 1
+            self.bad_since += 1
             return
-        if self.count % self.stride == 0 or self.count < FIRST:
+        self.bad_since = 0
+        if self.kept and (self.count % self.stride == 0 or self.count < FIRST):
             self.points.append(Point(value, line, text))
-            if len(self.points) > KEPT:
+            if len(self.points) > self.kept:
                 del self.points[FIRST + 1 :: 2]
                 self.stride *= 2
         self.count += 1
@@ -67,68 +54,67 @@ class Series:
 
 
 class Numbers:
-    """Series by name and process."""
+    """Series by what they are, by name and process."""
 
     def __init__(self) -> None:
-        self.series: dict[tuple[str, str], Series] = {}
+        self.series: dict[tuple[str, str, str], Series] = {}
+        self._counted: dict[tuple[str, str, str], Series] = {}  # of parts of losses, and of losses of evaluations
 
-    def take(self, number: int, process: str, text: str) -> None:
-        line = text[:2000]
-        if "loss" in line or "grad" in line:
-            for match in _LOSS.finditer(line):
-                name = "grad_norm" if match[1].startswith("grad") else "loss"
-                self._add(name, process, match[2], number, text)
-            if "scale" in line:
-                for match in _SCALE.finditer(line):
-                    self._add("scale", "", match[1], number, text)
-        if "elapsed time per iteration" in line and (step := _MEGATRON.search(line)):
-            self._add("seconds", process, str(_number(step[1]) / 1000), number, text)
-        if "data" in line and (both := _DATA.search(line)):
-            self._add("seconds", process, both[1], number, text)
-            self._add("data", process, both[2], number, text)
-        if "/it]" in line or "it/s]" in line or "/it," in line:
-            self._bar(number, process, line, text)
-        if "acc" in line or "mAP" in line or "_f1" in line:
-            for match in _METRIC.finditer(line):
-                self._add(f"metric {match[1]}", "", match[2], number, text)
+    def take(self, number: int, process: str, text: str, record: Record) -> None:
+        text = text[:LINE]
+        step: dict[str, float] = {}
+        for kind, name, value in record.readings:
+            if kind == PART:
+                self._add(self._counted, COUNTED, (kind, name, process), value, number, text, 0)
+            elif kind in (SECONDS, DATA):
+                step[kind] = value
+            else:
+                of_all = kind in (SCALE, METRIC)  # one value for all ranks
+                key = kind, kind if kind == SCALE else name, "" if of_all else process
+                self._add(self.series, MOST, key, value, number, text)
+        if SECONDS in step:
+            self._add(self.series, MOST, (SECONDS, SECONDS, process), step[SECONDS], number, text)
+        # a loader starts with the epoch: the first step of one waits longer than any other, and each epoch prints it
+        if DATA in step and SECONDS in step and record.step != 0:
+            self._add(self.series, MOST, (DATA, DATA, process), step[DATA], number, text)
+            self._add(self.series, MOST, (WITH_DATA, DATA, process), step[SECONDS], number, text)
+        if "/it" in text or "it/s" in text:
+            self._bar(number, process, text)
 
-    def _bar(self, number: int, process: str, line: str, text: str) -> None:
+    def _bar(self, number: int, process: str, text: str) -> None:
         """Of a progress bar over training steps: the seconds since its start, by step."""
-        match = _BAR.match(line)
-        if match is None or int(match["all"]) < 20:
+        match = BAR.match(text)
+        if match is None or int(match["all"]) < 20 or not of_training(match["what"]):
             return
-        label = match["what"].strip(" \r:0123456789%.")
-        if _FOREIGN.search(label) and not _TRAINING.search(label):
-            return
-        name = f"bar {match['all']}"
-        series = self.series.get((name, process))
+        key = "bar", match["all"], process
+        series = self.series.get(key)
         step = int(match["at"])
         if step < 1 or series and series.points and len(series.points) >= KEPT:
             return
         seconds = int(match["h"] or 0) * 3600 + int(match["m"]) * 60 + int(match["s"])
         if series is None or not series.points or series.points[-1].value < step + seconds / 1e6:
             # step and seconds in one number: both are small, and a bar is drawn again and again
-            self._add(name, process, repr(step + min(seconds, 999_999) / 1e6), number, text)
+            self._add(self.series, MOST, key, step + min(seconds, 999_999) / 1e6, number, text)
 
-    def _add(self, name: str, process: str, value: str, number: int, text: str) -> None:
-        series = self.series.get((name, process))
+    @staticmethod
+    def _add(
+        table: dict[tuple[str, str, str], Series],
+        most: int,
+        key: tuple[str, str, str],
+        value: float,
+        number: int,
+        text: str,
+        kept: int = KEPT,
+    ) -> None:
+        series = table.get(key)
         if series is None:
-            if len(self.series) >= MOST:
+            if len(table) >= most:
                 return
-            series = self.series[name, process] = Series(name)
-        series.add(_number(value), number, text)
+            series = table[key] = Series(key[1], kept=kept)
+        series.add(value, number, text)
 
-    def named(self, name: str) -> list[tuple[str, Series]]:
-        return [(process, series) for (series_name, process), series in self.series.items() if series_name == name]
-
-    def beginning(self, name: str) -> list[tuple[str, Series]]:
-        return [
-            (process, series) for (series_name, process), series in self.series.items() if series_name.startswith(name)
-        ]
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text.lower().replace("_", ""))
-    except ValueError:
-        return math.nan
+    def of(self, kind: str) -> Iterator[tuple[str, Series]]:
+        """(process, series) of a kind."""
+        for (own, _, process), series in [*self.series.items(), *self._counted.items()]:
+            if own == kind:
+                yield process, series

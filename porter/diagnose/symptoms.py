@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from statistics import median
+from statistics import fmean, median
 from typing import NamedTuple
 
-from porter.diagnose.series import Numbers, Point, Series
+from porter.diagnose.records import DATA, GRADIENT, LOSS, METRIC, PART, SCALE, SECONDS
+from porter.diagnose.series import WITH_DATA, Numbers, Point, Series
 
 
 class Symptom(NamedTuple):
@@ -28,22 +29,39 @@ def symptoms(numbers: Numbers) -> list[Symptom]:
 
 
 def _losses(numbers: Numbers, least: int) -> Iterator[Series]:
-    for _, series in numbers.named("loss"):
+    for _, series in numbers.of(LOSS):
         if len(series.points) >= least and not series.bad:
             yield series
 
 
 def _not_a_number(numbers: Numbers) -> Iterator[Symptom]:
-    for name in ("loss", "grad_norm"):
-        for _, series in numbers.named(name):
-            # a gradient that overflows now and then is what a loss scale is for
-            if series.bad and (name == "loss" or series.bad_count >= 3 and series.bad_count > series.count // 2):
-                before = str(series.count)
-                yield Symptom("nan-loss", series.bad, {"name": name, "before": before}, series.bad_count)
+    for kind in (LOSS, PART, GRADIENT, METRIC):
+        for process, series in numbers.of(kind):
+            if series.bad and _is_lost(kind, series) and not _only_shown(kind, process, series, numbers):
+                values = {"name": series.name, "before": str(series.count)}
+                yield Symptom("nan-loss", series.bad, values, series.bad_count)
+
+
+def _is_lost(kind: str, series: Series) -> bool:
+    if kind == GRADIENT:
+        # a gradient that overflows now and then is what a loss scale is for
+        return series.bad_count >= 3 and (series.bad_count > series.count // 2 or series.bad_since >= 3)
+    return kind != METRIC or bool(series.count and series.bad_since)
+
+
+def _only_shown(kind: str, process: str, series: Series, numbers: Numbers) -> bool:
+    """A bar that never knew the loss, beside a loss that is known: the bar of a loop of one's own."""
+    return (
+        kind == LOSS
+        and not series.count
+        and any(own == process and other.count >= 5 and not other.bad for own, other in numbers.of(LOSS))
+    )
 
 
 def _scale(numbers: Numbers) -> Iterator[Symptom]:
-    for _, series in numbers.named("scale"):
+    for _, series in numbers.of(SCALE):
+        if not series.points or series.points[-1].value >= max(series.values):
+            continue  # 1 from the first step to the last: a training without a scaler
         low = next((point for point in series.points if point.value < 1), None)
         if low:
             yield Symptom("loss-scale", low, {"scale": f"{low.value:g}"})
@@ -83,12 +101,12 @@ def _wandering(numbers: Numbers) -> Iterator[Symptom]:
 
 
 def _first_step(numbers: Numbers) -> Iterator[Symptom]:
-    for _, series in numbers.named("seconds"):
+    for _, series in numbers.of(SECONDS):
         if len(series.points) >= 6 and series.points[0].line < series.points[1].line:
             first, usual = series.points[0], median(series.values[1:])
             if first.value >= 20 and first.value >= 10 * usual:
                 yield Symptom("slow-first-step", first, {"first": f"{first.value:.0f}", "rest": f"{usual:.1f}"})
-    for _, series in numbers.beginning("bar "):  # a value is a step, with the seconds so far as its millionths
+    for _, series in numbers.of("bar"):  # a value is a step, with the seconds so far as its millionths
         steps = [(int(point.value), round(point.value % 1 * 1e6), point) for point in series.points]
         if len(steps) < 3 or steps[0][0] != 1 or steps[-1][0] < 6:
             continue
@@ -99,20 +117,20 @@ def _first_step(numbers: Numbers) -> Iterator[Symptom]:
 
 
 def _waiting(numbers: Numbers) -> Iterator[Symptom]:
-    totals = dict(numbers.named("seconds"))
-    for process, series in numbers.named("data"):
-        total = totals.get(process)
-        if total and len(series.points) >= 10:
-            data, step = median(series.values), median(total.values)
-            if step >= 0.02 and data >= 0.4 * step:
-                share = f"{100 * data / step:.0f}"
-                yield Symptom(
-                    "data-gap", series.points[-1], {"data": f"{data:.3g}", "step": f"{step:.3g}", "share": share}
-                )
+    """A mean and no median: a loader that is too slow is waited for now and then, for long."""
+    totals = dict(numbers.of(WITH_DATA))
+    for process, series in numbers.of(DATA):
+        if len(series.points) < 10 or process not in totals:
+            continue
+        data, step = fmean(series.values), fmean(totals[process].values)
+        waited = sum(value >= 0.4 * step for value in series.values)
+        if step >= 0.02 and data >= 0.4 * step and waited >= 3:
+            values = {"data": f"{data:.3g}", "step": f"{step:.3g}", "share": f"{100 * data / step:.0f}"}
+            yield Symptom("data-gap", series.points[-1], values)
 
 
 def _slowest(numbers: Numbers) -> Iterator[Symptom]:
-    ranks = [(process, series) for process, series in numbers.named("seconds") if process and len(series.points) >= 8]
+    ranks = [(process, series) for process, series in numbers.of(SECONDS) if process and len(series.points) >= 8]
     if len(ranks) < 2:
         return
     times = [(median(series.values[1:]), process, series) for process, series in ranks]
@@ -126,7 +144,14 @@ def _slowest(numbers: Numbers) -> Iterator[Symptom]:
 def _metric(numbers: Numbers) -> Iterator[Symptom]:
     losses = [series for series in _losses(numbers, 20) if series.values[0] > 0]
     fell = any(median(s.values[-5:]) <= 0.5 * median(s.values[:5]) for s in losses)
-    for _, series in numbers.beginning("metric "):
-        if fell and len(series.points) >= 3 and len(set(series.values)) == 1 and not series.bad:
-            name = series.name.removeprefix("metric ")
-            yield Symptom("stuck-metric", series.points[-1], {"name": name, "value": f"{series.values[0]:g}"})
+    for _, series in numbers.of(METRIC):
+        value = series.values[0] if series.points else 1
+        # one that is at its best has nowhere to go
+        if (
+            fell
+            and len(series.points) >= 3
+            and len(set(series.values)) == 1
+            and not series.bad
+            and value not in (1, 100)
+        ):
+            yield Symptom("stuck-metric", series.points[-1], {"name": series.name, "value": f"{value:g}"})

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from porter.regex import lazy
 from porter.rulebook.errors import Check, Kinds
 
+GRADES = ("V", "E")  # sources or documents say so | people met it so, in public threads
 KINDS = ("cause", "effect", "hint")  # what went wrong | what follows from something else | what slows or degrades
 _NAME = lazy(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 SERIES = (
@@ -45,6 +46,7 @@ def cause(code: Check, text: Check, languages: Check, list_of: Callable[[Check],
         "cure": languages,
         "example": list_of(text),
         "evidence": text,
+        "grade": lambda value: None if value in GRADES else f"is not one of {', '.join(GRADES)}",
         "reference": text,
     }
-    return {"cause": (("name", "kind", "title", "why", "cure", "evidence"), keys)}
+    return {"cause": (("name", "kind", "title", "why", "cure", "evidence", "grade"), keys)}

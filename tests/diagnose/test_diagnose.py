@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import re
+import runpy
 import tracemalloc
 from functools import cache
 from pathlib import Path
@@ -94,6 +95,12 @@ def test_every_cause(name):
         cause["why"][lang].endswith(end) and cause["cure"][lang].endswith(end)
         for lang, end in (("en", "."), ("zh", "。"))
     )
+
+
+@pytest.mark.parametrize(("name", "lang"), [("causes.md", "en"), ("causes.zh.md", "zh")])
+def test_every_cause_has_its_place_in_the_pages(name, lang, golden):
+    pages = runpy.run_path(str(HERE.parent / "docs" / "causes_pages.py"))
+    golden(HERE.parent / "docs" / name, pages["document"](lang).encode())
 
 
 def test_every_line_of_a_cause_is_seen_in_an_example():
@@ -518,8 +525,8 @@ def test_what_the_command_cannot_do(porter, arguments, said):
         ),
         ("[ERROR] ERR02002 DIST invalid type", "torch-npu-refused"),
         ("[ERROR] ERR01100 OPS call acl api failed", "inner-error"),
-        ("EI0009: Transport init error.\nHcclCommInitRootInfo error", "hccl-transport"),
-        ("EI0009: the link failed", "hccl-transport"),
+        ("EI0009: Transport init error.\nHcclCommInitRootInfo error", "transport-failed"),
+        ("EI0009: the link failed", "transport-failed"),
         ("EI0006: Getting socket times out.", "hccl-connect"),
     ],
 )

@@ -17,7 +17,7 @@ from porter.rulebook.words import both, speaker, words
 ROOMS = sorted(path.stem for path in (rules_dir() / "words").glob("*.toml"))
 CODE = "".join(path.read_text("utf-8") for path in Path("porter").resolve().rglob("*.py"))
 CODE += "".join(
-    path.read_text("utf-8") for path in (*templates_dir().iterdir(), Path("docs/advice_pages.py").resolve())
+    path.read_text("utf-8") for path in (*templates_dir().iterdir(), *Path("docs").resolve().glob("*_pages.py"))
 )
 _CHINESE = re.compile(r"[一-鿿]")
 

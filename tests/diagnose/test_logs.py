@@ -1,0 +1,58 @@
+"""`porter diagnose` over logs as trainings really write them: tests/diagnose/logs, and its table of what each is about."""
+
+from __future__ import annotations
+
+import io
+import json
+from functools import cache
+from pathlib import Path
+
+import pytest
+import tomli
+
+from porter.diagnose.conclude import Diagnosis, conclude
+from porter.diagnose.match import of_causes, of_packages, of_symptoms
+from porter.diagnose.reading import blocks
+from porter.diagnose.scan import Scan
+from porter.rulebook.table import load
+from porter.rulebook.texts import Texts
+
+LOGS = Path(__file__).with_name("logs")
+TABLE = tomli.loads((LOGS / "table.toml").read_text(encoding="utf-8"))["log"]
+LEDGER = Path(__file__).parents[2] / "benchmarks" / "ledgers" / "diagnose.jsonl"
+TEXTS = Texts()
+
+
+@cache
+def meanings():
+    causes = TEXTS.named("causes").values()
+    return (*of_causes(causes), *of_packages(causes, load().packages), *of_symptoms(TEXTS))
+
+
+def diagnosed(text: bytes) -> Diagnosis:
+    return conclude(Scan(meanings()).read(blocks(io.BytesIO(text))), TEXTS, None)
+
+
+def verdict(file: str) -> str:
+    """The cause that is named first, or "unknown"."""
+    diagnosis = diagnosed((LOGS / file).read_bytes())
+    return diagnosis.answers[0].name if diagnosis.known else "unknown"
+
+
+@pytest.mark.parametrize("row", TABLE, ids=lambda row: row["file"])
+def test_the_right_cause_comes_first(row):
+    assert verdict(row["file"]) == row["cause"]
+
+
+def test_every_log_is_in_the_table_and_in_the_ledger():
+    files = [row["file"] for row in TABLE]
+    assert sorted(files) == sorted(path.name for path in LOGS.glob("*.log"))
+    judged = [json.loads(line) for line in LEDGER.read_text(encoding="utf-8").splitlines()]
+    told = [(row["link"], row["format"], row["cause"], row["after"]) for row in judged]
+    assert told == [(row["link"], row["format"], row["cause"], row["cause"]) for row in TABLE]
+
+
+def test_they_are_of_many_formats():
+    assert sum(row["cause"] != "unknown" for row in TABLE) >= 60
+    assert sum(row["cause"] == "unknown" for row in TABLE) >= 30
+    assert len({row["format"] for row in TABLE if row["cause"] != "unknown"}) >= 12
