@@ -62,7 +62,7 @@ def _error_code(code: str, texts: Texts, page: Page) -> list[Line]:
 def _names(cause: dict[str, Any], code: str) -> bool:
     if code.isdigit():
         return int(code) in cause.get("numbers", ())
-    return any(re.search(line, code) for line in cause.get("lines", ()))
+    return any(re.search(line, f"{code}: ") for line in cause.get("lines", ()))
 
 
 def _advice(name: str, page: Page) -> list[Line]:

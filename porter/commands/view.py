@@ -36,7 +36,6 @@ def report_of(
     prefix, root = place(run.root)
     launcher, roads = run.facts.launch.script, run.facts.roads
     project = project_of(run.root, source_url)
-    edited = _edited(run)
     scan = Scan(
         run.files,
         _reader(run),
@@ -46,11 +45,12 @@ def report_of(
         roads,
         lambda: _scripts(job, run),
         job.settings.effort,
-        edited,
+        earlier,
+        _edited(run),
     )
     asked = " ".join(map(shlex.quote, job.paths)) if 0 < len(job.paths) <= _TYPED else "."
     view = View(kind, asked, width, verbose)
-    return Report(__version__, job.session, scan, known, job.lang, prefix, root, view, earlier)
+    return Report(__version__, job.session, scan, known, job.lang, prefix, root, view)
 
 
 def _edited(run: Run) -> int:

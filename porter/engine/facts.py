@@ -119,6 +119,10 @@ class Absent(NamedTuple):
     folder: str
     is_submodule: bool
 
+    def is_named(self, data: bytes) -> bool:
+        """Whether a file says its name."""
+        return self.name.partition(".")[0].encode() in data
+
 
 class Bystanders(NamedTuple):
     """Files that import a package for names, base classes and decorators alone, and the one that speaks for them."""
@@ -147,10 +151,6 @@ class Lists(NamedTuple):
         tuple[str, str], ...
     ] = ()  # (package, list) where no program that the list is for needs a device for it
     gravest: tuple[tuple[str, str], ...] = ()  # (package, severity) of those of which files import known parts alone
-
-    def concern(self, data: bytes) -> bool:
-        """Whether a file says the name of a package that is not here."""
-        return any(package.name.partition(".")[0].encode() in data for package in self.absent)
 
     def leaves_out(self, *numpys: str) -> bool:
         """Whether every list that asks for numpy leaves these versions out."""

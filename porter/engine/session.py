@@ -167,4 +167,4 @@ def moved(offset: int, changes: tuple[Change, ...]) -> int:
 
 def concern(session: Session, data: bytes) -> bool:
     """Whether what is known of the project or of its libraries is about a file, whatever words the rules look for."""
-    return session.libraries.concern(data) or session.facts.lists.concern(data)
+    return session.libraries.concern(data) or any(package.is_named(data) for package in session.facts.lists.absent)

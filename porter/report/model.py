@@ -64,6 +64,7 @@ class Scan:
     # launch scripts and settings files of the project; without them there is no advice
     scripts: Callable[[], Iterable[tuple[str, bytes]]] | None = field(default=None, repr=False, compare=False)
     rates: tuple[Rate, ...] = ()  # what the project says of rules/effort.toml
+    earlier: tuple[str, Json] | None = None  # the name and the document of a report to compare with
     edited: int = 0  # places that porter edited in these files before, as its journal knows
 
     @property
@@ -94,7 +95,6 @@ class Report:
     prefix: str = ""  # what to put before a path so that it can be opened from where the command runs
     root: str = "."  # where paths are relative to, seen from there
     view: View = View()
-    earlier: tuple[str, Json] | None = None  # the name and the document of a report to compare with
 
     @property
     def target(self) -> Target:

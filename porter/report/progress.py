@@ -36,9 +36,9 @@ class Progress(NamedTuple):
 
 
 def of_report(report: Report) -> Progress | None:
-    if report.earlier is None:
+    if report.scan.earlier is None:
         return of_edits(report.scan.edited, report.findings.readiness[1])
-    name, document = report.earlier
+    name, document = report.scan.earlier
     return since(document, name, report.findings.in_the_way(report.scan.bytes))
 
 

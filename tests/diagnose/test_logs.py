@@ -11,7 +11,7 @@ import pytest
 import tomli
 
 from porter.diagnose.conclude import Diagnosis, conclude
-from porter.diagnose.match import of_causes, of_packages, of_symptoms
+from porter.diagnose.match import matchers, of_causes, of_packages, of_symptoms
 from porter.diagnose.reading import blocks
 from porter.diagnose.scan import Scan
 from porter.rulebook.table import load
@@ -24,13 +24,13 @@ TEXTS = Texts()
 
 
 @cache
-def meanings():
+def known():
     causes = TEXTS.named("causes").values()
-    return (*of_causes(causes), *of_packages(causes, load().packages), *of_symptoms(TEXTS))
+    return matchers([*of_causes(causes), *of_packages(causes, load().packages), *of_symptoms(TEXTS)])
 
 
 def diagnosed(text: bytes) -> Diagnosis:
-    return conclude(Scan(meanings()).read(blocks(io.BytesIO(text))), TEXTS, None)
+    return conclude(Scan(known()).read(blocks(io.BytesIO(text))), TEXTS, None)
 
 
 def verdict(file: str) -> str:
