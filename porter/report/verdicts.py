@@ -30,6 +30,7 @@ from porter.catalog.read.verdict import (
     Verdict,
 )
 from porter.rulebook.table import package_row
+from porter.rulebook.texts import fill
 
 if TYPE_CHECKING:
     from porter.engine.session import Keys, RuleSet
@@ -51,7 +52,8 @@ def moved(known: Support, texts: Texts, name: str, target: Target) -> ApiText | 
     if row is None or not row.to or not row.to.startswith("torch.npu.") or known.catalogue.has(row.to):
         return row
     severity, effort = texts.severity(_OF_CUDA, _ABSENT), texts.effort(_OF_CUDA, _ABSENT)
-    message = texts.filled(_OF_CUDA, _ABSENT, {"name": name, "to": row.to})
+    said, values = texts.rule(_OF_CUDA).messages[_ABSENT], {"name": name, "to": row.to}
+    message = {lang: fill(text, values, name) for lang, text in said.items()}
     return row._replace(
         code=_OF_CUDA, to=None, status="manual", severity=severity, effort=effort, message=message, before="", after=""
     )

@@ -162,11 +162,6 @@ class Texts:
         text = _cut(messages[finding.why][lang])[0] + "".join(more)
         return fill(text, values, f"{finding.code} {finding.why}")
 
-    def filled(self, code: str, why: str, values: dict[str, str]) -> Languages:
-        """The first line of a message, of what no finding is at hand for."""
-        texts = _first(self._prose["rules"][code]["messages"][why])
-        return {lang: fill(text, values, f"{code} {why}") for lang, text in texts.items()}
-
     def details(self, finding: Finding, lang: str = "en") -> str:
         """What more there is to know than the message says; "" where that is all."""
         text = _cut(self._prose["rules"][finding.code]["messages"][finding.why][lang])[1]
