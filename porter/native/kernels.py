@@ -37,6 +37,7 @@ _ROOTS = ("csrc", "src", "cuda", "cpp")
 Remember = Callable[[str, Callable[[], tuple[Any, ...]]], tuple[Any, ...]]
 Reached = dict[str, str]  # kernel -> its file
 Listed = Sequence[tuple[Extension, frozenset[str]]]
+_PLAIN = "CppExtension"  # builds for the host alone
 
 
 class Exported(NamedTuple):
@@ -116,7 +117,8 @@ def _exported(sources: Mapping[str, bytes], built: Sequence[Extension]) -> Expor
         if not (_EXPORTS.search(data) or b".def(" in data) or not (source := read[path]).exports:
             continue
         for extension, own_files in _extensions(path, listed):
-            words, ends = _linked(path, own_files, read)
+            whole = extension is not None and _is_whole(extension, own_files, built)
+            words, ends = _linked(path, own_files, read, whole)
             for export in source.exports:
                 module = export.module
                 if module == "TORCH_EXTENSION_NAME":
@@ -135,11 +137,21 @@ def _exported(sources: Mapping[str, bytes], built: Sequence[Extension]) -> Expor
     return result
 
 
-def _linked(path: str, own_files: frozenset[str], read: Mapping[str, Cpp]) -> tuple[dict[str, set[str]], Reached]:
+def _is_whole(extension: Extension, own_files: frozenset[str], built: Sequence[Extension]) -> bool:
+    """Whether what is listed is all that an extension is built of, without CUDA: `CppExtension("cpu_ops", ["cpu_ops.cpp"])`,
+    which no other place builds in another way."""
+    same = [e for e in built if e.module == extension.module]
+    listed = not any("*" in source for source in extension.sources) and len(own_files) >= len(extension.sources) > 0
+    return listed and all(e.builder == _PLAIN for e in same)
+
+
+def _linked(
+    path: str, own_files: frozenset[str], read: Mapping[str, Cpp], whole: bool = False
+) -> tuple[dict[str, set[str]], Reached]:
     """What the functions that are linked with a source call, and where the kernels among them stand."""
     words: dict[str, set[str]] = {}
     ends: Reached = {}
-    for other in _group(path, own_files, read):
+    for other in _group(path, own_files, read, whole):
         macros = read[other].macros if other.endswith(_HEADERS) else ()
         for function in (*read[other].functions, *macros):
             words.setdefault(function.name, set()).update(function.words)
@@ -174,11 +186,11 @@ def _extensions(path: str, listed: Listed) -> Sequence[tuple[Extension | None, f
     return [next(near, nothing)]
 
 
-def _group(path: str, own_files: frozenset[str], read: Mapping[str, Cpp]) -> list[str]:
+def _group(path: str, own_files: frozenset[str], read: Mapping[str, Cpp], whole: bool) -> list[str]:
     """The sources that are linked with a binding, with all that they include; without a list of them, all nearby."""
     if path in own_files:
         linked = _with_includes(own_files, read)
-        if any(read[p].kernels for p in linked):
+        if whole or any(read[p].kernels for p in linked):
             return linked
     head = _head(path)
     return sorted(p for p in read if p in own_files or p.startswith(head))

@@ -310,6 +310,21 @@ def test_no_kernels_no_facts(tmp_path):
     assert (facts.native.functions, facts.native.callers) == ((), ())
 
 
+@pytest.mark.parametrize(
+    ("more", "ends"),
+    [
+        ("", set()),
+        ('CUDAExtension("pkg.host", ["host.cpp", "gpu.cu"])', {"host"}),  # the same module, built in another way
+    ],
+)
+def test_an_extension_for_the_host_has_functions_of_its_own(tmp_path, more, ends):
+    """The CUDA file beside it has some of the same names."""
+    setup = f'CppExtension("pkg.host", ["host.cpp"])\nCUDAExtension("pkg.gpu", ["gpu.cu"])\n{more}'
+    host = "void go(int a) { a += 1; }\n" + BINDING.format("go").partition("\n")[2]
+    facts = project(tmp_path, setup_py=setup, host_cpp=host, gpu_cu=KERNEL.format("go") + BINDING.format("go"))
+    assert {module for module, *_ in reached(facts)} == {"gpu", *ends}
+
+
 def test_a_header_of_kernels_that_are_told_of_is_no_news(tmp_path):
     facts = project(
         tmp_path, pkg__csrc__k_cu=KERNEL.format("go") + BINDING.format("go").partition("\n")[2], setup_py=SETUP
