@@ -15,6 +15,7 @@ from porter.files.paths import is_test
 from porter.project.told_together import Homes
 from porter.python.evidence import call_name, constant
 from porter.python.index import FUNCTIONS, Node
+from porter.python.walks import children
 from porter.regex import lazy
 
 _PARSED = frozenset("args opt opts flags FLAGS".split())  # where something in the project parses a command line
@@ -29,6 +30,8 @@ _STATE = lazy(
     rb"^[ \t]*def[ \t]+(\w+)\([^\n]*\n(?:(?![ \t]*def\b)[^\n]*\n){0,20}?[^\n]*\b(?:np|numpy)\.random\.get_state\(",
     re.MULTILINE,
 )
+# a dictionary, or a name that may stand for one: most files save a state_dict alone
+_SAVES = lazy(rb"save\w{0,40}\(\s{0,200}(?:\w+\s{0,9}[,)]|[^\n{]{0,400}(?:\{|\bdict\())")
 _NAME_SAVES_ELSE = lazy(r"save(?:z|txt|mat|fig|_json|_yaml|_image|_img|_plot|_csv)")
 _NUMPY = frozenset({"np", "numpy"})
 _PLAIN = {
@@ -44,7 +47,8 @@ Parse = Callable[[bytes], "ast.Module | None"]
 
 def saved_objects(texts: Mapping[str, bytes], parse: Parse, files: Iterable[str]) -> tuple[Saved, ...]:
     """What the project saves as dictionaries, if any of them holds an object; `files`: all of it."""
-    saving = {path: data for path, data in texts.items() if b"save" in data and b"torch" in data and not is_test(path)}
+    naming = ((path, data) for path, data in texts.items() if b"save" in data and b"torch" in data)
+    saving = {path: data for path, data in naming if _SAVES.search(data) and not is_test(path)}
     if not any(map(_MAY_HOLD.search, saving.values())):
         return ()
     is_parsed = any(b"parse_args" in data for data in texts.values())
@@ -83,7 +87,7 @@ def _dictionaries(tree: ast.Module) -> Iterator[dict[str, Node]]:
                     added.setdefault((owner, target.value.id), {})[key] = node.value
         elif node.__class__ is ast.Call and _saves(node.func):
             given += [(owner, argument) for argument in node.args]
-        todo += [(child, owner) for child in reversed([*ast.iter_child_nodes(node)])]
+        todo += [(child, owner) for child in reversed(children(node))]
     for owner, value in given:
         more: dict[str, Node] = {}
         if value.__class__ is ast.Name:
