@@ -240,7 +240,8 @@ def kernels_called(file: File, part: Node, link: Link) -> Iterator[str]:
             if is_kernel(file, call.func, link) or _ends_in_kernel(file, call.func, link) or _demands(file, call.func):
                 yield ".".join(reversed(_words(call.func)[0]))
         elif call.__class__ is ast.Assign and (word := call_name(call.value)):  # run = blur_cuda
-            if _KERNEL.search(word) and not _NO_KERNEL.search(word) and _is_called(file, call.targets[0], link):
+            named = _KERNEL.search(word) and not _NO_KERNEL.search(word)
+            if (named or is_kernel(file, call.value, link)) and _is_called(file, call.targets[0], link):
                 yield word
 
 
@@ -248,6 +249,8 @@ def is_kernel(file: File, node: Node, link: Link) -> bool:
     """Whether a chain of names is a CUDA kernel, by the package that it is from or by its words."""
     words, first = _words(node)
     full = (file.names.resolve(first, link) if first.__class__ is ast.Name else None) or ""
+    if not full and first.__class__ is ast.Name:  # `try: from ._C import f ... except ImportError: f = None`
+        full = next((target for target, _ in file.names.imports.get(first.id, ()) if target), "")
     parts = full.lstrip(".").split(".")
     if parts[0] == "torch":
         return False
